@@ -34,7 +34,9 @@ export = tellingBugs(async () => {
 
   const onMachine = await preflight(planned, runtime.isDryRun(), locate);
   gate(judge(declaredResources(planned), levels, locate), onMachine, process.env[PACK_VARIABLE] !== undefined);
-  const applied = (await readAppliedPlans(planned.machines)).flatMap((each) => ("plan" in each ? [each.plan] : []));
+  const read = await readAppliedPlans(planned.machines);
+  for (const each of read) if ("missing" in each && each.isThere) log.warn(plainText(each.missing));
+  const applied = read.flatMap((each) => ("plan" in each ? [each.plan] : []));
   const changes = changesOf(applied, planned.machines);
   for (const { machine, losses } of changes)
     for (const loss of losses) log.warn(plainText(`${machine}: ${lossText(loss)}`));

@@ -1,11 +1,14 @@
 import { readFileSync, realpathSync } from "node:fs";
+import { z } from "zod";
 import { attempt } from "../../faults/defined";
 import { homeFolder } from "../../faults/home";
+import { jsonIn } from "../../faults/json";
 import { appliedPlanPath } from "../plan/appliedPlan";
 import { type Evidence, homeOn, onMachine } from "../planned/evidence";
+import { PLAN_VERSION } from "../planned/planVersion";
 import { isHere } from "../planned/reach";
+import { serveSchema } from "../planned/schema/serve";
 import type { StackSettings } from "../settings/stackSettings";
-import { appliedPlanIn } from "./readAppliedPlan";
 import { readModels } from "./readModels";
 
 /** What every plan of a stack rests on: the operator's home, the configs of the models that the stack names, what was applied. */
@@ -28,6 +31,12 @@ export function operatorHome(): string {
   }
 }
 
+/** The part of an applied plan that a new one rests on. It is the same in every version so far. */
+const served = z.object({
+  version: z.number().max(PLAN_VERSION).optional(),
+  machine: z.object({ serve: z.array(serveSchema) }),
+});
+
 /**
  * The windows that were applied last, from the plan that `up` leaves on the machine. Only a machine that this program runs on
  * is read; where there is no such plan, or none that can be read, nothing is known.
@@ -37,9 +46,8 @@ export function readAppliedWindows(settings: StackSettings, home: string): NonNu
     Object.entries(settings.machines).flatMap(([name, machine]) => {
       if (!isHere(machine)) return [];
       const path = appliedPlanPath(name, onMachine(machine.stateDirectory, { home: homeOn(machine, { home }) }));
-      const applied = appliedPlanIn(attempt(() => readFileSync(path, "utf8")) ?? "", path);
-      const servers = "plan" in applied ? applied.plan.serve : [];
-      const windows = servers
+      const applied = served.safeParse(jsonIn(attempt(() => readFileSync(path, "utf8")) ?? ""));
+      const windows = (applied.data?.machine.serve ?? [])
         .filter(({ key, model }) => machine.inferenceServers[key]?.model.id === model)
         .map(({ key, maxModelLen }) => [key, maxModelLen] as const);
       return windows.length === 0 ? [] : [[name, Object.fromEntries(windows)]];

@@ -1,6 +1,6 @@
 import { isPooling } from "../planned/modelKind";
 import type { DataOf } from "../planned/schema/dataOf";
-import type { serveSchema } from "../planned/schema/servers";
+import type { serveSchema } from "../planned/schema/serve";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { reasoningParser, toolParser } from "./parsers";
 

@@ -1,5 +1,6 @@
 import { inKeyOrder } from "../../faults/json";
 import type { FileRole, PlannedFile } from "../planned/file";
+import { PLAN_VERSION } from "../planned/planVersion";
 import type { MachinePlan } from "./types";
 
 /** Name of the file below the machine's state directory. */
@@ -11,7 +12,7 @@ const FILE = "applied-plan.json";
  */
 export function appliedPlan(machine: MachinePlan, stateDirectory: string): PlannedFile<FileRole> {
   const about = "What local-serving applied to this machine. Written by `up`, removed by `down`.";
-  const text = `${JSON.stringify({ about, machine: inKeyOrder(machine) }, null, 2)}\n`;
+  const text = `${JSON.stringify({ about, version: PLAN_VERSION, machine: inKeyOrder(machine) }, null, 2)}\n`;
   return { role: "applied-plan", path: appliedPlanPath(machine.name, stateDirectory), mode: "0600", text };
 }
 

@@ -89,9 +89,12 @@ export function planCommand(): Command {
 /** What an update changes, as far as that is known without asking another computer. */
 async function changesHere({ machines }: Plan): Promise<Section[]> {
   const here = machines.filter(isHere);
-  const read = (await readAppliedPlans(here)).flatMap((each) => ("plan" in each ? [each.plan] : []));
-  if (read.length === 0) return here.length === 0 ? [] : [{ title: "Nothing is applied yet.", lines: [] }];
-  return changeSections(changesOf(read, here));
+  const read = await readAppliedPlans(here);
+  const unread = read.flatMap((each) => ("plan" in each || !each.isThere ? [] : [each.missing]));
+  if (unread.length > 0) return [{ title: "What changes is not known.", lines: unread }];
+  const applied = read.flatMap((each) => ("plan" in each ? [each.plan] : []));
+  if (applied.length === 0) return here.length === 0 ? [] : [{ title: "Nothing is applied yet.", lines: [] }];
+  return changeSections(changesOf(applied, here));
 }
 
 function evidence(options: PlanOptions, settings: StackSettings): Evidence {

@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { appliedPlanIn, readAppliedPlan } from "../../components/evidence/readAppliedPlan";
 import { filesOf } from "../../components/host/files";
 import { plan } from "../../components/plan/plan";
+import { serversOn } from "../../components/plan/types";
 import { HERE } from "../../components/planned/reach";
 import { stack } from "../fixtures/machine";
 import { ranks } from "../fixtures/ranks";
@@ -58,10 +59,10 @@ describe("the plan that was applied to a machine", () => {
     });
   });
 
-  it("is read of a worker, too", () => {
+  it("is read of a worker, too", async () => {
     const [, worker] = plan(ranks(), { home: "/home/me" }).machines;
     const text = worker?.files.find(({ role }) => role === "applied-plan")?.text ?? "";
-    expect(appliedPlanIn(text, "/x")).toMatchObject({ plan: { name: "dgx2", ranks: [{ key: "dgx1.b" }] } });
+    expect(await appliedPlanIn(text, "/x")).toMatchObject({ plan: { name: "dgx2", ranks: [{ key: "dgx1.b" }] } });
   });
 
   it("is missing before the first update, with its path", async () => {
@@ -83,24 +84,18 @@ describe("the plan that was applied to a machine", () => {
     });
   });
 
-  it.each([
-    ["", "it is no such record"],
-    ["[]", "it is no such record"],
-    ['{"machine": {"inferenceServers": "b"}}', "see machine.name"],
-  ])("is not known where another program or version wrote %j", (text, where) => {
-    expect(appliedPlanIn(text, "/state/applied-plan.json")).toEqual({
-      missing: `/state/applied-plan.json was not written by this version of local-serving (${where}): \`npm run up\` writes it anew`,
-    });
+  it("has the version of its form", () => {
+    expect(JSON.parse(machineAt("/home/me").record.text)).toMatchObject({ version: 1 });
   });
 
-  it("may hold more than this version knows, and not less", () => {
+  it("may hold more than this version knows, which is passed over, and not less", async () => {
     const { record } = machineAt("/home/me");
     const { machine, ...about } = JSON.parse(record.text);
-    const more = { ...about, machine: { ...machine, monitoring: {} } };
-    expect(appliedPlanIn(JSON.stringify(more), "/x")).toMatchObject({ plan: { name: "dgx", monitoring: {} } });
+    const more = { ...about, later: 1, machine: { ...machine, later: {} } };
+    expect(await appliedPlanIn(JSON.stringify(more), "/x")).toEqual(await appliedPlanIn(record.text, "/x"));
     const { kv: _, ...less } = machine;
-    expect(appliedPlanIn(JSON.stringify({ machine: less }), "/x")).toMatchObject({
-      missing: expect.stringContaining("(see machine.kv)"),
+    expect(await appliedPlanIn(JSON.stringify({ ...about, machine: less }), "/x")).toMatchObject({
+      missing: expect.stringMatching(/^\/x holds no plan that can be read\. machine\.kv: /),
     });
   });
 
@@ -111,12 +106,96 @@ describe("the plan that was applied to a machine", () => {
     ["reach", { key: "b", name: "b", port: 8001, path: "/v1" }, "reach.address"],
     ["rank", { index: 0 }, "rank.nodes"],
     ["hubModels", [{}], "hubModels.0.id"],
-  ])("is named where a server has no usable %s: %j", (key, value, where) => {
+  ])("is named where a server has no usable %s: %j", async (key, value, where) => {
     const { record } = machineAt("/home/me");
     const { machine, ...about } = JSON.parse(record.text);
     const inferenceServers = [{ ...machine.inferenceServers[0], [key]: value }];
-    expect(appliedPlanIn(JSON.stringify({ ...about, machine: { ...machine, inferenceServers } }), "/x")).toEqual({
-      missing: `/x was not written by this version of local-serving (see machine.inferenceServers.0.${where}): \`npm run up\` writes it anew`,
+    const text = JSON.stringify({ ...about, machine: { ...machine, inferenceServers } });
+    expect(await appliedPlanIn(text, "/x")).toMatchObject({
+      missing: expect.stringContaining(`/x holds no plan that can be read. machine.inferenceServers.0.${where}: `),
     });
+  });
+});
+
+const PATH = "/state/applied-plan.json";
+const missing = async (text: string) => {
+  const read = await appliedPlanIn(text, PATH);
+  if ("plan" in read) throw new Error("it was read");
+  expect(read.isThere).toBe(true);
+  return read.missing;
+};
+
+describe("a file that is no plan", () => {
+  const { text } = machineAt("/home/me").record;
+  const document = JSON.parse(text);
+  const inMachine = (change: Record<string, unknown>) =>
+    JSON.stringify({ ...document, machine: { ...document.machine, ...change } });
+
+  it.each([
+    ["empty", "", /^PATH:1:1: the file is empty/],
+    ["another document", "[]", /^PATH holds no plan that can be read\. machine: /],
+    ["`null`", "null", /^PATH holds no plan that can be read\. machine: /],
+    ["another program's", '{"machine": {"inferenceServers": "b"}}', /^PATH holds no plan .* machine\.name: /],
+    ["without its machine", '{"version": 1}', /^PATH holds no plan .* machine: /],
+    ["nested too deep", `${"[".repeat(5000)}${"]".repeat(5000)}`, /^PATH:1:101: is nested more than 100 levels deep/],
+    ["too large", `{"a": "${"x".repeat(16_000_000)}"}`, /^PATH is larger than any plan/],
+    ["of a version in words", '{"version": "1"}', /^PATH has a `version` that is no whole number/],
+    ["of a version below 0", '{"version": -1}', /^PATH has a `version` that is no whole number/],
+    ["of half a version", '{"version": 0.5}', /^PATH has a `version` that is no whole number/],
+    ["of no number", '{"version": null}', /^PATH has a `version` that is no whole number/],
+    ["with a server that is a list", inMachine({ inferenceServers: [[]] }), / machine\.inferenceServers\.0: /],
+    ["with files of text", inMachine({ files: "gate" }), / machine\.files: /],
+    [
+      "with a server without `reach`",
+      inMachine({ inferenceServers: [withoutReach()] }),
+      / machine\.inferenceServers\.0\.reach: /,
+    ],
+    ["with `__proto__` for a machine", '{"version": 1, "__proto__": {"machine": {}}}', / machine: /],
+  ])("is named with its path and what is wrong: %s", async (_, given, words) => {
+    const said = await missing(given);
+    expect(said).toMatch(new RegExp(words.source.replace("PATH", PATH)));
+    expect(said).toMatch(/`npm run up` writes it anew$/);
+  });
+
+  function withoutReach() {
+    const { reach: _, ...server } = document.machine.inferenceServers[0];
+    return server;
+  }
+
+  it("is named wherever it was cut off", async () => {
+    for (let end = 1; end < text.length - 2; end += Math.ceil(text.length / 40))
+      expect(await missing(text.slice(0, end))).toMatch(/^\/state\/applied-plan\.json:\d+:\d+: /);
+  });
+
+  it("changes no object of ours by its keys", async () => {
+    const key = '"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}';
+    const hostile = text.replace('"env": {', `${key}, "env": {${key},`).replace('"kv": {', `"kv": {${key},`);
+    await appliedPlanIn(hostile, PATH);
+    expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
+  });
+});
+
+describe("the version of an applied plan", () => {
+  it("is refused above this one, by its number and with what to do", async () => {
+    expect(await missing('{"version": 7, "anything": []}')).toBe(
+      "/state/applied-plan.json was written by a newer local-serving (plan version 7); this one reads up to 1: update this one, or write the plan anew with `npm run up`, which goes back to this one",
+    );
+  });
+});
+
+/** What earlier versions left on machines, whose homes were `/home/me`. */
+const LEFT = join(__dirname, "../fixtures/upgrade/0.1.0");
+
+describe("a plan that 0.1.0 applied", () => {
+  it.each([
+    ["shipped.dgx.json", "dgx", ["b"]],
+    ["everything.dgx1.json", "dgx1", ["b", "search"]],
+    ["everything.dgx2.json", "dgx2", ["dgx1.b"]],
+    ["applied-plan.json", "dgx", ["b"]],
+  ])("is made a plan of today: %s", async (file, name, servers) => {
+    const read = await appliedPlanIn(readFileSync(join(LEFT, file), "utf8"), PATH);
+    if (!("plan" in read)) throw new Error(read.missing);
+    expect(read.plan.name).toBe(name);
+    expect(serversOn(read.plan).map(({ key }) => key)).toEqual(servers);
   });
 });

@@ -1,12 +1,13 @@
 import { z } from "zod";
+import { port } from "../fields";
 
 const text = () => z.string();
 const texts = () => z.array(z.string());
 
 const publishedPort = z.object({
   ip: text().describe("Address of the machine on which it listens."),
-  host: z.int().describe("Port of the machine."),
-  container: z.int().describe("Port inside the container."),
+  host: port().describe("Port of the machine."),
+  container: port().describe("Port inside the container."),
 });
 
 const mount = z.object({

@@ -3,7 +3,8 @@ import { containerSchema } from "./container";
 import { fileSchema, secretFileSchema } from "./files";
 import { serverKvSchema } from "./kv";
 import { admissionSchema, ledgerSchema, startNeedsSchema } from "./memory";
-import { endpointSchema, hostInstanceSchema, inferenceServerSchema, reachSchema, serveSchema } from "./servers";
+import { serveSchema } from "./serve";
+import { endpointSchema, hostInstanceSchema, inferenceServerSchema, reachSchema } from "./servers";
 import { bridgeSchema, chatUiSchema, clientSchema, harnessSchema, simpleServerSchema } from "./services";
 
 const byContainer = <Schema extends z.ZodType>(schema: Schema) => z.record(z.string(), schema);

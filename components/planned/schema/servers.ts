@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { port } from "../fields";
 import { MODEL_KINDS } from "../modelKind";
 import { containerSchema } from "./container";
 import { secretFileSchema } from "./files";
+import { serveSchema } from "./serve";
 
 const text = () => z.string();
 const texts = () => z.array(z.string());
@@ -9,7 +11,7 @@ const texts = () => z.array(z.string());
 /** Address and port that something listens on. */
 const listening = {
   address: text(),
-  port: z.int(),
+  port: port(),
   onLink: z
     .literal(true)
     .exactOptional()
@@ -36,22 +38,6 @@ export const endpointSchema = z.object({
     .describe("For other computers: the URL, or in words where nothing names the machine. Absent on loopback."),
 });
 
-/** What a server serves and with what, as its arguments say it. */
-export const serveSchema = z.object({
-  key: text().describe("Key in the stack file."),
-  container: text().describe("Name of its container."),
-  model: text(),
-  names: texts().describe("Names that it answers to, the canonical one first."),
-  port: z.int(),
-  maxModelLen: z.int().positive().describe("Window in tokens."),
-  maxNumSeqs: z.int(),
-  gpuMemoryUtilization: z.number(),
-  kvCacheDtype: text(),
-  prefixCaching: z.boolean(),
-  toolParser: text().nullable().describe("`null` where none is passed."),
-  reasoningParser: text().nullable().describe("`null` where none is passed."),
-});
-
 const rankNode = z.object({
   machine: text(),
   address: text().describe("Address of its machine on the link."),
@@ -70,7 +56,7 @@ export const rankSchema = z.object({
   index: z.int().describe("0 is the head, which has the API."),
   nodes: z.array(rankNode).describe("All ranks of the server, this one included, in their order."),
   link: link.describe("This machine's end of the network between the ranks."),
-  masterPort: z.int().describe("Port of the head on which ranks find each other."),
+  masterPort: port().describe("Port of the head on which ranks find each other."),
   mark: text().describe("Fingerprint of what all ranks must have alike: image, arguments, environment."),
 });
 
@@ -122,7 +108,7 @@ export const inferenceServerSchema = z.object({
 
 /** Instance A as it is declared. */
 export const hostInstanceSchema = z.object({
-  port: z.int(),
+  port: port(),
   gpuMemoryUtilization: z.number(),
   maxModelLen: z.int().exactOptional(),
   model: text().exactOptional(),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { port } from "../fields";
 import { containerSchema } from "./container";
 import { fileSchema, secretFileSchema } from "./files";
 
@@ -17,7 +18,7 @@ export const bridgeSchema = z.object({
   config: fileSchema,
   key: secretFileSchema.nullable().describe("Where its key comes from; `null` where it is a placeholder."),
   address: text(),
-  port: z.int(),
+  port: port(),
   servers: texts().describe("Keys of the servers behind it."),
   names: texts().describe("Names that it answers to; one may end in `*`."),
   models: z.array(bridgeModel).describe("Each name with the model that it reaches."),
@@ -27,7 +28,7 @@ export const bridgeSchema = z.object({
 export const chatUiSchema = z.object({
   container: containerSchema,
   address: text(),
-  port: z.int(),
+  port: port(),
   dataVolume: text().describe("Accounts and chats; kept when the stack goes."),
   modelsVolume: text()
     .nullable()
@@ -71,7 +72,7 @@ export const hostSimpleServerSchema = z.object({
   mode: z.literal("host"),
   unit: text().describe("systemd unit of the service."),
   listen: text(),
-  port: z.int(),
+  port: port(),
   baseUrl: text().describe("Where it is reached from the machine itself."),
   modelsDirectory: text(),
   serviceUser: text().describe("User that the service runs as, who must own the directory."),

@@ -139,7 +139,7 @@ export const machineProbes: ProbesOf<"machine"> = [
 /** Texts as they were last applied, by path; empty without a record on the machine. */
 async function appliedTexts(target: MachineTarget): Promise<Map<string, string>> {
   const { path = "" } = recordOf(target) ?? {};
-  const record = appliedPlanIn((await target.host.file(path))?.text ?? "", path);
+  const record = await appliedPlanIn((await target.host.file(path))?.text ?? "", path);
   return new Map("plan" in record ? record.plan.files.map(({ path, text }) => [path, text]) : []);
 }
 

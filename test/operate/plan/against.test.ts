@@ -119,12 +119,26 @@ describe("a plan against what was applied", () => {
     expect((await serving("--full")).out).not.toContain("is replaced");
   });
 
-  it("is not known of a record that another version wrote", async () => {
-    writeFileSync(apply(STACK), '{ "machine": { "name": "dgx" } }');
+  it("is not known of a record that is none, and that is said with its path", async () => {
+    const path = apply(STACK);
+    writeFileSync(path, '{ "machine": { "name": "dgx" } }');
     const { code, err } = await serving("--against", "applied");
     expect(code).toBe(2);
-    expect(err).toContain("was not written by this version of local-serving");
-    expect((await serving()).code).toBe(0);
+    expect(err).toContain(`--against applied: ${path} holds no plan that can be read. machine.dockerHost: `);
+    const { code: summary, out } = await serving();
+    expect(summary).toBe(0);
+    expect(out).toContain(`\nWhat changes is not known.\n  ${path} holds no plan that can be read. `);
+    expect(out).not.toContain("Nothing is applied yet.");
+  });
+
+  it("is refused where a newer version wrote it, with what to do", async () => {
+    const path = apply(STACK);
+    writeFileSync(path, '{ "version": 2, "machine": {} }');
+    const { code, err } = await serving("--against", "applied");
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: `--against applied: ${path} was written by a newer local-serving (plan version 2); this one reads up to 1: update this one, or write the plan anew with \`npm run up\`, which goes back to this one.\n`,
+    });
   });
 });
 
