@@ -18,7 +18,7 @@ export class Bridge extends ComponentResource {
   constructor(name: string, { machine, bridge, network, before }: BridgeArgs, opts?: ComponentResourceOptions) {
     const facts = { machine, container: bridge.container.name, servers: bridge.servers };
     super(TYPE.bridge, name, facts, opts);
-    const config = new HostFile(`${name}-config`, { file: bridge.config }, { parent: this });
+    const config = new HostFile(bridge.config.resource, { file: bridge.config }, { parent: this });
     const key = bridge.key === null ? undefined : secretFileArgs(bridge.key);
     const keyFile = key === undefined ? [] : [new HostFile(`${name}-key`, key, { parent: this })];
     new ContainerService(

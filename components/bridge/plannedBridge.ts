@@ -36,21 +36,35 @@ export function plannedBridge(
   const name = `litellm-${settings.port}`;
   const folder = `${onMachine(machine.stateDirectory, evidence)}/${machineName}`;
   const models = bridgeModels(servers);
+  const resource = `${machineName}-bridge`;
   const config: PlannedFile<FileRole> = {
     role: "bridge-config",
+    resource: `${resource}-config`,
+    partOf: resource,
+    purpose: "Configuration of the bridge (LiteLLM).",
     path: `${folder}/bridge/config.yaml`,
     mode: "0644",
     text: bridgeConfig(machineName, settings, models, machine.monitoring !== undefined),
   };
   const { keyVariable: variable, port } = settings;
-  const path = `${folder}/secrets/bridge-key`;
-  const key: SecretFile | null = variable === undefined ? null : { role: "bridge-key", path, mode: "0600", variable };
+  const key: SecretFile | null =
+    variable === undefined
+      ? null
+      : {
+          role: "bridge-key",
+          resource: `${resource}-key`,
+          partOf: resource,
+          purpose: "Key of the bridge.",
+          path: `${folder}/secrets/bridge-key`,
+          mode: "0600",
+          variable,
+        };
   const liveliness = `import urllib.request; urllib.request.urlopen("http://127.0.0.1:${port}/health/liveliness", timeout=4)`;
   const mounted = (file: { readonly path: string }, target: string) =>
     ({ type: "bind", source: file.path, target, readOnly: true }) as const;
   const container: PlannedContainer = {
     role: "bridge",
-    resource: `${machineName}-bridge`,
+    resource,
     name,
     image: settings.image,
     command: ["--config", CONFIG_INSIDE, "--host", "0.0.0.0", "--port", String(port), "--num_workers", "1"],

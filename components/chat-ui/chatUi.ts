@@ -26,7 +26,7 @@ export class ChatUi extends ComponentResource {
         new Volume(`${name}-${part}`, { name: volume, driver: "local" }, { parent: this, retainOnDelete: true }),
     );
     const secrets = chatUi.administrator.map(
-      (file) => new HostFile(`${machine}-${file.role}`, secretFileArgs(file), { parent: this }),
+      (file) => new HostFile(file.resource, secretFileArgs(file), { parent: this }),
     );
     const dependsOn = [network, ...volumes, ...secrets];
     new ContainerService(name, { container: chatUi.container }, { parent: this, dependsOn });

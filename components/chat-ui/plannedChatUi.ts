@@ -15,8 +15,8 @@ export type ChatUiPlan = DataOf<typeof chatUiSchema>;
 
 /** How Open WebUI calls the two values, and where its container finds them. */
 const ADMINISTRATOR = [
-  { role: "chat-ui-email", variable: "WEBUI_ADMIN_EMAIL" },
-  { role: "chat-ui-password", variable: "WEBUI_ADMIN_PASSWORD" },
+  { role: "chat-ui-email", variable: "WEBUI_ADMIN_EMAIL", what: "E-mail address" },
+  { role: "chat-ui-password", variable: "WEBUI_ADMIN_PASSWORD", what: "Password" },
 ] as const;
 const inside = (role: string) => `/run/secrets/${role}`;
 
@@ -52,12 +52,24 @@ export function plannedChatUi(
 ): ChatUiPlan {
   const servers = connected.filter(({ serves }) => !isPooling(serves));
   const search = searchServers(settings, known);
+  const resource = `${machineName}-chat-ui`;
   const dataVolume = `${machine.network}-chat-ui-data`;
   const address = settings.listen;
   const { emailVariable, passwordVariable } = settings.administrator ?? {};
-  const administrator = ADMINISTRATOR.flatMap(({ role }): SecretFile[] => {
+  const administrator = ADMINISTRATOR.flatMap(({ role, what }): SecretFile[] => {
     const variable = role === "chat-ui-email" ? emailVariable : passwordVariable;
-    return variable === undefined ? [] : [{ role, path: `${folder}/secrets/${role}`, mode: "0600", variable }];
+    if (variable === undefined) return [];
+    return [
+      {
+        role,
+        resource: `${machineName}-${role}`,
+        partOf: resource,
+        purpose: `${what} of the chat UI's administrator.`,
+        path: `${folder}/secrets/${role}`,
+        mode: "0600",
+        variable,
+      },
+    ];
   });
   const isNamed = administrator.length > 0;
   const modelsVolume = withOllama ? `${machine.network}-chat-ui-models` : null;
@@ -70,7 +82,7 @@ export function plannedChatUi(
     administrator,
     container: {
       role: "chat-ui",
-      resource: `${machineName}-chat-ui`,
+      resource,
       name: `open-webui-${settings.port}`,
       image: settings.image,
       command: isNamed ? START : [],

@@ -13,6 +13,10 @@ const LARGEST_ANSWER_BYTES = 1_048_576;
 const UNAVAILABLE = 69;
 const MISCONFIGURED = 78;
 
+/** What a client's launcher is for. */
+export const launcherPurpose = (kind: ClientKind, { model }: ClientTarget): string =>
+  `Starts ${kind.title} with the model ${model}, once its server answers.`;
+
 /**
  * A launcher in POSIX sh: sets the key, sees that the server answers with the expected model, then becomes the client.
  * Clients themselves wait a minute and longer for a server that is down, and say nothing.
@@ -20,7 +24,7 @@ const MISCONFIGURED = 78;
 export function launcherScript(kind: ClientKind, file: ClientFile, target: ClientTarget): string {
   const seconds = CHECK_SECONDS / (target.checks.length + (target.triedAt === undefined ? 0 : 1));
   return `#!/bin/sh
-# Starts ${kind.title} with the model ${target.model}, once its server answers.
+# ${launcherPurpose(kind, target)}
 # Written by local-serving from the stack file: edits are lost at the next update.
 # Exit codes: ${UNAVAILABLE} when a server does not answer as expected, ${MISCONFIGURED} when a key is missing or bad, else the client's own.
 set -u

@@ -5,7 +5,7 @@ import { hostOnNetwork, isHere, type Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { clientSchema } from "../planned/schema/services";
 import type { ClientKind, ClientSettings } from "./kind";
-import { launcherScript } from "./launcherScript";
+import { launcherPurpose, launcherScript } from "./launcherScript";
 import { CLIENTS, type ClientKey, type ClientName, type ClientRole } from "./registry";
 import type { ClientsSettings } from "./settings";
 import { type BridgeReach, clientTarget } from "./target";
@@ -44,10 +44,12 @@ export function plannedClients(
     const { variable, placeholder } = target.key;
     const secret = placeholder === undefined;
     const launcher = launcherScript(kind, file, target);
+    const resource = `${machineName}-${kind.name}`;
+    const partOf = (role: ClientRole) => ({ role, resource: `${machineName}-${role}`, partOf: resource });
     return [
       {
         client: kind.name,
-        resource: `${machineName}-${kind.name}`,
+        resource,
         surface: kind.surface,
         coding: kind.coding,
         server: server.key,
@@ -60,8 +62,22 @@ export function plannedClients(
         names: target.names,
         command,
         files: [
-          { role: kind.role, path: file.path, mode: "0644", text: file.text, ...where },
-          { role: `launcher-${kind.name}`, path: command, mode: "0755", text: launcher, ...where },
+          {
+            ...partOf(kind.role),
+            purpose: `Configuration of ${kind.title}.`,
+            path: file.path,
+            mode: "0644",
+            text: file.text,
+            ...where,
+          },
+          {
+            ...partOf(`launcher-${kind.name}`),
+            purpose: launcherPurpose(kind, target),
+            path: command,
+            mode: "0755",
+            text: launcher,
+            ...where,
+          },
         ],
       },
     ];

@@ -1,4 +1,73 @@
-import type { JsonObject } from "../../faults/json";
+import { isRecord, type JsonObject, objectsIn, textOr } from "../../faults/json";
 
-/** An applied plan of version 0, which had no `version`, as one of version 1. */
-export const fromVersion0 = (document: JsonObject): JsonObject => ({ ...document, version: 1 });
+/**
+ * An applied plan of version 0, which had no `version`, as one of version 1. What it said in rendered texts and by the roles
+ * of files alone becomes fields. Nothing is checked here: what isn't as it should be stays, and the schema names it.
+ */
+export function fromVersion0(document: JsonObject): JsonObject {
+  const { machine } = document;
+  return { ...document, version: 1, ...(isRecord(machine) ? { machine: machineOf(machine) } : {}) };
+}
+
+function machineOf(machine: JsonObject): JsonObject {
+  const file = fileOf(textOr(machine.name), objectsIn(machine.clients));
+  const { simpleServer } = machine;
+  return {
+    ...machine,
+    inferenceServers: eachOf(machine.inferenceServers, (server) => inPlace(server, ["tokenFile"], file)),
+    ranks: eachOf(machine.ranks, (server) => inPlace(server, ["tokenFile"], file)),
+    bridge: isRecord(machine.bridge) ? inPlace(machine.bridge, ["config", "key"], file) : machine.bridge,
+    chatUi: isRecord(machine.chatUi)
+      ? { ...machine.chatUi, administrator: eachOf(machine.chatUi.administrator, file) }
+      : machine.chatUi,
+    clients: eachOf(machine.clients, (client) => ({ ...client, files: eachOf(client.files, file) })),
+    files: eachOf(machine.files, file),
+    secretFiles: eachOf(machine.secretFiles, file),
+    simpleServer: isRecord(simpleServer) ? inPlace(simpleServer, ["dropIn"], file) : simpleServer,
+  };
+}
+
+/** Changes the objects of a list; anything else stays as it is. */
+const eachOf = (list: unknown, change: (each: JsonObject) => JsonObject): unknown =>
+  Array.isArray(list) ? list.map((each: unknown) => (isRecord(each) ? change(each) : each)) : list;
+
+/** Changes the objects at these keys, where they are there. */
+function inPlace(owner: JsonObject, keys: readonly string[], change: (each: JsonObject) => JsonObject): JsonObject {
+  const changed = keys.flatMap((key) => (isRecord(owner[key]) ? [[key, change(owner[key])]] : []));
+  return { ...owner, ...Object.fromEntries(changed) };
+}
+
+/** Names of resources by the role of their file, behind the machine's name; of any other role it is the role itself. */
+const RESOURCES: Readonly<Record<string, string>> = { "simple-server-dropin": "simple-server-drop-in" };
+
+/** What a file is part of, by its role, behind the machine's name. */
+const PARTS: Readonly<Record<string, string>> = {
+  "bridge-config": "bridge",
+  "bridge-key": "bridge",
+  "chat-ui-email": "chat-ui",
+  "chat-ui-password": "chat-ui",
+  "grafana-dashboard": "monitoring",
+  "harness-analytics": "harness-files",
+  "harness-providers": "harness-files",
+  "scrape-targets": "monitoring",
+  "simple-server-dropin": "simple-server",
+};
+
+/** A file of a machine with the names that its resources had. Launchers said in their second line what they are for. */
+function fileOf(machine: string, clients: readonly JsonObject[]) {
+  const ofClient = (path: unknown) =>
+    clients.find(({ files }) => objectsIn(files).some((each) => each.path === path))?.resource;
+  return (file: JsonObject): JsonObject => {
+    const role = textOr(file.role);
+    const [, server] = /^hugging-face-token-(.+)$/.exec(role) ?? [];
+    const [, said = ""] = role.startsWith("launcher-") ? textOr(file.text).split("\n") : [];
+    const name = server === undefined ? (Object.hasOwn(RESOURCES, role) ? RESOURCES[role] : role) : `${server}-token`;
+    const part = server ?? (Object.hasOwn(PARTS, role) ? PARTS[role] : undefined);
+    return {
+      ...file,
+      resource: `${machine}-${name}`,
+      partOf: ofClient(file.path) ?? (part === undefined ? machine : `${machine}-${part}`),
+      purpose: said.replace(/^# /, ""),
+    };
+  };
+}

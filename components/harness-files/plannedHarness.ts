@@ -19,6 +19,7 @@ export type HarnessPlan = DataOf<typeof harnessSchema>;
  * @param onMachine makes a path of the stack file one of the machine.
  */
 export function plannedHarness(
+  machineName: string,
   machine: MachineSettings,
   served: ServedHere,
   onMachine: (path: string) => string,
@@ -27,15 +28,22 @@ export function plannedHarness(
   if (harness === undefined) return { plan: null, files: [] };
   const { home, analyticsHome = home, prefix } = harness;
   const providers = providersOf(reviewers(machine, harness), served);
+  const part = (role: FileRole) => ({
+    role,
+    resource: `${machineName}-${role}`,
+    partOf: `${machineName}-harness-files`,
+  });
   const profile: PlannedFile<FileRole> = {
-    role: "harness-providers",
+    ...part("harness-providers"),
+    purpose: "Providers profile of the harness.",
     path: posix.join(onMachine(home), HARNESS_FILES.providers),
     // Nobody but the operator needs to read what a harness runs.
     mode: "0600",
     text: providersProfile(harness, providers),
   };
   const analytics: PlannedFile<FileRole> = {
-    role: "harness-analytics",
+    ...part("harness-analytics"),
+    purpose: "Session-analytics file of the harness.",
     path: posix.join(onMachine(analyticsHome), HARNESS_FILES.analytics),
     mode: "0600",
     text: sessionAnalytics(harness, providers, served),

@@ -7,7 +7,7 @@ import { sha256 } from "./text";
 
 export interface HostFileArgs {
   /** What is written: role, path, mode and text. */
-  readonly file: PlannedFile;
+  readonly file: Pick<PlannedFile, "role" | "path" | "mode" | "text" | "here">;
   /** Content that must be seen nowhere; it takes the place of `file.text`. */
   readonly secretText?: Output<string>;
   /** `user:group` of the file. Default: whoever writes it. */
@@ -67,7 +67,7 @@ export class HostFile extends ComponentResource {
  * update without the variable; a preview without it says so, and shows the content as changed.
  */
 export function secretFileArgs(
-  file: SecretFile,
+  file: Pick<SecretFile, "role" | "path" | "mode" | "variable">,
   env: NodeJS.ProcessEnv = process.env,
 ): HostFileArgs & { readonly secretText: Output<string> } {
   const { role, path, mode } = file;

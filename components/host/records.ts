@@ -9,8 +9,6 @@ interface RecordArgs {
   readonly facts: object;
   /** What it writes; nothing where it is data alone. */
   readonly files?: readonly PlannedFile[];
-  /** Machine whose name its files' resources begin with. */
-  readonly machine?: string;
 }
 
 /**
@@ -19,9 +17,9 @@ interface RecordArgs {
  * digest, which are no label because a corrected record must not restart a server.
  */
 export class FactsOnRecord extends ComponentResource {
-  constructor(name: string, { type, facts, files = [], machine }: RecordArgs, opts?: ComponentResourceOptions) {
+  constructor(name: string, { type, facts, files = [] }: RecordArgs, opts?: ComponentResourceOptions) {
     super(type, name, { ...facts }, opts);
-    for (const file of files) new HostFile(`${machine}-${file.role}`, { file }, { parent: this });
+    for (const file of files) new HostFile(file.resource, { file }, { parent: this });
     this.registerOutputs({ ...facts });
   }
 }

@@ -41,7 +41,7 @@ export class InferenceServer extends ComponentResource {
     const jit = new Volume(`${name}-jit`, { name: server.jitVolume, driver: "local" }, { parent: this });
     const needed: Resource[] = [...args.needs, cache, jit];
     if (server.tokenFile !== undefined)
-      needed.push(new HostFile(`${name}-token`, secretFileArgs(server.tokenFile), { parent: this }));
+      needed.push(new HostFile(server.tokenFile.resource, secretFileArgs(server.tokenFile), { parent: this }));
     const { container } = server;
     const { after, before } = args;
     const service = new ContainerService(name, { container, after, before }, { parent: this, dependsOn: needed });

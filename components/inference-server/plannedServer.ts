@@ -149,7 +149,15 @@ function tokenFile(
 ): SecretFile | undefined {
   if (variable === undefined) return undefined;
   const path = `${stateDirectory}/${machineName}/secrets/${key}-hugging-face-token`;
-  return { role: `hugging-face-token-${key}`, path, mode: "0600", variable };
+  return {
+    role: `hugging-face-token-${key}`,
+    resource: `${machineName}-${key}-token`,
+    partOf: `${machineName}-${key}`,
+    purpose: `Hugging Face token of ${key}.`,
+    path,
+    mode: "0600",
+    variable,
+  };
 }
 
 /**

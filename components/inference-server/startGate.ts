@@ -63,6 +63,7 @@ export const healthUrl = ({ port }: Pick<Serve, "port">, rank: Rank | undefined)
 
 /** What the gates of a machine have to know, as a file on the machine; what a server takes is its line of the ledger. */
 export function gateFile(
+  machineName: string,
   { instanceA, memoryFloorGiB, startsPerHour }: MachineSettings,
   servers: readonly Gated[],
   ledger: readonly LedgerLine[],
@@ -84,7 +85,15 @@ export function gateFile(
   ];
   const about = "# Made by local-serving from the stack file, for the start gates: change it there.";
   const text = `${[about, ...lines.map((words) => words.join(" "))].join("\n")}\n`;
-  return { role: "start-gate", path: `${folder}/${FILE}`, mode: "0644", text };
+  return {
+    role: "start-gate",
+    resource: `${machineName}-start-gate`,
+    partOf: machineName,
+    purpose: "What the start gates are told: how much memory there must be, and what each server takes.",
+    path: `${folder}/${FILE}`,
+    mode: "0644",
+    text,
+  };
 }
 
 /** A rank's own place on the link, and where the gates of the others are. */

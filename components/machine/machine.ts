@@ -64,7 +64,7 @@ export class Machine extends ComponentResource {
       gate === undefined
         ? []
         : [
-            new HostFile(`${name}-start-gate`, { file: gate }, { parent: this }),
+            new HostFile(gate.resource, { file: gate }, { parent: this }),
             new Volume(
               `${name}-gate`,
               { name: gateVolume(machine.network), driver: "local" },
@@ -92,21 +92,19 @@ export class Machine extends ComponentResource {
     if (chatUi !== null) things.push(new ChatUi(chatUi.container.resource, { machine: name, chatUi, network }, within));
     for (const { resource, client, server, via, command, files } of clients) {
       const facts = { machine: name, client, server, via, command };
-      things.push(new FactsOnRecord(resource, { type: TYPE.client, facts, files, machine: name }, { parent: this }));
+      things.push(new FactsOnRecord(resource, { type: TYPE.client, facts, files }, { parent: this }));
     }
-    for (const { part, type, roles } of [
-      { part: "harness-files", type: TYPE.harnessFiles, roles: /^harness-/ },
-      { part: "monitoring", type: TYPE.monitoring, roles: /^(scrape-targets|grafana-dashboard)$/ },
+    for (const { resource, type } of [
+      { resource: `${name}-harness-files`, type: TYPE.harnessFiles },
+      { resource: `${name}-monitoring`, type: TYPE.monitoring },
     ]) {
-      const files = machine.files.filter(({ role }) => roles.test(role));
+      const files = machine.files.filter(({ partOf }) => partOf === resource);
       const facts = { machine: name, files: files.map(({ path }) => path) };
-      const record = { type, facts, files, machine: name };
-      if (files.length > 0) things.push(new FactsOnRecord(`${name}-${part}`, record, { parent: this }));
+      if (files.length > 0) things.push(new FactsOnRecord(resource, { type, facts, files }, { parent: this }));
     }
     // The last to be written, and so the first to go: where it lies, everything in it was applied.
     const applied = planned("applied-plan");
-    const last =
-      applied && new HostFile(`${name}-applied-plan`, { file: applied }, { parent: this, dependsOn: things });
+    const last = applied && new HostFile(applied.resource, { file: applied }, { parent: this, dependsOn: things });
     this.applied = last?.written ?? this.urn;
     this.registerOutputs(facts);
   }

@@ -34,12 +34,28 @@ export function monitoringFiles(
     // Without the slash at its end LiteLLM answers with another address (1.103.0).
     ...open.map((each) => job("bridge", "/metrics/", originOf(each))),
   ];
-  const file = (role: FileRole, name: string, text: string): PlannedFile<FileRole> => ({
-    ...{ role, path: `${folder}/monitoring/${name}`, mode: "0644", text },
+  const file = (role: FileRole, name: string, purpose: string, text: string): PlannedFile<FileRole> => ({
+    role,
+    resource: `${machineName}-${role}`,
+    partOf: `${machineName}-monitoring`,
+    purpose,
+    path: `${folder}/monitoring/${name}`,
+    mode: "0644",
+    text,
   });
   return [
-    file("scrape-targets", "scrape.yaml", `${ABOUT}\n${stringify({ scrape_configs: targets })}`),
-    file("grafana-dashboard", "dashboard.json", dashboardOf(machineName, machine)),
+    file(
+      "scrape-targets",
+      "scrape.yaml",
+      "What your Prometheus asks of the machine.",
+      `${ABOUT}\n${stringify({ scrape_configs: targets })}`,
+    ),
+    file(
+      "grafana-dashboard",
+      "dashboard.json",
+      "A dashboard of the machine for your Grafana.",
+      dashboardOf(machineName, machine),
+    ),
   ];
 }
 

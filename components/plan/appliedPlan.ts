@@ -3,6 +3,8 @@ import type { FileRole, PlannedFile } from "../planned/file";
 import { PLAN_VERSION } from "../planned/planVersion";
 import type { MachinePlan } from "./types";
 
+const ABOUT = "What local-serving applied to this machine. Written by `up`, removed by `down`.";
+
 /** Name of the file below the machine's state directory. */
 const FILE = "applied-plan.json";
 
@@ -11,9 +13,16 @@ const FILE = "applied-plan.json";
  * machine. The plan holds names of secrets and no value, and so does this.
  */
 export function appliedPlan(machine: MachinePlan, stateDirectory: string): PlannedFile<FileRole> {
-  const about = "What local-serving applied to this machine. Written by `up`, removed by `down`.";
-  const text = `${JSON.stringify({ about, version: PLAN_VERSION, machine: inKeyOrder(machine) }, null, 2)}\n`;
-  return { role: "applied-plan", path: appliedPlanPath(machine.name, stateDirectory), mode: "0600", text };
+  const text = `${JSON.stringify({ about: ABOUT, version: PLAN_VERSION, machine: inKeyOrder(machine) }, null, 2)}\n`;
+  return {
+    role: "applied-plan",
+    resource: `${machine.name}-applied-plan`,
+    partOf: machine.name,
+    purpose: ABOUT,
+    path: appliedPlanPath(machine.name, stateDirectory),
+    mode: "0600",
+    text,
+  };
 }
 
 /** Where a machine's applied plan is. */

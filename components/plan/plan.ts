@@ -79,7 +79,7 @@ export function machinePlan(
     },
   );
   const answers = ({ plan: { rank } }: KnownServer) => rank === undefined || rank.index === 0;
-  const simple = plannedSimpleServer(machine);
+  const simple = plannedSimpleServer(name, machine);
   const plans = declaredServers.filter(answers).map((server) => server.plan);
   const around = services(name, machine, evidence, plans, simple.simpleServer, machines);
   const known = declaredServers.map((server) => withClients(server, around.clients));
@@ -94,7 +94,7 @@ export function machinePlan(
   const ranks = known.filter((server) => !answers(server)).map((server) => server.plan);
   const running = [...inferenceServers, ...ranks];
   const served = { servers: inferenceServers, simpleServer: simple.simpleServer };
-  const harness = plannedHarness(machine, served, (path) => onMachine(path, evidence));
+  const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
   const reach = [
     ...instanceAReach(machine),
     ...inferenceServers.map((server) => server.reach),
@@ -116,7 +116,7 @@ export function machinePlan(
     harness: harness.plan,
     containers: [...running.map((server) => server.container), ...around.containers],
     files: [
-      ...(running.length === 0 ? [] : [gateFile(machine, running, memory.ledger.lines, directories.gate)]),
+      ...(running.length === 0 ? [] : [gateFile(name, machine, running, memory.ledger.lines, directories.gate)]),
       ...simple.files,
       ...around.files,
       ...harness.files,

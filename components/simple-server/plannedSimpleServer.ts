@@ -24,7 +24,7 @@ export interface PlannedSimpleServer {
   readonly commands: readonly string[];
 }
 
-export function plannedSimpleServer(machine: MachineSettings): PlannedSimpleServer {
+export function plannedSimpleServer(machineName: string, machine: MachineSettings): PlannedSimpleServer {
   const { simpleServer } = machine;
   if (simpleServer.mode === "none")
     return { simpleServer: { mode: "none" }, files: [], reach: [], memory: [], commands: [] };
@@ -33,15 +33,22 @@ export function plannedSimpleServer(machine: MachineSettings): PlannedSimpleServ
     const { mode, models } = simpleServer;
     return { simpleServer: { mode, models }, files: [], reach: [], memory, commands: [] };
   }
-  return { ...onTheHost(simpleServer, machine), memory };
+  return { ...onTheHost(machineName, simpleServer, machine), memory };
 }
 
-function onTheHost(server: HostSimpleServerSettings, machine: MachineSettings): Omit<PlannedSimpleServer, "memory"> {
+function onTheHost(
+  machineName: string,
+  server: HostSimpleServerSettings,
+  machine: MachineSettings,
+): Omit<PlannedSimpleServer, "memory"> {
   const { unit, port, listen, modelsDirectory, serviceUser, models, loadedGiB, pull, systemdDirectory } = server;
   const reach: Reach = { key: "simple-server", name: "simple server (Ollama)", address: listen, port, path: "" };
   const baseUrl = originOf(reach);
   const dropIn: PlannedFile<FileRole> = {
     role: "simple-server-dropin",
+    resource: `${machineName}-simple-server-drop-in`,
+    partOf: `${machineName}-simple-server`,
+    purpose: "Environment of Ollama, for its systemd unit.",
     path: dropInPath(systemdDirectory, unit),
     mode: "0644",
     text: simpleServerDropIn(server, listen),

@@ -32,7 +32,7 @@ export class SimpleServer extends ComponentResource {
     const dropIn: Resource[] =
       elevate === "none"
         ? []
-        : [new SystemdDropIn(`${name}-drop-in`, { unit, file: server.dropIn, elevate }, { parent: this })];
+        : [new SystemdDropIn(server.dropIn.resource, { unit, file: server.dropIn, elevate }, { parent: this })];
     for (const model of pull ? models : []) {
       new local.Command(
         `${name}-pull-${model}`,

@@ -1,9 +1,11 @@
 import { readAppliedPlan } from "../../components/evidence/readAppliedPlan";
+import { containerArgs } from "../../components/host/containerArgs";
 import { filesOf } from "../../components/host/files";
 import { totalFinding } from "../../components/memory/machineMemory";
 import type { MachinePlan } from "../../components/plan/types";
-import type { PlannedContainer } from "../../components/planned/container";
+import { inNameOrder, type PlannedContainer } from "../../components/planned/container";
 import { parseMeminfo } from "../../components/planned/evidence";
+import type { PlannedFile } from "../../components/planned/file";
 import { connectionProblem } from "../../components/preflight/connection";
 import { hostInstanceFindings } from "../../components/preflight/judgeMachine";
 import type { PreflightFinding } from "../../components/preflight/types";
@@ -69,8 +71,18 @@ function unreadPart(error: unknown): string[] {
 
 /** What an update acts on: figures of the plan may change with the evidence, such as a model that was downloaded since. */
 function acted({ containers, files, secretFiles, simpleServer }: MachinePlan): string {
-  const written = files.filter(({ role }) => role !== "applied-plan");
-  return JSON.stringify(inKeyOrder({ containers, files: written, secretFiles, simpleServer }));
+  const made = containers.map(({ env, labels, ...rest }) => {
+    const container = { ...rest, env: inNameOrder(env), labels: inNameOrder(labels) };
+    return { resource: rest.resource, ...containerArgs(container) };
+  });
+  const written = files
+    .filter(({ role }) => role !== "applied-plan")
+    .map(({ resource, path, mode, here, text }) => ({ resource, path, mode, here, text }));
+  const secret = secretFiles.map(({ resource, path, mode, variable }) => ({ resource, path, mode, variable }));
+  const { mode } = simpleServer;
+  const { unit, baseUrl, models, pull } = mode === "host" ? simpleServer : {};
+  const ollama = { mode, unit, baseUrl, models, pull };
+  return JSON.stringify(inKeyOrder({ made, written, secret, ollama }));
 }
 
 async function ofContainers(plan: MachinePlan, host: Host): Promise<Drift[]> {
@@ -102,28 +114,28 @@ function mendContainer(plan: MachinePlan, planned: PlannedContainer, found: read
 }
 
 async function ofFiles(plan: MachinePlan, host: Host): Promise<Drift[]> {
-  const clients = plan.clients.flatMap(({ files }) => files.map(({ path }) => path));
-  const secret = plan.secretFiles.map(({ role, path, mode }) => ({ role, path, mode }));
-  const all = [...plan.files, ...secret].map(async (file): Promise<Drift[]> => {
+  const clients = plan.clients.map(({ resource }) => resource);
+  const all = [...plan.files, ...plan.secretFiles].map(async (file): Promise<Drift[]> => {
     const disk = await host.file(file.path, "here" in file ? file.here : undefined);
     const found = fileDifference(file, disk);
-    const kind = clients.includes(file.path) ? "client" : "file";
-    return found === undefined ? [] : [{ kind, where: file.path, ...found, mend: mendFile(plan, file.role) }];
+    const kind = clients.includes(file.partOf) ? "client" : "file";
+    return found === undefined ? [] : [{ kind, where: file.path, ...found, mend: mendFile(plan, file) }];
   });
   return (await Promise.all(all)).flat();
 }
 
 /** The engine writes a file again where it replaces its resource; a program that reads it once is started again. */
-function mendFile(plan: MachinePlan, role: string): Mend {
+function mendFile(
+  plan: MachinePlan,
+  { role, resource, partOf }: Pick<PlannedFile, "role" | "resource" | "partOf">,
+): Mend {
   const isDropIn = role === "simple-server-dropin";
   if (isDropIn && plan.elevate === "none") return { after: plan.commands };
-  const names = isDropIn
-    ? ["simple-server-drop-in", "simple-server-drop-in-restart"]
-    : [role.replace(/^hugging-face-token-(.+)$/, "$1-token")];
-  const bridge = role.startsWith("bridge-") ? plan.bridge?.container.name : undefined;
+  const resources = isDropIn ? [resource, `${resource}-restart`] : [resource];
+  const bridge = plan.bridge?.container;
   return {
-    up: names.map((name) => `--replace '**::${plan.name}-${name}'`),
-    after: bridge === undefined ? [] : [typedOn(plan, ["docker", "restart", bridge])],
+    up: resources.map((each) => `--replace '**::${each}'`),
+    after: bridge?.resource === partOf ? [typedOn(plan, ["docker", "restart", bridge.name])] : [],
   };
 }
 

@@ -104,11 +104,10 @@ const containerText = (machine: MachinePlan, container: PlannedContainer) => [
 ];
 
 /** The applied plan repeats this plan, and launchers mostly repeat each other: `--out` writes them. */
-function fileText({ elevate }: MachinePlan, { role, path, mode, here, text }: PlannedFile): string[] {
+function fileText({ elevate }: MachinePlan, { role, purpose, path, mode, here, text }: PlannedFile): string[] {
   const byHand = role === "simple-server-dropin" && elevate === "none";
   const where = `File ${path} (mode ${mode}${here ? ", on this computer" : ""})${byHand ? ": needs root, so by you" : ""}`;
-  const [, purpose = ""] = text.split("\n");
-  const launcher = `${purpose}\n# ${text.trimEnd().split("\n").length} lines of sh: \`--out DIR\` writes them.`;
+  const launcher = `# ${purpose}\n# ${text.trimEnd().split("\n").length} lines of sh: \`--out DIR\` writes them.`;
   const shown = role === "applied-plan" ? "this plan as JSON" : role.startsWith("launcher-") ? launcher : text;
   return ["", heading(where), indented(shown)];
 }

@@ -70,6 +70,9 @@ describe("a bridge on the network", () => {
     expect(machine.secretFiles).toEqual([
       {
         role: "bridge-key",
+        resource: "dgx-bridge-key",
+        partOf: "dgx-bridge",
+        purpose: "Key of the bridge.",
         path: "/home/me/.local/share/local-serving/dgx/secrets/bridge-key",
         mode: "0600",
         variable: "BRIDGE_KEY",

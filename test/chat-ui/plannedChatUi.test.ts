@@ -56,8 +56,16 @@ describe("the chat UI's container", () => {
     const machine = planned({ chatUi: { ...CHAT_UI, administrator } });
     const secrets = "/home/me/.local/share/local-serving/dgx/secrets";
     expect(machine.secretFiles).toEqual([
-      { role: "chat-ui-email", path: `${secrets}/chat-ui-email`, mode: "0600", variable: "CHAT_EMAIL" },
-      { role: "chat-ui-password", path: `${secrets}/chat-ui-password`, mode: "0600", variable: "CHAT_PASSWORD" },
+      {
+        ...{ role: "chat-ui-email", resource: "dgx-chat-ui-email", partOf: "dgx-chat-ui" },
+        purpose: "E-mail address of the chat UI's administrator.",
+        ...{ path: `${secrets}/chat-ui-email`, mode: "0600", variable: "CHAT_EMAIL" },
+      },
+      {
+        ...{ role: "chat-ui-password", resource: "dgx-chat-ui-password", partOf: "dgx-chat-ui" },
+        purpose: "Password of the chat UI's administrator.",
+        ...{ path: `${secrets}/chat-ui-password`, mode: "0600", variable: "CHAT_PASSWORD" },
+      },
     ]);
     expect(machine.chatUi?.container).toMatchObject({
       entrypoint: [

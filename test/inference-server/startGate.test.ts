@@ -519,7 +519,8 @@ describe("the gate in a plan", () => {
       planned(instanceA, machine, server)?.files.find((each) => each.role === "start-gate");
     const about = "# Made by local-serving from the stack file, for the start gates: change it there.\n";
     expect(file({ gpuMemoryUtilization: 0.45, port: 8100, readyWithinMinutes: 10 })).toEqual({
-      role: "start-gate",
+      ...{ role: "start-gate", resource: "dgx-start-gate", partOf: "dgx" },
+      purpose: "What the start gates are told: how much memory there must be, and what each server takes.",
       path: "/home/me/.local/share/local-serving/dgx/start-gate/gate",
       mode: "0644",
       // 54.73 GiB each, up to whole MiB.

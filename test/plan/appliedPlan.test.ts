@@ -44,7 +44,15 @@ describe("a Hugging Face token", () => {
 
   it("is a file of mode 0600, known by the name of its variable alone", () => {
     expect(machine.secretFiles).toEqual([
-      { role: "hugging-face-token-b", path, mode: "0600", variable: "MY_HF_TOKEN" },
+      {
+        ...{
+          role: "hugging-face-token-b",
+          resource: "dgx-b-token",
+          partOf: "dgx-b",
+          purpose: "Hugging Face token of b.",
+        },
+        ...{ path, mode: "0600", variable: "MY_HF_TOKEN" },
+      },
     ]);
     expect(server?.secretEnv).toEqual(["MY_HF_TOKEN"]);
   });

@@ -2,6 +2,9 @@ import { z } from "zod";
 
 const written = {
   role: z.string().describe("What it is, such as `start-gate` or `launcher-codex`. Each client has roles of its own."),
+  resource: z.string().describe("Name of its resource in the stack."),
+  partOf: z.string().describe("Name of the resource that it belongs to: of a client, a service, the machine itself."),
+  purpose: z.string().describe("What it is for, in a sentence; empty where an earlier version did not say."),
   path: z.string(),
 };
 
