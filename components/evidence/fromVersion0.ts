@@ -11,11 +11,14 @@ export function fromVersion0(document: JsonObject): JsonObject {
 
 function machineOf(machine: JsonObject): JsonObject {
   const file = fileOf(textOr(machine.name), objectsIn(machine.clients));
+  const server = (each: JsonObject) => inPlace(inPlace(each, ["tokenFile"], file), ["container"], gated);
   const { simpleServer } = machine;
   return {
     ...machine,
-    inferenceServers: eachOf(machine.inferenceServers, (server) => inPlace(server, ["tokenFile"], file)),
-    ranks: eachOf(machine.ranks, (server) => inPlace(server, ["tokenFile"], file)),
+    memoryFloorGiB: floorOf(objectsIn(machine.files)),
+    containers: eachOf(machine.containers, gated),
+    inferenceServers: eachOf(machine.inferenceServers, server),
+    ranks: eachOf(machine.ranks, server),
     bridge: isRecord(machine.bridge) ? inPlace(machine.bridge, ["config", "key"], file) : machine.bridge,
     chatUi: isRecord(machine.chatUi)
       ? { ...machine.chatUi, administrator: eachOf(machine.chatUi.administrator, file) }
@@ -35,6 +38,16 @@ const eachOf = (list: unknown, change: (each: JsonObject) => JsonObject): unknow
 function inPlace(owner: JsonObject, keys: readonly string[], change: (each: JsonObject) => JsonObject): JsonObject {
   const changed = keys.flatMap((key) => (isRecord(owner[key]) ? [[key, change(owner[key])]] : []));
   return { ...owner, ...Object.fromEntries(changed) };
+}
+
+/** Every inference server began with the start gate, and no other container did. */
+const gated = (container: JsonObject): JsonObject =>
+  container.role === "inference-server" ? { ...container, gate: { starts: ["vllm", "serve"] } } : container;
+
+/** The floor as the start gates were told, in MiB; without a server nobody was. */
+function floorOf(files: readonly JsonObject[]): number {
+  const told = textOr(files.find(({ role }) => role === "start-gate")?.text);
+  return Number(/^floor (\d+)$/m.exec(told)?.[1] ?? 0) / 1024;
 }
 
 /** Names of resources by the role of their file, behind the machine's name; of any other role it is the role itself. */

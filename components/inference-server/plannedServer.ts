@@ -16,7 +16,7 @@ import { makesTemplate } from "./chatTemplate";
 import { launchArguments } from "./launchArguments";
 import { headAddress, marked, RANK_DEFAULTS, RANK_SHM_GIB, rankOn, rankVariables } from "./ranks";
 import { served } from "./serve";
-import { gatedEntrypoint, gateMounts, healthUrl } from "./startGate";
+import { GATED_PROGRAM, gatedEntrypoint, gateMounts, healthUrl } from "./startGate";
 
 /** One inference server: its container, and the facts that no argument of the container carries. */
 export type InferenceServerPlan = DataOf<typeof inferenceServerSchema>;
@@ -85,7 +85,7 @@ export function plannedServer(
     image: server.image,
     command: launchArguments(server, serve, rank),
     entrypoint: gatedEntrypoint(name, makesTemplate(server)),
-    gate: true,
+    gate: { starts: GATED_PROGRAM },
     env: rank === undefined ? env : inNameOrder({ ...env, ...rankVariables(rank) }),
     secretEnv: token === undefined ? [] : [token.variable],
     ports: rank === undefined ? [{ ip: reach.address, host: server.port, container: server.port }] : [],

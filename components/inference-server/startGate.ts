@@ -42,6 +42,9 @@ const SECONDS_PER_MINUTE = 60;
 /** The gate kills vLLM so many seconds before Docker would kill the gate. */
 const BEFORE_DOCKER_SECONDS = 2;
 
+/** What the gate starts, with the container's command as its arguments. */
+export const GATED_PROGRAM = ["vllm", "serve"];
+
 /** The entrypoint that puts the gate, and what is to be done `first`, before `vllm serve`; the container's command stays vLLM's own arguments. */
 export const gatedEntrypoint = (container: string, first = ""): string[] => [
   "/bin/sh",

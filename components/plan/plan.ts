@@ -125,6 +125,7 @@ export function machinePlan(
     simpleServer: simple.simpleServer,
     elevate: machine.elevate,
     waitForRequestsMinutes: machine.waitForRequestsMinutes,
+    memoryFloorGiB: machine.memoryFloorGiB,
     ledger: memory.ledger,
     ...defined({ otherGpuMemoryGiB: machine.otherGpuMemoryGiB }),
     ...defined({ gpus: machine.gpus === 1 ? undefined : machine.gpus }),

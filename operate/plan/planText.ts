@@ -140,7 +140,7 @@ function gateText(machine: MachinePlan, container: PlannedContainer): string[] {
 }
 
 const ungated = (container: PlannedContainer): PlannedContainer =>
-  container.gate ? { ...container, entrypoint: ["vllm", "serve"] } : container;
+  container.gate ? { ...container, entrypoint: container.gate.starts } : container;
 
 function policyText(policies: readonly Judged[], width: Width, full: boolean): string {
   const marks = { warned: styled("yellow", "warned "), refused: styled("red", "REFUSED") };

@@ -5,7 +5,6 @@ import { dockerCommand } from "../../components/docker/docker";
 import type { MachinePlan } from "../../components/plan/types";
 import { parseMeminfo } from "../../components/planned/evidence";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
-import { MIB_PER_GIB } from "../../components/planned/utilization";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { ask } from "../../http/ask";
@@ -65,11 +64,9 @@ export async function statusOf(machine: MachinePlan): Promise<MachineStatus> {
   return { machine: machine.name, memory, items, ...defined({ problem }) };
 }
 
-/** The floor below which a start gate stops its server, as the gates are told. */
-function floorOf({ files }: MachinePlan): number {
-  const gate = files.find(({ role }) => role === "start-gate")?.text ?? "";
-  return Number(/^floor (\d+)$/m.exec(gate)?.[1] ?? 0) / MIB_PER_GIB;
-}
+/** The floor below which a start gate stops its server; 0 where no server has one. */
+const floorOf = ({ containers, memoryFloorGiB }: MachinePlan): number =>
+  containers.some(({ gate }) => gate !== undefined) ? memoryFloorGiB : 0;
 
 /** What runs in no container of ours: whether it answers. */
 async function outside({ key, machine }: Named, tunnel: Tunnel): Promise<ItemStatus> {

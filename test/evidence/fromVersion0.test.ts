@@ -35,6 +35,17 @@ describe("a plan of version 0", () => {
     expect(names(await applied(stack, name))).toEqual(today && names(today));
   });
 
+  it.each(STACKS)("has its gates and their floor as fields: %s, %s", async (stack, name) => {
+    const gates = ({ containers, inferenceServers, ranks, memoryFloorGiB }: MachinePlan) => ({
+      memoryFloorGiB,
+      gates: [...containers, ...[...inferenceServers, ...ranks].map(({ container }) => container)].map(
+        ({ name, gate }) => ({ name, gate }),
+      ),
+    });
+    const today = plannedToday(stack).find((each) => each.name === name);
+    expect(gates(await applied(stack, name))).toEqual(today && gates(today));
+  });
+
   it("keeps what its launchers are for", async () => {
     const { files } = await applied("shipped", "dgx");
     expect(files.find(({ role }) => role === "launcher-codex")?.purpose).toBe(

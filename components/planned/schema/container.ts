@@ -25,6 +25,12 @@ const healthcheck = z.object({
   retries: z.int(),
 });
 
+const gate = z
+  .object({ starts: texts().describe("The program, without its arguments, that starts once there is room.") })
+  .describe(
+    "Set where the container begins with a start gate, which waits for memory. `entrypoint` then holds its script.",
+  );
+
 const ulimit = z.object({ name: text(), soft: z.number(), hard: z.number() });
 
 /** A container with every value made plain, nothing left to a daemon's default. */
@@ -35,10 +41,7 @@ export const containerSchema = z.object({
   image: text(),
   command: texts().describe("Arguments; empty where the image's own are kept."),
   entrypoint: texts().nullable().describe("Replaces the image's own entrypoint; `null` keeps it."),
-  gate: z
-    .literal(true)
-    .exactOptional()
-    .describe("Its entrypoint is the start gate, which runs `vllm serve` with `command` as its arguments."),
+  gate: gate.exactOptional(),
   env: z.record(text(), text()).describe("Environment variables."),
   secretEnv: texts().describe("Names of variables of your shell whose values reach the container as files."),
   ports: z.array(publishedPort).describe("Published ports."),

@@ -40,6 +40,7 @@ export const machineSchema = z.object({
     .union([z.literal("none"), z.array(z.string())])
     .describe("Words before a command that needs root; with `none` such steps are skipped and listed in `commands`."),
   waitForRequestsMinutes: z.number().describe("How long an update lets requests end before their server goes."),
+  memoryFloorGiB: z.number().describe("Below so much available memory the start gates stop a server."),
   ledger: ledgerSchema,
   otherGpuMemoryGiB: z
     .number()
