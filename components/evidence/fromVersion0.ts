@@ -1,4 +1,5 @@
 import { isRecord, type JsonObject, objectsIn, textOr } from "../../faults/json";
+import { environmentIn } from "../host/text";
 
 /**
  * An applied plan of version 0, which had no `version`, as one of version 1. What it said in rendered texts and by the roles
@@ -26,7 +27,7 @@ function machineOf(machine: JsonObject): JsonObject {
     clients: eachOf(machine.clients, (client) => ({ ...client, files: eachOf(client.files, file) })),
     files: eachOf(machine.files, file),
     secretFiles: eachOf(machine.secretFiles, file),
-    simpleServer: isRecord(simpleServer) ? inPlace(simpleServer, ["dropIn"], file) : simpleServer,
+    simpleServer: isRecord(simpleServer) ? withEnvironment(inPlace(simpleServer, ["dropIn"], file)) : simpleServer,
   };
 }
 
@@ -49,6 +50,12 @@ function floorOf(files: readonly JsonObject[]): number {
   const told = textOr(files.find(({ role }) => role === "start-gate")?.text);
   return Number(/^floor (\d+)$/m.exec(told)?.[1] ?? 0) / 1024;
 }
+
+/** Ollama's variables stood in its drop-in alone. */
+const withEnvironment = (simpleServer: JsonObject): JsonObject =>
+  isRecord(simpleServer.dropIn)
+    ? { ...simpleServer, environment: environmentIn(textOr(simpleServer.dropIn.text)) }
+    : simpleServer;
 
 /** Names of resources by the role of their file, behind the machine's name; of any other role it is the role itself. */
 const RESOURCES: Readonly<Record<string, string>> = { "simple-server-dropin": "simple-server-drop-in" };

@@ -44,6 +44,7 @@ function onTheHost(
   const { unit, port, listen, modelsDirectory, serviceUser, models, loadedGiB, pull, systemdDirectory } = server;
   const reach: Reach = { key: "simple-server", name: "simple server (Ollama)", address: listen, port, path: "" };
   const baseUrl = originOf(reach);
+  const environment = environmentOf(server, listen);
   const dropIn: PlannedFile<FileRole> = {
     role: "simple-server-dropin",
     resource: `${machineName}-simple-server-drop-in`,
@@ -51,9 +52,21 @@ function onTheHost(
     purpose: "Environment of Ollama, for its systemd unit.",
     path: dropInPath(systemdDirectory, unit),
     mode: "0644",
-    text: simpleServerDropIn(server, listen),
+    text: dropInText(environment),
   };
-  const facts = { unit, listen, port, baseUrl, modelsDirectory, serviceUser, models, loadedGiB, pull, dropIn };
+  const facts = {
+    unit,
+    listen,
+    port,
+    baseUrl,
+    modelsDirectory,
+    serviceUser,
+    models,
+    loadedGiB,
+    pull,
+    environment,
+    dropIn,
+  };
   return {
     simpleServer: { mode: "host", ...facts },
     files: [dropIn],
@@ -73,9 +86,9 @@ function commandsByHand(dropIn: PlannedFile<FileRole>, unit: string): string[] {
   ];
 }
 
-/** The drop-in of Ollama's unit: the vendor's own unit stays as it is. */
-function simpleServerDropIn(server: HostSimpleServerSettings, listen: string): string {
-  const environment: Record<string, string> = {
+/** Variables that Ollama is given. */
+function environmentOf(server: HostSimpleServerSettings, listen: string): Readonly<Record<string, string>> {
+  return {
     OLLAMA_CONTEXT_LENGTH: String(server.contextLength),
     // An address with its port and no scheme: `http://` without a port would mean port 80.
     OLLAMA_HOST: `${listen}:${server.port}`,
@@ -84,6 +97,10 @@ function simpleServerDropIn(server: HostSimpleServerSettings, listen: string): s
     OLLAMA_MODELS: server.modelsDirectory,
     ...(server.cloud ? {} : { OLLAMA_NO_CLOUD: "1" }),
   };
+}
+
+/** The drop-in of Ollama's unit: the vendor's own unit stays as it is. */
+function dropInText(environment: Readonly<Record<string, string>>): string {
   return [
     "# Made by local-serving from simpleServer in the stack file: change it there.",
     "[Service]",

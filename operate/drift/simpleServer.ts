@@ -1,4 +1,4 @@
-import { environmentIn, variablesIn } from "../../components/host/text";
+import { variablesIn } from "../../components/host/text";
 import type { HostSimpleServerPlan } from "../../components/simple-server/plannedSimpleServer";
 import { Failed } from "../../faults/fault";
 import type { Host } from "../host/host";
@@ -10,7 +10,7 @@ import { type Difference, differs, isNot } from "./difference";
  * Throws `Failed` where systemd doesn't say.
  */
 export async function simpleServerDifferences(
-  { unit, dropIn }: Pick<HostSimpleServerPlan, "unit" | "dropIn">,
+  { unit, environment }: Pick<HostSimpleServerPlan, "unit" | "environment">,
   host: Host,
 ): Promise<(Difference & { readonly overruled: boolean })[]> {
   const asked = ["Environment", "MainPID", "ActiveState", "NeedDaemonReload"];
@@ -23,7 +23,7 @@ export async function simpleServerDifferences(
   const environ = (await host.file(`/proc/${property("MainPID")}/environ`))?.text;
   const running = environ ? variablesIn(environ.split("\0")) : loaded;
   const needsReload = property("NeedDaemonReload") === "yes";
-  return Object.entries(environmentIn(dropIn.text)).flatMap(([name, value]) => {
+  return Object.entries(environment).flatMap(([name, value]) => {
     const found = running.get(name);
     const overruled = !needsReload && loaded.get(name) !== value;
     return found === value ? [] : [{ ...differs(`env ${name}`, value, found ?? null), overruled }];

@@ -46,6 +46,13 @@ describe("a plan of version 0", () => {
     expect(gates(await applied(stack, name))).toEqual(today && gates(today));
   });
 
+  it.each(STACKS)("has Ollama's variables as a field: %s, %s", async (stack, name) => {
+    const environment = ({ simpleServer }: MachinePlan) =>
+      simpleServer.mode === "host" ? simpleServer.environment : simpleServer.mode;
+    const today = plannedToday(stack).find((each) => each.name === name);
+    expect(environment(await applied(stack, name))).toEqual(today && environment(today));
+  });
+
   it("keeps what its launchers are for", async () => {
     const { files } = await applied("shipped", "dgx");
     expect(files.find(({ role }) => role === "launcher-codex")?.purpose).toBe(

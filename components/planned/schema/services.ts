@@ -81,6 +81,7 @@ export const hostSimpleServerSchema = z.object({
     .record(text(), z.number())
     .describe("Memory of a loaded model, its context included, where it is declared."),
   pull: z.boolean().describe("Whether missing models are pulled."),
+  environment: z.record(text(), text()).describe("Variables that the drop-in sets."),
   dropIn: fileSchema.describe("Drop-in of the unit."),
 });
 
