@@ -43,9 +43,14 @@ export function plannedClients(
     });
     const { variable, placeholder } = target.key;
     const secret = placeholder === undefined;
-    const launcher = launcherScript(kind, file, target);
     const resource = `${machineName}-${kind.name}`;
-    const partOf = (role: ClientRole) => ({ role, resource: `${machineName}-${role}`, partOf: resource });
+    const named = (role: ClientRole) => ({ role, resource: `${machineName}-${role}`, partOf: resource });
+    const purpose = `Configuration of ${kind.title}.`;
+    const configuration = { purpose, path: file.path, mode: "0644", text: file.text };
+    const launcher = {
+      ...{ purpose: launcherPurpose(kind, target), path: command, mode: "0755" },
+      text: launcherScript(kind, file, target),
+    };
     return [
       {
         client: kind.name,
@@ -62,30 +67,36 @@ export function plannedClients(
         names: target.names,
         command,
         files: [
-          {
-            ...partOf(kind.role),
-            purpose: `Configuration of ${kind.title}.`,
-            path: file.path,
-            mode: "0644",
-            text: file.text,
-            ...where,
-          },
-          {
-            ...partOf(`launcher-${kind.name}`),
-            purpose: launcherPurpose(kind, target),
-            path: command,
-            mode: "0755",
-            text: launcher,
-            ...where,
-          },
+          { ...named(kind.role), ...configuration, ...where },
+          { ...named(`launcher-${kind.name}`), ...launcher, ...where },
         ],
       },
     ];
   });
 }
 
+/** What decides which server a client talks to. */
+type Answering = Pick<Upstream, "key" | "kind" | "serves">;
+
+/** Names of the coding clients that are pointed at each server, by its key. It needs no server's plan. */
+export function codingClients(
+  settings: ClientsSettings,
+  servers: readonly Answering[],
+): ReadonlyMap<string, readonly string[]> {
+  const pointed = new Map<string, readonly string[]>();
+  for (const { key, name, coding } of CLIENTS) {
+    const own: ClientSettings | undefined = settings[key];
+    const server = own && serverOf(own, servers);
+    if (coding && server) pointed.set(server.key, [...(pointed.get(server.key) ?? []), name]);
+  }
+  return pointed;
+}
+
 /** The server that a client names, or the only one of ours that writes text. */
-function serverOf({ server }: ClientSettings, servers: readonly Upstream[]): Upstream | undefined {
+function serverOf<Server extends Answering>(
+  { server }: ClientSettings,
+  servers: readonly Server[],
+): Server | undefined {
   const ours = servers.filter(({ kind, serves }) => kind === "inference-server" && !isPooling(serves));
   if (server === undefined) return ours.length === 1 ? ours[0] : undefined;
   return servers.find((each) => each.key === server);

@@ -48,6 +48,15 @@ export interface ServerDirectories {
   readonly gate: string;
 }
 
+/** What a server's plan rests on beside its own settings and its machine's. */
+export interface ServerSurroundings {
+  readonly directories: ServerDirectories;
+  /** All machines of the stack: a server may have ranks on several. */
+  readonly machines: Readonly<Record<string, MachineSettings>>;
+  /** Names of the coding clients that are pointed at the server. */
+  readonly codingClients: readonly string[];
+}
+
 /** Inputs of the `InferenceServer` component: what policies read of it beside its container. */
 export function serverInputs(machine: string, { container, model, codingClients }: InferenceServerPlan) {
   return { machine, container: container.name, model, codingClients };
@@ -62,8 +71,7 @@ export function plannedServer(
   machine: MachineSettings,
   key: string,
   server: InferenceServerSettings,
-  directories: ServerDirectories,
-  machines: Readonly<Record<string, MachineSettings>>,
+  { directories, machines, codingClients }: ServerSurroundings,
 ): InferenceServerPlan {
   const jitVolume = `${machine.network}-${key}-jit`;
   const token = tokenFile(machineName, key, server, directories.state);
@@ -118,7 +126,6 @@ export function plannedServer(
   };
   const demand = demandOf(readServerArguments(container.command));
   const memory: MemoryDemand = demand.known ? demand.memory : { utilization: server.gpuMemoryUtilization };
-  const codingClients: readonly string[] = [];
   return {
     key,
     model: { id: server.model.id, kind: server.model.kind, thinking: server.model.thinking },

@@ -1,12 +1,12 @@
 import { defined } from "../../faults/defined";
 import { FaultyInput } from "../../faults/fault";
-import type { ClientPlan } from "../clients/plannedClients";
+import { type ClientPlan, codingClients } from "../clients/plannedClients";
 import { plannedHarness } from "../harness-files/plannedHarness";
-import { plannedServer } from "../inference-server/plannedServer";
+import { type InferenceServerPlan, plannedServer, type ServerSurroundings } from "../inference-server/plannedServer";
 import { gateFile } from "../inference-server/startGate";
 import { type KnownServer, leastMemory, machineMemory, plannedTotal, totalFault } from "../memory/machineMemory";
 import { memoryWarnings } from "../memory/memoryWarnings";
-import { serverKv } from "../memory/serverKv";
+import { type ServerKvResult, serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
 import { type Evidence, homeOn, modelEvidence, onMachine } from "../planned/evidence";
 import { type HostInstanceFacts, NOTES, type Warning } from "../planned/facts";
@@ -49,64 +49,47 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
   return { machines, warnings: planned.flatMap(({ warnings }) => warnings.map(marked)) };
 }
 
+/** One machine's plan, what an operator should know of it, and what its clients on other computers can't reach. */
+export interface MachinePlanned {
+  readonly machine: MachinePlan;
+  readonly warnings: readonly Warning[];
+  readonly unreached: readonly MachineFault[];
+}
+
 /** The same for one machine of them, without what needs all to be seen. */
 export function machinePlan(
   name: string,
   declared: MachineSettings,
   machines: StackSettings["machines"],
   given: Evidence,
-): { machine: MachinePlan; warnings: Warning[]; unreached: readonly MachineFault[] } {
+): MachinePlanned {
   const evidence = { ...given, homeHere: given.home, home: homeOn(declared, given) };
   const meminfo = evidence.meminfo?.[name];
-  const { totalGiB } = declared;
   const totalOf = (each: string) =>
-    plannedTotal(machines[each]?.totalGiB ?? totalGiB, evidence.meminfo?.[each]?.totalGiB);
+    plannedTotal(machines[each]?.totalGiB ?? declared.totalGiB, evidence.meminfo?.[each]?.totalGiB);
   const machine = { ...declared, totalGiB: totalOf(name) };
   const state = onMachine(machine.stateDirectory, evidence);
-  const directories = {
-    modelCache: onMachine(machine.modelCache, evidence),
-    state,
-    gate: `${state}/${name}/start-gate`,
-  };
-  const declaredServers = [...Object.entries(machine.inferenceServers), ...workers(name, machines)].map(
-    ([key, given]) => {
-      const settings = withFamily(given, evidence);
-      return {
-        settings,
-        model: modelEvidence(evidence, settings.model.id),
-        plan: plannedServer(name, machine, key, settings, directories, machines),
-      };
-    },
-  );
-  const answers = ({ plan: { rank } }: KnownServer) => rank === undefined || rank.index === 0;
+  const gate = `${state}/${name}/start-gate`;
+  const directories = { modelCache: onMachine(machine.modelCache, evidence), state, gate };
+
+  const servers = serversOf(name, machine, { directories, machines, evidence });
+  const inferenceServers = servers.filter(({ plan }) => isHead(plan)).map(({ plan }) => plan);
+  const ranks = servers.filter(({ plan }) => !isHead(plan)).map(({ plan }) => plan);
   const simple = plannedSimpleServer(name, machine);
-  const plans = declaredServers.filter(answers).map((server) => server.plan);
-  const around = services(name, machine, evidence, plans, simple.simpleServer, machines);
-  const known = declaredServers.map((server) => withClients(server, around.clients));
-  const memory = machineMemory(machine, known, around.memory, simple.memory, meminfo);
-  const servers = known.map((server) => {
-    const maxOutputTokens = longestAnswer(around.clients, server.plan.key);
-    const least = leastMemory(name, server.settings.nodes, totalOf);
-    const memory = { totalGiB: machine.totalGiB, least };
-    return { ...server, kv: serverKv(server.settings, { ...memory, maxOutputTokens }, server.model) };
+  const around = services(name, machine, evidence, inferenceServers, simple.simpleServer, machines);
+  const memory = machineMemory(machine, servers, around.memory, simple.memory, meminfo);
+  const withKv = servers.map((server) => {
+    const { settings, model, plan } = server;
+    const maxOutputTokens = longestAnswer(around.clients, plan.key);
+    const least = leastMemory(name, settings.nodes, totalOf);
+    return { ...server, kv: serverKv(settings, { totalGiB: machine.totalGiB, least, maxOutputTokens }, model) };
   });
-  const inferenceServers = known.filter(answers).map((server) => server.plan);
-  const ranks = known.filter((server) => !answers(server)).map((server) => server.plan);
-  const running = [...inferenceServers, ...ranks];
   const served = { servers: inferenceServers, simpleServer: simple.simpleServer };
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
-  const reach = [
-    ...instanceAReach(machine),
-    ...inferenceServers.map((server) => server.reach),
-    ...simple.reach,
-    ...around.reach,
-  ];
+  const running = [...inferenceServers, ...ranks];
+  const gateFiles = running.length === 0 ? [] : [gateFile(name, machine, running, memory.ledger.lines, gate)];
   const planned: MachinePlan = {
-    name,
-    dockerHost: machine.dockerHost,
-    network: machine.network,
-    ...(isOverSsh(machine) && machine.home === undefined ? { home: evidence.home } : {}),
-    hostInstance: hostInstanceFacts(machine),
+    ...declaredFacts(name, machine, evidence.home),
     inferenceServers,
     ranks,
     serve: inferenceServers.map(({ serve }) => serve),
@@ -114,39 +97,81 @@ export function machinePlan(
     chatUi: around.chatUi,
     clients: around.clients,
     harness: harness.plan,
-    containers: [...running.map((server) => server.container), ...around.containers],
-    files: [
-      ...(running.length === 0 ? [] : [gateFile(name, machine, running, memory.ledger.lines, directories.gate)]),
-      ...simple.files,
-      ...around.files,
-      ...harness.files,
-    ],
-    secretFiles: [...running.flatMap((server) => server.tokenFile ?? []), ...around.secretFiles],
+    containers: [...running.map(({ container }) => container), ...around.containers],
+    files: [...gateFiles, ...simple.files, ...around.files, ...harness.files],
+    secretFiles: [...running.flatMap(({ tokenFile }) => tokenFile ?? []), ...around.secretFiles],
     simpleServer: simple.simpleServer,
+    ...memory,
+    ...startsOf(withKv, machine.totalGiB),
+    ...reachOf(machine, [...inferenceServers.map(({ reach }) => reach), ...simple.reach, ...around.reach]),
+    commands: simple.commands,
+  };
+  const total = meminfo && totalFault(declared.totalGiB, meminfo.totalGiB);
+  const warnings = [
+    ...machineWarnings(name, machine, memory.ledger, servers),
+    ...(total === undefined ? [] : [{ machine: name, code: "total-differs", message: total }]),
+    ...memoryWarnings(name, machine, withKv, memory, evidence.appliedWindows?.[name]),
+    ...around.warnings,
+  ];
+  const files = [...planned.files, appliedPlan(planned, state)];
+  return { machine: { ...planned, files }, warnings, unreached: around.unreached };
+}
+
+/** Whether a server answers here: it runs on one machine, or this is its first. */
+const isHead = ({ rank }: InferenceServerPlan): boolean => rank === undefined || rank.index === 0;
+
+/** Every server that takes memory on a machine: its own, and workers of other machines' servers. */
+function serversOf(
+  name: string,
+  machine: MachineSettings,
+  { evidence, ...around }: Omit<ServerSurroundings, "codingClients"> & { readonly evidence: Evidence },
+): KnownServer[] {
+  const own = Object.entries(machine.inferenceServers);
+  const clients = codingClients(
+    machine.clients,
+    own.map(([key, { model }]) => ({ key, kind: "inference-server", serves: model.kind })),
+  );
+  return [...own, ...workers(name, around.machines)].map(([key, given]) => {
+    const settings = withFamily(given, evidence);
+    const plan = plannedServer(name, machine, key, settings, { ...around, codingClients: clients.get(key) ?? [] });
+    return { settings, model: modelEvidence(evidence, settings.model.id), plan };
+  });
+}
+
+/** What a plan repeats of a machine's settings. */
+function declaredFacts(name: string, machine: MachineSettings, home: string) {
+  return {
+    name,
+    dockerHost: machine.dockerHost,
+    network: machine.network,
+    ...(isOverSsh(machine) && machine.home === undefined ? { home } : {}),
+    hostInstance: hostInstanceFacts(machine),
     elevate: machine.elevate,
     waitForRequestsMinutes: machine.waitForRequestsMinutes,
     memoryFloorGiB: machine.memoryFloorGiB,
-    ledger: memory.ledger,
     ...defined({ otherGpuMemoryGiB: machine.otherGpuMemoryGiB }),
     ...defined({ gpus: machine.gpus === 1 ? undefined : machine.gpus }),
-    kv: Object.fromEntries(servers.map((server) => [server.plan.container.name, server.kv.kv])),
-    starts: Object.fromEntries(
-      servers.map((server) => [server.plan.container.name, startNeeds(server, machine.totalGiB, server.kv)]),
-    ),
-    admission: memory.admission,
-    reach,
-    endpoints: reach.map((each) => endpointOf(each, machine.clients.host)),
-    commands: [...simple.commands],
   };
-  const files = [...planned.files, appliedPlan(planned, directories.state)];
-  const wrongTotal = meminfo && totalFault(totalGiB, meminfo.totalGiB);
-  const warnings = [
-    ...machineWarnings(name, machine, memory.ledger, known),
-    ...(wrongTotal === undefined ? [] : [{ machine: name, code: "total-differs", message: wrongTotal }]),
-    ...memoryWarnings(name, machine, servers, memory, evidence.appliedWindows?.[name]),
-    ...around.warnings,
-  ];
-  return { machine: { ...planned, files }, warnings, unreached: around.unreached };
+}
+
+/** KV cache and least needs of each server, by its container. */
+function startsOf(
+  servers: readonly (KnownServer & { readonly kv: ServerKvResult })[],
+  totalGiB: number,
+): Pick<MachinePlan, "kv" | "starts"> {
+  const named = servers.map((server) => [server.plan.container.name, server] as const);
+  return {
+    kv: Object.fromEntries(named.map(([container, { kv }]) => [container, kv.kv])),
+    starts: Object.fromEntries(
+      named.map(([container, server]) => [container, startNeeds(server, totalGiB, server.kv)]),
+    ),
+  };
+}
+
+/** Everything that answers on a port, instance A first. */
+function reachOf(machine: MachineSettings, ours: readonly Reach[]): Pick<MachinePlan, "reach" | "endpoints"> {
+  const reach = [...instanceAReach(machine), ...ours];
+  return { reach, endpoints: reach.map((each) => endpointOf(each, machine.clients.host)) };
 }
 
 type OnSeveral = { readonly head: string; readonly key: string; readonly server: InferenceServerSettings };
@@ -169,11 +194,6 @@ const serversOnSeveral = (machines: StackSettings["machines"]): OnSeveral[] =>
       server.nodes === undefined ? [] : { head, key, server },
     ),
   );
-
-function withClients(server: KnownServer, clients: readonly ClientPlan[]): KnownServer {
-  const coding = clients.filter((client) => client.coding && client.server === server.plan.key);
-  return { ...server, plan: { ...server.plan, codingClients: coding.map((client) => client.client) } };
-}
 
 function hostInstanceFacts({ instanceA }: MachineSettings): HostInstanceFacts | "none" {
   if (instanceA === "none") return "none";
