@@ -18,7 +18,7 @@ export function renderReference(documents: readonly ReferenceDocument[]): Refere
 }
 
 function renderDocument(document: ReferenceDocument): ReferenceFile[] {
-  const { name, schema } = document;
+  const { name, schema = document.output } = document;
   const page = { name: `${name}.md`, text: renderMarkdown(document) };
   return schema === undefined
     ? [page]
@@ -35,7 +35,7 @@ function renderJsonSchema(document: ReferenceDocument, schema: z.ZodType): strin
 }
 
 function renderContents(documents: readonly ReferenceDocument[]): string {
-  const rows = documents.map(({ name, title, schema }) => [
+  const rows = documents.map(({ name, title, output, schema = output }) => [
     `[${title}](${name}.md)`,
     schema === undefined ? "" : `[${name}.schema.json](${name}.schema.json)`,
   ]);
@@ -64,6 +64,8 @@ export interface ReferenceDocument {
   readonly madeFrom: string;
   readonly intro: readonly string[];
   readonly schema?: z.ZodType;
+  /** The schema of what our program writes: published as well, and the page's own words list its keys. */
+  readonly output?: z.ZodType;
   /** Puts the schema into its place in the whole file, when the file holds more than the schema describes. */
   readonly wholeFile?: (schema: JsonSchema) => JsonSchema;
   /** `false` where a key that the schema does not know is only worth a warning. */
@@ -187,13 +189,15 @@ function examplesText({ examples = [] }: JsonSchema): string {
 const cell = (text: string): string => text.replace(/\s*\n\s*/g, " ").replaceAll("|", "\\|");
 
 /** What a key takes, in words: `whole number from 1 to 65535 (seconds)`. */
-function typeText(schema: JsonSchema): string {
+export function typeText(schema: JsonSchema): string {
   const words = plainType(schema);
   return schema.unit === undefined ? words : `${words} (${schema.unit})`;
 }
 
 function plainType(schema: JsonSchema): string {
-  const options = schema.anyOf ?? schema.oneOf;
+  const named = schema.$ref?.split("/").at(-1);
+  if (named !== undefined) return `[${named}](#${named.toLowerCase()})`;
+  const options = schema.anyOf ?? schema.oneOf ?? schema.allOf;
   if (options !== undefined) return alternatives([...new Set(options.map(plainType))]);
   if (schema.const !== undefined) return schema.const === "" ? "empty" : code(schema.const);
   if (schema.enum !== undefined) return alternatives(schema.enum.map(code));
@@ -211,6 +215,8 @@ function plainType(schema: JsonSchema): string {
       return `list of ${plural(schema.items)}${schema.minItems ? `, at least ${schema.minItems}` : ""}`;
     case "object":
       return "block";
+    case "null":
+      return "`null`";
     default:
       return "any value";
   }

@@ -3,7 +3,7 @@ import { defined } from "../../faults/defined";
 import type { KeyNotes } from "./key";
 
 type Keyword =
-  | ("$schema" | "title" | "description" | "type" | "const" | "enum" | "default" | "examples" | "required")
+  | ("$schema" | "$ref" | "title" | "description" | "type" | "const" | "enum" | "default" | "examples" | "required")
   | ("minItems" | "minimum" | "maximum" | "minLength" | "maxLength" | "pattern" | "format");
 
 /** A JSON Schema of what a person writes, with our notes still on its keys. */
@@ -18,6 +18,7 @@ export interface JsonSchema extends Pick<z.core.JSONSchema.BaseSchema, Keyword>,
   anyOf?: JsonSchema[];
   oneOf?: JsonSchema[];
   allOf?: JsonSchema[];
+  definitions?: Record<string, JsonSchema>;
 }
 
 /** The JSON Schema of a zod schema's input, draft 7, the draft that most editors read. */
@@ -58,8 +59,10 @@ export function openSchema(node: JsonSchema): JsonSchema {
 
 function mapChildren(node: JsonSchema, change: (child: JsonSchema) => JsonSchema): JsonSchema {
   const result: JsonSchema = { ...node };
-  if (node.properties !== undefined)
-    result.properties = Object.fromEntries(Object.entries(node.properties).map(([key, child]) => [key, change(child)]));
+  for (const part of ["properties", "definitions"] as const) {
+    const children = Object.entries(node[part] ?? {});
+    if (children.length > 0) result[part] = Object.fromEntries(children.map(([key, child]) => [key, change(child)]));
+  }
   if (typeof node.additionalProperties === "object") result.additionalProperties = change(node.additionalProperties);
   if (node.items !== undefined) result.items = Array.isArray(node.items) ? node.items.map(change) : change(node.items);
   if (node.propertyNames !== undefined) result.propertyNames = change(node.propertyNames);

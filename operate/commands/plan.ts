@@ -9,6 +9,7 @@ import { readAppliedPlans } from "../../components/evidence/readAppliedPlan";
 import { readEvidence } from "../../components/evidence/readEvidence";
 import type { Plan } from "../../components/plan/types";
 import type { Evidence } from "../../components/planned/evidence";
+import { PLAN_VERSION } from "../../components/planned/planVersion";
 import { isHere } from "../../components/planned/reach";
 import { loadStackFile } from "../../components/settings/load";
 import type { StackSettings } from "../../components/settings/stackSettings";
@@ -57,7 +58,8 @@ export function planCommand(): Command {
       new Option("--policy-config <file>", `levels of the policies (default: ${LEVELS_FILE} beside the project)`),
     ],
     notes:
-      "Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (JSON is whole then, too),\n2 wrong use or a file that can't be read. `--format markdown` goes with `--against`.",
+      "Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (JSON is whole then, too; of faults it has `faults` and no `machines`),\n2 wrong use or a file that can't be read. `--format markdown` goes with `--against`.",
+    refused: ({ faults }) => ({ version: PLAN_VERSION, faults }),
     example: "plan --against HEAD~1 --format markdown",
     run: async (options: PlanOptions, name?: string) => {
       const { full = false, against, format } = options;
@@ -71,7 +73,7 @@ export function planCommand(): Command {
       const findings = policies.filter(({ verdict }) => verdict !== "pass");
       const failed = policies.some(({ verdict }) => verdict === "refused");
       const width = terminalWidth(process.stdout);
-      const result = { ...planned, policies, findings };
+      const result = { version: PLAN_VERSION, ...planned, policies, findings };
       if (against !== undefined) {
         const levels = readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE));
         const { result: change, sections } = await compare(against, file, settings, planned, levels);

@@ -1,4 +1,5 @@
 import { recipe } from "../../components/catalogue/recipe";
+import { planDocument } from "../../components/planned/schema/document";
 import { NAMESPACE, stackSettings } from "../../components/settings/stackSettings";
 import { analyticsSchema, KEYLESS_VARIABLES } from "../../harness/analytics/schema";
 import { automationSchema } from "../../harness/automation/schema";
@@ -8,6 +9,7 @@ import { OURS_MARK, type ReferenceDocument, readPage, renderTable } from "../../
 import type { JsonSchema } from "../../harness/schema/jsonSchema";
 import { template } from "../../harness/templates/template";
 import { rules } from "../../policies/rules";
+import { planKeys } from "./planKeys";
 
 const { home, prefix } = DEFAULT_HARNESS;
 
@@ -18,6 +20,10 @@ export function referenceDocuments(): ReferenceDocument[] {
     {
       ...readPage("stack-file", { namespace: NAMESPACE }),
       ...{ madeFrom: "components/settings", schema: stackSettings, wholeFile },
+    },
+    {
+      ...readPage("plan", { keys: planKeys(planDocument) }),
+      ...{ madeFrom: "components/planned/schema", output: planDocument },
     },
     { ...readPage("model-recipe"), madeFrom: "components/catalogue", schema: recipe },
     { ...readPage("policies", { rules: rulesTable() }), madeFrom: "policies/rules" },

@@ -33,31 +33,35 @@ const gate = z
 
 const ulimit = z.object({ name: text(), soft: z.number(), hard: z.number() });
 
-/** A container with every value made plain, nothing left to a daemon's default. */
-export const containerSchema = z.object({
-  role: z.enum(["inference-server", "chat-ui", "bridge"]),
-  resource: text().describe("Name of its resource in the stack. It stays when the container's own name changes."),
-  name: text(),
-  image: text(),
-  command: texts().describe("Arguments; empty where the image's own are kept."),
-  entrypoint: texts().nullable().describe("Replaces the image's own entrypoint; `null` keeps it."),
-  gate: gate.exactOptional(),
-  env: z.record(text(), text()).describe("Environment variables."),
-  secretEnv: texts().describe("Names of variables of your shell whose values reach the container as files."),
-  ports: z.array(publishedPort).describe("Published ports."),
-  mounts: z.array(mount),
-  gpus: z.literal("all").nullable(),
-  ipc: z.enum(["host", "private"]),
-  shmGiB: z.number().exactOptional().describe("Size of a /dev/shm of its own, in GiB."),
-  devices: texts().exactOptional().describe("Device files of the machine."),
-  capabilities: texts().exactOptional(),
-  network: text().describe(
-    "A Docker network, or `host`: then it has the machine's own addresses, and publishes nothing.",
-  ),
-  hosts: texts().describe("Extra host names, `name:address`."),
-  restart: z.literal("unless-stopped"),
-  healthcheck,
-  ulimits: z.array(ulimit),
-  stopGraceSeconds: z.number().describe("Docker waits so long for its end before it kills it."),
-  labels: z.record(text(), text()),
-});
+export const containerSchema = z
+  .object({
+    role: z.enum(["inference-server", "chat-ui", "bridge"]),
+    resource: text().describe("Name of its resource in the stack. It stays when the container's own name changes."),
+    name: text(),
+    image: text(),
+    command: texts().describe("Arguments; empty where the image's own are kept."),
+    entrypoint: texts().nullable().describe("Replaces the image's own entrypoint; `null` keeps it."),
+    gate: gate.exactOptional(),
+    env: z.record(text(), text()).describe("Environment variables."),
+    secretEnv: texts().describe("Names of variables of your shell whose values reach the container as files."),
+    ports: z.array(publishedPort).describe("Published ports."),
+    mounts: z.array(mount),
+    gpus: z.literal("all").nullable(),
+    ipc: z.enum(["host", "private"]),
+    shmGiB: z.number().exactOptional().describe("Size of a /dev/shm of its own, in GiB."),
+    devices: texts().exactOptional().describe("Device files of the machine."),
+    capabilities: texts().exactOptional(),
+    network: text().describe(
+      "A Docker network, or `host`: then it has the machine's own addresses, and publishes nothing.",
+    ),
+    hosts: texts().describe("Extra host names, `name:address`."),
+    restart: z.literal("unless-stopped"),
+    healthcheck,
+    ulimits: z.array(ulimit),
+    stopGraceSeconds: z.number().describe("Docker waits so long for its end before it kills it."),
+    labels: z.record(text(), text()),
+  })
+  .meta({
+    id: "Container",
+    description: "A container with every value made plain, nothing left to a daemon's default.",
+  });

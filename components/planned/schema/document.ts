@@ -1,10 +1,57 @@
 import { z } from "zod";
 import { PLAN_VERSION } from "../planVersion";
-import { machineSchema } from "./machine";
+import { machineSchema, warningSchema } from "./machine";
 
 const version = z
   .literal(PLAN_VERSION)
   .describe("Version of this form. It is raised when a key goes or changes its meaning; keys are added without that.");
+
+const judgement = z
+  .object({
+    name: z.string().describe("The rule, or `preflight`."),
+    level: z.enum(["mandatory", "advisory", "disabled"]).describe("The level that was in force."),
+    verdict: z.enum(["pass", "refused", "warned"]),
+    message: z.string().describe("Empty for a pass."),
+    resource: z.string().describe("Name of the resource, empty for a pass."),
+    path: z.string().exactOptional().describe("The setting of the stack file that mends it."),
+    line: z.int().exactOptional().describe("Its line, where the file is known."),
+    value: z
+      .union([z.string(), z.number(), z.boolean()])
+      .exactOptional()
+      .describe("What to write there, where that is known."),
+    note: z.literal(true).exactOptional().describe("Set where it is only good to know: nothing is at risk."),
+  })
+  .meta({ id: "Judgement", description: "What a policy, or the preflight, says." });
+
+const plannedDocument = z
+  .object({
+    version,
+    machines: z.array(machineSchema),
+    warnings: z.array(warningSchema),
+    policies: z.array(judgement).describe("What every policy says."),
+    findings: z.array(judgement).describe("Those of `policies` that are no pass."),
+    change: z
+      .looseObject({})
+      .exactOptional()
+      .describe("With `--against`: what an update changes. Its form is not part of this version."),
+  })
+  .meta({ id: "Planned", description: "What `serving plan --format json` prints." });
+
+const fault = z
+  .object({
+    path: z.string().describe("Dotted path of the key (`machines.dgx.totalGiB`); empty for the file itself."),
+    code: z.string().describe("Kind of the fault, such as `unknown_key`, `wrong_type` or `out_of_range`."),
+    message: z.string(),
+    severity: z.enum(["error", "warning"]),
+    file: z.string().exactOptional().describe("The file that `line` and `column` belong to."),
+    line: z.int().exactOptional().describe("Line in the file, from 1."),
+    column: z.int().exactOptional(),
+  })
+  .meta({ id: "Fault", description: "One thing that is wrong with the stack file." });
+
+const faultyDocument = z
+  .object({ version, faults: z.array(fault).min(1).describe("What is wrong with the stack file, in its order.") })
+  .meta({ id: "Faulty", description: "What `serving plan --format json` prints of a stack file with faults." });
 
 /** What `up` leaves on a machine. */
 export const appliedDocument = z
@@ -13,4 +60,7 @@ export const appliedDocument = z
     about: z.string().exactOptional().describe("What this file is, in words."),
     machine: machineSchema,
   })
-  .describe("What `up` leaves on each machine: the plan that was applied to it.");
+  .meta({ id: "Applied", description: "What `up` leaves on each machine: the plan that was applied to it." });
+
+/** Every document that holds a plan, or says why there is none. */
+export const planDocument = z.union([plannedDocument, faultyDocument, appliedDocument]);

@@ -8,17 +8,19 @@ const written = {
   path: z.string(),
 };
 
-/** A file that will be written on the machine. */
-export const fileSchema = z.object({
-  ...written,
-  here: z.literal(true).exactOptional().describe("Set where it is written on the computer that runs this instead."),
-  mode: z.string().describe("Octal, such as `0644`."),
-  text: z.string().describe("Its content."),
-});
+export const fileSchema = z
+  .object({
+    ...written,
+    here: z.literal(true).exactOptional().describe("Set where it is written on the computer that runs this instead."),
+    mode: z.string().describe("Octal, such as `0644`."),
+    text: z.string().describe("Its content."),
+  })
+  .meta({ id: "File", description: "A file that will be written on the machine." });
 
-/** A file whose content is the value of a variable of the operator's shell. */
-export const secretFileSchema = z.object({
-  ...written,
-  mode: z.literal("0600"),
-  variable: z.string().describe("Name of the variable whose value is its content."),
-});
+export const secretFileSchema = z
+  .object({
+    ...written,
+    mode: z.literal("0600"),
+    variable: z.string().describe("Name of the variable whose value is its content."),
+  })
+  .meta({ id: "SecretFile", description: "A file whose content is the value of a variable of the operator's shell." });

@@ -169,25 +169,29 @@ export const prefillSchema = z.object({
   seconds: z.number().describe("Seconds until its first token, whole."),
 });
 
-/** The KV plan of one server. Its figures are those of the least room; `atBest` has those of the most. */
-export const serverKvSchema = kvPlanSchema.extend({
-  room: kvRoomSchema,
-  weightsGB: z.number().nullable().describe("Size of the weights in GB (10^9 bytes); `null` where it is not known."),
-  ranks: z
-    .int()
-    .describe(
-      "Ranks that share the model, each with a GPU of its own: all figures but the weights' size are those of one.",
-    ),
-  least: z
-    .object({ machine: z.string(), totalGiB: z.number() })
-    .exactOptional()
-    .describe(
-      "The machine with the least memory of those that share the model: its room counts for all. Absent where it is this one.",
-    ),
-  atBest: z.object({ fits: z.boolean(), maxConcurrency: z.number() }),
-  agents: z.array(agentsSchema).describe("How many coding agents work at once, by size."),
-  prefill: z
-    .object({ prompts: z.array(prefillSchema), source: z.string() })
-    .nullable()
-    .describe("What a cold prompt costs; `null` where nobody measured this model."),
-});
+export const serverKvSchema = kvPlanSchema
+  .extend({
+    room: kvRoomSchema,
+    weightsGB: z.number().nullable().describe("Size of the weights in GB (10^9 bytes); `null` where it is not known."),
+    ranks: z
+      .int()
+      .describe(
+        "Ranks that share the model, each with a GPU of its own: all figures but the weights' size are those of one.",
+      ),
+    least: z
+      .object({ machine: z.string(), totalGiB: z.number() })
+      .exactOptional()
+      .describe(
+        "The machine with the least memory of those that share the model: its room counts for all. Absent where it is this one.",
+      ),
+    atBest: z.object({ fits: z.boolean(), maxConcurrency: z.number() }),
+    agents: z.array(agentsSchema).describe("How many coding agents work at once, by size."),
+    prefill: z
+      .object({ prompts: z.array(prefillSchema), source: z.string() })
+      .nullable()
+      .describe("What a cold prompt costs; `null` where nobody measured this model."),
+  })
+  .meta({
+    id: "KvCache",
+    description: "The KV plan of one server. Its figures are those of the least room; `atBest` has those of the most.",
+  });

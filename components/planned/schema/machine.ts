@@ -9,64 +9,68 @@ import { bridgeSchema, chatUiSchema, clientSchema, harnessSchema, simpleServerSc
 
 const byContainer = <Schema extends z.ZodType>(schema: Schema) => z.record(z.string(), schema);
 
-/** What one machine will run. */
-export const machineSchema = z.object({
-  name: z.string(),
-  dockerHost: z.string().describe("Address of its Docker engine."),
-  network: z.string().describe("Docker network of its containers."),
-  home: z
-    .string()
-    .exactOptional()
-    .describe("Home directory that its paths were planned below, where it is another computer and nobody declared it."),
-  hostInstance: z.union([z.literal("none"), hostInstanceSchema]).describe("Instance A, which is only counted."),
-  inferenceServers: z
-    .array(inferenceServerSchema)
-    .describe("The servers that answer here; of one over several machines, its head."),
-  ranks: z
-    .array(inferenceServerSchema)
-    .describe("Workers of other machines' servers that run here: containers without an API."),
-  serve: z.array(serveSchema).describe("What each of `inferenceServers` serves."),
-  bridge: bridgeSchema.nullable(),
-  chatUi: chatUiSchema.nullable(),
-  clients: z.array(clientSchema),
-  harness: harnessSchema.nullable(),
-  containers: z.array(containerSchema).describe("Every container of ours on the machine."),
-  files: z.array(fileSchema).describe("Every file of ours on the machine. The applied plan does not list itself."),
-  secretFiles: z
-    .array(secretFileSchema)
-    .describe("Files whose content is a secret: known by the name of the variable that holds it."),
-  simpleServer: simpleServerSchema,
-  elevate: z
-    .union([z.literal("none"), z.array(z.string())])
-    .describe("Words before a command that needs root; with `none` such steps are skipped and listed in `commands`."),
-  waitForRequestsMinutes: z.number().describe("How long an update lets requests end before their server goes."),
-  memoryFloorGiB: z.number().describe("Below so much available memory the start gates stop a server."),
-  ledger: ledgerSchema,
-  otherGpuMemoryGiB: z
-    .number()
-    .exactOptional()
-    .describe("What containers with GPUs take that are no inference servers, where it is declared."),
-  gpus: z.int().exactOptional().describe("GPUs of the machine, where it has more than one."),
-  kv: byContainer(serverKvSchema.nullable()).describe(
-    "KV cache plan by container name; `null` where the model's layers or its room are not known.",
-  ),
-  starts: byContainer(startNeedsSchema).describe(
-    "The least that each server of ours needs to start, by container name.",
-  ),
-  admission: z
-    .array(admissionSchema)
-    .describe(
-      "vLLM's own check at a start, on paper: one entry a server of ours, where the machine's meminfo was given.",
+export const machineSchema = z
+  .object({
+    name: z.string(),
+    dockerHost: z.string().describe("Address of its Docker engine."),
+    network: z.string().describe("Docker network of its containers."),
+    home: z
+      .string()
+      .exactOptional()
+      .describe(
+        "Home directory that its paths were planned below, where it is another computer and nobody declared it.",
+      ),
+    hostInstance: z.union([z.literal("none"), hostInstanceSchema]).describe("Instance A, which is only counted."),
+    inferenceServers: z
+      .array(inferenceServerSchema)
+      .describe("The servers that answer here; of one over several machines, its head."),
+    ranks: z
+      .array(inferenceServerSchema)
+      .describe("Workers of other machines' servers that run here: containers without an API."),
+    serve: z.array(serveSchema).describe("What each of `inferenceServers` serves."),
+    bridge: bridgeSchema.nullable(),
+    chatUi: chatUiSchema.nullable(),
+    clients: z.array(clientSchema),
+    harness: harnessSchema.nullable(),
+    containers: z.array(containerSchema).describe("Every container of ours on the machine."),
+    files: z.array(fileSchema).describe("Every file of ours on the machine. The applied plan does not list itself."),
+    secretFiles: z
+      .array(secretFileSchema)
+      .describe("Files whose content is a secret: known by the name of the variable that holds it."),
+    simpleServer: simpleServerSchema,
+    elevate: z
+      .union([z.literal("none"), z.array(z.string())])
+      .describe("Words before a command that needs root; with `none` such steps are skipped and listed in `commands`."),
+    waitForRequestsMinutes: z.number().describe("How long an update lets requests end before their server goes."),
+    memoryFloorGiB: z.number().describe("Below so much available memory the start gates stop a server."),
+    ledger: ledgerSchema,
+    otherGpuMemoryGiB: z
+      .number()
+      .exactOptional()
+      .describe("What containers with GPUs take that are no inference servers, where it is declared."),
+    gpus: z.int().exactOptional().describe("GPUs of the machine, where it has more than one."),
+    kv: byContainer(serverKvSchema.nullable()).describe(
+      "KV cache plan by container name; `null` where the model's layers or its room are not known.",
     ),
-  reach: z.array(reachSchema).describe("Everything that answers on a port, instance A included."),
-  endpoints: z.array(endpointSchema).describe("The same as a program on the machine asks it."),
-  commands: z.array(z.string()).describe("Commands that an operator has to run, because nothing of ours may."),
-});
+    starts: byContainer(startNeedsSchema).describe(
+      "The least that each server of ours needs to start, by container name.",
+    ),
+    admission: z
+      .array(admissionSchema)
+      .describe(
+        "vLLM's own check at a start, on paper: one entry a server of ours, where the machine's meminfo was given.",
+      ),
+    reach: z.array(reachSchema).describe("Everything that answers on a port, instance A included."),
+    endpoints: z.array(endpointSchema).describe("The same as a program on the machine asks it."),
+    commands: z.array(z.string()).describe("Commands that an operator has to run, because nothing of ours may."),
+  })
+  .meta({ id: "Machine", description: "What one machine will run." });
 
-/** Something that will work, and that an operator should know before it runs. */
-export const warningSchema = z.object({
-  machine: z.string(),
-  code: z.string(),
-  message: z.string(),
-  note: z.literal(true).exactOptional().describe("Set where it is only good to know: nothing is at risk."),
-});
+export const warningSchema = z
+  .object({
+    machine: z.string(),
+    code: z.string(),
+    message: z.string(),
+    note: z.literal(true).exactOptional().describe("Set where it is only good to know: nothing is at risk."),
+  })
+  .meta({ id: "Warning", description: "Something that will work, and that an operator should know before it runs." });

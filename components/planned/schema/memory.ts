@@ -18,43 +18,55 @@ const fixedCache = z.object({
   outsideGiB: z.number().exactOptional().describe("What the server takes outside it, where that is known."),
 });
 
-/** Memory of one machine, line by line, in GiB. */
-export const ledgerSchema = z.object({
-  totalGiB: z.number(),
-  aggregateUtilization: z.number().describe("Sum of the utilizations of all inference servers, instance A included."),
-  sumGiB: z.number().describe("Sum of the lines."),
-  lines: z.array(ledgerLineSchema),
-  largestUtilizationThatFits: z
-    .record(z.string(), z.number())
-    .describe("For each of our servers, the largest utilization that fits beside everything else."),
-  largestUtilization: z.record(z.string(), largest).describe("The same by each limit: the smaller one is the answer."),
-  fixedKvCache: z
-    .record(z.string(), fixedCache)
-    .exactOptional()
-    .describe("Servers with a KV cache of fixed size, where there are any."),
-});
+export const ledgerSchema = z
+  .object({
+    totalGiB: z.number(),
+    aggregateUtilization: z.number().describe("Sum of the utilizations of all inference servers, instance A included."),
+    sumGiB: z.number().describe("Sum of the lines."),
+    lines: z.array(ledgerLineSchema),
+    largestUtilizationThatFits: z
+      .record(z.string(), z.number())
+      .describe("For each of our servers, the largest utilization that fits beside everything else."),
+    largestUtilization: z
+      .record(z.string(), largest)
+      .describe("The same by each limit: the smaller one is the answer."),
+    fixedKvCache: z
+      .record(z.string(), fixedCache)
+      .exactOptional()
+      .describe("Servers with a KV cache of fixed size, where there are any."),
+  })
+  .meta({ id: "Ledger", description: "Memory of one machine, line by line, in GiB." });
 
-/** The least that a server needs to start, however well it goes. What isn't known for certain is left out. */
-export const startNeedsSchema = z.object({
-  weightsGiB: z.number().exactOptional().describe("What its loaded weights take."),
-  outsideGiB: z
-    .number()
-    .exactOptional()
-    .describe("What it takes outside the KV cache: as it was measured, else its weights alone."),
-  windowGiB: z.number().exactOptional().describe("KV cache of one request of the whole window."),
-  longestWindow: z.number().exactOptional().describe("The longest window that the best room holds, in tokens."),
-  modelWindow: z.number().exactOptional().describe("The model's own window in tokens, where nothing lifts it."),
-  leastUtilization: z
-    .number()
-    .exactOptional()
-    .describe("The smallest share to be advised, with some room for rounding."),
-  leastCacheBytes: z.number().exactOptional().describe("The smallest KV cache of fixed size to be advised."),
-});
+export const startNeedsSchema = z
+  .object({
+    weightsGiB: z.number().exactOptional().describe("What its loaded weights take."),
+    outsideGiB: z
+      .number()
+      .exactOptional()
+      .describe("What it takes outside the KV cache: as it was measured, else its weights alone."),
+    windowGiB: z.number().exactOptional().describe("KV cache of one request of the whole window."),
+    longestWindow: z.number().exactOptional().describe("The longest window that the best room holds, in tokens."),
+    modelWindow: z.number().exactOptional().describe("The model's own window in tokens, where nothing lifts it."),
+    leastUtilization: z
+      .number()
+      .exactOptional()
+      .describe("The smallest share to be advised, with some room for rounding."),
+    leastCacheBytes: z.number().exactOptional().describe("The smallest KV cache of fixed size to be advised."),
+  })
+  .meta({
+    id: "StartNeeds",
+    description:
+      "The least that a server needs to start, however well it goes. What isn't known for certain is left out.",
+  });
 
-/** vLLM's own rule at a start, on paper: MemAvailable must be at least what the server takes. */
-export const admissionSchema = z.object({
-  name: z.string().describe("The server's container."),
-  wantedGiB: z.number(),
-  availableGiB: z.number().describe("At its start, once instance A and the servers before it have theirs."),
-  admitted: z.boolean(),
-});
+export const admissionSchema = z
+  .object({
+    name: z.string().describe("The server's container."),
+    wantedGiB: z.number(),
+    availableGiB: z.number().describe("At its start, once instance A and the servers before it have theirs."),
+    admitted: z.boolean(),
+  })
+  .meta({
+    id: "Admission",
+    description: "vLLM's own rule at a start, on paper: MemAvailable must be at least what the server takes.",
+  });

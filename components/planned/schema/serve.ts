@@ -3,18 +3,19 @@ import { port } from "../fields";
 
 const text = () => z.string();
 
-/** What a server serves and with what, as its arguments say it. */
-export const serveSchema = z.object({
-  key: text().describe("Key in the stack file."),
-  container: text().describe("Name of its container."),
-  model: text(),
-  names: z.array(text()).describe("Names that it answers to, the canonical one first."),
-  port: port(),
-  maxModelLen: z.int().positive().describe("Window in tokens."),
-  maxNumSeqs: z.int(),
-  gpuMemoryUtilization: z.number(),
-  kvCacheDtype: text(),
-  prefixCaching: z.boolean(),
-  toolParser: text().nullable().describe("`null` where none is passed."),
-  reasoningParser: text().nullable().describe("`null` where none is passed."),
-});
+export const serveSchema = z
+  .object({
+    key: text().describe("Key in the stack file."),
+    container: text().describe("Name of its container."),
+    model: text(),
+    names: z.array(text()).describe("Names that it answers to, the canonical one first."),
+    port: port(),
+    maxModelLen: z.int().positive().describe("Window in tokens."),
+    maxNumSeqs: z.int(),
+    gpuMemoryUtilization: z.number(),
+    kvCacheDtype: text(),
+    prefixCaching: z.boolean(),
+    toolParser: text().nullable().describe("`null` where none is passed."),
+    reasoningParser: text().nullable().describe("`null` where none is passed."),
+  })
+  .meta({ id: "Serves", description: "What a server serves and with what, as its arguments say it." });

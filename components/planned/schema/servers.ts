@@ -20,23 +20,25 @@ const listening = {
     ),
 };
 
-/** Something on a machine that a program can ask. */
-export const reachSchema = z.object({
-  key: text().describe("Key of `inferenceServers`, `instance-a`, `simple-server`, `bridge` or `chat-ui`."),
-  name: text(),
-  ...listening,
-  path: text().describe("Where its API begins: `/v1`, or empty."),
-});
+export const reachSchema = z
+  .object({
+    key: text().describe("Key of `inferenceServers`, `instance-a`, `simple-server`, `bridge` or `chat-ui`."),
+    name: text(),
+    ...listening,
+    path: text().describe("Where its API begins: `/v1`, or empty."),
+  })
+  .meta({ id: "Reach", description: "Something on a machine that a program can ask." });
 
-/** Where something is asked. */
-export const endpointSchema = z.object({
-  key: text(),
-  name: text(),
-  url: text().describe("For a program on the machine."),
-  network: text()
-    .exactOptional()
-    .describe("For other computers: the URL, or in words where nothing names the machine. Absent on loopback."),
-});
+export const endpointSchema = z
+  .object({
+    key: text(),
+    name: text(),
+    url: text().describe("For a program on the machine."),
+    network: text()
+      .exactOptional()
+      .describe("For other computers: the URL, or in words where nothing names the machine. Absent on loopback."),
+  })
+  .meta({ id: "Endpoint", description: "Where something is asked." });
 
 const rankNode = z.object({
   machine: text(),
@@ -51,14 +53,15 @@ const link = z.object({
   gidIndex: z.int().optional().describe("Index of the RoCE v2 GID of the address, where there are RDMA devices."),
 });
 
-/** One rank of a server over several machines. */
-export const rankSchema = z.object({
-  index: z.int().describe("0 is the head, which has the API."),
-  nodes: z.array(rankNode).describe("All ranks of the server, this one included, in their order."),
-  link: link.describe("This machine's end of the network between the ranks."),
-  masterPort: port().describe("Port of the head on which ranks find each other."),
-  mark: text().describe("Fingerprint of what all ranks must have alike: image, arguments, environment."),
-});
+export const rankSchema = z
+  .object({
+    index: z.int().describe("0 is the head, which has the API."),
+    nodes: z.array(rankNode).describe("All ranks of the server, this one included, in their order."),
+    link: link.describe("This machine's end of the network between the ranks."),
+    masterPort: port().describe("Port of the head on which ranks find each other."),
+    mark: text().describe("Fingerprint of what all ranks must have alike: image, arguments, environment."),
+  })
+  .meta({ id: "Rank", description: "One rank of a server over several machines." });
 
 /** Versions inside an image, and how they are known. */
 export const imageRecordSchema = z.object({
@@ -88,23 +91,27 @@ export const memoryDemandSchema = z.object({
 
 const hubModel = z.object({ id: text(), revision: text().exactOptional().describe("The commit that is pinned.") });
 
-/** One inference server: its container, and the facts that no argument of the container carries. */
-export const inferenceServerSchema = z.object({
-  key: text().describe("Key in the stack file; a worker's is MACHINE.KEY of its head."),
-  model: z.object({ id: text(), kind: z.enum(MODEL_KINDS), thinking: z.boolean() }),
-  servedModelName: text(),
-  serve: serveSchema,
-  reach: reachSchema.describe("Where its API is."),
-  container: containerSchema,
-  rank: rankSchema.exactOptional().describe("Its place among the ranks, where several machines share the model."),
-  memory: memoryDemandSchema.describe("What its arguments ask of the machine's memory."),
-  imageRecord: imageRecordSchema,
-  modelCache: text().describe("Directory on the machine that holds the models; made when missing, never removed."),
-  hubModels: z.array(hubModel).describe("What it loads from the hub: its model, and its draft model."),
-  tokenFile: secretFileSchema.exactOptional().describe("The Hugging Face token, where one is needed."),
-  jitVolume: text().describe("Volume for compiled kernels; it survives a replacement of the container."),
-  codingClients: texts().describe("Coding clients that are pointed at this server."),
-});
+export const inferenceServerSchema = z
+  .object({
+    key: text().describe("Key in the stack file; a worker's is MACHINE.KEY of its head."),
+    model: z.object({ id: text(), kind: z.enum(MODEL_KINDS), thinking: z.boolean() }),
+    servedModelName: text(),
+    serve: serveSchema,
+    reach: reachSchema,
+    container: containerSchema,
+    rank: rankSchema.exactOptional().describe("Its place among the ranks, where several machines share the model."),
+    memory: memoryDemandSchema.describe("What its arguments ask of the machine's memory."),
+    imageRecord: imageRecordSchema,
+    modelCache: text().describe("Directory on the machine that holds the models; made when missing, never removed."),
+    hubModels: z.array(hubModel).describe("What it loads from the hub: its model, and its draft model."),
+    tokenFile: secretFileSchema.exactOptional().describe("The Hugging Face token, where one is needed."),
+    jitVolume: text().describe("Volume for compiled kernels; it survives a replacement of the container."),
+    codingClients: texts().describe("Coding clients that are pointed at this server."),
+  })
+  .meta({
+    id: "InferenceServer",
+    description: "One inference server: its container, and the facts that no argument of the container carries.",
+  });
 
 /** Instance A as it is declared. */
 export const hostInstanceSchema = z.object({

@@ -12,60 +12,66 @@ const bridgeModel = z.object({
   baseUrl: text().describe("Where the server is asked."),
 });
 
-/** The protocol bridge: its container and what that reads. */
-export const bridgeSchema = z.object({
-  container: containerSchema,
-  config: fileSchema,
-  key: secretFileSchema.nullable().describe("Where its key comes from; `null` where it is a placeholder."),
-  address: text(),
-  port: port(),
-  servers: texts().describe("Keys of the servers behind it."),
-  names: texts().describe("Names that it answers to; one may end in `*`."),
-  models: z.array(bridgeModel).describe("Each name with the model that it reaches."),
-});
+export const bridgeSchema = z
+  .object({
+    container: containerSchema,
+    config: fileSchema,
+    key: secretFileSchema.nullable().describe("Where its key comes from; `null` where it is a placeholder."),
+    address: text(),
+    port: port(),
+    servers: texts().describe("Keys of the servers behind it."),
+    names: texts().describe("Names that it answers to; one may end in `*`."),
+    models: z.array(bridgeModel).describe("Each name with the model that it reaches."),
+  })
+  .meta({ id: "Bridge", description: "The protocol bridge: its container and what that reads." });
 
-/** The browser chat UI: its container and the volumes that keep its data. */
-export const chatUiSchema = z.object({
-  container: containerSchema,
-  address: text(),
-  port: port(),
-  dataVolume: text().describe("Accounts and chats; kept when the stack goes."),
-  modelsVolume: text()
-    .nullable()
-    .describe("Models of an Ollama in the same container, kept as well; `null` without one."),
-  servers: texts().describe("Keys of the servers that it is connected to."),
-  administrator: z
-    .array(secretFileSchema)
-    .describe("Where the first account comes from; empty where it is whoever signs up first."),
-});
+export const chatUiSchema = z
+  .object({
+    container: containerSchema,
+    address: text(),
+    port: port(),
+    dataVolume: text().describe("Accounts and chats; kept when the stack goes."),
+    modelsVolume: text()
+      .nullable()
+      .describe("Models of an Ollama in the same container, kept as well; `null` without one."),
+    servers: texts().describe("Keys of the servers that it is connected to."),
+    administrator: z
+      .array(secretFileSchema)
+      .describe("Where the first account comes from; empty where it is whoever signs up first."),
+  })
+  .meta({ id: "ChatUi", description: "The browser chat UI: its container and the volumes that keep its data." });
 
-/** A client program that is given a configuration and a launcher. */
-export const clientSchema = z.object({
-  client: text(),
-  resource: text().describe("Name of its resource in the stack."),
-  surface: z.enum(["chat completions", "responses", "messages"]).describe("API that it speaks."),
-  coding: z.boolean().describe("Whether it works only with structured tool calls."),
-  server: text().describe("Key of the server that answers it in the end."),
-  serverKind: z.enum(["inference-server", "instance-a", "simple-server"]),
-  via: z.enum(["bridge", "native"]),
-  baseUrl: text(),
-  tiers: z.record(text(), text()).describe("Each model variable of its file with the name that it asks for."),
-  maxOutputTokens: z.int().exactOptional().describe("Output tokens that it asks for, where its settings say so."),
-  key: z
-    .object({ variable: text(), setBy: text().nullable().describe("The launcher, or `null`: your shell.") })
-    .nullable()
-    .describe("Variable that the program reads its key from; `null` where its file holds the key."),
-  names: texts().describe("Names that its counterpart answers to; empty where none is known, and one may end in `*`."),
-  command: text().describe("Its launcher."),
-  files: z.array(fileSchema),
-});
+export const clientSchema = z
+  .object({
+    client: text(),
+    resource: text().describe("Name of its resource in the stack."),
+    surface: z.enum(["chat completions", "responses", "messages"]).describe("API that it speaks."),
+    coding: z.boolean().describe("Whether it works only with structured tool calls."),
+    server: text().describe("Key of the server that answers it in the end."),
+    serverKind: z.enum(["inference-server", "instance-a", "simple-server"]),
+    via: z.enum(["bridge", "native"]),
+    baseUrl: text(),
+    tiers: z.record(text(), text()).describe("Each model variable of its file with the name that it asks for."),
+    maxOutputTokens: z.int().exactOptional().describe("Output tokens that it asks for, where its settings say so."),
+    key: z
+      .object({ variable: text(), setBy: text().nullable().describe("The launcher, or `null`: your shell.") })
+      .nullable()
+      .describe("Variable that the program reads its key from; `null` where its file holds the key."),
+    names: texts().describe(
+      "Names that its counterpart answers to; empty where none is known, and one may end in `*`.",
+    ),
+    command: text().describe("Its launcher."),
+    files: z.array(fileSchema),
+  })
+  .meta({ id: "Client", description: "A client program that is given a configuration and a launcher." });
 
-/** The automation harness's files; their texts are among the machine's files. */
-export const harnessSchema = z.object({
-  prefix: text().describe("The first part of the harness's environment variables, the underscore included."),
-  providers: text().describe("Path of the providers profile."),
-  analytics: text().describe("Path of the session-analytics file."),
-});
+export const harnessSchema = z
+  .object({
+    prefix: text().describe("The first part of the harness's environment variables, the underscore included."),
+    providers: text().describe("Path of the providers profile."),
+    analytics: text().describe("Path of the session-analytics file."),
+  })
+  .meta({ id: "Harness", description: "The automation harness's files; their texts are among the machine's files." });
 
 /** An Ollama that is installed on the host. */
 export const hostSimpleServerSchema = z.object({
@@ -82,12 +88,13 @@ export const hostSimpleServerSchema = z.object({
     .describe("Memory of a loaded model, its context included, where it is declared."),
   pull: z.boolean().describe("Whether missing models are pulled."),
   environment: z.record(text(), text()).describe("Variables that the drop-in sets."),
-  dropIn: fileSchema.describe("Drop-in of the unit."),
+  dropIn: fileSchema,
 });
 
-/** Where the simple server (Ollama) is, and what is set of it. */
-export const simpleServerSchema = z.discriminatedUnion("mode", [
-  z.object({ mode: z.literal("none") }),
-  z.object({ mode: z.literal("integrated"), models: texts() }),
-  hostSimpleServerSchema,
-]);
+export const simpleServerSchema = z
+  .discriminatedUnion("mode", [
+    z.object({ mode: z.literal("none") }),
+    z.object({ mode: z.literal("integrated"), models: texts() }),
+    hostSimpleServerSchema,
+  ])
+  .meta({ id: "SimpleServer", description: "Where the simple server (Ollama) is, and what is set of it." });

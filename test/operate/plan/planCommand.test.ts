@@ -34,7 +34,7 @@ describe("serving plan", () => {
     const { code, out, err } = await runServing(["plan", "--format", "json"]);
     const document = JSON.parse(out) as Record<string, unknown>;
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(Object.keys(document).sort()).toEqual(["findings", "machines", "policies", "warnings"]);
+    expect(Object.keys(document).sort()).toEqual(["findings", "machines", "policies", "version", "warnings"]);
     expect(document).toMatchObject({
       machines: [
         {
