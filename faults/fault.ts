@@ -30,18 +30,20 @@ export function warningAt(path: string, code: string, message: string, place?: P
   return { path, code, message, severity: "warning", ...place };
 }
 
+/** Makes a fault of a path in a document. `part` says whether the key itself or its value is at fault. */
+type MakeFault = (path: readonly PropertyKey[], code: string, message: string, part?: "key" | "value") => Fault;
+
 /** Makes faults of one document, each with the place of its path. */
-export type FaultMaker = ReturnType<typeof faultsIn>;
+export type FaultMaker = Readonly<Record<Fault["severity"], MakeFault>>;
 
 /** Makes faults with places in a document; `file` is named when it isn't the file being checked. */
 export function faultsIn(
   document: { locate(path: readonly PropertyKey[], part?: "key" | "value"): Place },
   file?: string,
-) {
-  /** `part` says whether the key itself or its value is at fault. */
+): FaultMaker {
   const maker =
-    (severity: Fault["severity"]) =>
-    (path: readonly PropertyKey[], code: string, message: string, part?: "key" | "value"): Fault => {
+    (severity: Fault["severity"]): MakeFault =>
+    (path, code, message, part) => {
       return { path: dotted(path), code, message, severity, ...defined({ file }), ...document.locate(path, part) };
     };
   return { error: maker("error"), warning: maker("warning") };

@@ -1,16 +1,57 @@
 import { isDeepStrictEqual } from "node:util";
 import { attempt } from "../../faults/defined";
 import type { HubModel, InferenceServerPlan } from "../inference-server/plannedServer";
-import { kvFigures, memoryFigures } from "../machine/stackOutputs";
+import { type KvFigures, kvFigures, type MemoryFigures, memoryFigures } from "../machine/stackOutputs";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { BYTES_PER_GIB } from "../planned/utilization";
 import { type ArgumentChange, argumentChanges } from "./containerChange";
-import { type Span, serverSteps, serviceSteps } from "./downtime";
-import { lossesOf } from "./losses";
+import { type Span, type Step, serverSteps, serviceSteps } from "./downtime";
+import { type Loss, lossesOf } from "./losses";
 
 /** What an update does to a machine, and what its clients feel of it. */
-export type MachineChange = Readonly<ReturnType<typeof changeOf>>;
-export type ContainerChange = MachineChange["containers"][number];
+export interface MachineChange {
+  readonly machine: string;
+  readonly containers: readonly ContainerChange[];
+  /** The plan that was applied is left out: each change writes it. */
+  readonly files: readonly FileChange[];
+  /** Ollama restarts where its drop-in changes; `by-hand` where nothing of ours may do that. */
+  readonly ollama: "restarted" | "by-hand" | null;
+  readonly memory: BeforeAndAfter<MemoryFigures>;
+  /** KV caches by the servers' keys. */
+  readonly kv: Readonly<Record<string, BeforeAndAfter<KvFigures>>>;
+  readonly losses: readonly Loss[];
+}
+
+/** Figures of two states; `null` where there is no machine, or nothing is known. */
+interface BeforeAndAfter<Figures> {
+  readonly before: Figures | null;
+  readonly after: Figures | null;
+}
+
+export interface ContainerChange {
+  /** Name of the resource in the stack, by which old and new belong together. */
+  readonly resource: string;
+  /** Key in the stack file, else `bridge` or `chat-ui`. */
+  readonly key: string;
+  /** Name of the container; of a removed one the old. */
+  readonly name: string;
+  readonly kind: "created" | "replaced" | "removed" | "unchanged";
+  /** What differs, where it is replaced. */
+  readonly changes: readonly ArgumentChange[];
+  /** The time until the new one answers, in parts; of a replaced one it is the time that it is gone. */
+  readonly steps: readonly Step[];
+  /** The image that is pulled before the old container is touched. */
+  readonly pulls: string | null;
+  /** Models that the new one may have to download first, while nothing answers. */
+  readonly downloads: readonly string[];
+}
+
+/** A file that an update writes; where one is removed, what was there before it comes back. */
+interface FileChange {
+  readonly role: string;
+  readonly path: string;
+  readonly kind: "removed" | "written" | "rewritten";
+}
 
 /** Two states of a stack, machine by machine. Pure. A machine that only one of them has is created, or removed. */
 export function changesOf(before: readonly MachinePlan[], after: readonly MachinePlan[]): MachineChange[] {
@@ -28,7 +69,7 @@ export function changeOf(
   before: MachinePlan | undefined,
   after: MachinePlan | undefined,
   around: { readonly restarted?: readonly string[]; readonly machines?: readonly MachinePlan[] } = {},
-) {
+): MachineChange {
   const plans = [after, before].filter((plan) => plan !== undefined);
   const resources = new Set(plans.flatMap(({ containers }) => containers.map(({ resource }) => resource)));
   const keys = new Set(plans.flatMap(serversOn).map(({ key }) => key));
@@ -43,12 +84,9 @@ export function changeOf(
   return {
     machine: plans[0]?.name ?? "",
     containers,
-    /** The plan that was applied is left out: each change writes it. */
     files: fileChanges(before, after),
-    /** Ollama restarts where its drop-in changes; `by-hand` where nothing of ours may do that. */
     ollama,
     memory: both(memoryFigures),
-    /** KV caches by the servers' keys. */
     kv,
     losses: before === undefined ? [] : lossesOf(before, after, felt, around.machines ?? [before]),
   };
@@ -63,7 +101,7 @@ function containerChange(
   before: MachinePlan | undefined,
   after: MachinePlan | undefined,
   restarted: readonly string[],
-) {
+): ContainerChange {
   const [old, now] = [before, after].map((plan) => plan?.containers.find((each) => each.resource === resource));
   const [oldServer, server] = [before, after].map(
     (plan) => plan && serversOn(plan).find(({ container }) => container.resource === resource),
@@ -71,28 +109,21 @@ function containerChange(
   const { name = "", role = "bridge" } = now ?? old ?? {};
   const changes = old && now ? [...argumentChanges(old, now), ...withWorkers(server, restarted)] : [];
   const same = changes.length === 0 ? "unchanged" : "replaced";
-  const kind: "created" | "replaced" | "removed" | "unchanged" = !now ? "removed" : !old ? "created" : same;
+  const kind: ContainerChange["kind"] = !now ? "removed" : !old ? "created" : same;
   const serverBefore = oldServer && { server: oldServer, changes };
   return {
-    /** Name of the resource in the stack, by which old and new belong together. */
     resource,
-    /** Key in the stack file, else `bridge` or `chat-ui`. */
     key: (server ?? oldServer)?.key ?? role,
-    /** Name of the container; of a removed one the old. */
     name,
     kind,
-    /** What differs, where it is replaced. */
     changes,
-    /** The time until the new one answers, in parts; of a replaced one it is the time that it is gone. */
     steps:
       !now || !after || kind === "unchanged"
         ? []
         : server
           ? serverSteps(server, weightsOf(server, after), serverBefore)
           : serviceSteps(now, old),
-    /** The image that is pulled before the old container is touched. */
     pulls: now && old?.image !== now.image ? now.image : null,
-    /** Models that the new one may have to download first, while nothing answers. */
     downloads: kind === "unchanged" ? [] : downloadsOf(server, oldServer),
   };
 }
@@ -127,10 +158,9 @@ function filesOf(plan: MachinePlan | undefined) {
   return new Map(all.map((file) => [`${file.here ?? ""} ${file.path}`, file]));
 }
 
-/** Where a file is removed, what was there before it comes back. */
-function fileChanges(before: MachinePlan | undefined, after: MachinePlan | undefined) {
+function fileChanges(before: MachinePlan | undefined, after: MachinePlan | undefined): FileChange[] {
   const [old, now] = [filesOf(before), filesOf(after)];
-  return [...new Map([...old, ...now])].flatMap(([key, { role, path, mode, text }]) => {
+  return [...new Map([...old, ...now])].flatMap(([key, { role, path, mode, text }]): FileChange[] => {
     const was = old.get(key);
     const kind = !now.has(key) ? "removed" : was === undefined ? "written" : "rewritten";
     return kind === "rewritten" && was?.text === text && was.mode === mode ? [] : [{ role, path, kind }];
@@ -148,7 +178,7 @@ function ollamaChange(before: MachinePlan | undefined, after: MachinePlan | unde
 }
 
 /** A plan that another version of this project applied may have its figures elsewhere. */
-function kvOf(plan: MachinePlan, key: string) {
+function kvOf(plan: MachinePlan, key: string): KvFigures | null {
   const server = serversOn(plan).find((each) => each.key === key);
   return attempt(() => kvFigures((server && plan.kv[server.container.name]) ?? null)) ?? null;
 }

@@ -8,10 +8,35 @@ export interface BridgeReach extends Listening {
 }
 
 /** Where a client goes, what it asks for and what its launcher makes sure of first. */
-export type ClientTarget = Readonly<ReturnType<typeof clientTarget>>;
+export interface ClientTarget {
+  readonly server: Upstream;
+  readonly via: "bridge" | "native";
+  /** Scheme, host and port of what the client talks to; no path. */
+  readonly origin: string;
+  readonly baseUrl: string;
+  readonly model: string;
+  /** Window of the server in tokens, where it is known. */
+  readonly window: number | undefined;
+  /** The variable that holds its key, and the value unless that is a secret, which only the operator's shell knows. */
+  readonly key: { readonly variable: string; readonly placeholder: string | undefined };
+  /** Names that the client's counterpart answers to; empty where none is known. */
+  readonly names: readonly string[];
+  readonly checks: readonly Check[];
+  /** Where the bridge tries the server, which nobody but it can ask from here; with the client's key. */
+  readonly triedAt: string | undefined;
+}
 
 /** Something that must answer before the client is started. */
-export type Check = ClientTarget["checks"][number];
+export interface Check {
+  readonly name: string;
+  readonly url: string;
+  readonly model: string;
+  readonly container: string | undefined;
+  /** Whether it gets the client's key: only the client's counterpart does. */
+  readonly keyed: boolean;
+  /** Whether it may be silent for a quarter of an hour and still be well. */
+  readonly compiles: boolean;
+}
 
 const SERVER_NAMES: Record<Upstream["kind"], string> = {
   "inference-server": "the inference server",
@@ -25,44 +50,37 @@ export function clientTarget(
   server: Upstream,
   bridge: BridgeReach | null,
   clients: { readonly host?: string | undefined; readonly keyVariable: string },
-) {
+): ClientTarget {
   const model = settings.model ?? server.names[0] ?? "";
   const through = settings.via === "native" ? null : bridge;
   const direct = originOf(server, clients.host);
   const origin = through === null ? direct : originOf(through, clients.host);
   // On loopback, or on a link, nobody but the machine could ask the server.
   const hidden = through !== null && clients.host !== undefined && isClosed(server);
-  const check = (name: string, from: string, container: string | undefined, keyed: boolean) => ({
+  const check = (name: string, from: string, container: string | undefined, keyed: boolean): Check => ({
     name,
     url: `${from}/v1/models`,
     model,
     container,
-    /** Whether it gets the client's key: only the client's counterpart does. */
     keyed,
-    /** Whether it may be silent for a quarter of an hour and still be well. */
     compiles: from === direct,
   });
   return {
     server,
-    via: through === null ? ("native" as const) : ("bridge" as const),
-    /** Scheme, host and port of what the client talks to; no path. */
+    via: through === null ? "native" : "bridge",
     origin,
     baseUrl: `${origin}/v1`,
     model,
-    /** Window of the server in tokens, where it is known. */
     window: server.maxModelLen,
-    /** The variable that holds its key, and the value unless that is a secret, which only the operator's shell knows. */
     key: through?.key
       ? { variable: through.key.variable, placeholder: undefined }
       : { variable: clients.keyVariable, placeholder: PLACEHOLDER_KEY },
-    /** Names that the client's counterpart answers to; empty where none is known. */
     names: (through ?? server).names,
     checks: [
       // The bridge answers even when its server does not.
       ...(hidden ? [] : [check(SERVER_NAMES[server.kind], direct, server.container, through === null)]),
       ...(through === null ? [] : [check("the bridge", origin, through.container.name, true)]),
     ],
-    /** Where the bridge tries the server, which nobody but it can ask from here; with the client's key. */
     triedAt: hidden ? `${origin}/health?model=${encodeURIComponent(model)}` : undefined,
   };
 }

@@ -4,6 +4,13 @@ import { dirname } from "node:path";
 import { isOverSsh, HERE as THIS_COMPUTER } from "../planned/reach";
 import { askOn, type Place } from "./onMachine";
 
+/** What a program said that only asks; `code` is `null` where it did not end by itself. */
+export interface Said {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
 /** What is at a path: owner, permissions and what it is. */
 export interface FileState {
   readonly kind: "file" | "folder" | "other";
@@ -42,10 +49,7 @@ export interface Files {
   openSockets(proc: string): Promise<readonly string[]>;
   addresses(): Promise<readonly Address[]>;
   /** Runs a program that only asks. */
-  ask(
-    words: readonly string[],
-    seconds: number,
-  ): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
+  ask(words: readonly string[], seconds: number): Promise<Said>;
 }
 
 const stateOf = (mode: number, uid: number, gid: number): FileState => {

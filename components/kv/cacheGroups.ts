@@ -46,10 +46,17 @@ export interface Caches {
 }
 
 /** The groups in which vLLM packs caches whose pages differ, and the bytes of one block of the pool. */
-export type PackedCaches = Readonly<ReturnType<typeof packed>>;
+export interface PackedCaches {
+  readonly groups: readonly CacheGroups[];
+  readonly layersPerGroup: number;
+  /** Those of the widest group. */
+  readonly bytesPerBlock: number;
+  /** Bytes of a block of the caches that keep every token. */
+  readonly fullBytes: number;
+}
 
 /** Source: vLLM 0.30 `kv_cache_utils.py`, _get_packed_kv_cache_groups. */
-export function packed(all: readonly Caches[]) {
+export function packed(all: readonly Caches[]): PackedCaches {
   const caches = all.filter(({ pages }) => pages.some(({ layers }) => layers > 0));
   const patterns = caches.filter(isPattern);
   const ofSeveral = patterns.filter(({ pages }) => pages.length > 1);
@@ -66,9 +73,7 @@ export function packed(all: readonly Caches[]) {
   return {
     groups: made.map(({ group }): CacheGroups => group),
     layersPerGroup: repeats,
-    /** Those of the widest group. */
     bytesPerBlock: Math.max(...made.map(({ bytes }) => bytes)),
-    /** Bytes of a block of the caches that keep every token. */
     fullBytes: made.find(({ group }) => group.kind === "full")?.bytes ?? 0,
   };
 }

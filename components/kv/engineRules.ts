@@ -5,7 +5,22 @@ import type { KvDtype } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 
 /** What the layout of the cache depends on and differs from one vLLM version to the next. */
-export type EngineRules = Readonly<ReturnType<typeof engineRules>>;
+export interface EngineRules {
+  /** A hybrid model's block is a multiple of this, in tokens. */
+  readonly blockMultiple: number;
+  /** State blocks that a request holds in each group of linear layers, drafts included. */
+  readonly stateBlocks: number;
+  /** Formats of a cache whose index compresses its keys; absent where there is no such index. */
+  readonly indexedFormats?: readonly KvDtype[];
+  /** Blocks of the pool that the fit check keeps free. */
+  readonly reservedBlocks: number;
+  /** Whether all of its layers that keep tokens cache them in the same way. */
+  readonly alike: boolean;
+  /** Whether the rules were compared with this version's own code. */
+  readonly checked: boolean;
+  /** The oldest version with which they were compared for such a model. */
+  readonly oldestChecked: string;
+}
 
 /** Block of models with sparse attention over compressed vectors. */
 export const INDEXED_BLOCK = 64;
@@ -34,7 +49,7 @@ export const CHECKED_VERSIONS = { oldest: "0.26", newest: "0.33" } as const;
 /** Oldest version of those, for models whose layers don't all cache a token in the same bytes. */
 const OLDEST_OF_UNEQUAL_LAYERS = "0.30";
 
-export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings) {
+export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings): EngineRules {
   const flashInfer =
     engine.prefixCaching &&
     (engine.gdnPrefillBackend === "auto" || engine.gdnPrefillBackend === "flashinfer") &&
@@ -55,19 +70,12 @@ export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings)
   const indexedFormats: readonly KvDtype[] = since(engine.vllmVersion, newer) ? later : first;
   const oldestChecked = alike ? CHECKED_VERSIONS.oldest : OLDEST_OF_UNEQUAL_LAYERS;
   return {
-    /** A hybrid model's block is a multiple of this, in tokens. */
     blockMultiple: flashInfer ? FLASHINFER_GDN.blockMultiple : SMALLEST_BLOCK,
-    /** State blocks that a request holds in each group of linear layers, drafts included. */
     stateBlocks: states + engine.draftTokens,
-    /** Formats of a cache whose index compresses its keys; absent where there is no such index. */
     ...(compressedIndex === undefined ? {} : { indexedFormats }),
-    /** Blocks of the pool that the fit check keeps free. */
     reservedBlocks: since(engine.vllmVersion, NULL_BLOCK_SINCE) ? 1 : 0,
-    /** Whether all of its layers that keep tokens cache them in the same way. */
     alike,
-    /** Whether the rules were compared with this version's own code. */
     checked: since(engine.vllmVersion, oldestChecked) && since(CHECKED_VERSIONS.newest, engine.vllmVersion),
-    /** The oldest version with which they were compared for such a model. */
     oldestChecked,
   };
 }

@@ -1,6 +1,7 @@
 import { hundredths, leftGiB } from "../memory/ledger";
 import type { ServerKv } from "../memory/serverKv";
 import { type MachinePlan, type Plan, serversOn } from "../plan/types";
+import type { LedgerLine } from "../planned/facts";
 import { AGGREGATE_LIMIT, BYTES_PER_GIB, downToHundredth } from "../planned/utilization";
 
 /**
@@ -22,12 +23,24 @@ export function stackOutputs(plan: Plan) {
   };
 }
 
-export function memoryFigures({ ledger }: MachinePlan) {
+/** The memory of a machine as stack outputs and reviews have it. */
+export interface MemoryFigures {
+  readonly totalGiB: number;
+  readonly sumGiB: number;
+  /** Below zero the plan does not fit. */
+  readonly leftGiB: number;
+  readonly aggregateUtilization: number;
+  readonly aggregateLimit: number;
+  /** By what takes the memory. */
+  readonly lines: Readonly<Record<string, Omit<LedgerLine, "name">>>;
+  readonly largestUtilization: MachinePlan["ledger"]["largestUtilization"];
+}
+
+export function memoryFigures({ ledger }: MachinePlan): MemoryFigures {
   const { totalGiB, sumGiB, aggregateUtilization, largestUtilization } = ledger;
   return {
     totalGiB,
     sumGiB,
-    /** Below zero the plan does not fit. */
     leftGiB: leftGiB(ledger),
     aggregateUtilization,
     aggregateLimit: AGGREGATE_LIMIT,
@@ -36,8 +49,22 @@ export function memoryFigures({ ledger }: MachinePlan) {
   };
 }
 
-/** `null` where nothing is known of the model; the lower figures are those of the least room. */
-export function kvFigures(kv: ServerKv | null) {
+/** A server's KV cache as stack outputs and reviews have it; the lower figures are those of the least room. */
+export interface KvFigures {
+  readonly room: Pick<ServerKv["room"], "basis" | "source" | "lowGiB" | "highGiB">;
+  readonly outside: { readonly lowGiB: number; readonly highGiB: number };
+  readonly maxModelLen: number;
+  readonly largestMaxModelLen: number | null;
+  readonly fits: { readonly least: boolean; readonly most: boolean };
+  readonly fullWindows: { readonly least: number; readonly most: number };
+  readonly requests: readonly { readonly tokens: number; readonly gib: number }[];
+  readonly agents: readonly Pick<ServerKv["agents"][number], "promptTokens" | "maxTokens" | "atOnce" | "admitted">[];
+  readonly blockTokens: number;
+  readonly prefixReuse: { readonly usual: number; readonly least: number } | null;
+}
+
+/** `null` where nothing is known of the model. */
+export function kvFigures(kv: ServerKv | null): KvFigures | null {
   if (kv === null) return null;
   const { room, fits, atBest, maxConcurrency, maxModelLen, largestMaxModelLen, blockSize, agents, agentReuse } = kv;
   const { low, high } = room.outsideGiB;

@@ -1,5 +1,5 @@
 import { modelFolder } from "../catalogue/readCatalogue";
-import type { Files } from "../host/files";
+import type { Address, Files } from "../host/files";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { gatePort } from "../planned/rank";
 
@@ -25,17 +25,32 @@ const TELL =
   'cd "$1" && grep -Hs . "net/$2/operstate" "net/$2/mtu" infiniband/*/ports/1/state infiniband/*/ports/1/gids/* infiniband/*/ports/1/gid_attrs/types/*; test -e "net/$2/wireless" && echo "net/$2/wireless:yes"';
 
 /** A machine's end of the link, as it is. */
-export type LinkFacts = NonNullable<Awaited<ReturnType<typeof readLink>>>;
+export interface LinkFacts {
+  readonly addresses: readonly Address[];
+  /** Of the declared name, where there is one. */
+  readonly interface:
+    | { readonly state: string; readonly mtu: number; readonly wireless: boolean; readonly defaultRoute: boolean }
+    | undefined;
+  readonly hcas: readonly Hca[];
+  /** Whether more memory of one piece is free than there is: then the kernel holds it for kexec. */
+  readonly brokenCma: boolean;
+  /** Commit of each rank's model in the cache, by its container, where none is pinned. */
+  readonly revisions: Readonly<Record<string, string>>;
+}
 
 /** An RDMA device, with the state of its first port and its RoCE v2 GIDs that are IPv4 addresses. */
-export type Hca = LinkFacts["hcas"][number];
+export interface Hca {
+  readonly name: string;
+  readonly state: string;
+  readonly gids: readonly { readonly index: number; readonly address: string }[];
+}
 
 /** Reads a machine's end of the link; `undefined` where no rank is planned. */
 export async function readLink(
   machine: Ranked,
   files: Files,
   { sys = "/sys/class", proc = "/proc", meminfo = files.text(`${proc}/meminfo`) } = {},
-) {
+): Promise<LinkFacts | undefined> {
   const ranked = linkedRanks(machine);
   const name = ranked[0]?.rank.link.interface;
   if (name === undefined) return undefined;
@@ -56,17 +71,14 @@ export async function readLink(
   const at = { mtu: Number(told.get(`net/${name}/mtu`)), wireless: told.has(`net/${name}/wireless`), defaultRoute };
   return {
     addresses: await files.addresses(),
-    /** Of the declared name, where there is one. */
     interface: state === undefined ? undefined : { state, ...at },
     hcas: hcasIn(told),
-    /** Whether more memory of one piece is free than there is: then the kernel holds it for kexec. */
     brokenCma: kib("CmaFree") > kib("CmaTotal"),
-    /** Commit of each rank's model in the cache, by its container, where none is pinned. */
     revisions: Object.fromEntries((await Promise.all(revisions)).flat()),
   };
 }
 
-function hcasIn(told: ReadonlyMap<string, string>) {
+function hcasIn(told: ReadonlyMap<string, string>): Hca[] {
   return [...told].flatMap(([path, state]) => {
     const [, port, name] = /^(infiniband\/([^/]+)\/ports\/1)\/state$/.exec(path) ?? [];
     if (name === undefined) return [];

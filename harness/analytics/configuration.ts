@@ -21,10 +21,15 @@ export interface AnalyticsSources {
 }
 
 /** The effective config, secrets included: only `shownValues` may leave the process. */
-export type AnalyticsConfiguration = Readonly<ReturnType<typeof configureAnalytics>>;
+export interface AnalyticsConfiguration {
+  readonly values: ReadonlyMap<string, EffectiveValue>;
+  readonly faults: readonly Fault[];
+  /** Whether some of the faults are in the arguments. */
+  readonly wrongArguments: boolean;
+}
 
 /** Merges the layers and collects the faults of all of them. A wrong value is not set. */
-export function configureAnalytics(sources: AnalyticsSources) {
+export function configureAnalytics(sources: AnalyticsSources): AnalyticsConfiguration {
   const { prefix, document } = sources;
   if (document !== undefined && (typeof document.value !== "object" || document.value === null))
     throw new UnreadableInput(document.file, "is not a JSON object");
@@ -44,7 +49,6 @@ export function configureAnalytics(sources: AnalyticsSources) {
   return {
     values: effectiveValues({ default: defaults, file, dotenv: dotenv.values, env: env.values, cli: cli.values }),
     faults: [...ofFile, ...dotenv.faults, ...env.faults, ...cli.faults],
-    /** Whether some of the faults are in the arguments. */
     wrongArguments: cli.faults.length > 0,
   };
 }

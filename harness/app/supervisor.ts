@@ -28,7 +28,12 @@ export interface JobEnd {
 }
 
 /** A command that was handed to its supervisor. */
-export type RunningJob = ReturnType<Supervisor["run"]>;
+export interface RunningJob {
+  /** Its process group, once it has started; `undefined` where it can't be started. */
+  readonly started: Promise<number | undefined>;
+  /** Its end, when the last process of the group has gone. */
+  readonly gone: Promise<JobEnd>;
+}
 
 interface Pending {
   readonly start: (pgid?: number) => void;
@@ -87,16 +92,14 @@ export class Supervisor {
   }
 
   /** Starts a command; the one before it must have gone. */
-  run(job: Omit<Job, "mark">) {
+  run(job: Omit<Job, "mark">): RunningJob {
     const mark = jobMark();
     const { graceMs, env } = job;
     let start: Pending["start"] = () => {};
     let end: Pending["end"] = () => {};
-    /** Its process group, once it has started; `undefined` where it can't be started. */
     const started = new Promise<number | undefined>((resolve) => {
       start = resolve;
     });
-    /** Its end, when the last process of the group has gone. */
     const gone = new Promise<JobEnd>((resolve) => {
       end = resolve;
     });

@@ -65,10 +65,12 @@ export function coverageFaults(config: ConfigView, preset: PresetReading | undef
 const ENDINGS = [".json", ".yaml", ".yml", "/verification-preset.json", ""];
 
 /** A preset with the digest of its file's bytes, or why it can't be read. */
-export type PresetReading = ReturnType<typeof readPreset>;
+export type PresetReading =
+  | { readonly values: Preset; readonly sha256: string; readonly reason?: undefined }
+  | { readonly reason: string; readonly values?: undefined; readonly sha256?: undefined };
 
 /** Reads the preset that a config names. Never throws: what is wrong is the reason, since the caller fails closed. */
-export function readPreset(config: ConfigView, directory: string | undefined) {
+export function readPreset(config: ConfigView, directory: string | undefined): PresetReading | undefined {
   const name = config.text(at("preset"));
   if (name === undefined) return undefined;
   if (!/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(name))

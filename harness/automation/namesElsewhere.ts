@@ -35,13 +35,17 @@ export function evaluatorFaults(config: ConfigView, { value, naive }: ProfileDoc
 }
 
 /** What the user's routing registry offers, or the faults that keep it from being used. */
-export type Registry = Readonly<ReturnType<typeof readRegistry>>;
+export interface Registry {
+  readonly profiles: readonly string[];
+  readonly routes: readonly string[];
+  readonly faults: readonly Fault[];
+}
 
 /**
  * Reads a routing registry: `profiles: [id, ...]` and `routes: [name, ...]`, as YAML, JSON or TOML. Profiles may be
  * tables with an `id`, routes a map by name (also called `route_classes`). Throws `UnreadableInput`.
  */
-export function readRegistry(file: string) {
+export function readRegistry(file: string): Registry {
   const document = extname(file).toLowerCase() === ".toml" ? readToml(file) : readYamlOrJson(file);
   const at = faultsIn(document, file);
   const { value } = document;

@@ -1,13 +1,30 @@
 import { defined } from "../../faults/defined";
 import { appAddress } from "./appRules";
 import { effectiveFloors, type PresetReading } from "./coverageRules";
-import { type DerivingKind, type Mapping, requirementsOfKind } from "./mapping";
+import { type DerivingKind, type Mapping, type Requirement, requirementsOfKind } from "./mapping";
 import type { Registry } from "./namesElsewhere";
 import type { ConfigView } from "./ruleContext";
 import type { AutomationConfig } from "./schema";
 
 /** A valid config with everything that it leaves to other places filled in: what later gates read, and nothing else. */
-export type AutomationContract = Readonly<ReturnType<typeof resolveContract>>;
+export interface AutomationContract extends Omit<AutomationConfig, "verification" | "routing"> {
+  readonly verification: Omit<Verification, "coverage" | "app"> & {
+    /** `preset_sha256` is the digest of the preset file that supplied floors; `null` when none did. */
+    readonly coverage?: Coverage & { readonly preset_sha256: string | null };
+    /** `address` is where evaluators reach the app: `interface`, else `ready.url`. */
+    readonly app?: App & { readonly address: string };
+  };
+  readonly routing?: Routing & { readonly effective_profiles?: readonly string[] };
+  /** What the verification mapping requires; `null` when no mapping was given. */
+  readonly required: Readonly<Record<"conformance" | "visual", boolean>> | null;
+  /** The requirements that each consumer of the running app must judge. */
+  readonly criteria: Readonly<Record<"conformance" | "visual", readonly Requirement[]>>;
+}
+
+type Verification = NonNullable<AutomationConfig["verification"]>;
+type Coverage = NonNullable<Verification["coverage"]>;
+type App = NonNullable<Verification["app"]>;
+type Routing = NonNullable<AutomationConfig["routing"]>;
 
 interface ResolutionInputs {
   readonly preset?: PresetReading;
@@ -17,7 +34,11 @@ interface ResolutionInputs {
 }
 
 /** Resolves a config that has no faults. */
-export function resolveContract(config: AutomationConfig, view: ConfigView, inputs: ResolutionInputs) {
+export function resolveContract(
+  config: AutomationConfig,
+  view: ConfigView,
+  inputs: ResolutionInputs,
+): AutomationContract {
   const { verification = {}, routing, ...rest } = config;
   const { coverage, app, ...blocks } = verification;
   const { preset, mapping, registry } = inputs;
@@ -37,17 +58,13 @@ export function resolveContract(config: AutomationConfig, view: ConfigView, inpu
         coverage: coverage && {
           ...coverage,
           ...effectiveFloors(view, preset),
-          /** Digest of the preset file that supplied floors; `null` when none did. */
           preset_sha256: preset?.sha256 ?? null,
         },
-        /** `address` is where evaluators reach the app: `interface`, else `ready.url`. */
         app: app === undefined || address === undefined ? undefined : { ...app, address },
       }),
     },
     ...defined({ routing: routing && { ...routing, ...defined({ effective_profiles }) } }),
-    /** What the verification mapping requires; `null` when no mapping was given. */
     required: mapping === undefined ? null : { conformance: conformance.length > 0, visual: visual.length > 0 },
-    /** The requirements that each consumer of the running app must judge. */
     criteria: { conformance, visual },
   };
 }

@@ -1,7 +1,12 @@
 /** A value as the harness's reader sees it: always text. Lines are counted from 1. */
 type NaiveValue = { readonly text: string; readonly line: number };
 
-export type NaiveProfile = ReturnType<typeof readNaively>;
+/** A profile by its sections and keys, as the harness's reader finds them. */
+export interface NaiveProfile {
+  /** What the harness finds under a key of a section; the key is looked up as it is written (`peer_for.codex`). */
+  readonly get: (section: string, key: string) => NaiveValue | undefined;
+  readonly entries: () => Iterable<{ readonly section: string; readonly key: string; readonly value: NaiveValue }>;
+}
 
 /**
  * Reads a profile as the harness does, which is not as TOML says: line by line, without knowing of strings that span
@@ -9,7 +14,7 @@ export type NaiveProfile = ReturnType<typeof readNaively>;
  * counts only at the very start of a line, followed by spaces and `=`. The value is everything behind the first `=`
  * and the spaces after it, less one double quote at its start and one at its end. The first match in a section wins.
  */
-export function readNaively(text: string) {
+export function readNaively(text: string): NaiveProfile {
   const values = new Map<string, Map<string, NaiveValue>>();
   let current = "";
   for (const [index, line] of text.split("\n").entries()) {
@@ -22,8 +27,7 @@ export function readNaively(text: string) {
     if (!section.has(key)) section.set(key, { text: valueBehind(line, equals), line: index + 1 });
   }
   return {
-    /** What the harness finds under a key of a section; the key is looked up as it is written (`peer_for.codex`). */
-    get: (section: string, key: string) => values.get(section)?.get(key),
+    get: (section, key) => values.get(section)?.get(key),
     *entries() {
       for (const [section, keys] of values) for (const [key, value] of keys) yield { section, key, value };
     },

@@ -6,7 +6,12 @@ export type Pairings = ProvidersProfile["defaults"];
 export type ReviewerHealth = { readonly outcome: "unhealthy" | "no-review" | "healthy"; readonly detail: string };
 
 /** Who was tried as the reviewer of one subject, in order, and who is chosen. */
-export type ReviewerChain = Readonly<ReturnType<typeof tryReviewers>[number]>;
+export interface ReviewerChain {
+  readonly subject: string;
+  readonly tried: readonly (ReviewerHealth & { readonly provider: string })[];
+  /** `null` when no provider is left. */
+  readonly chosen: string | null;
+}
 
 /** The peer, then the fallback chain: nobody twice, and never the subject itself. Without a peer there is nobody. */
 export function reviewersFor(subject: string, { peer_for, fallback_chain }: Pairings): string[] {
@@ -19,12 +24,11 @@ export function reviewersFor(subject: string, { peer_for, fallback_chain }: Pair
  * Tries the reviewers of every subject that has a peer, as the harness does: the next one only when the one before is
  * unhealthy or produces no review. After the first healthy provider, nobody else is tried.
  */
-export function tryReviewers(pairings: Pairings, healthOf: (provider: string) => ReviewerHealth) {
+export function tryReviewers(pairings: Pairings, healthOf: (provider: string) => ReviewerHealth): ReviewerChain[] {
   return Object.keys(pairings.peer_for).map((subject) => {
     const all = reviewersFor(subject, pairings).map((provider) => ({ provider, ...healthOf(provider) }));
     const first = all.findIndex(({ outcome }) => outcome === "healthy");
     const tried = first === -1 ? all : all.slice(0, first + 1);
-    /** `null` when no provider is left. */
     const chosen = all[first]?.provider ?? null;
     return { subject, tried, chosen };
   });

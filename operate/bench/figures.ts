@@ -21,10 +21,31 @@ const LEAST_STEP_MS = 0.1;
 type Counters = Readonly<Record<"queries" | "hits", number>>;
 
 /** One run's figures: lengths in tokens, times in seconds, rates in tokens a second. */
-export type BenchFigures = ReturnType<typeof figuresOf>;
+/** What one run of vLLM's client measured: medians, in seconds and tokens per second. */
+export interface BenchFigures {
+  readonly title: string;
+  readonly requests: number;
+  readonly promptTokens: number;
+  readonly firstToken: number;
+  readonly firstTokenP99: number;
+  /** Until the first token; of a cold prompt it is the prefill rate. */
+  readonly prefill: number;
+  /** Of one answer; `null` where it has but one token, or where all came at once. */
+  readonly decode: number | null;
+  readonly together: number;
+  /** Share of the prompts that came from the cache; `null` where prefix caching is off. */
+  readonly reuse: number | null;
+  /** Whether clients had prompts read meanwhile; the run's own differ a little in length. */
+  readonly disturbed: boolean;
+}
 
 /** Reads a run's figures. Throws `Failed` where a request failed, or the file isn't of the known form. */
-export function figuresOf({ title, requests, before }: BenchRun, text: string, first: Counters, last: Counters) {
+export function figuresOf(
+  { title, requests, before }: BenchRun,
+  text: string,
+  first: Counters,
+  last: Counters,
+): BenchFigures {
   const { data, error } = saved.safeParse(jsonIn(text));
   if (data === undefined) throw new Failed(`This vLLM's results have another form: ${z.prettifyError(error)}`);
   const failed = requests - data.completed;
@@ -34,14 +55,10 @@ export function figuresOf({ title, requests, before }: BenchRun, text: string, f
   return {
     ...{ title, requests, promptTokens: Math.round(read / requests) },
     ...{ firstToken: wait / 1000, firstTokenP99: data.p99_ttft_ms / 1000 },
-    /** Until the first token; of a cold prompt it is the prefill rate. */
     prefill: Math.round(read / requests / (wait / 1000)),
-    /** Of one answer; `null` where it has but one token, or where all came at once. */
     decode: step >= LEAST_STEP_MS ? Math.round(10_000 / step) / 10 : null,
     together: data.output_throughput,
-    /** Share of the prompts that came from the cache; `null` where prefix caching is off. */
     reuse: looked > 0 ? (last.hits - first.hits) / read : null,
-    /** Whether clients had prompts read meanwhile; the run's own differ a little in length. */
     disturbed: looked > read * (1 + before / requests) * 1.02,
   };
 }

@@ -24,13 +24,23 @@ export function shapeFor(
   return shape;
 }
 
-export type BenchRun = ReturnType<typeof runsOf>[number];
+/** One start of vLLM's client. */
+export interface BenchRun {
+  readonly title: string;
+  /** Requests that are under way at once. */
+  readonly atOnce: number;
+  readonly requests: number;
+  /** Requests in front of them that aren't measured. */
+  readonly before: number;
+  /** Words of its option `--dataset-name`, and the options of that data set. */
+  readonly dataset: readonly string[];
+}
 
 /**
  * Each start of vLLM's client: the cold prompt, then every number of agents. A request `before` isn't measured: it fills the
  * cache with what the others share.
  */
-export function runsOf({ prompt, new: fresh, answer, cold, agents, calls }: BenchShape) {
+export function runsOf({ prompt, new: fresh, answer, cold, agents, calls }: BenchShape): BenchRun[] {
   const random = ["random", "--random-input-len", String(cold), "--random-output-len", "1"];
   const lengths = { "num-prefixes": 1, "prefix-len": prompt - fresh, "suffix-len": fresh, "output-len": answer };
   const shared = Object.entries(lengths).flatMap(([name, of]) => [`--prefix-repetition-${name}`, String(of)]);

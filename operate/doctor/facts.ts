@@ -2,6 +2,7 @@ import type { ContainerState } from "../../components/docker/containers";
 import { type MachinePlan, serversOn } from "../../components/plan/types";
 import type { Meminfo } from "../../components/planned/evidence";
 import type { Listening } from "../../components/planned/reach";
+import type { InferenceServerSettings } from "../../components/settings/inferenceServer";
 import type { MachineSettings } from "../../components/settings/machine";
 import { defined } from "../../faults/defined";
 import { valueAt } from "../../faults/schemaFaults";
@@ -82,10 +83,17 @@ export const firstGroup = (hit: Hit): string | undefined => hit.groups.find((gro
 export const numberOf = (hit: Hit, group: number): number => Number((hit.groups[group] ?? "").replaceAll(",", ""));
 
 /** The inference server that a sighting is about. */
-export type Server = Readonly<ReturnType<typeof serverOf>>;
+export interface Server {
+  /** Key in the stack file; a name in angle brackets where it isn't known. */
+  readonly key: string;
+  readonly container: string;
+  readonly settings?: InferenceServerSettings;
+  /** An edit of one of its settings, such as `("tools", "parser")`. */
+  readonly set: (path: readonly string[], value: EditValue | undefined) => Edit;
+}
 
 /** The server that a log belongs to: by its container, by what the user said, by its port, or because there is only one. */
-export function serverOf(facts: Facts, log?: LogReading) {
+export function serverOf(facts: Facts, log?: LogReading): Server {
   const { stack } = facts;
   const planned = stack === undefined ? [] : serversOn(stack.plan);
   const port = log?.hits.get(STARTED_WITH_PORT)?.groups[0];
@@ -102,12 +110,10 @@ export function serverOf(facts: Facts, log?: LogReading) {
   const key = found?.rank?.index ? own.slice(machine.length + 1) : own;
   const settings = machine === stack?.machine ? stack.settings.inferenceServers[key] : undefined;
   return {
-    /** Key in the stack file; a name in angle brackets where it isn't known. */
     key,
     container: log?.container ?? found?.container.name ?? "<container>",
     ...defined({ settings }),
-    /** An edit of one of its settings, such as `("tools", "parser")`. */
-    set: (path: readonly string[], value: EditValue | undefined): Edit => ({
+    set: (path, value) => ({
       path: ["machines", machine, "inferenceServers", key, ...path],
       value,
     }),

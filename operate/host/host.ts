@@ -1,7 +1,7 @@
 import { eachLine, start } from "../../commandLine/run";
 import { type ContainerState, containersOf } from "../../components/docker/containers";
 import { docker, dockerCommand, otherAnswer } from "../../components/docker/docker";
-import { computerOf, type Files, filesOf } from "../../components/host/files";
+import { computerOf, type Files, filesOf, type Said } from "../../components/host/files";
 import { type Listener, readListeners } from "../../components/host/listeners";
 import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
 import { saysMemory } from "../../components/kv";
@@ -10,10 +10,44 @@ import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { type JsonObject, jsonIn, objectsIn } from "../../faults/json";
 
-export type FileOnDisk = NonNullable<Awaited<ReturnType<Host["file"]>>>;
+/** A file, or another thing at a path. */
+export interface FileOnDisk {
+  /** Permissions as four octal digits (`0644`). */
+  readonly mode: string;
+  /** Absent of what is no file, or can't be read. */
+  readonly text: string | undefined;
+}
+
+/** Lines of a container's log about memory; `cutShort` says why its end was not read. */
+interface MemoryLines {
+  readonly text: string;
+  readonly cutShort?: string;
+}
 
 /** Everything that probes read on the machine, apart from its HTTP servers. It only reads. */
-export type Host = Readonly<ReturnType<typeof hostOf>>;
+export interface Host {
+  readonly env: NodeJS.ProcessEnv;
+  /** Output of a docker command. Throws `Failed` with docker's own words. */
+  readonly docker: (args: readonly string[]) => Promise<string>;
+  /**
+   * What an inference server's log says of memory since its last start, its start gate included; nothing if there is no
+   * such container.
+   */
+  readonly memoryLines: (container: string) => Promise<MemoryLines>;
+  /** What is at a path of the machine, or of this computer. */
+  readonly file: (path: string, here?: true) => Promise<FileOnDisk | undefined>;
+  readonly meminfo: () => Promise<string>;
+  /** Runs a program that only asks. */
+  readonly ask: (words: readonly string[]) => Promise<Said>;
+  /** The process that listens on a TCP port, as far as the kernel lets us see it. */
+  readonly listener: (port: number) => Promise<Omit<Listener, "port"> | undefined>;
+  /** Start time of a process in ticks since boot: the same number means the same process. */
+  readonly startTime: (pid: number) => Promise<string | undefined>;
+  /** Memory in GiB that a process holds by itself (VmRSS). */
+  readonly residentGiB: (pid: number) => Promise<number | undefined>;
+  /** IPv4 addresses by which other machines reach this one. */
+  readonly lanAddresses: () => Promise<readonly string[]>;
+}
 
 const KIB_PER_GIB = 1024 ** 2;
 
@@ -27,38 +61,26 @@ const NOT_THE_LAN = /^(lo|docker|br-|veth|virbr|cni|flannel|podman|tun|tap|wg)/;
 const DOCKER_SECONDS = 20;
 
 /** A machine that is here or reached over ssh; of any other one only its Docker engine is asked. */
-export function hostOf(dockerHost: string) {
+export function hostOf(dockerHost: string): Host {
   const files = filesOf({ dockerHost });
   return {
     env: process.env,
-    /** Output of a docker command. Throws `Failed` with docker's own words. */
-    docker: (args: readonly string[]) => docker(args, DOCKER_SECONDS, dockerHost),
-    /**
-     * What an inference server's log says of memory since its last start, its start gate included; nothing if there is no
-     * such container.
-     */
-    memoryLines: (container: string) => memoryLines(container, dockerHost, DOCKER_SECONDS),
-    /** What is at a path of the machine, or of this computer. */
-    file: (path: string, here?: true) => readFileOnDisk(path, filesOf(computerOf({ dockerHost }, { here }))),
+    docker: (args) => docker(args, DOCKER_SECONDS, dockerHost),
+    memoryLines: (container) => memoryLines(container, dockerHost, DOCKER_SECONDS),
+    file: (path, here) => readFileOnDisk(path, filesOf(computerOf({ dockerHost }, { here }))),
     meminfo: async () => (await files.text("/proc/meminfo")) ?? "",
-    /** Runs a program that only asks. */
-    ask: (words: readonly string[]) => files.ask(words, DOCKER_SECONDS),
-    /** The process that listens on a TCP port, as far as the kernel lets us see it. */
-    listener: async (port: number): Promise<Omit<Listener, "port"> | undefined> =>
-      (await readListeners([port], "/proc", files))[0],
-    /** Start time of a process in ticks since boot: the same number means the same process. */
-    startTime: async (pid: number) => {
+    ask: (words) => files.ask(words, DOCKER_SECONDS),
+    listener: async (port) => (await readListeners([port], "/proc", files))[0],
+    startTime: async (pid) => {
       const text = (await files.text(`/proc/${pid}/stat`)) ?? "";
       return text.slice(text.lastIndexOf(") ") + 2).split(" ")[START_TIME_FIELD];
     },
-    /** Memory in GiB that a process holds by itself (VmRSS). */
-    residentGiB: async (pid: number) => {
+    residentGiB: async (pid) => {
       const text = (await files.text(`/proc/${pid}/status`)) ?? "";
       const kib = /^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1];
       return kib === undefined ? undefined : Number(kib) / KIB_PER_GIB;
     },
-    /** IPv4 addresses by which other machines reach this one. */
-    lanAddresses: async (): Promise<readonly string[]> => {
+    lanAddresses: async () => {
       // What the network reaches is asked from here, by the name that ssh takes.
       if (isOverSsh({ dockerHost })) return [new URL(dockerHost).hostname];
       return (await files.addresses()).flatMap(({ name, address }) => (NOT_THE_LAN.test(name) ? [] : [address]));
@@ -87,8 +109,8 @@ export const inspect = async (host: Pick<Host, "docker">, name: string): Promise
 /** Newest lines that are kept: a server in a crash loop repeats itself. */
 const LINES_KEPT = 2000;
 
-/** Lines about memory in a container's log since its last start, of any size; `cutShort` says why its end was not read. */
-export async function memoryLines(container: string, dockerHost: string, seconds: number) {
+/** Lines about memory in a container's log since its last start, of any size. */
+export async function memoryLines(container: string, dockerHost: string, seconds: number): Promise<MemoryLines> {
   const { words, env } = dockerCommand(["logs", container], dockerHost);
   const { stdout, ended } = start(words, { seconds, env, merged: true });
   const kept: string[] = [];
@@ -104,12 +126,11 @@ export async function memoryLines(container: string, dockerHost: string, seconds
   return { text: kept.join("\n"), ...defined({ cutShort }) };
 }
 
-async function readFileOnDisk(path: string, files: Files) {
+async function readFileOnDisk(path: string, files: Files): Promise<FileOnDisk | undefined> {
   const found = await files.state(path);
   if (typeof found === "string") return undefined;
   // A pipe or a device would keep us waiting, or have no end.
   const text = found.kind === "file" ? await files.text(path) : undefined;
-  /** Permissions as four octal digits (`0644`). */
   const mode = found.mode.toString(8).padStart(4, "0");
   return { mode, text };
 }

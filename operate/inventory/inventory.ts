@@ -12,25 +12,58 @@ import type { MachineSettings } from "../../components/settings/machine";
 import { defined } from "../../faults/defined";
 import { parseVersions, READ_VERSIONS, versionsInside } from "../pin/readImage";
 import { recordEdits, shortDigest } from "../pin/writePin";
+import type { Edit } from "../stackEdit/applyEdits";
 
-export type Inventory = Readonly<Awaited<ReturnType<typeof inventory>>>;
+/** Which versions run on a machine. */
+export interface Inventory {
+  readonly machine: string;
+  readonly containers: readonly ContainerEntry[];
+  readonly venvs: readonly VenvEntry[];
+  /** What the stack file should record of the versions that were read, if it records something else. */
+  readonly record: readonly Edit[];
+  /** What could not be read, and why. */
+  readonly problems: readonly string[];
+}
+
+/** A container and what is in it. */
+interface ContainerEntry extends Pick<ContainerState, "name" | "image" | "status" | "ports"> {
+  /** `sha256:<64 hex>` of the image in its registry, "" for one that was never in a registry. */
+  readonly digest: string;
+  /** Whether this stack declares it. */
+  readonly ours: boolean;
+  /** Read inside the image of our inference servers; `null` where nothing was looked for. */
+  readonly versions: RecordedVersions | null;
+  /** What the start gate of our server says, while the server isn't started. */
+  readonly startGate?: string;
+}
+
+/** A Python environment; `problem` says why its versions could not be read. */
+interface VenvEntry {
+  readonly path: string;
+  readonly versions: RecordedVersions;
+  readonly problem?: string;
+}
+
+/** Packages whose versions are recorded everywhere (specification, Versioning 5). */
+type RecordedVersions = Readonly<Record<"torch" | "vllm" | "transformers", string>>;
 
 const ANSWER_WITHIN_SECONDS = 15;
 
 /** Reads which versions run where. Nothing is changed; an image is looked into by a short-lived container of its own. */
-export async function inventory(machine: MachinePlan, settings: MachineSettings, evidence: Evidence) {
+export async function inventory(
+  machine: MachinePlan,
+  settings: MachineSettings,
+  evidence: Evidence,
+): Promise<Inventory> {
   const problems: string[] = [];
   const containers = await allContainers(machine, problems);
-  const venvs: Awaited<ReturnType<typeof readVenv>>[] = [];
+  const venvs: VenvEntry[] = [];
   for (const path of settings.venvs)
     venvs.push(await readVenv(onMachine(path, { home: homeOn(settings, evidence) }), READ_SECONDS, machine));
   problems.push(...venvs.flatMap(({ problem }) => problem ?? []));
-  /** What the stack file should record of the versions that were read, if it records something else. */
   const record = differingRecords(machine, settings, containers);
   return { machine: machine.name, containers, venvs, record, problems };
 }
-
-type ContainerEntry = Awaited<ReturnType<typeof entryOf>>;
 
 async function allContainers(machine: MachinePlan, problems: string[]): Promise<ContainerEntry[]> {
   return orProblem([], problems, "", async () => {
@@ -56,21 +89,17 @@ async function entryOf(
   { name: ours, dockerHost, ...machine }: MachinePlan,
   digests: ReadonlyMap<string, string>,
   problems: string[],
-) {
+): Promise<ContainerEntry> {
   const { name, image, imageId, status, ports, labels } = state;
   const isServer = serversOn(machine).some(({ container }) => container.name === name);
   // The image's own id is started, so nothing is pulled and no tag can have moved.
   const inside = async () => recorded(await versionsInside(imageId, dockerHost));
   return {
     ...{ name, image },
-    /** `sha256:<64 hex>` of the image in its registry, "" for one that was never in a registry. */
     digest: digests.get(imageId) ?? "",
     ...{ status, ports },
-    /** Whether this stack declares it. */
     ours: labels[MACHINE_LABEL] === ours,
-    /** Read inside the image of our inference servers; `null` where nothing was looked for. */
     versions: isServer ? await orProblem(recorded({}), problems, `${name}: `, inside) : null,
-    /** What the start gate of our server says, while the server isn't started. */
     ...defined({ startGate: isServer ? await gateSays(state, dockerHost) : undefined }),
   };
 }
@@ -131,7 +160,11 @@ const READ_SECONDS = 20;
 const LARGEST_ANSWER = 64 * 1024;
 
 /** Versions installed in a Python environment. */
-export async function readVenv(path: string, seconds = READ_SECONDS, machine: Place = { dockerHost: HERE }) {
+export async function readVenv(
+  path: string,
+  seconds = READ_SECONDS,
+  machine: Place = { dockerHost: HERE },
+): Promise<VenvEntry> {
   const python = `${path}/bin/python`;
   // -I: neither the user's own packages nor the variables of this shell have a say.
   const ran = await run(commandOn(machine, [python, "-I", "-c", READ_VERSIONS]), { seconds, largest: LARGEST_ANSWER });
@@ -140,10 +173,12 @@ export async function readVenv(path: string, seconds = READ_SECONDS, machine: Pl
   return { path, versions: recorded({}), problem: problemText(python, ran, seconds) };
 }
 
-/** Packages whose versions are recorded everywhere (specification, Versioning 5), out of those that were found. */
-function recorded({ torch = MISSING, vllm = MISSING, transformers = MISSING }: Readonly<Record<string, string>>) {
-  return { torch, vllm, transformers };
-}
+/** The versions that are recorded, out of all that were found. */
+const recorded = ({
+  torch = MISSING,
+  vllm = MISSING,
+  transformers = MISSING,
+}: Readonly<Record<string, string>>): RecordedVersions => ({ torch, vllm, transformers });
 
 function problemText(python: string, { code, notStarted, stopped }: Ran, seconds: number): string {
   // By these codes a shell says the same, as it does at the other end of ssh.

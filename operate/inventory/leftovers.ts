@@ -11,7 +11,18 @@ import { defined } from "../../faults/defined";
 import { isRecord, jsonIn, textOr } from "../../faults/json";
 import { typedOn } from "../stack/typed";
 
-export type Leftover = Awaited<ReturnType<typeof leftovers>>[number];
+/** Something on a machine that nothing uses now. */
+export interface Leftover {
+  /** `container`, `volume`, `network`, `image`; of a path what lies there: `model`, `file` or `state`. */
+  readonly kind: string;
+  readonly name: string;
+  /** What it is, or why it is left. */
+  readonly what: string;
+  /** As Docker or du says it. */
+  readonly size?: string;
+  /** The command that removes it. */
+  readonly remove: string;
+}
 
 const SECONDS = 60;
 
@@ -28,7 +39,7 @@ const REMOVES = {
  * What `down` or an earlier stack file left on a machine and nothing uses now, each with the command that removes it. Sizes are as
  * Docker or du says them. It only reads. Throws `Failed` where no Docker answers.
  */
-export async function leftovers(machine: MachinePlan) {
+export async function leftovers(machine: MachinePlan): Promise<Leftover[]> {
   const { network, containers: planned, chatUi, dockerHost } = machine;
   const files = filesOf(machine);
   const left = (kind: keyof typeof REMOVES, name: string, what: string, size?: string) => ({

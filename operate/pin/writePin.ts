@@ -5,7 +5,7 @@ import { parseStackFile } from "../../components/settings/load";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { readTextFile } from "../../faults/textFile";
 import type { Edit } from "../stackEdit/applyEdits";
-import { editStackFile } from "../stackEdit/writeStackFile";
+import { editStackFile, type WrittenFile } from "../stackEdit/writeStackFile";
 import type { ImageReading } from "./readImage";
 
 /** A place of the stack file that names an image. */
@@ -65,7 +65,11 @@ export function chooseEntry(
   );
 }
 
-export type Written = ReturnType<typeof writePin>;
+/** An entry that was written into a stack file. */
+export interface Written extends WrittenFile {
+  readonly file: string;
+  readonly entry: string;
+}
 
 /** The changes by which an entry runs this image: its digest, and for an inference server the versions inside. */
 function pinEdits({ machine, path }: ImageEntry, reading: ImageReading): Edit[] {
@@ -95,7 +99,7 @@ export const shortDigest = (digest: string): string => digest.slice(0, "sha256:"
  * file is read anew, since it may have been edited while the image was pulled. Throws `Failed`, and leaves the file as it
  * is, where its entry is gone or the result would not be read.
  */
-export function writePin(file: string, entry: ImageEntry, reading: ImageReading) {
+export function writePin(file: string, entry: ImageEntry, reading: ImageReading): Written {
   const before = readTextFile(file);
   const name = entryName(entry);
   const there = imageEntries(parseStackFile(file, before)).some((each) => entryName(each) === name);

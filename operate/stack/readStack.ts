@@ -2,8 +2,10 @@ import { basename } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
 import { readEvidence } from "../../components/evidence/readEvidence";
 import { plan } from "../../components/plan/plan";
-import type { Plan } from "../../components/plan/types";
+import type { MachinePlan, Plan } from "../../components/plan/types";
 import { parseStackFile } from "../../components/settings/load";
+import type { MachineSettings } from "../../components/settings/machine";
+import type { StackSettings } from "../../components/settings/stackSettings";
 import { readTextFile } from "../../faults/textFile";
 import { projectFolder, type StackFileOptions, stackFile } from "./stackFile";
 
@@ -18,10 +20,18 @@ export function readStack(file: string) {
 export const plannedStack = (options: StackFileOptions): Plan => readStack(stackFile(options)).plan;
 
 /** One machine of a stack file, with the text that a change is made to. */
-export type OneMachine = Readonly<ReturnType<typeof readOneMachine>>;
+export interface OneMachine {
+  readonly file: string;
+  readonly text: string;
+  readonly name: string;
+  readonly stack: StackSettings;
+  readonly settings: MachineSettings;
+  readonly machine: MachinePlan;
+  readonly plan: Plan;
+}
 
 /** Reads a stack file and plans it. Throws as `readStack` does, and `WrongUse` for a machine that it lacks. */
-export function readOneMachine(file: string, wanted?: string) {
+export function readOneMachine(file: string, wanted?: string): OneMachine {
   const { text, settings, plan } = readStack(file);
   const names = Object.keys(settings.machines);
   const name = wanted ?? names[0] ?? "";

@@ -21,8 +21,15 @@ export function writeStackFile(file: string, before: string, after: string): str
   return backup;
 }
 
-/** Makes edits of a stack file's text and writes it as `writeStackFile` does; "" for both where it has all of it already. */
-export function editStackFile(file: string, before: string, edits: readonly Edit[]) {
+/** What was written; both are "" where the file had all of it already. */
+export interface WrittenFile {
+  readonly diff: string;
+  /** Path of the file as it was before. */
+  readonly backup: string;
+}
+
+/** Makes edits of a stack file's text and writes it as `writeStackFile` does. */
+export function editStackFile(file: string, before: string, edits: readonly Edit[]): WrittenFile {
   const after = applyEdits(before, edits);
   const diff = unifiedDiff(file, before, after);
   return { diff, backup: diff === "" ? "" : writeStackFile(file, before, after) };

@@ -25,7 +25,18 @@ export interface ItemStatus {
   readonly note?: string;
   /** Seconds since its container started, or ended. */
   readonly seconds?: number;
-  readonly figures?: Awaited<ReturnType<typeof figuresOf>>;
+  readonly figures?: ServerFigures;
+}
+
+/** What a server does, by its own metrics. Shares are from 0 to 1, `null` where nothing tells them. */
+interface ServerFigures {
+  readonly kvUse: number | null;
+  readonly running: number;
+  readonly waiting: number;
+  /** Tokens that it wrote between two looks, per second. */
+  readonly tokensPerSecond: number | null;
+  /** Share of the prompts' tokens that the prefix cache had, since its start; `null` before the first. */
+  readonly prefixHits: number | null;
 }
 
 export interface MachineStatus {
@@ -104,8 +115,8 @@ async function ofContainer(
   return { ...item, state: phase, well: false, ...defined({ note }) };
 }
 
-/** Of a server, by two looks at its own metrics. Shares are from 0 to 1, `null` where nothing tells them. */
-async function figuresOf(api: Api) {
+/** Of a server, by two looks at its own metrics. */
+async function figuresOf(api: Api): Promise<ServerFigures> {
   const first = await readMetrics(api);
   const began = Date.now();
   await sleep(1000);
@@ -118,9 +129,7 @@ async function figuresOf(api: Api) {
     kvUse: last.sum("vllm:kv_cache_usage_perc") ?? null,
     running: figure("num_requests_running"),
     waiting: figure("num_requests_waiting"),
-    /** Tokens that it wrote between the looks, per second. */
     tokensPerSecond: written < 0 ? null : (written / (Date.now() - began)) * 1000,
-    /** Share of the prompts' tokens that the prefix cache had, since its start; `null` before the first. */
     prefixHits: asked > 0 ? figure("prefix_cache_hits_total") / asked : null,
   };
 }

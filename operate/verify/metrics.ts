@@ -21,11 +21,14 @@ export async function cacheCounters(api: Api) {
   };
 }
 
-/**
- * When a server's process was started, by the kernel if we may see the process, else by the server's own metrics. An equal
- * `mark` means the same process; `words` are for a person: `process 4711`, or `started 2026-11-21T13:00:00.000Z`.
- */
-export async function processStart(host: Host, api: Api, port: number) {
+/** A process. An equal `mark` means the same one; `words` are for a person: `process 4711`, `started 2026-11-21T13:00:00.000Z`. */
+export interface ProcessStart {
+  readonly mark: string;
+  readonly words: string;
+}
+
+/** When a server's process was started, by the kernel if we may see the process, else by the server's own metrics. */
+export async function processStart(host: Host, api: Api, port: number): Promise<ProcessStart | undefined> {
   const pid = (await host.listener(port))?.pid;
   const ticks = pid === undefined ? undefined : await host.startTime(pid);
   if (pid !== undefined && ticks !== undefined) return { mark: `${pid}: ${ticks}`, words: `process ${pid}` };

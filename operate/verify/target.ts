@@ -1,18 +1,16 @@
+import type { ClientPlan } from "../../components/clients/plannedClients";
+import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
 import type { MachinePlan } from "../../components/plan/types";
-import { keyFault } from "../../components/planned/networkKey";
-import { isHere, isLoopback, type Listening, PLACEHOLDER_KEY } from "../../components/planned/reach";
-import { UnreadableInput } from "../../faults/fault";
-import { parseJson } from "../../faults/jsonDocument";
-import { configureAnalytics } from "../../harness/analytics/configuration";
-import { checkProfile } from "../../harness/providers/check";
-import { type AskedProvider, askedProviders } from "../../harness/providers/probe";
-import { parseProfile } from "../../harness/providers/profile";
+import type { PlannedContainer } from "../../components/planned/container";
+import type { HostSimpleServerPlan } from "../../components/simple-server/plannedSimpleServer";
+import type { AnalyticsConfiguration } from "../../harness/analytics/configuration";
+import type { ProfileCheck } from "../../harness/providers/check";
+import type { AskedProvider } from "../../harness/providers/probe";
 import type { Host } from "../host/host";
-import { ranksOf } from "../stack/ranksOf";
-import { Api, MESSAGES_VERSION } from "./api";
-import { processStart } from "./metrics";
+import type { OnMachine } from "../stack/ranksOf";
+import type { Api } from "./api";
+import type { ProcessStart } from "./metrics";
 import type { Probe } from "./probe";
-import { originFromHere, type Tunnel } from "./reach";
 
 /** What every target has. */
 interface Common {
@@ -27,26 +25,109 @@ interface Common {
 }
 
 /** Something on a machine that probes ask. */
-export type Target = Common & Awaited<ReturnType<typeof targetsOf>>[number];
-
-type TargetOf<Kind extends Target["kind"]> = Extract<Target, { kind: Kind }>;
+export type Target =
+  | InstanceATarget
+  | RanksTarget
+  | ServerTarget
+  | BridgeTarget
+  | ChatUiTarget
+  | SimpleServerTarget
+  | HarnessTarget
+  | ProviderTarget
+  | MachineTarget;
 
 /** The probes of one kind of target. */
-export type ProbesOf<Kind extends Target["kind"]> = readonly Probe<TargetOf<Kind>>[];
+export type ProbesOf<Kind extends Target["kind"]> = readonly Probe<Extract<Target, { kind: Kind }>>[];
 
-type Server = ReturnType<typeof inferenceServers>[number];
-export type ServerTarget = Common & Server;
-export type BridgeTarget = TargetOf<"bridge">;
-export type ChatUiTarget = TargetOf<"chat-ui">;
-export type HarnessTarget = TargetOf<"harness">;
-export type ProviderTarget = TargetOf<"harness-provider">;
-export type MachineTarget = TargetOf<"machine">;
+/** Instance A, which is never changed. */
+export interface InstanceATarget extends Common {
+  readonly kind: "instance-a";
+  readonly api: Api;
+  readonly port: number;
+  /** Its process before the first probe; `undefined` if nothing tells. */
+  readonly before: ProcessStart | undefined;
+}
+
+/** A server over several machines, by its head. */
+export interface RanksTarget extends Common {
+  readonly kind: "ranks";
+  readonly api: Api;
+  readonly head: RankTarget;
+  readonly workers: readonly RankTarget[];
+}
 
 /** One rank of a server over several machines, and what is read on its machine. */
-export type RankTarget = TargetOf<"ranks">["head"];
+export interface RankTarget extends OnMachine {
+  readonly host: Host;
+}
 
-/** Headers of clients whose server ignores the key's value: one goes with each request. */
-const SERVER_HEADERS = { ...MESSAGES_VERSION, "x-api-key": PLACEHOLDER_KEY };
+export interface ServerTarget extends Common {
+  readonly kind: "inference-server";
+  readonly api: Api;
+  readonly server: InferenceServerPlan;
+  /** Its declared names behind the canonical one. */
+  readonly aliases: readonly string[];
+  readonly maxModelLen: number;
+  /** A setting of this server, by its full name in the stack file. */
+  readonly setting: (key: string) => string;
+  /** The way of the messages-style client in the stack file; `undefined` without such a client. */
+  readonly messagesVia: ClientPlan["via"] | undefined;
+  /** Whether `--base-url` named it: the rest of the plan may be elsewhere. */
+  readonly alone: boolean;
+}
+
+export interface BridgeTarget extends Common {
+  readonly kind: "bridge";
+  readonly api: Api;
+  readonly model: string;
+  /** Every name that it is declared to list. */
+  readonly names: readonly string[];
+  /** Variable that holds its key; `undefined` if the key is a placeholder. */
+  readonly keyVariable: string | undefined;
+  /** Names that the messages-style client pins its tiers to. */
+  readonly tiers: readonly string[];
+  /** The first server behind it, where that is one of ours. */
+  readonly server: ServerTarget | undefined;
+}
+
+export interface ChatUiTarget extends Common {
+  readonly kind: "chat-ui";
+  readonly api: Api;
+  readonly container: PlannedContainer;
+}
+
+export interface SimpleServerTarget extends Common {
+  readonly kind: "simple-server";
+  readonly api: Api;
+  readonly plan: HostSimpleServerPlan;
+}
+
+/** The harness's files. */
+export interface HarnessTarget extends Common {
+  readonly kind: "harness";
+  readonly timeoutSeconds: number;
+  readonly profile: ReadFile<{ readonly verdict: ProfileCheck; readonly providers: readonly AskedProvider[] }>;
+  /** The session-analytics file upon the defaults; the environment of this shell is not the harness's. */
+  readonly analytics: ReadFile<AnalyticsConfiguration>;
+  /** NAME of the variable with the judge's key. */
+  readonly judgeKeyVariable: string;
+}
+
+/** A file of the harness on the machine, or why it can't be read. */
+export type ReadFile<Content> = { readonly content: Content } | { readonly unreadable: string };
+
+/** One provider of the profile, or why none can be asked. */
+export interface ProviderTarget extends Common {
+  readonly kind: "harness-provider";
+  readonly timeoutSeconds: number;
+  readonly asked: AskedProvider;
+}
+
+export interface MachineTarget extends Common {
+  readonly kind: "machine";
+  /** When the run began, in milliseconds: of a container that started later, the probes before met two. */
+  readonly began: number;
+}
 
 export interface TargetOptions {
   readonly timeoutSeconds: number;
@@ -56,211 +137,4 @@ export interface TargetOptions {
   readonly host: (dockerHost: string) => Host;
   /** All machines of the plan: a server may have ranks on others. */
   readonly machines?: readonly MachinePlan[];
-}
-
-type Here = Pick<Common, "machine" | "host" | "unreachable">;
-
-/** Something on the machine that is asked by HTTP, or why it can't be asked from here. */
-type At = (listening: Listening, headers?: Readonly<Record<string, string>>) => Here & { readonly api: Api };
-
-/** Everything of one machine that can be probed. */
-export async function targetsOf(
-  machine: MachinePlan,
-  host: Host,
-  options: TargetOptions,
-  tunnel?: Pick<Tunnel, "ports">,
-) {
-  /** When the run began, in milliseconds: of a container that started later, the probes before met two. */
-  const began = Date.now();
-  const { timeoutSeconds } = options;
-  const onItself = `it is read on the machine itself: run this command on ${machine.name}`;
-  const here: Here = {
-    machine,
-    host,
-    unreachable: isHere(machine) || tunnel !== undefined ? undefined : onItself,
-  };
-  const at: At = (listening, headers) => {
-    const { url = "", unreachable } = originFromHere(machine, listening, tunnel);
-    return { machine, host, api: new Api(url, timeoutSeconds, headers), unreachable };
-  };
-  const servers = inferenceServers(machine, at, options);
-  return [
-    ...(await instanceA(here, options, tunnel)),
-    ...serversOverMachines(machine, at, options),
-    ...servers,
-    ...bridges(machine, host, at, servers),
-    ...chatUis(machine, at),
-    ...simpleServers(machine, at),
-    ...(await harnessTargets(here, timeoutSeconds, tunnel)),
-    { kind: "machine" as const, name: machine.name, began, ...here },
-  ];
-}
-
-function inferenceServers(machine: MachinePlan, at: At, { baseUrl, timeoutSeconds }: TargetOptions) {
-  const all = machine.inferenceServers.map((server) => {
-    const { names, maxModelLen } = server.serve;
-    return {
-      kind: "inference-server" as const,
-      name: server.container.name,
-      ...at(server.reach, SERVER_HEADERS),
-      server,
-      /** Its declared names behind the canonical one. */
-      aliases: names.filter((name) => name !== server.servedModelName),
-      maxModelLen,
-      /** A setting of this server, by its full name in the stack file. */
-      setting: (key: string) => `machines.${machine.name}.inferenceServers.${server.key}.${key}`,
-      /** The way of the messages-style client in the stack file; `undefined` without such a client. */
-      messagesVia: messagesClient(machine)?.via,
-      /** Whether `--base-url` named it: the rest of the plan may be elsewhere. */
-      alone: baseUrl !== undefined,
-    };
-  });
-  if (baseUrl === undefined) return all;
-  const { port } = new URL(baseUrl);
-  const meant = all.find((each) => String(each.server.reach.port) === port) ?? all[0];
-  if (meant === undefined) return [];
-  return [{ ...meant, api: new Api(baseUrl, timeoutSeconds, SERVER_HEADERS), unreachable: undefined }];
-}
-
-function serversOverMachines(machine: MachinePlan, at: At, { machines = [machine], host }: TargetOptions) {
-  return machine.inferenceServers.flatMap((server) => {
-    const ranks = ranksOf({ machine, server }, machines);
-    const [head, ...workers] = ranks.map((each) => ({ ...each, host: host(each.machine.dockerHost) }));
-    const name = server.container.name;
-    return head === undefined || workers.length === 0
-      ? []
-      : [{ kind: "ranks" as const, name, ...at(server.reach), head, workers }];
-  });
-}
-
-const messagesClient = ({ clients }: MachinePlan) => clients.find((each) => each.surface === "messages");
-
-function bridges(machine: MachinePlan, { env }: Host, at: At, servers: readonly Server[]) {
-  const { bridge } = machine;
-  if (bridge === null) return [];
-  const client = messagesClient(machine);
-  const tiers = client?.via === "bridge" ? Object.values(client.tiers).filter((name) => name !== "") : [];
-  /** Variable that holds its key; `undefined` if the key is a placeholder. */
-  const keyVariable = bridge.key?.variable;
-  const key = keyVariable === undefined ? PLACEHOLDER_KEY : (env[keyVariable] ?? "");
-  // A bad key is a fault by itself (probe bridge-key), and travels nowhere.
-  const bad = keyVariable !== undefined && keyFault(key) !== undefined;
-  const place = at(bridge, bad ? MESSAGES_VERSION : { ...MESSAGES_VERSION, authorization: `Bearer ${key}` });
-  const keyless = key === "" ? `its key is in the variable ${keyVariable}, which is not set here` : undefined;
-  return [
-    {
-      kind: "bridge" as const,
-      name: bridge.container.name,
-      ...place,
-      unreachable: keyless ?? place.unreachable,
-      model: bridge.names[0] ?? "",
-      /** Every name that it is declared to list. */
-      names: bridge.names.filter((name) => !name.endsWith("*")),
-      keyVariable,
-      /** Names that the messages-style client pins its tiers to. */
-      tiers: [...new Set(tiers)],
-      server: servers.find(({ server }) => server.key === bridge.servers[0]),
-    },
-  ];
-}
-
-function chatUis({ chatUi }: MachinePlan, at: At) {
-  if (chatUi === null) return [];
-  const { container } = chatUi;
-  return [{ kind: "chat-ui" as const, name: container.name, ...at(chatUi), container }];
-}
-
-function simpleServers({ simpleServer: plan }: MachinePlan, at: At) {
-  if (plan.mode !== "host") return [];
-  const place = at({ address: plan.listen, port: plan.port });
-  return [{ kind: "simple-server" as const, name: "simple server (Ollama)", ...place, plan }];
-}
-
-/** Seconds for the look at instance A before a run. */
-const LOOK_SECONDS = 2;
-
-/** Instance A, which is never changed. */
-async function instanceA(here: Here, { timeoutSeconds }: TargetOptions, tunnel?: Pick<Tunnel, "ports">) {
-  const { hostInstance } = here.machine;
-  if (hostInstance === "none") return [];
-  const { port } = hostInstance;
-  const url = `http://127.0.0.1:${tunnel?.ports.get(port) ?? port}`;
-  // Looked at even if its probe was not asked for, since no probe may touch it. So the look is short.
-  const look = new Api(url, Math.min(LOOK_SECONDS, timeoutSeconds));
-  /** Its process before the first probe; `undefined` if nothing tells. */
-  const before = here.unreachable === undefined ? await processStart(here.host, look, port) : undefined;
-  const api = new Api(url, timeoutSeconds);
-  return [{ kind: "instance-a" as const, name: "instance A", ...here, api, port, before }];
-}
-
-/** The harness's files and every provider in them; nothing if the stack file has no `harness`. */
-async function harnessTargets(here: Here, timeoutSeconds: number, tunnel?: Pick<Tunnel, "ports">) {
-  const { machine, host, unreachable } = here;
-  const { harness } = machine;
-  if (harness === null) return [];
-  const read = <Content>(path: string, parse: (text: string) => Content) =>
-    unreachable === undefined
-      ? asWritten(host, path, (text) => parse(fromHere(text, machine, tunnel?.ports)))
-      : { unreadable: unreachable };
-  const profile = await read(harness.providers, (text) => {
-    const document = parseProfile(harness.providers, text);
-    const verdict = checkProfile(document);
-    return { verdict, providers: askedProviders(document, verdict) };
-  });
-  /** The session-analytics file upon the defaults; the environment of this shell is not the harness's. */
-  const analytics = await read(harness.analytics, (text) =>
-    configureAnalytics({
-      prefix: harness.prefix,
-      document: parseJson(harness.analytics, text),
-      dotenv: undefined,
-      environment: {},
-      settings: [],
-    }),
-  );
-  const judgeKeyVariable = `${harness.prefix}SA_JUDGE_API_KEY`;
-  const common = { ...here, timeoutSeconds };
-  const providers = "content" in profile ? profile.content.providers : [];
-  const files = { kind: "harness" as const, name: "the harness's files", profile, analytics, judgeKeyVariable };
-  return [
-    { ...common, keyVariables: [judgeKeyVariable], ...files },
-    ...(providers.length > 0 ? providers : [undefined]).map((asked) => ({ ...common, ...providerTarget(asked, here) })),
-  ];
-}
-
-/** A text of the harness with the addresses of its own machine as this program reaches them. */
-function fromHere(text: string, { reach }: MachinePlan, ports: Tunnel["ports"] = new Map()): string {
-  return text.replace(/(?<![\w.-])(localhost|\d{1,3}(?:\.\d{1,3}){3}):(\d+)\b/g, (given, address, port) => {
-    const here = ports.get(Number(port));
-    const own = isLoopback(address) || reach.some((each) => each.address === address);
-    return here !== undefined && own ? `127.0.0.1:${here}` : given;
-  });
-}
-
-/** One provider of the profile, or why none can be asked. */
-function providerTarget(asked: AskedProvider | undefined, { unreachable }: Here) {
-  const none = "the profile on the machine names no provider (see harness-profile)";
-  return {
-    kind: "harness-provider" as const,
-    name: asked === undefined ? "the harness's providers" : `provider ${asked.name}`,
-    asked: asked ?? { name: "" },
-    keyVariables: [asked?.provider?.api_key_env ?? []].flat(),
-    unreachable: unreachable ?? (asked === undefined ? none : undefined),
-  };
-}
-
-/** A file of the harness on the machine, or why it can't be read. */
-async function asWritten<Content>(
-  host: Host,
-  path: string,
-  parse: (text: string) => Content,
-): Promise<{ readonly content: Content } | { readonly unreadable: string }> {
-  const disk = await host.file(path);
-  if (disk === undefined) return { unreadable: `${path} is missing` };
-  if (disk.text === undefined) return { unreadable: `${path} can't be read by this user` };
-  try {
-    return { content: parse(disk.text) };
-  } catch (error) {
-    if (!(error instanceof UnreadableInput)) throw error;
-    return { unreadable: error.message };
-  }
 }

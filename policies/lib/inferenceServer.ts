@@ -139,10 +139,18 @@ function readCommand(launch: LaunchInputs, hint: () => boolean, gpus: () => bool
 }
 
 /** A server's place among several machines, as its arguments have it. */
-export type RankOf = NonNullable<ReturnType<typeof rankOf>>;
+export interface RankOf {
+  readonly index: string;
+  readonly nodes: string;
+  /** Where the ranks meet: the head's address. */
+  readonly address: string;
+  readonly meetsAt: string;
+  readonly port: number;
+  readonly headless: boolean;
+}
 
 /** Which rank a server is; `undefined` for one of a machine alone. What is left out is what vLLM takes. */
-export function rankOf(server: ServerArguments) {
+export function rankOf(server: ServerArguments): RankOf | undefined {
   const value = (option: string, byDefault: string) => {
     const word = server.options.get(option)?.[0] ?? byDefault;
     return isText(word) ? word : "not known yet";
@@ -151,7 +159,6 @@ export function rankOf(server: ServerArguments) {
   if (nodes === "1" && index === "0") return undefined;
   const [address, port] = [value("master-addr", "127.0.0.1"), value("master-port", "29501")];
   const headless = isOn(server, "headless");
-  /** `address` is where the ranks meet: the head's. */
   return { index, nodes, address, meetsAt: `${address}:${port}`, port: Number(port), headless };
 }
 

@@ -3,15 +3,21 @@ import type { StartNeeds } from "../../components/memory/startNeeds";
 import type { DeclaredResource } from "./container";
 
 /** What a plan found for one server of ours, in a machine component's inputs. */
-export type LargestShare = Readonly<ReturnType<typeof largestShares>[number]>;
+export interface LargestShare {
+  /** Name of its container. */
+  readonly name: string;
+  /** The largest shares that fit; `NaN` for a figure that isn't known. */
+  readonly bySum: number;
+  readonly byAggregate: number;
+  readonly needs: StartNeeds;
+}
 
 /** The servers in `memory` of a machine component; empty where nothing can be read. */
-export function largestShares(component: DeclaredResource | undefined) {
+export function largestShares(component: DeclaredResource | undefined): LargestShare[] {
   const memory = knownMap(component?.props.memory);
   const starts = knownMap(memory.starts);
   return Object.entries(knownMap(memory.largestUtilization)).flatMap(([name, entry]) => {
     const fits = knownMap(entry);
-    // The largest shares that fit.
     const [bySum, byAggregate] = [figure(fits.bySum), figure(fits.byAggregate)];
     // A figure that isn't known is missing.
     const known = Object.entries(knownMap(starts[name])).filter(([, value]) => typeof value === "number");

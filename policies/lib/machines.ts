@@ -4,7 +4,17 @@ import { TYPE } from "../../components/planned/type";
 import { containerName, type DeclaredResource, knownText, ofType, shown } from "./container";
 
 /** Containers and declarations that share one machine. */
-export type MachineGroup = Readonly<ReturnType<typeof byMachine>[number]>;
+export interface MachineGroup {
+  /** The machine's name; `undefined` when nothing in the program names one. */
+  readonly machine: string | undefined;
+  readonly containers: readonly DeclaredResource[];
+  /** Declarations of host-installed instances on it. */
+  readonly hostInstances: readonly DeclaredResource[];
+  /** What the program says of inference servers on it, beside their containers. */
+  readonly serverRecords: readonly DeclaredResource[];
+  /** Its machine component, where there is one. */
+  readonly component: DeclaredResource | undefined;
+}
 
 /**
  * Groups containers by the machine that they run on: the machine component above them, the machine that their provider
@@ -12,7 +22,7 @@ export type MachineGroup = Readonly<ReturnType<typeof byMachine>[number]>;
  * a container, else the only machine there is. Where several machines are declared and nothing tells, a container is put
  * on each of them, so that no sum comes out too small.
  */
-export function byMachine(resources: readonly DeclaredResource[]) {
+export function byMachine(resources: readonly DeclaredResource[]): MachineGroup[] {
   const containers = ofType(resources, TYPE.container);
   const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer].flatMap((type) => ofType(resources, type));
   const machines = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
@@ -22,14 +32,10 @@ export function byMachine(resources: readonly DeclaredResource[]) {
     // A declaration that names no machine holds for each.
     const here = declaring.filter((resource) => (machineOf(resource) ?? machine) === machine);
     return {
-      /** The machine's name; `undefined` when nothing in the program names one. */
       machine,
       containers: containers.filter((container) => places.get(container)?.includes(machine)),
-      /** Declarations of host-installed instances on it. */
       hostInstances: ofType(here, TYPE.hostInstance),
-      /** What the program says of inference servers on it, beside their containers. */
       serverRecords: ofType(here, TYPE.inferenceServer),
-      /** Its machine component, where there is one. */
       component: ofType(here, TYPE.machine)[0],
     };
   });
@@ -107,10 +113,21 @@ function statedMachines(resources: readonly DeclaredResource[]): Map<unknown, re
 }
 
 /** What a program says of an inference server that its arguments don't: the model's kind and who uses it. */
-export type ServerRecord = Readonly<ReturnType<typeof serverRecords>[number]>;
+export interface ServerRecord {
+  readonly resource: DeclaredResource;
+  /** Absent where the container that it speaks of isn't declared. */
+  readonly container: DeclaredResource | undefined;
+  /** Its container's name and its model, for a message. */
+  readonly containerNamed: string;
+  readonly model: string;
+  readonly kind: string | undefined;
+  /** Whether the model has a thinking mode; `undefined` when nothing says so. */
+  readonly thinking: boolean | undefined;
+  readonly codingClients: readonly string[];
+}
 
 /** Each record of a machine, with the container that it speaks of where that is declared. */
-export function serverRecords({ serverRecords, containers }: MachineGroup) {
+export function serverRecords({ serverRecords, containers }: MachineGroup): ServerRecord[] {
   return serverRecords.map((resource) => {
     const model = knownMap(resource.props.model);
     const clients = list(resource.props.codingClients);
@@ -118,11 +135,9 @@ export function serverRecords({ serverRecords, containers }: MachineGroup) {
     return {
       resource,
       container: containers.find((each) => containerName(each) === named || each.name === named),
-      /** Its container's name and its model, for a message. */
       containerNamed: shown(named),
       model: shown(text(model.id)),
       kind: knownText(model.kind),
-      /** Whether the model has a thinking mode; `undefined` when nothing says so. */
       thinking: typeof model.thinking === "boolean" ? model.thinking : undefined,
       codingClients: clients === UNKNOWN ? ["a client that is not known yet"] : clients.map(String),
     };

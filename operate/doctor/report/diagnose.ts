@@ -12,13 +12,30 @@ import { unexplained } from "../diagnoses/unexplained";
 import { APPLY, type Explanation } from "../diagnosis";
 import type { Facts, Stack } from "../facts";
 
-export type DiagnosisReport = Readonly<ReturnType<typeof diagnose>[number]>;
+/** One trouble, or something that looks like one. */
+export interface DiagnosisReport {
+  readonly id: string;
+  /** `note`: it looks like trouble and is harmless. */
+  readonly severity: "note" | "trouble";
+  readonly cause: string;
+  readonly evidence: string;
+  /** A unified diff of the stack file where there is one, else words. */
+  readonly change: string;
+  /** The same change as data; empty where the stack file stays as it is. */
+  readonly edits: readonly Edit[];
+  readonly advice: string;
+  readonly command: string;
+  readonly source: string;
+  /** Whether something reports it before anything starts: the plan, a policy, the preflight; `caughtBy` says which. */
+  readonly caughtByPlan: boolean;
+  readonly caughtBy: string;
+}
 
 /**
  * Every trouble that the facts show; what no diagnosis explains is reported as unknown. Commands are written for the stack
  * that was chosen. Pure.
  */
-export function diagnose(facts: Facts, chosen: StackFileOptions = {}) {
+export function diagnose(facts: Facts, chosen: StackFileOptions = {}): DiagnosisReport[] {
   const explainedBy = (some: readonly Diagnosis[]) =>
     some.flatMap((diagnosis) => {
       const explanation = diagnosis.explain(facts);
@@ -37,18 +54,14 @@ export function diagnose(facts: Facts, chosen: StackFileOptions = {}) {
     const { change, edits } = changeOf(facts.stack, explanation);
     return {
       id,
-      /** `note`: it looks like trouble and is harmless. */
-      severity: harmless === true ? ("note" as const) : ("trouble" as const),
+      severity: harmless === true ? "note" : "trouble",
       cause: redact(cause),
       evidence: redact(evidence),
-      /** A unified diff of the stack file where there is one, else words. */
       change: redact(change),
-      /** The same change as data; empty where the stack file stays as it is. */
       edits,
       advice: redact(advice),
       command: forStack(redact(command), chosen),
       source,
-      /** Whether something reports it before anything starts: the plan, a policy, the preflight; `caughtBy` says which. */
       caughtByPlan: diagnosis.caughtBy !== undefined,
       caughtBy,
     };

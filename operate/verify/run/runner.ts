@@ -18,7 +18,8 @@ import {
 import { CHAT_UI_KEY_VARIABLE } from "../probes/chatUi";
 import { tunnelTo } from "../reach";
 import type { VerifyProgress } from "../report";
-import { type Target, type TargetOptions, targetsOf } from "../target";
+import type { Target, TargetOptions } from "../target";
+import { targetsOf } from "../targetsOf";
 import { KINDS, probesFor, probesOf, whyAbsent } from "./catalog";
 
 export interface VerifyOptions extends TargetOptions {

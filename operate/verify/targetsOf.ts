@@ -1,0 +1,240 @@
+import type { MachinePlan } from "../../components/plan/types";
+import { keyFault } from "../../components/planned/networkKey";
+import { isHere, isLoopback, type Listening, PLACEHOLDER_KEY } from "../../components/planned/reach";
+import { UnreadableInput } from "../../faults/fault";
+import { parseJson } from "../../faults/jsonDocument";
+import { configureAnalytics } from "../../harness/analytics/configuration";
+import { checkProfile } from "../../harness/providers/check";
+import { type AskedProvider, askedProviders } from "../../harness/providers/probe";
+import { parseProfile } from "../../harness/providers/profile";
+import type { Host } from "../host/host";
+import { ranksOf } from "../stack/ranksOf";
+import { Api, MESSAGES_VERSION } from "./api";
+import { processStart } from "./metrics";
+import { originFromHere, type Tunnel } from "./reach";
+import type {
+  BridgeTarget,
+  ChatUiTarget,
+  HarnessTarget,
+  InstanceATarget,
+  ProviderTarget,
+  RanksTarget,
+  ReadFile,
+  ServerTarget,
+  SimpleServerTarget,
+  Target,
+  TargetOptions,
+} from "./target";
+
+/** Headers of clients whose server ignores the key's value: one goes with each request. */
+const SERVER_HEADERS = { ...MESSAGES_VERSION, "x-api-key": PLACEHOLDER_KEY };
+
+type Here = Pick<Target, "machine" | "host" | "unreachable">;
+
+/** Something on the machine that is asked by HTTP, or why it can't be asked from here. */
+type At = (listening: Listening, headers?: Readonly<Record<string, string>>) => Here & { readonly api: Api };
+
+/** Everything of one machine that can be probed. */
+export async function targetsOf(
+  machine: MachinePlan,
+  host: Host,
+  options: TargetOptions,
+  tunnel?: Pick<Tunnel, "ports">,
+): Promise<Target[]> {
+  const began = Date.now();
+  const { timeoutSeconds } = options;
+  const onItself = `it is read on the machine itself: run this command on ${machine.name}`;
+  const here: Here = {
+    machine,
+    host,
+    unreachable: isHere(machine) || tunnel !== undefined ? undefined : onItself,
+  };
+  const at: At = (listening, headers) => {
+    const { url = "", unreachable } = originFromHere(machine, listening, tunnel);
+    return { machine, host, api: new Api(url, timeoutSeconds, headers), unreachable };
+  };
+  const servers = inferenceServers(machine, at, options);
+  return [
+    ...(await instanceA(here, options, tunnel)),
+    ...serversOverMachines(machine, at, options),
+    ...servers,
+    ...bridges(machine, host, at, servers),
+    ...chatUis(machine, at),
+    ...simpleServers(machine, at),
+    ...(await harnessTargets(here, timeoutSeconds, tunnel)),
+    { kind: "machine", name: machine.name, began, ...here },
+  ];
+}
+
+function inferenceServers(machine: MachinePlan, at: At, { baseUrl, timeoutSeconds }: TargetOptions): ServerTarget[] {
+  const all = machine.inferenceServers.map((server): ServerTarget => {
+    const { names, maxModelLen } = server.serve;
+    return {
+      kind: "inference-server",
+      name: server.container.name,
+      ...at(server.reach, SERVER_HEADERS),
+      server,
+      aliases: names.filter((name) => name !== server.servedModelName),
+      maxModelLen,
+      setting: (key) => `machines.${machine.name}.inferenceServers.${server.key}.${key}`,
+      messagesVia: messagesClient(machine)?.via,
+      alone: baseUrl !== undefined,
+    };
+  });
+  if (baseUrl === undefined) return all;
+  const { port } = new URL(baseUrl);
+  const meant = all.find((each) => String(each.server.reach.port) === port) ?? all[0];
+  if (meant === undefined) return [];
+  return [{ ...meant, api: new Api(baseUrl, timeoutSeconds, SERVER_HEADERS), unreachable: undefined }];
+}
+
+function serversOverMachines(
+  machine: MachinePlan,
+  at: At,
+  { machines = [machine], host }: TargetOptions,
+): RanksTarget[] {
+  return machine.inferenceServers.flatMap((server): RanksTarget[] => {
+    const ranks = ranksOf({ machine, server }, machines);
+    const [head, ...workers] = ranks.map((each) => ({ ...each, host: host(each.machine.dockerHost) }));
+    const name = server.container.name;
+    return head === undefined || workers.length === 0
+      ? []
+      : [{ kind: "ranks", name, ...at(server.reach), head, workers }];
+  });
+}
+
+const messagesClient = ({ clients }: MachinePlan) => clients.find((each) => each.surface === "messages");
+
+function bridges(machine: MachinePlan, { env }: Host, at: At, servers: readonly ServerTarget[]): BridgeTarget[] {
+  const { bridge } = machine;
+  if (bridge === null) return [];
+  const client = messagesClient(machine);
+  const tiers = client?.via === "bridge" ? Object.values(client.tiers).filter((name) => name !== "") : [];
+  const keyVariable = bridge.key?.variable;
+  const key = keyVariable === undefined ? PLACEHOLDER_KEY : (env[keyVariable] ?? "");
+  // A bad key is a fault by itself (probe bridge-key), and travels nowhere.
+  const bad = keyVariable !== undefined && keyFault(key) !== undefined;
+  const place = at(bridge, bad ? MESSAGES_VERSION : { ...MESSAGES_VERSION, authorization: `Bearer ${key}` });
+  const keyless = key === "" ? `its key is in the variable ${keyVariable}, which is not set here` : undefined;
+  return [
+    {
+      kind: "bridge",
+      name: bridge.container.name,
+      ...place,
+      unreachable: keyless ?? place.unreachable,
+      model: bridge.names[0] ?? "",
+      names: bridge.names.filter((name) => !name.endsWith("*")),
+      keyVariable,
+      tiers: [...new Set(tiers)],
+      server: servers.find(({ server }) => server.key === bridge.servers[0]),
+    },
+  ];
+}
+
+function chatUis({ chatUi }: MachinePlan, at: At): ChatUiTarget[] {
+  if (chatUi === null) return [];
+  const { container } = chatUi;
+  return [{ kind: "chat-ui", name: container.name, ...at(chatUi), container }];
+}
+
+function simpleServers({ simpleServer: plan }: MachinePlan, at: At): SimpleServerTarget[] {
+  if (plan.mode !== "host") return [];
+  const place = at({ address: plan.listen, port: plan.port });
+  return [{ kind: "simple-server", name: "simple server (Ollama)", ...place, plan }];
+}
+
+/** Seconds for the look at instance A before a run. */
+const LOOK_SECONDS = 2;
+
+async function instanceA(
+  here: Here,
+  { timeoutSeconds }: TargetOptions,
+  tunnel?: Pick<Tunnel, "ports">,
+): Promise<InstanceATarget[]> {
+  const { hostInstance } = here.machine;
+  if (hostInstance === "none") return [];
+  const { port } = hostInstance;
+  const url = `http://127.0.0.1:${tunnel?.ports.get(port) ?? port}`;
+  // Looked at even if its probe was not asked for, since no probe may touch it. So the look is short.
+  const look = new Api(url, Math.min(LOOK_SECONDS, timeoutSeconds));
+  const before = here.unreachable === undefined ? await processStart(here.host, look, port) : undefined;
+  const api = new Api(url, timeoutSeconds);
+  return [{ kind: "instance-a", name: "instance A", ...here, api, port, before }];
+}
+
+/** The harness's files and every provider in them; nothing if the stack file has no `harness`. */
+async function harnessTargets(
+  here: Here,
+  timeoutSeconds: number,
+  tunnel?: Pick<Tunnel, "ports">,
+): Promise<(HarnessTarget | ProviderTarget)[]> {
+  const { machine, host, unreachable } = here;
+  const { harness } = machine;
+  if (harness === null) return [];
+  const asRead = async <Content>(path: string, parse: (text: string) => Content): Promise<ReadFile<Content>> =>
+    unreachable === undefined
+      ? asWritten(host, path, (text) => parse(fromHere(text, machine, tunnel?.ports)))
+      : { unreadable: unreachable };
+  const profile = await asRead(harness.providers, (text) => {
+    const document = parseProfile(harness.providers, text);
+    const verdict = checkProfile(document);
+    return { verdict, providers: askedProviders(document, verdict) };
+  });
+  const analytics = await asRead(harness.analytics, (text) =>
+    configureAnalytics({
+      prefix: harness.prefix,
+      document: parseJson(harness.analytics, text),
+      dotenv: undefined,
+      environment: {},
+      settings: [],
+    }),
+  );
+  const judgeKeyVariable = `${harness.prefix}SA_JUDGE_API_KEY`;
+  const common = { ...here, timeoutSeconds };
+  const providers = "content" in profile ? profile.content.providers : [];
+  const files: HarnessTarget = {
+    ...{ ...common, kind: "harness", name: "the harness's files", keyVariables: [judgeKeyVariable] },
+    ...{ profile, analytics, judgeKeyVariable },
+  };
+  return [files, ...(providers.length > 0 ? providers : [undefined]).map((asked) => providerTarget(asked, common))];
+}
+
+/** A text of the harness with the addresses of its own machine as this program reaches them. */
+function fromHere(text: string, { reach }: MachinePlan, ports: Tunnel["ports"] = new Map()): string {
+  return text.replace(/(?<![\w.-])(localhost|\d{1,3}(?:\.\d{1,3}){3}):(\d+)\b/g, (given, address, port) => {
+    const here = ports.get(Number(port));
+    const own = isLoopback(address) || reach.some((each) => each.address === address);
+    return here !== undefined && own ? `127.0.0.1:${here}` : given;
+  });
+}
+
+function providerTarget(
+  asked: AskedProvider | undefined,
+  common: Here & Pick<ProviderTarget, "timeoutSeconds">,
+): ProviderTarget {
+  const none = "the profile on the machine names no provider (see harness-profile)";
+  return {
+    ...common,
+    kind: "harness-provider",
+    name: asked === undefined ? "the harness's providers" : `provider ${asked.name}`,
+    asked: asked ?? { name: "" },
+    keyVariables: [asked?.provider?.api_key_env ?? []].flat(),
+    unreachable: common.unreachable ?? (asked === undefined ? none : undefined),
+  };
+}
+
+async function asWritten<Content>(
+  host: Host,
+  path: string,
+  parse: (text: string) => Content,
+): Promise<ReadFile<Content>> {
+  const disk = await host.file(path);
+  if (disk === undefined) return { unreadable: `${path} is missing` };
+  if (disk.text === undefined) return { unreadable: `${path} can't be read by this user` };
+  try {
+    return { content: parse(disk.text) };
+  } catch (error) {
+    if (!(error instanceof UnreadableInput)) throw error;
+    return { unreadable: error.message };
+  }
+}
