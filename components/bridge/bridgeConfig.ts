@@ -2,7 +2,7 @@ import { stringify } from "yaml";
 import { PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { bridgeSchema } from "../planned/schema/services";
-import type { BridgeSettings } from "../settings/bridge";
+import type { BridgeSettings } from "./settings";
 
 /**
  * Names that a messages-style client asks for where a tier is not pinned (seen in Claude Code 2.1.197 and 2.1.329), and

@@ -31,7 +31,7 @@ interface BeforeAndAfter<Figures> {
 export interface ContainerChange {
   /** Name of the resource in the stack, by which old and new belong together. */
   readonly resource: string;
-  /** Key in the stack file, else `bridge` or `chat-ui`. */
+  /** Key of a server in the stack file, else the name of the service. */
   readonly key: string;
   /** Name of the container; of a removed one the old. */
   readonly name: string;
@@ -106,7 +106,7 @@ function containerChange(
   const [oldServer, server] = [before, after].map(
     (plan) => plan && serversOn(plan).find(({ container }) => container.resource === resource),
   );
-  const { name = "", role = "bridge" } = now ?? old ?? {};
+  const { name = "", role = "" } = now ?? old ?? {};
   const changes = old && now ? [...argumentChanges(old, now), ...withWorkers(server, restarted)] : [];
   const same = changes.length === 0 ? "unchanged" : "replaced";
   const kind: ContainerChange["kind"] = !now ? "removed" : !old ? "created" : same;

@@ -1,5 +1,6 @@
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { PlannedContainer } from "../planned/container";
+import { serviceNamed } from "../services/registry";
 import type { ArgumentChange } from "./containerChange";
 
 /** Seconds, from the least to the most that was seen or is allowed. */
@@ -26,12 +27,6 @@ const SLOWEST = 15 / 7;
 
 /** What a first boot was seen to compile for (specification, "Errors"). */
 const COMPILES: Span = { least: 600, most: 900 };
-
-/** LiteLLM 1.109.1 took 8 to 14 s to start; Open WebUI 1 to 2 minutes at its first start, and less later. */
-const SERVICES = {
-  bridge: { least: 8, most: 60, source: "8 to 14 s were measured, and its health check gives it 60" },
-  "chat-ui": { least: 10, most: 120, source: "its first start takes 1 to 2 minutes" },
-} as const;
 
 /**
  * What the kernels of vLLM do not depend on: by vLLM 0.30.0's own key of its compile cache (`compute_hash` of its
@@ -69,10 +64,13 @@ export function serverSteps(
 }
 
 /** How long a service is on its way. */
-export const serviceSteps = ({ role }: PlannedContainer, before?: PlannedContainer): Step[] => [
-  ...(before === undefined ? [] : [stopping(before)]),
-  ...(role === "inference-server" ? [] : [{ what: "starting", ...SERVICES[role] }]),
-];
+export function serviceSteps({ role }: PlannedContainer, before?: PlannedContainer): Step[] {
+  const starts = serviceNamed(role)?.starts;
+  return [
+    ...(before === undefined ? [] : [stopping(before)]),
+    ...(starts === undefined ? [] : [{ what: "starting", ...starts }]),
+  ];
+}
 
 /** Docker waits so long for its end; images are pulled before. */
 const stopping = ({ stopGraceSeconds: most }: PlannedContainer): Step => ({

@@ -1,15 +1,16 @@
 import { type MachinePlan, serversOn } from "../plan/types";
 import { SIMPLE_SERVER } from "../planned/fields";
+import { simpleServer } from "../simple-server/service";
 import { type Step, stepsText } from "./downtime";
 
 /** Something that clients had before an update, and lose for a while or for good. */
 export interface Loss {
-  /** Key of what they use: a server's, `bridge`, `chat-ui` or `simple-server`. */
+  /** Key of the server that they use, or name of the service. */
   readonly key: string;
   readonly what: "gone" | "fails" | "removed" | "names" | "window" | "address";
   /** Names that it answers to; of `names` only those that go. */
   readonly names: readonly string[];
-  /** Who uses it: clients, `bridge`, `chat-ui`, and on another machine `MACHINE.bridge`. */
+  /** Who uses it: clients, services, and on another machine `MACHINE.bridge`. */
   readonly users: readonly string[];
   /** Window in tokens, or URL. */
   readonly before?: string;
@@ -19,7 +20,7 @@ export interface Loss {
 }
 
 /** Ollama is restarted by systemd. */
-const RESTART: Step = { what: "restarting", least: 1, most: 20, source: "Ollama takes one or two seconds to listen" };
+const RESTART: Step = { what: "restarting", ...simpleServer.starts };
 
 /** What of a change clients feel. */
 interface Felt {
@@ -35,7 +36,7 @@ export function lossesOf(
   { containers, ollama, kv }: Felt,
   machines: readonly MachinePlan[],
 ): Loss[] {
-  const { inferenceServers, ranks, endpoints, simpleServer } = before;
+  const { inferenceServers, ranks, endpoints } = before;
   const loss = (key: string, what: Loss["what"], more: Partial<Loss> = {}): Loss[] => [
     { key, names: namesOf(before, key), users: usersOf(before, key, machines), what, ...more },
   ];
@@ -46,7 +47,7 @@ export function lossesOf(
       if (kind === "removed") return loss(key, "removed");
       return loss(key, kv[key]?.after?.fits.most === false ? "fails" : "gone", { steps });
     }),
-    ...(ollama === "restarted" && simpleServer.mode === "host"
+    ...(ollama === "restarted" && before.simpleServer.mode === "host"
       ? loss(SIMPLE_SERVER, "gone", { steps: [RESTART] })
       : []),
     ...inferenceServers.flatMap(({ key, serve }) => {
@@ -76,13 +77,16 @@ function namesOf(plan: MachinePlan, key: string): readonly string[] {
 
 /** Who on a machine, or behind a bridge of another one, uses something there. */
 function usersOf(plan: MachinePlan, key: string, machines: readonly MachinePlan[]): string[] {
-  const { name, clients, bridge, chatUi } = plan;
+  const { name, clients, services } = plan;
   const asks = (client: (typeof clients)[number]) => (key === "bridge" ? client.via === key : client.server === key);
+  const asking = (all: MachinePlan["services"], server: string) =>
+    all.filter(({ servers }) => servers.includes(server));
   return [
     ...clients.filter(asks).map(({ client }) => client),
-    ...(bridge?.servers.includes(key) ? ["bridge"] : []),
-    ...(chatUi?.servers.includes(key) ? ["chat-ui"] : []),
-    ...machines.filter((each) => each.bridge?.servers.includes(`${name}.${key}`)).map((each) => `${each.name}.bridge`),
+    ...asking(services, key).map((service) => service.name),
+    ...machines.flatMap((each) =>
+      asking(each.services, `${name}.${key}`).map((service) => `${each.name}.${service.name}`),
+    ),
   ];
 }
 

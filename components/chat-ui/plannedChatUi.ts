@@ -1,17 +1,23 @@
 import { defined } from "../../faults/defined";
-import { inNameOrder, MACHINE_LABEL } from "../planned/container";
-import type { LedgerLine } from "../planned/facts";
+import { inNameOrder, type PlannedContainer } from "../planned/container";
 import type { SecretFile } from "../planned/file";
 import { isPooling, type ModelKind } from "../planned/modelKind";
-import { HOST_FROM_CONTAINER, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
+import { isLoopback, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { chatUiSchema } from "../planned/schema/services";
-import type { ChatUiSettings } from "../settings/chatUi";
-import type { MachineSettings } from "../settings/machine";
-import { INTEGRATED } from "../settings/simpleServer";
+import { serviceContainer, serviceMemory } from "../service/container";
+import type { PlannedService, ServiceTarget } from "../service/service";
+import { INTEGRATED, type SimpleServerSettings } from "../simple-server/settings";
+import type { ChatUiSettings } from "./settings";
 
 /** The browser chat UI: its container and the volumes that keep its data. */
 export type ChatUiPlan = DataOf<typeof chatUiSchema>;
+
+/** The blocks of a machine that the chat UI reads. */
+export interface ChatUiBlocks {
+  readonly chatUi?: ChatUiSettings | undefined;
+  readonly simpleServer?: SimpleServerSettings;
+}
 
 /** How Open WebUI calls the two values, and where its container finds them. */
 const ADMINISTRATOR = [
@@ -34,102 +40,113 @@ const DATA_INSIDE = "/app/backend/data";
 const MODELS_INSIDE = "/root/.ollama";
 
 /** Open WebUI 0.12.4 took 1.19 GiB (measured on x64, without the embedding model). */
-const MEMORY_GIB = 1.2;
+const MEMORY = { gib: 1.2, source: "Open WebUI with one user, measured on another machine" };
 
 /**
- * The chat UI of one machine: its container and the volumes that keep its data; below `folder` are its secrets. Of the servers `known` here it offers the
- * models of those that are `connected`, and may search documents with the others. With Ollama inside, that needs the GPU, and
- * its models are in a volume that no other server sees.
+ * The chat UI of one machine: its container, the volumes that keep its data and where its administrator comes from. It offers
+ * the models of the servers that it is connected to, and may search documents with the others. With Ollama inside, that needs
+ * the GPU, and its models are in a volume that no other server sees.
  */
 export function plannedChatUi(
-  machineName: string,
-  machine: MachineSettings,
-  settings: ChatUiSettings,
-  known: readonly Upstream[],
-  connected: readonly Upstream[],
-  withOllama: boolean,
-  folder: string,
-): ChatUiPlan {
-  const servers = connected.filter(({ serves }) => !isPooling(serves));
-  const search = searchServers(settings, known);
-  const resource = `${machineName}-chat-ui`;
-  const dataVolume = `${machine.network}-chat-ui-data`;
-  const address = settings.listen;
-  const { emailVariable, passwordVariable } = settings.administrator ?? {};
-  const administrator = ADMINISTRATOR.flatMap(({ role, what }): SecretFile[] => {
-    const variable = role === "chat-ui-email" ? emailVariable : passwordVariable;
-    if (variable === undefined) return [];
-    return [
-      {
-        role,
-        resource: `${machineName}-${role}`,
-        partOf: resource,
-        purpose: `${what} of the chat UI's administrator.`,
-        path: `${folder}/secrets/${role}`,
-        mode: "0600",
-        variable,
-      },
-    ];
+  { chatUi: settings, simpleServer }: ChatUiBlocks,
+  target: ServiceTarget,
+): PlannedService<ChatUiPlan> | undefined {
+  if (settings === undefined) return undefined;
+  const { machine, network } = target;
+  const { port, listen: address } = settings;
+  const servers = connected(settings, target.servers).filter(({ serves }) => !isPooling(serves));
+  const search = searchServers(settings, target.servers);
+  const resource = `${machine}-chat-ui`;
+  const dataVolume = `${network}-chat-ui-data`;
+  const modelsVolume = simpleServer?.mode === "integrated" ? `${network}-chat-ui-models` : null;
+  const administrator = administratorFiles(settings, target, resource);
+  const keys = [...servers, ...Object.values(search)].map((server) => server.key);
+  const env = inNameOrder({
+    ...BEHAVIOUR,
+    ...connections(servers),
+    ...documentSearch(search),
+    ...(modelsVolume === null ? {} : OLLAMA_INSIDE),
   });
-  const isNamed = administrator.length > 0;
-  const modelsVolume = withOllama ? `${machine.network}-chat-ui-models` : null;
+  const own = { resource, dataVolume, modelsVolume, administrator, env };
+  const container = chatUiContainer(settings, own, target);
   return {
-    dataVolume,
-    modelsVolume,
-    address,
-    port: settings.port,
-    servers: [...servers, ...Object.values(search)].map((server) => server.key),
-    administrator,
-    container: {
-      role: "chat-ui",
-      resource,
-      name: `open-webui-${settings.port}`,
-      image: settings.image,
-      command: isNamed ? START : [],
-      entrypoint: isNamed ? ["/bin/sh", "-c", WITH_ADMINISTRATOR, "open-webui"] : null,
-      env: inNameOrder({
-        ...BEHAVIOUR,
-        ...connections(servers),
-        ...documentSearch(search),
-        ...(withOllama ? OLLAMA_INSIDE : {}),
-      }),
-      secretEnv: administrator.map(({ variable }) => variable),
-      ports: [{ ip: address, host: settings.port, container: PORT_INSIDE }],
-      mounts: [
-        { type: "volume", source: dataVolume, target: DATA_INSIDE, readOnly: false },
-        ...(modelsVolume === null
-          ? []
-          : [{ type: "volume", source: modelsVolume, target: MODELS_INSIDE, readOnly: false } as const]),
-        ...administrator.map(
-          ({ path, role }) => ({ type: "bind", source: path, target: inside(role), readOnly: true }) as const,
-        ),
-      ],
-      gpus: withOllama ? "all" : null,
-      ipc: "private",
-      network: machine.network,
-      hosts: [`${HOST_FROM_CONTAINER}:host-gateway`],
-      restart: "unless-stopped",
-      healthcheck: {
-        test: ["CMD", "curl", "-fsS", "-o", "/dev/null", `http://127.0.0.1:${PORT_INSIDE}/health`],
-        intervalSeconds: 15,
-        timeoutSeconds: 5,
-        // 30 to 105 seconds were seen, depending on how busy the machine is.
-        startPeriodSeconds: 300,
-        retries: 4,
-      },
-      ulimits: [],
-      stopGraceSeconds: 30,
-      labels: { [MACHINE_LABEL]: machineName },
-    },
+    detail: { dataVolume, modelsVolume, address, port, servers: keys, administrator, container },
+    resource,
+    container,
+    servers: keys,
+    files: [],
+    secretFiles: administrator,
+    volumes: [
+      { part: "data", name: dataVolume, holds: "accounts and chats of the chat UI" },
+      ...(modelsVolume === null ? [] : [{ part: "models", name: modelsVolume, holds: "models of Ollama" }]),
+    ],
+    reach: { key: "chat-ui", name: container.name, address, port, path: "" },
+    memory: [serviceMemory("chat UI", { key: "chatUi", memoryGiB: settings.memoryGiB }, MEMORY)],
+    warnings:
+      administrator.length === 0 && !isLoopback(address)
+        ? [
+            [
+              "first-sign-up",
+              `${container.name} can be reached from the network, and the first who signs up is its administrator: name one (\`chatUi.administrator\`), or sign up as soon as it runs.`,
+            ],
+          ]
+        : [],
   };
 }
 
-/** The chat UI's line in the memory ledger. */
-export function chatUiMemory(settings: ChatUiSettings): LedgerLine {
-  const source = "Open WebUI with one user, measured on another machine";
-  return settings.memoryGiB === undefined
-    ? { name: "chat UI", gib: MEMORY_GIB, basis: "default", source }
-    : { name: "chat UI", gib: settings.memoryGiB, basis: "measured", source: "chatUi.memoryGiB" };
+/** The servers whose models it offers; by default ours, and a simple server that a container can reach. */
+function connected({ connections }: ChatUiSettings, servers: readonly Upstream[]): Upstream[] {
+  if (connections !== undefined) return connections.flatMap((name) => servers.find(({ key }) => key === name) ?? []);
+  const ours = servers.filter(({ kind }) => kind === "inference-server");
+  return [...ours, ...servers.filter(({ kind, address }) => kind === "simple-server" && !isLoopback(address))];
+}
+
+function administratorFiles(settings: ChatUiSettings, { machine, folder }: ServiceTarget, partOf: string) {
+  const { emailVariable, passwordVariable } = settings.administrator ?? {};
+  return ADMINISTRATOR.flatMap(({ role, what }): SecretFile[] => {
+    const variable = role === "chat-ui-email" ? emailVariable : passwordVariable;
+    if (variable === undefined) return [];
+    const purpose = `${what} of the chat UI's administrator.`;
+    const path = `${folder}/secrets/${role}`;
+    return [{ role, resource: `${machine}-${role}`, partOf, purpose, path, mode: "0600", variable }];
+  });
+}
+
+type Own = Pick<ChatUiPlan, "dataVolume" | "modelsVolume" | "administrator"> &
+  Pick<PlannedContainer, "resource" | "env">;
+
+function chatUiContainer(
+  settings: ChatUiSettings,
+  { resource, dataVolume, modelsVolume, administrator, env }: Own,
+  target: ServiceTarget,
+): PlannedContainer {
+  const isNamed = administrator.length > 0;
+  const kept = (source: string, inside: string) =>
+    ({ type: "volume", source, target: inside, readOnly: false }) as const;
+  return serviceContainer(target, {
+    role: "chat-ui",
+    resource,
+    name: `open-webui-${settings.port}`,
+    image: settings.image,
+    command: isNamed ? START : [],
+    entrypoint: isNamed ? ["/bin/sh", "-c", WITH_ADMINISTRATOR, "open-webui"] : null,
+    env,
+    secretEnv: administrator.map(({ variable }) => variable),
+    port: { ip: settings.listen, host: settings.port, container: PORT_INSIDE },
+    mounts: [
+      kept(dataVolume, DATA_INSIDE),
+      ...(modelsVolume === null ? [] : [kept(modelsVolume, MODELS_INSIDE)]),
+      ...administrator.map(
+        ({ path, role }) => ({ type: "bind", source: path, target: inside(role), readOnly: true }) as const,
+      ),
+    ],
+    gpus: modelsVolume === null ? null : "all",
+    healthcheck: {
+      test: ["CMD", "curl", "-fsS", "-o", "/dev/null", `http://127.0.0.1:${PORT_INSIDE}/health`],
+      // 30 to 105 seconds were seen, depending on how busy the machine is.
+      startPeriodSeconds: 300,
+    },
+  });
 }
 
 const BEHAVIOUR: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { isRecord, type JsonObject, objectsIn, textOr } from "../../faults/json";
+import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../faults/json";
 import { environmentIn } from "../host/text";
 
 /**
@@ -16,6 +16,7 @@ function machineOf(machine: JsonObject): JsonObject {
   const { simpleServer } = machine;
   return {
     ...machine,
+    services: servicesOf(machine),
     memoryFloorGiB: floorOf(objectsIn(machine.files)),
     containers: eachOf(machine.containers, gated),
     inferenceServers: eachOf(machine.inferenceServers, server),
@@ -29,6 +30,42 @@ function machineOf(machine: JsonObject): JsonObject {
     secretFiles: eachOf(machine.secretFiles, file),
     simpleServer: isRecord(simpleServer) ? withEnvironment(inPlace(simpleServer, ["dropIn"], file)) : simpleServer,
   };
+}
+
+/** What the plan said of its services under a key each: the bridge, the chat UI and Ollama. */
+function servicesOf(machine: JsonObject): JsonObject[] {
+  const { bridge, chatUi, simpleServer } = machine;
+  const container = (block: unknown) => textOr(objectOr(objectOr(block).container).name);
+  const row = (key: string, name: string, more: JsonObject) => ({
+    ...{ key, name, resource: `${textOr(machine.name)}-${name}`, servers: [], volumes: [], ...more },
+  });
+  const volume = (part: string, name: unknown, holds: string) =>
+    typeof name === "string" ? [{ part, name, holds }] : [];
+  const mode = objectOr(simpleServer).mode;
+  return [
+    ...(isRecord(bridge)
+      ? [row("bridge", "bridge", { container: container(bridge), own: true, servers: bridge.servers })]
+      : []),
+    ...(isRecord(chatUi)
+      ? [
+          row("chatUi", "chat-ui", {
+            ...{ container: container(chatUi), own: true, servers: chatUi.servers },
+            volumes: [
+              ...volume("data", chatUi.dataVolume, "accounts and chats of the chat UI"),
+              ...volume("models", chatUi.modelsVolume, "models of Ollama"),
+            ],
+          }),
+        ]
+      : []),
+    ...(mode === "host" || mode === "integrated"
+      ? [
+          row("simpleServer", "simple-server", {
+            container: mode === "host" ? null : container(chatUi),
+            own: false,
+          }),
+        ]
+      : []),
+  ];
 }
 
 /** Changes the objects of a list; anything else stays as it is. */
@@ -88,6 +125,7 @@ function fileOf(machine: string, clients: readonly JsonObject[]) {
       resource: `${machine}-${name}`,
       partOf: ofClient(file.path) ?? (part === undefined ? machine : `${machine}-${part}`),
       purpose: said.replace(/^# /, ""),
+      ...(role === "bridge-key" ? { isKey: true } : {}),
     };
   };
 }

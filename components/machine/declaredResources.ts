@@ -1,7 +1,6 @@
 import { containerArgs } from "../host/containerArgs";
 import { imageRecordName, serverInputs } from "../inference-server/plannedServer";
 import { type MachinePlan, type Plan, serversOn } from "../plan/types";
-import type { ContainerRole } from "../planned/container";
 import { TYPE } from "../planned/type";
 import { machineFacts } from "./machineFacts";
 
@@ -12,7 +11,7 @@ export interface Declared {
   /** Machine that a container runs on; in the engine its provider says so. */
   readonly provider?: string;
   /** What a container is for; in the engine the components above it say so. */
-  readonly role?: ContainerRole;
+  readonly role?: string;
   readonly props: Readonly<Record<string, unknown>>;
 }
 

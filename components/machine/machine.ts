@@ -6,8 +6,7 @@ import {
   type Output,
   type Resource,
 } from "@pulumi/pulumi";
-import { Bridge } from "../bridge/bridge";
-import { ChatUi } from "../chat-ui/chatUi";
+import { defined } from "../../faults/defined";
 import type { BeforeContainer } from "../host/containerService";
 import { HostFile } from "../host/hostFile";
 import { commandsOn, SSH_OPTIONS } from "../host/onMachine";
@@ -19,6 +18,8 @@ import type { MachinePlan } from "../plan/types";
 import type { FileRole } from "../planned/file";
 import { isOverSsh } from "../planned/reach";
 import { TYPE } from "../planned/type";
+import { RunningService, type RunningServiceArgs } from "../service/runningService";
+import { serviceNamed } from "../services/registry";
 import { SimpleServer } from "../simple-server/simpleServer";
 import { machineFacts } from "./machineFacts";
 
@@ -86,11 +87,11 @@ export class Machine extends ComponentResource {
       things.push(new SimpleServer(`${name}-simple-server`, { machine: name, server, elevate }, { parent: this }));
     }
     const within = { parent: this, providers: { docker: provider } };
-    const { bridge, chatUi, clients } = machine;
-    if (bridge !== null)
-      things.push(new Bridge(bridge.container.resource, { machine: name, bridge, network, before }, within));
-    if (chatUi !== null) things.push(new ChatUi(chatUi.container.resource, { machine: name, chatUi, network }, within));
-    for (const { resource, client, server, via, command, files } of clients) {
+    for (const service of machine.services) {
+      const run = serviceArgs(machine, service, before);
+      if (run !== undefined) things.push(new RunningService(service.resource, { ...run, network }, within));
+    }
+    for (const { resource, client, server, via, command, files } of machine.clients) {
       const facts = { machine: name, client, server, via, command };
       things.push(new FactsOnRecord(resource, { type: TYPE.client, facts, files }, { parent: this }));
     }
@@ -108,6 +109,30 @@ export class Machine extends ComponentResource {
     this.applied = last?.written ?? this.urn;
     this.registerOutputs(facts);
   }
+}
+
+/** What a service runs in a container of its own; `undefined` for one that has none. */
+function serviceArgs(
+  { name: machine, containers, files, secretFiles }: MachinePlan,
+  service: MachinePlan["services"][number],
+  before: BeforeContainer | undefined,
+): Omit<RunningServiceArgs, "network"> | undefined {
+  const { name, resource } = service;
+  const container = containers.find((each) => each.resource === resource);
+  const { component, readsOnce, forwards } = serviceNamed(name) ?? {};
+  if (container === undefined || component === undefined) return undefined;
+  const own = <File extends { readonly partOf: string }>(all: readonly File[]) =>
+    all.filter(({ partOf }) => partOf === resource);
+  return {
+    machine,
+    component,
+    service,
+    container,
+    files: own(files),
+    secretFiles: own(secretFiles),
+    // No request is lost with a container that sends none on.
+    ...defined({ readsOnce, before: forwards && before }),
+  };
 }
 
 /** The workers that a head waits for, as far as they are declared: two machines may be head of one server each. */

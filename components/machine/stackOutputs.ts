@@ -1,8 +1,8 @@
-import { hundredths, leftGiB } from "../memory/ledger";
+import { leftGiB } from "../memory/ledger";
 import type { ServerKv } from "../memory/serverKv";
 import { type MachinePlan, type Plan, serversOn } from "../plan/types";
 import type { LedgerLine } from "../planned/facts";
-import { AGGREGATE_LIMIT, BYTES_PER_GIB, downToHundredth } from "../planned/utilization";
+import { AGGREGATE_LIMIT, BYTES_PER_GIB, downToHundredth, hundredths } from "../planned/utilization";
 
 /**
  * Outputs of the stack, as data: where things are, how each client is started, how the memory adds up (GiB) and what each

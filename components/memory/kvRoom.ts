@@ -1,9 +1,9 @@
 import type { ModelEvidence, PublishedStart } from "../planned/evidence";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { kvRoomSchema } from "../planned/schema/kv";
-import { BYTES_PER_GIB } from "../planned/utilization";
+import { BYTES_PER_GIB, hundredths } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { BESIDE_WEIGHTS_GIB, GIB_PER_GB, hundredths } from "./ledger";
+import { BESIDE_WEIGHTS_GIB, GIB_PER_GB } from "./ledger";
 
 /** Memory for the KV cache of one server: utilization x total, less what the server takes outside it. */
 export type KvRoom = DataOf<typeof kvRoomSchema>;

@@ -6,6 +6,7 @@ import {
   AGGREGATE_LIMIT,
   BYTES_PER_GIB,
   downToHundredth,
+  hundredths,
   type MemoryDemand,
   sumOfUtilizations,
   TEN_THOUSAND,
@@ -141,9 +142,6 @@ function largestWithin(freeGiB: number, totalGiB: number): number {
   const next = downToHundredth(share + 0.01);
   return hundredths(next * totalGiB) <= hundredths(freeGiB) ? next : share;
 }
-
-/** Rounds an amount of memory to 0.01 GiB, the precision of every figure shown. */
-export const hundredths = (gib: number): number => Math.round(gib * 100) / 100;
 
 /** What the machine has left, in GiB; negative where it lacks something. */
 export const leftGiB = ({ totalGiB, sumGiB }: Pick<Ledger, "totalGiB" | "sumGiB">): number =>

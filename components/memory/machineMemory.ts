@@ -5,11 +5,11 @@ import type { LedgerLine } from "../planned/facts";
 import { isPooling } from "../planned/modelKind";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { admissionSchema } from "../planned/schema/memory";
-import { type MemoryDemand, takenGiB } from "../planned/utilization";
+import { hundredths, type MemoryDemand, takenGiB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
 import { INSTANT_TENSOR_GIB, isMeasured, loadsByInstantTensor, publishedOutside, residentGiB } from "./kvRoom";
-import { ENGINE_OVERHEAD_GIB, hundredths, type Ledger, ledger, type MemoryShare, takenBy } from "./ledger";
+import { ENGINE_OVERHEAD_GIB, type Ledger, ledger, type MemoryShare, takenBy } from "./ledger";
 
 /** One of our servers with what is known of it. */
 export interface KnownServer {
@@ -29,7 +29,6 @@ export function machineMemory(
   machine: MachineSettings,
   servers: readonly KnownServer[],
   services: readonly LedgerLine[],
-  simpleServer: readonly LedgerLine[],
   meminfo: Meminfo | undefined,
 ): MachineMemory {
   const { instanceA } = machine;
@@ -42,7 +41,7 @@ export function machineMemory(
   const others: LedgerLine[] =
     gib === undefined ? [] : [{ name: "other GPU containers", gib, basis: "setting", source: "otherGpuMemoryGiB" }];
   return {
-    ledger: ledger(machine.totalGiB, shares, [...services, ...others, system, ...simpleServer]),
+    ledger: ledger(machine.totalGiB, shares, [...services, ...others, system]),
     admission: meminfo === undefined ? [] : admissionOnPaper(meminfo, host, ours),
   };
 }

@@ -17,7 +17,6 @@ import type { MachineSettings } from "../settings/machine";
 import { machineFault } from "../settings/places";
 import type { MachineFault } from "../settings/referenceFaults";
 import type { StackSettings } from "../settings/stackSettings";
-import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
 import { appliedPlan } from "./appliedPlan";
 import { modelFaults, withFamily, writtenTwice } from "./planFaults";
 import { services } from "./services";
@@ -75,16 +74,15 @@ export function machinePlan(
   const servers = serversOf(name, machine, { directories, machines, evidence });
   const inferenceServers = servers.filter(({ plan }) => isHead(plan)).map(({ plan }) => plan);
   const ranks = servers.filter(({ plan }) => !isHead(plan)).map(({ plan }) => plan);
-  const simple = plannedSimpleServer(name, machine);
-  const around = services(name, machine, evidence, inferenceServers, simple.simpleServer, machines);
-  const memory = machineMemory(machine, servers, around.memory, simple.memory, meminfo);
+  const around = services(name, machine, evidence, inferenceServers, machines);
+  const memory = machineMemory(machine, servers, around.memory, meminfo);
   const withKv = servers.map((server) => {
     const { settings, model, plan } = server;
     const maxOutputTokens = longestAnswer(around.clients, plan.key);
     const least = leastMemory(name, settings.nodes, totalOf);
     return { ...server, kv: serverKv(settings, { totalGiB: machine.totalGiB, least, maxOutputTokens }, model) };
   });
-  const served = { servers: inferenceServers, simpleServer: simple.simpleServer };
+  const served = { servers: inferenceServers, simpleServer: around.detail.simpleServer };
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
   const running = [...inferenceServers, ...ranks];
   const gateFiles = running.length === 0 ? [] : [gateFile(name, machine, running, memory.ledger.lines, gate)];
@@ -93,18 +91,17 @@ export function machinePlan(
     inferenceServers,
     ranks,
     serve: inferenceServers.map(({ serve }) => serve),
-    bridge: around.bridge,
-    chatUi: around.chatUi,
+    services: around.services,
+    ...around.detail,
     clients: around.clients,
     harness: harness.plan,
     containers: [...running.map(({ container }) => container), ...around.containers],
-    files: [...gateFiles, ...simple.files, ...around.files, ...harness.files],
+    files: [...gateFiles, ...around.files, ...harness.files],
     secretFiles: [...running.flatMap(({ tokenFile }) => tokenFile ?? []), ...around.secretFiles],
-    simpleServer: simple.simpleServer,
     ...memory,
     ...startsOf(withKv, machine.totalGiB),
-    ...reachOf(machine, [...inferenceServers.map(({ reach }) => reach), ...simple.reach, ...around.reach]),
-    commands: simple.commands,
+    ...reachOf(machine, [...inferenceServers.map(({ reach }) => reach), ...around.reach]),
+    commands: around.commands,
   };
   const total = meminfo && totalFault(declared.totalGiB, meminfo.totalGiB);
   const warnings = [

@@ -1,138 +1,135 @@
 import { defined } from "../../faults/defined";
-import { bridgeMemory, plannedBridge } from "../bridge/plannedBridge";
-import { chatUiMemory, plannedChatUi } from "../chat-ui/plannedChatUi";
+import { onOtherMachine } from "../bridge/settings";
 import { plannedClients } from "../clients/plannedClients";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { servedNames } from "../inference-server/serve";
 import { monitoringFiles } from "../monitoring/monitoringFiles";
 import { type Evidence, onMachine } from "../planned/evidence";
-import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
+import { INSTANCE_A } from "../planned/fields";
 import { hostOnNetwork, isLoopback, originFromContainer, originOf, type Reach, type Upstream } from "../planned/reach";
-import { onOtherMachine } from "../settings/bridge";
+import type { ServiceTarget } from "../service/service";
+import { SERVICES } from "../services/registry";
 import type { MachineSettings } from "../settings/machine";
 import type { StackSettings } from "../settings/stackSettings";
-import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import { clientReachFaults } from "./clientReach";
-import { serviceWarnings } from "./warnings";
+import type { MachinePlan } from "./types";
+import { clientWarnings } from "./warnings";
 
-/** Plans what is around the servers of one machine: the bridge, the chat UI and the clients. */
+/** Plans what is around the servers of one machine: the services and the clients. */
 export function services(
   name: string,
   machine: MachineSettings,
   evidence: Evidence,
   servers: readonly InferenceServerPlan[],
-  simpleServer: SimpleServerPlan,
   machines: StackSettings["machines"],
 ) {
   const folder = `${onMachine(machine.stateDirectory, evidence)}/${name}`;
-  const known = upstreams(machine, servers, simpleServer);
-  const ours = known.filter((each) => each.kind === "inference-server").map((each) => each.key);
-  const bridge =
-    machine.bridge === undefined
-      ? null
-      : plannedBridge(
-          name,
-          machine,
-          machine.bridge,
-          bridged(known, machine.bridge.servers ?? ours, machines),
-          evidence,
-        );
-  const chatUi =
-    machine.chatUi === undefined
-      ? null
-      : plannedChatUi(
-          name,
-          machine,
-          machine.chatUi,
-          known,
-          pick(known, machine.chatUi.connections ?? [...ours, ...reachable(known)]),
-          simpleServer.mode === "integrated",
-          folder,
-        );
-  const clients = plannedClients(name, machine, known, bridge, evidence);
+  const known = upstreams(machine, servers);
+  const elsewhere = (named: string) => ofOtherMachine(named, machines);
+  const target: ServiceTarget = { machine: name, network: machine.network, folder, servers: known, elsewhere };
+  const planned = SERVICES.flatMap((service) => {
+    const made = service.plan(machine, target);
+    return made === undefined ? [] : [{ service, ...made }];
+  });
+  const detail = { ...NO_DETAIL, ...Object.fromEntries(planned.map((each) => [each.service.key, each.detail])) };
+  const clients = plannedClients(name, machine, known, detail.bridge, evidence);
   const unreached = clientReachFaults(machine, clients, known);
-  const containers = [bridge, chatUi].filter((each) => each !== null);
+  const warnings = planned.flatMap((each) => [...loopbackOnly(each, known), ...each.warnings]);
   return {
-    bridge,
-    chatUi,
+    detail,
+    services: planned.map((each) => rowOf(each, planned)),
     clients,
-    containers: containers.map(({ container }) => container),
+    containers: planned.flatMap(({ container }) => container ?? []),
     files: [
-      ...(bridge === null ? [] : [bridge.config]),
-      ...monitoringFiles(name, machine, known, bridge, folder),
+      ...planned.flatMap(({ files }) => files),
+      ...monitoringFiles(name, machine, known, detail.bridge, folder),
       ...clients.flatMap((client) => client.files),
     ],
-    secretFiles: [...(bridge?.key ? [bridge.key] : []), ...(chatUi?.administrator ?? [])],
-    reach: containers.map(({ container, address, port }): Reach => {
-      const { role, name } = container;
-      return { key: role, name, address, port, path: "" };
-    }),
-    memory: [
-      ...(machine.chatUi === undefined ? [] : [chatUiMemory(machine.chatUi)]),
-      ...(machine.bridge === undefined ? [] : [bridgeMemory(machine.bridge)]),
+    secretFiles: planned.flatMap(({ secretFiles }) => secretFiles),
+    reach: planned.flatMap(({ reach }) => reach ?? []),
+    memory: planned.flatMap(({ memory }) => memory),
+    commands: planned.flatMap(({ commands = [] }) => commands),
+    warnings: [
+      ...warnings.map(([code, message]) => ({ machine: name, code, message })),
+      ...clientWarnings(name, machine, known, clients, unreached),
     ],
-    warnings: serviceWarnings(name, machine, known, { bridge, chatUi, clients, unreached }),
     /** What keeps clients on other computers from what they talk to. */
     unreached,
   };
 }
 
-/** The simple server, where a container can reach it. */
-function reachable(known: readonly Upstream[]): string[] {
-  const simple = known.filter((each) => each.kind === "simple-server" && !isLoopback(each.address));
-  return simple.map((each) => each.key);
+/** What a plan says of services that the stack file doesn't declare. */
+const NO_DETAIL: Pick<MachinePlan, "bridge" | "chatUi" | "simpleServer"> = {
+  bridge: null,
+  chatUi: null,
+  simpleServer: { mode: "none" },
+};
+
+type Planned = NonNullable<ReturnType<(typeof SERVICES)[number]["plan"]>> & {
+  readonly service: (typeof SERVICES)[number];
+};
+
+/** What every service says of itself. */
+function rowOf(
+  { service: { key, name }, resource, container, inside, servers, volumes }: Planned,
+  all: readonly Planned[],
+): MachinePlan["services"][number] {
+  const host = all.find((each) => each.service.name === inside)?.container;
+  const runsIn = (container ?? host)?.name ?? null;
+  return { key, name, resource, container: runsIn, own: container !== undefined, servers, volumes };
 }
 
-/** The servers of these names, in the order of the names. */
-function pick(known: readonly Upstream[], names: readonly string[]): Upstream[] {
-  return names.flatMap((name) => known.filter((each) => each.key === name));
-}
-
-/** The servers behind the bridge, those of other machines as its container reaches them over the network. */
-function bridged(
-  known: readonly Upstream[],
-  names: readonly string[],
-  machines: StackSettings["machines"],
-): Upstream[] {
-  return names.flatMap((name) => {
-    const other = onOtherMachine(name);
-    const machine = other && machines[other.on];
-    const server = other && machine?.inferenceServers[other.key];
-    if (machine === undefined || server === undefined) return pick(known, [name]);
-    const { port, model, maxModelLen } = server;
-    const { link } = server.nodes === undefined ? {} : machine;
-    const address = link?.address ?? server.listen;
-    const fromContainer = originOf({ address, port }, link ? undefined : hostOnNetwork(machine, machine.clients.host));
-    const own = {
-      key: name,
-      kind: "inference-server",
-      serves: model.kind,
-      names: servedNames(server),
-      maxModelLen,
-    } as const;
-    return [{ ...own, fromContainer, address, port, container: undefined }];
+/** Servers on the host's loopback, which the container of a service can't reach. */
+function loopbackOnly({ container, servers }: Planned, known: readonly Upstream[]): [code: string, message: string][] {
+  return known.flatMap((server): [string, string][] => {
+    const isOutOfReach = servers.includes(server.key) && server.container === undefined && isLoopback(server.address);
+    if (container === undefined || !isOutOfReach) return [];
+    const message = `${container.name} can't reach ${server.key}: it listens on ${server.address} only. Let it listen on 0.0.0.0, and keep port ${server.port} closed to the network.`;
+    return [["loopback-only", message]];
   });
 }
 
+/** A server of another machine, as a container reaches it over the network or over the link between them. */
+function ofOtherMachine(name: string, machines: StackSettings["machines"]): Upstream | undefined {
+  const other = onOtherMachine(name);
+  const machine = other && machines[other.on];
+  const server = other && machine?.inferenceServers[other.key];
+  if (machine === undefined || server === undefined) return undefined;
+  const { port, model, maxModelLen } = server;
+  const { link } = server.nodes === undefined ? {} : machine;
+  const address = link?.address ?? server.listen;
+  return {
+    key: name,
+    kind: "inference-server",
+    serves: model.kind,
+    names: servedNames(server),
+    maxModelLen,
+    fromContainer: originOf({ address, port }, link ? undefined : hostOnNetwork(machine, machine.clients.host)),
+    address,
+    port,
+    container: undefined,
+  };
+}
+
 /** Every server on one machine that a service or a client may use, ours first. */
-function upstreams(
-  machine: MachineSettings,
-  servers: readonly InferenceServerPlan[],
-  simpleServer: SimpleServerPlan,
-): Upstream[] {
+function upstreams(machine: MachineSettings, servers: readonly InferenceServerPlan[]): Upstream[] {
   const { instanceA } = machine;
   const all = servers.map(ours);
   if (instanceA !== "none") {
-    const { servedModelName, maxModelLen } = instanceA;
-    const names = servedModelName === undefined ? [] : [servedModelName];
-    all.push({ key: INSTANCE_A, kind: "instance-a", names, maxModelLen, ...onTheHost(instanceA) });
+    const { servedModelName, maxModelLen, listen: address, port } = instanceA;
+    all.push({
+      key: INSTANCE_A,
+      kind: "instance-a",
+      serves: "chat",
+      names: servedModelName === undefined ? [] : [servedModelName],
+      maxModelLen,
+      fromContainer: originFromContainer({ address, port }),
+      address,
+      port,
+      container: undefined,
+    });
   }
-  if (simpleServer.mode === "host") {
-    const { models: names } = simpleServer;
-    const own = { key: SIMPLE_SERVER, kind: "simple-server", names, maxModelLen: undefined } as const;
-    all.push({ ...own, ...onTheHost(simpleServer) });
-  }
-  return all;
+  return [...all, ...SERVICES.flatMap((service) => service.offers?.(machine) ?? [])];
 }
 
 const listening = ({ address, port, onLink }: Reach) => ({ address, port, ...defined({ onLink }) });
@@ -148,10 +145,4 @@ function ours({ key, model, container, reach, serve }: InferenceServerPlan): Ups
     ...listening(reach),
     container: container.name,
   };
-}
-
-/** What servers outside containers of ours have in common. */
-function onTheHost({ listen: address, port }: { readonly listen: string; readonly port: number }) {
-  const fromContainer = originFromContainer({ address, port });
-  return { serves: "chat", fromContainer, address, port, container: undefined } as const;
 }

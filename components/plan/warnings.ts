@@ -1,6 +1,4 @@
 import { gte, valid } from "@renovatebot/pep440";
-import type { BridgePlan } from "../bridge/plannedBridge";
-import type { ChatUiPlan } from "../chat-ui/plannedChatUi";
 import type { ClientPlan } from "../clients/plannedClients";
 import { harnessWarnings } from "../harness-files/plannedHarness";
 import { isMeasured, rankCount, weightsGB } from "../memory/kvRoom";
@@ -16,7 +14,6 @@ import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../planned/
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import type { MachineFault } from "../settings/referenceFaults";
-import { simpleServerWarnings } from "../simple-server/plannedSimpleServer";
 import { vllmOf } from "../supply/imageVersions";
 
 /** First vLLM that knows neither the FP4 variable nor two different qwen3 tool parsers. */
@@ -51,7 +48,6 @@ export function machineWarnings(
   for (const { settings, model, plan } of servers)
     if (plan.rank === undefined || plan.rank.index === 0)
       serverWarnings(settings, model, plan.rank, (code, message) => warn(code, `${plan.key}: ${message}`));
-  for (const [code, message] of simpleServerWarnings(machine)) warn(code, message);
   for (const [code, message] of harnessWarnings(machine)) warn(code, message);
   return warnings;
 }
@@ -91,32 +87,16 @@ function serverWarnings(
 /** Prompt that an agent sends with every call, at its largest: instructions and tools (30,000 to 40,000 tokens). */
 const ENVELOPE_TOKENS = 40_000;
 
-/** What an operator should know of a machine's services and clients before they run. */
-export function serviceWarnings(
+/** What an operator should know of a machine's clients before they run. */
+export function clientWarnings(
   name: string,
   machine: MachineSettings,
   servers: readonly Upstream[],
-  planned: {
-    readonly bridge: BridgePlan | null;
-    readonly chatUi: ChatUiPlan | null;
-    readonly clients: readonly ClientPlan[];
-    readonly unreached: readonly MachineFault[];
-  },
+  clients: readonly ClientPlan[],
+  unreached: readonly MachineFault[],
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
-  const { bridge, chatUi, clients, unreached } = planned;
-
-  for (const service of [bridge, chatUi].filter((each) => each !== null)) {
-    for (const server of servers.filter(({ key }) => service.servers.includes(key))) {
-      const loopbackOnly = `${service.container.name} can't reach ${server.key}: it listens on ${server.address} only. Let it listen on 0.0.0.0, and keep port ${server.port} closed to the network.`;
-      if (server.container === undefined && isLoopback(server.address)) warn("loopback-only", loopbackOnly);
-    }
-  }
-  if (chatUi !== null && chatUi.administrator.length === 0 && !isLoopback(chatUi.address)) {
-    const message = `${chatUi.container.name} can be reached from the network, and the first who signs up is its administrator: name one (\`chatUi.administrator\`), or sign up as soon as it runs.`;
-    warn("first-sign-up", message);
-  }
   for (const client of clients) {
     const server = servers.find((each) => each.key === client.server);
     const output = client.maxOutputTokens;

@@ -4,9 +4,6 @@ import type { DataOf } from "./schema/dataOf";
 /** A container with every value made plain, nothing left to a daemon's default. */
 export type PlannedContainer = DataOf<typeof containerSchema>;
 
-/** What a container of ours is for. */
-export type ContainerRole = PlannedContainer["role"];
-
 export type Mount = PlannedContainer["mounts"][number];
 
 /** Label that every container of ours carries; its value is the machine's name in the stack file. */

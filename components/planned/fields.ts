@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { KEY_AS_NAME, looksLikeAKey } from "../../faults/secrets";
+import { IMAGE_REFERENCE, IS_ID, referenceFault, TOO_LONG } from "./imageReference";
 
 /** A whole number of at least `least`, and at most `most` where there is a most. */
 export const count = (least = 1, most?: number) =>
@@ -115,3 +116,17 @@ export const bridgedServer = () =>
     error: `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\`, \`${SIMPLE_SERVER}\`, or MACHINE.KEY for a server of another machine`,
     abort: true,
   }).refine((name) => !name.split(".").some(isKept), KEPT);
+
+const EXPECTED_IMAGE = "Expected an image as `repository[:tag]@sha256:...`";
+
+/** An image as it stands in the stack file; whether it is pinned well is the policies' business. */
+export const containerImage = () =>
+  matching(IMAGE_REFERENCE, {
+    error: ({ input }) => `${EXPECTED_IMAGE}: ${referenceFault(String(input))}`,
+    abort: true,
+  })
+    .refine((image) => referenceFault(image) !== IS_ID, `${EXPECTED_IMAGE}: ${IS_ID}`)
+    .refine((image) => referenceFault(image) !== TOO_LONG, `${EXPECTED_IMAGE}: ${TOO_LONG}`)
+    .describe(
+      "Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it.",
+    );

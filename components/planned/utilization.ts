@@ -70,3 +70,6 @@ export const takesItsShare = ({ kvCacheGiB, hostGiB = 0 }: MemoryDemand): boolea
 /** The share of the machine to declare for a server of somebody else's: its own, unless it takes memory beside it. */
 export const shareToDeclare = (demand: MemoryDemand, totalGiB: number): number =>
   takesItsShare(demand) ? demand.utilization : upToHundredth(takenGiB(demand, totalGiB) / totalGiB);
+
+/** Rounds an amount of memory to 0.01 GiB, the precision of every figure shown. */
+export const hundredths = (gib: number): number => Math.round(gib * 100) / 100;

@@ -28,7 +28,8 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
       problem === undefined ? [] : refused(`Nothing can be written in ${path}: ${problem}.`),
     ),
     ...facts.faultyVariables.map(({ name, fault }) => {
-      const set = machine.bridge?.key?.variable === name ? newKey(name) : `export ${name}=...`;
+      const isKey = machine.secretFiles.some((file) => file.isKey && file.variable === name);
+      const set = isKey ? newKey(name) : `export ${name}=...`;
       return refused(`${name} ${fault}, and a secret file takes its value from it. Set it in this shell: \`${set}\`.`);
     }),
     ...judgeSimpleServer(machine, facts.simpleServer),
@@ -157,15 +158,16 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
 function portFindings(machine: MachinePlan, { listeners, docker }: MachineFacts): PreflightFinding[] {
   const running = docker.reachable ? docker.containers : [];
   const ours = new Set(running.flatMap(({ ports }) => ports.map(({ host }) => host)));
-  const { bridge, chatUi, inferenceServers } = machine;
-  const services = [
-    ...inferenceServers.map(({ key, container }) => ({ block: `inferenceServers.${key}`, container })),
-    ...(bridge === null ? [] : [{ block: "bridge", container: bridge.container }]),
-    ...(chatUi === null ? [] : [{ block: "chatUi", container: chatUi.container }]),
-  ];
-  const published = services.flatMap(({ block, container: { name, ports } }) =>
-    ports.flatMap(({ host }) => (ours.has(host) ? [] : [{ name, port: host, setting: `${block}.port` }])),
-  );
+  const { containers, inferenceServers, services } = machine;
+  const blocks = new Map([
+    ...inferenceServers.map(({ key, container }) => [container.name, `inferenceServers.${key}`] as const),
+    ...services.flatMap(({ key, own, container }) => (own && container !== null ? [[container, key] as const] : [])),
+  ]);
+  const published = containers.flatMap(({ name, ports }) => {
+    const block = blocks.get(name);
+    if (block === undefined) return [];
+    return ports.flatMap(({ host }) => (ours.has(host) ? [] : [{ name, port: host, setting: `${block}.port` }]));
+  });
   // Docker publishes nothing of a rank: what listens is its own as long as it runs.
   const ranks = rankPorts(machine).filter(({ name }) => !running.some((each) => each.name === name));
   return [...published, ...ranks]

@@ -44,9 +44,9 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     directories,
     fileFolders,
     kernel,
-    faultyVariables: machine.secretFiles.flatMap(({ role, variable: name }) => {
+    faultyVariables: machine.secretFiles.flatMap(({ isKey, variable: name }) => {
       const value = process.env[name] ?? "";
-      const fault = role === "bridge-key" || value === "" ? keyFault(value) : undefined;
+      const fault = isKey || value === "" ? keyFault(value) : undefined;
       return fault === undefined ? [] : [{ name, fault }];
     }),
     ...defined({ simpleServer, memory, needs, link }),

@@ -6,6 +6,7 @@ import { Metrics } from "../inference-server/metrics";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { MachinePlan } from "../plan/types";
 import { isOverSsh, originOf } from "../planned/reach";
+import { serviceNamed } from "../services/registry";
 
 /** Set by `npm run up`: its update lets requests end before it replaces their server. */
 export const WAITS_VARIABLE = "LOCAL_SERVING_WAITS_FOR_REQUESTS";
@@ -16,11 +17,12 @@ const ANSWER_WITHIN_SECONDS = 5;
 /** Says how the waiting goes: `passing` is for who looks on, and of no use afterwards. */
 type Say = (sentence: string, kind: "passing" | "note" | "warning") => void;
 
-/** The servers whose requests end with a container: its own, of a worker its head's, of a bridge those behind it. */
+/** The servers whose requests end with a container: its own, of a worker its head's, of a service that sends requests on those behind it. */
 function serversBehind({ key }: ContainerChange, on: string, machines: readonly MachinePlan[]) {
   const own = machines.find(({ name }) => name === on);
   const [head] = own?.ranks.find((rank) => rank.key === key)?.rank?.nodes ?? [];
-  const wanted = key === "bridge" ? (own?.bridge?.servers ?? []) : [key];
+  const service = serviceNamed(key)?.forwards && own?.services.find(({ name }) => name === key);
+  const wanted = service ? service.servers : [key];
   return machines.flatMap((machine) =>
     machine.inferenceServers
       .filter((server) =>

@@ -1,10 +1,11 @@
 import { dotted, type Fault } from "../../faults/fault";
 import { listOf } from "../../faults/quoting";
 import type { SourceDocument } from "../../faults/yamlDocument";
+import { onOtherMachine } from "../bridge/settings";
 import { isPooling } from "../planned/modelKind";
 import { EVERY_ADDRESS, engineOf, hostOnNetwork, isLoopback } from "../planned/reach";
 import { BYTES_PER_GIB } from "../planned/utilization";
-import { onOtherMachine } from "./bridge";
+import { otherKind } from "../service/servers";
 import { harnessFaults } from "./harnessFaults";
 import type { MachineSettings } from "./machine";
 import { rankFaults } from "./rankFaults";
@@ -57,12 +58,11 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
   return faults;
 }
 
-/** Faults around models that write no text (`model.kind: embedding` or `rerank`), and around those who would use them. */
+/** Faults around models that write no text (`model.kind: embedding` or `rerank`), and in the harness that would use them. */
 function poolingFaults(machine: MachineSettings): MachineFault[] {
   const faults: MachineFault[] = [];
   const fault = (path: PropertyKey[], message: string) => faults.push({ path, code: "impossible_value", message });
   const servers = Object.entries(machine.inferenceServers);
-  const kindOf = (key: string) => machine.inferenceServers[key]?.model.kind;
 
   for (const [key, server] of servers) {
     const { kind, thinking } = server.model;
@@ -77,31 +77,12 @@ function poolingFaults(machine: MachineSettings): MachineFault[] {
     for (const [path, isGiven] of given) if (isGiven) fault(["inferenceServers", key, ...path], writesNoText);
   }
 
-  const wanted = [
-    [["chatUi", "embeddingServer"], machine.chatUi?.embeddingServer, "embedding"],
-    [["chatUi", "rerankServer"], machine.chatUi?.rerankServer, "rerank"],
-    [["harness", "embeddingServer"], machine.harness?.embeddingServer, "embedding"],
-  ] as const;
-  for (const [path, key, kind] of wanted) {
-    if (key === undefined || kindOf(key) === kind) continue;
-    const able = servers.filter(([, { model }]) => model.kind === kind).map(([name]) => name);
-    const known = able.length === 0 ? "none is declared" : `there is ${able.join(", ")}`;
-    fault([...path], `\`${key}\` is no server with \`model.kind: ${kind}\`: ${known}.`);
-  }
+  const declared = servers.map(([key, { model }]) => ({ key, kind: model.kind }));
+  const noEmbedder = otherKind(machine.harness?.embeddingServer, "embedding", declared);
+  if (noEmbedder !== undefined) fault(["harness", "embeddingServer"], noEmbedder);
   const twoEmbedders = "Sessions are embedded by `embeddingServer`: delete this line, or that one to let Ollama do it.";
   if (machine.harness?.embeddingServer !== undefined && machine.harness.embeddingModel !== undefined)
     fault(["harness", "embeddingModel"], twoEmbedders);
-  for (const [index, key] of (machine.chatUi?.connections ?? []).entries()) {
-    const kind = kindOf(key);
-    const noChat = `\`${key}\` writes no text: the chat UI uses it by \`${kind}Server\`. Delete it here.`;
-    if (kind !== undefined && isPooling(kind)) fault(["chatUi", "connections", index], noChat);
-  }
-  const bridged = machine.bridge === undefined ? [] : (machine.bridge.servers ?? servers.map(([key]) => key));
-  const kinds = bridged.map(kindOf);
-  const nothingToTranslate =
-    "No server behind the bridge writes text, so it has nothing to translate: remove the bridge, and ask these servers directly.";
-  if (kinds.length > 0 && kinds.every((kind) => kind !== undefined && isPooling(kind)))
-    fault(["bridge"], nothingToTranslate);
   return faults;
 }
 

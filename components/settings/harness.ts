@@ -2,7 +2,7 @@ import { optional, strictObject, z } from "zod";
 import { DEFAULT_HARNESS, PREFIX_FORM } from "../../harness/harness";
 import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "../../harness/providers/schema";
 import { count, hostPath, matching, serverReference, shortName, usual, variableName } from "../planned/fields";
-import { ollamaModelName } from "./simpleServer";
+import { ollamaModelName } from "../simple-server/settings";
 
 /** Text that the harness's reader of the profile takes as TOML means it: on one line, with nothing to be escaped. */
 export const PLAIN_TEXT = /^[^"\\\p{Cc}]*$/u;

@@ -1,6 +1,6 @@
 import { optional, strictObject, z } from "zod";
 import { matching, text } from "../planned/fields";
-import { IMAGE_DIGEST, IMAGE_REFERENCE, IS_ID, referenceFault, TOO_LONG } from "../planned/imageReference";
+import { IMAGE_DIGEST } from "../planned/imageReference";
 
 const digest = () => matching(IMAGE_DIGEST, "Expected `sha256:` and 64 hex digits in small letters");
 
@@ -32,17 +32,3 @@ export const imageVersions = strictObject({
 );
 
 export type ImageVersions = z.output<typeof imageVersions>;
-
-const EXPECTED = "Expected an image as `repository[:tag]@sha256:...`";
-
-/** An image as it stands in the stack file; whether it is pinned well is the policies' business. */
-export const imageReference = () =>
-  matching(IMAGE_REFERENCE, {
-    error: ({ input }) => `${EXPECTED}: ${referenceFault(String(input))}`,
-    abort: true,
-  })
-    .refine((image) => referenceFault(image) !== IS_ID, `${EXPECTED}: ${IS_ID}`)
-    .refine((image) => referenceFault(image) !== TOO_LONG, `${EXPECTED}: ${TOO_LONG}`)
-    .describe(
-      "Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it.",
-    );

@@ -1,5 +1,6 @@
 import { optional, strictObject, z } from "zod";
 import {
+  containerImage,
   count,
   listenAddress,
   matching,
@@ -12,7 +13,7 @@ import {
   variableName,
   word,
 } from "../planned/fields";
-import { imageReference, imageVersions } from "./image";
+import { imageVersions } from "./image";
 import { measured, measuredSpeeds } from "./measured";
 import { model } from "./model";
 
@@ -58,7 +59,7 @@ export const inferenceServer = strictObject(
       )
       .meta({ examples: ["qwen3.6-35b-a3b"] }),
     aliases: optional(z.array(servedName())).describe("Further names for the same model. Default: the hub id alone."),
-    image: imageReference(),
+    image: containerImage(),
     versions: imageVersions.optional(),
     port: usual(8001, port()).describe("TCP port, the same inside the container and on the machine."),
     listen: listenAddress().describe(

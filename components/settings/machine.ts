@@ -1,5 +1,5 @@
 import { optional, strictObject, z } from "zod";
-import { isRecord, objectOr } from "../../faults/json";
+import { isRecord, type JsonObject, objectOr } from "../../faults/json";
 import { clients } from "../clients/settings";
 import {
   count,
@@ -14,11 +14,10 @@ import {
   utilization,
 } from "../planned/fields";
 import { EVERY_ADDRESS, HERE } from "../planned/reach";
-import { bridge } from "./bridge";
-import { chatUi } from "./chatUi";
+import { SERVICES } from "../services/registry";
+import { serviceBlocks } from "../services/settings";
 import { harness } from "./harness";
 import { inferenceServer } from "./inferenceServer";
-import { simpleServer } from "./simpleServer";
 
 /** What an operating system without a desktop needs at the least, in GiB; nothing that was measured on the machine. */
 export const DEFAULT_OPERATING_SYSTEM_GIB = 4;
@@ -46,14 +45,16 @@ const TCP = /^tcp:\/\/([^:/]*).*$/s;
 function listenBelow(given: unknown): string {
   const { listen, inferenceServers, ...blocks } = objectOr(given);
   const services = [
-    ...["bridge", "chatUi"].filter((key) => isRecord(blocks[key])),
-    ...(objectOr(blocks.simpleServer).mode === "host" ? ["simpleServer"] : []),
+    ...SERVICES.map(({ key }) => key).filter((key) => isRecord(blocks[key]) && isListening(blocks[key])),
     ...Object.keys(objectOr(inferenceServers)).map((key) => `inferenceServers.${key}`),
   ];
   const [first = "bridge"] = services;
   const address = z.ipv4().safeParse(listen).data ?? EVERY_ADDRESS;
   return `A machine has no \`listen\`: each service has its own. Write it below the service that the network is to reach${services.length > 1 ? ` (${services.join(", ")})` : ""}, as \`${first}.listen: ${address}\`.`;
 }
+
+/** A service that runs in none of its own has no port. */
+const isListening = ({ mode = "host" }: JsonObject): boolean => mode === "host";
 
 /** Instance A: a server on the host that is not ours. It is data for the memory ledger and the policies, nothing else. */
 const hostInstance = strictObject({
@@ -175,13 +176,11 @@ export const machine = strictObject(
     inferenceServers: usual({}, z.record(shortName(), inferenceServer)).describe(
       "The vLLM servers that we run in containers, by short name.",
     ),
-    bridge: bridge.optional(),
-    chatUi: chatUi.optional(),
+    ...serviceBlocks,
     monitoring: optional(z.literal("scrape")).describe(
       "`scrape`: writes a file of scrape targets for a Prometheus of your own, and a dashboard for your Grafana.",
     ),
     clients,
-    simpleServer,
     venvs: usual([], z.array(hostPath()))
       .describe(
         "Python environments on the machine whose versions `serving inventory` reads, such as the one that instance A runs in. They are only ever read.",

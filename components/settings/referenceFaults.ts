@@ -3,14 +3,13 @@ import type { ClientSettings } from "../clients/kind";
 import { CLIENTS } from "../clients/registry";
 import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
 import { isPooling } from "../planned/modelKind";
-import { isLoopback } from "../planned/reach";
-import { onOtherMachine } from "./bridge";
+import { SERVICES } from "../services/registry";
 import type { MachineSettings } from "./machine";
 
 /** A fault of one machine's settings; the path starts below the machine. */
 export type MachineFault = { readonly path: readonly PropertyKey[]; readonly code: string; readonly message: string };
 
-/** Faults in what a service or a client says of the server that it uses. */
+/** Faults in the blocks of services, and in what clients say of the server that they use. */
 export function referenceFaults(machine: MachineSettings): MachineFault[] {
   const faults: MachineFault[] = [];
   const fault = (path: PropertyKey[], code: string, message: string) => faults.push({ path, code, message });
@@ -46,25 +45,12 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
     const takenName = `\`${name}\` is the name of another server: take a different key.`;
     if (name === INSTANCE_A || name === SIMPLE_SERVER) fault(["inferenceServers", name], "impossible_value", takenName);
   }
-  for (const [index, name] of (machine.bridge?.servers ?? []).entries())
-    if (onOtherMachine(name) === undefined) check(name, ["bridge", "servers", index], true);
-  for (const [index, name] of (machine.chatUi?.connections ?? []).entries())
-    check(name, ["chatUi", "connections", index], false);
-  const { bridge } = machine;
-  if (bridge !== undefined && bridge.servers === undefined && servers.length === 0)
-    fault(["bridge", "servers"], "missing_key", "Nothing to bridge: no inference server is declared.");
-  const placeholderOnly = `The bridge is published on ${bridge?.listen}, where a placeholder is not enough as a key. Name the variable of your shell that holds a key (\`keyVariable\`), or publish it on 127.0.0.1.`;
-  if (bridge !== undefined && !isLoopback(bridge.listen) && bridge.keyVariable === undefined)
-    fault(["bridge", "keyVariable"], "missing_key", placeholderOnly);
-  const { models = [], loadedGiB = {} } = machine.simpleServer.mode === "none" ? {} : machine.simpleServer;
-  for (const model of Object.keys(loadedGiB).filter((name) => !models.includes(name))) {
-    const message = `\`${model}\` is not one of the simple server's \`models\`.`;
-    fault(["simpleServer", "loadedGiB", model], "unknown_reference", message);
+  const declared = Object.entries(machine.inferenceServers).map(([key, { model }]) => ({ key, kind: model.kind }));
+  for (const service of SERVICES) {
+    for (const { name, path, needsModel } of service.names?.(machine) ?? [])
+      check(name, [service.key, ...path], needsModel);
+    faults.push(...(service.faults?.(machine, declared) ?? []));
   }
-  const noChatUi =
-    "With `mode: integrated` the simple server runs inside the chat UI's container: declare the chat UI, with an image that holds Ollama (`...-ollama`).";
-  if (machine.simpleServer.mode === "integrated" && machine.chatUi === undefined)
-    fault(["chatUi"], "missing_key", noChatUi);
 
   for (const { key } of CLIENTS) {
     const settings: ClientSettings | undefined = machine.clients[key];

@@ -1,12 +1,12 @@
 import { dropInPath, environmentLine, shellWords } from "../host/text";
-import { hundredths } from "../memory/ledger";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
 import { isLoopback, originOf, type Reach } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { hostSimpleServerSchema, simpleServerSchema } from "../planned/schema/services";
-import type { MachineSettings } from "../settings/machine";
-import { type HostSimpleServerSettings, INTEGRATED, type SimpleServerSettings } from "../settings/simpleServer";
+import { hundredths } from "../planned/utilization";
+import type { PlannedService, ServiceTarget } from "../service/service";
+import { type HostSimpleServerSettings, INTEGRATED, type SimpleServerSettings } from "./settings";
 
 /** Where the simple server (Ollama) is, and what is set of it. */
 export type SimpleServerPlan = DataOf<typeof simpleServerSchema>;
@@ -14,33 +14,34 @@ export type SimpleServerPlan = DataOf<typeof simpleServerSchema>;
 /** An Ollama that is installed on the host. */
 export type HostSimpleServerPlan = DataOf<typeof hostSimpleServerSchema>;
 
-/** Everything that the simple server adds to the plan of its machine. */
-export interface PlannedSimpleServer {
-  readonly simpleServer: SimpleServerPlan;
-  readonly files: readonly PlannedFile<FileRole>[];
-  readonly reach: readonly Reach[];
-  readonly memory: readonly LedgerLine[];
-  /** What the operator has to run, where nothing of ours may. */
-  readonly commands: readonly string[];
+/** The blocks of a machine that the simple server reads. */
+export interface SimpleServerBlocks {
+  readonly simpleServer: SimpleServerSettings;
+  readonly elevate: "none" | readonly string[];
+  readonly chatUi?: { readonly port: number } | undefined;
 }
 
-export function plannedSimpleServer(machineName: string, machine: MachineSettings): PlannedSimpleServer {
-  const { simpleServer } = machine;
-  if (simpleServer.mode === "none")
-    return { simpleServer: { mode: "none" }, files: [], reach: [], memory: [], commands: [] };
-  const memory = simpleServerMemory(simpleServer);
-  if (simpleServer.mode === "integrated") {
-    const { mode, models } = simpleServer;
-    return { simpleServer: { mode, models }, files: [], reach: [], memory, commands: [] };
-  }
-  return { ...onTheHost(machineName, simpleServer, machine), memory };
+/** Ollama as a systemd unit of the host, or inside the chat UI's container. */
+export function plannedSimpleServer(
+  blocks: SimpleServerBlocks,
+  { machine }: ServiceTarget,
+): PlannedService<SimpleServerPlan> | undefined {
+  const { simpleServer } = blocks;
+  if (simpleServer.mode === "none") return undefined;
+  const common = {
+    resource: `${machine}-simple-server`,
+    servers: [],
+    secretFiles: [],
+    volumes: [],
+    memory: simpleServerMemory(simpleServer),
+    warnings: simpleServerWarnings(blocks),
+  };
+  if (simpleServer.mode === "host") return { ...common, ...onTheHost(machine, simpleServer, blocks) };
+  const { mode, models } = simpleServer;
+  return { ...common, detail: { mode, models }, inside: "chat-ui", files: [] };
 }
 
-function onTheHost(
-  machineName: string,
-  server: HostSimpleServerSettings,
-  machine: MachineSettings,
-): Omit<PlannedSimpleServer, "memory"> {
+function onTheHost(machineName: string, server: HostSimpleServerSettings, { elevate }: SimpleServerBlocks) {
   const { unit, port, listen, modelsDirectory, serviceUser, models, loadedGiB, pull, systemdDirectory } = server;
   const reach: Reach = { key: "simple-server", name: "simple server (Ollama)", address: listen, port, path: "" };
   const baseUrl = originOf(reach);
@@ -54,7 +55,8 @@ function onTheHost(
     mode: "0644",
     text: dropInText(environment),
   };
-  const facts = {
+  const detail: HostSimpleServerPlan = {
+    mode: "host",
     unit,
     listen,
     port,
@@ -67,12 +69,7 @@ function onTheHost(
     environment,
     dropIn,
   };
-  return {
-    simpleServer: { mode: "host", ...facts },
-    files: [dropIn],
-    reach: [reach],
-    commands: machine.elevate === "none" ? commandsByHand(dropIn, unit) : [],
-  };
+  return { detail, files: [dropIn], reach, commands: elevate === "none" ? commandsByHand(dropIn, unit) : [] };
 }
 
 /** Each can be copied as it is; none has a here-document, which an indented copy would break. */
@@ -132,9 +129,9 @@ function uncountedModels(server: SimpleServerSettings): string[] {
 }
 
 /** What an operator should know of the simple server before it runs, each with its code. */
-export function simpleServerWarnings(machine: MachineSettings): [code: string, message: string][] {
-  const { simpleServer, elevate } = machine;
-  const warnings: [string, string][] = [...uncounted(machine)];
+function simpleServerWarnings(blocks: SimpleServerBlocks): [code: string, message: string][] {
+  const { simpleServer, elevate } = blocks;
+  const warnings: [string, string][] = [...uncounted(blocks)];
   if (simpleServer.mode !== "host") return warnings;
   const byHand =
     "Ollama's drop-in needs root and `elevate` is `none`: it is skipped. Run the commands that `serving plan simple-server` prints, or set `elevate: [sudo, -n]`.";
@@ -144,7 +141,7 @@ export function simpleServerWarnings(machine: MachineSettings): [code: string, m
   return warnings;
 }
 
-function uncounted({ simpleServer }: MachineSettings): [code: string, message: string][] {
+function uncounted({ simpleServer }: SimpleServerBlocks): [code: string, message: string][] {
   const models = uncountedModels(simpleServer);
   const kept = simpleServer.mode === "host" && simpleServer.keepAlive.startsWith("-");
   const code = "simple-server-uncounted";

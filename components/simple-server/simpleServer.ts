@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { local } from "@pulumi/command";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { SystemdDropIn } from "../host/systemdDropIn";
-import { TYPE } from "../planned/type";
 import type { HostSimpleServerPlan } from "./plannedSimpleServer";
+import { simpleServer } from "./service";
 
 /** Pulls one model with progress. The model and the address travel in the environment. */
 export const PULL_MODEL = readFileSync(join(__dirname, "pullModel.sh"), "utf8");
@@ -28,7 +28,7 @@ export class SimpleServer extends ComponentResource {
     const { machine, server, elevate } = args;
     const { unit, listen, port, models, pull } = server;
     const facts = { machine, mode: server.mode, unit, listen, port, models: [...models], pull };
-    super(TYPE.simpleServer, name, facts, opts);
+    super(simpleServer.component, name, facts, opts);
     const dropIn: Resource[] =
       elevate === "none"
         ? []

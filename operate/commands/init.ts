@@ -19,7 +19,7 @@ import { type HostFacts, hostFacts } from "../init/facts";
 import { found } from "../init/found";
 import { atTerminal } from "../init/questions";
 import { computerAt, readHost, thisComputer } from "../init/readHost";
-import { BRIDGE_KEY, IMAGES, machineName, type Wanted } from "../init/settings";
+import { BRIDGE_KEY, machineName, SERVER_IMAGE, type Wanted } from "../init/settings";
 import { projectFolder, stackName, stackNames, stackPath } from "../stack/stackFile";
 
 type InitOptions = Readonly<Partial<Record<"name" | "from" | "on", string> & Record<"facts" | "yes", true>>>;
@@ -101,7 +101,7 @@ function nextCommands({ name, server, network }: Wanted): string[] {
   return [
     ...(stackName() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
     `${serving} plan`,
-    ...(server === undefined ? [] : [`${serving} pin ${IMAGES.server.split("@")[0]} --write`]),
+    ...(server === undefined ? [] : [`${serving} pin ${SERVER_IMAGE.split("@")[0]} --write`]),
     ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
     ...(server === undefined ? [] : [`${serving} fetch`]),
     "npm run up",

@@ -8,6 +8,7 @@ import { dockerCommand } from "../../components/docker/docker";
 import { commandOn, followedOn } from "../../components/host/onMachine";
 import type { MachinePlan } from "../../components/plan/types";
 import { SIMPLE_SERVER } from "../../components/planned/fields";
+import { SERVICES } from "../../components/services/registry";
 import { redact } from "../programs/redact";
 import { containersOf, type Named, named } from "../stack/named";
 import { plannedStack } from "../stack/readStack";
@@ -23,7 +24,10 @@ interface LogsOptions extends StackFileOptions {
 }
 
 export const nameArgument = () =>
-  new Argument("<name>", "key of a server (b, dgx1.b), bridge, chat-ui, simple-server, or the name of a container");
+  new Argument(
+    "<name>",
+    `key of a server (b, dgx1.b), ${SERVICES.map(({ name }) => name).join(", ")}, or the name of a container`,
+  );
 
 export function logsCommand(): Command {
   return command({

@@ -28,7 +28,7 @@ export function pinCommand(): Command {
       new Option("--write", "write digest and versions into the stack file, unless the image is refused"),
       new Option(
         "--entry <path>",
-        "entry to write to, such as inferenceServers.b, bridge or chatUi (default: the only one that runs this repository)",
+        "entry to write to, such as inferenceServers.b or bridge (default: the only one that runs this repository)",
       ),
       new Option(
         "--newer [entry]",

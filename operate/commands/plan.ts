@@ -11,6 +11,7 @@ import type { Plan } from "../../components/plan/types";
 import type { Evidence } from "../../components/planned/evidence";
 import { PLAN_VERSION } from "../../components/planned/planVersion";
 import { isHere } from "../../components/planned/reach";
+import { SERVICES } from "../../components/services/registry";
 import { loadStackFile } from "../../components/settings/load";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { readTextFile } from "../../faults/textFile";
@@ -39,7 +40,12 @@ export function planCommand(): Command {
   return command({
     name: "plan",
     description: "Show what `up` would do: what changes, memory, endpoints, and what each policy says.",
-    arguments: [new Argument("[name]", "show one server or service: `b`, `bridge`, `chat-ui`, `simple-server`")],
+    arguments: [
+      new Argument(
+        "[name]",
+        `show one server or service: \`b\`, ${SERVICES.map(({ name }) => `\`${name}\``).join(", ")}`,
+      ),
+    ],
     formats: ["text", "json", "markdown"],
     options: [
       ...stackFileOptions(),

@@ -9,6 +9,7 @@ import type { PlannedFile } from "../../components/planned/file";
 import { connectionProblem } from "../../components/preflight/connection";
 import { hostInstanceFindings } from "../../components/preflight/judgeMachine";
 import type { PreflightFinding } from "../../components/preflight/types";
+import { serviceNamed } from "../../components/services/registry";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { inKeyOrder } from "../../faults/json";
@@ -132,10 +133,10 @@ function mendFile(
   const isDropIn = role === "simple-server-dropin";
   if (isDropIn && plan.elevate === "none") return { after: plan.commands };
   const resources = isDropIn ? [resource, `${resource}-restart`] : [resource];
-  const bridge = plan.bridge?.container;
+  const reader = plan.services.find((each) => each.resource === partOf && serviceNamed(each.name)?.readsOnce);
   return {
     up: resources.map((each) => `--replace '**::${each}'`),
-    after: bridge?.resource === partOf ? [typedOn(plan, ["docker", "restart", bridge.name])] : [],
+    after: reader?.container ? [typedOn(plan, ["docker", "restart", reader.container])] : [],
   };
 }
 

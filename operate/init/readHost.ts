@@ -6,10 +6,10 @@ import { BYTES_PER_GB, cachedModels, cacheOn } from "../../components/evidence/m
 import { operatorHome } from "../../components/evidence/readEvidence";
 import { diskFor, type Files, filesOf } from "../../components/host/files";
 import { readListeners, readSockets } from "../../components/host/listeners";
-import { hundredths } from "../../components/memory/ledger";
 import { MACHINE_LABEL } from "../../components/planned/container";
 import { homeOn, parseMeminfo } from "../../components/planned/evidence";
 import { HERE, isHere } from "../../components/planned/reach";
+import { hundredths } from "../../components/planned/utilization";
 import { whyNot } from "../../components/preflight/connection";
 import { RUNNING, readDocker } from "../../components/preflight/readDocker";
 import { OLLAMA_URL } from "../../components/preflight/readSimpleServer";

@@ -1,32 +1,26 @@
 import { reasonsOf, type ServerValue } from "../../components/catalogue/serverValues";
 import { CLIENTS, type ClientKey } from "../../components/clients/registry";
-import { hundredths, takenBy } from "../../components/memory/ledger";
+import { takenBy } from "../../components/memory/ledger";
 import { INSTANCE_A, servedName } from "../../components/planned/fields";
 import { imageReference } from "../../components/planned/imageReference";
 import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../components/planned/reach";
-import { upToHundredth } from "../../components/planned/utilization";
+import { hundredths, upToHundredth } from "../../components/planned/utilization";
+import { SERVICES } from "../../components/services/registry";
 import { DEFAULT_OPERATING_SYSTEM_GIB } from "../../components/settings/machine";
-import { ollamaModelName } from "../../components/settings/simpleServer";
+import { ollamaModelName } from "../../components/simple-server/settings";
 import { putAt } from "../../faults/json";
 import type { HostFacts, HostServer } from "./facts";
 
-/**
- * The images that a new stack file pins: those of Pulumi.dgx.yaml, each digest seen in several public repositories (read
- * 2026-11-22).
- */
-export const IMAGES = {
-  server: "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
-  bridge: "ghcr.io/berriai/litellm:v1.103.0@sha256:bd089afdcd35b894b14a93f9743cdc8b591f82da1a38dd43a010a7b0c9de5fd7",
-  chatUi:
-    "ghcr.io/open-webui/open-webui:v0.11.3@sha256:41daa0cf2561a5d4c8d1ff31ee2a98d93ab4d3ac2605cac69366ff6a3374a933",
-} as const;
+/** The server's image in a new stack file, that of Pulumi.dgx.yaml; its digest was seen in several public repositories (read 2026-11-22). */
+export const SERVER_IMAGE =
+  "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
 
 /** What is known of the server's image until `serving pin` has read it. */
 export const SERVER_VERSIONS = {
   vllm: "0.30.0",
   transformers: "5.10.4",
   evidence: "published",
-  digest: imageReference(IMAGES.server)?.digest,
+  digest: imageReference(SERVER_IMAGE)?.digest,
   source: "metadata of the vllm 0.30.0 wheel (transformers >= 5.10.4)",
 } as const;
 
@@ -66,7 +60,7 @@ export function settingsFor(facts: HostFacts, wanted: Wanted): { settings: Setti
         ? undefined
         : hundredths(others.reduce((sum, { share = 0 }) => sum + share * memory.totalGiB, 0)),
     ...(wanted.server === undefined ? {} : serverB(facts, wanted, wanted.server, comments)),
-    ...services(facts, wanted),
+    ...services(facts, wanted, comments),
     simpleServer: ollama?.unit === true ? simpleServer(ollama) : undefined,
     venvs: venvs.length === 0 ? undefined : venvs,
   };
@@ -91,9 +85,6 @@ const COMMENTS = {
   "inferenceServers.b": "Instance B: a vLLM of ours, in a container.",
   "inferenceServers.b.image": "The digest is what runs; the tag is for people.",
   "inferenceServers.b.versions": "`serving pin IMAGE:TAG --write` reads them inside the image.",
-  bridge: "Turns messages-style requests into chat completions.",
-  "bridge.keyVariable": "NAME of the variable of your shell that holds its key.",
-  chatUi: "Chat in the browser.",
   clients: "Programs that get files for these servers; your own files stay as they are.",
   "clients.host": "How other computers know this machine.",
   simpleServer:
@@ -148,7 +139,7 @@ function serverB(facts: HostFacts, wanted: Wanted, values: readonly ServerValue[
   for (const { path, value } of values) putAt(b, path, value);
   for (const [path, why] of reasonsOf(values)) comments.set(`inferenceServers.b.${path}`, why);
   const port = freePort(8001, facts, wanted);
-  return { inferenceServers: { b: { ...b, image: IMAGES.server, versions: SERVER_VERSIONS, port } } };
+  return { inferenceServers: { b: { ...b, image: SERVER_IMAGE, versions: SERVER_VERSIONS, port } } };
 }
 
 /** The machine's name in the file: the stack's, as far as a machine may have it. */
@@ -170,32 +161,32 @@ function freePort(port: number, { ports, docker }: HostFacts, wanted: Wanted): n
 }
 
 /** Bridge, chat UI and clients of server B; without one, of instance A where it says what it serves. */
-function services(facts: HostFacts, wanted: Wanted): Settings {
+function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string>): Settings {
   const [a] = facts.servers;
   const { server, network, clients } = wanted;
   const ofA = server === undefined;
   if (ofA && (a === undefined || nameOf(a) === undefined)) return {};
   // No container reaches what listens on loopback alone.
   const reached = !ofA || !isLoopback(a?.address ?? "");
-  const listen = network === undefined ? undefined : EVERY_ADDRESS;
-  const only = ofA ? [INSTANCE_A] : undefined;
   const settingsOf = (key: ClientKey) => ({
     server: ofA ? INSTANCE_A : undefined,
     via: reached && (key === "claudeCode" || network !== undefined) ? "bridge" : "native",
   });
   const known = CLIENTS.map(({ key }) => key).filter((key) => clients.includes(key));
-  const around = {
-    bridge: {
-      image: IMAGES.bridge,
-      port: freePort(8787, facts, wanted),
-      listen,
-      keyVariable: network === undefined ? undefined : BRIDGE_KEY,
-      servers: only,
-    },
-    chatUi: { image: IMAGES.chatUi, port: freePort(8080, facts, wanted), listen, connections: only },
+  const proposal = {
+    freePort: (from: number) => freePort(from, facts, wanted),
+    ...(network === undefined ? {} : { network: { listen: EVERY_ADDRESS, keyVariable: BRIDGE_KEY } }),
+    ...(ofA ? { servers: [INSTANCE_A] } : {}),
   };
+  const around: Settings = {};
+  for (const { key, proposed } of reached ? SERVICES : []) {
+    const made = proposed?.(proposal);
+    if (made !== undefined) around[key] = made.block;
+    for (const [path, why] of Object.entries(made?.comments ?? {}))
+      comments.set(path === "" ? key : `${key}.${path}`, why);
+  }
   return {
-    ...(reached ? around : {}),
+    ...around,
     clients: { host: network, ...Object.fromEntries(known.map((key) => [key, settingsOf(key)])) },
   };
 }

@@ -40,7 +40,7 @@ const REMOVES = {
  * Docker or du says them. It only reads. Throws `Failed` where no Docker answers.
  */
 export async function leftovers(machine: MachinePlan): Promise<Leftover[]> {
-  const { network, containers: planned, chatUi, dockerHost } = machine;
+  const { network, containers: planned, services, dockerHost } = machine;
   const files = filesOf(machine);
   const left = (kind: keyof typeof REMOVES, name: string, what: string, size?: string) => ({
     ...{ kind, name, what, ...defined({ size }), remove: typedOn(machine, [...REMOVES[kind], name]) },
@@ -93,16 +93,14 @@ export async function leftovers(machine: MachinePlan): Promise<Leftover[]> {
     ...(isApplied ? [] : written.map(({ path }) => pathLeft("file", recordOf(path), "what was there before ours"))),
     ...(isApplied ? [] : [pathLeft("state", state, "our state on the machine")]),
   ];
-  const chats = chatUi?.dataVolume ?? `${network}-chat-ui-data`;
+  const holds = new Map(services.flatMap(({ volumes }) => volumes.map((volume) => [volume.name, volume.holds])));
   return [
     ...others.map(({ name, status }) =>
       left("container", name, `${status}; has our label and isn't in the stack file`),
     ),
     ...volumes
       .filter((name) => name.startsWith(`${network}-`))
-      .map((name) =>
-        left("volume", name, name === chats ? "accounts and chats of the chat UI" : "used by no container"),
-      ),
+      .map((name) => left("volume", name, holds.get(name) ?? "used by no container")),
     ...networks.map((name) => left("network", name, "no container of ours is on it")),
     ...unused.map(({ Repository, Tag, Digest, ID, Size }) => ({
       // By its id it goes with all of its names.

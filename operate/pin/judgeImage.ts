@@ -1,7 +1,8 @@
 import { readCatalogue } from "../../components/catalogue/readCatalogue";
 import { imageRecordName } from "../../components/inference-server/plannedServer";
-import { type ContainerRole, MACHINE_LABEL, SERVER_LABEL } from "../../components/planned/container";
+import { MACHINE_LABEL, SERVER_LABEL } from "../../components/planned/container";
 import { TYPE } from "../../components/planned/type";
+import { type ContainerRole, SERVICES } from "../../components/services/registry";
 import { atLeast, isVersion, lowestAllowed, whyRefused } from "../../components/supply/releases";
 import { defined } from "../../faults/defined";
 import { judge } from "../../policies/judge";
@@ -24,13 +25,12 @@ interface JudgedImage {
 }
 
 /** What runs below each key of a machine. */
-const ROLES: Readonly<Record<string, ContainerRole>> = {
-  inferenceServers: "inference-server",
-  bridge: "bridge",
-  chatUi: "chat-ui",
-};
+const ROLES: ReadonlyMap<string, ContainerRole> = new Map([
+  ["inferenceServers", "inference-server"],
+  ...SERVICES.map(({ key, name }) => [key, name] as const),
+]);
 
-const roleOf = (entry: Pick<ImageEntry, "path"> | undefined) => ROLES[entry?.path[0] ?? ""];
+const roleOf = (entry: Pick<ImageEntry, "path"> | undefined) => ROLES.get(entry?.path[0] ?? "");
 
 /** The labels of a container by which a policy knows its block of the stack file. */
 const labelsOf = ({ machine, path: [block, key = ""] }: Pick<ImageEntry, "machine" | "path">) => [

@@ -1,5 +1,6 @@
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { hubName, imageReference } from "../../components/planned/imageReference";
+import { SERVICES } from "../../components/services/registry";
 import type { ImageVersions } from "../../components/settings/image";
 import { parseStackFile } from "../../components/settings/load";
 import type { StackSettings } from "../../components/settings/stackSettings";
@@ -11,7 +12,7 @@ import type { ImageReading } from "./readImage";
 /** A place of the stack file that names an image. */
 export interface ImageEntry {
   readonly machine: string;
-  /** Path below the machine: `["inferenceServers", "b"]`, `["bridge"]` or `["chatUi"]`. */
+  /** Path below the machine: `["inferenceServers", "b"]`, or of a service `["bridge"]`. */
   readonly path: readonly string[];
   readonly image: string;
   /** Of a server: its model, and what is recorded of the versions inside the image. */
@@ -20,14 +21,15 @@ export interface ImageEntry {
 }
 
 export function imageEntries(settings: StackSettings): ImageEntry[] {
-  return Object.entries(settings.machines).flatMap(([machine, { inferenceServers, bridge, chatUi }]) => [
-    ...Object.entries(inferenceServers).map(([key, { image, model, versions }]) => ({
+  return Object.entries(settings.machines).flatMap(([machine, blocks]) => [
+    ...Object.entries(blocks.inferenceServers).map(([key, { image, model, versions }]) => ({
       ...{ machine, path: ["inferenceServers", key], image, model: model.id },
       ...(versions && { versions }),
     })),
-    ...Object.entries({ bridge, chatUi }).flatMap(([key, value]) =>
-      value === undefined ? [] : [{ machine, path: [key], image: value.image }],
-    ),
+    ...SERVICES.flatMap(({ key }) => {
+      const block = blocks[key];
+      return block !== undefined && "image" in block ? [{ machine, path: [key], image: block.image }] : [];
+    }),
   ]);
 }
 

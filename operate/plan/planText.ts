@@ -43,14 +43,15 @@ export function planText(
 }
 
 /** One server or service with its `docker run`, its files and its KV cache, or what is known of one that isn't ours. */
-export function partText({ machine, key, container }: Named, width: Width): string {
-  const roles = { bridge: "bridge-config", [SIMPLE_SERVER]: "simple-server-dropin" };
-  const own = serversOn(machine).some((server) => server.key === key) ? "start-gate" : roles[key as keyof typeof roles];
+export function partText({ machine, key, container, server }: Named, width: Width): string {
+  const { resource } = machine.services.find(({ name }) => name === key) ?? {};
+  const isShown = ({ role, partOf }: PlannedFile) =>
+    server === undefined ? partOf === resource : role === "start-gate";
   const kv = container && machine.kv[container.name];
   const parts = [
     ...(container === undefined ? [] : containerText(machine, container)),
     ...(kv === undefined || container === undefined ? [] : ["", ...kvText(container.name, kv, width)]),
-    ...machine.files.filter(({ role }) => role === own).flatMap((file) => fileText(machine, file)),
+    ...machine.files.filter(isShown).flatMap((file) => fileText(machine, file)),
     ...(key === SIMPLE_SERVER ? commandsText(machine) : []),
   ];
   return parts.length === 0 ? instanceText(machine, width) : parts.join("\n").trim();

@@ -3,31 +3,36 @@ import type { InferenceServerPlan } from "../../components/inference-server/plan
 import type { MachinePlan } from "../../components/plan/types";
 import type { PlannedContainer } from "../../components/planned/container";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
+import { defined } from "../../faults/defined";
 import { nearOf } from "../../faults/quoting";
 import { ranksOf } from "./ranksOf";
 
 /** Something on a machine that has a name: a container of ours, an Ollama that is systemd's, or instance A. */
 export interface Named {
   readonly machine: MachinePlan;
-  /** Key in the stack file (`b`), else `bridge`, `chat-ui`, `simple-server` or `instance-a`; a worker's is `dgx1.b`. */
+  /** Key of a server (`b`), name of a service (`chat-ui`), or `instance-a`; a worker's is `dgx1.b`. */
   readonly key: string;
   /** Absent of what runs in no container of ours. */
   readonly container?: PlannedContainer;
+  /** `false` where the container is another service's. */
+  readonly own?: boolean;
   /** The server, or its rank, that this is. */
   readonly server?: InferenceServerPlan;
 }
 
-/** Everything with a name on a machine, in the order of its plan. */
+/** Everything with a name on a machine: its servers, what runs in containers, then what doesn't. */
 export function namedOn(machine: MachinePlan): Named[] {
-  const { inferenceServers, ranks, bridge, chatUi, simpleServer, hostInstance } = machine;
-  const inside = simpleServer.mode === "integrated" && chatUi !== null ? { container: chatUi.container } : {};
+  const { inferenceServers, ranks, services, containers, hostInstance } = machine;
   return [
     ...[...inferenceServers, ...ranks].map((server) => ({
       ...{ machine, key: server.key, container: server.container, server },
     })),
-    ...(bridge === null ? [] : [{ machine, key: "bridge", container: bridge.container }]),
-    ...(chatUi === null ? [] : [{ machine, key: "chat-ui", container: chatUi.container }]),
-    ...(simpleServer.mode === "none" ? [] : [{ machine, key: SIMPLE_SERVER, ...inside }]),
+    ...[...services]
+      .sort((a, b) => Number(b.own) - Number(a.own))
+      .map(({ name, own, container }) => ({
+        ...{ machine, key: name, own },
+        ...defined({ container: containers.find((each) => each.name === container) }),
+      })),
     ...(hostInstance === "none" ? [] : [{ machine, key: INSTANCE_A }]),
   ];
 }
@@ -74,8 +79,8 @@ const shortName = (each: Named): string => (isWorker(each) ? (each.container?.na
 
 /** Every name of a thing; a container is no other name of what runs inside it. */
 function namesOf(each: Named): string[] {
-  const { machine, key, container } = each;
-  const own = key === SIMPLE_SERVER || container === undefined ? [] : [container.name];
-  const names = [...(isWorker(each) ? [] : [key]), ...own];
+  const { machine, key, container, own = true } = each;
+  const its = own && container !== undefined ? [container.name] : [];
+  const names = [...(isWorker(each) ? [] : [key]), ...its];
   return names.flatMap((name) => [name, `${machine.name}.${name}`]);
 }

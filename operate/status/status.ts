@@ -4,7 +4,7 @@ import { type ContainerState, readContainers } from "../../components/docker/con
 import { dockerCommand } from "../../components/docker/docker";
 import type { MachinePlan } from "../../components/plan/types";
 import { parseMeminfo } from "../../components/planned/evidence";
-import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
+import { INSTANCE_A } from "../../components/planned/fields";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { ask } from "../../http/ask";
@@ -62,7 +62,7 @@ export async function statusOf(machine: MachinePlan): Promise<MachineStatus> {
   );
   const tunnel = await tunnelTo(machine);
   const looks = namedOn(machine).map((each) =>
-    each.container === undefined || each.key === SIMPLE_SERVER
+    each.container === undefined || each.own === false
       ? outside(each, tunnel)
       : ofContainer(
           each,

@@ -32,6 +32,7 @@ export type Target =
   | BridgeTarget
   | ChatUiTarget
   | SimpleServerTarget
+  | ServiceTarget
   | HarnessTarget
   | ProviderTarget
   | MachineTarget;
@@ -100,6 +101,12 @@ export interface SimpleServerTarget extends Common {
   readonly kind: "simple-server";
   readonly api: Api;
   readonly plan: HostSimpleServerPlan;
+}
+
+/** A service without probes of its own. */
+export interface ServiceTarget extends Common {
+  readonly kind: "service";
+  readonly api: Api;
 }
 
 /** The harness's files. */

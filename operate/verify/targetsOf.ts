@@ -1,4 +1,5 @@
 import type { MachinePlan } from "../../components/plan/types";
+import { SIMPLE_SERVER } from "../../components/planned/fields";
 import { keyFault } from "../../components/planned/networkKey";
 import { isHere, isLoopback, type Listening, PLACEHOLDER_KEY } from "../../components/planned/reach";
 import { UnreadableInput } from "../../faults/fault";
@@ -21,6 +22,7 @@ import type {
   RanksTarget,
   ReadFile,
   ServerTarget,
+  ServiceTarget,
   SimpleServerTarget,
   Target,
   TargetOptions,
@@ -61,6 +63,7 @@ export async function targetsOf(
     ...bridges(machine, host, at, servers),
     ...chatUis(machine, at),
     ...simpleServers(machine, at),
+    ...otherServices(machine, at),
     ...(await harnessTargets(here, timeoutSeconds, tunnel)),
     { kind: "machine", name: machine.name, began, ...here },
   ];
@@ -141,6 +144,17 @@ function simpleServers({ simpleServer: plan }: MachinePlan, at: At): SimpleServe
   if (plan.mode !== "host") return [];
   const place = at({ address: plan.listen, port: plan.port });
   return [{ kind: "simple-server", name: "simple server (Ollama)", ...place, plan }];
+}
+
+/** Services whose own API probes know. */
+const KNOWN: ReadonlySet<string> = new Set(["bridge", "chat-ui", SIMPLE_SERVER]);
+
+function otherServices({ services, reach }: MachinePlan, at: At): ServiceTarget[] {
+  return services.flatMap(({ name, container }): ServiceTarget[] => {
+    const listening = reach.find(({ key }) => key === name);
+    if (KNOWN.has(name) || listening === undefined) return [];
+    return [{ kind: "service", name: container ?? name, ...at(listening) }];
+  });
 }
 
 /** Seconds for the look at instance A before a run. */

@@ -1,7 +1,8 @@
+import { onOtherMachine } from "../../components/bridge/settings";
 import { knownMaps } from "../../components/inference-server/argv/unknown";
 import { MACHINE_LABEL, SERVER_LABEL } from "../../components/planned/container";
 import { TYPE } from "../../components/planned/type";
-import { onOtherMachine } from "../../components/settings/bridge";
+import { serviceNamed } from "../../components/services/registry";
 import type { DeclaredResource } from "./container";
 import { roleOf } from "./role";
 
@@ -17,7 +18,8 @@ export function blockOf(resource: DeclaredResource, server?: string): string[] |
   const [machine, key] = [labels.get(MACHINE_LABEL), labels.get(SERVER_LABEL)];
   if (typeof machine !== "string") return undefined;
   if (typeof key === "string") return serverBlock(machine, key);
-  return ["machines", machine, roleOf(resource) === "bridge" ? "bridge" : "chatUi"];
+  const service = serviceNamed(roleOf(resource) ?? "");
+  return service && ["machines", machine, service.key];
 }
 
 /** Where a server is declared; a worker goes by its head's machine and key. */

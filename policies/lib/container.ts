@@ -11,7 +11,6 @@ import {
   type Word,
   wordsOf,
 } from "../../components/inference-server/argv/unknown";
-import type { ContainerRole } from "../../components/planned/container";
 import { EVERY_ADDRESS } from "../../components/planned/reach";
 
 /** What decides which program a container runs, and with which arguments. */
@@ -141,7 +140,7 @@ export interface DeclaredResource {
   /** What says on which Docker host it lives: the URN of its provider, or the name of the machine in a plan. */
   readonly provider?: string;
   /** What the plan says that a container of ours is; in the engine the types in its URN say so. */
-  readonly role?: ContainerRole;
+  readonly role?: string;
   /** Inputs. After `withPlainProps`, `UNKNOWN` stands for each value that is not known yet. */
   readonly props: Readonly<Record<string, unknown>>;
 }

@@ -1,45 +1,40 @@
 import { text } from "../../components/inference-server/argv/unknown";
-import type { ContainerRole } from "../../components/planned/container";
 import { TYPE } from "../../components/planned/type";
+import { type ContainerRole, SERVICES, serviceNamed } from "../../components/services/registry";
 import type { DeclaredResource } from "./container";
 
 /** Well-known images: what each serves, its name, and the package that it is made for, whose release its tags name. */
-const KNOWN_IMAGES = [
+const KNOWN_IMAGES: readonly { readonly role: ContainerRole; readonly name: RegExp; readonly package: string }[] = [
   // vllm/vllm-openai, nvcr.io/nvidia/vllm, anything with /vllm in its name, and community builds named ...-vllm.
   { role: "inference-server", name: /(^|\/)vllm|-vllm$/i, package: "vllm" },
-  { role: "bridge", name: /(^|\/)litellm/i, package: "litellm" },
-  { role: "chat-ui", name: /(^|\/)open-webui/i, package: "open-webui" },
-  { role: "simple-server", name: /(^|\/)ollama/i, package: "ollama" },
-] as const;
-
-export type Role = (typeof KNOWN_IMAGES)[number]["role"];
+  ...SERVICES.map(({ name, image }) => ({ role: name, name: image.repository, package: image.package })),
+];
 
 /** The components of ours that declare a container, and what it is below each. */
-const ROLE_BELOW: Readonly<Record<string, ContainerRole>> = {
-  [TYPE.inferenceServer]: "inference-server",
-  [TYPE.bridge]: "bridge",
-  [TYPE.chatUi]: "chat-ui",
-};
+const ROLE_BELOW: ReadonlyMap<string, ContainerRole> = new Map([
+  [TYPE.inferenceServer, "inference-server"],
+  ...SERVICES.map(({ component, name }) => [component, name] as const),
+]);
 
 /** What a container of ours is, by what declares it, whatever its image is called; `undefined` for one made by hand. */
 export function declaredRole({ role, urn = "" }: DeclaredResource): ContainerRole | undefined {
-  if (role !== undefined) return role;
+  if (role !== undefined) return role === "inference-server" ? role : serviceNamed(role)?.name;
   // urn:pulumi:STACK::PROJECT::TYPE$TYPE::NAME, the outermost parent's type first.
   const types = urn.split("::")[2]?.split("$") ?? [];
-  return types.map((type) => ROLE_BELOW[type]).findLast((each) => each !== undefined);
+  return types.map((type) => ROLE_BELOW.get(type)).findLast((each) => each !== undefined);
 }
 
 /** What a container is: by what declares it, else by the name of its image; `undefined` for any other container. */
-export function roleOf(resource: DeclaredResource): Role | undefined {
+export function roleOf(resource: DeclaredResource): ContainerRole | undefined {
   const image = text(resource.props.image);
   return declaredRole(resource) ?? (typeof image === "string" ? roleByName(image) : undefined);
 }
 
 /** What an image serves by its name, `undefined` for any other image. */
-export const roleByName = (image: string): Role | undefined => knownImage(image)?.role;
+export const roleByName = (image: string): ContainerRole | undefined => knownImage(image)?.role;
 
 /** The package whose release an image's tag names, by what is declared of it and by its name. */
-export function packagesOf(image: string, declared: Role | undefined): string[] {
+export function packagesOf(image: string, declared: ContainerRole | undefined): string[] {
   const byRole = KNOWN_IMAGES.find(({ role }) => role === declared)?.package;
   return [...new Set([byRole, knownImage(image)?.package])].filter((each) => each !== undefined);
 }

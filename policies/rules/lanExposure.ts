@@ -61,7 +61,8 @@ function openTo(resource: DeclaredResource): string | undefined {
     return /^false$/i.test(String(variables.get("WEBUI_AUTH")))
       ? `${REACHED}, and no account is asked for. Remove WEBUI_AUTH, or publish it on 127.0.0.1.`
       : undefined;
-  if (role === "simple-server") return `${REACHED}, and no key is checked. Publish it on 127.0.0.1.`;
+  if (role !== undefined && role !== "inference-server")
+    return `${REACHED}, and no key is checked. Publish it on 127.0.0.1.`;
   return readContainer(resource).kind === "yes"
     ? `${REACHED}, and no key is checked: vLLM's own \`--api-key\` guards only part of its routes. Publish it on 127.0.0.1, and for the network the bridge, with a key (\`bridge.listen\`, \`bridge.keyVariable\`).`
     : undefined;

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { bridgeConfig, bridgeModels } from "../../components/bridge/bridgeConfig";
+import { bridge } from "../../components/bridge/settings";
 import type { Upstream } from "../../components/planned/reach";
-import { bridge } from "../../components/settings/bridge";
 import { BRIDGE, fileOf, planned } from "../fixtures/services";
 
 interface Entry {

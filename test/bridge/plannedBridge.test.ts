@@ -76,6 +76,7 @@ describe("a bridge on the network", () => {
         path: "/home/me/.local/share/local-serving/dgx/secrets/bridge-key",
         mode: "0600",
         variable: "BRIDGE_KEY",
+        isKey: true,
       },
     ]);
     expect(container?.secretEnv).toEqual(["BRIDGE_KEY"]);

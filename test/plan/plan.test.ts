@@ -86,9 +86,9 @@ describe("the plan of the default stack", () => {
       "unproven",
       "operating-system-unmeasured",
       "inert-variable",
-      "simple-server-by-hand",
       "image-cache",
       "kv-queue",
+      "simple-server-by-hand",
     ]);
     // What is at risk: the others are only good to know.
     const grave = plan(settings, evidence).warnings.filter(({ note }) => note !== true);

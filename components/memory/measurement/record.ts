@@ -1,6 +1,6 @@
 import type { EngineLog } from "../../kv";
+import { hundredths } from "../../planned/utilization";
 import type { MeasuredSettings } from "../../settings/measured";
-import { hundredths } from "../ledger";
 
 /** What is known of a server that was started. */
 export interface StartedServer {

@@ -1,7 +1,6 @@
 import type { EngineLog, EngineRefusal } from "../../kv";
-import { BYTES_PER_GIB } from "../../planned/utilization";
+import { BYTES_PER_GIB, hundredths } from "../../planned/utilization";
 import { gibRange, timesRange } from "../kvFacts";
-import { hundredths } from "../ledger";
 import type { ServerKv } from "../serverKv";
 import { type NextSetting, nextSettings } from "./nextSettings";
 import { measuredLines, measurementOf, type StartedServer } from "./record";

@@ -35,7 +35,7 @@ const ulimit = z.object({ name: text(), soft: z.number(), hard: z.number() });
 
 export const containerSchema = z
   .object({
-    role: z.enum(["inference-server", "chat-ui", "bridge"]),
+    role: text().describe("`inference-server`, or the name of the service that it is."),
     resource: text().describe("Name of its resource in the stack. It stays when the container's own name changes."),
     name: text(),
     image: text(),

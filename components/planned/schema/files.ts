@@ -22,5 +22,6 @@ export const secretFileSchema = z
     ...written,
     mode: z.literal("0600"),
     variable: z.string().describe("Name of the variable whose value is its content."),
+    isKey: z.literal(true).exactOptional().describe("Set where it is a key that clients send: a weak one is refused."),
   })
   .meta({ id: "SecretFile", description: "A file whose content is the value of a variable of the operator's shell." });

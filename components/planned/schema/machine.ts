@@ -5,7 +5,7 @@ import { serverKvSchema } from "./kv";
 import { admissionSchema, ledgerSchema, startNeedsSchema } from "./memory";
 import { serveSchema } from "./serve";
 import { endpointSchema, hostInstanceSchema, inferenceServerSchema, reachSchema } from "./servers";
-import { bridgeSchema, chatUiSchema, clientSchema, harnessSchema, simpleServerSchema } from "./services";
+import { bridgeSchema, chatUiSchema, clientSchema, harnessSchema, serviceSchema, simpleServerSchema } from "./services";
 
 const byContainer = <Schema extends z.ZodType>(schema: Schema) => z.record(z.string(), schema);
 
@@ -28,6 +28,7 @@ export const machineSchema = z
       .array(inferenceServerSchema)
       .describe("Workers of other machines' servers that run here: containers without an API."),
     serve: z.array(serveSchema).describe("What each of `inferenceServers` serves."),
+    services: z.array(serviceSchema).describe("The programs beside the servers."),
     bridge: bridgeSchema.nullable(),
     chatUi: chatUiSchema.nullable(),
     clients: z.array(clientSchema),

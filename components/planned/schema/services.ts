@@ -12,6 +12,28 @@ const bridgeModel = z.object({
   baseUrl: text().describe("Where the server is asked."),
 });
 
+/** A Docker volume that keeps data of a service. */
+export const volumeSchema = z
+  .object({
+    part: text().describe("What it is of the service; part of its resource's name."),
+    name: text(),
+    holds: text().describe("What would be lost with it."),
+  })
+  .meta({ id: "Volume", description: "A Docker volume that keeps data of a service; it stays when the stack goes." });
+
+/** A program beside the servers, whichever it is: what every service says of itself. */
+export const serviceSchema = z
+  .object({
+    key: text().describe("Its block in the stack file."),
+    name: text().describe("Its name on the command line, and the role of its container."),
+    resource: text().describe("Name of its resource in the stack."),
+    container: text().nullable().describe("Container that it runs in; `null` where it runs in none."),
+    own: z.boolean().describe("Whether that container is its own, not another service's."),
+    servers: texts().describe("Keys of the servers that it asks; `dgx2.b` is one of another machine."),
+    volumes: z.array(volumeSchema),
+  })
+  .meta({ id: "Service", description: "A program beside the servers, whichever it is." });
+
 export const bridgeSchema = z
   .object({
     container: containerSchema,

@@ -1,7 +1,6 @@
 import { shellWords } from "../../../components/host/text";
-import { hundredths } from "../../../components/memory/ledger";
 import { totalFault } from "../../../components/memory/machineMemory";
-import { AGGREGATE_LIMIT, utilizationText } from "../../../components/planned/utilization";
+import { AGGREGATE_LIMIT, hundredths, utilizationText } from "../../../components/planned/utilization";
 import type { Weighed } from "../diagnosis";
 import { machineEdit } from "../facts";
 

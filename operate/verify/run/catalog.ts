@@ -12,6 +12,7 @@ import { ollamaProbes } from "../probes/ollama";
 import { poolingProbes } from "../probes/pooling";
 import { rankProbes } from "../probes/ranks";
 import { serverProbes, windowProbes } from "../probes/server";
+import { serviceProbes } from "../probes/service";
 import { chatProbes, messagesProbes, responsesProbes } from "../probes/surfaces";
 import type { ProbesOf, Target } from "../target";
 
@@ -35,6 +36,7 @@ const CATALOG: { readonly [Kind in Target["kind"]]: { readonly absent: string; r
   bridge: { absent: "the plan has no bridge", probes: bridgeProbes },
   "chat-ui": { absent: "the plan has no chat UI", probes: chatUiProbes },
   "simple-server": { absent: "the plan has no simple server on the host", probes: ollamaProbes },
+  service: { absent: "the plan has no other service", probes: serviceProbes },
   harness: { absent: "the stack file has no `harness`", probes: harnessFileProbes },
   "harness-provider": { absent: "the stack file has no `harness`", probes: harnessProviderProbes },
   // Memory counts after everything has served.

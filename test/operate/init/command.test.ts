@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { SERVICES } from "../../../components/services/registry";
 import { choose } from "../../../operate/init/choose";
 import { hostFacts } from "../../../operate/init/facts";
 import { readHost } from "../../../operate/init/readHost";
-import { IMAGES, SERVER_VERSIONS } from "../../../operate/init/settings";
+import { SERVER_IMAGE, SERVER_VERSIONS } from "../../../operate/init/settings";
 import { commented, commentedYaml } from "../../../operate/stackEdit/commentedYaml";
 import { run } from "../../layers/run";
 import { temporaryFolder } from "../../layers/temporaryFolder";
@@ -121,7 +122,9 @@ describe("serving init", () => {
 
   it("pins the images of Pulumi.dgx.yaml", () => {
     const text = readFileSync(join(ROOT, "Pulumi.dgx.yaml"), "utf8");
-    for (const value of [...Object.values(IMAGES), ...Object.values(SERVER_VERSIONS)])
+    const images = SERVICES.flatMap(({ proposed }) => proposed?.({ freePort: (from) => from }).block.image ?? []);
+    expect(images).toHaveLength(2);
+    for (const value of [SERVER_IMAGE, ...images, ...Object.values(SERVER_VERSIONS)])
       expect(text).toContain(`: ${value}\n`);
   });
 });

@@ -169,13 +169,13 @@ describe("the memory on a terminal", () => {
   it("of 120 columns has a line for each consumer, what belongs to a server below it", () => {
     expect(memory(120).slice(0, 11)).toEqual([
       "  Memory",
-      "  [AAAAAAAAAAAAAAAAAAAAAAAAAAACCCCCCCCCCCCCCCCCCCCCCCCCCCDEGG..]",
+      "  [AAAAAAAAAAAAAAAAAAAAAAAAAAACCCCCCCCCCCCCCCCCCCCCCCCCCCDFGG..]",
       "    A instance A                    54.73 GiB  setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
       "    B   overshoot                    0.94 GiB  default: 55.67 GiB were seen against a budget of 54.73",
       "    C vllm-qwen3.6-35b-a3b-8001     54.73 GiB  setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
       "    D   overshoot                    0.94 GiB  default: 55.67 GiB were seen against a budget of 54.73",
-      "    E chat UI                        1.20 GiB  default: Open WebUI with one user, measured on another machine",
-      "    F bridge                         0.42 GiB  default: LiteLLM's peak with one worker, measured on another machine",
+      "    E bridge                         0.42 GiB  default: LiteLLM's peak with one worker, measured on another machine",
+      "    F chat UI                        1.20 GiB  default: Open WebUI with one user, measured on another machine",
       "    G operating system               4.00 GiB  default: operatingSystemGiB, unmeasured (17 to 20 GiB have been seen)",
       "      sum                          116.96 GiB  of 121.63 GiB",
       "      left                           4.67 GiB",

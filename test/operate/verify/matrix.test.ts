@@ -117,7 +117,7 @@ describe("the names of the probes", () => {
         "native-messages-path window needle long-prompt prefix-reuse kv-cache",
         "bridge-health bridge-key bridge-models bridge-messages bridge-routing bridge-tools bridge-tools-stream",
         "bridge-system bridge-prefix-reuse bridge-unknown-tier bridge-tiers chat-ui-health chat-ui-models",
-        "ollama-version ollama-models ollama-listen ollama-directory ollama-memory",
+        "ollama-version ollama-models ollama-listen ollama-directory ollama-memory service-answers",
         "harness-profile harness-judge harness-embedding harness-healthcheck harness-chat harness-model",
         "containers files network-closed launchers env-key memory instance-a",
       ].join(" "),

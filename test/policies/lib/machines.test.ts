@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { bridge } from "../../../components/bridge/service";
 import { UNKNOWN } from "../../../components/inference-server/argv/unknown";
 import { TYPE } from "../../../components/planned/type";
 import type { DeclaredResource } from "../../../policies/lib/container";
@@ -38,7 +39,7 @@ describe("the machine that a container runs on", () => {
     ["the component above it", [ONE, TWO, box("b", { parent: "urn:two" })], { one: [], two: ["b"] }],
     [
       "the component further above",
-      [ONE, TWO, declared(TYPE.bridge, "bridge", {}, { parent: "urn:two" }), box("b", { parent: "urn:bridge" })],
+      [ONE, TWO, declared(bridge.component, "bridge", {}, { parent: "urn:two" }), box("b", { parent: "urn:bridge" })],
       { one: [], two: ["b"] },
     ],
     ["a parent that is not declared", [ONE, TWO, box("b", { parent: "urn:x" })], { one: ["b"], two: ["b"] }],

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { bridge } from "../../../components/bridge/service";
+import { chatUi } from "../../../components/chat-ui/service";
 import { TYPE } from "../../../components/planned/type";
 import { declaredRole, packagesOf, roleByName } from "../../../policies/lib/role";
 
@@ -34,9 +36,9 @@ describe("the packages whose release an image's tag names", () => {
 describe("what declares a container", () => {
   it.each([
     [[TYPE.machine, TYPE.inferenceServer], "inference-server"],
-    [[TYPE.machine, TYPE.bridge], "bridge"],
-    [[TYPE.machine, TYPE.chatUi], "chat-ui"],
-    [[TYPE.bridge, TYPE.chatUi, TYPE.containerService], "chat-ui"],
+    [[TYPE.machine, bridge.component], "bridge"],
+    [[TYPE.machine, chatUi.component], "chat-ui"],
+    [[bridge.component, chatUi.component, TYPE.containerService], "chat-ui"],
     [[TYPE.machine], undefined],
   ])("%o: %s", (above, role) => {
     const urn = `urn:pulumi:dgx::local-serving::${[...above, TYPE.container].join("$")}::x`;

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { bridge } from "../../../components/bridge/service";
+import { chatUi } from "../../../components/chat-ui/service";
 import { TYPE } from "../../../components/planned/type";
 import { container, DIGEST, declared, IMAGE, record, said, server, UNKNOWN_TEXT, verdictsOf } from "../declared";
 
@@ -47,20 +49,20 @@ describe("what a container of ours runs", () => {
 
   it.each([
     [
-      TYPE.bridge,
+      bridge.component,
       "mirror.local/gateway:latest",
       "moving-tag",
       /^refused: x: the image `mirror.local\/gateway:latest` has the tag `latest`/,
     ],
-    [TYPE.chatUi, "mirror.local/ui", "moving-tag", /^refused: x: the image `mirror.local\/ui` has no tag/],
+    [chatUi.component, "mirror.local/ui", "moving-tag", /^refused: x: the image `mirror.local\/ui` has no tag/],
     [
-      TYPE.bridge,
+      bridge.component,
       `mirror.local/gateway:v1.82.7@${DIGEST}`,
       "deny-list",
       /holds litellm 1\.82\.7: these releases were compromised/,
     ],
     [
-      TYPE.bridge,
+      bridge.component,
       `mirror.local/open-webui:v1.82.7@${DIGEST}`,
       "deny-list",
       /holds litellm 1\.82\.7: these releases were compromised/,

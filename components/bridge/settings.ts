@@ -1,10 +1,9 @@
 import { optional, strictObject, z } from "zod";
-import { bridgedServer, gibibytes, listenAddress, port, usual, variableName } from "../planned/fields";
-import { imageReference } from "./image";
+import { bridgedServer, containerImage, gibibytes, listenAddress, port, usual, variableName } from "../planned/fields";
 
 /** The LiteLLM proxy between a messages-style client and a server's chat completions, as in the stack file. */
 export const bridge = strictObject({
-  image: imageReference(),
+  image: containerImage(),
   port: usual(8787, port()).describe("TCP port, the same inside the container and on the machine."),
   listen: listenAddress().describe(
     "Address that the port is published on. `0.0.0.0` serves the local network; then `keyVariable` is required.",

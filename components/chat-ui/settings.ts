@@ -1,10 +1,17 @@
 import { optional, strictObject, z } from "zod";
-import { gibibytes, listenAddress, port, serverReference, usual, variableName } from "../planned/fields";
-import { imageReference } from "./image";
+import {
+  containerImage,
+  gibibytes,
+  listenAddress,
+  port,
+  serverReference,
+  usual,
+  variableName,
+} from "../planned/fields";
 
 /** Open WebUI in a container, as in the stack file. */
 export const chatUi = strictObject({
-  image: imageReference(),
+  image: containerImage(),
   port: usual(8080, port()).describe("TCP port on the machine; 8080 inside the container."),
   listen: listenAddress().describe(
     "Address that the port is published on. `0.0.0.0` serves the local network: the chat UI has accounts of its own.",

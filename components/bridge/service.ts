@@ -1,0 +1,66 @@
+import { isPooling } from "../planned/modelKind";
+import { isLoopback } from "../planned/reach";
+import { type DeclaredServer, type ServiceFault, service } from "../service/service";
+import { type BridgeBlocks, plannedBridge } from "./plannedBridge";
+import { onOtherMachine, bridge as settings } from "./settings";
+
+/** The image of Pulumi.dgx.yaml; its digest was seen in several public repositories (read 2026-11-22). */
+const IMAGE =
+  "ghcr.io/berriai/litellm:v1.103.0@sha256:bd089afdcd35b894b14a93f9743cdc8b591f82da1a38dd43a010a7b0c9de5fd7";
+
+/** The protocol bridge between a messages-style client and a server's chat completions. */
+export const bridge = service({
+  key: "bridge",
+  name: "bridge",
+  title: "LiteLLM",
+  component: "local-serving:index:Bridge",
+  settings: settings.optional(),
+  image: { repository: /(^|\/)litellm/i, package: "litellm" },
+  // LiteLLM 1.109.1.
+  starts: { least: 8, most: 60, source: "8 to 14 s were measured, and its health check gives it 60" },
+  proposed: ({ freePort, network, servers }) => ({
+    block: { image: IMAGE, port: freePort(8787), ...network, servers },
+    comments: {
+      "": "Turns messages-style requests into chat completions.",
+      keyVariable: "NAME of the variable of your shell that holds its key.",
+    },
+  }),
+  forwards: true,
+  readsOnce: true,
+  names: ({ bridge: block }: BridgeBlocks) =>
+    (block?.servers ?? []).flatMap((name, index) =>
+      // What is said of another machine's server is checked where all machines are seen.
+      onOtherMachine(name) === undefined ? [{ name, path: ["servers", index], needsModel: true }] : [],
+    ),
+  faults,
+  plan: plannedBridge,
+});
+
+function faults({ bridge: block }: BridgeBlocks, servers: readonly DeclaredServer[]): ServiceFault[] {
+  if (block === undefined) return [];
+  const { listen, keyVariable } = block;
+  const found: ServiceFault[] = [];
+  if (block.servers === undefined && servers.length === 0)
+    found.push({
+      path: ["bridge", "servers"],
+      code: "missing_key",
+      message: "Nothing to bridge: no inference server is declared.",
+    });
+  if (!isLoopback(listen) && keyVariable === undefined)
+    found.push({
+      path: ["bridge", "keyVariable"],
+      code: "missing_key",
+      message: `The bridge is published on ${listen}, where a placeholder is not enough as a key. Name the variable of your shell that holds a key (\`keyVariable\`), or publish it on 127.0.0.1.`,
+    });
+  const kinds = (block.servers ?? servers.map(({ key }) => key)).map(
+    (name) => servers.find(({ key }) => key === name)?.kind,
+  );
+  if (kinds.length > 0 && kinds.every((kind) => kind !== undefined && isPooling(kind)))
+    found.push({
+      path: ["bridge"],
+      code: "impossible_value",
+      message:
+        "No server behind the bridge writes text, so it has nothing to translate: remove the bridge, and ask these servers directly.",
+    });
+  return found;
+}

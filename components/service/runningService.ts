@@ -1,0 +1,51 @@
+import { Volume } from "@pulumi/docker";
+import { all, ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
+import { defined } from "../../faults/defined";
+import { type BeforeContainer, ContainerService } from "../host/containerService";
+import { HostFile, secretFileArgs } from "../host/hostFile";
+import type { PlannedContainer } from "../planned/container";
+import type { PlannedFile, SecretFile } from "../planned/file";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { serviceSchema } from "../planned/schema/services";
+
+/** What a service runs, by the plan. */
+export interface RunningServiceArgs {
+  /** Machine that it runs on. */
+  readonly machine: string;
+  /** Type token of its component. */
+  readonly component: string;
+  readonly service: Pick<DataOf<typeof serviceSchema>, "servers" | "volumes">;
+  readonly container: PlannedContainer;
+  /** Files and secrets that are there before its container. */
+  readonly files: readonly PlannedFile[];
+  readonly secretFiles: readonly SecretFile[];
+  /** Its container is replaced when the value of one of its secrets changes. */
+  readonly readsOnce?: boolean;
+  /** Docker network that the container joins. */
+  readonly network: Resource;
+  readonly before?: BeforeContainer | undefined;
+}
+
+/** The container of a service with the files that it reads and the volumes of its data, which stay when the stack goes. */
+export class RunningService extends ComponentResource {
+  constructor(name: string, args: RunningServiceArgs, opts?: ComponentResourceOptions) {
+    const { machine, component, service, container, network, before } = args;
+    const facts = { machine, container: container.name, servers: service.servers };
+    super(component, name, facts, opts);
+    const volumes = service.volumes.map(
+      ({ part, name: volume }) =>
+        new Volume(`${name}-${part}`, { name: volume, driver: "local" }, { parent: this, retainOnDelete: true }),
+    );
+    const files = args.files.map((file) => new HostFile(file.resource, { file }, { parent: this }));
+    const secrets = args.secretFiles.map((file) => ({ file, written: secretFileArgs(file) }));
+    const secretFiles = secrets.map(({ file, written }) => new HostFile(file.resource, written, { parent: this }));
+    const values = args.readsOnce ? secrets.map(({ written }) => written.secretText) : [];
+    const [replaceWith = undefined] = values.length > 1 ? [all(values).apply((texts) => texts.join("\n"))] : values;
+    new ContainerService(
+      name,
+      { container, before, ...defined({ replaceWith }) },
+      { parent: this, dependsOn: [network, ...volumes, ...files, ...secretFiles] },
+    );
+    this.registerOutputs(facts);
+  }
+}

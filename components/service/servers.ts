@@ -1,0 +1,13 @@
+import type { DeclaredServer } from "./service";
+
+/** What is wrong with the name of a server whose models must be of one kind; `undefined` where nothing is. */
+export function otherKind(
+  name: string | undefined,
+  kind: DeclaredServer["kind"],
+  servers: readonly DeclaredServer[],
+): string | undefined {
+  const able = servers.filter((each) => each.kind === kind).map(({ key }) => key);
+  if (name === undefined || able.includes(name)) return undefined;
+  const known = able.length === 0 ? "none is declared" : `there is ${able.join(", ")}`;
+  return `\`${name}\` is no server with \`model.kind: ${kind}\`: ${known}.`;
+}

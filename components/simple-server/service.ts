@@ -1,0 +1,58 @@
+import { SIMPLE_SERVER } from "../planned/fields";
+import { originFromContainer, type Upstream } from "../planned/reach";
+import { type ServiceFault, service } from "../service/service";
+import { plannedSimpleServer, type SimpleServerBlocks } from "./plannedSimpleServer";
+import { simpleServer as settings } from "./settings";
+
+/** The simple model server, Ollama: the host's own, or inside the chat UI's container. */
+export const simpleServer = service({
+  key: "simpleServer",
+  name: SIMPLE_SERVER,
+  title: "Ollama",
+  component: "local-serving:index:SimpleServer",
+  settings,
+  image: { repository: /(^|\/)ollama/i, package: "ollama" },
+  starts: { least: 1, most: 20, source: "Ollama takes one or two seconds to listen" },
+  offers,
+  faults,
+  plan: plannedSimpleServer,
+});
+
+function offers({ simpleServer: block }: SimpleServerBlocks): Upstream | undefined {
+  if (block.mode !== "host") return undefined;
+  const { listen: address, port, models: names } = block;
+  const fromContainer = originFromContainer({ address, port });
+  return {
+    key: SIMPLE_SERVER,
+    kind: "simple-server",
+    serves: "chat",
+    names,
+    maxModelLen: undefined,
+    fromContainer,
+    address,
+    port,
+    container: undefined,
+  };
+}
+
+function faults({ simpleServer: block, chatUi }: SimpleServerBlocks): ServiceFault[] {
+  const { models = [], loadedGiB = {} } = block.mode === "none" ? {} : block;
+  const unknown = Object.keys(loadedGiB).filter((name) => !models.includes(name));
+  return [
+    ...unknown.map((model) => ({
+      path: ["simpleServer", "loadedGiB", model],
+      code: "unknown_reference",
+      message: `\`${model}\` is not one of the simple server's \`models\`.`,
+    })),
+    ...(block.mode === "integrated" && chatUi === undefined
+      ? [
+          {
+            path: ["chatUi"],
+            code: "missing_key",
+            message:
+              "With `mode: integrated` the simple server runs inside the chat UI's container: declare the chat UI, with an image that holds Ollama (`...-ollama`).",
+          },
+        ]
+      : []),
+  ];
+}
