@@ -7,6 +7,9 @@ const ENGINES = "test/real/vllm/!(clients|pathReuse|wholeRun).test.ts";
 
 const KV_CLASSES = "test/real/kv/agreement.test.ts";
 
+/** It compiles and tests a copy of the tree. */
+const FOURTH_SERVICE = "test/real/fourthService.test.ts";
+
 /** They need nothing but sh. */
 const HOST_FILE = "test/real/hostFileKills.test.ts";
 
@@ -34,6 +37,7 @@ export default defineConfig({
       { extends: true, test: { name: "engine-data", include: [ENGINE_DATA] } },
       { extends: true, test: { name: "engines", include: [ENGINES] } },
       { extends: true, test: { name: "kv-classes", include: [KV_CLASSES] } },
+      { extends: true, test: { name: "fourth-service", include: [FOURTH_SERVICE], testTimeout: 600_000 } },
       { extends: true, test: { name: "host-file", include: [HOST_FILE] } },
       { extends: true, test: { name: "mutation", include: [MUTATION], testTimeout: 3_600_000 } },
       {
@@ -45,7 +49,7 @@ export default defineConfig({
         test: {
           name: "programs",
           include: ["test/real/**/*.test.ts"],
-          exclude: [ENGINE_DATA, ENGINES, HOST_FILE, KV_CLASSES, MUTATION, ...WITH_LAYERS],
+          exclude: [ENGINE_DATA, ENGINES, FOURTH_SERVICE, HOST_FILE, KV_CLASSES, MUTATION, ...WITH_LAYERS],
           globalSetup: ["test/real/setup.ts"],
         },
       },
