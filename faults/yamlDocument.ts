@@ -31,11 +31,7 @@ export function parseYaml(file: string, text: string): SourceDocument {
     throw new UnreadableInput(file, "the file is empty; it must hold one document", { line: 1, column: 1 });
   const refused = (reason: string, offset = 0) => new UnreadableInput(file, reason, place(offset));
   const [error] = document.errors;
-  if (error !== undefined) {
-    // The library turns what it is too deep for into a fault of the text.
-    const tooDeep = error.message.includes("call stack");
-    throw refused(tooDeep ? "nests too deep to be read" : `not valid YAML: ${error.message}`, error.pos[0]);
-  }
+  if (error !== undefined) throw refused(`not valid YAML: ${error.message}`, error.pos[0]);
   if (second !== undefined) throw refused("holds several YAML documents; one is expected", second.range[0]);
   const tag = document.warnings.find(({ code }) => code === "TAG_RESOLVE_FAILED")?.pos;
   if (tag !== undefined)

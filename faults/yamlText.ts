@@ -14,15 +14,23 @@ export const textRefusal = (text: string): Refusal | undefined => nesting(text) 
 const DEEPEST_NESTING = 200;
 
 /**
- * Where text certainly nests too deep, found without parsing it: brackets that are open, or block indicators and spaces in
- * front of a line's first word. Brackets inside quotes count too, which no real file notices.
+ * Where text certainly nests too deep, found without parsing it: brackets that are open, block indicators in front of a line's
+ * first word, or lines that are each indented further than those before. Brackets inside quotes, and lines of a long text,
+ * count too, which no real file notices.
  */
 function nesting(text: string): Refusal | undefined {
   let open = 0;
+  /** The indentations that a line is inside of, its own the last. */
+  const indents: number[] = [];
   for (const [index, line] of text.split("\n").entries()) {
+    const indent = line.search(/[^ ]/);
+    if (indent >= 0) {
+      while ((indents.at(-1) ?? -1) >= indent) indents.pop();
+      indents.push(indent);
+    }
     const found = { reason: `nests deeper than ${DEEPEST_NESTING} levels`, place: { line: index + 1, column: 1 } };
     const indicators = /^(?:[ \t]*(?:[-?:](?=[ \t])|[&!][^ \t]*))*/.exec(line)?.[0].match(/[-?:](?=[ \t])/g);
-    if ((indicators?.length ?? 0) > DEEPEST_NESTING) return found;
+    if (Math.max(indicators?.length ?? 0, indents.length - 1) > DEEPEST_NESTING) return found;
     for (let at = 0; at < line.length; at++) {
       const letter = line[at];
       if (letter === "[" || letter === "{") open += 1;
