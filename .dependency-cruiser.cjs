@@ -27,7 +27,7 @@ const MAY_USE = {
   "components/bridge": ["components/(host|planned|service)"],
   "components/chat-ui": ["faults", "components/(planned|service|simple-server)"],
   "components/services": ["components"],
-  "components/monitoring": ["faults", "components/(bridge|planned|settings)"],
+  "components/monitoring": ["faults", "components/(bridge|host|planned|settings)"],
   // Below settings, whose schema has a block for each client: so one file holds all of a client.
   "components/clients": ["components/host", "components/planned", "faults"],
   "components/harness-files": [
@@ -39,12 +39,14 @@ const MAY_USE = {
     "components/supply",
     "harness",
   ],
-  "components/plan": ["components/(?!machine|preflight|evidence|fetch|change)", "faults"],
+  "components/plan": ["components/(?!machine|preflight|program|evidence|fetch|change)", "faults"],
   "components/evidence": ["components/(catalogue|host|plan|planned|settings)", "faults"],
   "components/fetch": ["components/(docker|evidence|host|inference-server|plan|planned)", "faults", "http"],
-  "components/machine": ["components/(?!preflight|evidence|fetch|change)", "faults"],
+  "components/machine": ["components/(?!preflight|program|evidence|fetch|change)", "faults"],
   "components/change": ["components/(host|inference-server|machine|plan|planned|services|simple-server)", "faults"],
-  "components/preflight": ["components/(?!machine|evidence)", "faults", "http"],
+  "components/preflight": ["components/(?!machine|evidence|program)", "faults", "http"],
+  // The Pulumi program: the only room of components that asks the policies.
+  "components/program": ["components", "faults", "http", "policies"],
   policies: ["components", "faults"],
   operate: ["commandLine", "components", "faults", "harness", "http", "policies"],
 };

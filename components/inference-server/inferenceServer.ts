@@ -3,8 +3,8 @@ import { type Container, Volume } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { type BeforeContainer, ContainerService } from "../host/containerService";
 import { HostFile, secretFileArgs } from "../host/hostFile";
-import { FactsOnRecord } from "../host/records";
 import { TYPE } from "../planned/type";
+import { ImageRecord } from "./imageRecord";
 import { type InferenceServerPlan, imageRecordName, serverInputs } from "./plannedServer";
 
 export interface InferenceServerArgs {
@@ -26,7 +26,7 @@ export class InferenceServer extends ComponentResource {
     const { machine, server } = args;
     const inputs = serverInputs(machine, server);
     super(TYPE.inferenceServer, name, inputs, opts);
-    new FactsOnRecord(imageRecordName(name), { type: TYPE.imageRecord, facts: server.imageRecord }, { parent: this });
+    new ImageRecord(imageRecordName(name), server.imageRecord, { parent: this });
     const cache = new local.Command(
       `${name}-model-cache`,
       {

@@ -7,13 +7,15 @@ import {
   type Resource,
 } from "@pulumi/pulumi";
 import { defined } from "../../faults/defined";
+import { Client } from "../clients/client";
+import { HarnessFiles } from "../harness-files/harnessFiles";
 import type { BeforeContainer } from "../host/containerService";
 import { HostFile } from "../host/hostFile";
 import { commandsOn, SSH_OPTIONS } from "../host/onMachine";
-import { FactsOnRecord } from "../host/records";
 import { InferenceServer } from "../inference-server/inferenceServer";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { gateVolume } from "../inference-server/startGate";
+import { Monitoring } from "../monitoring/monitoring";
 import type { MachinePlan } from "../plan/types";
 import type { FileRole } from "../planned/file";
 import { isOverSsh } from "../planned/reach";
@@ -21,14 +23,15 @@ import { TYPE } from "../planned/type";
 import { RunningService, type RunningServiceArgs } from "../service/runningService";
 import { serviceNamed } from "../services/registry";
 import { SimpleServer } from "../simple-server/simpleServer";
+import { HostInstance } from "./hostInstance";
 import { machineFacts } from "./machineFacts";
 
 export interface MachineArgs {
   readonly machine: MachinePlan;
   /** Docker engine to talk to; the machine's own, except in a preview where none answers. */
   readonly dockerHost: string;
-  /** Ranks of all machines so far, by container; each machine adds its own. A head starts after them, and goes before. */
-  readonly workers?: Map<string, Container>;
+  /** Ranks of the machines before, by container. A head starts after its workers, and goes before them. */
+  readonly workers?: ReadonlyMap<string, Container>;
   /** Awaited before the container of a server or bridge is touched. */
   readonly before?: BeforeContainer | undefined;
 }
@@ -43,15 +46,15 @@ export function workersFirst(machines: readonly MachinePlan[]): MachinePlan[] {
 export class Machine extends ComponentResource {
   /** Known once all of it is applied. */
   readonly applied: Output<string>;
+  /** Containers of ranks on this machine, by name. */
+  readonly ranks: ReadonlyMap<string, Container>;
 
   constructor({ machine, dockerHost, workers = new Map(), before }: MachineArgs, opts?: ComponentResourceOptions) {
-    const { name } = machine;
+    const { name, hostInstance } = machine;
     const facts = machineFacts(machine);
     super(TYPE.machine, name, facts, mergeOptions(opts, commandsOn(machine)));
-    if (machine.hostInstance !== "none") {
-      const facts = { machine: name, ...machine.hostInstance };
-      new FactsOnRecord(`${name}-instance-a`, { type: TYPE.hostInstance, facts }, { parent: this });
-    }
+    if (hostInstance !== "none")
+      new HostInstance(`${name}-instance-a`, { machine: name, ...hostInstance }, { parent: this });
     const ssh = isOverSsh(machine) ? { sshOpts: SSH_OPTIONS } : {};
     const provider = new Provider(`${name}-docker`, { host: dockerHost, ...ssh }, { parent: this });
     const network = new Network(
@@ -59,56 +62,85 @@ export class Machine extends ComponentResource {
       { name: machine.network, driver: "bridge" },
       { parent: this, provider },
     );
-    const planned = (role: FileRole) => machine.files.find((file) => file.role === role);
-    const gate = planned("start-gate");
-    const gateNeeds: Resource[] =
-      gate === undefined
-        ? []
-        : [
-            new HostFile(gate.resource, { file: gate }, { parent: this }),
-            new Volume(
-              `${name}-gate`,
-              { name: gateVolume(machine.network), driver: "local" },
-              { parent: this, provider },
-            ),
-          ];
-    const serverOf = (server: InferenceServerPlan) => {
-      const made = new InferenceServer(
-        server.container.resource,
-        { machine: name, server, needs: [network, ...gateNeeds], after: workersOf(server, workers), before },
-        { parent: this, providers: { docker: provider } },
-      );
-      if (server.rank !== undefined) workers.set(server.container.name, made.container);
-      return made;
-    };
-    const things: Resource[] = [...machine.ranks, ...machine.inferenceServers].map(serverOf);
-    if (machine.simpleServer.mode === "host") {
-      const { simpleServer: server, elevate } = machine;
-      things.push(new SimpleServer(`${name}-simple-server`, { machine: name, server, elevate }, { parent: this }));
-    }
-    const within = { parent: this, providers: { docker: provider } };
-    for (const service of machine.services) {
-      const run = serviceArgs(machine, service, before);
-      if (run !== undefined) things.push(new RunningService(service.resource, { ...run, network }, within));
-    }
-    for (const { resource, client, server, via, command, files } of machine.clients) {
-      const facts = { machine: name, client, server, via, command };
-      things.push(new FactsOnRecord(resource, { type: TYPE.client, facts, files }, { parent: this }));
-    }
-    for (const { resource, type } of [
-      { resource: `${name}-harness-files`, type: TYPE.harnessFiles },
-      { resource: `${name}-monitoring`, type: TYPE.monitoring },
-    ]) {
-      const files = machine.files.filter(({ partOf }) => partOf === resource);
-      const facts = { machine: name, files: files.map(({ path }) => path) };
-      if (files.length > 0) things.push(new FactsOnRecord(resource, { type, facts, files }, { parent: this }));
-    }
+    const within: Within = { parent: this, providers: { docker: provider } };
+    const servers = serversOf(machine, { needs: [network, ...startGate(machine, within)], workers, before }, within);
+    const things = [...servers.made, ...servicesOf(machine, { network, before }, within), ...filesOf(machine, within)];
     // The last to be written, and so the first to go: where it lies, everything in it was applied.
-    const applied = planned("applied-plan");
+    const applied = fileOf(machine, "applied-plan");
     const last = applied && new HostFile(applied.resource, { file: applied }, { parent: this, dependsOn: things });
     this.applied = last?.written ?? this.urn;
+    this.ranks = servers.ranks;
     this.registerOutputs(facts);
   }
+}
+
+/** Options of everything below a machine. */
+type Within = { readonly parent: Machine; readonly providers: { readonly docker: Provider } };
+
+const fileOf = ({ files }: MachinePlan, role: FileRole) => files.find((file) => file.role === role);
+
+/** What the start gates of a machine's servers read and write. */
+function startGate(machine: MachinePlan, { parent, providers }: Within): Resource[] {
+  const { name, network } = machine;
+  const gate = fileOf(machine, "start-gate");
+  if (gate === undefined) return [];
+  const volume = { name: gateVolume(network), driver: "local" };
+  return [
+    new HostFile(gate.resource, { file: gate }, { parent }),
+    new Volume(`${name}-gate`, volume, { parent, provider: providers.docker }),
+  ];
+}
+
+/** The servers of a machine, workers of other machines' servers first, and the containers of ranks by name. */
+function serversOf(
+  machine: MachinePlan,
+  {
+    needs,
+    workers,
+    before,
+  }: Required<Pick<MachineArgs, "workers">> & Pick<MachineArgs, "before"> & { readonly needs: readonly Resource[] },
+  within: Within,
+): { readonly made: readonly Resource[]; readonly ranks: ReadonlyMap<string, Container> } {
+  const ranks = new Map<string, Container>();
+  const made = [...machine.ranks, ...machine.inferenceServers].map((server) => {
+    const after = workersOf(server, new Map([...workers, ...ranks]));
+    const args = { machine: machine.name, server, needs, after, before };
+    const one = new InferenceServer(server.container.resource, args, within);
+    if (server.rank !== undefined) ranks.set(server.container.name, one.container);
+    return one;
+  });
+  return { made, ranks };
+}
+
+/** Ollama where it is systemd's, and the services that run in containers. */
+function servicesOf(
+  machine: MachinePlan,
+  { network, before }: Pick<MachineArgs, "before"> & { readonly network: Network },
+  within: Within,
+): Resource[] {
+  const { name, simpleServer: server, elevate } = machine;
+  const { parent } = within;
+  return [
+    ...(server.mode === "host"
+      ? [new SimpleServer(`${name}-simple-server`, { machine: name, server, elevate }, { parent })]
+      : []),
+    ...machine.services.flatMap((service) => {
+      const run = serviceArgs(machine, service, before);
+      return run === undefined ? [] : new RunningService(service.resource, { ...run, network }, within);
+    }),
+  ];
+}
+
+/** What is files alone: clients, the harness, monitoring. */
+function filesOf({ name, clients, files }: MachinePlan, { parent }: Within): Resource[] {
+  const made = [
+    { resource: `${name}-harness-files`, Files: HarnessFiles },
+    { resource: `${name}-monitoring`, Files: Monitoring },
+  ].flatMap(({ resource, Files }) => {
+    const own = files.filter(({ partOf }) => partOf === resource);
+    return own.length === 0 ? [] : new Files(resource, name, own, { parent });
+  });
+  return [...clients.map((client) => new Client(name, client, { parent })), ...made];
 }
 
 /** What a service runs in a container of its own; `undefined` for one that has none. */

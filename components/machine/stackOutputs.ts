@@ -4,11 +4,25 @@ import { type MachinePlan, type Plan, serversOn } from "../plan/types";
 import type { LedgerLine } from "../planned/facts";
 import { AGGREGATE_LIMIT, BYTES_PER_GIB, downToHundredth, hundredths } from "../planned/utilization";
 
+/** A table by machine, then by key. */
+type ByMachine<Value> = Readonly<Record<string, Readonly<Record<string, Value>>>>;
+
+/** Outputs of the stack, as data. */
+export interface StackOutputs {
+  /** URLs by the keys of servers and services. */
+  readonly endpoints: ByMachine<string>;
+  /** Launchers by client. */
+  readonly clients: ByMachine<string>;
+  readonly memory: Readonly<Record<string, MemoryFigures>>;
+  /** By the keys of servers; `null` where it isn't known. */
+  readonly kvCache: ByMachine<KvFigures | null>;
+}
+
 /**
  * Outputs of the stack, as data: where things are, how each client is started, how the memory adds up (GiB) and what each
  * KV cache holds. Servers go by their keys in the stack file. Nothing secret is among them.
  */
-export function stackOutputs(plan: Plan) {
+export function stackOutputs(plan: Plan): StackOutputs {
   const ofEach = <T>(table: (machine: MachinePlan) => T) =>
     Object.fromEntries(plan.machines.map((machine) => [machine.name, table(machine)]));
   return {

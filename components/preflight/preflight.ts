@@ -5,17 +5,16 @@ import { computerOf, filesOf } from "../host/files";
 import type { MachinePlan, Plan } from "../plan/types";
 import { type Locate, placed } from "../settings/places";
 import { connectionProblem } from "./connection";
-import type { GateFinding } from "./gate";
 import { judgeRanks } from "./judgeLink";
 import { judgeEngines, judgeMachine } from "./judgeMachine";
 import { readMachine } from "./readMachine";
-import { type MachineFacts, type PreflightFinding, warned } from "./types";
+import { type MachineFacts, type PreflightFinding, type UpdateFinding, warned } from "./types";
 
 /**
  * Reads every machine of the plan and returns what speaks against an update. A preview judges files alone: the rest may
  * change before the update. A machine that is another computer is read over ssh. `locate` finds the lines of the stack file.
  */
-export async function preflight({ machines }: Plan, preview: boolean, locate: Locate): Promise<GateFinding[]> {
+export async function preflight({ machines }: Plan, preview: boolean, locate: Locate): Promise<UpdateFinding[]> {
   const read: (MachineFacts & { readonly name: string; readonly machine: MachinePlan })[] = [];
   const judged = async (machine: MachinePlan) => {
     const problem = await connectionProblem(machine);

@@ -5,7 +5,7 @@ import { Command } from "commander";
 import { explainEscapes, explainFailure, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
-import { WAITS_VARIABLE } from "../../components/preflight/runningRequests";
+import { WAITS_VARIABLE } from "../../components/program/runningRequests";
 import { attempt, defined } from "../../faults/defined";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { projectFolder, type StackFileOptions, stackFile, stackName, stackOption } from "../stack/stackFile";

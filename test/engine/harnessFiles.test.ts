@@ -13,16 +13,14 @@ import { Workspace } from "./workspace";
 /** Takes the place of this project's own program: its plan and its component, without what needs a daemon. */
 const PROGRAM = `
 import { runtime } from "@pulumi/pulumi";
-import { FactsOnRecord } from "./components/host/records";
-import { TYPE } from "./components/planned/type";
+import { HarnessFiles } from "./components/harness-files/harnessFiles";
 import { operatorHome } from "./components/evidence/readEvidence";
 import { plan } from "./components/plan/plan";
 import { parseEngineConfig } from "./components/settings/load";
 export = async () => {
   for (const { name, files } of plan(parseEngineConfig(runtime.allConfig()), { home: operatorHome() }).machines) {
     const harness = files.filter(({ role }) => role.startsWith("harness-"));
-    const facts = { machine: name, files: harness.map(({ path }) => path) };
-    if (harness.length > 0) new FactsOnRecord(name + "-harness-files", { type: TYPE.harnessFiles, facts, files: harness, machine: name });
+    if (harness.length > 0) new HarnessFiles(name + "-harness-files", name, harness);
   }
 };
 `;

@@ -18,7 +18,8 @@ const here = (machine: MachinePlan): MachinePlan => {
   return { ...machine, inferenceServers: of(machine.inferenceServers), ranks: of(machine.ranks) };
 };
 
-const workers = new Map<string, Container>();
+let workers: ReadonlyMap<string, Container> = new Map();
 for (const machine of workersFirst(machines)) {
-  new Machine({ machine: here(machine), dockerHost: machine.dockerHost, workers });
+  const made = new Machine({ machine: here(machine), dockerHost: machine.dockerHost, workers });
+  workers = new Map([...workers, ...made.ranks]);
 }

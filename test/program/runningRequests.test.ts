@@ -3,7 +3,7 @@ import { changesOf } from "../../components/change/changesOf";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
 import { HERE } from "../../components/planned/reach";
-import { requestsEnd, takenAway } from "../../components/preflight/runningRequests";
+import { requestsEnd, takenAway } from "../../components/program/runningRequests";
 import { ranks } from "../fixtures/ranks";
 import { BRIDGE, CHAT_UI, planned } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";

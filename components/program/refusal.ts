@@ -1,19 +1,18 @@
 import { log, RunError, runtime } from "@pulumi/pulumi";
+import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { plainText } from "../../faults/plainText";
-
-/** What a policy or the preflight has to say. */
-export interface GateFinding {
-  readonly name: string;
-  readonly verdict: "pass" | "refused" | "warned";
-  readonly message: string;
-}
+import type { UpdateFinding } from "../preflight/types";
 
 /**
  * Says what the policies and the preflight found, unless the pack says it. At preview a refusal is only announced; at
  * update it stops the program before the first resource, so that nothing is half done. A plain `pulumi up` runs no
  * policy pack, and this is what protects it.
  */
-export function gate(policies: readonly GateFinding[], onMachine: readonly GateFinding[], packSpeaks: boolean): void {
+export function refuse(
+  policies: readonly UpdateFinding[],
+  onMachine: readonly UpdateFinding[],
+  packSpeaks: boolean,
+): void {
   const toSay = packSpeaks ? onMachine : [...policies, ...onMachine];
   for (const warning of sentences(toSay, "warned")) log.warn(warning);
   if (runtime.isDryRun()) {
@@ -26,7 +25,7 @@ export function gate(policies: readonly GateFinding[], onMachine: readonly GateF
   }
 }
 
-function sentences(findings: readonly GateFinding[], verdict: GateFinding["verdict"]): string[] {
+function sentences(findings: readonly UpdateFinding[], verdict: UpdateFinding["verdict"]): string[] {
   return findings.filter((each) => each.verdict === verdict).map((each) => plainText(`${each.name}: ${each.message}`));
 }
 
@@ -34,7 +33,16 @@ function sentences(findings: readonly GateFinding[], verdict: GateFinding["verdi
  * An error that the engine prints as its message alone. The language host otherwise takes the stack trace apart frame by
  * frame, which costs a reader of no stack trace some 15 seconds.
  */
-export function plainError(message: string): RunError {
+function plainError(message: string): RunError {
   const text = plainText(message);
   return Object.assign(new RunError(text), { stack: text });
+}
+
+/** A fault in what somebody wrote is theirs to fix: all of them at once, without a stack trace. */
+export function userInput<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof FaultyInput || error instanceof UnreadableInput ? plainError(error.message) : error;
+  }
 }

@@ -1,12 +1,13 @@
 import { log, runtime } from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type GateFinding, gate } from "../../components/preflight/gate";
+import type { UpdateFinding } from "../../components/preflight/types";
+import { refuse } from "../../components/program/refusal";
 
-const finding = (name: string, verdict: GateFinding["verdict"]) => ({ name, verdict, message: "why." });
+const finding = (name: string, verdict: UpdateFinding["verdict"]) => ({ name, verdict, message: "why." });
 const POLICIES = [finding("a", "pass"), finding("b", "warned"), finding("c", "refused")];
 const MACHINE = [finding("port", "warned")];
 
-describe("the gate before the first resource", () => {
+describe("what ends a program before its first resource", () => {
   const said: string[] = [];
   const run = (preview: boolean) => vi.spyOn(runtime, "isDryRun").mockReturnValue(preview);
   beforeEach(() => {
@@ -17,26 +18,28 @@ describe("the gate before the first resource", () => {
 
   it("announces a refusal at preview, and stops nothing", () => {
     run(true);
-    gate(POLICIES, MACHINE, false);
+    refuse(POLICIES, MACHINE, false);
     expect(said).toEqual(["b: why.", "port: why.", "`up` would refuse this. c: why."]);
   });
 
   it("leaves the policies' findings to the pack where one runs", () => {
     run(true);
-    gate(POLICIES, MACHINE, true);
+    refuse(POLICIES, MACHINE, true);
     expect(said).toEqual(["port: why."]);
   });
 
   it.each([true, false])("stops an update with every refusal, whether the pack speaks or not (%s)", (pack) => {
     run(false);
     const machine = [...MACHINE, finding("memory", "refused")];
-    expect(() => gate(POLICIES, machine, pack)).toThrow("Refused, and nothing was changed:\n- c: why.\n- memory: why.");
+    expect(() => refuse(POLICIES, machine, pack)).toThrow(
+      "Refused, and nothing was changed:\n- c: why.\n- memory: why.",
+    );
     expect(said).toEqual(pack ? ["port: why."] : ["b: why.", "port: why."]);
   });
 
   it("says nothing of what passes", () => {
     run(false);
-    gate([finding("a", "pass")], [], false);
+    refuse([finding("a", "pass")], [], false);
     expect(said).toEqual([]);
   });
 });

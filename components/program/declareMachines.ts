@@ -1,0 +1,101 @@
+import type { Container } from "@pulumi/docker";
+import { getRootDirectory, log, type Output, runtime } from "@pulumi/pulumi";
+import { plainText } from "../../faults/plainText";
+import { judge } from "../../policies/judge";
+import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE, readLevels } from "../../policies/levels";
+import { changesOf } from "../change/changesOf";
+import { lossText } from "../change/losses";
+import { readAppliedPlans } from "../evidence/readAppliedPlan";
+import { readEvidence } from "../evidence/readEvidence";
+import { declaredResources } from "../machine/declaredResources";
+import { Machine, workersFirst } from "../machine/machine";
+import { type StackOutputs, stackOutputs } from "../machine/stackOutputs";
+import { plan } from "../plan/plan";
+import type { MachinePlan, Plan } from "../plan/types";
+import { preflight } from "../preflight/preflight";
+import { previewHost } from "../preflight/readDocker";
+import { placeOf } from "../settings/places";
+import type { StackSettings } from "../settings/stackSettings";
+import { refuse, userInput } from "./refusal";
+import { requestsEnd, takenAway, WAITS_VARIABLE } from "./runningRequests";
+
+/** What a program may set of how its machines are declared. */
+export interface DeclareOptions {
+  /** Folder with `models/`, which holds what is known of models. Default: that of the Pulumi project. */
+  readonly project?: string;
+}
+
+/** Outputs of the stack; an endpoint is known once its machine is applied. */
+export type DeclaredOutputs = Omit<StackOutputs, "endpoints"> & {
+  readonly endpoints: Readonly<Record<string, Output<StackOutputs["endpoints"][string]>>>;
+};
+
+/**
+ * Declares every machine of a stack: reads what it rests on, plans and judges all machines together, and only then makes a
+ * `Machine` of each. A preview says what an update would refuse; an update that is refused ends before the first resource.
+ */
+export async function declareMachines(
+  settings: StackSettings,
+  { project = getRootDirectory() }: DeclareOptions = {},
+): Promise<DeclaredOutputs> {
+  // The machine's meminfo is not part of it: it differs from one minute to the next, and so would every preview.
+  const planned = userInput(() => plan(settings, readEvidence(settings, project)));
+  await judgePlan(settings, planned);
+  const { applied, changes } = await changesIn(planned);
+  const waits = process.env[WAITS_VARIABLE] !== undefined && !runtime.isDryRun();
+  const taken = takenAway(changes, applied);
+  if (taken.length > 0 && !waits) void log.info(WHO_WAITS);
+  const ended = requestsEnd(taken, planned.machines, tell);
+
+  const outputs = stackOutputs(planned);
+  const endpoints: Record<string, Output<StackOutputs["endpoints"][string]>> = {};
+  let workers: ReadonlyMap<string, Container> = new Map();
+  for (const machine of workersFirst(planned.machines)) {
+    const before = waits ? (container: string) => ended(container, machine.name) : undefined;
+    const made = new Machine({ machine, dockerHost: await hostOf(machine), workers, before });
+    workers = new Map([...workers, ...made.ranks]);
+    // Where something could not be applied, there may be nothing at an endpoint.
+    endpoints[machine.name] = made.applied.apply(() => outputs.endpoints[machine.name] ?? {});
+  }
+  // The engine removes what is declared no longer once this program has ended.
+  if (waits)
+    await Promise.all(taken.map(({ machine, change }) => change.kind === "removed" && ended(change.name, machine)));
+  return { ...outputs, endpoints };
+}
+
+/** Says what the plan warns of, and lets policies and preflight refuse it. */
+async function judgePlan(settings: StackSettings, planned: Plan): Promise<void> {
+  const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
+  for (const { machine, message, note } of planned.warnings)
+    (note ? log.info : log.warn)(plainText(`${machine}: ${message}`));
+  const locate = (path: readonly PropertyKey[]) => placeOf(settings, path);
+  const onMachine = await preflight(planned, runtime.isDryRun(), locate);
+  refuse(judge(declaredResources(planned), levels, locate), onMachine, process.env[PACK_VARIABLE] !== undefined);
+}
+
+/** What was applied, what an update changes of it, and what clients lose by that, which is said. */
+async function changesIn(planned: Plan) {
+  const read = await readAppliedPlans(planned.machines);
+  for (const each of read) if ("missing" in each && each.isThere) log.warn(plainText(each.missing));
+  const applied = read.flatMap((each) => ("plan" in each ? [each.plan] : []));
+  const changes = changesOf(applied, planned.machines);
+  for (const { machine, losses } of changes)
+    for (const loss of losses) log.warn(plainText(`${machine}: ${lossText(loss)}`));
+  return { applied, changes };
+}
+
+/** The engine to talk to. A preview goes on where none answers. */
+async function hostOf(machine: MachinePlan): Promise<string> {
+  if (!runtime.isDryRun()) return machine.dockerHost;
+  const { host, reason } = await previewHost(machine);
+  if (reason !== undefined) log.warn(`${machine.name}: previewed without a Docker engine (${reason}).`);
+  return host;
+}
+
+const WHO_WAITS =
+  "`npm run up` lets requests that run end before it replaces or removes their server, as long as `waitForRequestsMinutes` says. Plain `pulumi up` doesn't: it cuts them off.";
+
+function tell(sentence: string, kind: "passing" | "note" | "warning"): void {
+  const said = plainText(sentence);
+  void (kind === "warning" ? log.warn(said) : log.info(said, undefined, undefined, kind === "passing"));
+}
