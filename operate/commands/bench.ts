@@ -14,12 +14,12 @@ import type { MachinePlan } from "../../components/plan/types";
 import { isPooling } from "../../components/planned/modelKind";
 import { type BenchFigures, benchText, figuresOf } from "../bench/figures";
 import { type BenchRun, type BenchShape, benchArguments, runsOf, secondsOf, shapeFor } from "../bench/runs";
+import { Api } from "../sees/api";
+import { cacheCounters } from "../sees/metrics";
+import { expectConnection, originFromHere, tunnelTo } from "../sees/tunnel";
 import { readOneMachine } from "../stack/readStack";
 import { machineOption, projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import { editStackFile } from "../stackEdit/writeStackFile";
-import { Api } from "../verify/api";
-import { cacheCounters } from "../verify/metrics";
-import { expectConnection, originFromHere, tunnelTo } from "../verify/reach";
 
 type BenchOptions = StackFileOptions & Parameters<typeof shapeFor>[1] & { machine?: string; record?: true };
 

@@ -6,9 +6,9 @@ import { modelFolder, readRecipe } from "../../components/catalogue/readCatalogu
 import { explained, isCertain } from "../../components/fetch/causes";
 import { gb, type Needs, readNeeds, roomProblem } from "../../components/fetch/needs";
 import { fetchMissing } from "../fetch/fetchMissing";
+import { expectConnection } from "../sees/tunnel";
 import { readOneMachine } from "../stack/readStack";
 import { machineOption, projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
-import { expectConnection } from "../verify/reach";
 
 interface FetchOptions extends StackFileOptions {
   readonly machine?: string;

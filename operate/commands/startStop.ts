@@ -4,12 +4,12 @@ import { Failed } from "../../commandLine/exit";
 import { docker } from "../../components/docker/docker";
 import { parseMeminfo } from "../../components/planned/evidence";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
-import { hostOf } from "../host/host";
+import { hostOf } from "../sees/host";
+import { expectConnection } from "../sees/tunnel";
 import { containersOf, type Named, named } from "../stack/named";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";
-import { expectConnection } from "../verify/reach";
 import { nameArgument } from "./logs";
 
 type Word = "start" | "stop";

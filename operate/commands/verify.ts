@@ -42,7 +42,7 @@ before the first \`npm run up\`.`,
       // Loaded when it is used: other commands start faster without it.
       const { probeNames } = await import("../verify/run/catalog");
       const { verify } = await import("../verify/run/runner");
-      const { hostOf } = await import("../host/host");
+      const { hostOf } = await import("../sees/host");
       const { summaryOf, verifyProgress, verifyText } = await import("../verify/report");
       const { keepPassed, keepVerify } = await import("../verify/lastVerify");
       const { isSetUp } = await import("../verify/probes/machine");

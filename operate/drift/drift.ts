@@ -13,7 +13,7 @@ import { serviceNamed } from "../../components/services/registry";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { inKeyOrder } from "../../faults/json";
-import { type Host, hostOf, inspected } from "../host/host";
+import { type Host, hostOf, inspected } from "../sees/host";
 import { namedOn } from "../stack/named";
 import type { StackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";

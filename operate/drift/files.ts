@@ -1,4 +1,4 @@
-import type { FileOnDisk } from "../host/host";
+import type { FileOnDisk } from "../sees/host";
 import { type Difference, differs, isNot } from "./difference";
 
 /** How a file differs from its plan, by what is at its path. Of a secret's file there is no text: it is not compared. */

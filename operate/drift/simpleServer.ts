@@ -1,7 +1,7 @@
 import { variablesIn } from "../../components/host/text";
 import type { HostSimpleServerPlan } from "../../components/simple-server/plannedSimpleServer";
 import { Failed } from "../../faults/fault";
-import type { Host } from "../host/host";
+import type { Host } from "../sees/host";
 import { type Difference, differs, isNot } from "./difference";
 
 /**

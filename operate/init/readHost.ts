@@ -16,7 +16,7 @@ import { OLLAMA_URL } from "../../components/preflight/readSimpleServer";
 import type { DockerFacts } from "../../components/preflight/types";
 import { readKernel } from "../../components/supply/kernel";
 import { defined } from "../../faults/defined";
-import { originFromHere, tunnelTo } from "../verify/reach";
+import { originFromHere, tunnelTo } from "../sees/tunnel";
 import type { HostFacts } from "./facts";
 import { addressOf, inUrl, readHostServers, readOllama } from "./readServers";
 

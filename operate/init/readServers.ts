@@ -19,8 +19,8 @@ import { askOllama } from "../../components/preflight/readSimpleServer";
 import { defined } from "../../faults/defined";
 import { objectsIn, textOr } from "../../faults/json";
 import { holdsSecret } from "../../faults/secrets";
-import { Api } from "../verify/api";
-import { readMetrics } from "../verify/metrics";
+import { Api } from "../sees/api";
+import { readMetrics } from "../sees/metrics";
 import type { HostServer, OllamaFacts } from "./facts";
 
 /** What is known of the machine before its servers are looked at. */

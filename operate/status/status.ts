@@ -8,11 +8,11 @@ import { INSTANCE_A } from "../../components/planned/fields";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { ask } from "../../http/ask";
-import { hostOf } from "../host/host";
+import { Api } from "../sees/api";
+import { hostOf } from "../sees/host";
+import { readMetrics } from "../sees/metrics";
+import { originFromHere, type Tunnel, tunnelTo } from "../sees/tunnel";
 import { type Named, namedOn } from "../stack/named";
-import { Api } from "../verify/api";
-import { readMetrics } from "../verify/metrics";
-import { originFromHere, type Tunnel, tunnelTo } from "../verify/reach";
 import { afterLine, START, type StartProgress } from "../wait/phases";
 
 /** A server or service at one moment. */

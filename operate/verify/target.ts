@@ -6,10 +6,10 @@ import type { HostSimpleServerPlan } from "../../components/simple-server/planne
 import type { AnalyticsConfiguration } from "../../harness/analytics/configuration";
 import type { ProfileCheck } from "../../harness/providers/check";
 import type { AskedProvider } from "../../harness/providers/probe";
-import type { Host } from "../host/host";
+import type { Api } from "../sees/api";
+import type { Host } from "../sees/host";
+import type { ProcessStart } from "../sees/metrics";
 import type { OnMachine } from "../stack/ranksOf";
-import type { Api } from "./api";
-import type { ProcessStart } from "./metrics";
 import type { Probe } from "./probe";
 
 /** What every target has. */

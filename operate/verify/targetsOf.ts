@@ -8,11 +8,11 @@ import { configureAnalytics } from "../../harness/analytics/configuration";
 import { checkProfile } from "../../harness/providers/check";
 import { type AskedProvider, askedProviders } from "../../harness/providers/probe";
 import { parseProfile } from "../../harness/providers/profile";
-import type { Host } from "../host/host";
+import { Api, MESSAGES_VERSION } from "../sees/api";
+import type { Host } from "../sees/host";
+import { processStart } from "../sees/metrics";
+import { originFromHere, type Tunnel } from "../sees/tunnel";
 import { ranksOf } from "../stack/ranksOf";
-import { Api, MESSAGES_VERSION } from "./api";
-import { processStart } from "./metrics";
-import { originFromHere, type Tunnel } from "./reach";
 import type {
   BridgeTarget,
   ChatUiTarget,

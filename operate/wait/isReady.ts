@@ -4,7 +4,7 @@ import type { MachinePlan } from "../../components/plan/types";
 import { isPooling } from "../../components/planned/modelKind";
 import { isHere } from "../../components/planned/reach";
 import { ask } from "../../http/ask";
-import { originFromHere, tunnelTo } from "../verify/reach";
+import { originFromHere, tunnelTo } from "../sees/tunnel";
 import { oneToken } from "../verify/tools";
 
 const HEALTH_SECONDS = 5;

@@ -1,4 +1,4 @@
-import { hostOf } from "../host/host";
+import { hostOf } from "../sees/host";
 import type { OnMachine } from "../stack/ranksOf";
 import type { ProbeResult } from "../verify/probe";
 import { verifyProgress } from "../verify/report";

@@ -6,7 +6,7 @@ import type { MachinePlan } from "../../components/plan/types";
 import { replacedFiles } from "../../components/preflight/preflight";
 import { readMachine } from "../../components/preflight/readMachine";
 import { machineReaders } from "../../operate/doctor/read/machineReader";
-import { hostOf } from "../../operate/host/host";
+import { hostOf } from "../../operate/sees/host";
 import { stack } from "../fixtures/machine";
 import { BRIDGE, fileOf } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";

@@ -1,8 +1,8 @@
 import { type JsonObject, objectsIn, textOr } from "../../../faults/json";
 import { ask, NoAnswer } from "../../../http/ask";
-import type { Host } from "../../host/host";
-import type { Api } from "../api";
-import { BadAnswer } from "../probe";
+import { BadAnswer } from "../../sees/answer";
+import type { Api } from "../../sees/api";
+import type { Host } from "../../sees/host";
 import type { Question, Surface } from "../surfaces/surface";
 import type { ServerTarget } from "../target";
 import { answerTokens } from "../tools";

@@ -1,7 +1,8 @@
 import { jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { ask } from "../../../http/ask";
-import { answeredText } from "../api";
-import { BadAnswer, fail, pass, quote, quotedList, type Verdict } from "../probe";
+import { BadAnswer, quote, quotedList } from "../../sees/answer";
+import { answeredText } from "../../sees/api";
+import { fail, pass, type Verdict } from "../probe";
 import type { ChatUiTarget, ProbesOf } from "../target";
 
 /**

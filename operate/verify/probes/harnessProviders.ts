@@ -1,6 +1,6 @@
 import { chatProbe, type ProbeCause, type ProviderVerdict } from "../../../harness/providers/chatProbe";
 import { healthcheckProbe, PROBE_TIMEOUT_SEC } from "../../../harness/providers/probe";
-import { Api } from "../api";
+import { Api } from "../../sees/api";
 import { fail, pass, skip, type Verdict } from "../probe";
 import type { ProbesOf, ProviderTarget } from "../target";
 import { ollamaHas } from "./ollama";

@@ -1,6 +1,6 @@
 import { thousands } from "../../../components/kv";
 import { readEngineLog } from "../../../components/kv/engineLog";
-import { readMetrics } from "../metrics";
+import { readMetrics } from "../../sees/metrics";
 import { fail, pass } from "../probe";
 import type { ProbesOf, ServerTarget } from "../target";
 

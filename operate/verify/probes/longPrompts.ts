@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "../../../faults/json";
-import type { Api } from "../api";
-import { cacheCounters } from "../metrics";
-import { fail, pass, quote, type Verdict } from "../probe";
+import { quote } from "../../sees/answer";
+import type { Api } from "../../sees/api";
+import { cacheCounters } from "../../sees/metrics";
+import { fail, pass, type Verdict } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { MESSAGES, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";

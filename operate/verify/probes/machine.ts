@@ -5,9 +5,10 @@ import { objectsIn, textOr } from "../../../faults/json";
 import { containerDifferences } from "../../drift/containers";
 import { saidOf } from "../../drift/difference";
 import { fileDifference } from "../../drift/files";
-import { inspected } from "../../host/host";
-import { processStart } from "../metrics";
-import { fail, pass, passUnless, quote, quotedList, skip } from "../probe";
+import { quote, quotedList } from "../../sees/answer";
+import { inspected } from "../../sees/host";
+import { processStart } from "../../sees/metrics";
+import { fail, pass, passUnless, skip } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
 import { askOnTheNetwork } from "./asking";
 

@@ -6,7 +6,7 @@ import type { StartedServer } from "../../../components/memory/measurement/recor
 import { memoryVerdict, type Planned } from "../../../components/memory/measurement/verdict";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { tenThousandths } from "../../../components/planned/utilization";
-import { inspect } from "../../host/host";
+import { inspect } from "../../sees/host";
 import { fail, pass, skip, type Verdict, worst } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
 

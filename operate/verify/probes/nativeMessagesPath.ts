@@ -1,7 +1,8 @@
 import { isRecord, type JsonObject, jsonIn } from "../../../faults/json";
-import { refusalText } from "../api";
-import { readMetrics } from "../metrics";
-import { BadAnswer, fail, pass, quote, type Verdict } from "../probe";
+import { BadAnswer, quote } from "../../sees/answer";
+import { refusalText } from "../../sees/api";
+import { readMetrics } from "../../sees/metrics";
+import { fail, pass, type Verdict } from "../probe";
 import { MESSAGES, messagesTool, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";

@@ -1,5 +1,6 @@
 import { type JsonObject, objectsIn } from "../../../faults/json";
-import { fail, pass, quote, type Verdict } from "../probe";
+import { quote } from "../../sees/answer";
+import { fail, pass, type Verdict } from "../probe";
 import type { ProbesOf, ServerTarget } from "../target";
 import { modelName } from "./asking";
 

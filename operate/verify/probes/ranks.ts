@@ -1,7 +1,7 @@
 import { readEngineLog } from "../../../components/kv/engineLog";
 import { isPooling } from "../../../components/planned/modelKind";
 import { ask, NoAnswer } from "../../../http/ask";
-import { readMetrics } from "../metrics";
+import { readMetrics } from "../../sees/metrics";
 import { fail, pass, passUnless, skip } from "../probe";
 import type { ProbesOf, RankTarget } from "../target";
 import { oneToken } from "../tools";

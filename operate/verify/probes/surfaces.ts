@@ -1,6 +1,7 @@
 import { jsonIn, objectOr, textOr } from "../../../faults/json";
-import { refusalText } from "../api";
-import { fail, pass, quote, type Verdict } from "../probe";
+import { quote } from "../../sees/answer";
+import { refusalText } from "../../sees/api";
+import { fail, pass, type Verdict } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { MESSAGES, userTurn } from "../surfaces/messages";
 import { agentTurns, RESPONSES } from "../surfaces/responses";

@@ -2,21 +2,12 @@ import { Failed } from "../../../commandLine/exit";
 import type { MachinePlan } from "../../../components/plan/types";
 import { isPlaceholder } from "../../../faults/secrets";
 import { NoAnswer, type NoAnswerReason } from "../../../http/ask";
-import type { Host } from "../../host/host";
 import { redact } from "../../programs/redact";
-import {
-  BadAnswer,
-  fail,
-  type Probe,
-  type ProbeResult,
-  quote,
-  sentence,
-  skip,
-  type Verdict,
-  withoutSecrets,
-} from "../probe";
+import { BadAnswer, quote, sentence } from "../../sees/answer";
+import type { Host } from "../../sees/host";
+import { tunnelTo } from "../../sees/tunnel";
+import { fail, type Probe, type ProbeResult, skip, type Verdict, withoutSecrets } from "../probe";
 import { CHAT_UI_KEY_VARIABLE } from "../probes/chatUi";
-import { tunnelTo } from "../reach";
 import type { VerifyProgress } from "../report";
 import type { Target, TargetOptions } from "../target";
 import { targetsOf } from "../targetsOf";

@@ -1,6 +1,6 @@
 import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
-import type { ServerEvent } from "../api";
-import { BadAnswer } from "../probe";
+import { BadAnswer } from "../../sees/answer";
+import type { ServerEvent } from "../../sees/api";
 import { GREETING, type OfferedTool, READ_FILE } from "../tools";
 import { type Answer, type Surface, thinkingSwitch } from "./surface";
 

@@ -1,6 +1,6 @@
 import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
-import type { ServerEvent } from "../api";
-import { BadAnswer } from "../probe";
+import { BadAnswer } from "../../sees/answer";
+import type { ServerEvent } from "../../sees/api";
 import { AGENT_TOOLS, GREETING, type OfferedTool } from "../tools";
 import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";
 

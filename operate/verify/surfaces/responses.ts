@@ -1,6 +1,6 @@
 import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
-import type { ServerEvent } from "../api";
-import { BadAnswer, quote } from "../probe";
+import { BadAnswer, quote } from "../../sees/answer";
+import type { ServerEvent } from "../../sees/api";
 import { GREETING, type OfferedTool, READ_FILE } from "../tools";
 import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../faults/json";
-import type { ServerEvent } from "../api";
+import type { ServerEvent } from "../../sees/api";
 import type { OfferedTool } from "../tools";
 
 /** A request, whatever the API. */

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { plan } from "../../../components/plan/plan";
 import type { MachinePlan, Plan } from "../../../components/plan/types";
-import type { Host } from "../../../operate/host/host";
+import type { Host } from "../../../operate/sees/host";
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { type VerifyOptions, verify } from "../../../operate/verify/run/runner";
 import { stack } from "../../fixtures/machine";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Plan } from "../../../components/plan/types";
-import type { Host } from "../../../operate/host/host";
+import type { Host } from "../../../operate/sees/host";
 import { probesOf } from "../../../operate/verify/run/catalog";
 import { FakeSsh } from "../../layers/fakeSsh";
 import { httpServer } from "../../layers/httpServer";

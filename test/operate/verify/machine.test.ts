@@ -3,7 +3,7 @@ import type { RequestListener } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Failed } from "../../../commandLine/exit";
 import { plan } from "../../../components/plan/plan";
-import type { FileOnDisk, Host } from "../../../operate/host/host";
+import type { FileOnDisk, Host } from "../../../operate/sees/host";
 import { DIGEST, serverInput, stack } from "../../fixtures/machine";
 import { BRIDGE } from "../../fixtures/services";
 import { httpServer } from "../../layers/httpServer";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { plan } from "../../../components/plan/plan";
 import type { MachinePlan } from "../../../components/plan/types";
-import type { Host } from "../../../operate/host/host";
+import type { Host } from "../../../operate/sees/host";
 import { verify } from "../../../operate/verify/run/runner";
 import { ranks } from "../../fixtures/ranks";
 import { httpServer } from "../../layers/httpServer";

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { Api } from "../../../operate/verify/api";
-import { cacheCounters, readMetrics } from "../../../operate/verify/metrics";
+import { Api } from "../../../operate/sees/api";
+import { cacheCounters, readMetrics } from "../../../operate/sees/metrics";
 import { longText } from "../../../operate/verify/tools";
 import { freePort } from "../../layers/freePort";
 import { temporaryFolder } from "../../layers/temporaryFolder";

@@ -1,6 +1,6 @@
 import { isRecord, type JsonObject, jsonIn, objectOr, textOr } from "../../faults/json";
 import { ask, type HttpAnswer } from "../../http/ask";
-import { BadAnswer, quote } from "./probe";
+import { BadAnswer, quote } from "./answer";
 
 export interface ServerEvent {
   /** Its name, if the server gives one. */

@@ -1,7 +1,7 @@
 import { Metrics } from "../../components/inference-server/metrics";
-import type { Host } from "../host/host";
+import { BadAnswer } from "./answer";
 import type { Api } from "./api";
-import { BadAnswer } from "./probe";
+import type { Host } from "./host";
 
 /** Reads the metrics of a server. Throws `BadAnswer` if they are not vLLM's. */
 export async function readMetrics(api: Api): Promise<Metrics> {
