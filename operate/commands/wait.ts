@@ -9,7 +9,7 @@ import { type OnMachine, ranksOf } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
 import { projectFolder, type StackFileOptions, stackFile, stackFileOptions, stackName } from "../stack/stackFile";
 import type { ProbeResult } from "../verify/probe";
-import { afterTimeout } from "../wait/phases";
+import { afterTimeout } from "../wait/progress";
 import type { WaitResult } from "../wait/waitForStart";
 
 interface WaitCommandOptions extends StackFileOptions {
@@ -84,7 +84,7 @@ async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine
   const { nothingApplied } = await import("../engine/backend");
   // Of a file by itself nobody knows the state.
   if (options.file !== undefined || !nothingApplied(projectFolder(), stackName(options), process.env)) return;
-  const { dockerReader } = await import("../wait/container");
+  const { dockerReader } = await import("../sees/container");
   const found = await Promise.all(
     servers.map(({ machine, server }) => dockerReader(machine.dockerHost).state(server.container.name)),
   );
@@ -104,10 +104,10 @@ async function diagnosesOf(options: StackFileOptions, machine: string): Promise<
 /** Waits for a server, and for all of its ranks at once: what ends one ends the wait. */
 async function waitFor(ranks: readonly OnMachine[], timeoutSeconds: number): Promise<Result[]> {
   // Loaded when it is used: other commands start faster without it.
-  const { dockerReader } = await import("../wait/container");
-  const { waitProgress } = await import("../wait/phases");
+  const { dockerReader } = await import("../sees/container");
+  const { waitProgress } = await import("../wait/progress");
   const { waitForStart } = await import("../wait/waitForStart");
-  const { isReady } = await import("../wait/isReady");
+  const { isReady } = await import("../sees/isReady");
   const lines = new Map(ranks.map(({ server }) => [server.container.name, ""]));
   let [ready, over] = [false, false];
   const results = ranks.map(async ({ machine, server }): Promise<Result> => {

@@ -1,6 +1,6 @@
 import { CLEAR_LINE, forTerminal, type ProgressStream } from "../../commandLine/output";
 import { gb, type Missing } from "../../components/fetch/needs";
-import { duration } from "../wait/phases";
+import { duration } from "../wait/progress";
 
 const LINE_SECONDS = 10;
 

@@ -35,6 +35,9 @@ const QUICK_SECONDS = 10;
 /** Date of the messages API that clients name. */
 export const MESSAGES_VERSION = { "anthropic-version": "2023-06-01" };
 
+/** A request of the completions API that takes one step of the model. */
+export const oneToken = (model: string) => ({ model, prompt: "1", max_tokens: 1 });
+
 /** The HTTP API of one server, asked with its clients' headers. */
 export class Api {
   constructor(

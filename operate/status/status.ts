@@ -11,9 +11,9 @@ import { ask } from "../../http/ask";
 import { Api } from "../sees/api";
 import { hostOf } from "../sees/host";
 import { readMetrics } from "../sees/metrics";
+import { afterLine, START, type StartProgress } from "../sees/phases";
 import { originFromHere, type Tunnel, tunnelTo } from "../sees/tunnel";
 import { type Named, namedOn } from "../stack/named";
-import { afterLine, START, type StartProgress } from "../wait/phases";
 
 /** A server or service at one moment. */
 export interface ItemStatus {

@@ -23,9 +23,6 @@ const RUNS = "Run a shell command and return what it prints.";
 export const RUN_COMMAND = tool("run_command", RUNS, "command", "The command line");
 export const LIST_FOLDER = tool("list_folder", "List the names in a folder.", "path", "Absolute path of the folder");
 
-/** A request of the completions API that takes one step of the model. */
-export const oneToken = (model: string) => ({ model, prompt: "1", max_tokens: 1 });
-
 /** What an agent offers at least. */
 export const AGENT_TOOLS = [READ_FILE, RUN_COMMAND];
 

@@ -4,8 +4,8 @@ import { type ContainerState, startedAgain } from "../../components/docker/conta
 import { GATE_OPENS } from "../../components/inference-server/startGate";
 import { RAISED } from "../doctor/sign";
 import { redact } from "../programs/redact";
-import type { ContainerReader, Following } from "./container";
-import { afterLine, beforeContainer, type Phase, START, type StartProgress } from "./phases";
+import type { ContainerReader, Following } from "../sees/container";
+import { afterLine, beforeContainer, type Phase, START, type StartProgress } from "../sees/phases";
 
 export interface WaitResult {
   readonly container: string;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
 import { gatedEntrypoint } from "../../components/inference-server/startGate";
-import { dockerReader } from "../../operate/wait/container";
+import { dockerReader } from "../../operate/sees/container";
 import { mustRun, run } from "../layers/run";
 import { describeDocker } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import { forTerminal, styled } from "../../commandLine/output";
 import { plainJson } from "../../faults/plainText";
 import { verifyProgress } from "../../operate/verify/report";
-import { waitProgress } from "../../operate/wait/phases";
+import { waitProgress } from "../../operate/wait/progress";
 import { serverInput } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { FakeDocker, inspected } from "./fakeDocker";

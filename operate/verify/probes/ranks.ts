@@ -1,10 +1,10 @@
 import { readEngineLog } from "../../../components/kv/engineLog";
 import { isPooling } from "../../../components/planned/modelKind";
 import { ask, NoAnswer } from "../../../http/ask";
+import { oneToken } from "../../sees/api";
 import { readMetrics } from "../../sees/metrics";
 import { fail, pass, passUnless, skip } from "../probe";
 import type { ProbesOf, RankTarget } from "../target";
-import { oneToken } from "../tools";
 import { runningVariables } from "./chatUi";
 import { LARGEST_SHORTFALL } from "./kvCache";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Failed } from "../../../commandLine/exit";
 import type { ContainerState } from "../../../components/docker/containers";
-import type { ContainerReader } from "../../../operate/wait/container";
+import type { ContainerReader } from "../../../operate/sees/container";
 import { type WaitOptions, waitForStart } from "../../../operate/wait/waitForStart";
 
 const RUNNING: ContainerState = {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, it, vi } from "vitest";
 import { HOST_FILE_SCRIPT, hostFileRequest } from "../../../components/host/hostFileRequest";
 import { commandOn } from "../../../components/host/onMachine";
-import { dockerReader } from "../../../operate/wait/container";
+import { dockerReader } from "../../../operate/sees/container";
 import { hubToolImage } from "../../docker/hubTool";
 import { makeImage } from "../../docker/makeImage";
 import { describeEngineWithDocker } from "../../engine/available";

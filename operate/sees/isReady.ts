@@ -4,8 +4,8 @@ import type { MachinePlan } from "../../components/plan/types";
 import { isPooling } from "../../components/planned/modelKind";
 import { isHere } from "../../components/planned/reach";
 import { ask } from "../../http/ask";
-import { originFromHere, tunnelTo } from "../sees/tunnel";
-import { oneToken } from "../verify/tools";
+import { oneToken } from "./api";
+import { originFromHere, tunnelTo } from "./tunnel";
 
 const HEALTH_SECONDS = 5;
 
