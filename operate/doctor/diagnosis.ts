@@ -1,6 +1,6 @@
+import type { Sign } from "../sees/log/sign";
 import type { Edit } from "../stackEdit/applyEdits";
 import { type Facts, type Server, type Sighting, seen, serverOf } from "./facts";
-import type { Sign } from "./sign";
 
 /** A diagnosis whose code weighs what was read. */
 export interface Weighed {

@@ -6,10 +6,11 @@ import type { InferenceServerSettings } from "../../components/settings/inferenc
 import type { MachineSettings } from "../../components/settings/machine";
 import { defined } from "../../faults/defined";
 import { valueAt } from "../../faults/schemaFaults";
+import type { Hit, LogReading } from "../sees/log/scanLog";
+import { READY, type Sign, STARTED_WITH_PORT } from "../sees/log/sign";
+import type { FileState } from "../sees/machineReader";
 import type { Edit, EditValue } from "../stackEdit/applyEdits";
 import type { ProbeResult } from "../verify/probe";
-import type { Hit, LogReading } from "./scanLog";
-import { READY, type Sign, STARTED_WITH_PORT } from "./sign";
 
 /** Everything that the diagnoses judge. What was not read is absent, which never means "nothing there". */
 export interface Facts {
@@ -43,12 +44,6 @@ export interface Stack {
   /** Plans of all machines: ranks of its servers may run on others. */
   readonly machines: readonly MachinePlan[];
   readonly refusals: readonly { readonly name: string; readonly message: string }[];
-}
-
-export interface FileState {
-  readonly role: string;
-  readonly path: string;
-  readonly state: "same" | "different" | "missing" | "unreadable";
 }
 
 /** What is kept of a probe of `serving verify`. */

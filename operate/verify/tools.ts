@@ -48,9 +48,6 @@ export function callFault(tools: readonly OfferedTool[], call: Readonly<Record<"
 /** What is said of an answer that holds neither the call that was asked for nor a text. */
 export const SWALLOWED = "the tool parser swallowed the call";
 
-/** A tier that nobody pinned: its 404 looks like a network failure in a client. */
-export const UNKNOWN_TIER = "claude-unpinned-tier";
-
 /** A question that every chat model answers in a word. */
 export const GREETING = "Say hello in one word.";
 

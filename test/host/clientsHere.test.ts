@@ -5,8 +5,8 @@ import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
 import { replacedFiles } from "../../components/preflight/preflight";
 import { readMachine } from "../../components/preflight/readMachine";
-import { machineReaders } from "../../operate/doctor/read/machineReader";
 import { hostOf } from "../../operate/sees/host";
+import { machineReaders } from "../../operate/sees/machineReader";
 import { stack } from "../fixtures/machine";
 import { BRIDGE, fileOf } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";
@@ -51,7 +51,7 @@ it("clients' files that are here are read here by verify and doctor", async () =
   const host = hostOf(machine.dockerHost);
   expect((await host.file(file.path, file.here))?.text).toBe(file.text);
   expect(await host.file(file.path)).toBeUndefined();
-  const reader = machineReaders.of(machine);
+  const reader = machineReaders.of(machine, []);
   expect(await reader.fileState(file)).toEqual({ role: file.role, path: file.path, state: "same" });
   expect((await reader.fileState({ ...file, path: join(home, "none") })).state).toBe("missing");
 });

@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 import { explainFailure } from "../../commandLine/exit";
-import { machineReaders } from "../../operate/doctor/read/machineReader";
+import { machineReaders } from "../../operate/sees/machineReader";
 import { serving } from "../../operate/servingCommand";
 
 export interface Run {

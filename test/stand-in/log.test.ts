@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readEngineLog } from "../../components/kv/engineLog";
 import { SIGNS } from "../../operate/doctor/diagnoses";
-import { scanLog } from "../../operate/doctor/scanLog";
-import { READY, STARTED_WITH_PORT, STOPPED } from "../../operate/doctor/sign";
+import { scanLog } from "../../operate/sees/log/scanLog";
+import { READY, STARTED_WITH_PORT, STOPPED } from "../../operate/sees/log/sign";
 import { LOG } from "./log";
 
 /** A start, requests and an end of the real vLLM. */

@@ -1,8 +1,8 @@
 import { shellWord } from "../../../components/host/text";
 import { isLoopback } from "../../../components/planned/reach";
+import { sign } from "../../sees/log/sign";
 import { APPLY, NOT_OUR_FILE, type Row, type Weighed } from "../diagnosis";
 import { type Facts, machineEdit, seen, serverOf, setting, textSetting } from "../facts";
-import { sign } from "../sign";
 
 /** An answer of the messages path that ends the turn with a call written out as text. */
 const CALL_AS_TEXT = sign(

@@ -2,9 +2,9 @@ import { modelFolder } from "../../../components/catalogue/readCatalogue";
 import { BASE_URL_VARIABLE, claudeCode, TIER_VARIABLES } from "../../../components/clients/claudeCode";
 import { CLIENTS } from "../../../components/clients/registry";
 import { objectOr } from "../../../faults/json";
+import { sign } from "../../sees/log/sign";
 import type { Row, Weighed } from "../diagnosis";
 import { type Facts, firstGroup, machineEdit, numberOf, seen, serverOf, setting, textSetting } from "../facts";
-import { sign } from "../sign";
 
 const DOUBLED_V1 = sign("/v1/v1/", /(?:GET|POST|HEAD) \/v1\/(v1\/\S*)/);
 const MISSING_V1 = sign(

@@ -1,6 +1,6 @@
+import { sign } from "../../sees/log/sign";
 import type { Row, Weighed } from "../diagnosis";
 import { seen, setting } from "../facts";
-import { sign } from "../sign";
 import { stateLine } from "./killed";
 
 const NO_GPU_RUNTIME = sign(

@@ -1,7 +1,7 @@
 import { optionInsteadOf } from "../../../components/inference-server/engineData";
 import { FLAGS_WITH_SETTING } from "../../../components/settings/repeatedSettings";
+import { sign } from "../../sees/log/sign";
 import type { Row, Told } from "../diagnosis";
-import { sign } from "../sign";
 
 const FP4_VARIABLE = sign(
   "VLLM_USE_FLASHINFER_MOE_FP4",

@@ -13,7 +13,7 @@ import { room } from "./room";
 import { stackFile } from "./stackFile";
 
 // Whoever loads the diagnoses has made all of their signs.
-export { SIGNS } from "../sign";
+export { SIGNS } from "../../sees/log/sign";
 
 const coded: readonly (Weighed | Row)[] = [
   ...stackFile,

@@ -1,7 +1,7 @@
 import type { ContainerState } from "../../../components/docker/containers";
+import { BROKE_OFF, RAISED, type Sign, sign, startSign } from "../../sees/log/sign";
 import { type Row, signsOf, type Weighed } from "../diagnosis";
 import { cameUpAfter, type Facts, plannedStates, type Sighting, seen, serverOf, stateOf } from "../facts";
-import { BROKE_OFF, RAISED, type Sign, sign, startSign } from "../sign";
 import { lowerShare } from "./memory";
 
 /** The kernel's killer and earlyoom's. */

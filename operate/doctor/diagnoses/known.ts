@@ -4,9 +4,9 @@ import { toolParser } from "../../../components/inference-server/parsers";
 import { gateLine } from "../../../components/inference-server/startGate";
 import { valueAt, valueBy } from "../../../faults/schemaFaults";
 import { readYamlFile } from "../../../faults/yamlDocument";
+import { sign, startSign } from "../../sees/log/sign";
 import { NOT_OUR_FILE, type Row, SEE_THE_LINK, signsOf, type Told, type Weighed } from "../diagnosis";
 import { firstGroup, seen } from "../facts";
-import { sign, startSign } from "../sign";
 
 const text = z.string();
 

@@ -2,9 +2,9 @@ import { gateLine } from "../../../components/inference-server/startGate";
 import { rankCount } from "../../../components/memory/kvRoom";
 import { weightBand, weightsOfRank } from "../../../components/memory/weightBands";
 import { downToHundredth } from "../../../components/planned/utilization";
+import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign } from "../../sees/log/sign";
 import { APPLY, type Row, signsOf, type Weighed } from "../diagnosis";
 import { type Facts, plannedStates, ranWith, type Server, type Sighting, seen, serverOf } from "../facts";
-import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign } from "../sign";
 
 /** torch's words; the newer class name says the same. */
 const CUDA_OOM = sign(

@@ -1,10 +1,10 @@
 import { gte, valid } from "@renovatebot/pep440";
 import { toolParser } from "../../../components/inference-server/parsers";
 import { vllmOf } from "../../../components/supply/imageVersions";
+import { sign, startSign } from "../../sees/log/sign";
 import { SWALLOWED } from "../../verify/tools";
 import { APPLY, type Row } from "../diagnosis";
 import { seen } from "../facts";
-import { sign, startSign } from "../sign";
 
 /** First vLLM in which `qwen3_coder` and `qwen3_xml` are one class. */
 const ONE_QWEN_PARSER = "0.24.0";

@@ -1,9 +1,9 @@
 import { isIPv4 } from "node:net";
 import { shellWord } from "../../../components/host/text";
 import { isLoopback } from "../../../components/planned/reach";
+import { STARTED_WITH_PORT, sign, startSign } from "../../sees/log/sign";
 import { APPLY, type Row, type Weighed } from "../diagnosis";
 import { type Facts, firstGroup, machineEdit, seen, setting, textSetting } from "../facts";
-import { STARTED_WITH_PORT, sign, startSign } from "../sign";
 
 /** Port of the simple server unless the stack file says otherwise. */
 const PORT = 11434;

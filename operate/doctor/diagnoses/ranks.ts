@@ -1,6 +1,6 @@
 import { gateLine } from "../../../components/inference-server/startGate";
+import { OPENS, RAISED, sign, startSign } from "../../sees/log/sign";
 import { APPLY, type Row, SEE_THE_LINK } from "../diagnosis";
-import { OPENS, RAISED, sign, startSign } from "../sign";
 
 /** A rank without an API watches its own processes, and nobody else's. */
 const HEADLESS = sign("headless multiproc executor");

@@ -1,10 +1,10 @@
 import { residentGiB } from "../../../components/memory/kvRoom";
 import { ENGINE_OVERHEAD_GIB } from "../../../components/memory/ledger";
 import { BYTES_PER_GIB, downToHundredth } from "../../../components/planned/utilization";
+import type { Hit } from "../../sees/log/scanLog";
+import { STARTED_WITH_UTILIZATION, sign, startSign } from "../../sees/log/sign";
 import type { Row, Told } from "../diagnosis";
 import { type Facts, numberOf, ranWith, type Server, type Sighting } from "../facts";
-import type { Hit } from "../scanLog";
-import { STARTED_WITH_UTILIZATION, sign, startSign } from "../sign";
 
 /** vLLM `v1/worker/utils.py`, request_memory: free, total, utilization, requested. */
 const REFUSED = startSign(

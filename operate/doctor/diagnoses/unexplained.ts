@@ -1,7 +1,7 @@
 import { shellWord } from "../../../components/host/text";
+import type { LogReading } from "../../sees/log/scanLog";
+import { RAISED, TROUBLE } from "../../sees/log/sign";
 import { cameUpAfter, type Facts, plannedStates, type Sighting } from "../facts";
-import type { LogReading } from "../scanLog";
-import { RAISED, TROUBLE } from "../sign";
 import { stateLine } from "./killed";
 import type { Diagnosis } from "./known";
 

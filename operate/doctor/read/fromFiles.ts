@@ -8,10 +8,10 @@ import { objectOr, objectsIn } from "../../../faults/json";
 import { readJsonFile } from "../../../faults/jsonDocument";
 import { readBytes, readFailure } from "../../../faults/textFile";
 import { meminfoIn } from "../../plan/meminfoFile";
+import { decoderOf, type LogReading, scanLog } from "../../sees/log/scanLog";
+import { scanProgram } from "../../sees/log/scanProgram";
 import { SIGNS } from "../diagnoses";
 import type { Facts, ProbeFacts } from "../facts";
-import { decoderOf, type LogReading, scanLog } from "../scanLog";
-import { scanProgram } from "./machineReader";
 
 /** Files that a user gives, so that a machine can be helped from afar. */
 export interface GivenFiles extends Readonly<Partial<Record<(typeof GIVEN)[number], string>>> {
@@ -54,7 +54,7 @@ async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogRead
     if (found.isDirectory()) throw new UnreadableInput(file, "is a directory, not a file");
     if (!found.isFile()) {
       // A pipe or a device is read by another program, which can be ended: a read of our own that waits can't be.
-      const log = await scanProgram({ name: file, kind }, ["cat", "--", file]);
+      const log = await scanProgram({ name: file, kind }, ["cat", "--", file], SIGNS);
       if (log === undefined) throw new UnreadableInput(file, "gave nothing that could be read");
       return log;
     }

@@ -8,14 +8,16 @@ import { parseMeminfo } from "../../../components/planned/evidence";
 import { defined } from "../../../faults/defined";
 import { judge } from "../../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../../policies/levels";
+import type { LogReading } from "../../sees/log/scanLog";
+import { scanProgram } from "../../sees/log/scanProgram";
+import { machineReaders } from "../../sees/machineReader";
 import { ranksOf } from "../../stack/ranksOf";
 import { readOneMachine } from "../../stack/readStack";
 import { projectFolder } from "../../stack/stackFile";
 import { type KeptResult, lastVerify } from "../../verify/lastVerify";
+import { SIGNS } from "../diagnoses";
 import type { Stack } from "../facts";
-import type { LogReading } from "../scanLog";
 import { scanProbes } from "./fromFiles";
-import { machineReaders, scanProgram } from "./machineReader";
 
 /** Newest lines of a container's log that are read: some days of a server that logs every ten seconds. */
 const LOG_LINES = "50000";
@@ -58,7 +60,8 @@ async function containersOn({ dockerHost }: MachinePlan, names: readonly string[
     const named = containers.filter(({ name }) => names.includes(name));
     for (const { name } of named) {
       const { words, env } = dockerCommand(["logs", "--tail", LOG_LINES, name], dockerHost);
-      const log = await scanProgram({ name: `docker logs ${name}`, kind: "container", container: name }, words, env);
+      const about = { name: `docker logs ${name}`, kind: "container", container: name } as const;
+      const log = await scanProgram(about, words, SIGNS, env);
       if (log !== undefined) logs.push(log);
     }
     return { containers, named, logs };
@@ -86,7 +89,7 @@ async function otherRanks(machine: MachinePlan, machines: readonly MachinePlan[]
 
 async function readThere(machine: MachinePlan) {
   const { files, simpleServer } = machine;
-  const reader = machineReaders.of(machine);
+  const reader = machineReaders.of(machine, SIGNS);
   const kernel = await reader.kernelLog();
   const journal = simpleServer.mode === "host" ? await reader.journal(simpleServer.unit) : undefined;
   const meminfo = parseMeminfo(await reader.meminfo());

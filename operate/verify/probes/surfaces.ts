@@ -1,6 +1,7 @@
 import { jsonIn, objectOr, textOr } from "../../../faults/json";
 import { quote } from "../../sees/answer";
 import { refusalText } from "../../sees/api";
+import { UNKNOWN_TIER } from "../../sees/log/scanLog";
 import { fail, pass, type Verdict } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { MESSAGES, userTurn } from "../surfaces/messages";
@@ -18,7 +19,6 @@ import {
   RUN_COMMAND,
   SWALLOWED,
   TOOL_REQUEST,
-  UNKNOWN_TIER,
 } from "../tools";
 import { answerOf, asAgent, chatOnly, questionOf, servedModels, thinkingOnly } from "./asking";
 

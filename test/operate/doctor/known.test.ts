@@ -4,7 +4,7 @@ import { objectOr } from "../../../faults/json";
 import { SIGNS } from "../../../operate/doctor/diagnoses";
 import { KNOWN } from "../../../operate/doctor/diagnoses/known";
 import { diagnose } from "../../../operate/doctor/report/diagnose";
-import { scanLog } from "../../../operate/doctor/scanLog";
+import { scanLog } from "../../../operate/sees/log/scanLog";
 import { stackOf, withMachine, withServer } from "./stack";
 
 const MACHINES = schema.properties.config.properties["local-serving:machines"].additionalProperties;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { SIGNS } from "../../../operate/doctor/diagnoses";
 import type { Stack } from "../../../operate/doctor/facts";
 import { diagnose } from "../../../operate/doctor/report/diagnose";
-import { type LogReading, scanLog } from "../../../operate/doctor/scanLog";
+import { type LogReading, scanLog } from "../../../operate/sees/log/scanLog";
 import { cases, type MatrixCase } from "./cases";
 import { STACK_TEXT, stackOf } from "./stack";
 

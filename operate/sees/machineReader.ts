@@ -1,29 +1,16 @@
-import { start } from "../../../commandLine/run";
-import { computerOf, filesOf } from "../../../components/host/files";
-import { readSockets } from "../../../components/host/listeners";
-import { commandOn, type Place } from "../../../components/host/onMachine";
-import type { PlannedFile } from "../../../components/planned/file";
-import { SIGNS } from "../diagnoses";
-import type { FileState } from "../facts";
-import { type LogReading, scanLog } from "../scanLog";
+import { computerOf, filesOf } from "../../components/host/files";
+import { readSockets } from "../../components/host/listeners";
+import { commandOn, type Place } from "../../components/host/onMachine";
+import type { PlannedFile } from "../../components/planned/file";
+import type { LogReading } from "./log/scanLog";
+import { scanProgram } from "./log/scanProgram";
+import type { Sign } from "./log/sign";
 
-/** Seconds that one program's output is listened to. */
-const LISTEN_SECONDS = 20;
-
-/** Reads what a program prints; `undefined` where it fails or isn't there. */
-export async function scanProgram(
-  about: Pick<LogReading, "name" | "kind" | "container">,
-  command: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<LogReading | undefined> {
-  // The scan gives up first.
-  const { stdout, ended, stop } = start(command, { seconds: LISTEN_SECONDS + 1, env, merged: true });
-  const log = await scanLog(about, stdout, SIGNS, { seconds: LISTEN_SECONDS });
-  if (log.cutShort !== undefined) stop();
-  const { code, stopped } = await ended;
-  if (code === 0) return log;
-  const neverEnded = log.cutShort !== undefined || stopped === "timeout";
-  return neverEnded && log.lines > 1 ? { cutShort: "it did not end in time", ...log } : undefined;
+/** How a file of the plan is found on the machine. */
+export interface FileState {
+  readonly role: string;
+  readonly path: string;
+  readonly state: "same" | "different" | "missing" | "unreadable";
 }
 
 /** With times that can be compared. */
@@ -34,11 +21,11 @@ const FEWEST_KERNEL_LINES = 5;
 
 export const machineReaders = { of: machineReader };
 
-/** What is read of a machine beside its containers; absent or "" where we may not read it. */
-function machineReader(machine: Place) {
+/** What is read of a machine beside its containers, logs by these signs; absent or "" where we may not read it. */
+function machineReader(machine: Place, signs: readonly Sign[]) {
   const files = filesOf(machine);
   const scan = (about: Pick<LogReading, "name" | "kind">, words: readonly string[]) =>
-    scanProgram(about, commandOn(machine, words));
+    scanProgram(about, commandOn(machine, words), signs);
   return {
     kernelLog: async () => {
       const about = { name: "the kernel's log", kind: "kernel" } as const;

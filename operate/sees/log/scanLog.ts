@@ -1,9 +1,8 @@
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
-import { defined } from "../../faults/defined";
-import { redact } from "../programs/redact";
-import { UNKNOWN_TIER } from "../verify/tools";
+import { defined } from "../../../faults/defined";
+import { redact } from "../../programs/redact";
 import { BROKE_OFF, escaped, OPENS, RAISED, READY, type Sign, STOPPED, TROUBLE } from "./sign";
 
 export interface Hit {
@@ -27,6 +26,9 @@ export interface LogReading {
   /** Why its end was not read. */
   readonly cutShort?: string;
 }
+
+/** A tier that nobody pinned, which `serving verify` asks for: its 404 looks like a network failure in a client. */
+export const UNKNOWN_TIER = "claude-unpinned-tier";
 
 /** Longest part of a line that is looked at, in characters: an answer in JSON may be long, a binary file endless. */
 const LINE_LIMIT = 64 * 1024;

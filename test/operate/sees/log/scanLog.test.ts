@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { SIGNS } from "../../../operate/doctor/diagnoses";
-import { scanLog } from "../../../operate/doctor/scanLog";
-import { RAISED, READY, sign, startSign, TROUBLE } from "../../../operate/doctor/sign";
+import { SIGNS } from "../../../../operate/doctor/diagnoses";
+import { scanLog } from "../../../../operate/sees/log/scanLog";
+import { RAISED, READY, sign, startSign, TROUBLE } from "../../../../operate/sees/log/sign";
 
 const ABOUT = { name: "test", kind: "file" } as const;
 const MIB = 1024 ** 2;
