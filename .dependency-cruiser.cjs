@@ -62,9 +62,42 @@ const walls = Object.entries(MAY_USE).map(([room, others]) => ({
   },
 }));
 
+// operate/sees looks at a machine; these rooms judge what it saw. Which of each other's files they may import:
+const JUDGES = {
+  "operate/bench": [],
+  "operate/doctor": ["operate/verify/(lastVerify|probe|tools)\\.ts$"],
+  "operate/drift": [],
+  "operate/init": [],
+  "operate/inventory": [],
+  "operate/status": [],
+  "operate/verify": ["operate/drift/(containers|difference|files)\\.ts$"],
+  "operate/wait": ["operate/verify/(probe|report|run/runner)\\.ts$"],
+};
+
+const judges = Object.entries(JUDGES).map(([room, others]) => ({
+  name: `walls-of-${room.replace("/", "-")}`,
+  comment: `${room}/ judges what operate/sees/ sees and takes little from the other judges; see docs/architecture.md.`,
+  severity: "error",
+  from: { path: `^${room}/` },
+  to: {
+    path: Object.keys(JUDGES).map((each) => `^${each}/`),
+    pathNot: [`${room}/`, ...others].map((each) => `^${each}`),
+  },
+}));
+
+const SEES = {
+  name: "walls-of-operate-sees",
+  comment: "operate/sees/ judges nothing: of operate/ it may import only programs/; see docs/architecture.md.",
+  severity: "error",
+  from: { path: "^operate/sees/" },
+  to: { path: "^(operate|policies)/", pathNot: "^operate/(sees|programs)/" },
+};
+
 module.exports = {
   forbidden: [
     ...walls,
+    ...judges,
+    SEES,
     { name: "no-circle-of-files", severity: "error", from: {}, to: { circular: true } },
     { name: "no-circle-of-folders", severity: "error", scope: "folder", from: {}, to: { circular: true } },
   ],
