@@ -3,7 +3,6 @@ import { type Ran, run } from "../../commandLine/run";
 import { type ContainerState, readContainers } from "../../components/docker/containers";
 import { docker } from "../../components/docker/docker";
 import { commandOn, type Place } from "../../components/host/onMachine";
-import { GATE_SAYS } from "../../components/inference-server/startGate";
 import { type MachinePlan, serversOn } from "../../components/plan/types";
 import { MACHINE_LABEL } from "../../components/planned/container";
 import { type Evidence, homeOn, onMachine } from "../../components/planned/evidence";
@@ -12,6 +11,7 @@ import type { MachineSettings } from "../../components/settings/machine";
 import { defined } from "../../faults/defined";
 import { parseVersions, READ_VERSIONS, versionsInside } from "../pin/readImage";
 import { recordEdits, shortDigest } from "../pin/writePin";
+import { gateSays } from "../sees/containerLog";
 import type { Edit } from "../stackEdit/applyEdits";
 
 /** Which versions run on a machine. */
@@ -102,13 +102,6 @@ async function entryOf(
     versions: isServer ? await orProblem(recorded({}), problems, `${name}: `, inside) : null,
     ...defined({ startGate: isServer ? await gateSays(state, dockerHost) : undefined }),
   };
-}
-
-/** Docker's health check counts no failure before its start period, so a closed gate shows in the log first. */
-async function gateSays({ name, status }: ContainerState, dockerHost: string): Promise<string | undefined> {
-  if (status !== "running") return undefined;
-  const line = await docker(["logs", "--tail", "1", name], ANSWER_WITHIN_SECONDS, dockerHost).catch(() => "");
-  return GATE_SAYS.exec(line.trim())?.[1];
 }
 
 /** Registry digests by image id. */

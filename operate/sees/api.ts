@@ -38,6 +38,13 @@ export const MESSAGES_VERSION = { "anthropic-version": "2023-06-01" };
 /** A request of the completions API that takes one step of the model. */
 export const oneToken = (model: string) => ({ model, prompt: "1", max_tokens: 1 });
 
+/** Whether 200 is answered in time, to a body where one is given. */
+export const answersOk = (url: string, timeoutSeconds: number, body?: unknown): Promise<boolean> =>
+  ask(url, { timeoutSeconds, body }).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+
 /** The HTTP API of one server, asked with its clients' headers. */
 export class Api {
   constructor(

@@ -1,14 +1,11 @@
-import { eachLine, start } from "../../commandLine/run";
 import { type ContainerState, containersOf } from "../../components/docker/containers";
-import { docker, dockerCommand, otherAnswer } from "../../components/docker/docker";
+import { docker, otherAnswer } from "../../components/docker/docker";
 import { computerOf, type Files, filesOf, type Said } from "../../components/host/files";
 import { type Listener, readListeners } from "../../components/host/listeners";
-import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
-import { saysMemory } from "../../components/kv";
 import { isOverSsh } from "../../components/planned/reach";
-import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { type JsonObject, jsonIn, objectsIn } from "../../faults/json";
+import { type MemoryLines, memoryLines } from "./containerLog";
 
 /** A file, or another thing at a path. */
 export interface FileOnDisk {
@@ -16,12 +13,6 @@ export interface FileOnDisk {
   readonly mode: string;
   /** Absent of what is no file, or can't be read. */
   readonly text: string | undefined;
-}
-
-/** Lines of a container's log about memory; `cutShort` says why its end was not read. */
-interface MemoryLines {
-  readonly text: string;
-  readonly cutShort?: string;
 }
 
 /** Everything that probes read on the machine, apart from its HTTP servers. It only reads. */
@@ -105,26 +96,6 @@ export async function inspected({ docker }: Pick<Host, "docker">, name: string):
 /** The same as a state. */
 export const inspect = async (host: Pick<Host, "docker">, name: string): Promise<ContainerState | undefined> =>
   containersOf([await inspected(host, name)])[0];
-
-/** Newest lines that are kept: a server in a crash loop repeats itself. */
-const LINES_KEPT = 2000;
-
-/** Lines about memory in a container's log since its last start, of any size. */
-export async function memoryLines(container: string, dockerHost: string, seconds: number): Promise<MemoryLines> {
-  const { words, env } = dockerCommand(["logs", container], dockerHost);
-  const { stdout, ended } = start(words, { seconds, env, merged: true });
-  const kept: string[] = [];
-  eachLine(stdout, (text) => {
-    // Of a server that started again only the last start counts.
-    if (GATE_OPENS.test(text)) kept.length = 0;
-    if (!saysMemory(text) && !GATE_SAYS.test(text)) return;
-    kept.push(text);
-    if (kept.length > LINES_KEPT) kept.shift();
-  });
-  const { stopped } = await ended;
-  const cutShort = stopped && `its log was not read beyond ${seconds} s: a later start may be missing`;
-  return { text: kept.join("\n"), ...defined({ cutShort }) };
-}
 
 async function readFileOnDisk(path: string, files: Files): Promise<FileOnDisk | undefined> {
   const found = await files.state(path);

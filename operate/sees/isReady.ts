@@ -3,8 +3,7 @@ import type { InferenceServerPlan } from "../../components/inference-server/plan
 import type { MachinePlan } from "../../components/plan/types";
 import { isPooling } from "../../components/planned/modelKind";
 import { isHere } from "../../components/planned/reach";
-import { ask } from "../../http/ask";
-import { oneToken } from "./api";
+import { answersOk, oneToken } from "./api";
 import { originFromHere, tunnelTo } from "./tunnel";
 
 const HEALTH_SECONDS = 5;
@@ -21,11 +20,6 @@ export async function isReady(
   { model, rank, reach, servedModelName }: InferenceServerPlan,
   { health }: ContainerState,
 ): Promise<boolean | "unknown"> {
-  const answers = (url: string, timeoutSeconds: number, body?: unknown) =>
-    ask(url, { timeoutSeconds, body }).then(
-      ({ status }) => status === 200,
-      () => false,
-    );
   // No way leads to the link from here but the machine's own.
   const elsewhere = rank !== undefined && !isHere(machine);
   if (elsewhere && health !== "healthy") return false;
@@ -33,9 +27,9 @@ export async function isReady(
   try {
     const { url } = originFromHere(machine, reach, tunnel);
     if (url === undefined) return "unknown";
-    const healthy = await answers(`${url}/health`, HEALTH_SECONDS);
+    const healthy = await answersOk(`${url}/health`, HEALTH_SECONDS);
     if (!healthy || rank === undefined || isPooling(model.kind)) return healthy;
-    return await answers(`${url}/v1/completions`, TOKEN_SECONDS, oneToken(servedModelName));
+    return await answersOk(`${url}/v1/completions`, TOKEN_SECONDS, oneToken(servedModelName));
   } finally {
     tunnel?.close();
   }

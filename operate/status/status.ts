@@ -1,17 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { eachLine, start } from "../../commandLine/run";
 import { type ContainerState, readContainers } from "../../components/docker/containers";
-import { dockerCommand } from "../../components/docker/docker";
 import type { MachinePlan } from "../../components/plan/types";
 import { parseMeminfo } from "../../components/planned/evidence";
 import { INSTANCE_A } from "../../components/planned/fields";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
-import { ask } from "../../http/ask";
-import { Api } from "../sees/api";
+import { Api, answersOk } from "../sees/api";
+import { phaseOf } from "../sees/containerLog";
 import { hostOf } from "../sees/host";
 import { readMetrics } from "../sees/metrics";
-import { afterLine, START, type StartProgress } from "../sees/phases";
 import { originFromHere, type Tunnel, tunnelTo } from "../sees/tunnel";
 import { type Named, namedOn } from "../stack/named";
 
@@ -87,10 +84,7 @@ async function outside({ key, machine }: Named, tunnel: Tunnel): Promise<ItemSta
   if (reach === undefined) return { key, state: "inside chat-ui", well: true };
   const { url, unreachable } = originFromHere(machine, reach, tunnel);
   if (url === undefined) return { key, state: "unknown", well: true, note: unreachable };
-  const answers = await ask(`${url}${path}`, { timeoutSeconds: ANSWER_SECONDS }).then(
-    ({ status }) => status === 200,
-    () => false,
-  );
+  const answers = await answersOk(`${url}${path}`, ANSWER_SECONDS);
   return { key, state: answers ? "ready" : "does not answer", well: answers };
 }
 
@@ -132,19 +126,4 @@ async function figuresOf(api: Api): Promise<ServerFigures> {
     tokensPerSecond: written < 0 ? null : (written / (Date.now() - began)) * 1000,
     prefixHits: asked > 0 ? figure("prefix_cache_hits_total") / asked : null,
   };
-}
-
-/** More than a start prints. */
-const NEWEST_LINES = "5000";
-
-/** How far a start is, by the log since then. */
-async function phaseOf({ name, startedAt }: ContainerState, dockerHost: string): Promise<StartProgress> {
-  const { words, env } = dockerCommand(["logs", "--since", startedAt, "--tail", NEWEST_LINES, name], dockerHost);
-  const { stdout, ended } = start(words, { env, merged: true, seconds: ANSWER_SECONDS });
-  let progress = START;
-  eachLine(stdout, (line) => {
-    progress = afterLine(progress, line);
-  });
-  await ended;
-  return progress;
 }

@@ -1,15 +1,14 @@
 import { join } from "node:path";
 import { Failed } from "../../../commandLine/exit";
 import { type ContainerState, readContainers } from "../../../components/docker/containers";
-import { dockerCommand } from "../../../components/docker/docker";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { type MachinePlan, serversOn } from "../../../components/plan/types";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { defined } from "../../../faults/defined";
 import { judge } from "../../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../../policies/levels";
+import { scanContainer } from "../../sees/containerLog";
 import type { LogReading } from "../../sees/log/scanLog";
-import { scanProgram } from "../../sees/log/scanProgram";
 import { machineReaders } from "../../sees/machineReader";
 import { ranksOf } from "../../stack/ranksOf";
 import { readOneMachine } from "../../stack/readStack";
@@ -18,9 +17,6 @@ import { type KeptResult, lastVerify } from "../../verify/lastVerify";
 import { SIGNS } from "../diagnoses";
 import type { Stack } from "../facts";
 import { scanProbes } from "./fromFiles";
-
-/** Newest lines of a container's log that are read: some days of a server that logs every ten seconds. */
-const LOG_LINES = "50000";
 
 /** Hours after which a result of `serving verify` says nothing about today. */
 const FRESH_HOURS = 24;
@@ -59,9 +55,7 @@ async function containersOn({ dockerHost }: MachinePlan, names: readonly string[
     const containers = await readContainers(dockerHost);
     const named = containers.filter(({ name }) => names.includes(name));
     for (const { name } of named) {
-      const { words, env } = dockerCommand(["logs", "--tail", LOG_LINES, name], dockerHost);
-      const about = { name: `docker logs ${name}`, kind: "container", container: name } as const;
-      const log = await scanProgram(about, words, SIGNS, env);
+      const log = await scanContainer(name, dockerHost, SIGNS);
       if (log !== undefined) logs.push(log);
     }
     return { containers, named, logs };

@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { memoryLines } from "../../../operate/sees/host";
+import { memoryLines } from "../../../operate/sees/containerLog";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 
 const folder = temporaryFolder("memory-lines-");
