@@ -93,11 +93,21 @@ const SEES = {
   to: { path: "^(operate|policies)/", pathNot: "^operate/(sees|programs)/" },
 };
 
+// Rooms that look at a machine through operate/sees alone. verify asks questions of its own; init and inventory still look.
+const LOOKS = {
+  name: "judges-look-through-operate-sees",
+  comment: "operate/sees/ asks servers, reads logs and runs programs for this room; see docs/architecture.md.",
+  severity: "error",
+  from: { path: "^operate/(bench|doctor|drift|status|wait)/" },
+  to: { path: "^(http/|commandLine/run|components/docker/docker\\.ts|components/host/(listeners|onMachine))" },
+};
+
 module.exports = {
   forbidden: [
     ...walls,
     ...judges,
     SEES,
+    LOOKS,
     { name: "no-circle-of-files", severity: "error", from: {}, to: { circular: true } },
     { name: "no-circle-of-folders", severity: "error", scope: "folder", from: {}, to: { circular: true } },
   ],
