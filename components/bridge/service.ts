@@ -2,7 +2,7 @@ import { isPooling } from "../planned/modelKind";
 import { isLoopback } from "../planned/reach";
 import { type DeclaredServer, type ServiceFault, service } from "../service/service";
 import { type BridgeBlocks, plannedBridge } from "./plannedBridge";
-import { onOtherMachine, bridge as settings } from "./settings";
+import { onOtherMachine, bridgeSettings as settings } from "./settings";
 
 /** The image of Pulumi.dgx.yaml; its digest was seen in several public repositories (read 2026-11-22). */
 const IMAGE =

@@ -2,7 +2,7 @@ import { optional, strictObject, z } from "zod";
 import { bridgedServer, containerImage, gibibytes, listenAddress, port, usual, variableName } from "../planned/fields";
 
 /** The LiteLLM proxy between a messages-style client and a server's chat completions, as in the stack file. */
-export const bridge = strictObject({
+export const bridgeSettings = strictObject({
   image: containerImage(),
   port: usual(8787, port()).describe("TCP port, the same inside the container and on the machine."),
   listen: listenAddress().describe(
@@ -29,7 +29,7 @@ export const bridge = strictObject({
   ),
 }).describe("The protocol bridge: a LiteLLM proxy in a container.");
 
-export type BridgeSettings = z.output<typeof bridge>;
+export type BridgeSettings = z.output<typeof bridgeSettings>;
 
 /** Machine and key of a server of another machine, such as `dgx2.b`; `undefined` for one of the bridge's own machine. */
 export function onOtherMachine(name: string): { readonly on: string; readonly key: string } | undefined {

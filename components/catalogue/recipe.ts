@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { gibibytes, servedName, utilization } from "../planned/fields";
 import { inferenceServer } from "../settings/inferenceServer";
-import { model } from "../settings/model";
+import { modelSettings } from "../settings/model";
 
 const { shape: server } = inferenceServer;
 
@@ -62,10 +62,10 @@ const start = z.strictObject({
 /** What is known of one model: `models/<org>--<name>/recipe.yaml`. */
 export const recipe = z
   .strictObject({
-    id: model.shape.id,
+    id: modelSettings.shape.id,
     servedModelName: servedName().describe("Name that clients ask for; no slash."),
     kind: z.enum(["chat", "embedding", "rerank"]).default("chat").describe("What the model is asked for."),
-    family: model.shape.family.unwrap().describe("Family, as `model.family` of the stack file."),
+    family: modelSettings.shape.family.unwrap().describe("Family, as `model.family` of the stack file."),
     thinking: z.boolean().describe("Whether the model has a thinking mode, as `model.thinking`."),
     machines: z.int().min(1).default(1).describe("Machines that it needs, joined by a link (`nodes`)."),
     config: z

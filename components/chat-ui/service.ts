@@ -2,7 +2,7 @@ import { isPooling } from "../planned/modelKind";
 import { otherKind } from "../service/servers";
 import { type DeclaredServer, type ServiceFault, service } from "../service/service";
 import { type ChatUiBlocks, plannedChatUi } from "./plannedChatUi";
-import { chatUi as settings } from "./settings";
+import { chatUiSettings as settings } from "./settings";
 
 /** The image of Pulumi.dgx.yaml; its digest was seen in several public repositories (read 2026-11-22). */
 const IMAGE =

@@ -10,7 +10,7 @@ import {
 } from "../planned/fields";
 
 /** Open WebUI in a container, as in the stack file. */
-export const chatUi = strictObject({
+export const chatUiSettings = strictObject({
   image: containerImage(),
   port: usual(8080, port()).describe("TCP port on the machine; 8080 inside the container."),
   listen: listenAddress().describe(
@@ -42,4 +42,4 @@ export const chatUi = strictObject({
   "The browser chat UI: Open WebUI in a container. Its `administrator`, else the first who signs up, gives others their accounts: sign-up is closed.",
 );
 
-export type ChatUiSettings = z.output<typeof chatUi>;
+export type ChatUiSettings = z.output<typeof chatUiSettings>;

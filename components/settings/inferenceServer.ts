@@ -15,7 +15,7 @@ import {
 } from "../planned/fields";
 import { imageVersions } from "./image";
 import { measured, measuredSpeeds } from "./measured";
-import { model } from "./model";
+import { modelSettings } from "./model";
 
 const tools = strictObject({
   autoChoice: usual(true, z.boolean()).describe(
@@ -52,7 +52,7 @@ const healthcheck = strictObject({
 /** One vLLM server in a container ("instance B"), as in the stack file. */
 export const inferenceServer = strictObject(
   {
-    model,
+    model: modelSettings,
     servedModelName: servedName()
       .describe(
         "Canonical name that clients ask for. It must contain no slash (policy): a coding client can't address one.",

@@ -20,7 +20,7 @@ const families = Object.keys(FAMILIES) as [ModelFamily, ...ModelFamily[]];
 const modelsOfFamilies = families.map((family) => `\`${family}\`: ${FAMILIES[family]}`).join("; ");
 
 /** A model and the facts about it that no flag carries. */
-export const model = strictObject({
+export const modelSettings = strictObject({
   id: plainWord("Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
     .describe("Hub id of the model, or its path inside the container. It is the first argument of `vllm serve`.")
     .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),

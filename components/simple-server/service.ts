@@ -2,7 +2,7 @@ import { SIMPLE_SERVER } from "../planned/fields";
 import { originFromContainer, type Upstream } from "../planned/reach";
 import { type ServiceFault, service } from "../service/service";
 import { plannedSimpleServer, type SimpleServerBlocks } from "./plannedSimpleServer";
-import { simpleServer as settings } from "./settings";
+import { simpleServerSettings as settings } from "./settings";
 
 /** The simple model server, Ollama: the host's own, or inside the chat UI's container. */
 export const simpleServer = service({

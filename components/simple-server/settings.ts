@@ -94,13 +94,13 @@ const notHere = strictObject({ mode: z.literal("none").describe("There is no sim
  * The simple model server, Ollama. It lives on the host or in the chat UI's container, never in both: models pulled in one
  * place seem to vanish in the other.
  */
-export const simpleServer = z
+export const simpleServerSettings = z
   .discriminatedUnion("mode", [onTheHost, inTheChatUi, notHere], {
     error: "Expected `mode: host`, `mode: integrated` or `mode: none`",
   })
   .prefault({ mode: "none" })
   .describe("The simple model server (Ollama): on the host, inside the chat UI's container, or none.");
 
-export type SimpleServerSettings = z.output<typeof simpleServer>;
+export type SimpleServerSettings = z.output<typeof simpleServerSettings>;
 
 export type HostSimpleServerSettings = Extract<SimpleServerSettings, { mode: "host" }>;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { bridgeConfig, bridgeModels } from "../../components/bridge/bridgeConfig";
-import { bridge } from "../../components/bridge/settings";
+import { bridgeSettings } from "../../components/bridge/settings";
 import type { Upstream } from "../../components/planned/reach";
 import { BRIDGE, fileOf, planned } from "../fixtures/services";
 
@@ -103,7 +103,7 @@ describe("the bridge's configuration", () => {
     );
     const alone: Upstream = { ...(servers[0] as Upstream), key: "c", names: ["alone"], fromContainer: "http://c:1" };
     const models = bridgeModels([...servers, alone]);
-    const config = parse(bridgeConfig("m", bridge.parse(BRIDGE), models, false)) as Config;
+    const config = parse(bridgeConfig("m", bridgeSettings.parse(BRIDGE), models, false)) as Config;
     expect(config.router_settings).toEqual({
       routing_strategy: "simple-shuffle",
       optional_pre_call_checks: ["session_affinity"],
@@ -157,7 +157,7 @@ describe("the bridge's configuration", () => {
           port: 1,
           container: "x",
         };
-        const read = parse(bridgeConfig("m", bridge.parse(BRIDGE), bridgeModels([server]), false)) as {
+        const read = parse(bridgeConfig("m", bridgeSettings.parse(BRIDGE), bridgeModels([server]), false)) as {
           model_list: Entry[];
         };
         expect(read.model_list[0]?.model_name).toBe(name);

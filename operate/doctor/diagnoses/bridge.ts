@@ -79,7 +79,7 @@ const SOUND_IMAGE =
   "ghcr.io/berriai/litellm:v1.103.0@sha256:bd089afdcd35b894b14a93f9743cdc8b591f82da1a38dd43a010a7b0c9de5fd7";
 
 /** The native messages path, and the bridge that stands in for it. */
-export const bridge: readonly (Weighed | Row)[] = [
+export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
   {
     id: "system-role-refused",
     // vLLM up to 0.22 and templates of the qwen kind, in the words of pydantic, of the template and of the probe.

@@ -1,5 +1,5 @@
 import { type Row, toldByALine, type Weighed } from "../diagnosis";
-import { bridge } from "./bridge";
+import { bridgeDiagnoses } from "./bridge";
 import { client } from "./client";
 import { containers } from "./containers";
 import { environment } from "./environment";
@@ -10,13 +10,13 @@ import { model } from "./model";
 import { network } from "./network";
 import { ranks } from "./ranks";
 import { room } from "./room";
-import { stackFile } from "./stackFile";
+import { stackFileDiagnoses } from "./stackFile";
 
 // Whoever loads the diagnoses has made all of their signs.
 export { SIGNS } from "../../sees/log/sign";
 
 const coded: readonly (Weighed | Row)[] = [
-  ...stackFile,
+  ...stackFileDiagnoses,
   ...room,
   ...memory,
   ...killings,
@@ -24,7 +24,7 @@ const coded: readonly (Weighed | Row)[] = [
   ...containers,
   ...model,
   ...environment,
-  ...bridge,
+  ...bridgeDiagnoses,
   ...client,
   ...network,
 ];

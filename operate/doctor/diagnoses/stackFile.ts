@@ -4,7 +4,7 @@ import { AGGREGATE_LIMIT, hundredths, utilizationText } from "../../../component
 import type { Weighed } from "../diagnosis";
 import { machineEdit } from "../facts";
 
-export const stackFile: readonly Weighed[] = [
+export const stackFileDiagnoses: readonly Weighed[] = [
   {
     id: "stack-file-faulty",
     explain({ stackProblem }) {
