@@ -3,7 +3,7 @@ import { SourceMap } from "node:module";
 import { dirname, relative } from "node:path";
 import { version } from "../package.json";
 import { plainText } from "./plainText";
-import { withoutSecrets } from "./secrets";
+import { redactSecrets } from "./secrets";
 
 /** Our folder: this module lies one folder below it, as a source and in a bundle. */
 const ROOT = dirname(__dirname);
@@ -26,7 +26,7 @@ export function bugText(error: unknown, command: string): string {
     ...placesIn(stack ?? "").map((place) => `  at ${place}`),
     "Please report it: open an issue of local-serving with these lines and what you did before.",
   ];
-  return withoutSecrets(plainText(lines.join("\n")));
+  return redactSecrets(plainText(lines.join("\n")));
 }
 
 /** The command line of this process, as a person typed it. */

@@ -17,16 +17,16 @@ export interface Fault {
   readonly column?: number;
 }
 
-/** Place of a value in a file, both 1-based. */
-export type Place = { readonly line: number; readonly column: number };
+/** Position of a value in a file, both 1-based. */
+export type Position = { readonly line: number; readonly column: number };
 
 /** An error at a path; `place` where the file is known. */
-export function errorAt(path: string, code: string, message: string, place?: Place): Fault {
+export function errorAt(path: string, code: string, message: string, place?: Position): Fault {
   return { path, code, message, severity: "error", ...place };
 }
 
 /** A warning at a path; `place` where the file is known. */
-export function warningAt(path: string, code: string, message: string, place?: Place): Fault {
+export function warningAt(path: string, code: string, message: string, place?: Position): Fault {
   return { path, code, message, severity: "warning", ...place };
 }
 
@@ -38,7 +38,7 @@ export type FaultMaker = Readonly<Record<Fault["severity"], MakeFault>>;
 
 /** Makes faults with places in a document; `file` is named when it isn't the file being checked. */
 export function faultsIn(
-  document: { locate(path: readonly PropertyKey[], part?: "key" | "value"): Place },
+  document: { locate(path: readonly PropertyKey[], part?: "key" | "value"): Position },
   file?: string,
 ): FaultMaker {
   const maker =
@@ -125,7 +125,7 @@ export class UnreadableInput extends Error {
   constructor(
     readonly input: string,
     readonly reason: string,
-    readonly place?: Place,
+    readonly place?: Position,
   ) {
     const where = place === undefined ? "" : `:${place.line}:${place.column}`;
     super(clipped(withoutKeys(`${clipped(input, LONGEST_PATH)}${where}: ${reason}`), LONGEST_MESSAGE));

@@ -1,5 +1,5 @@
 import { type Location, parse, tokenize, type ValueNode } from "@humanwhocodes/momoa";
-import { type Place, UnreadableInput } from "./fault";
+import { type Position, UnreadableInput } from "./fault";
 import { jsonIn } from "./json";
 import { readTextFile } from "./textFile";
 import type { SourceDocument } from "./yamlDocument";
@@ -10,7 +10,7 @@ const DEEPEST_NESTING = 100;
 /** A JSON document that knows the places of its values, and which keys it gives twice. */
 export interface JsonDocument extends SourceDocument {
   /** Keys given more than once in one object, with the place of the later one. */
-  readonly duplicates: readonly { path: readonly string[]; place: Place }[];
+  readonly duplicates: readonly { path: readonly string[]; place: Position }[];
 }
 
 /** Python writes these where JSON has no number; JSON has none for NaN, but for one that is too large. */
@@ -50,10 +50,10 @@ export function parseJson(file: string, source: string, leniency: JsonLeniency =
 }
 
 /** Places of keys and their values, by the path as `pathKey` writes it. */
-export type Places = Map<string, { readonly key: Place; readonly value: Place }>;
+export type Places = Map<string, { readonly key: Position; readonly value: Position }>;
 
 /** The place of a path or, if it is missing, of its nearest ancestor; the beginning of the file without any. */
-export function placeIn(places: Places, path: readonly PropertyKey[], part: "key" | "value" = "value"): Place {
+export function placeIn(places: Places, path: readonly PropertyKey[], part: "key" | "value" = "value"): Position {
   for (let length = path.length; length >= 0; length--) {
     const found = places.get(pathKey(path.slice(0, length).map(String)));
     if (found !== undefined) return part === "key" && length === path.length ? found.key : found.value;
@@ -61,14 +61,14 @@ export function placeIn(places: Places, path: readonly PropertyKey[], part: "key
   return START;
 }
 
-const START: Place = { line: 1, column: 1 };
+const START: Position = { line: 1, column: 1 };
 
 /** A character that JSON allows in a string as an escape only; momoa takes it as it is. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are the characters that are looked for.
 const CONTROL = /[\u0000-\u001f]/;
 
 /** Where text that `JSON.parse` refuses stops being JSON: its own messages don't always say, and quote the text. */
-export function jsonSyntaxFault(text: string): Place {
+export function jsonSyntaxFault(text: string): Position {
   try {
     parse(text);
   } catch (error) {
@@ -84,7 +84,7 @@ export function jsonSyntaxFault(text: string): Place {
 
 interface JsonIndex {
   readonly places: Places;
-  readonly duplicates: { readonly path: readonly string[]; readonly place: Place }[];
+  readonly duplicates: { readonly path: readonly string[]; readonly place: Position }[];
 }
 
 /** Paths deeper than this are not indexed: no schema here goes so deep, and the index must stay linear in size. */
@@ -93,7 +93,7 @@ const DEEPEST_INDEXED = 12;
 /** Where each key and value is. The text is JSON already; the wider mode lets `NaN` and `Infinity` through. */
 function indexJson(text: string): JsonIndex {
   const index: JsonIndex = { places: new Map(), duplicates: [] };
-  const add = (node: ValueNode, path: readonly string[], key: Place, repeated: boolean) => {
+  const add = (node: ValueNode, path: readonly string[], key: Position, repeated: boolean) => {
     index.places.set(pathKey(path), { key, value: placeOf(node.loc.start) });
     if (path.length === DEEPEST_INDEXED) return;
     if (node.type === "Array")
@@ -114,7 +114,7 @@ function indexJson(text: string): JsonIndex {
 }
 
 /** Where text opens one level more than `levels`; `undefined` when it never does. */
-function placeBeyond(text: string, levels: number): Place | undefined {
+function placeBeyond(text: string, levels: number): Position | undefined {
   let depth = 0;
   let inString = false;
   for (let at = 0; at < text.length; at++) {
@@ -131,6 +131,6 @@ function placeBeyond(text: string, levels: number): Place | undefined {
   return undefined;
 }
 
-const placeOf = ({ line, column }: Location): Place => ({ line, column });
+const placeOf = ({ line, column }: Location): Position => ({ line, column });
 
 export const pathKey = (path: readonly string[]): string => JSON.stringify(path);

@@ -87,7 +87,7 @@ const BY_NAME = [
 export const withoutKeys = (text: string): string => replaced(text, BY_VALUE);
 
 /** The text without secrets, by their form and by their names: for what others say, such as a log. */
-export const withoutSecrets = (text: string): string => replaced(replaced(text, BY_VALUE), BY_NAME);
+export const redactSecrets = (text: string): string => replaced(replaced(text, BY_VALUE), BY_NAME);
 
 /** What was found of long texts: every server has the same script, and every rule asks again. */
 const judged = new Map<string, boolean>();
@@ -96,10 +96,10 @@ const MOST_JUDGED = 20;
 
 /** `true` for text that carries a secret. */
 export function holdsSecret(text: string): boolean {
-  if (text.length < LONG) return withoutSecrets(text) !== text;
+  if (text.length < LONG) return redactSecrets(text) !== text;
   let holds = judged.get(text);
   if (holds === undefined) {
-    holds = withoutSecrets(text) !== text;
+    holds = redactSecrets(text) !== text;
     if (judged.size === MOST_JUDGED) judged.clear();
     judged.set(text, holds);
   }

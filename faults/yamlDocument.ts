@@ -1,5 +1,5 @@
 import * as yaml from "yaml";
-import { type Place, UnreadableInput } from "./fault";
+import { type Position, UnreadableInput } from "./fault";
 import { readTextFile } from "./textFile";
 import { textRefusal } from "./yamlText";
 
@@ -8,7 +8,7 @@ export interface SourceDocument {
   readonly file: string;
   readonly value: unknown;
   /** The place of a path or, if it is missing, of its nearest ancestor. `key` points at the key itself. */
-  locate(path: readonly PropertyKey[], part?: "key" | "value"): Place;
+  locate(path: readonly PropertyKey[], part?: "key" | "value"): Position;
 }
 
 /** Reads a YAML or JSON file of at most 1 MiB. Throws `UnreadableInput` when it can't be read or is not YAML. */
@@ -20,7 +20,7 @@ export const readYamlFile = (file: string): SourceDocument => parseYaml(file, re
  */
 export function parseYaml(file: string, text: string): SourceDocument {
   const lines = new yaml.LineCounter();
-  const place = (offset: number): Place => {
+  const place = (offset: number): Position => {
     const { line, col: column } = lines.linePos(offset);
     return { line, column };
   };

@@ -1,10 +1,10 @@
 import { Lexer } from "yaml";
-import type { Place } from "./fault";
+import type { Position } from "./fault";
 
 /** Why a YAML text isn't parsed at all, and where. */
 export interface Refusal {
   readonly reason: string;
-  readonly place: Place;
+  readonly place: Position;
 }
 
 /** The first thing in a text that no parser is given: far too deep, far too much, or a directive. `undefined` where it has none. */

@@ -6,7 +6,7 @@ import type { Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { bridgeSchema } from "../planned/schema/services";
 import { serviceContainer, serviceMemory } from "../service/container";
-import type { PlannedService, ServiceTarget } from "../service/service";
+import type { PlannedService, ServiceContext } from "../service/service";
 import { bridgeConfig, bridgeModels, bridgeNames, MASTER_KEY_VARIABLE } from "./bridgeConfig";
 import type { BridgeSettings } from "./settings";
 
@@ -32,7 +32,7 @@ const WITH_KEY = `${MASTER_KEY_VARIABLE}=$(cat ${KEY_INSIDE}) && export ${MASTER
 /** The bridge of one machine: its container, its configuration and where its key comes from. */
 export function plannedBridge(
   { bridge: settings, monitoring }: BridgeBlocks,
-  target: ServiceTarget,
+  target: ServiceContext,
 ): PlannedService<BridgePlan> | undefined {
   if (settings === undefined) return undefined;
   const { machine, folder } = target;
@@ -80,7 +80,7 @@ export function plannedBridge(
 }
 
 /** The servers behind the bridge, in the order of the stack file; by default every server of ours on its machine. */
-function behind({ servers }: BridgeSettings, { servers: here, elsewhere }: ServiceTarget): Upstream[] {
+function behind({ servers }: BridgeSettings, { servers: here, elsewhere }: ServiceContext): Upstream[] {
   if (servers === undefined) return here.filter(({ kind }) => kind === "inference-server");
   return servers.flatMap((name) => elsewhere(name) ?? here.find(({ key }) => key === name) ?? []);
 }
@@ -88,7 +88,7 @@ function behind({ servers }: BridgeSettings, { servers: here, elsewhere }: Servi
 function bridgeContainer(
   { port, image, listen }: BridgeSettings,
   { config, key, resource }: Pick<BridgePlan, "config" | "key"> & { readonly resource: string },
-  target: ServiceTarget,
+  target: ServiceContext,
 ): PlannedContainer {
   const liveliness = `import urllib.request; urllib.request.urlopen("http://127.0.0.1:${port}/health/liveliness", timeout=4)`;
   const mounted = (file: { readonly path: string }, inside: string) =>

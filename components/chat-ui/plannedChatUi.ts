@@ -6,7 +6,7 @@ import { isLoopback, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { chatUiSchema } from "../planned/schema/services";
 import { serviceContainer, serviceMemory } from "../service/container";
-import type { PlannedService, ServiceTarget } from "../service/service";
+import type { PlannedService, ServiceContext } from "../service/service";
 import { INTEGRATED, type SimpleServerSettings } from "../simple-server/settings";
 import type { ChatUiSettings } from "./settings";
 
@@ -49,7 +49,7 @@ const MEMORY = { gib: 1.2, source: "Open WebUI with one user, measured on anothe
  */
 export function plannedChatUi(
   { chatUi: settings, simpleServer }: ChatUiBlocks,
-  target: ServiceTarget,
+  target: ServiceContext,
 ): PlannedService<ChatUiPlan> | undefined {
   if (settings === undefined) return undefined;
   const { machine, network } = target;
@@ -101,7 +101,7 @@ function connected({ connections }: ChatUiSettings, servers: readonly Upstream[]
   return [...ours, ...servers.filter(({ kind, address }) => kind === "simple-server" && !isLoopback(address))];
 }
 
-function administratorFiles(settings: ChatUiSettings, { machine, folder }: ServiceTarget, partOf: string) {
+function administratorFiles(settings: ChatUiSettings, { machine, folder }: ServiceContext, partOf: string) {
   const { emailVariable, passwordVariable } = settings.administrator ?? {};
   return ADMINISTRATOR.flatMap(({ role, what }): SecretFile[] => {
     const variable = role === "chat-ui-email" ? emailVariable : passwordVariable;
@@ -118,7 +118,7 @@ type Own = Pick<ChatUiPlan, "dataVolume" | "modelsVolume" | "administrator"> &
 function chatUiContainer(
   settings: ChatUiSettings,
   { resource, dataVolume, modelsVolume, administrator, env }: Own,
-  target: ServiceTarget,
+  target: ServiceContext,
 ): PlannedContainer {
   const isNamed = administrator.length > 0;
   const kept = (source: string, inside: string) =>

@@ -1,7 +1,7 @@
 import { stringify } from "smol-toml";
 import { strictObject } from "zod";
 import { quoted } from "../host/text";
-import { hostPath, matching, usual } from "../planned/fields";
+import { hostPath, textMatching, usual } from "../planned/fields";
 import { clientKind, exported, PROVIDER, pathWord, reach, writtenBy } from "./kind";
 
 /** A stalled stream is cut after this; a long prefill sends nothing for minutes. */
@@ -22,7 +22,7 @@ export const codex = clientKind({
     ),
     profile: usual(
       "local-serving",
-      matching(/^[a-z][a-z0-9-]*$/, "Expected a name of lower-case letters, digits and dashes"),
+      textMatching(/^[a-z][a-z0-9-]*$/, "Expected a name of lower-case letters, digits and dashes"),
     ).describe("Name of the file (`NAME.config.toml`) and of the profile (`codex -p NAME`)."),
   }).describe("Codex CLI, a Responses-style coding agent."),
   surface: "responses",

@@ -1,5 +1,5 @@
 import { optional, strictObject, z } from "zod";
-import { hostPath, matching, usual, variableName } from "../planned/fields";
+import { hostPath, textMatching, usual, variableName } from "../planned/fields";
 import { CLIENTS } from "./registry";
 
 type Schemas = { [K in (typeof CLIENTS)[number] as K["key"]]: z.ZodOptional<K["settings"]> };
@@ -13,7 +13,7 @@ export const clients = strictObject({
     "Where the clients' files and launchers are written: `here`, on the computer that runs this, or on the `machine`. Default: `here` where the Docker engine is on this computer, else `machine`. On another computer than the machine they reach it by `host`.",
   ),
   host: optional(
-    matching(/^[a-zA-Z0-9.][a-zA-Z0-9.-]*$/, "Expected a host name or an IPv4 address, without scheme or port"),
+    textMatching(/^[a-zA-Z0-9.][a-zA-Z0-9.-]*$/, "Expected a host name or an IPv4 address, without scheme or port"),
   )
     .describe(
       "Name or address by which the clients reach the machine. Default: the address that each port is published on; with `on: here` for a machine elsewhere, the name in `dockerHost`. On a network, use a DHCP reservation or an mDNS name: an address that changes cuts the clients off without any message.",

@@ -83,7 +83,7 @@ function containerOf(found: JsonObject): ContainerState | [] {
   const { State: state, Config: config } = found;
   if (!isRecord(state) || !isRecord(config)) return [];
   const health = isRecord(state.Health) ? state.Health.Status : undefined;
-  const argv = [...wordsOf(config.Entrypoint), ...wordsOf(config.Cmd)];
+  const argv = [...textsOf(config.Entrypoint), ...textsOf(config.Cmd)];
   return {
     id: String(found.Id ?? ""),
     name: String(found.Name ?? "").replace(/^\//, ""),
@@ -126,8 +126,8 @@ function portsOf(found: JsonObject): ContainerState["ports"] {
 }
 
 function jobsOf(env: unknown): Record<string, string> {
-  return Object.fromEntries([...variablesIn(wordsOf(env))].filter(([name]) => JOB_VARIABLES.includes(name)));
+  return Object.fromEntries([...variablesIn(textsOf(env))].filter(([name]) => JOB_VARIABLES.includes(name)));
 }
 
 /** The words of a list; nothing if the value is not a list. */
-export const wordsOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+export const textsOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);

@@ -2,7 +2,7 @@ import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { jsonIn } from "../../faults/json";
 import { plainText } from "../../faults/plainText";
-import { withoutSecrets } from "../../faults/secrets";
+import { redactSecrets } from "../../faults/secrets";
 import { askOn, commandOn } from "../host/onMachine";
 import { HERE, isOverSsh } from "../planned/reach";
 
@@ -24,7 +24,7 @@ export async function dockerJson(
 /** An answer that is not what was asked for: a wrapper, or a login on the machine that prints, may have answered. */
 export function otherAnswer(args: readonly string[], wanted: string, answer: string, dockerHost = ""): Failed {
   const [line = ""] = answer.trim().split("\n", 1);
-  const shown = plainText(withoutSecrets(line)).slice(0, SHOWN);
+  const shown = plainText(redactSecrets(line)).slice(0, SHOWN);
   const said = shown === "" ? "printed nothing" : `printed \`${shown}\``;
   const where = dockerHost === "" ? "" : ` (${dockerHost})`;
   const remedy = `Run \`docker ${args[0]}\` there yourself: what else prints, such as a login script or a wrapper of docker, has to print to stderr.`;

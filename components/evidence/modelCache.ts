@@ -4,7 +4,7 @@ import { z } from "zod";
 import { jsonIn } from "../../faults/json";
 import { modelFolder } from "../catalogue/readCatalogue";
 import { filesOf } from "../host/files";
-import type { Place } from "../host/onMachine";
+import type { CommandPlace } from "../host/onMachine";
 import { isHere } from "../planned/reach";
 
 /** A GB is 10^9 bytes. */
@@ -48,7 +48,7 @@ const TOLD = /\/(refs\/[^/]+|config\.json|model\.safetensors\.index\.json)$/;
 const LIST_SECONDS = 20;
 
 /** A machine's cache; over ssh as it is now, of one model or of all, and without texts where only sizes are asked for. */
-export async function cacheOn(machine: Place, path: string, id?: string, withTexts = true): Promise<ModelCache> {
+export async function cacheOn(machine: CommandPlace, path: string, id?: string, withTexts = true): Promise<ModelCache> {
   if (isHere(machine)) return cacheHere(path);
   const files = filesOf(machine);
   const below = id === undefined ? join(path, "hub") : repositoryIn(path, id);

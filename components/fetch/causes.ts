@@ -1,5 +1,5 @@
 /** What was to come over the network. */
-export interface Wanted {
+export interface FetchTarget {
   readonly kind: "image" | "model";
   /** As a person knows it: the image's reference, the model's id. */
   readonly name: string;
@@ -81,7 +81,7 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
 ];
 
 /** One sentence: what didn't come, why, what to do, and what to run then. */
-export function explained(of: Wanted, words: string, again = "`serving fetch`: it goes on where it ended") {
+export function explained(of: FetchTarget, words: string, again = "`serving fetch`: it goes on where it ended") {
   const { kind, name, revision = "main", tokenVariable: token } = of;
   const known: Readonly<Record<string, string>> = {
     ...{ name, revision },

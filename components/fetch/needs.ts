@@ -5,13 +5,13 @@ import { docker, dockerJson } from "../docker/docker";
 import { layersOf, repositoryOf } from "../docker/manifest";
 import { BYTES_PER_GB, cacheOn, isWhole } from "../evidence/modelCache";
 import { diskFor, filesOf } from "../host/files";
-import type { Place } from "../host/onMachine";
+import type { CommandPlace } from "../host/onMachine";
 import { type MachinePlan, serversOn } from "../plan/types";
-import type { Wanted } from "./causes";
+import type { FetchTarget } from "./causes";
 import { askHub, bytesLeft, tokenIn } from "./hub";
 
 /** Something of the plan that isn't on the machine yet. */
-export interface Missing extends Wanted {
+export interface Missing extends FetchTarget {
   /** Bytes that are still to come; absent where nobody says. */
   readonly bytes?: number;
   /** Why it can't come, in the words of whoever was asked. */
@@ -30,7 +30,7 @@ export interface MissingImage extends Missing {
 }
 
 /** A file system that takes some of it. */
-export interface Disk {
+export interface DiskNeed {
   readonly paths: readonly string[];
   readonly freeBytes: number;
   readonly neededBytes: number;
@@ -40,7 +40,7 @@ export interface Disk {
 export interface Needs {
   readonly images: readonly MissingImage[];
   readonly models: readonly MissingModel[];
-  readonly disks: readonly Disk[];
+  readonly disks: readonly DiskNeed[];
   /** Whether the engine runs as a user: then root inside a container is that user. */
   readonly rootless: boolean;
 }
@@ -139,8 +139,8 @@ async function missingModels(
 }
 
 /** The file systems behind some folders of a machine, each once. A folder that isn't there yet is going to be made. */
-async function disksOf(machine: Place, parts: readonly { path: string; bytes: number }[]): Promise<Disk[]> {
-  const disks = new Map<number, Disk>();
+async function disksOf(machine: CommandPlace, parts: readonly { path: string; bytes: number }[]): Promise<DiskNeed[]> {
+  const disks = new Map<number, DiskNeed>();
   for (const { path, bytes } of parts) {
     const found = await diskFor(path, filesOf(machine));
     if (found === undefined) continue;

@@ -9,7 +9,7 @@ import type { harnessSchema } from "../planned/schema/services";
 import type { HarnessSettings } from "../settings/harness";
 import type { MachineSettings } from "../settings/machine";
 import { apiKeyVariable, reviewers } from "../settings/reviewers";
-import { type Provider, providersOf, providersProfile, type ServedHere } from "./providersProfile";
+import { providersOf, providersProfile, type ServedHere, type ServedProvider } from "./providersProfile";
 
 /** Facts about the automation harness's files; their texts are among the machine's files. */
 export type HarnessPlan = DataOf<typeof harnessSchema>;
@@ -85,7 +85,7 @@ const BACKENDS = { "inference-server": "openai", ollama: "ollama" } as const;
  */
 function sessionAnalytics(
   harness: HarnessSettings,
-  providers: readonly Provider[],
+  providers: readonly ServedProvider[],
   { servers, simpleServer }: ServedHere,
 ): string {
   const judging = providers.find(({ name }) => name === harness.judge) ?? providers[0];

@@ -13,7 +13,7 @@ const HEALTHCHECK_SECONDS = 10;
 export type ServedHere = { readonly servers: readonly InferenceServerPlan[]; readonly simpleServer: SimpleServerPlan };
 
 /** One of our servers as a provider of the harness: a reviewer with the facts of its plan. */
-export type Provider =
+export type ServedProvider =
   | {
       readonly name: string;
       readonly kind: "inference-server";
@@ -27,8 +27,8 @@ export type Provider =
   | { readonly name: string; readonly kind: "ollama"; readonly baseUrl: string; readonly model: string };
 
 /** The providers, in the order in which they are tried. */
-export function providersOf(reviewers: readonly Reviewer[], served: ServedHere): Provider[] {
-  return reviewers.flatMap((each): Provider[] => {
+export function providersOf(reviewers: readonly Reviewer[], served: ServedHere): ServedProvider[] {
+  return reviewers.flatMap((each): ServedProvider[] => {
     const { name } = each;
     if (each.kind === "ollama") {
       const { simpleServer } = served;
@@ -49,7 +49,7 @@ export function providersOf(reviewers: readonly Reviewer[], served: ServedHere):
  * their own, pairings are dotted keys, and no value holds a double quote or a backslash (`harnessFaults` refuses them).
  * A TOML library would not keep to that.
  */
-export function providersProfile(harness: HarnessSettings, servers: readonly Provider[]): string {
+export function providersProfile(harness: HarnessSettings, servers: readonly ServedProvider[]): string {
   const names = servers.map(({ name }) => name);
   const pairs = pairings(harness, names);
   return [
@@ -68,7 +68,7 @@ export function providersProfile(harness: HarnessSettings, servers: readonly Pro
   ].join("\n");
 }
 
-function provider(harness: HarnessSettings, server: Provider): string[] {
+function provider(harness: HarnessSettings, server: ServedProvider): string[] {
   const timeout = pair("timeout_sec", harness.timeoutSeconds);
   const evaluator = harness.conformanceCommands[server.name];
   const conformance = evaluator === undefined ? [] : [pair("conformance_command", evaluator)];

@@ -2,7 +2,7 @@ import { access, constants, lstat, readdir, readFile, readlink, realpath, stat, 
 import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
 import { isOverSsh, HERE as THIS_COMPUTER } from "../planned/reach";
-import { askOn, type Place } from "./onMachine";
+import { askOn, type CommandPlace } from "./onMachine";
 
 /** What a program said that only asks; `code` is `null` where it did not end by itself. */
 export interface Said {
@@ -12,7 +12,7 @@ export interface Said {
 }
 
 /** What is at a path: owner, permissions and what it is. */
-export interface FileState {
+export interface PathState {
   readonly kind: "file" | "folder" | "other";
   readonly uid: number;
   readonly gid: number;
@@ -35,7 +35,7 @@ export interface Address {
 export interface Files {
   text(path: string): Promise<string | undefined>;
   /** What a path leads to. */
-  state(path: string): Promise<FileState | "missing" | "unreadable">;
+  state(path: string): Promise<PathState | "missing" | "unreadable">;
   /** Whether a path is a regular file by itself, no link. */
   isPlain(path: string): Promise<boolean>;
   /** Whether we may do that with it: write in a folder, run a program. */
@@ -52,17 +52,17 @@ export interface Files {
   ask(words: readonly string[], seconds: number): Promise<Said>;
 }
 
-const stateOf = (mode: number, uid: number, gid: number): FileState => {
+const stateOf = (mode: number, uid: number, gid: number): PathState => {
   const type = mode & constants.S_IFMT;
   const kind = type === constants.S_IFREG ? "file" : type === constants.S_IFDIR ? "folder" : "other";
   return { kind, uid, gid, mode: mode & 0o7777 };
 };
 
 /** The computer that a file of a machine is written on. */
-export const computerOf = (machine: Place, { here }: { readonly here?: true | undefined }): Place =>
+export const computerOf = (machine: CommandPlace, { here }: { readonly here?: true | undefined }): CommandPlace =>
   here === true ? { dockerHost: THIS_COMPUTER } : machine;
 
-export function filesOf(machine: Place): Files {
+export function filesOf(machine: CommandPlace): Files {
   const ask: Files["ask"] = async (words, seconds) => {
     const { error, out, err } = await askOn(machine, words, { seconds });
     const code = error === null ? 0 : typeof error.code === "number" ? error.code : null;

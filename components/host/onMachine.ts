@@ -14,16 +14,16 @@ export const SSH_OPTIONS = [
 ].flatMap((option) => ["-o", option]);
 
 /** Where a command runs: a machine, or any place that is given as one. */
-export interface Place {
+export interface CommandPlace {
   readonly dockerHost: string;
 }
 
 /** The words of a command as they are started here, so that it runs on the machine: over ssh, or as they are. */
-export function commandOn(machine: Place, words: readonly string[]): string[] {
+export function commandOn(machine: CommandPlace, words: readonly string[]): string[] {
   return isOverSsh(machine) ? [...sshTo(machine), shellWords(words)] : [...words];
 }
 
-function sshTo({ dockerHost }: Place): string[] {
+function sshTo({ dockerHost }: CommandPlace): string[] {
   return ["ssh", "-T", ...SSH_OPTIONS, "--", dockerHost.replace(/\/$/, "")];
 }
 
@@ -31,7 +31,7 @@ function sshTo({ dockerHost }: Place): string[] {
 const HELD = 'exec 3<&0; { cat <&3; kill "$$"; } >/dev/null 2>&1 & exec "$@" 3<&- </dev/null';
 
 /** As `commandOn`, for a program that is followed: it must be given a stdin that stays open, and ends with that. */
-export function followedOn(machine: Place, words: readonly string[]): string[] {
+export function followedOn(machine: CommandPlace, words: readonly string[]): string[] {
   return commandOn(machine, isOverSsh(machine) ? ["sh", "-c", HELD, "sh", ...words] : words);
 }
 
@@ -41,7 +41,7 @@ export interface Forward extends Listening {
 }
 
 /** The words of an ssh that hands ports on as long as it runs, by a connection of its own: a shared one would keep them. */
-export function forwardingTo(machine: Place, forwards: readonly Forward[]): string[] {
+export function forwardingTo(machine: CommandPlace, forwards: readonly Forward[]): string[] {
   const own = ["ControlPath=none", "ExitOnForwardFailure=yes"].flatMap((option) => ["-o", option]);
   const ports = forwards.flatMap(({ here, address, port }) => [
     ...["-L", `127.0.0.1:${here}:${address === EVERY_ADDRESS ? "127.0.0.1" : address}:${port}`],
@@ -61,7 +61,7 @@ export interface Asked {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-export interface Answer {
+export interface CommandAnswer {
   readonly error: ExecFileException | null;
   readonly out: string;
   readonly err: string;
@@ -71,7 +71,7 @@ const running = new Map<string, number>();
 const waiting: { readonly host: string; readonly go: () => void }[] = [];
 
 /** Runs a command on a machine to its end, for a bounded time. Never throws. */
-export async function askOn(machine: Place, words: readonly string[], asked: Asked): Promise<Answer> {
+export async function askOn(machine: CommandPlace, words: readonly string[], asked: Asked): Promise<CommandAnswer> {
   const { dockerHost: host } = machine;
   const bounded = isOverSsh(machine);
   if (bounded && (running.get(host) ?? 0) >= AT_ONCE)
@@ -86,7 +86,7 @@ export async function askOn(machine: Place, words: readonly string[], asked: Ask
   }
 }
 
-function ask([program = "", ...args]: readonly string[], { seconds, env }: Asked): Promise<Answer> {
+function ask([program = "", ...args]: readonly string[], { seconds, env }: Asked): Promise<CommandAnswer> {
   const options = {
     timeout: seconds * 1000,
     killSignal: "SIGKILL",
@@ -105,7 +105,7 @@ function ask([program = "", ...args]: readonly string[], { seconds, env }: Asked
  * Lets every command below a component run on its machine; for one that is here nothing changes. Over ssh the command's
  * variables are set there, and its stdin goes there. One that moves to another machine is undone where it was.
  */
-export function commandsOn(machine: Place): { transformations?: ResourceTransformation[] } {
+export function commandsOn(machine: CommandPlace): { transformations?: ResourceTransformation[] } {
   if (!isOverSsh(machine)) return {};
   const ssh = shellWords(sshTo(machine));
   return {

@@ -52,18 +52,22 @@ export function otherFamily(declared: ModelFamily | undefined, config: unknown):
 }
 
 /** The tool parser to pass, or `undefined` when the family has none that is known. */
-export function toolParser(family: ModelFamily = "other", setting: string): string | undefined {
+export function toolParserFor(family: ModelFamily = "other", setting: string): string | undefined {
   if (setting !== "auto") return setting;
   return family === "other" ? undefined : FAMILIES[family].tool;
 }
 
 /** The reasoning parser to pass; never one for a model without a thinking mode, unless the operator names it. */
-export function reasoningParser(family: ModelFamily = "other", thinking: boolean, setting: string): string | undefined {
+export function reasoningParserFor(
+  family: ModelFamily = "other",
+  thinking: boolean,
+  setting: string,
+): string | undefined {
   if (setting !== "auto") return setting;
   return thinking && family !== "other" ? FAMILIES[family].reasoning : undefined;
 }
 
 /** The parsers that a family's models get where none is named. */
 export function familyParsers(family: ModelFamily, thinking: boolean) {
-  return { tool: toolParser(family, "auto"), reasoning: reasoningParser(family, thinking, "auto") };
+  return { tool: toolParserFor(family, "auto"), reasoning: reasoningParserFor(family, thinking, "auto") };
 }

@@ -14,7 +14,7 @@ import { demandOf } from "./argv/memoryDemand";
 import { readServerArguments } from "./argv/serverArguments";
 import { makesTemplate } from "./chatTemplate";
 import { launchArguments } from "./launchArguments";
-import { headAddress, marked, RANK_DEFAULTS, RANK_SHM_GIB, rankOn, rankVariables } from "./ranks";
+import { headAddress, markedRank, RANK_DEFAULTS, RANK_SHM_GIB, rankOn, rankVariables } from "./ranks";
 import { served } from "./serve";
 import { GATED_PROGRAM, gatedEntrypoint, gateMounts, healthUrl } from "./startGate";
 
@@ -81,7 +81,7 @@ export function plannedServer(
   const name = place?.nodes[place.index]?.container ?? headName;
   const serve = served(key, name, server);
   const env = environment(server, place === undefined ? {} : RANK_DEFAULTS);
-  const rank = place && marked(place, server.image, launchArguments(server, serve, { ...place, index: 0 }), env);
+  const rank = place && markedRank(place, server.image, launchArguments(server, serve, { ...place, index: 0 }), env);
   const reach: Reach = {
     ...{ key, name, port: server.port, path: "/v1" },
     ...(rank === undefined ? { address: server.listen } : { address: headAddress(rank), onLink: true }),

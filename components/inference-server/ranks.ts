@@ -67,7 +67,7 @@ export function rankVariables({ link, mark }: Rank): Readonly<Record<string, str
 }
 
 /** A rank with its mark: a fingerprint of what all ranks have alike, the image, the arguments as the head has them, the variables. */
-export function marked(
+export function markedRank(
   place: RankPlace,
   image: string,
   headCommand: readonly string[],

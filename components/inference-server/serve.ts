@@ -2,7 +2,7 @@ import { isPooling } from "../planned/modelKind";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { serveSchema } from "../planned/schema/serve";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { reasoningParser, toolParser } from "./parsers";
+import { reasoningParserFor, toolParserFor } from "./parsers";
 
 /** What a server serves and with what, as its argv says it: whoever needs one of these reads it here. */
 export type Serve = DataOf<typeof serveSchema>;
@@ -27,9 +27,9 @@ export function served(key: string, container: string, server: InferenceServerSe
     gpuMemoryUtilization: server.gpuMemoryUtilization,
     kvCacheDtype: server.kvCacheDtype,
     prefixCaching: server.prefixCaching && !isPooling(model.kind),
-    toolParser: (model.kind === "chat" ? toolParser(model.family, tools.parser) : undefined) ?? null,
+    toolParser: (model.kind === "chat" ? toolParserFor(model.family, tools.parser) : undefined) ?? null,
     reasoningParser:
-      (isPooling(model.kind) ? undefined : reasoningParser(model.family, model.thinking, server.reasoningParser)) ??
+      (isPooling(model.kind) ? undefined : reasoningParserFor(model.family, model.thinking, server.reasoningParser)) ??
       null,
   };
 }

@@ -16,7 +16,7 @@ import {
 } from "../planned/utilization";
 
 /** Memory of one machine, line by line. */
-export type Ledger = DataOf<typeof ledgerSchema>;
+export type MemoryLedger = DataOf<typeof ledgerSchema>;
 
 /** Memory outside the model that one instance was seen to take beyond its budget: 55.67 GiB against 54.73. */
 const OVERSHOOT_GIB = 0.94;
@@ -38,7 +38,7 @@ export interface MemoryShare extends MemoryDemand {
 }
 
 /** Adds up one machine's memory. Every figure is in GiB, rounded to 0.01, and the sum is the sum of what is shown. */
-export function ledger(totalGiB: number, shares: readonly MemoryShare[], others: readonly LedgerLine[]): Ledger {
+export function ledger(totalGiB: number, shares: readonly MemoryShare[], others: readonly LedgerLine[]): MemoryLedger {
   const lines: LedgerLine[] = [...shares.flatMap((share) => linesOf(share, totalGiB)), ...others];
   const largest = largestUtilizations(totalGiB, shares, others);
   const fixed = shares.flatMap(({ name, kvCacheGiB, outsideGiB }) =>
@@ -110,7 +110,7 @@ function largestUtilizations(
   totalGiB: number,
   shares: readonly MemoryShare[],
   others: readonly LedgerLine[],
-): Ledger["largestUtilization"] {
+): MemoryLedger["largestUtilization"] {
   const aggregate = tenThousandths(sumOfUtilizations(shares.map((share) => shareTaken(share, totalGiB))));
   const all = [...shares.map((share) => takenBy(share, totalGiB)), ...others.map((line) => line.gib)];
   const taken = all.reduce((sum, gib) => sum + gib, 0);
@@ -144,7 +144,7 @@ function largestWithin(freeGiB: number, totalGiB: number): number {
 }
 
 /** What the machine has left, in GiB; negative where it lacks something. */
-export const leftGiB = ({ totalGiB, sumGiB }: Pick<Ledger, "totalGiB" | "sumGiB">): number =>
+export const leftGiB = ({ totalGiB, sumGiB }: Pick<MemoryLedger, "totalGiB" | "sumGiB">): number =>
   hundredths(hundredths(totalGiB) - sumGiB);
 
 /** GiB (1024^3 bytes) in a GB (10^9 bytes). */

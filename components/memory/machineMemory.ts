@@ -9,7 +9,7 @@ import { hundredths, type MemoryDemand, takenGiB } from "../planned/utilization"
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
 import { INSTANT_TENSOR_GIB, isMeasured, loadsByInstantTensor, publishedOutside, residentGiB } from "./kvRoom";
-import { ENGINE_OVERHEAD_GIB, type Ledger, ledger, type MemoryShare, takenBy } from "./ledger";
+import { ENGINE_OVERHEAD_GIB, ledger, type MemoryLedger, type MemoryShare, takenBy } from "./ledger";
 
 /** One of our servers with what is known of it. */
 export interface KnownServer {
@@ -20,7 +20,7 @@ export interface KnownServer {
 
 /** Memory of one machine, and whether each server of ours would start, where the machine's meminfo was given. */
 export interface MachineMemory {
-  readonly ledger: Ledger;
+  readonly ledger: MemoryLedger;
   readonly admission: readonly AdmissionOnPaper[];
 }
 
@@ -133,7 +133,7 @@ type Running = "no server" | "instance A" | "instance A and ours" | "ours";
 export type AdmissionOnPaper = DataOf<typeof admissionSchema>;
 
 /** A server's name and what it asks of the memory. */
-export type Share = MemoryDemand & { readonly name: string };
+export type NamedDemand = MemoryDemand & { readonly name: string };
 
 /** What a copy of /proc/meminfo says of a machine. */
 interface MeminfoUse {
@@ -147,10 +147,14 @@ interface MeminfoUse {
  * What a copy of /proc/meminfo says of a machine. Which servers were running isn't written in it. The most of them that leave the operating system its smallest
  * plausible amount are taken to have been; the source says so.
  */
-export function meminfoUse(meminfo: Meminfo, instanceA: Share | undefined, ours: readonly Share[]): MeminfoUse {
+export function meminfoUse(
+  meminfo: Meminfo,
+  instanceA: NamedDemand | undefined,
+  ours: readonly NamedDemand[],
+): MeminfoUse {
   const { totalGiB, availableGiB } = meminfo;
   const used = totalGiB - availableGiB;
-  const sum = (shares: readonly Share[]) => shares.reduce((total, share) => total + takenBy(share, totalGiB), 0);
+  const sum = (shares: readonly NamedDemand[]) => shares.reduce((total, share) => total + takenBy(share, totalGiB), 0);
   const a = instanceA === undefined ? [] : [instanceA];
   const held = (servers: Running) =>
     ({ "no server": 0, "instance A": sum(a), ours: sum(ours), "instance A and ours": sum([...a, ...ours]) })[servers];
@@ -173,8 +177,8 @@ export function meminfoUse(meminfo: Meminfo, instanceA: Share | undefined, ours:
 /** vLLM's admission rule for each of our servers, one after the other, with instance A up before them. */
 export function admissionOnPaper(
   meminfo: Meminfo,
-  instanceA: Share | undefined,
-  ours: readonly Share[],
+  instanceA: NamedDemand | undefined,
+  ours: readonly NamedDemand[],
 ): AdmissionOnPaper[] {
   const { totalGiB } = meminfo;
   let available = totalGiB - meminfoUse(meminfo, instanceA, ours).operatingSystemGiB;

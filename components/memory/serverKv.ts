@@ -34,7 +34,7 @@ export interface ServerKvResult {
 }
 
 /** What a server's KV plan rests on beside its own settings. */
-export interface Around {
+export interface KvContext {
   /** The machine's memory. */
   readonly totalGiB: number;
   /** Another that shares the model and has less: vLLM gives all ranks as many blocks as the smallest holds. */
@@ -46,7 +46,7 @@ export interface Around {
 /** Plans the KV cache of one server from its settings and what was read of its model. */
 export function serverKv(
   server: InferenceServerSettings,
-  { totalGiB, least, maxOutputTokens }: Around,
+  { totalGiB, least, maxOutputTokens }: KvContext,
   model?: ModelEvidence,
 ): ServerKvResult {
   if (model === undefined) {

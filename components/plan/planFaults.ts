@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { errorAt, type Fault } from "../../faults/fault";
 import { familyOf, otherFamily } from "../inference-server/parsers";
 import { type Evidence, modelEvidence } from "../planned/evidence";
-import { engineOf, isHere } from "../planned/reach";
+import { canonicalEngine, isHere } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { machineFault } from "../settings/places";
 import type { StackSettings } from "../settings/stackSettings";
@@ -47,7 +47,7 @@ export function writtenTwice(machines: readonly MachinePlan[]): Fault[] {
   for (const machine of machines) {
     for (const file of [...machine.files, ...machine.secretFiles]) {
       const { path, role } = file;
-      const computer = "here" in file || isHere(machine) ? "" : engineOf(machine);
+      const computer = "here" in file || isHere(machine) ? "" : canonicalEngine(machine);
       const place = `${computer}:${posix.normalize(path)}`;
       const writer = `${role} of ${machine.name}`;
       const earlier = first.get(place);

@@ -7,7 +7,7 @@ import { monitoringFiles } from "../monitoring/monitoringFiles";
 import { type Evidence, onMachine } from "../planned/evidence";
 import { INSTANCE_A } from "../planned/fields";
 import { hostOnNetwork, isLoopback, originFromContainer, originOf, type Reach, type Upstream } from "../planned/reach";
-import type { ServiceTarget } from "../service/service";
+import type { ServiceContext } from "../service/service";
 import { SERVICES } from "../services/registry";
 import type { MachineSettings } from "../settings/machine";
 import type { StackSettings } from "../settings/stackSettings";
@@ -26,7 +26,7 @@ export function services(
   const folder = `${onMachine(machine.stateDirectory, evidence)}/${name}`;
   const known = upstreams(machine, servers);
   const elsewhere = (named: string) => ofOtherMachine(named, machines);
-  const target: ServiceTarget = { machine: name, network: machine.network, folder, servers: known, elsewhere };
+  const target: ServiceContext = { machine: name, network: machine.network, folder, servers: known, elsewhere };
   const planned = SERVICES.flatMap((service) => {
     const made = service.plan(machine, target);
     return made === undefined ? [] : [{ service, ...made }];

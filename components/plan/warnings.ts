@@ -2,7 +2,7 @@ import { gte, valid } from "@renovatebot/pep440";
 import type { ClientPlan } from "../clients/plannedClients";
 import { harnessWarnings } from "../harness-files/plannedHarness";
 import { isMeasured, rankCount, weightsGB } from "../memory/kvRoom";
-import type { Ledger } from "../memory/ledger";
+import type { MemoryLedger } from "../memory/ledger";
 import type { KnownServer } from "../memory/machineMemory";
 import type { Warn } from "../memory/memoryWarnings";
 import { weightBand, weightsOfRank } from "../memory/weightBands";
@@ -23,7 +23,7 @@ const FP4_VARIABLE_GONE = "0.24.0";
 export function machineWarnings(
   name: string,
   machine: MachineSettings,
-  ledger: Ledger,
+  ledger: MemoryLedger,
   servers: readonly KnownServer[],
 ): Warning[] {
   const warnings: Warning[] = [];

@@ -7,22 +7,22 @@ export const count = (least = 1, most?: number) =>
   most === undefined ? z.int().min(least) : z.int().min(least).max(most);
 
 /** Text of this form; `expected` says what is wrong with any other. */
-export const matching = (form: RegExp, expected: Parameters<z.ZodString["regex"]>[1]) =>
+export const textMatching = (form: RegExp, expected: Parameters<z.ZodString["regex"]>[1]) =>
   z.string().regex(form, expected);
 
 /** Text that is not empty. */
-export const text = () => z.string().min(1);
+export const nonEmptyText = () => z.string().min(1);
 
 /** What is wrong with a value that would be an option of the command line that it becomes a word of. */
 export const AN_OPTION = "Expected a value that does not begin with `-`: it would be taken for an option";
 
 /** Text that becomes a word of a command line, and no option there. */
 export const word = () =>
-  matching(/^[^-]/, { error: ({ input }) => (input === "" ? "Expected text that is not empty" : AN_OPTION) });
+  textMatching(/^[^-]/, { error: ({ input }) => (input === "" ? "Expected text that is not empty" : AN_OPTION) });
 
 /** The same without blanks, of ASCII characters that are printed; `expected` says so. */
 export const plainWord = (expected: string) =>
-  matching(/^[!-,.-~][!-~]*$/, { error: ({ input }) => (String(input).startsWith("-") ? AN_OPTION : expected) });
+  textMatching(/^[!-,.-~][!-~]*$/, { error: ({ input }) => (String(input).startsWith("-") ? AN_OPTION : expected) });
 
 /** A setting with the value that it has where the stack file leaves it out. */
 export const usual = <Schema extends z.ZodType>(value: z.util.NoUndefined<z.output<Schema>>, schema: Schema) =>
@@ -33,7 +33,7 @@ export const port = () => count(1, 65535);
 
 /** Name of an environment variable. A key that was pasted in its place is refused, and shown nowhere. */
 export const variableName = () =>
-  matching(/^[A-Z_][A-Z0-9_]*$/, {
+  textMatching(/^[A-Z_][A-Z0-9_]*$/, {
     error: "Expected the NAME of an environment variable (capitals, digits, underscore)",
     abort: true,
   }).refine((name) => !looksLikeAKey(name), KEY_AS_NAME);
@@ -47,7 +47,7 @@ const isPlain = (path: string) =>
 
 /** Path on the machine: absolute, or below the operator's home (`~/`). */
 export const hostPath = (form = /^(\/|~\/)/, expected = "Expected an absolute path, or one that starts with `~/`") =>
-  matching(form, { error: expected, abort: true }).refine(
+  textMatching(form, { error: expected, abort: true }).refine(
     isPlain,
     "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",
   );
@@ -84,7 +84,7 @@ const KEPT = "JavaScript keeps this word for itself: expected another name";
 
 /** Key of a map in the stack file: it becomes part of container and resource names. */
 export const shortName = () =>
-  matching(/^[a-z][a-z0-9-]{0,30}$/, {
+  textMatching(/^[a-z][a-z0-9-]{0,30}$/, {
     error: "Expected a short name: lower-case ASCII letters, digits and dashes, first a letter",
     abort: true,
   }).refine((name) => !isKept(name), KEPT);
@@ -105,14 +105,14 @@ export const SIMPLE_SERVER = "simple-server";
 
 /** A server that something of ours uses: a key of `inferenceServers`, `instance-a` or `simple-server`. */
 export const serverReference = () =>
-  matching(/^[a-z][a-z0-9-]{0,30}$/, {
+  textMatching(/^[a-z][a-z0-9-]{0,30}$/, {
     error: `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\` or \`${SIMPLE_SERVER}\``,
     abort: true,
   }).refine((name) => !isKept(name), KEPT);
 
 /** The same, or such a key on another machine of the stack: `dgx2.b`. */
 export const bridgedServer = () =>
-  matching(/^([a-z][a-z0-9-]{0,30}\.)?[a-z][a-z0-9-]{0,30}$/, {
+  textMatching(/^([a-z][a-z0-9-]{0,30}\.)?[a-z][a-z0-9-]{0,30}$/, {
     error: `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\`, \`${SIMPLE_SERVER}\`, or MACHINE.KEY for a server of another machine`,
     abort: true,
   }).refine((name) => !name.split(".").some(isKept), KEPT);
@@ -121,7 +121,7 @@ const EXPECTED_IMAGE = "Expected an image as `repository[:tag]@sha256:...`";
 
 /** An image as it stands in the stack file; whether it is pinned well is the policies' business. */
 export const containerImage = () =>
-  matching(IMAGE_REFERENCE, {
+  textMatching(IMAGE_REFERENCE, {
     error: ({ input }) => `${EXPECTED_IMAGE}: ${referenceFault(String(input))}`,
     abort: true,
   })

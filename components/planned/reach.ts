@@ -21,7 +21,7 @@ const DEFAULT_SOCKET = "/run/docker.sock";
  * letter case, the form of a number and the default port make no difference, and /var/run is /run. Every engine of this
  * computer's network that is reached by `tcp://` counts as its usual one.
  */
-export function engineOf({ dockerHost }: { readonly dockerHost: string }): string {
+export function canonicalEngine({ dockerHost }: { readonly dockerHost: string }): string {
   const [, scheme = "", rest = ""] = /^([a-z]+):\/\/(.*)$/s.exec(dockerHost) ?? [];
   if (scheme === "unix") {
     const path = posix.normalize(`/${rest}`).replace(/\/$/, "");

@@ -1,6 +1,6 @@
 import type { MachinePlan } from "../plan/types";
 import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
-import { isVersion, lowestAllowed, whyRefused } from "../supply/releases";
+import { isPep440, lowestAllowed, whyRefused } from "../supply/releases";
 import { type Account, type PathFacts, type PreflightFinding, refused, type SimpleServerFacts, warned } from "./types";
 
 /** What a build from source says of itself. */
@@ -100,6 +100,6 @@ function answerFault(server: HostSimpleServerPlan, { answer }: SimpleServerFacts
     ];
   if (answer.kind !== "ollama" || answer.version === NO_RELEASE) return undefined;
   const unknown = `it is no release; ${lowestAllowed("ollama")} or newer is wanted.`;
-  const why = isVersion(answer.version) ? whyRefused("ollama", answer.version) : unknown;
+  const why = isPep440(answer.version) ? whyRefused("ollama", answer.version) : unknown;
   return why === undefined ? undefined : [`Ollama ${answer.version} runs: ${why}`];
 }

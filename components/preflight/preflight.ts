@@ -60,7 +60,7 @@ export async function stoppedContainers(machine: Pick<MachinePlan, "dockerHost" 
 }
 
 /** Beside each file that we write lies the record of what was there before (see host/hostFile.sh). */
-export const recordOf = (path: string) => posix.join(posix.dirname(path), `.${posix.basename(path)}.local-serving`);
+export const recordPathOf = (path: string) => posix.join(posix.dirname(path), `.${posix.basename(path)}.local-serving`);
 
 /** What an operator misses while a file of theirs is replaced, by the file's role. */
 const MISSED: Readonly<Partial<Record<MachinePlan["files"][number]["role"], string>>> = {
@@ -80,8 +80,8 @@ export async function replacedFiles({
       const { role, path } = file;
       const computer = filesOf(computerOf({ dockerHost }, file));
       // What isn't a regular file is refused when it is written.
-      if (!(await computer.isPlain(path)) || (await computer.state(recordOf(path))) !== "missing") return [];
-      const message = `${path} is there and isn't ours. \`up\` replaces it as a whole, keeps it as ${recordOf(path)}/original, and puts it back when ours goes.${MISSED[role] ?? ""}`;
+      if (!(await computer.isPlain(path)) || (await computer.state(recordPathOf(path))) !== "missing") return [];
+      const message = `${path} is there and isn't ours. \`up\` replaces it as a whole, keeps it as ${recordPathOf(path)}/original, and puts it back when ours goes.${MISSED[role] ?? ""}`;
       return [{ verdict: "warned", message }];
     }),
   );

@@ -1,7 +1,7 @@
 import { MACHINE_LABEL, type PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
 import { HOST_FROM_CONTAINER } from "../planned/reach";
-import type { ServiceTarget } from "./service";
+import type { ServiceContext } from "./service";
 
 /** What differs between the containers of services. */
 type Own = Pick<PlannedContainer, "role" | "resource" | "name" | "image"> &
@@ -16,7 +16,7 @@ type Own = Pick<PlannedContainer, "role" | "resource" | "name" | "image"> &
  * The container of a service: on the machine's network, with the host's own servers in reach, started again by Docker,
  * asked every 15 seconds whether it is well.
  */
-export function serviceContainer({ machine, network }: ServiceTarget, own: Own): PlannedContainer {
+export function serviceContainer({ machine, network }: ServiceContext, own: Own): PlannedContainer {
   const { port, healthcheck, labels, ...more } = own;
   return {
     command: [],

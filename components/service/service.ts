@@ -39,7 +39,7 @@ export interface Service<Key extends string, Name extends string, Schema extends
   /** What else can't be in its block: faults that need several values. */
   readonly faults?: (blocks: Blocks, servers: readonly DeclaredServer[]) => readonly ServiceFault[];
   /** `undefined` where the stack file declares none. */
-  readonly plan: (blocks: Blocks, target: ServiceTarget) => PlannedService<Detail> | undefined;
+  readonly plan: (blocks: Blocks, target: ServiceContext) => PlannedService<Detail> | undefined;
 }
 
 /** What `serving init` knows when it proposes a service. */
@@ -59,7 +59,7 @@ export interface Proposed {
 }
 
 /** What a service is planned from, beside its settings. */
-export interface ServiceTarget {
+export interface ServiceContext {
   /** Name of its machine in the stack file. */
   readonly machine: string;
   /** Docker network of the machine's containers. */

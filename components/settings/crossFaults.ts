@@ -3,7 +3,7 @@ import { listOf } from "../../faults/quoting";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { onOtherMachine } from "../bridge/settings";
 import { isPooling } from "../planned/modelKind";
-import { EVERY_ADDRESS, engineOf, hostOnNetwork, isLoopback } from "../planned/reach";
+import { canonicalEngine, EVERY_ADDRESS, hostOnNetwork, isLoopback } from "../planned/reach";
 import { BYTES_PER_GIB } from "../planned/utilization";
 import { otherKind } from "../service/servers";
 import { harnessFaults } from "./harnessFaults";
@@ -20,7 +20,7 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
     faults.push({ path: dotted(path), code, message, severity: "error", ...document?.locate(path) });
   const engines = new Map<string, string>();
   for (const [machineName, machine] of Object.entries(settings.machines)) {
-    const engine = engineOf(machine);
+    const engine = canonicalEngine(machine);
     const first = engines.get(engine);
     if (first === undefined) engines.set(engine, machineName);
     else {

@@ -1,7 +1,7 @@
 import { optional, strictObject, z } from "zod";
 import { DEFAULT_HARNESS, PREFIX_FORM } from "../../harness/harness";
 import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "../../harness/providers/schema";
-import { count, hostPath, matching, serverReference, shortName, usual, variableName } from "../planned/fields";
+import { count, hostPath, serverReference, shortName, textMatching, usual, variableName } from "../planned/fields";
 import { ollamaModelName } from "../simple-server/settings";
 
 /** Text that the harness's reader of the profile takes as TOML means it: on one line, with nothing to be escaped. */
@@ -20,7 +20,7 @@ export const harness = strictObject({
     .meta({ examples: ["~/.hx/analytics"] }),
   prefix: usual(
     DEFAULT_HARNESS.prefix,
-    matching(PREFIX_FORM, "Expected the start of a variable's name, such as HX_"),
+    textMatching(PREFIX_FORM, "Expected the start of a variable's name, such as HX_"),
   ).describe("What the harness's environment variables begin with, the underscore included."),
   apiKeyVariable: optional(z.union([z.literal("none"), variableName()]))
     .describe(
@@ -80,7 +80,7 @@ export const harness = strictObject({
   conformanceCommands: z
     .record(
       providerName(),
-      matching(PLAIN_TEXT, "Expected one line without double quotes and backslashes: the harness knows no escapes")
+      textMatching(PLAIN_TEXT, "Expected one line without double quotes and backslashes: the harness knows no escapes")
         .regex(
           HOLDS_REQUEST,
           `Expected ${REQUEST_PLACEHOLDER} in the command: it becomes the path of the request; without it the command can't know what to try`,
@@ -93,9 +93,10 @@ export const harness = strictObject({
       "`conformance_command` of a provider, which makes it an evaluator for `verification.conformance`. A model alone can't try a running app: the command is an agent of yours that can, such as a coding client's launcher. It gets the request's path for `{review_request}`, and says its verdict on stdout.",
     )
     .meta({ placeholder: "provider" }),
-  company: usual("", matching(PLAIN_TEXT, "Expected text without double quotes, backslashes and line breaks")).describe(
-    "Company name that the harness stamps into generated sources (`[copyright]`).",
-  ),
+  company: usual(
+    "",
+    textMatching(PLAIN_TEXT, "Expected text without double quotes, backslashes and line breaks"),
+  ).describe("Company name that the harness stamps into generated sources (`[copyright]`)."),
 }).describe(
   "The automation harness's providers profile and session-analytics file, made from what runs here. They are written only when this block is there; `{}` takes every default.",
 );

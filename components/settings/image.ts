@@ -1,8 +1,8 @@
 import { optional, strictObject, z } from "zod";
-import { matching, text } from "../planned/fields";
+import { nonEmptyText, textMatching } from "../planned/fields";
 import { IMAGE_DIGEST } from "../planned/imageReference";
 
-const digest = () => matching(IMAGE_DIGEST, "Expected `sha256:` and 64 hex digits in small letters");
+const digest = () => textMatching(IMAGE_DIGEST, "Expected `sha256:` and 64 hex digits in small letters");
 
 /** What is known of the versions inside an image, and how. */
 export const imageVersions = strictObject({
@@ -26,7 +26,7 @@ export const imageVersions = strictObject({
   platformDigest: digest()
     .optional()
     .describe("Digest of the machine's own image within `digest`: the one that `serving pin` read."),
-  source: text().describe("Where the versions come from: a release page, or the date of the reading."),
+  source: nonEmptyText().describe("Where the versions come from: a release page, or the date of the reading."),
 }).describe(
   "Versions inside the image and their evidence. A corrected record never restarts a container: it is kept beside it, joined by the digest.",
 );

@@ -3,11 +3,11 @@ import {
   containerImage,
   count,
   listenAddress,
-  matching,
+  nonEmptyText,
   port,
   servedName,
   shortName,
-  text,
+  textMatching,
   usual,
   utilization,
   variableName,
@@ -31,11 +31,11 @@ const tools = strictObject({
   .describe("Structured tool calls.");
 
 const speculative = strictObject({
-  method: text()
+  method: nonEmptyText()
     .describe("Method, for example `mtp`.")
     .meta({ examples: ["mtp"] }),
   numSpeculativeTokens: count(1, 32).describe("Draft tokens for each step."),
-  model: optional(text()).describe("Draft model, where the method needs one."),
+  model: optional(nonEmptyText()).describe("Draft model, where the method needs one."),
 }).describe("`--speculative-config`: draft tokens, which speed up a single stream and cost KV cache.");
 
 const healthcheck = strictObject({
@@ -77,7 +77,7 @@ export const inferenceServer = strictObject(
     maxNumBatchedTokens: usual(8192, count()).describe(
       "`--max-num-batched-tokens`: tokens in one batch. Always passed, for the same reason.",
     ),
-    kvCacheDtype: usual("fp8", matching(/^[a-z0-9_]+$/, "Expected a name such as fp8, auto or bfloat16"))
+    kvCacheDtype: usual("fp8", textMatching(/^[a-z0-9_]+$/, "Expected a name such as fp8, auto or bfloat16"))
       .describe("`--kv-cache-dtype`. `fp8` halves the bytes per token.")
       .meta({ examples: ["fp8", "auto", "bfloat16", "nvfp4"] }),
     kvCacheMemoryBytes: z
@@ -127,7 +127,7 @@ export const inferenceServer = strictObject(
       "`--chat-template`: a path inside the container, the template itself, or `tolerant`: the model's own, made to take a system element in the middle of a conversation, which it puts behind the message before. A client with `via: native` finds its prefix again with it.",
     ),
     speculative: speculative.optional(),
-    allowedOrigins: usual([], z.array(text()))
+    allowedOrigins: usual([], z.array(nonEmptyText()))
       .describe(
         "`--allowed-origins`: web pages that may call the server from a browser, by origin. Always passed, since vLLM's own default changes with its version and lets any page call a server that checks no key. Programs other than browsers are not affected.",
       )
@@ -144,7 +144,7 @@ export const inferenceServer = strictObject(
     huggingFaceTokenVariable: optional(variableName()).describe(
       "NAME of the variable of your shell that holds a Hugging Face token, for a gated model. Its value reaches the container as a file of mode 0600, and is in no plan, preview, log or environment.",
     ),
-    extraArgs: usual([], z.array(text())).describe(
+    extraArgs: usual([], z.array(nonEmptyText())).describe(
       "Further arguments of `vllm serve`, as they are. A flag that has a setting of its own is refused here.",
     ),
     measured: measured.optional(),

@@ -6,10 +6,10 @@ import {
   gibibytes,
   hostPath,
   listenAddress,
-  matching,
   port,
   servedName,
   shortName,
+  textMatching,
   usual,
   utilization,
 } from "../planned/fields";
@@ -87,16 +87,16 @@ const PRIVATE = new RegExp(
 );
 
 const link = strictObject({
-  interface: matching(/^[\w.][\w.-]{0,14}$/, "Expected the name of a network interface, such as enp1s0f1np1")
+  interface: textMatching(/^[\w.][\w.-]{0,14}$/, "Expected the name of a network interface, such as enp1s0f1np1")
     .describe("Network interface of the link, as `ip -br link` prints it on the machine.")
     .meta({ examples: ["enp1s0f1np1"] }),
-  address: matching(
+  address: textMatching(
     PRIVATE,
     "Expected an IPv4 address of a private network (10.x, 172.16.x to 172.31.x, 192.168.x or 169.254.x): the ranks take orders from whoever reaches them",
   )
     .describe("The machine's own address on that interface.")
     .meta({ examples: ["192.168.100.11"] }),
-  hcas: usual([], z.array(matching(/^\w+$/, "Expected the name of an RDMA device, such as rocep1s0f1")))
+  hcas: usual([], z.array(textMatching(/^\w+$/, "Expected the name of an RDMA device, such as rocep1s0f1")))
     .describe(
       "RDMA devices of the link, as `ibdev2netdev` prints them on the machine: two for each cable of a DGX Spark. Without them NCCL goes by sockets, which is slow.",
     )
@@ -114,7 +114,7 @@ export const machine = strictObject(
     totalGiB: gibibytes().describe(
       "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
     ),
-    dockerHost: matching(/^(unix|ssh):\/\//, {
+    dockerHost: textMatching(/^(unix|ssh):\/\//, {
       error: ({ input }) =>
         /^tcp:/.test(String(input))
           ? `Every machine gets files, and through Docker at \`tcp://\` none can be written: write \`${String(input).replace(TCP, "ssh://user@$1")}\`, by which Docker is reached, too`
@@ -138,7 +138,7 @@ export const machine = strictObject(
     ),
     network: usual(
       "local-serving",
-      matching(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/, "Expected a Docker network name"),
+      textMatching(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/, "Expected a Docker network name"),
     ).describe("Docker network that our containers share, so that they reach each other by name."),
     modelCache: usual("~/.cache/huggingface", hostPath()).describe(
       "Hugging Face cache on the machine, mounted into the servers. Made when missing, never removed.",

@@ -1,5 +1,5 @@
 import { strictObject, z } from "zod";
-import { matching } from "../planned/fields";
+import { textMatching } from "../planned/fields";
 
 /** What a server's own log said of its memory, recorded so that the next plan need not estimate. */
 export const measured = strictObject({
@@ -30,7 +30,7 @@ export const measured = strictObject({
       "Day of the measurement, year-month-day, in quotes (without them some readers of YAML make a time of it).",
     )
     .meta({ examples: ["2026-11-21"] }),
-  image: matching(
+  image: textMatching(
     /^(.+@)?sha256:[0-9a-f]{64}$/,
     "Expected the measured image's digest: sha256:<64 hex digits>",
   ).describe("Image that was measured, by its digest. With another image the record no longer counts."),

@@ -1,5 +1,5 @@
 import { optional, strictObject, z } from "zod";
-import { gibibytes, matching, plainWord, usual } from "../planned/fields";
+import { gibibytes, plainWord, textMatching, usual } from "../planned/fields";
 import { MODEL_KINDS } from "../planned/modelKind";
 
 /** Families whose tool and reasoning parsers are known, with their models; components/inference-server/parsers.ts has the parsers. */
@@ -33,7 +33,7 @@ export const modelSettings = strictObject({
   thinking: usual(false, z.boolean()).describe(
     "Whether the model has a thinking mode. Only then is a reasoning parser passed: without one it would swallow tool calls.",
   ),
-  revision: optional(matching(/^[0-9a-f]{40}$/, "Expected a commit of the hub: 40 hex digits")).describe(
+  revision: optional(textMatching(/^[0-9a-f]{40}$/, "Expected a commit of the hub: 40 hex digits")).describe(
     "`--revision`: commit of the model's repository on the hub, so that every start serves the same files. Default: what its main branch holds when the model is first loaded.",
   ),
   weightsGB: z

@@ -5,7 +5,7 @@ import { isLoopback, originOf, type Reach } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { hostSimpleServerSchema, simpleServerSchema } from "../planned/schema/services";
 import { hundredths } from "../planned/utilization";
-import type { PlannedService, ServiceTarget } from "../service/service";
+import type { PlannedService, ServiceContext } from "../service/service";
 import { type HostSimpleServerSettings, INTEGRATED, type SimpleServerSettings } from "./settings";
 
 /** Where the simple server (Ollama) is, and what is set of it. */
@@ -24,7 +24,7 @@ export interface SimpleServerBlocks {
 /** Ollama as a systemd unit of the host, or inside the chat UI's container. */
 export function plannedSimpleServer(
   blocks: SimpleServerBlocks,
-  { machine }: ServiceTarget,
+  { machine }: ServiceContext,
 ): PlannedService<SimpleServerPlan> | undefined {
   const { simpleServer } = blocks;
   if (simpleServer.mode === "none") return undefined;

@@ -1,5 +1,15 @@
 import { strictObject, z } from "zod";
-import { count, gibibytes, hostPath, isProto, listenAddress, matching, PROTO, port, usual } from "../planned/fields";
+import {
+  count,
+  gibibytes,
+  hostPath,
+  isProto,
+  listenAddress,
+  PROTO,
+  port,
+  textMatching,
+  usual,
+} from "../planned/fields";
 
 /** Form of a model's name at Ollama: `[host/][namespace/]name[:tag]`. */
 const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;
@@ -8,7 +18,7 @@ const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;
 const KEEP_ALIVE = /^-?(\d+|(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+)$/;
 
 export const ollamaModelName = () =>
-  matching(MODEL_NAME, "Expected a model name such as qwen3:8b").refine((name) => !isProto(name), PROTO);
+  textMatching(MODEL_NAME, "Expected a model name such as qwen3:8b").refine((name) => !isProto(name), PROTO);
 
 const modelNames = z
   .array(ollamaModelName())
@@ -45,12 +55,12 @@ const onTheHost = strictObject({
     .describe(
       "Directory of the models (OLLAMA_MODELS). It must be owned by the service's user, and its parents open to it. The default is where Ollama's installer puts it.",
     ),
-  serviceUser: usual("ollama", matching(/^[a-z_][a-z0-9_-]*$/, "Expected a user name")).describe(
+  serviceUser: usual("ollama", textMatching(/^[a-z_][a-z0-9_-]*$/, "Expected a user name")).describe(
     "User that the service runs as; Ollama's installer makes `ollama`.",
   ),
   unit: usual(
     "ollama.service",
-    matching(/^[\w@:.][\w@:.-]*\.service$/, "Expected a unit such as ollama.service"),
+    textMatching(/^[\w@:.][\w@:.-]*\.service$/, "Expected a unit such as ollama.service"),
   ).describe("systemd unit of the service."),
   systemdDirectory: usual("/etc/systemd/system", hostPath(/^\//, "Expected an absolute path")).describe(
     "Directory of systemd's local configuration.",
@@ -63,7 +73,7 @@ const onTheHost = strictObject({
   ),
   keepAlive: usual(
     "5m",
-    matching(KEEP_ALIVE, "Expected a duration such as 5m or 1h30m, or seconds; negative means forever"),
+    textMatching(KEEP_ALIVE, "Expected a duration such as 5m or 1h30m, or seconds; negative means forever"),
   ).describe("OLLAMA_KEEP_ALIVE: how long a model stays in memory after its last request."),
   cloud: usual(false, z.boolean()).describe(
     "Whether Ollama may use ollama.com. When false OLLAMA_NO_CLOUD=1 is set, and no other host is asked.",

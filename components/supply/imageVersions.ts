@@ -2,7 +2,7 @@ import { parse } from "@renovatebot/pep440";
 import type { ImageFacts } from "../planned/facts";
 import { type ImageReference, imageReference, pathOf } from "../planned/imageReference";
 import images from "./images.json";
-import { atLeast, isVersion, lowestAllowed, sameRelease } from "./releases";
+import { atLeast, isPep440, lowestAllowed, sameRelease } from "./releases";
 import { versionInTag } from "./tagVersion";
 
 type Versions = Readonly<Record<string, string>>;
@@ -148,7 +148,7 @@ function tagDoubts(own: ImageRecordClaim | undefined, { reference, known, tagged
 /** Whether a tag can be that of a release: `0.30` is that of 0.30.2, too. */
 function agree(tagged: string, vllm: string): boolean {
   // What is no version is refused where the floors are.
-  if (!isVersion(vllm) || sameRelease(tagged, vllm)) return true;
+  if (!isPep440(vllm) || sameRelease(tagged, vllm)) return true;
   const release = parse(vllm);
   return /^\d+\.\d+$/.test(tagged) && release?.epoch === 0 && tagged === release.release.slice(0, 2).join(".");
 }

@@ -21,7 +21,7 @@ interface Refused {
 const REFUSED: readonly Refused[] = releases.refused;
 
 /** `true` when the text is a version in the sense of PEP 440. */
-export const isVersion = (version: string): boolean => valid(version) !== null;
+export const isPep440 = (version: string): boolean => valid(version) !== null;
 
 /** PEP 440 order: `0.26.0rc1` and `0.26.0.dev5` lie below `0.26.0`, `0.27.1.dev3+gabc` above. */
 export const atLeast = (version: string, floor: string): boolean => gte(version, floor);
@@ -35,7 +35,7 @@ export function series(version: string): string | undefined {
 
 /** Whether two versions are one release: `0.30` and `v0.30.0+cu130` are, `0.30.0rc1` is another. */
 export const sameRelease = (one: string, other: string): boolean =>
-  isVersion(one) && isVersion(other) && eq(withoutLocal(one), withoutLocal(other));
+  isPep440(one) && isPep440(other) && eq(withoutLocal(one), withoutLocal(other));
 
 const withoutLocal = (version: string) => version.replace(/\+.*/, "");
 
@@ -48,7 +48,7 @@ export function whyRefused(
   version: string,
   beside: ReadonlyMap<string, string> = new Map(),
 ): string | undefined {
-  if (!isVersion(version)) return undefined;
+  if (!isPep440(version)) return undefined;
   const released = withoutPost(withoutLocal(version));
   const found = REFUSED.find(
     ({ package: of, versions, below, beside: other }) =>

@@ -35,7 +35,7 @@ export function evaluatorFaults(config: ConfigView, { value, naive }: ProfileDoc
 }
 
 /** What the user's routing registry offers, or the faults that keep it from being used. */
-export interface Registry {
+export interface RoutingRegistry {
   readonly profiles: readonly string[];
   readonly routes: readonly string[];
   readonly faults: readonly Fault[];
@@ -45,7 +45,7 @@ export interface Registry {
  * Reads a routing registry: `profiles: [id, ...]` and `routes: [name, ...]`, as YAML, JSON or TOML. Profiles may be
  * tables with an `id`, routes a map by name (also called `route_classes`). Throws `UnreadableInput`.
  */
-export function readRegistry(file: string): Registry {
+export function readRegistry(file: string): RoutingRegistry {
   const document = extname(file).toLowerCase() === ".toml" ? readToml(file) : readYamlOrJson(file);
   const at = faultsIn(document, file);
   const { value } = document;
@@ -66,7 +66,7 @@ export function readRegistry(file: string): Registry {
 }
 
 /** Faults of a config's routing block against a registry: it may only narrow what the registry has. */
-export function registryFaults(config: ConfigView, registry: Registry, at: FaultMaker): Fault[] {
+export function registryFaults(config: ConfigView, registry: RoutingRegistry, at: FaultMaker): Fault[] {
   const allowed = ["routing", "allowed_profiles"];
   const profiles = config
     .texts(allowed)

@@ -2,7 +2,7 @@ import { defined } from "../../faults/defined";
 import { appAddress } from "./appRules";
 import { effectiveFloors, type PresetReading } from "./coverageRules";
 import { type DerivingKind, type Mapping, type Requirement, requirementsOfKind } from "./mapping";
-import type { Registry } from "./namesElsewhere";
+import type { RoutingRegistry } from "./namesElsewhere";
 import type { ConfigView } from "./ruleContext";
 import type { AutomationConfig } from "./schema";
 
@@ -29,7 +29,7 @@ type Routing = NonNullable<AutomationConfig["routing"]>;
 interface ResolutionInputs {
   readonly preset?: PresetReading;
   readonly mapping?: Mapping;
-  readonly registry?: Registry;
+  readonly registry?: RoutingRegistry;
   readonly review: ReviewOverride;
 }
 

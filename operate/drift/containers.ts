@@ -1,9 +1,9 @@
 import { argumentChanges } from "../../components/change/containerChange";
-import { type ContainerState, containersOf, wordsOf } from "../../components/docker/containers";
+import { type ContainerState, containersOf, textsOf } from "../../components/docker/containers";
 import { variablesIn } from "../../components/host/text";
 import type { PlannedContainer } from "../../components/planned/container";
 import { type JsonObject, objectOr, textOr } from "../../faults/json";
-import { withoutSecrets } from "../../faults/secrets";
+import { redactSecrets } from "../../faults/secrets";
 import { type Difference, differs, isNot } from "./difference";
 
 /** How a container differs from its plan, by what `docker inspect` says of it; `undefined` if there is none. */
@@ -23,7 +23,7 @@ export function containerDifferences(planned: PlannedContainer, inspected: JsonO
 /** What runs was perhaps written by hand, a secret in it. */
 function shown(argument: string, value: string): string {
   const name = `${argument.replace(/^env /, "")}=`;
-  return withoutSecrets(`${name}${value}`).slice(name.length);
+  return redactSecrets(`${name}${value}`).slice(name.length);
 }
 
 /** The plan with what really runs in the place of what we give: of an image's own variables, labels and mounts nothing is known. */
@@ -35,9 +35,9 @@ function asRun(planned: PlannedContainer, inspected: JsonObject, state: Containe
   return {
     ...planned,
     image,
-    command: planned.command.length === 0 ? [] : wordsOf(config.Cmd),
-    entrypoint: planned.entrypoint && wordsOf(config.Entrypoint),
-    env: onlyOurs(variablesIn(wordsOf(config.Env)), planned.env),
+    command: planned.command.length === 0 ? [] : textsOf(config.Cmd),
+    entrypoint: planned.entrypoint && textsOf(config.Entrypoint),
+    env: onlyOurs(variablesIn(textsOf(config.Env)), planned.env),
     labels: onlyOurs(Object.entries(labels), planned.labels),
     ports: ports.map((port) => ({ ...port, container: Number.parseInt(port.container, 10) })),
     mounts: planned.mounts.flatMap(({ target, readOnly }) =>

@@ -2,7 +2,7 @@ import { Failed } from "../../commandLine/exit";
 import { type Ran, run } from "../../commandLine/run";
 import { type ContainerState, readContainers } from "../../components/docker/containers";
 import { docker } from "../../components/docker/docker";
-import { commandOn, type Place } from "../../components/host/onMachine";
+import { type CommandPlace, commandOn } from "../../components/host/onMachine";
 import { type MachinePlan, serversOn } from "../../components/plan/types";
 import { MACHINE_LABEL } from "../../components/planned/container";
 import { type Evidence, homeOn, onMachine } from "../../components/planned/evidence";
@@ -156,7 +156,7 @@ const LARGEST_ANSWER = 64 * 1024;
 export async function readVenv(
   path: string,
   seconds = READ_SECONDS,
-  machine: Place = { dockerHost: HERE },
+  machine: CommandPlace = { dockerHost: HERE },
 ): Promise<VenvEntry> {
   const python = `${path}/bin/python`;
   // -I: neither the user's own packages nor the variables of this shell have a say.

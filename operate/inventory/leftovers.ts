@@ -5,7 +5,7 @@ import { repositoryOf } from "../../components/docker/manifest";
 import { readAppliedPlan } from "../../components/evidence/readAppliedPlan";
 import { filesOf } from "../../components/host/files";
 import { type MachinePlan, serversOn } from "../../components/plan/types";
-import { recordOf } from "../../components/preflight/preflight";
+import { recordPathOf } from "../../components/preflight/preflight";
 import { oursOn } from "../../components/preflight/readDocker";
 import { defined } from "../../faults/defined";
 import { isRecord, jsonIn, textOr } from "../../faults/json";
@@ -90,7 +90,7 @@ export async function leftovers(machine: MachinePlan): Promise<Leftover[]> {
       .flat()
       .map((path) => pathLeft("model", path, "in the cache, which instance A and others may use")),
     ...written.map(({ path }) => pathLeft("file", `${path}.edited`, "edited by somebody, and kept beside ours")),
-    ...(isApplied ? [] : written.map(({ path }) => pathLeft("file", recordOf(path), "what was there before ours"))),
+    ...(isApplied ? [] : written.map(({ path }) => pathLeft("file", recordPathOf(path), "what was there before ours"))),
     ...(isApplied ? [] : [pathLeft("state", state, "our state on the machine")]),
   ];
   const holds = new Map(services.flatMap(({ volumes }) => volumes.map((volume) => [volume.name, volume.holds])));

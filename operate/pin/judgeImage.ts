@@ -3,7 +3,7 @@ import { imageRecordName } from "../../components/inference-server/plannedServer
 import { MACHINE_LABEL, SERVER_LABEL } from "../../components/planned/container";
 import { TYPE } from "../../components/planned/type";
 import { type ContainerRole, SERVICES } from "../../components/services/registry";
-import { atLeast, isVersion, lowestAllowed, whyRefused } from "../../components/supply/releases";
+import { atLeast, isPep440, lowestAllowed, whyRefused } from "../../components/supply/releases";
 import { defined } from "../../faults/defined";
 import { judge } from "../../policies/judge";
 import { packagesOf } from "../../policies/lib/role";
@@ -71,7 +71,7 @@ export function releaseRefusal(entry: ImageEntry, version: string): string | und
 
 /** Why a server's vLLM is too old for its model, by the catalogue; `undefined` where it isn't. */
 function belowModel(version: string | undefined, model: string | undefined): [string] | undefined {
-  if (version === undefined || model === undefined || !isVersion(version)) return undefined;
+  if (version === undefined || model === undefined || !isPep440(version)) return undefined;
   const least = readCatalogue(projectFolder()).find(({ id }) => id === model)?.minimumVllm;
   if (least === undefined || atLeast(version, least)) return undefined;
   return [`${model} needs vLLM ${least} or newer, by the catalogue.`];

@@ -1,6 +1,6 @@
 import { styled } from "../../commandLine/output";
 import { kvFacts } from "../../components/memory/kvFacts";
-import { type Ledger, leftGiB } from "../../components/memory/ledger";
+import { leftGiB, type MemoryLedger } from "../../components/memory/ledger";
 import type { ServerKv } from "../../components/memory/serverKv";
 import type { MachinePlan } from "../../components/plan/types";
 import { AGGREGATE_LIMIT, utilizationText } from "../../components/planned/utilization";
@@ -38,7 +38,7 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
 const gibColumn = (gib: number): string => `${gib.toFixed(2).padStart(8)} GiB`;
 
 /** A line that belongs to a server comes below it, without repeating its name. */
-function lineName({ lines }: Ledger, index: number): string {
+function lineName({ lines }: MemoryLedger, index: number): string {
   const { name = "" } = lines[index] ?? {};
   const owner = lines.slice(0, index).findLast((each) => name.startsWith(`${each.name}: `));
   return owner === undefined ? name : `  ${name.slice(owner.name.length + 2)}`;
@@ -82,7 +82,7 @@ const letterOf = (index: number): string => LETTERS[index % LETTERS.length] ?? "
  * The machine's memory as one bar: a letter for each line of the ledger, dots for what is free. Cells are given out by
  * running totals, so the bar adds up to the sum and not to rounded parts. What exceeds the machine comes after `|`.
  */
-export function memoryBar(ledger: Ledger, width: Width = UNBOUNDED): string {
+export function memoryBar(ledger: MemoryLedger, width: Width = UNBOUNDED): string {
   const length = Math.max(SHORTEST, Math.min(LONGEST, width - BEYOND - 4));
   const perCell = ledger.totalGiB / length;
   let used = 0;

@@ -1,6 +1,6 @@
 import { computerOf, filesOf } from "../../components/host/files";
 import { readSockets } from "../../components/host/listeners";
-import { commandOn, type Place } from "../../components/host/onMachine";
+import { type CommandPlace, commandOn } from "../../components/host/onMachine";
 import type { PlannedFile } from "../../components/planned/file";
 import type { LogReading } from "./log/scanLog";
 import { scanProgram } from "./log/scanProgram";
@@ -22,7 +22,7 @@ const FEWEST_KERNEL_LINES = 5;
 export const machineReaders = { of: machineReader };
 
 /** What is read of a machine beside its containers, logs by these signs; absent or "" where we may not read it. */
-function machineReader(machine: Place, signs: readonly Sign[]) {
+function machineReader(machine: CommandPlace, signs: readonly Sign[]) {
   const files = filesOf(machine);
   const scan = (about: Pick<LogReading, "name" | "kind">, words: readonly string[]) =>
     scanProgram(about, commandOn(machine, words), signs);

@@ -103,7 +103,7 @@ export function displayName(resource: DeclaredResource): string {
 }
 
 /** What a property that may be unknown is, in words for a message. */
-export function shown(value: Read<string>): string {
+export function valueInWords(value: Read<string>): string {
   return value === UNKNOWN ? "a value that is not known yet" : value === undefined ? "nothing" : `\`${value}\``;
 }
 

@@ -1,7 +1,7 @@
 import { knownMap, knownMaps, list, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { engineOf as engineAt, HERE } from "../../components/planned/reach";
+import { canonicalEngine, HERE } from "../../components/planned/reach";
 import { TYPE } from "../../components/planned/type";
-import { containerName, type DeclaredResource, knownText, ofType, shown } from "./container";
+import { containerName, type DeclaredResource, knownText, ofType, valueInWords } from "./container";
 
 /** Containers and declarations that share one machine. */
 export interface MachineGroup {
@@ -92,7 +92,7 @@ function engines(resources: readonly DeclaredResource[]): (container: DeclaredRe
   const hosts = new Map(
     ofType(resources, DOCKER_PROVIDER).flatMap(({ urn, props: { host } }) => {
       const dockerHost = host === undefined ? HERE : knownText(host);
-      return dockerHost === undefined ? [] : [[urn, engineAt({ dockerHost })] as const];
+      return dockerHost === undefined ? [] : [[urn, canonicalEngine({ dockerHost })] as const];
     }),
   );
   return ({ provider }) => (provider === undefined ? undefined : (hosts.get(provider) ?? provider));
@@ -135,8 +135,8 @@ export function serverRecords({ serverRecords, containers }: MachineGroup): Serv
     return {
       resource,
       container: containers.find((each) => containerName(each) === named || each.name === named),
-      containerNamed: shown(named),
-      model: shown(text(model.id)),
+      containerNamed: valueInWords(named),
+      model: valueInWords(text(model.id)),
       kind: knownText(model.kind),
       thinking: typeof model.thinking === "boolean" ? model.thinking : undefined,
       codingClients: clients === UNKNOWN ? ["a client that is not known yet"] : clients.map(String),

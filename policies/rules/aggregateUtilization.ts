@@ -1,4 +1,9 @@
-import { demandOf, gpusNeeded, type Share, shareFrom } from "../../components/inference-server/argv/memoryDemand";
+import {
+  type ClaimedShare,
+  demandOf,
+  gpusNeeded,
+  shareFrom,
+} from "../../components/inference-server/argv/memoryDemand";
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { figure, knownMap, list, map, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
@@ -22,7 +27,7 @@ import type { MachineGroup } from "../lib/machines";
 import { advice, type Change, type Found, type Rule, violation } from "./rule";
 
 /** One instance's claim. */
-type Claim = Share & {
+type Claim = ClaimedShare & {
   readonly who: string;
   /** Set where it is a server of ours; a host-installed one is only declared. */
   readonly ours?: true;

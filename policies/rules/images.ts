@@ -4,7 +4,7 @@ import { imageReference, referenceFault } from "../../components/planned/imageRe
 import { TYPE } from "../../components/planned/type";
 import { knownRelease, taggedVersion, versionsOf } from "../../components/supply/imageVersions";
 import {
-  isVersion,
+  isPep440,
   KNOWN_SERIES,
   REFUSED_OPTIONS,
   REFUSED_VARIABLES,
@@ -145,7 +145,7 @@ export const transformersRange: Rule = {
     // Missing, unknown and unreadable versions are refused by the rule for images.
     if (typeof vllm !== "string" || typeof transformers !== "string") return [];
     const ofVllm = series(vllm);
-    if (ofVllm === undefined || !isVersion(transformers)) return [];
+    if (ofVllm === undefined || !isPep440(transformers)) return [];
     const range = transformersFor(ofVllm);
     const unknownSeries = `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: ${KNOWN_SERIES[0]} to ${KNOWN_SERIES.at(-1)}), so transformers ${transformers} was not held against one.`;
     if (range === undefined) return advice(resource, unknownSeries);

@@ -1,6 +1,6 @@
 import { holdsUnknown, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { type DeclaredResource, displayName, shown } from "../lib/container";
+import { type DeclaredResource, displayName, valueInWords } from "../lib/container";
 import { rankOf, readContainer } from "../lib/inferenceServer";
 import type { Rule } from "./rule";
 
@@ -29,7 +29,7 @@ export const inferenceContainer: Rule = {
     return WANTED.flatMap(({ what, setting, wanted, read }) => {
       const value = read(resource.props, setting);
       if (value === wanted || (setting === "ipcMode" && ownMemory)) return [];
-      return `${displayName(resource)} lacks ${what}: it has ${shown(value)}. Set \`${setting}: "${wanted}"\`.`;
+      return `${displayName(resource)} lacks ${what}: it has ${valueInWords(value)}. Set \`${setting}: "${wanted}"\`.`;
     });
   },
 };

@@ -2,9 +2,9 @@ import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { hubName, imageReference, referenceFault } from "../../components/planned/imageReference";
 import { TYPE } from "../../components/planned/type";
 import type { ImageVerdict } from "../../components/supply/imageVersions";
-import { atLeast, FLOORS, isVersion } from "../../components/supply/releases";
+import { atLeast, FLOORS, isPep440 } from "../../components/supply/releases";
 import { blockOf } from "../lib/block";
-import { type DeclaredResource, displayName, ofType, shown } from "../lib/container";
+import { type DeclaredResource, displayName, ofType, valueInWords } from "../lib/container";
 import { type ImageRecord, recordsIn, verdictsOn } from "../lib/imageRecord";
 import { readContainer } from "../lib/inferenceServer";
 import { advice, type Finding, note, type Rule, violation } from "./rule";
@@ -42,7 +42,7 @@ function pinned(resource: DeclaredResource): string | Finding | undefined {
   const name = displayName(resource);
   const image = text(resource.props.image);
   if (image === UNKNOWN || image === undefined) {
-    const message = `${name} is or may be an inference server, and its image is ${shown(image)} before the update. Give the image as plain text, \`repository:tag@sha256:...\`, not as another resource's output.`;
+    const message = `${name} is or may be an inference server, and its image is ${valueInWords(image)} before the update. Give the image as plain text, \`repository:tag@sha256:...\`, not as another resource's output.`;
     return violation(resource, message);
   }
   const reference = imageReference(image);
@@ -77,7 +77,7 @@ function judgeVerdict(
   record: ImageRecord | undefined,
   look: string,
 ): Finding[] {
-  const image = `${displayName(container)} runs ${shown(text(container.props.image))}`;
+  const image = `${displayName(container)} runs ${valueInWords(text(container.props.image))}`;
   const unusable = (faults: readonly string[], remedies: readonly string[]) => {
     const message = `${image}, which can't be used: ${faults.join("; ")}. ${[...new Set(remedies)].join(" ")}`;
     return [violation(container, message, { setting: "image" })];
@@ -98,7 +98,7 @@ function judgeVerdict(
     return version === undefined ? `${lacks} ${floor.package}` : (floorFault(version, floor) ?? []);
   });
   if (record !== undefined && record.evidence !== "read" && record.evidence !== "published")
-    faults.push(`its evidence is ${shown(record.evidence)} instead of \`read\` or \`published\``);
+    faults.push(`its evidence is ${valueInWords(record.evidence)} instead of \`read\` or \`published\``);
   if (faults.length > 0) return unusable(faults, [`The floors are ${FLOORS_TEXT}; pin an image that holds them.`]);
   if (namesNoDigest) {
     const message = `${image}, and its record names no digest. It is believed because the tag or a known digest says the same. ${look}`;
@@ -106,14 +106,14 @@ function judgeVerdict(
     return [advice(container, message, { setting: "versions.digest", value })];
   }
   if (evidence === "read") return [];
-  const known = FLOORS.map((floor) => `${floor.package} ${shown(held(floor.package))}`).join(" and ");
-  const message = `${displayName(container)}: ${known} are what was published about ${shown(text(container.props.image))}, not what was read inside it. Run \`serving pin\` on a machine with Docker and record the result as evidence \`read\`.`;
+  const known = FLOORS.map((floor) => `${floor.package} ${valueInWords(held(floor.package))}`).join(" and ");
+  const message = `${displayName(container)}: ${known} are what was published about ${valueInWords(text(container.props.image))}, not what was read inside it. Run \`serving pin\` on a machine with Docker and record the result as evidence \`read\`.`;
   return [note(container, message, { setting: "versions" })];
 }
 
 function floorFault(version: string | typeof UNKNOWN, floor: (typeof FLOORS)[number]): string | undefined {
   const { package: name, version: least } = floor;
   if (version === UNKNOWN) return `the version of ${name} in its record is not known before the update`;
-  if (!isVersion(version)) return `\`${version}\` is not a version of ${name} that can be compared`;
+  if (!isPep440(version)) return `\`${version}\` is not a version of ${name} that can be compared`;
   return atLeast(version, least) ? undefined : `it holds ${name} ${version}, below ${least}`;
 }

@@ -1,6 +1,6 @@
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { TYPE } from "../../components/planned/type";
-import { type DeclaredResource, displayName, launchOf, ofType, shown } from "../lib/container";
+import { type DeclaredResource, displayName, launchOf, ofType, valueInWords } from "../lib/container";
 import { type RankOf, rankOf, serversIn } from "../lib/inferenceServer";
 import { type Finding, type Rule, violation } from "./rule";
 
@@ -62,7 +62,7 @@ function besideHead(other: Declared, first: Declared, twin: Declared | undefined
   const [image, expected] = [other, first].map((each) => launchOf(each.container.props).image);
   const different = differences(other.server, first.server).join(", ");
   const doubled = `${its} and ${twin && displayName(twin.container)} both are rank ${other.index} (\`--node-rank\`) of the server that meets at ${other.meetsAt}. Number its ranks from 0, each once.`;
-  const images = `${its} runs ${shown(image)}, and ${name}, a rank of the same server, ${shown(expected)}. Give both one image, by its digest.`;
+  const images = `${its} runs ${valueInWords(image)}, and ${name}, a rank of the same server, ${valueInWords(expected)}. Give both one image, by its digest.`;
   const unlike = `${its} and ${name} are ranks of one server, and differ in ${different}: vLLM would start, and hang later. Give both the same.`;
   return [twin && doubled, image !== expected && images, different !== "" && unlike].filter(
     (each) => typeof each === "string",

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
 import { MACHINE_LABEL } from "../../components/planned/container";
-import { recordOf } from "../../components/preflight/preflight";
+import { recordPathOf } from "../../components/preflight/preflight";
 import { loadStackFile } from "../../components/settings/load";
 import { serverInput } from "../fixtures/machine";
 import { CHAT_UI } from "../fixtures/services";
@@ -103,7 +103,7 @@ describeDocker("serving inventory --leftovers on a real engine", () => {
   it("is everything once the stack is gone, and each command removes what it says", async () => {
     await mustRun("docker", ["rm", "--force", container, renamed]);
     for (const { path, role } of machine.files) if (role === "applied-plan") await mustRun("rm", [path]);
-    write(join(recordOf(pathOf("codex-config")), "original"), "theirs");
+    write(join(recordPathOf(pathOf("codex-config")), "original"), "theirs");
     const found = await left();
     expect(found.map(({ kind, name }) => `${kind} ${name}`).sort()).toEqual(
       [
@@ -113,7 +113,7 @@ describeDocker("serving inventory --leftovers on a real engine", () => {
         imageName(old),
         `model ${modelAt("models--org--model")}`,
         `model ${modelAt("models--org--other")}`,
-        `file ${recordOf(pathOf("codex-config"))}`,
+        `file ${recordPathOf(pathOf("codex-config"))}`,
         `file ${pathOf("codex-config")}.edited`,
         `state ${dirname(pathOf("applied-plan"))}`,
       ].sort(),

@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { readEngineLog } from "../../components/kv";
 import { nextSettings } from "../../components/memory/measurement/nextSettings";
 import { measuredLines, measurementOf, type StartedServer } from "../../components/memory/measurement/record";
-import { compareWithLog, memoryVerdict } from "../../components/memory/measurement/verdict";
+import { compareWithLog, judgeStart } from "../../components/memory/measurement/verdict";
 import { plan } from "../../components/plan/plan";
 import type { PublishedStart } from "../../components/planned/evidence";
 import { measured as measuredSchema } from "../../components/settings/measured";
@@ -196,7 +196,7 @@ describe("a start, judged", () => {
   const RECORD = measurementOf(RAN, started(0.6), "2026-08-27");
 
   it("passes the first time, and says what to record", () => {
-    const verdict = memoryVerdict(kvOf(0.6), RAN, started(0.6), "2026-08-27");
+    const verdict = judgeStart(kvOf(0.6), RAN, started(0.6), "2026-08-27");
     expect(verdict).toMatchObject({
       status: "pass",
       detail:
@@ -206,7 +206,7 @@ describe("a start, judged", () => {
   });
 
   it("passes a recorded server that starts as recorded, with nothing new to record", () => {
-    const verdict = memoryVerdict(kvOf(0.6, { measured: RECORD }), RAN, started(0.6), "2026-09-01");
+    const verdict = judgeStart(kvOf(0.6, { measured: RECORD }), RAN, started(0.6), "2026-09-01");
     expect([verdict.status, verdict.record]).toEqual(["pass", []]);
   });
 
@@ -214,14 +214,14 @@ describe("a start, judged", () => {
     const less = readEngineLog(
       "Available KV cache memory: 20.00 GiB\nGPU KV cache size: 1,688,000 tokens, Maximum concurrency for 262,144 tokens per request: 6.44x",
     );
-    const off = memoryVerdict(kvOf(0.6, { measured: RECORD }), less, started(0.6), "2026-09-01");
+    const off = judgeStart(kvOf(0.6, { measured: RECORD }), less, started(0.6), "2026-09-01");
     expect(off.status).toBe("fail");
     expect(off.detail).toContain("16.1 % off");
     expect(off.record).toContain('  at: "2026-09-01"');
   });
 
   it("fails a refusal with what to try", () => {
-    expect(memoryVerdict(kvOf(0.4), FAILED, started(0.4), "2026-08-27")).toEqual({
+    expect(judgeStart(kvOf(0.4), FAILED, started(0.4), "2026-08-27")).toEqual({
       status: "fail",
       detail: "it did not start: no memory was left for the KV cache",
       record: [],
@@ -230,23 +230,23 @@ describe("a start, judged", () => {
   });
 
   it("fails blocks that are not as planned, and proposes nothing that rests on them", () => {
-    const verdict = memoryVerdict(kvOf(0.6, { speculative: undefined }), RAN, started(0.6), "2026-08-27");
+    const verdict = judgeStart(kvOf(0.6, { speculative: undefined }), RAN, started(0.6), "2026-08-27");
     expect([verdict.status, verdict.next]).toEqual(["fail", []]);
     expect(verdict.detail).toContain("blocks and requests are not as planned: is vLLM's version recorded right?");
   });
 
   it("skips a log that says nothing, and records nothing of one that was started with a fixed size", () => {
-    expect(memoryVerdict(kvOf(0.4), {}, started(0.4), "2026-08-27").status).toBe("skip");
+    expect(judgeStart(kvOf(0.4), {}, started(0.4), "2026-08-27").status).toBe("skip");
     const fixed = readEngineLog(
       "Initial free memory 70 GiB, reserved 6.0 GiB memory for KV Cache as specified by kv_cache_memory_bytes config and skipped memory profiling.\nGPU KV cache size: 500,000 tokens, Maximum concurrency for 262,144 tokens per request: 1.91x",
     );
-    const verdict = memoryVerdict(kvOf(0.45), fixed, started(0.45), "2026-08-27");
+    const verdict = judgeStart(kvOf(0.45), fixed, started(0.45), "2026-08-27");
     expect(verdict).toMatchObject({ status: "pass", record: [] });
     expect(verdict.detail).toMatch(/^1\.91 whole windows at once; .* nothing to record$/);
   });
 
   it("says what was measured where there is no plan", () => {
-    const verdict = memoryVerdict({ none: "the plan has no figure" }, RAN, started(0.6), "2026-08-27");
+    const verdict = judgeStart({ none: "the plan has no figure" }, RAN, started(0.6), "2026-08-27");
     expect(verdict.detail).toBe("measured 23.22 GiB of KV cache, 7.48 whole windows at once; the plan has no figure");
     expect(verdict.record[0]).toBe("measured:");
   });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { kvPlan, modelShape, readEngineLog } from "../../components/kv";
 import { kvFacts } from "../../components/memory/kvFacts";
-import { memoryVerdict } from "../../components/memory/measurement/verdict";
+import { judgeStart } from "../../components/memory/measurement/verdict";
 import { plan } from "../../components/plan/plan";
 import type { Evidence, ModelEvidence, PublishedStart } from "../../components/planned/evidence";
 import { type StackSettings, stackSettings } from "../../components/settings/stackSettings";
@@ -143,7 +143,7 @@ describe("a start of two ranks, by the head's log", () => {
   };
   const judged = (available: number, concurrency: string) => {
     if (kv === null) throw new Error("no plan");
-    return memoryVerdict(kv, log(available, concurrency), server, "2026-08-12");
+    return judgeStart(kv, log(available, concurrency), server, "2026-08-12");
   };
 
   it("is as planned, and recorded with its ranks", () => {

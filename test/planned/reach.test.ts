@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import {
+  canonicalEngine,
   endpointOf,
-  engineOf,
   isHere,
   isLoopback,
   originFromContainer,
@@ -106,7 +106,7 @@ describe("the name of a Docker engine", () => {
     ...HERE_BY_NAME.map((host) => ["unix:///run/docker.sock", `tcp://${host}:2375`]),
     ["ssh://me@10.0.0.5", "ssh://me@0x0a000005"],
   ])("is the same for %s and %s", (one, other) => {
-    expect(engineOf({ dockerHost: one })).toBe(engineOf({ dockerHost: other }));
+    expect(canonicalEngine({ dockerHost: one })).toBe(canonicalEngine({ dockerHost: other }));
   });
 
   it.each([
@@ -119,6 +119,6 @@ describe("the name of a Docker engine", () => {
     ["unix:///run/docker.sock", "ssh://me@[fe80::1]"],
     ["unix:///run/docker.sock", "tcp://dgx:2375"],
   ])("differs for %s and %s", (one, other) => {
-    expect(engineOf({ dockerHost: one })).not.toBe(engineOf({ dockerHost: other }));
+    expect(canonicalEngine({ dockerHost: one })).not.toBe(canonicalEngine({ dockerHost: other }));
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { imageReference, referenceFault } from "../../components/planned/imageReference";
 import images from "../../components/supply/images.json";
 import { believedVllm, judgeServerImage, vllmOf } from "../../components/supply/imageVersions";
-import { isVersion, sameRelease } from "../../components/supply/releases";
+import { isPep440, sameRelease } from "../../components/supply/releases";
 import { versionInTag } from "../../components/supply/tagVersion";
 import { DIGEST } from "../fixtures/machine";
 
@@ -25,7 +25,7 @@ describe("the list of images", () => {
       expect(referenceFault(`${reference}@${digest}`)).toBeUndefined();
       const [first = ""] = Object.values(versions);
       expect(sameRelease(versionInTag(imageReference(reference)?.tag ?? "") ?? "", first)).toBe(true);
-      expect(Object.values(versions).every(isVersion)).toBe(true);
+      expect(Object.values(versions).every(isPep440)).toBe(true);
       expect(source).toMatch(/^seen .*\d{4}-\d\d/);
     }
   });

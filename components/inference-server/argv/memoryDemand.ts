@@ -176,12 +176,12 @@ function argumentsIn(argv: readonly string[]): ServerArguments | undefined {
 }
 
 /** One server's claim on the machine's memory. */
-export type Share =
+export type ClaimedShare =
   | { readonly known: true; readonly tenThousandths: number; readonly byDefault: boolean }
   | { readonly known: false; readonly why: string };
 
 /** The share that a server takes by its arguments; without the flag, vLLM's default. */
-function shareOf(args: ServerArguments): Share {
+function shareOf(args: ServerArguments): ClaimedShare {
   const values = args.options.get("gpu-memory-utilization");
   if (values === undefined)
     return { known: true, tenThousandths: tenThousandths(VLLM_DEFAULT_UTILIZATION), byDefault: true };
@@ -193,7 +193,7 @@ function shareOf(args: ServerArguments): Share {
 }
 
 /** Reads a share as Python reads a float; outside (0, 1] it isn't a share, and a negative one would hide another. */
-export function shareFrom(value: unknown, what: string): Share {
+export function shareFrom(value: unknown, what: string): ClaimedShare {
   const written = String(value).trim();
   const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written) ? Number(written) : Number.NaN;
   if (Number.isNaN(number)) return { known: false, why: `${what} is \`${written}\`, which is not a number` };

@@ -23,7 +23,7 @@ export interface MemoryVerdict {
 export type Planned = ServerKv | { readonly none: string };
 
 /** Judges a start by its log: predicted against measured, and what to record or to try. */
-export function memoryVerdict(planned: Planned, given: EngineLog, server: StartedServer, at: string): MemoryVerdict {
+export function judgeStart(planned: Planned, given: EngineLog, server: StartedServer, at: string): MemoryVerdict {
   const kv = "none" in planned ? undefined : planned;
   const log = kv === undefined || kv.ranks === 1 ? given : ofAllRanks(given, kv);
   const next = kv === undefined ? [] : nextSettings(kv, log, server);

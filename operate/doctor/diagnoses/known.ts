@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { toolParser } from "../../../components/inference-server/parsers";
+import { toolParserFor } from "../../../components/inference-server/parsers";
 import { gateLine } from "../../../components/inference-server/startGate";
 import { valueAt, valueBy } from "../../../faults/schemaFaults";
 import { readYamlFile } from "../../../faults/yamlDocument";
@@ -94,7 +94,7 @@ function namesOf({ hit, server: { key, container, settings }, facts: { stack } }
   return {
     ...Object.fromEntries(hit.groups.map((group, index) => [index + 1, plain(group)])),
     ...{ caught: firstGroup(hit), key, container, model: settings?.model.id ?? "<model>", bridge },
-    ...{ familyParser: settings && toolParser(settings.model.family, "auto") },
+    ...{ familyParser: settings && toolParserFor(settings.model.family, "auto") },
     ...{ server: settings, machine: stack?.settings, seeTheLink: SEE_THE_LINK, notOurFile: NOT_OUR_FILE },
   };
 }

@@ -1,5 +1,5 @@
 import { gte, valid } from "@renovatebot/pep440";
-import { toolParser } from "../../../components/inference-server/parsers";
+import { toolParserFor } from "../../../components/inference-server/parsers";
 import { vllmOf } from "../../../components/supply/imageVersions";
 import { sign, startSign } from "../../sees/log/sign";
 import { SWALLOWED } from "../../verify/tools";
@@ -68,7 +68,7 @@ export const model: readonly Row[] = [
           cause: "Tool calls are left as text because automatic tool choice is off.",
           edits: [server.set(["tools", "autoChoice"], true)],
         };
-      const parser = tools && model && toolParser(model.family, tools.parser);
+      const parser = tools && model && toolParserFor(model.family, tools.parser);
       const hermes = seen(facts, HERMES_FORM) !== undefined;
       const version = (server.settings && vllmOf(server.settings)) ?? "";
       const onlyRenamed =

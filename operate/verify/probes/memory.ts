@@ -3,7 +3,7 @@ import type { InferenceServerPlan } from "../../../components/inference-server/p
 import { readEngineLog } from "../../../components/kv";
 import { totalFault } from "../../../components/memory/machineMemory";
 import type { StartedServer } from "../../../components/memory/measurement/record";
-import { memoryVerdict, type Planned } from "../../../components/memory/measurement/verdict";
+import { judgeStart, type Planned } from "../../../components/memory/measurement/verdict";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { tenThousandths } from "../../../components/planned/utilization";
 import { inspect } from "../../sees/host";
@@ -52,7 +52,7 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
   const log = readEngineLog(text);
   const started = startedServer(target, server, state);
   const planned = plannedFor(target, server, started, log.maxModelLen);
-  const { status, detail, record, next } = memoryVerdict(planned, log, started, dayOf(state));
+  const { status, detail, record, next } = judgeStart(planned, log, started, dayOf(state));
   const place = `machines.${machine.name}.inferenceServers.${server.key}`;
   const lines = [`Record in the stack file, below ${place}:`, ...record.map((line) => `  ${line}`)];
   const worth = next.map(({ setting, value, why }) => `  ${setting}: ${value} (${why})`);

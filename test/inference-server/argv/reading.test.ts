@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { shareFrom } from "../../../components/inference-server/argv/memoryDemand";
 import { plainProps, UNKNOWN } from "../../../components/inference-server/argv/unknown";
 import { largestThatFits, shareText, tenThousandths } from "../../../components/planned/utilization";
-import { atLeast, isVersion, series } from "../../../components/supply/releases";
+import { atLeast, isPep440, series } from "../../../components/supply/releases";
 import { isPlaceholder, isSecretName } from "../../../faults/secrets";
 import { roleByName } from "../../../policies/lib/role";
 import { DIGEST, UNKNOWN_LIST, UNKNOWN_NUMBER, UNKNOWN_TEXT, unknownCheckingProxy } from "../../policies/declared";
@@ -72,12 +72,12 @@ describe("versions in the order of PEP 440", () => {
     ["0.1.dev1+gabc", false],
     ["1!0.1", true],
   ])("%s reaches 0.26.0: %s", (version, reaches) => {
-    expect(isVersion(version)).toBe(true);
+    expect(isPep440(version)).toBe(true);
     expect(atLeast(version, "0.26.0")).toBe(reaches);
   });
 
   it.each(["nightly", "", "0.26.x", "cu130-nightly-abc"])("%s is none", (version) =>
-    expect(isVersion(version)).toBe(false),
+    expect(isPep440(version)).toBe(false),
   );
 
   it.each([

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { explained, type Wanted } from "../../../components/fetch/causes";
-import { type Disk, type Needs, roomProblem } from "../../../components/fetch/needs";
+import { explained, type FetchTarget } from "../../../components/fetch/causes";
+import { type DiskNeed, type Needs, roomProblem } from "../../../components/fetch/needs";
 import { progressLine } from "../../../operate/fetch/progress";
 import { FakeSsh } from "../../layers/fakeSsh";
 import { httpServer } from "../../layers/httpServer";
@@ -173,7 +173,7 @@ describe("serving fetch", () => {
 });
 
 describe("the room on the disks", () => {
-  const needs = (...disks: Disk[]): Needs => ({
+  const needs = (...disks: DiskNeed[]): Needs => ({
     images: [{ kind: "image", name: "i", bytes: 10e9, layers: new Map() }],
     models: [{ kind: "model", name: "m", bytes: 22e9, cache: "/c", image: "i" }],
     disks,
@@ -190,10 +190,10 @@ describe("the room on the disks", () => {
 });
 
 describe("the cause of what didn't come", () => {
-  const image: Wanted = { kind: "image", name: "ghcr.io/berriai/litellm:v1" };
-  const model: Wanted = { kind: "model", name: MODEL, tokenVariable: "MY_TOKEN" };
+  const image: FetchTarget = { kind: "image", name: "ghcr.io/berriai/litellm:v1" };
+  const model: FetchTarget = { kind: "model", name: MODEL, tokenVariable: "MY_TOKEN" };
 
-  it.each<[string, Wanted, string]>([
+  it.each<[string, FetchTarget, string]>([
     ["dial tcp: lookup ghcr.io: no such host", image, "the registry can't be reached"],
     ["net/http: request canceled while waiting (Client.Timeout exceeded)", image, "the registry can't be reached"],
     ["manifest for ghcr.io/x:v9 not found: manifest unknown: manifest unknown", image, "no such tag or digest"],
