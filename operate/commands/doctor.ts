@@ -8,7 +8,7 @@ import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import type { Facts, Stack } from "../doctor/facts";
 import { fromFiles, GIVEN, type GivenFiles } from "../doctor/read/fromFiles";
-import { cutShortNotes, fromMachine, readStack } from "../doctor/read/fromMachine";
+import { cutShortNotes, fromMachine, readMachineStack } from "../doctor/read/fromMachine";
 import { diagnose, doctorText } from "../doctor/report/diagnose";
 import {
   askedStack,
@@ -91,7 +91,7 @@ function stackFromAfar(options: DoctorOptions): Known {
 
 function stackOf(options: DoctorOptions): Stack {
   const file = stackFile(options);
-  const stack = readStack(file, options.machine);
+  const stack = readMachineStack(file, options.machine);
   const servers = Object.keys(stack.settings.inferenceServers);
   if (options.server !== undefined && !servers.includes(options.server))
     throw new WrongUse(`--server ${options.server}: ${basename(file)} has ${servers.join(", ") || "none"}.`);

@@ -10,7 +10,7 @@ import type { MachinePlan } from "../../components/plan/types";
 import { SIMPLE_SERVER } from "../../components/planned/fields";
 import { SERVICES } from "../../components/services/registry";
 import { redact } from "../programs/redact";
-import { containersOf, type Named, named } from "../stack/named";
+import { type Named, named, namedContainers } from "../stack/named";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 
@@ -71,7 +71,7 @@ function sourcesOf(found: Named, machines: readonly MachinePlan[], { follow, tai
   const going = follow ? ["--follow"] : [];
   const { machine, key, container } = found;
   if (container)
-    return containersOf(found, machines).map(({ machine: { name: machine, dockerHost }, container: { name } }) => ({
+    return namedContainers(found, machines).map(({ machine: { name: machine, dockerHost }, container: { name } }) => ({
       ...{ machine, name },
       ...dockerCommand(["logs", "--tail", `${tail}`, ...going, name], dockerHost, on),
     }));

@@ -6,7 +6,7 @@ import { parseMeminfo } from "../../components/planned/evidence";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
 import { hostOf } from "../sees/host";
 import { expectConnection } from "../sees/tunnel";
-import { containersOf, type Named, named } from "../stack/named";
+import { type Named, named, namedContainers } from "../stack/named";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";
@@ -41,7 +41,7 @@ function turn(word: Word, description: string, notes: string): Command {
       const found = named(machines, name);
       const theirs = notForUs(found, word);
       if (theirs !== undefined) throw new Failed(theirs);
-      const ranks = containersOf(found, machines);
+      const ranks = namedContainers(found, machines);
       // A head without its workers waits; workers without their head have nobody to ask them.
       const all = word === "start" ? [...ranks].reverse() : ranks;
       for (const { machine } of all) await expectConnection(machine);

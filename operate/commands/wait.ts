@@ -94,8 +94,8 @@ async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine
 /** What the doctor says of the machine whose container died. */
 async function diagnosesOf(options: StackFileOptions, machine: string): Promise<DiagnosisReport[]> {
   const { diagnose } = await import("../doctor/report/diagnose");
-  const { fromMachine, readStack } = await import("../doctor/read/fromMachine");
-  const stack = readStack(stackFile(options), machine);
+  const { fromMachine, readMachineStack } = await import("../doctor/read/fromMachine");
+  const stack = readMachineStack(stackFile(options), machine);
   const { facts, notes } = await fromMachine(stack);
   for (const note of notes) say(note);
   return diagnose({ ...facts, stack }, options);

@@ -8,7 +8,7 @@ const LINE_SECONDS = 10;
 const LEAST_BYTES = 10e6;
 
 /** How far something is: what came, how fast, and how long the rest takes at that rate. */
-export function progressLine({ name, bytes: total }: Missing, came: number, seconds: number): string {
+export function downloadLine({ name, bytes: total }: Missing, came: number, seconds: number): string {
   const rate = came / Math.max(seconds, 1);
   const of = total === undefined ? "" : ` of ${gb(total)}`;
   const left = total === undefined || came < LEAST_BYTES ? "" : `, ${duration(Math.max(0, total - came) / rate)} left`;
@@ -21,7 +21,7 @@ export function showProgress(stream: ProgressStream, of: Missing, came: () => Pr
   const terminal = stream.isTTY === true;
   let shown = Promise.resolve();
   const show = async (end = "") => {
-    const line = forTerminal(progressLine(of, await came(), (performance.now() - started) / 1000));
+    const line = forTerminal(downloadLine(of, await came(), (performance.now() - started) / 1000));
     stream.write(terminal ? `${CLEAR_LINE}${line.slice(0, (stream.columns ?? 80) - 1)}${end}` : `${line}\n`);
   };
   // The next look begins once the last one has its answer.

@@ -38,7 +38,7 @@ export function namedOn(machine: MachinePlan): Named[] {
 }
 
 /** The containers of a thing, each with its machine: of a server all ranks, the head first. */
-export const containersOf = ({ machine, container, server }: Named, machines: readonly MachinePlan[]) =>
+export const namedContainers = ({ machine, container, server }: Named, machines: readonly MachinePlan[]) =>
   server !== undefined
     ? ranksOf({ machine, server }, machines).map((rank) => ({
         machine: rank.machine,

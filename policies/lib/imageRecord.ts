@@ -72,7 +72,7 @@ const OFFICIAL = "vllm/vllm-openai";
  * What an image's vLLM takes, as far as it can be told: by its known digest or what is recorded of it, else by its tag
  * (`v0.30.0-aarch64`); else the newest.
  */
-export function engineOf(image: unknown, records: readonly ImageRecord[] = []) {
+export function engineDataOf(image: unknown, records: readonly ImageRecord[] = []) {
   const reference = typeof image === "string" ? imageReference(image) : undefined;
   const believed = typeof image === "string" ? verdictsOn(image, records).map(({ versions }) => versions.vllm) : [];
   const version = believed.find((each) => each !== undefined) ?? (reference && taggedVersion(reference));

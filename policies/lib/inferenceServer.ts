@@ -15,7 +15,7 @@ import {
   launchOf,
   reachesGpus,
 } from "./container";
-import { engineOf } from "./imageRecord";
+import { engineDataOf } from "./imageRecord";
 import namesOfOthers from "./namesOfOthers.json";
 import { declaredRole, roleByName } from "./role";
 
@@ -77,7 +77,7 @@ function readLaunch(
   const reading = readCommand(launch, hint, gpus, isServer);
   // A health check is a command as any other: what it starts runs beside the first.
   const checks = checksOf(launch);
-  const { data } = engineOf(launch.image);
+  const { data } = engineDataOf(launch.image);
   const started = checks.flatMap(({ servers: found, commands }) =>
     found.length > 0 ? found : commands.flatMap((command) => wrapperArguments(command, false)),
   );
@@ -99,7 +99,7 @@ function readCommand(launch: LaunchInputs, hint: () => boolean, gpus: () => bool
   const argv: readonly Word[] = [...(launch.entrypoint ?? []), ...launch.command];
   const found = serverInvocations(argv, launch.variables);
   const readable = (servers: readonly (readonly Word[])[], unreadable: readonly string[]): ServerReading => {
-    const { data } = engineOf(launch.image);
+    const { data } = engineDataOf(launch.image);
     const read = servers.map((words) => readServerArguments(words, data));
     const faults = read.flatMap((each) => each.unreadable);
     return { kind: "yes", servers: read, unreadable: [...unreadable, ...faults] };

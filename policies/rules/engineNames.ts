@@ -13,7 +13,7 @@ import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { nearestKey } from "../../faults/quoting";
 import { type DeclaredResource, displayName, launchOf, ofType } from "../lib/container";
-import { engineOf, type ImageRecord, recordsIn } from "../lib/imageRecord";
+import { engineDataOf, type ImageRecord, recordsIn } from "../lib/imageRecord";
 import { readContainer } from "../lib/inferenceServer";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
@@ -33,7 +33,7 @@ function judge(container: DeclaredResource, records: readonly ImageRecord[]): Fi
   const reading = readContainer(container);
   if (reading.kind !== "yes") return [];
   const image = text(container.props.image);
-  const { data, exact } = engineOf(image, records);
+  const { data, exact } = engineDataOf(image, records);
   const { variables } = launchOf(container.props);
   const who = displayName(container);
   const other = exact ? "" : " Its image may differ: it is not vLLM's own in this version.";

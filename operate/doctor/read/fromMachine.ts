@@ -116,7 +116,7 @@ export const cutShortNotes = (logs: readonly LogReading[]): string[] =>
   logs.flatMap(({ name, cutShort }) => (cutShort === undefined ? [] : [`${name}: ${cutShort}.`]));
 
 /** A machine's part of a stack file (the first one's where none is named), its plan, and what the policies refuse of it. */
-export function readStack(file: string, wanted?: string): Stack {
+export function readMachineStack(file: string, wanted?: string): Stack {
   const { text, name, settings, machine, plan } = readOneMachine(file, wanted);
   const refusals = judge(declaredResources(plan), readLevels(join(projectFolder(), LEVELS_FILE))).filter(
     ({ verdict }) => verdict === "refused",

@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { explained, type FetchTarget } from "../../../components/fetch/causes";
 import { type DiskNeed, type Needs, roomProblem } from "../../../components/fetch/needs";
-import { progressLine } from "../../../operate/fetch/progress";
+import { downloadLine } from "../../../operate/fetch/progress";
 import { FakeSsh } from "../../layers/fakeSsh";
 import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
@@ -231,7 +231,7 @@ describe("the cause of what didn't come", () => {
 describe("progress", () => {
   const of = { kind: "model", name: "m", bytes: 22e9 } as const;
   it("says bytes, rate and what is left, once there is a rate", () => {
-    expect(progressLine(of, 2e9, 20)).toBe("m: 2.0 GB of 22.0 GB, 100 MB/s, 3 min 20 s left");
-    expect(progressLine(of, 150, 20)).toBe("m: 1 MB of 22.0 GB, 1 MB/s");
+    expect(downloadLine(of, 2e9, 20)).toBe("m: 2.0 GB of 22.0 GB, 100 MB/s, 3 min 20 s left");
+    expect(downloadLine(of, 150, 20)).toBe("m: 1 MB of 22.0 GB, 1 MB/s");
   });
 });

@@ -4,7 +4,7 @@ import { engineData, newestEngineData } from "../../../components/inference-serv
 import { imageRecordName } from "../../../components/inference-server/plannedServer";
 import { TYPE } from "../../../components/planned/type";
 import images from "../../../components/supply/images.json";
-import { engineOf, type ImageRecord, imageRecord, recordsIn } from "../../../policies/lib/imageRecord";
+import { engineDataOf, type ImageRecord, imageRecord, recordsIn } from "../../../policies/lib/imageRecord";
 import { DIGEST, IMAGE, UNTAGGED } from "../declared";
 
 const recorded = (props: Record<string, unknown>, name = "r") => ({ type: TYPE.imageRecord, name, props });
@@ -92,5 +92,5 @@ describe("what an image's vLLM takes", () => {
     ["nothing, as it is not known", UNKNOWN, [read("0.30.0")], newest],
     ["its tag, in somebody's own build", "own/vllm:v0.30.0", [], { ...of030, exact: false }],
     ["its digest, in a mirror", `own/x@${seen?.digest}`, [], of030],
-  ])("is told by %s", (_, image, records, engine) => expect(engineOf(image, records)).toEqual(engine));
+  ])("is told by %s", (_, image, records, engine) => expect(engineDataOf(image, records)).toEqual(engine));
 });
