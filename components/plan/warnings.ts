@@ -35,7 +35,7 @@ export function machineWarnings(
   const several = servers.length + (machine.instanceA === "none" ? 0 : 1) > 1;
   if (several && !recorded && aggregate <= AGGREGATE_LIMIT) {
     const budgets = (aggregate * machine.totalGiB).toFixed(1);
-    const message = `These servers together are ${budgets} of ${machine.totalGiB.toFixed(1)} GiB: viable by the figures, and unproven until it was measured. After all have loaded and served a request, MemAvailable must stay above 0 with room to spare: \`serving verify --only memory\` says so, and prints what to record as \`measured\`.`;
+    const message = `These servers together are ${budgets} of ${machine.totalGiB.toFixed(1)} GiB, which should fit on paper but has not been measured yet. After all have loaded and served a request, MemAvailable must stay above 0 with room to spare: \`serving verify --only memory\` says so, and prints what to record as \`measured\`.`;
     warn("unproven", message);
   }
   const left = Number((ledger.totalGiB - ledger.sumGiB).toFixed(2));

@@ -98,7 +98,7 @@ describe("the plan of the default stack", () => {
     expect(warned.map((each) => [each.name, each.verdict])).toEqual([["inference-image", "warned"]]);
   });
 
-  it("is viable by the specification's figures, and unproven until it was measured", () => {
+  it("should fit by the specification's figures, and says that it has not been measured", () => {
     const said = (a: number) => {
       const machines = structuredClone(settings.machines);
       const { instanceA } = machines.dgx ?? {};
@@ -107,8 +107,10 @@ describe("the plan of the default stack", () => {
       const of = (code: string) => warnings.find((each) => each.code === code)?.message;
       return { unproven: of("unproven"), high: of("aggregate-high") };
     };
-    expect(said(0.45).unproven).toMatch(/^These servers together are 109\.5 of 121\.6 GiB: viable .* unproven until/);
-    // What is refused is not viable.
+    expect(said(0.45).unproven).toMatch(
+      /^These servers together are 109\.5 of 121\.6 GiB, which should fit on paper but has not been measured yet\./,
+    );
+    // What is refused is not said to fit.
     expect(said(0.72).unproven).toBeUndefined();
     // Up to 0.80 nothing was seen to hang.
     expect(said(0.35).high).toBeUndefined();
