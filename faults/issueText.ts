@@ -4,7 +4,7 @@ import { isSlip, mayBeQuoted, nearestKey } from "./quoting";
 type Issue = z.core.$ZodIssue;
 
 /**
- * What a schema has against a value, as a sentence for the person who wrote it: what would be right, and what was given
+ * Why a schema refuses a value, as a sentence for the person who wrote it: what would be right, and what was given
  * where that can't be a secret. `whole` tells a number that takes no fraction.
  */
 export function issueText(value: unknown, issue: Issue, whole: boolean): string {

@@ -8,7 +8,7 @@ import type { SourceDocument } from "./yamlDocument";
 type Issue = z.core.$ZodIssue;
 
 /**
- * Turns everything a zod schema has against a value into faults: one for each unknown key (with the nearest known one),
+ * Turns every complaint of a zod schema about a value into a fault: one for each unknown key (with the nearest known one),
  * each wrong type and each impossible value, with the place in the file where a document is given.
  */
 export const schemaFaults = (

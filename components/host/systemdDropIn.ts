@@ -7,7 +7,7 @@ import { TYPE } from "../planned/type";
 import { HostFile } from "./hostFile";
 import { sha256, shellWords } from "./text";
 
-/** Says what systemd has against a drop-in; see there why its exit code is not asked. */
+/** Prints systemd's complaints about a drop-in. Its exit code is unreliable; the script says why. */
 export const SYSTEMD_CHECK = readFileSync(join(__dirname, "systemdCheck.sh"), "utf8");
 
 export interface SystemdDropInArgs {

@@ -13,7 +13,7 @@ export interface InferenceServerArgs {
   readonly server: InferenceServerPlan;
   /** What must be there first: the Docker network that the container joins, and what its start gate reads and writes. */
   readonly needs: readonly Resource[];
-  /** Of a head, the containers of its workers. */
+  /** The containers of a head's workers; empty for any other server. */
   readonly after: readonly Container[];
   readonly before?: BeforeContainer | undefined;
 }

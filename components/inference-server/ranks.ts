@@ -12,7 +12,7 @@ export const RANK_SHM_GIB = 64;
 /** vLLM ends a step after five minutes, and a rank may compile kernels for longer in the middle of one. */
 const STEP_TIMEOUT_SECONDS = 1800;
 
-/** Which rank a machine runs of a server; `undefined` where that has one machine alone. `container` is its head's. */
+/** The rank of `server` that runs on `machine`; `undefined` if the server runs on a single machine. `container` is its head's. */
 export function rankOn(
   machine: string,
   server: InferenceServerSettings,

@@ -50,7 +50,7 @@ const gib = (name: string) => `(?<${name}>-?[\\d.]+) GiB`;
 const LINES = [
   `Model loading took ${gib("weightsGiB")}`,
   `Available KV cache memory: ${gib("availableKvGiB")}`,
-  // Of a `GPU`, from vLLM 0.33 on of a `GPU + host` where it offloads.
+  // The line begins with `GPU`; from vLLM 0.33 on with `GPU + host` where the cache is offloaded.
   `KV cache size: ${count("kvTokens")} tokens`,
   `Setting attention block size to ${count("blockSize")} tokens`,
   `Add ${count("paddingLayers")} padding layers`,

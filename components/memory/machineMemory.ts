@@ -88,7 +88,7 @@ const ROUNDING_GIB = 0.01;
 /** A total that is lower than the machine's is safe, and off by more than this share the plan's figures are wrong. */
 const LOWER_TOLERANCE = 0.001;
 
-/** What speaks against a declared total once the machine's own is known; `undefined` where it is right. */
+/** Why a declared total is wrong once the machine's own is known; `undefined` if it is right. */
 export function totalFault(declaredGiB: number, machineGiB: number): string | undefined {
   const real = machineGiB.toFixed(2);
   const set = `Set \`totalGiB: ${hundredths(machineGiB)}\`.`;

@@ -7,8 +7,8 @@ import { type PreflightFinding, refused, warned } from "./types";
 const CONNECT_SECONDS = 30;
 
 /**
- * What speaks against a machine before anything is read there: no connection over ssh, or another home than was planned. It is
- * refused, unless the machine is merely away.
+ * Why a machine can't be read at all: no connection over ssh, or another home than was planned. It is refused, unless the
+ * machine is merely away.
  */
 export async function connectionProblem(machine: MachinePlan): Promise<PreflightFinding | undefined> {
   if (!isOverSsh(machine)) return undefined;

@@ -126,7 +126,7 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
   const { totalGiB } = memory;
   const running = docker.reachable ? docker.containers : [];
   const { fixedKvCache = {} } = machine.ledger;
-  // Of a server that is replaced the weights are known by its name; of any other its share and its bytes count alone.
+  // The weights of a server that is replaced are found by its name; any other server counts by its share and its bytes alone.
   const held = running.reduce((sum, { name, gpuMemoryUtilization: utilization = 0, memory: asked }) => {
     const outsideGiB = fixedKvCache[name]?.outsideGiB ?? 0;
     return sum + takenGiB({ utilization, ...asked, outsideGiB }, totalGiB);

@@ -11,7 +11,7 @@ import { readMachine } from "./readMachine";
 import { type MachineFacts, type PreflightFinding, type UpdateFinding, warned } from "./types";
 
 /**
- * Reads every machine of the plan and returns what speaks against an update. A preview judges files alone: the rest may
+ * Reads every machine of the plan and returns the reasons against an update. A preview judges files alone: the rest may
  * change before the update. A machine that is another computer is read over ssh. `locate` finds the lines of the stack file.
  */
 export async function preflight({ machines }: Plan, preview: boolean, locate: Locate): Promise<UpdateFinding[]> {

@@ -16,7 +16,7 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
   const servers = Object.keys(machine.inferenceServers);
   const talking = servers.filter((key) => !isPooling(machine.inferenceServers[key]?.model.kind ?? "chat"));
 
-  /** Whether anything speaks against using this server, said at `path`. */
+  /** Reports at `path` why this server can't be used, if so. */
   const check = (name: string, path: PropertyKey[], needsModel: boolean) => {
     if (servers.includes(name)) return;
     if (name === INSTANCE_A) {

@@ -123,7 +123,7 @@ function differs(value: unknown, text: string, whole: boolean): boolean {
   return false;
 }
 
-/** What the schema has against the value as the harness reads it, when it has nothing against TOML's reading. */
+/** Why the schema refuses the value as the harness reads it, although it accepts TOML's reading. */
 function refusalOf(profile: ProfileDocument, path: readonly string[], value: unknown, text: string) {
   const [table, name, key] = path;
   if (typeof value !== "string") return "Read that way, it isn't a value of this key.";

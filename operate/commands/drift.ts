@@ -12,8 +12,8 @@ export function driftCommand(): Command {
     description: "Compare each machine with the plan that was applied to it, and say what mends the difference.",
     options: stackFileOptions(),
     notes: `Compared are containers (what really runs, its image, arguments, variables and ports), files and launchers,
-Ollama's environment, instance A's share, and the machine's memory. Nothing is changed. Of a file that holds a secret
-only its mode is looked at.
+Ollama's environment, instance A's share, and the machine's memory. Nothing is changed. A file that holds a
+secret is compared by its mode only.
 
 Exit code: 0 everything is as it was applied, 1 something differs, or nothing is applied, or something could not be read.`,
     example: "drift --format json | jq -r '.mend[]'",

@@ -82,7 +82,7 @@ type Result = WaitResult & { readonly machine: string; readonly warm?: readonly 
 /** Throws `Failed` before the first `up`: then there is nothing to wait for. */
 async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine[]): Promise<void> {
   const { nothingApplied } = await import("../engine/backend");
-  // Of a file by itself nobody knows the state.
+  // A file by itself has no state to look at.
   if (options.file !== undefined || !nothingApplied(projectFolder(), stackName(options), process.env)) return;
   const { dockerReader } = await import("../sees/container");
   const found = await Promise.all(

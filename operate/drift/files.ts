@@ -1,7 +1,7 @@
 import type { FileOnDisk } from "../sees/host";
 import { type Difference, differs, isNot } from "./difference";
 
-/** How a file differs from its plan, by what is at its path. Of a secret's file there is no text: it is not compared. */
+/** How a file differs from its plan, by what is at its path. The text of a secret's file is not compared. */
 export function fileDifference(
   planned: { readonly mode: string; readonly text?: string },
   disk: FileOnDisk | undefined,

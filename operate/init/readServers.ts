@@ -202,7 +202,7 @@ async function readUnit(files: Files): Promise<Pick<OllamaFacts, "user" | "model
   const properties = "--property=LoadState,User,Environment";
   const ran = await files.ask(["systemctl", "show", OLLAMA_UNIT, properties], OLLAMA_ANSWERS_WITHIN_SECONDS);
   if (ran.code !== 0 || !/^LoadState=(loaded|masked)$/m.test(ran.out)) return undefined;
-  // Of its environment this variable alone is read: another may hold a secret.
+  // Only this variable of its environment is read: another may hold a secret.
   const directory = /^Environment=(?:.*\s)?"?OLLAMA_MODELS=([^\s"]+)/m.exec(ran.out)?.[1];
   return defined({ user: /^User=(\S+)$/m.exec(ran.out)?.[1], modelsDirectory: directory });
 }

@@ -39,7 +39,7 @@ export interface Fit {
   readonly beside: boolean;
   /** `perhaps`: at best, or as far as it is known. */
   readonly verdict: "yes" | "perhaps" | "no";
-  /** What speaks against it, where that is the verdict. */
+  /** Why it doesn't fit, if that is the verdict. */
   readonly reasons: readonly string[];
   /** It needs more machines than are linked to the seat's. */
   readonly lacksMachines: boolean;

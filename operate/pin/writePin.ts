@@ -15,7 +15,7 @@ export interface ImageEntry {
   /** Path below the machine: `["inferenceServers", "b"]`, or of a service `["bridge"]`. */
   readonly path: readonly string[];
   readonly image: string;
-  /** Of a server: its model, and what is recorded of the versions inside the image. */
+  /** A server's model, and what is recorded of the versions inside its image. */
   readonly model?: string;
   readonly versions?: Readonly<Record<string, string | undefined>>;
 }

@@ -40,7 +40,7 @@ export async function compare(source: string, file: string, settings: StackSetti
   const { machines, stack, back } = await earlier(source, file, planned);
   const changes = changesOf(machines, planned.machines);
   const changed = stack === undefined ? null : settingChanges(stack.settings, settings);
-  // Of what was applied no warnings are kept.
+  // The applied plan does not store warnings.
   const old = findingsOf(stack?.plan ?? { machines, warnings: [] }, levels);
   const now = findingsOf(stack === undefined ? { ...planned, warnings: [] } : planned, levels);
   const only = (these: typeof now, those: typeof now) =>

@@ -68,7 +68,7 @@ export async function memoryLines(container: string, dockerHost: string, seconds
   const { stdout, ended } = start(words, { seconds, env, merged: true });
   const kept: string[] = [];
   eachLine(stdout, (text) => {
-    // Of a server that started again only the last start counts.
+    // If a server started again, only the last start counts.
     if (GATE_OPENS.test(text)) kept.length = 0;
     if (!saysMemory(text) && !GATE_SAYS.test(text)) return;
     kept.push(text);

@@ -109,7 +109,7 @@ async function ofContainer(
   return { ...item, state: phase, well: false, ...defined({ note }) };
 }
 
-/** Of a server, by two looks at its own metrics. */
+/** A server's figures, from two looks at its metrics. */
 async function figuresOf(api: Api): Promise<ServerFigures> {
   const first = await readMetrics(api);
   const began = Date.now();

@@ -97,7 +97,7 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
       } else {
         first ??= state;
         const death = deathOf(state, first);
-        // Of a container that Docker restarted the log of the start that failed is wanted, not that of the next one.
+        // If Docker restarted the container, show the log of the failed start, not the next one.
         if (followed === undefined || (death === undefined && followed.startedAt !== state.startedAt)) {
           followed?.stop();
           if (state.status === "running" || followed === undefined) progress = START;

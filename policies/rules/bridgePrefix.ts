@@ -55,7 +55,7 @@ function inConfigurations({ props }: DeclaredResource): Sent[] {
   return written.flatMap((text) => modelsOf(text) ?? text.split("\n").flatMap(inLine));
 }
 
-/** Of a script around a configuration, or a template: read line by line, comments aside. */
+/** Reads a script around a configuration, or a template, line by line, without comments. */
 function inLine(line: string): Sent[] {
   const model = /^[^#]*\bmodel["']?\s*:\s*["']?([\w.-]+\/[^\s"',}]+)/.exec(line)?.[1];
   return model === undefined ? [] : [{ name: model, model }];

@@ -6,7 +6,7 @@ import { byMachine, type MachineGroup } from "../lib/machines";
 /** How a rule's violation is taken: the run fails, it is only said, or the rule does not run. */
 export type Level = "mandatory" | "advisory" | "disabled";
 
-/** What a rule has against one resource. */
+/** A rule's complaint about one resource. */
 export interface Finding {
   readonly resource: DeclaredResource;
   /** `violation` counts as the rule's level says; `advice` is never more than a warning. */

@@ -42,7 +42,7 @@ describeDocker("serving wait and serving verify with a real container", () => {
     const command = planned(port).machines[0]?.inferenceServers[0]?.container.command ?? [];
     await start(command);
     expect((await runServing(["wait", "--file", file, "--timeout", "60"])).out).toMatch(`${name} is ready`);
-    // Of a container that nobody's `up` made, `containers` says how it differs: test/engine/drift.test.ts.
+    // `containers` says how a container that no `up` made differs: test/engine/drift.test.ts.
     const only = "memory,chat-tools,native-messages-path,prefix-reuse,kv-cache";
     const { code, out } = await runServing(["verify", "--file", file, "--only", only, "--format", "json"]);
     const { probes } = JSON.parse(out) as { probes: { name: string; status: string; detail: string }[] };

@@ -24,7 +24,7 @@ function messageOf(key: string, value: unknown): string | undefined {
   return read.success ? undefined : schemaFaults(schema, given, read.error.issues)[0]?.message;
 }
 
-describe("what a schema has against a value, in words", () => {
+describe("why a schema refuses a value, in words", () => {
   it.each<[string, unknown, string]>([
     ["choice", "advisry", "Expected `advisory` or `pr`, got text (`advisry`). Did you mean `advisory`?"],
     ["choice", "PR", "Expected `advisory` or `pr`, got text (`PR`). Did you mean `pr`?"],

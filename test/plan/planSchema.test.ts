@@ -22,7 +22,7 @@ const ajv = new Ajv({ strict: true, allowUnionTypes: true, allErrors: true });
 const takes = ajv.compile(PUBLISHED);
 const takesNoMore = ajv.compile(closed(PUBLISHED) as object);
 
-/** What somebody else's validator has against a document, with every key that the schema lacks. */
+/** What somebody else's validator refuses in a document, with every key that the schema lacks. */
 function faultsOf(document: unknown) {
   const found = [takes, takesNoMore].flatMap((validate) => (validate(document) ? [] : (validate.errors ?? [])));
   return found.map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`);

@@ -78,8 +78,8 @@ export const client: readonly (Weighed | Row)[] = [
   },
   {
     id: "window-exceeded",
-    // vLLM renderers/params.py. Of a prompt that is far too long it counts no further than it must (`at least`), or only the
-    // characters: such a figure is not one to work with.
+    // vLLM renderers/params.py. It stops counting a prompt that is far too long (`at least`), or counts only its characters:
+    // such a figure is of no use.
     when: sign(
       ["maximum context length is", "cannot be greater than max_model_len="],
       /maximum context length is ([\d,]+) tokens\.(?: However, you requested ([\d,]+) output tokens and your prompt contains ([\d,]+) input tokens)?|tokens=[\d,]+ cannot be greater than max_model_len=(?:max_total_tokens=)?([\d,]+)/,

@@ -42,7 +42,7 @@ export const OPENS = sign("start gate: open after", GATE_OPENS, { when: "opens" 
 /** The line that opens the next start where nothing says how the one before ended: found by what is missing. */
 export const BROKE_OFF = startSign([], /(?!)/);
 
-/** uvicorn says that a server is up: vLLM, LiteLLM and Open WebUI all print it. Of a rank without an API its gate says so. */
+/** uvicorn says that a server is up: vLLM, LiteLLM and Open WebUI all print it. A rank without an API has its gate say so. */
 export const READY = sign(["Application startup complete", "start gate: the head answers"]);
 
 /** How vLLM was started: its port shows which server of the stack file a log belongs to. */

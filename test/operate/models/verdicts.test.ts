@@ -62,7 +62,7 @@ const VERDICTS: Readonly<Record<string, readonly [beside: Fit["verdict"], alone:
   "saricles/Qwen3-Coder-Next-NVFP4-GB10": ["perhaps", "perhaps"],
 };
 
-/** The same of those that need two machines, on two, with what speaks against them. */
+/** The same of those that need two machines, on two, with the reasons against them. */
 const ON_TWO: Readonly<Record<string, readonly [Fit["verdict"], readonly string[]]>> = {
   "deepseek-ai/DeepSeek-V4-Flash-0731": ["yes", []],
   "Intel/Qwen3.5-397B-A17B-int4-AutoRound": ["perhaps", []],
@@ -75,7 +75,7 @@ const ON_TWO: Readonly<Record<string, readonly [Fit["verdict"], readonly string[
   "stepfun-ai/Step-3.7-Flash-NVFP4": ["yes", []],
 };
 
-/** What speaks against settings: policies, and starts that the plan doesn't believe in. */
+/** Reasons against settings: policies, and starts that the plan doesn't believe in. */
 function against(settings: StackSettings): string[] {
   const made = plan(settings, readEvidence(settings, project));
   const refused = judge(declaredResources(made)).filter(({ verdict }) => verdict === "refused");

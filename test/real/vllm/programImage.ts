@@ -95,7 +95,7 @@ async function pathsOf(environment: string): Promise<string[]> {
   const folders = [environment, stdlib];
   const isInside = (path: string) => folders.some((folder) => path.startsWith(`${folder}/`));
   const find = "find -L \"$@\" -type f '(' -name '*.so' -o -name '*.so.*' -o -name python ')'";
-  // Of a library for a GPU that is not here, something may be missing.
+  // A library for a GPU that is not here may lack something.
   const asked = await mustRun("sh", ["-c", `{ ${find}; } | xargs ldd 2>/dev/null || true`, "sh", ...folders]);
   const libraries = new Set(asked.match(/\/\S+(?= \(0x)/g));
   const outside = [...links(python), ...[...libraries].flatMap(links)].filter((path) => !isInside(path));
