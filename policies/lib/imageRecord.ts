@@ -13,7 +13,7 @@ import { sameRelease } from "../../components/supply/releases";
 import { type DeclaredResource, ofType } from "./container";
 
 /** What is recorded of the packages inside an image, apart from any container that runs it. */
-export interface ImageRecord {
+export interface RecordedImage {
   /** Digest of the image that it stands beside: `sha256:` and 64 hex digits. */
   readonly digest: Read<string>;
   /** Digest that the record itself names; `undefined` where it names none. */
@@ -24,7 +24,7 @@ export interface ImageRecord {
   readonly evidence: Read<string>;
 }
 
-export function imageRecord(resource: DeclaredResource): ImageRecord {
+export function imageRecord(resource: DeclaredResource): RecordedImage {
   const entries = Object.entries(knownMap(resource.props.versions));
   const digest = text(resource.props.digest);
   const full = typeof digest === "string" && !digest.includes(":") ? `sha256:${digest}` : digest;
@@ -44,7 +44,7 @@ export function recordsIn(resources: readonly DeclaredResource[]) {
     .map((resource) => ({ name: resource.name, ...imageRecord(resource) }))
     // A server of ours whose stack file records nothing has one without a word.
     .filter(({ versions, evidence }) => versions.size > 0 || evidence !== "none");
-  return ({ name, props }: DeclaredResource): ImageRecord[] => {
+  return ({ name, props }: DeclaredResource): RecordedImage[] => {
     const image = text(props.image);
     const digest = typeof image === "string" ? imageReference(image)?.digest : undefined;
     const own = imageRecordName(name);
@@ -53,10 +53,10 @@ export function recordsIn(resources: readonly DeclaredResource[]) {
   };
 }
 
-const saying = ({ of, versions, evidence }: ImageRecord) => [of, ...versions, evidence].flat().map(String).join("\n");
+const saying = ({ of, versions, evidence }: RecordedImage) => [of, ...versions, evidence].flat().map(String).join("\n");
 
 /** What may be believed of a server's image: one verdict a record of its digest, or one without any. */
-export function verdictsOn(image: string, records: readonly ImageRecord[]): ImageVerdict[] {
+export function verdictsOn(image: string, records: readonly RecordedImage[]): ImageVerdict[] {
   if (records.length === 0) return [judgeServerImage({ image })];
   return records.map(({ of, versions, evidence }) => {
     const known = [...versions].filter((entry): entry is [string, string] => typeof entry[1] === "string");
@@ -72,7 +72,7 @@ const OFFICIAL = "vllm/vllm-openai";
  * What an image's vLLM takes, as far as it can be told: by its known digest or what is recorded of it, else by its tag
  * (`v0.30.0-aarch64`); else the newest.
  */
-export function engineDataOf(image: unknown, records: readonly ImageRecord[] = []) {
+export function engineDataOf(image: unknown, records: readonly RecordedImage[] = []) {
   const reference = typeof image === "string" ? imageReference(image) : undefined;
   const believed = typeof image === "string" ? verdictsOn(image, records).map(({ versions }) => versions.vllm) : [];
   const version = believed.find((each) => each !== undefined) ?? (reference && taggedVersion(reference));

@@ -13,7 +13,7 @@ import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { nearestKey } from "../../faults/quoting";
 import { type DeclaredResource, displayName, launchOf, ofType } from "../lib/container";
-import { engineDataOf, type ImageRecord, recordsIn } from "../lib/imageRecord";
+import { engineDataOf, type RecordedImage, recordsIn } from "../lib/imageRecord";
 import { readContainer } from "../lib/inferenceServer";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
@@ -29,7 +29,7 @@ export const engineNames: Rule = {
   },
 };
 
-function judge(container: DeclaredResource, records: readonly ImageRecord[]): Finding[] {
+function judge(container: DeclaredResource, records: readonly RecordedImage[]): Finding[] {
   const reading = readContainer(container);
   if (reading.kind !== "yes") return [];
   const image = text(container.props.image);

@@ -5,7 +5,7 @@ import type { ImageVerdict } from "../../components/supply/imageVersions";
 import { atLeast, FLOORS, isPep440 } from "../../components/supply/releases";
 import { blockOf } from "../lib/block";
 import { type DeclaredResource, displayName, ofType, valueInWords } from "../lib/container";
-import { type ImageRecord, recordsIn, verdictsOn } from "../lib/imageRecord";
+import { type RecordedImage, recordsIn, verdictsOn } from "../lib/imageRecord";
 import { readContainer } from "../lib/inferenceServer";
 import { advice, type Finding, note, type Rule, violation } from "./rule";
 
@@ -74,7 +74,7 @@ function lookText(
 function judgeVerdict(
   container: DeclaredResource,
   { versions, evidence, doubts, namesNoDigest }: ImageVerdict,
-  record: ImageRecord | undefined,
+  record: RecordedImage | undefined,
   look: string,
 ): Finding[] {
   const image = `${displayName(container)} runs ${valueInWords(text(container.props.image))}`;

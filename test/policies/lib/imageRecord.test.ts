@@ -4,14 +4,14 @@ import { engineData, newestEngineData } from "../../../components/inference-serv
 import { imageRecordName } from "../../../components/inference-server/plannedServer";
 import { TYPE } from "../../../components/planned/type";
 import images from "../../../components/supply/images.json";
-import { engineDataOf, type ImageRecord, imageRecord, recordsIn } from "../../../policies/lib/imageRecord";
+import { engineDataOf, imageRecord, type RecordedImage, recordsIn } from "../../../policies/lib/imageRecord";
 import { DIGEST, IMAGE, UNTAGGED } from "../declared";
 
 const recorded = (props: Record<string, unknown>, name = "r") => ({ type: TYPE.imageRecord, name, props });
 const HEX = DIGEST.slice("sha256:".length);
 
 describe("a record of an image", () => {
-  it.each<[string, Record<string, unknown>, Partial<ImageRecord>]>([
+  it.each<[string, Record<string, unknown>, Partial<RecordedImage>]>([
     ["a digest without its algorithm", { digest: HEX }, { digest: DIGEST, of: DIGEST }],
     ["a whole digest", { digest: DIGEST }, { digest: DIGEST, of: DIGEST }],
     ["a digest that is not known", { digest: UNKNOWN }, { digest: UNKNOWN, of: undefined }],
@@ -71,7 +71,7 @@ describe("the records of a container's image", () => {
 });
 
 describe("what an image's vLLM takes", () => {
-  const read = (vllm: string): ImageRecord => ({
+  const read = (vllm: string): RecordedImage => ({
     digest: DIGEST,
     of: DIGEST,
     versions: new Map([["vllm", vllm]]),
@@ -81,7 +81,7 @@ describe("what an image's vLLM takes", () => {
   const newest = { data: newestEngineData(), exact: false };
   const of030 = { data: engineData("0.30.0"), exact: true };
 
-  it.each<[string, unknown, ImageRecord[], object]>([
+  it.each<[string, unknown, RecordedImage[], object]>([
     ["its tag", IMAGE, [], of030],
     ["its record", UNTAGGED, [read("0.30.0")], of030],
     ["the record of a local build", UNTAGGED, [read("0.30.0+cu130")], of030],
