@@ -43,7 +43,19 @@ ${programCheck(kind)}
 
 ${keyLines(kind, target)}
 
-# ask URL KEY: its answer, its status and the exit code on lines of their own. The key goes through standard input, so that
+${askLines(seconds)}
+
+${checkLines(seconds)}
+
+${[...target.checks.map((check) => checkLine(check, target)), ...tried(target)].join("\n")}
+
+${[...file.environment, `exec ${[kind.program?.name ?? [], ...(file.words ?? []), '"$@"'].flat().join(" ")}`].join("\n")}
+`;
+}
+
+/** The shell functions that ask a server, each time for so many seconds at most. */
+function askLines(seconds: number): string {
+  return `# ask URL KEY: its answer, its status and the exit code on lines of their own. The key goes through standard input, so that
 # \`ps\` never shows it; no redirect is followed, as it could lead the key elsewhere.
 ask() {
   {
@@ -61,9 +73,12 @@ fetch() {
   else
     return 127
   fi
+}`;
 }
 
-# check NAME URL MODEL KEY HINT...
+/** The shell function that sees that a server answers, takes the key and serves the model; else it says what to do. */
+function checkLines(seconds: number): string {
+  return `# check NAME URL MODEL KEY HINT...
 check() {
   name=$1 url=$2 model=$3
   answer=$(ask "$url" "$4")
@@ -95,12 +110,7 @@ check() {
         "If the model was changed on purpose, run the update of the stack again, or on a laptop the export: it rewrites this client's files."
       ;;
   esac
-}
-
-${[...target.checks.map((check) => checkLine(check, target)), ...tried(target)].join("\n")}
-
-${[...file.environment, `exec ${[kind.program?.name ?? [], ...(file.words ?? []), '"$@"'].flat().join(" ")}`].join("\n")}
-`;
+}`;
 }
 
 /** Bounded by \`timeout\`; asked directly, as a proxy has no business between a client and its own machine. */

@@ -11,71 +11,83 @@ export type MachineFault = { readonly path: readonly PropertyKey[]; readonly cod
 
 /** Faults in the blocks of services, and in what clients say of the server that they use. */
 export function referenceFaults(machine: MachineSettings): MachineFault[] {
-  const faults: MachineFault[] = [];
-  const fault = (path: PropertyKey[], code: string, message: string) => faults.push({ path, code, message });
+  const declared = Object.entries(machine.inferenceServers).map(([key, { model }]) => ({ key, kind: model.kind }));
+  return [
+    ...declared.flatMap(({ key }) => takenNames(key)),
+    ...SERVICES.flatMap((service) => [
+      ...(service.names?.(machine) ?? []).flatMap(({ name, path, needsModel }) =>
+        serverFaults(machine, name, [service.key, ...path], needsModel),
+      ),
+      ...(service.faults?.(machine, declared) ?? []),
+    ]),
+    ...CLIENTS.flatMap(({ key }) => {
+      const settings: ClientSettings | undefined = machine.clients[key];
+      return settings === undefined ? [] : clientFaults(machine, settings, ["clients", key]);
+    }),
+  ];
+}
+
+function takenNames(name: string): MachineFault[] {
+  if (name !== INSTANCE_A && name !== SIMPLE_SERVER) return [];
+  const message = `\`${name}\` is the name of another server: take a different key.`;
+  return [{ path: ["inferenceServers", name], code: "impossible_value", message }];
+}
+
+/** Why the server that is named at `path` can't be used there. `needsModel`: nothing else says which model is asked for. */
+function serverFaults(
+  { inferenceServers, instanceA, simpleServer }: MachineSettings,
+  name: string,
+  path: readonly PropertyKey[],
+  needsModel: boolean,
+): MachineFault[] {
+  const servers = Object.keys(inferenceServers);
+  if (servers.includes(name)) return [];
+  if (name === INSTANCE_A) {
+    if (instanceA === "none") {
+      const message = "There is no instance A on this machine (`instanceA: none`).";
+      return [{ path, code: "unknown_reference", message }];
+    }
+    if (!needsModel || instanceA.servedModelName !== undefined) return [];
+    return [{ path, code: "missing_key", message: "Say what instance A serves: `instanceA.servedModelName`." }];
+  }
+  if (name === SIMPLE_SERVER && simpleServer.mode === "host") {
+    if (!needsModel || simpleServer.models.length > 0) return [];
+    const message =
+      "Say which model it asks for (`model`), or name models of the simple server (`simpleServer.models`).";
+    return [{ path, code: "missing_key", message }];
+  }
+  const known = [
+    ...servers,
+    ...(instanceA === "none" ? [] : [INSTANCE_A]),
+    ...(simpleServer.mode === "host" ? [SIMPLE_SERVER] : []),
+  ];
+  const message = `No server \`${name}\` on this machine. Known: ${listOf(known)}.`;
+  return [{ path, code: "unknown_reference", message }];
+}
+
+/** Faults of one client's settings, which stand at `at`. */
+function clientFaults(machine: MachineSettings, settings: ClientSettings, at: readonly PropertyKey[]): MachineFault[] {
   const servers = Object.keys(machine.inferenceServers);
   const talking = servers.filter((key) => !isPooling(machine.inferenceServers[key]?.model.kind ?? "chat"));
-
-  /** Reports at `path` why this server can't be used, if so. */
-  const check = (name: string, path: PropertyKey[], needsModel: boolean) => {
-    if (servers.includes(name)) return;
-    if (name === INSTANCE_A) {
-      if (machine.instanceA === "none")
-        fault(path, "unknown_reference", "There is no instance A on this machine (`instanceA: none`).");
-      else if (needsModel && machine.instanceA.servedModelName === undefined)
-        fault(path, "missing_key", "Say what instance A serves: `instanceA.servedModelName`.");
-      return;
-    }
-    const { simpleServer } = machine;
-    if (name === SIMPLE_SERVER && simpleServer.mode === "host") {
-      const noModel =
-        "Say which model it asks for (`model`), or name models of the simple server (`simpleServer.models`).";
-      if (needsModel && simpleServer.models.length === 0) fault(path, "missing_key", noModel);
-      return;
-    }
-    const known = [
-      ...servers,
-      ...(machine.instanceA === "none" ? [] : [INSTANCE_A]),
-      ...(simpleServer.mode === "host" ? [SIMPLE_SERVER] : []),
-    ];
-    fault(path, "unknown_reference", `No server \`${name}\` on this machine. Known: ${listOf(known)}.`);
-  };
-
-  for (const name of servers) {
-    const takenName = `\`${name}\` is the name of another server: take a different key.`;
-    if (name === INSTANCE_A || name === SIMPLE_SERVER) fault(["inferenceServers", name], "impossible_value", takenName);
+  const name = settings.server ?? (talking.length === 1 ? talking[0] : undefined);
+  if (name === undefined) {
+    const choice = talking.length === 0 ? "none is declared" : `there are ${talking.join(", ")}`;
+    return [{ path: [...at, "server"], code: "missing_key", message: `Say which server it uses: ${choice}.` }];
   }
-  const declared = Object.entries(machine.inferenceServers).map(([key, { model }]) => ({ key, kind: model.kind }));
-  for (const service of SERVICES) {
-    for (const { name, path, needsModel } of service.names?.(machine) ?? [])
-      check(name, [service.key, ...path], needsModel);
-    faults.push(...(service.faults?.(machine, declared) ?? []));
+  const faults = serverFaults(machine, name, [...at, "server"], settings.model === undefined);
+  if (settings.via === "bridge") {
+    if (machine.bridge === undefined) {
+      const message = "There is no `bridge` on this machine. Declare one, or write `via: native`.";
+      faults.push({ path: [...at, "via"], code: "missing_key", message });
+    } else if (!(machine.bridge.servers ?? servers).includes(name)) {
+      const message = `\`${name}\` is not behind the bridge: add it to \`bridge.servers\`.`;
+      faults.push({ path: [...at, "via"], code: "unknown_reference", message });
+    }
   }
-
-  for (const { key } of CLIENTS) {
-    const settings: ClientSettings | undefined = machine.clients[key];
-    if (settings === undefined) continue;
-    const at = ["clients", key];
-    const name = settings.server ?? (talking.length === 1 ? talking[0] : undefined);
-    if (name === undefined) {
-      const choice = talking.length === 0 ? "none is declared" : `there are ${talking.join(", ")}`;
-      fault([...at, "server"], "missing_key", `Say which server it uses: ${choice}.`);
-      continue;
-    }
-    check(name, [...at, "server"], settings.model === undefined);
-    if (settings.via === "bridge") {
-      if (machine.bridge === undefined) {
-        const message = "There is no `bridge` on this machine. Declare one, or write `via: native`.";
-        fault([...at, "via"], "missing_key", message);
-      } else if (!(machine.bridge.servers ?? servers).includes(name)) {
-        const message = `\`${name}\` is not behind the bridge: add it to \`bridge.servers\`.`;
-        fault([...at, "via"], "unknown_reference", message);
-      }
-    }
-    const window = machine.inferenceServers[name]?.maxModelLen;
-    const beyondWindow = `The server's window is ${window} tokens, prompt and output together: every request would be refused.`;
-    if (window !== undefined && (settings.maxOutputTokens ?? 0) >= window)
-      fault([...at, "maxOutputTokens"], "impossible_value", beyondWindow);
+  const window = machine.inferenceServers[name]?.maxModelLen;
+  if (window !== undefined && (settings.maxOutputTokens ?? 0) >= window) {
+    const message = `The server's window is ${window} tokens, prompt and output together: every request would be refused.`;
+    faults.push({ path: [...at, "maxOutputTokens"], code: "impossible_value", message });
   }
   return faults;
 }
