@@ -131,14 +131,13 @@ function codeOf(issue: Issue, value: unknown): string {
 }
 
 /**
- * A fault with this message for each secret in a document, by path and place. None is added where something is wrong with
+ * A fault with this code and message for each secret in a document, by path and place. None is added where something is wrong with
  * the key or with its map anyway: that fault is more exact.
  */
 export function secretFaults(
   value: unknown,
   found: readonly Fault[],
-  code: string,
-  message: string,
+  { code, message }: Pick<Fault, "code" | "message">,
   document?: Pick<SourceDocument, "locate">,
 ): Fault[] {
   const wrong = new Set(found.filter(({ severity }) => severity === "error").map(({ path }) => withoutKeys(path)));

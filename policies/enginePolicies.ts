@@ -22,18 +22,19 @@ export function enginePolicies(rules: readonly Rule[], locate: Locate = nowhere)
     // Disabled policies are not asked. The first rule is fixed, so it always meets a resource before the others.
     const read = (args: ResourceValidationArgs) => (index === 0 ? inputs.remember(args) : inputs.met(args));
     const kinds: readonly Finding["kind"][] = rule.advises ? ["violation", "advice"] : ["violation"];
-    return kinds.map((kind) => policy(rule, kind, inputs, locate, read));
+    return kinds.map((kind) => policy(rule, kind, { inputs, locate, read }));
   });
 }
 
+/** How a policy reads resources, and the lines of the stack file. */
+interface Reading {
+  readonly inputs: Inputs;
+  readonly locate: Locate;
+  readonly read: (args: ResourceValidationArgs) => DeclaredResource;
+}
+
 /** A rule as a policy of its own for violations and, under a name of its own, for advice. */
-function policy(
-  rule: Rule,
-  kind: Finding["kind"],
-  inputs: Inputs,
-  locate: Locate,
-  read: (args: ResourceValidationArgs) => DeclaredResource,
-): Policies[number] {
+function policy(rule: Rule, kind: Finding["kind"], { inputs, locate, read }: Reading): Policies[number] {
   const report = (findings: readonly Finding[], reportViolation: ReportViolation) => {
     for (const finding of findings) {
       if (finding.kind === kind)

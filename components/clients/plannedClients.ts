@@ -13,13 +13,18 @@ import { type BridgeReach, clientTarget } from "./target";
 /** A client program that is given a configuration and a launcher. */
 export type ClientPlan = DataOf<typeof clientSchema>;
 
+/** What the clients of a machine are planned from beside its settings. */
+interface ClientSurroundings {
+  readonly servers: readonly Upstream[];
+  readonly bridge: BridgeReach | null;
+  readonly evidence: Evidence;
+}
+
 /** The clients of one machine that the stack file names. */
 export function plannedClients(
   machineName: string,
   machine: { readonly dockerHost: string; readonly clients: ClientsSettings },
-  servers: readonly Upstream[],
-  bridge: BridgeReach | null,
-  evidence: Evidence,
+  { servers, bridge, evidence }: ClientSurroundings,
 ): ClientPlan[] {
   const { clients: settings } = machine;
   const here = settings.on === "here" && !isHere(machine);

@@ -15,7 +15,7 @@ import { readServerArguments } from "./argv/serverArguments";
 import { makesTemplate } from "./chatTemplate";
 import { launchArguments } from "./launchArguments";
 import { headAddress, markedRank, RANK_DEFAULTS, RANK_SHM_GIB, rankOn, rankVariables } from "./ranks";
-import { served } from "./serve";
+import { type Serve, served } from "./serve";
 import { GATED_PROGRAM, gatedEntrypoint, gateMounts, healthUrl } from "./startGate";
 
 /** One inference server: its container, and the facts that no argument of the container carries. */
@@ -65,14 +65,20 @@ export function serverInputs(machine: string, { container, model, codingClients 
 /** Name of the resource that records the versions inside a server's image, by the name of its own. */
 export const imageRecordName = (server: string): string => `${server}-image-record`;
 
+/** A server as a machine of the stack file declares it. */
+interface DeclaredServer {
+  readonly machineName: string;
+  readonly machine: MachineSettings;
+  readonly key: string;
+  readonly server: InferenceServerSettings;
+}
+
 /** Everything that one inference server, or its rank on this machine, declares here. */
 export function plannedServer(
-  machineName: string,
-  machine: MachineSettings,
-  key: string,
-  server: InferenceServerSettings,
+  declared: DeclaredServer,
   { directories, machines, codingClients }: ServerSurroundings,
 ): InferenceServerPlan {
+  const { machineName, machine, key, server } = declared;
   const jitVolume = `${machine.network}-${key}-jit`;
   const token = tokenFile(machineName, key, server, directories.state);
   // In the letters that Docker allows.
@@ -86,7 +92,46 @@ export function plannedServer(
     ...{ key, name, port: server.port, path: "/v1" },
     ...(rank === undefined ? { address: server.listen } : { address: headAddress(rank), onLink: true }),
   };
-  const container: PlannedContainer = {
+  const container = serverContainer(declared, { directories, jitVolume, token, name, serve, env, rank, reach });
+  const demand = demandOf(readServerArguments(container.command));
+  const memory: MemoryDemand = demand.known ? demand.memory : { utilization: server.gpuMemoryUtilization };
+  return {
+    key,
+    model: { id: server.model.id, kind: server.model.kind, thinking: server.model.thinking },
+    servedModelName: server.servedModelName,
+    serve,
+    reach,
+    container,
+    ...defined({ rank }),
+    memory,
+    imageRecord: imageFacts(server),
+    modelCache: directories.modelCache,
+    hubModels: hubModels(server),
+    ...defined({ tokenFile: token }),
+    jitVolume,
+    codingClients,
+  };
+}
+
+/** What is worked out of a server before its container. */
+interface Prepared {
+  readonly directories: ServerDirectories;
+  readonly jitVolume: string;
+  readonly token: SecretFile | undefined;
+  /** Name of the container. */
+  readonly name: string;
+  readonly serve: Serve;
+  /** Variables that are the same on every machine of the server. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly rank: Rank | undefined;
+  readonly reach: Reach;
+}
+
+function serverContainer(
+  { machineName, machine, key, server }: DeclaredServer,
+  { directories, jitVolume, token, name, serve, env, rank, reach }: Prepared,
+): PlannedContainer {
+  return {
     role: "inference-server",
     resource: `${machineName}-${key}`,
     name,
@@ -124,27 +169,14 @@ export function plannedServer(
     stopGraceSeconds: server.stopGraceSeconds,
     labels: { [MACHINE_LABEL]: machineName, [SERVER_LABEL]: key },
   };
-  const demand = demandOf(readServerArguments(container.command));
-  const memory: MemoryDemand = demand.known ? demand.memory : { utilization: server.gpuMemoryUtilization };
-  return {
-    key,
-    model: { id: server.model.id, kind: server.model.kind, thinking: server.model.thinking },
-    servedModelName: server.servedModelName,
-    serve,
-    reach,
-    container,
-    ...defined({ rank }),
-    memory,
-    imageRecord: imageFacts(server),
-    modelCache: directories.modelCache,
-    hubModels: [server.model, ...(server.speculative?.model ? [{ id: server.speculative.model }] : [])].flatMap(
-      ({ id, revision }: { readonly id: string; readonly revision?: string | undefined }) =>
-        HUB_ID.test(id) ? [{ id, ...defined({ revision }) }] : [],
-    ),
-    ...defined({ tokenFile: token }),
-    jitVolume,
-    codingClients,
-  };
+}
+
+/** The models on the hub that a server loads: its own and that of its drafts. */
+function hubModels({ model, speculative }: InferenceServerSettings): HubModel[] {
+  return [model, ...(speculative?.model ? [{ id: speculative.model }] : [])].flatMap(
+    ({ id, revision }: { readonly id: string; readonly revision?: string | undefined }) =>
+      HUB_ID.test(id) ? [{ id, ...defined({ revision }) }] : [],
+  );
 }
 
 /** A token is never in an environment, where `docker inspect` would show it: huggingface_hub reads it from this file. */

@@ -64,13 +64,19 @@ interface Gated {
 export const healthUrl = ({ port }: Pick<Serve, "port">, rank: Rank | undefined): string =>
   `http://${rank === undefined ? "127.0.0.1" : headAddress(rank)}:${port}/health`;
 
+/** What the gates of a machine are told beside its settings. */
+interface GateNeeds {
+  readonly servers: readonly Gated[];
+  readonly ledger: readonly LedgerLine[];
+  /** Where the file goes. */
+  readonly folder: string;
+}
+
 /** What the gates of a machine have to know, as a file on the machine; what a server takes is its line of the ledger. */
 export function gateFile(
   machineName: string,
   { instanceA, memoryFloorGiB, startsPerHour }: MachineSettings,
-  servers: readonly Gated[],
-  ledger: readonly LedgerLine[],
-  folder: string,
+  { servers, ledger, folder }: GateNeeds,
 ): PlannedFile<FileRole> {
   const mib = (gib: number) => Math.ceil(gib * MIB_PER_GIB);
   const taken = (name: string) => mib(ledger.find((line) => line.name === name)?.gib ?? 0);

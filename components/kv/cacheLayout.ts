@@ -3,7 +3,7 @@ import type { cacheLayoutSchema } from "../planned/schema/kv";
 import { type CacheGroups, groupBlocks, type PackedCaches, SMALLEST_BLOCK } from "./cacheGroups";
 import { indexedCaches, ngramStateBytes } from "./compressedIndex";
 import { COMPRESSED_BLOCK, compressedCaches } from "./compressedLayers";
-import { engineRules, INDEXED_BLOCK } from "./engineRules";
+import { type EngineRules, engineRules, INDEXED_BLOCK } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
 import { bytesPerToken, resolveKvDtype } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
@@ -44,12 +44,7 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
   const slidingBytes = bytesPerToken(model.slidingAttention ?? model.attention, dtype, engine.tensorParallelSize);
   const rules = engineRules(model, engine);
   const state = stateOf(model, engine);
-  const blockSize =
-    state === 0
-      ? model.index === undefined
-        ? SMALLEST_BLOCK
-        : INDEXED_BLOCK
-      : rules.blockMultiple * Math.ceil(state / (rules.blockMultiple * tokenBytes));
+  const blockSize = state === 0 ? statelessBlock(model) : stateBlock(rules, state, tokenBytes);
   const { sliding, linear } = model.layers;
   const pageBytes = blockSize * Math.max(full > 0 ? tokenBytes : 0, sliding > 0 ? slidingBytes : 0);
   // Layers that cache less of a token get more tokens in their block, or a padded page where it isn't a multiple.
@@ -57,14 +52,12 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
   if (model.compressedIndex !== undefined) {
     const page = { tokens: blockSize, bytes: pageBytes };
     const layers = { full, linear };
-    const caches = indexedCaches(model.compressedIndex, page, layers, rules.stateBlocks, engine.draftTokens);
+    const states = { stateBlocks: rules.stateBlocks, drafts: engine.draftTokens };
+    const caches = indexedCaches(model.compressedIndex, page, layers, states);
     return ofPacked(caches, blockSize, pageBytes, (pageBytes - state) / state);
   }
   const indexBytes = model.index === undefined ? 0 : (model.index.layers + drafts) * model.index.bytesPerToken;
-  const counts = [full, sliding, linear].filter((layers) => layers > 0);
-  const most = Math.max(...counts);
-  const least = Math.min(...counts);
-  const size = most < least * LARGER_KIND_BELOW ? most : least;
+  const size = groupSize([full, sliding, linear].filter((layers) => layers > 0));
   const split = (layers: number) => ({ layers, groups: Math.ceil(layers / size) });
   const mostTokens = (model.slidingWindow ?? 0) - 1 + tokensUnderWay;
   const kinds: readonly CacheGroups[] = [
@@ -85,6 +78,20 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
     kvCacheDtype: dtype,
     bytesPerToken: full * tokenBytes + indexBytes,
   };
+}
+
+/** Tokens of a block where no layer has a state. */
+const statelessBlock = ({ index }: ModelShape): number => (index === undefined ? SMALLEST_BLOCK : INDEXED_BLOCK);
+
+/** Tokens of a block whose keys and values, at so many bytes for each, have room for a state. */
+const stateBlock = ({ blockMultiple }: EngineRules, state: number, tokenBytes: number): number =>
+  blockMultiple * Math.ceil(state / (blockMultiple * tokenBytes));
+
+/** Layers of a group, by how many layers there are of each kind. */
+function groupSize(counts: readonly number[]): number {
+  const most = Math.max(...counts);
+  const least = Math.min(...counts);
+  return most < least * LARGER_KIND_BELOW ? most : least;
 }
 
 /** Bytes of the largest state of a layer on one device; heads and channels are divided among the devices. */

@@ -53,24 +53,36 @@ export const ngramStateBytes = ({ ngrams }: CompressedIndex, drafts: number): nu
 export const waitingTokens = ({ tokensPerKey }: CompressedIndex, drafts: number): number =>
   tokensPerKey * Math.ceil((tokensPerKey + drafts) / tokensPerKey);
 
+/** What a request holds beside its keys and values. */
+interface RequestStates {
+  /** Blocks that a request holds for each group of states. */
+  readonly stateBlocks: number;
+  /** Tokens that are drafted at once. */
+  readonly drafts: number;
+}
+
 /**
  * Such a model's caches, as vLLM packs them. Sources: vLLM 0.30 `qsa_cache.py`, `ple_layer.py`.
  *
  * @param page tokens of a block, and bytes that a layer's keys and values, or its state, take for it
  * @param layers full-attention layers with those of the draft module, and linear ones
- * @param stateBlocks blocks that a request holds for each group of states
  */
 export function indexedCaches(
   index: CompressedIndex,
   page: { readonly tokens: number; readonly bytes: number },
   layers: { readonly full: number; readonly linear: number },
-  stateBlocks: number,
-  drafts: number,
+  { stateBlocks, drafts }: RequestStates,
 ): PackedCaches {
   const keys = (tokens: number) => tokens * index.keyWidth * NUMBER_BYTES;
-  const states = (kind: CacheKind, count: number, bytes: number, counted: number, blockSize = page.tokens) => ({
+  /** `counted` of the layers are the model's own. */
+  const states = (
+    kind: CacheKind,
+    pages: { readonly bytes: number; readonly layers: number },
+    counted: number,
+    blockSize = page.tokens,
+  ) => ({
     group: { ...kind, blockSize, layers: counted },
-    pages: [{ bytes, layers: count }],
+    pages: [pages],
     areStates: true,
   });
   const recurrent = { kind: "linear", blocks: stateBlocks } as const;
@@ -80,8 +92,8 @@ export function indexedCaches(
       group: { kind: "full", blockSize: page.tokens, layers: layers.full },
       pages: [page.bytes, keys(page.tokens / index.tokensPerKey)].map((bytes) => ({ bytes, layers: layers.full })),
     },
-    states(recurrent, layers.linear, page.bytes, layers.linear),
-    states(recurrent, index.ngrams.layers, page.bytes, 0),
-    states({ kind: "linear", blocks: 1 }, layers.full, keys(waiting), 0, waiting),
+    states(recurrent, { bytes: page.bytes, layers: layers.linear }, layers.linear),
+    states(recurrent, { bytes: page.bytes, layers: index.ngrams.layers }, 0),
+    states({ kind: "linear", blocks: 1 }, { bytes: keys(waiting), layers: layers.full }, 0, waiting),
   ]);
 }

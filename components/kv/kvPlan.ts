@@ -24,7 +24,7 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
   const layout = cacheLayout(model, settings);
   const rules = engineRules(model, settings);
   const maxModelLen = checkedWindow(model, settings, layout, rules);
-  const plan = figures(settings, layout, rules, maxModelLen, availableBytes);
+  const plan = figures({ settings, layout, rules }, maxModelLen, availableBytes);
   const problems = [
     ...noFit(plan, rules),
     ...tooManySequences(plan, model),

@@ -54,7 +54,9 @@ export function tokensFoundAgain(rules: ReuseRules, shared: number, calls: reado
     const found = hybrid ? Math.max(0, ...usable) : attention;
     const tokens = prompt + answer - 1;
     const own = agents.get(agent)?.states ?? [];
-    const states = hybrid ? [...own, ...usable, ...statesKept(rules, found, attention, prompt, tokens)] : [];
+    const states = hybrid
+      ? [...own, ...usable, ...statesKept(rules, { found, parted: attention, prompt, tokens })]
+      : [];
     agents.set(agent, { tokens, states: new Set(states) });
     return found;
   });
@@ -63,8 +65,19 @@ export function tokensFoundAgain(rules: ReuseRules, shared: number, calls: reado
 /** The tokens of whole blocks among so many. */
 const whole = (tokens: number, block: number) => tokens - (tokens % block);
 
+/** One call, counted in tokens. */
+interface CallTokens {
+  /** At the beginning of the prompt, found in the cache. */
+  readonly found: number;
+  /** Where the prompt parts from those that are cached. */
+  readonly parted: number;
+  readonly prompt: number;
+  /** Prompt and answer that are in the cache in the end. */
+  readonly tokens: number;
+}
+
 /** After how many tokens a call leaves a state behind: its chunks end there, and the version keeps it. */
-function statesKept(rules: ReuseRules, found: number, parted: number, prompt: number, tokens: number): number[] {
+function statesKept(rules: ReuseRules, { found, parted, prompt, tokens }: CallTokens): number[] {
   const { block, chunk, vllmVersion } = rules;
   const back = givesBack(rules);
   const behind = (count: number) => Math.max(0, whole(count, block) - (back ? block : 0));

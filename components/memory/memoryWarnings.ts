@@ -23,13 +23,18 @@ const LEAST_REUSE = 0.9;
 /** A window that was measured is known from rounded figures: tokens by concurrency of two places. */
 const WINDOW_ROUNDING = 1.01;
 
+/** A machine's memory with the servers that share it. */
+interface MemoryWithServers extends MachineMemory {
+  readonly servers: readonly (KnownServer & { readonly kv: ServerKvResult })[];
+  /** Windows of the servers that were applied, in tokens by their keys, if that is known. */
+  readonly appliedWindows?: Readonly<Record<string, number>> | undefined;
+}
+
 /** What an operator should know of a machine's memory before it runs: room of the KV cache, starts, compiling. */
 export function memoryWarnings(
   name: string,
   machine: MachineSettings,
-  servers: readonly (KnownServer & { readonly kv: ServerKvResult })[],
-  { ledger, admission }: MachineMemory,
-  appliedWindows: Readonly<Record<string, number>> = {},
+  { ledger, admission, servers, appliedWindows = {} }: MemoryWithServers,
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
@@ -47,8 +52,8 @@ export function memoryWarnings(
     if (images !== undefined) ofServer("image-cache", images);
     for (const note of result.notes) ofServer(result.kv === null ? "kv-unknown" : "kv-note", note);
     if (result.kv === null) continue;
-    const largest = ledger.largestUtilizationThatFits[container.name] ?? 0;
-    roomWarnings(settings, machine.totalGiB, result.kv, largest, ofServer);
+    const limits = { totalGiB: machine.totalGiB, largest: ledger.largestUtilizationThatFits[container.name] ?? 0 };
+    roomWarnings(settings, result.kv, limits, ofServer);
   }
   const { instanceA } = machine;
   if (instanceA !== "none" && servers.length > 0 && instanceAFromContainer(instanceA) === undefined) {
@@ -91,13 +96,13 @@ function windowRaised({ maxModelLen, measured }: InferenceServerSettings, applie
     : undefined;
 }
 
-function roomWarnings(
-  server: InferenceServerSettings,
-  totalGiB: number,
-  kv: ServerKv,
-  largest: number,
-  warn: Warn,
-): void {
+/** The machine's memory, and the largest share of it that the ledger leaves to a server. */
+interface Limits {
+  readonly totalGiB: number;
+  readonly largest: number;
+}
+
+function roomWarnings(server: InferenceServerSettings, kv: ServerKv, { totalGiB, largest }: Limits, warn: Warn): void {
   const { room, atBest, maxModelLen, maxConcurrency, agents } = kv;
   const window = thousands(maxModelLen);
   const needed = `one request of ${window} tokens needs ${(kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2)} GiB`;

@@ -9,6 +9,13 @@ import dashboard from "./dashboard.json";
 const ABOUT =
   "# Written by local-serving from `monitoring: scrape`. Name it in `scrape_config_files` of your Prometheus's configuration.";
 
+/** What is scraped on a machine, and the folder that its files go to. */
+interface Scraped {
+  readonly known: readonly Upstream[];
+  readonly bridge: BridgePlan | null;
+  readonly folder: string;
+}
+
 /**
  * What a Prometheus and a Grafana of the operator's read of a machine: the targets, as the machine itself reaches them, and a
  * dashboard. Nothing without `monitoring`. `known` are its servers, and `folder` is where its files go.
@@ -16,9 +23,7 @@ const ABOUT =
 export function monitoringFiles(
   machineName: string,
   machine: MachineSettings,
-  known: readonly Upstream[],
-  bridge: BridgePlan | null,
-  folder: string,
+  { known, bridge, folder }: Scraped,
 ): PlannedFile<FileRole>[] {
   if (machine.monitoring === undefined) return [];
   const job = (name: string, path: string, origin: string, server?: string) => ({

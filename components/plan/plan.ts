@@ -74,7 +74,7 @@ export function machinePlan(
   const servers = serversOf(name, machine, { directories, machines, evidence });
   const inferenceServers = servers.filter(({ plan }) => isHead(plan)).map(({ plan }) => plan);
   const ranks = servers.filter(({ plan }) => !isHead(plan)).map(({ plan }) => plan);
-  const around = services(name, machine, evidence, inferenceServers, machines);
+  const around = services(name, machine, inferenceServers, { evidence, machines });
   const memory = machineMemory(machine, servers, around.memory, meminfo);
   const withKv = servers.map((server) => {
     const { settings, model, plan } = server;
@@ -85,7 +85,8 @@ export function machinePlan(
   const served = { servers: inferenceServers, simpleServer: around.detail.simpleServer };
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
   const running = [...inferenceServers, ...ranks];
-  const gateFiles = running.length === 0 ? [] : [gateFile(name, machine, running, memory.ledger.lines, gate)];
+  const gateNeeds = { servers: running, ledger: memory.ledger.lines, folder: gate };
+  const gateFiles = running.length === 0 ? [] : [gateFile(name, machine, gateNeeds)];
   const planned: MachinePlan = {
     ...declaredFacts(name, machine, evidence.home),
     inferenceServers,
@@ -107,7 +108,7 @@ export function machinePlan(
   const warnings = [
     ...machineWarnings(name, machine, memory.ledger, servers),
     ...(total === undefined ? [] : [{ machine: name, code: "total-differs", message: total }]),
-    ...memoryWarnings(name, machine, withKv, memory, evidence.appliedWindows?.[name]),
+    ...memoryWarnings(name, machine, { ...memory, servers: withKv, appliedWindows: evidence.appliedWindows?.[name] }),
     ...around.warnings,
   ];
   const files = [...planned.files, appliedPlan(planned, state)];
@@ -130,7 +131,10 @@ function serversOf(
   );
   return [...own, ...workers(name, around.machines)].map(([key, given]) => {
     const settings = withFamily(given, evidence);
-    const plan = plannedServer(name, machine, key, settings, { ...around, codingClients: clients.get(key) ?? [] });
+    const plan = plannedServer(
+      { machineName: name, machine, key, server: settings },
+      { ...around, codingClients: clients.get(key) ?? [] },
+    );
     return { settings, model: modelEvidence(evidence, settings.model.id), plan };
   });
 }

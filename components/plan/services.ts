@@ -19,9 +19,8 @@ import { clientWarnings } from "./warnings";
 export function services(
   name: string,
   machine: MachineSettings,
-  evidence: Evidence,
   servers: readonly InferenceServerPlan[],
-  machines: StackSettings["machines"],
+  { evidence, machines }: { readonly evidence: Evidence; readonly machines: StackSettings["machines"] },
 ) {
   const folder = `${onMachine(machine.stateDirectory, evidence)}/${name}`;
   const known = upstreams(machine, servers);
@@ -32,7 +31,7 @@ export function services(
     return made === undefined ? [] : [{ service, ...made }];
   });
   const detail = { ...NO_DETAIL, ...Object.fromEntries(planned.map((each) => [each.service.key, each.detail])) };
-  const clients = plannedClients(name, machine, known, detail.bridge, evidence);
+  const clients = plannedClients(name, machine, { servers: known, bridge: detail.bridge, evidence });
   const unreached = clientReachFaults(machine, clients, known);
   const warnings = planned.flatMap((each) => [...loopbackOnly(each, known), ...each.warnings]);
   return {
@@ -42,7 +41,7 @@ export function services(
     containers: planned.flatMap(({ container }) => container ?? []),
     files: [
       ...planned.flatMap(({ files }) => files),
-      ...monitoringFiles(name, machine, known, detail.bridge, folder),
+      ...monitoringFiles(name, machine, { known, bridge: detail.bridge, folder }),
       ...clients.flatMap((client) => client.files),
     ],
     secretFiles: planned.flatMap(({ secretFiles }) => secretFiles),
@@ -51,7 +50,7 @@ export function services(
     commands: planned.flatMap(({ commands = [] }) => commands),
     warnings: [
       ...warnings.map(([code, message]) => ({ machine: name, code, message })),
-      ...clientWarnings(name, machine, known, clients, unreached),
+      ...clientWarnings(name, machine, { servers: known, clients, unreached }),
     ],
     /** What keeps clients on other computers from what they talk to. */
     unreached,

@@ -87,13 +87,18 @@ function serverWarnings(
 /** Prompt that an agent sends with every call, at its largest: instructions and tools (30,000 to 40,000 tokens). */
 const ENVELOPE_TOKENS = 40_000;
 
+/** Clients, the servers that they may talk to, and what keeps clients on other computers from them. */
+interface WarnedClients {
+  readonly servers: readonly Upstream[];
+  readonly clients: readonly ClientPlan[];
+  readonly unreached: readonly MachineFault[];
+}
+
 /** What an operator should know of a machine's clients before they run. */
 export function clientWarnings(
   name: string,
   machine: MachineSettings,
-  servers: readonly Upstream[],
-  clients: readonly ClientPlan[],
-  unreached: readonly MachineFault[],
+  { servers, clients, unreached }: WarnedClients,
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });

@@ -123,7 +123,7 @@ function parseSettings(
   ];
   // A key in its armour begins with dashes, too; that it is a key says more.
   const exact = found.filter((each) => !each.message.startsWith(AN_OPTION));
-  const secrets = secretFaults(value, exact, "secret_value", SECRET, document);
+  const secrets = secretFaults(value, exact, { code: "secret_value", message: SECRET }, document);
   const faults = [...found.filter((each) => exact.includes(each) || !samePath(each, secrets)), ...secrets];
   if (!result.success || hasErrors(faults)) throw new FaultyInput(input, faults);
   if (document !== undefined) rememberDocument(result.data, document);

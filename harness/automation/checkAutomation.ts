@@ -56,7 +56,12 @@ export function checkAutomation(files: AutomationFiles, environment: Environment
   ];
   // A rule that speaks of a key by name says more than the schema does of the same key.
   const known = new Set(named.filter(({ severity }) => severity === "error").map(({ path }) => path));
-  const secret = secretFaults(document.value, [...named, ...formal], "secret_in_file", SECRET, document);
+  const secret = secretFaults(
+    document.value,
+    [...named, ...formal],
+    { code: "secret_in_file", message: SECRET },
+    document,
+  );
   const issues = [
     ...inFileOrder([...named, ...formal.filter(({ path }) => !known.has(path)), ...secret]),
     ...(mapping?.faults ?? []),

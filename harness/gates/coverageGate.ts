@@ -81,7 +81,7 @@ export async function measureCoverage(setting: MeasureSetting): Promise<Coverage
   const hostBound = Math.ceil(coverage.timeout_sec) + HOST_BOUND_MARGIN_SEC;
   const argv = [timeout, "-k", "1", String(hostBound), ...shell(coverage.command)];
   const command = { argv, cwd: root, env, jobs: ledger.jobs, interrupt };
-  const read = await artifactOf("coverage", coverage, command, log, supervisor).finally(log.close);
+  const read = await artifactOf("coverage", coverage, command, { log, supervisor }).finally(log.close);
   if (interrupt.aborted) return { fault: interruption(interrupt) };
   if ("fault" in read) return read;
   try {

@@ -24,8 +24,7 @@ export async function artifactOf(
   gate: "coverage" | "visual",
   { artifact: path, timeout_sec: timeoutSec }: { readonly artifact: string; readonly timeout_sec: number },
   command: Omit<BoundedCommand, "timeoutSec" | "streams">,
-  log: LedgerLog,
-  supervisor?: Supervisor,
+  { log, supervisor }: { readonly log: LedgerLog; readonly supervisor?: Supervisor | undefined },
 ): Promise<ArtifactText> {
   const place = containedArtifact(command.cwd, path);
   if ("fault" in place) return { fault: `artifact ${path} ${place.fault}` };

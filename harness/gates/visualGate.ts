@@ -47,7 +47,7 @@ async function check(setting: VisualSetting, address: string, interrupt: AbortSi
     async ({ directory, commit, supervisor, log }): Promise<Checked> => {
       const place = { cwd: directory, env: { ...env, ...variables } };
       const command = { argv: shell(visual.command), ...place, jobs: ledger.jobs, interrupt };
-      const read = await artifactOf("visual", visual, command, log, supervisor);
+      const read = await artifactOf("visual", visual, command, { log, supervisor });
       if (interrupt.aborted) return { failures: [String(interrupt.reason)], commit };
       if ("fault" in read) return { failures: [read.fault], commit };
       // The checkout goes; the result stays as evidence.

@@ -35,7 +35,7 @@ export function checkProfile(document: ProfileDocument): ProfileCheck {
     ...providerFaults(partialProviders(document.value), document),
     ...defaultFaults(Object.keys(tableAt(document.value, ["providers"])), pairings, faultsIn(document)),
   ];
-  const secrets = secretFaults(document.value, found, "secret_in_file", SECRET, document);
+  const secrets = secretFaults(document.value, found, { code: "secret_in_file", message: SECRET }, document);
   const explained = new Set(found.filter(({ code }) => code === "escaped_bearer").map(({ path }) => path));
   const ofDialect = dialectFaults(document).filter(({ path }) => !explained.has(path));
   const faults = inFileOrder([...found, ...secrets, ...ofDialect]);

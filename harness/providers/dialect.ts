@@ -46,7 +46,7 @@ function headerFault(header: TomlStatement): Fault | undefined {
   if (naiveName === header.path.join(".") && header.kind === "table") return undefined;
   const misplaced = header.column > 1 ? "dialect_indented_header" : "dialect_header";
   const cause = header.rest.includes("#") ? "dialect_header_comment" : misplaced;
-  return fault(dotted(header.path), header, cause, "Nothing under this header reaches the harness.");
+  return fault(dotted(header.path), header, cause, { effect: "Nothing under this header reaches the harness." });
 }
 
 function pairFaults(profile: ProfileDocument, statement: TomlStatement): Fault[] {
@@ -57,15 +57,16 @@ function pairFaults(profile: ProfileDocument, statement: TomlStatement): Fault[]
     if (found === undefined) {
       const remedy = `Write it as \`${address.key} = ...\` at the start of a line under \`[${address.section}]\`.`;
       const cause = causeOfBlindness(statement, address.section);
-      return [fault(dotted(path), statement, cause, `It has no effect. ${remedy}`)];
+      return [fault(dotted(path), statement, cause, { effect: `It has no effect. ${remedy}` })];
     }
-    if (found.line !== statement.line) return [fault(dotted(path), statement, "dialect_shadowed", String(found.line))];
+    if (found.line !== statement.line)
+      return [fault(dotted(path), statement, "dialect_shadowed", { effect: String(found.line) })];
     if (!differs(value, found.text, isWhole(path))) return [];
     const cause = causeOfDifference(statement, found.text);
     const place = { line: statement.line, column: statement.valueColumn };
     const refusal = refusalOf(profile, path, value, found.text);
     const harmless = refusal === undefined && (NOTES.has(path.at(-1) ?? "") || cause === "dialect_escape");
-    return [fault(dotted(path), place, cause, refusal, harmless ? "warning" : "error")];
+    return [fault(dotted(path), place, cause, { effect: refusal, severity: harmless ? "warning" : "error" })];
   });
 }
 
@@ -140,8 +141,7 @@ function fault(
   path: string,
   { line, column }: { line: number; column: number },
   code: DialectCause,
-  effect = "",
-  severity: Fault["severity"] = "error",
+  { effect = "", severity = "error" }: { effect?: string | undefined; severity?: Fault["severity"] } = {},
 ): Fault {
   const message = DIALECT_CAUSES[code].replace("{effect}", () => effect && ` ${effect}`);
   return { path, code, message, severity, line, column };

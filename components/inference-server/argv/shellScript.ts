@@ -211,7 +211,7 @@ const ESCAPE = /\\(?:x([\da-f]{1,2})|u([\da-f]{1,4})|([0-7]{1,3})|(.))/gis;
 
 /** What bash makes of `$'...'`. */
 function unescaped(text: string): string {
-  return text.replace(ESCAPE, (_, x, u, octal, other) =>
+  return text.replace(ESCAPE, (...[, x, u, octal, other]) =>
     other === undefined ? String.fromCharCode(Number.parseInt(octal ?? x ?? u, octal ? 8 : 16)) : other,
   );
 }

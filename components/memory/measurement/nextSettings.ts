@@ -23,17 +23,17 @@ export function nextSettings(kv: ServerKv, log: EngineLog, server: StartedServer
   const outside = outsideKvGiB(server, log.availableKvGiB);
   const { maxNumSeqs } = server;
   const held = `${maxNumSeqs} whole windows at once`;
-  return [...roomFor(maxNumSeqs, held, kv, server, outside), ...fixedCache(kv, log, server, outside)];
+  return [...roomFor({ windows: maxNumSeqs, held }, kv, server, outside), ...fixedCache(kv, log, server, outside)];
+}
+
+/** So many whole windows that the cache should hold, and the same in words. */
+interface Wish {
+  readonly windows: number;
+  readonly held: string;
 }
 
 /** A share that holds so many whole windows; where there is none, all that there is and the window that fits then. */
-function roomFor(
-  windows: number,
-  held: string,
-  kv: ServerKv,
-  server: StartedServer,
-  outsideGiB: number,
-): NextSetting[] {
+function roomFor({ windows, held }: Wish, kv: ServerKv, server: StartedServer, outsideGiB: number): NextSetting[] {
   const { gpuMemoryUtilization: now, largestUtilization: largest, totalGiB } = server;
   const wanted = outsideGiB + (windows * kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB;
   const share = upToHundredth(wanted / totalGiB);
@@ -83,7 +83,7 @@ function afterRefusal(refusal: EngineRefusal, kv: ServerKv, log: EngineLog, serv
     case "request-does-not-fit": {
       const seen = refusal.kind === "request-does-not-fit" ? refusal.availableGiB : log.availableKvGiB;
       const outside = seen === undefined ? kv.room.outsideGiB.high : outsideKvGiB(server, seen);
-      const found = roomFor(1, "one whole window", kv, server, outside);
+      const found = roomFor({ windows: 1, held: "one whole window" }, kv, server, outside);
       const window = refusal.kind === "request-does-not-fit" ? refusal.largestMaxModelLen : undefined;
       if (window === undefined || found.some((each) => each.setting === "maxModelLen")) return found;
       const why = "the engine's own estimate for this room";
