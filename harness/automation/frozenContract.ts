@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { strictObject, z } from "zod";
+import { createFile } from "../../commandLine/replaceFile";
 import { attempt } from "../../faults/defined";
 import { UnreadableInput } from "../../faults/fault";
 import { inKeyOrder, jsonIn } from "../../faults/json";
 import { readTextFile } from "../../faults/textFile";
-import { createFile } from "../files/replaceFile";
 import type { AutomationContract } from "./resolve";
 
 /** Name and version of the file's form, so that a reader knows what it holds. */

@@ -3,6 +3,7 @@ import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { columns, say } from "../../commandLine/output";
+import { replaceFile } from "../../commandLine/replaceFile";
 import { type Fault, hasErrors, listed, UnreadableInput } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 import { readJsonFile } from "../../faults/jsonDocument";
@@ -15,7 +16,6 @@ import {
   shownValues,
 } from "../analytics/configuration";
 import { readDotenv, repositoryDotenv } from "../analytics/variables";
-import { replaceFile } from "../files/replaceFile";
 import { type Harness, harnessFile } from "../harness";
 import { checked, checkOutcome, checkResult, issueLines } from "./checkResult";
 import { harnessOptions } from "./options";

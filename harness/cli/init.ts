@@ -1,7 +1,7 @@
 import { Argument, type Command, type Option } from "commander";
 import { type CommandTable, command } from "../../commandLine/command";
 import { explainWriting } from "../../commandLine/exit";
-import { createFile } from "../files/replaceFile";
+import { createFile } from "../../commandLine/replaceFile";
 import { type Harness, harnessFile } from "../harness";
 import { template } from "../templates/template";
 import { harnessOptions, homeOption } from "./options";

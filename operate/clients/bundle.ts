@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
+import { replaceFile } from "../../commandLine/replaceFile";
 import { codex } from "../../components/clients/codex";
 import type { ClientPlan } from "../../components/clients/plannedClients";
 import { clients } from "../../components/clients/settings";
@@ -11,7 +12,6 @@ import type { MachineSettings } from "../../components/settings/machine";
 import { machineFault } from "../../components/settings/places";
 import { FaultyInput } from "../../faults/fault";
 import { filledFile, readTextFile } from "../../faults/textFile";
-import { replaceFile } from "../../harness/files/replaceFile";
 import type { OneMachine } from "../stack/readStack";
 
 /** A file of a bundle. One at `home/x` is for `~/x` of the laptop. */

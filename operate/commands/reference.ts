@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
-import { replaceFile } from "../../harness/files/replaceFile";
+import { replaceFile } from "../../commandLine/replaceFile";
 import { renderReference, staleFiles } from "../../harness/reference/render";
 import { projectFolder } from "../stack/stackFile";
 

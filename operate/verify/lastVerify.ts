@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
+import { replaceFile } from "../../commandLine/replaceFile";
 import { attempt } from "../../faults/defined";
 import { isRecord, jsonIn, objectsIn } from "../../faults/json";
-import { replaceFile } from "../../harness/files/replaceFile";
 import type { ProbeResult } from "./probe";
 
 const keptResult = z.object({

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { UnreadableInput } from "../../faults/fault";
+import { UnreadableInput } from "../faults/fault";
 
 /** Mode of a configuration file that did not exist: only its owner needs to read what a harness runs. */
 const NEW_FILE_MODE = 0o600;

@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createFile, replaceFile } from "../../../harness/files/replaceFile";
-import { temporaryFolder } from "../../layers/temporaryFolder";
+import { createFile, replaceFile } from "../../commandLine/replaceFile";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
 const folder = () => temporaryFolder("replace-");
 const mode = (file: string) => statSync(file).mode & 0o777;
@@ -60,7 +60,7 @@ describe("replacing a file", () => {
     const old = "o".repeat(200_000);
     const fresh = "n".repeat(200_000);
     const script = `
-      const { replaceFile } = require(${JSON.stringify(join(__dirname, "../../../harness/files/replaceFile.ts"))});
+      const { replaceFile } = require(${JSON.stringify(join(__dirname, "../../commandLine/replaceFile.ts"))});
       for (;;) replaceFile(${JSON.stringify(file)}, "n".repeat(200000));`;
     for (const ms of [250, 400]) {
       writeFileSync(file, old);
