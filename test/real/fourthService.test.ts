@@ -21,7 +21,7 @@ describe("a fourth service", () => {
       cpSync(file, join(copy, file));
     }
     symlinkSync(resolve("node_modules"), join(copy, "node_modules"));
-    await mustRun("git", ["apply", "--unsafe-paths", `--directory=${copy}`, PATCH], { cwd: copy });
+    await mustRun("git", ["apply", "-C1", "--unsafe-paths", `--directory=${copy}`, PATCH], { cwd: copy });
   });
 
   it(`touches at most ${MOST_FILES} files outside tests, pages and generated reference`, () => {
