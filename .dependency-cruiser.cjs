@@ -3,52 +3,65 @@
 const MAY_USE = {
   faults: [],
   http: [],
+  units: [],
   commandLine: ["faults"],
   harness: ["commandLine", "faults", "http"],
-  "components/planned": ["faults"],
-  "components/kv": ["components/planned", "faults"],
-  "components/settings": ["faults", "harness", "components/(bridge|clients|planned|service|services|simple-server)"],
-  "components/host": ["components/planned"],
-  "components/supply": ["components/host", "components/planned"],
-  "components/docker": ["components/host", "components/inference-server", "components/planned", "faults"],
-  "components/inference-server": ["faults", "components/host", "components/planned", "components/settings"],
-  "components/catalogue": ["components/inference-server", "components/planned", "components/settings", "faults"],
-  "components/memory": [
-    "components/inference-server",
-    "components/kv",
-    "components/planned",
-    "components/settings",
-    "components/supply",
+  vllm: ["faults", "units"],
+  // It reads the memory that a container's argv asks for.
+  machines: ["faults", "units", "vllm"],
+  // Below planned data and settings: both have fields of these forms.
+  "components/fields": ["faults", "machines"],
+  "components/planned": ["components/fields", "machines"],
+  "components/kv": ["components/planned", "faults", "units"],
+  "components/settings": [
+    "components/(bridge|clients|fields|planned|service|services|simple-server)",
     "faults",
+    "harness",
+    "machines",
+    "units",
+  ],
+  "components/host": ["components/planned", "machines", "units"],
+  "components/supply": ["components/planned", "machines"],
+  "components/inference-server": ["components/(host|planned|settings)", "faults", "machines", "units", "vllm"],
+  "components/catalogue": ["components/(fields|settings)", "faults", "machines"],
+  "components/memory": [
+    "components/(inference-server|kv|planned|settings|supply)",
+    "faults",
+    "machines",
+    "units",
+    "vllm",
   ],
   // Below settings, whose schema has a block for each service: so one object holds all of a service.
-  "components/service": ["faults", "components/host", "components/planned"],
-  "components/simple-server": ["components/(host|planned|service)"],
-  "components/bridge": ["components/(host|planned|service)"],
-  "components/chat-ui": ["faults", "components/(planned|service|simple-server)"],
+  "components/service": ["components/(host|planned)", "faults", "machines"],
+  "components/simple-server": ["components/(fields|host|planned|service)", "machines", "units"],
+  "components/bridge": ["components/(fields|planned|service)", "machines"],
+  "components/chat-ui": ["components/(fields|planned|service|simple-server)", "faults", "machines"],
   "components/services": ["components"],
-  "components/monitoring": ["faults", "components/(bridge|host|planned|settings)"],
+  "components/monitoring": ["components/(bridge|host|planned|settings)", "faults", "machines"],
   // Below settings, whose schema has a block for each client: so one file holds all of a client.
-  "components/clients": ["components/host", "components/planned", "faults"],
-  "components/harness-files": [
-    "components/host",
-    "components/inference-server",
-    "components/planned",
-    "components/settings",
-    "components/simple-server",
-    "components/supply",
-    "harness",
+  "components/clients": ["components/(fields|host|planned)", "faults", "machines"],
+  "components/harness-files": ["components/(host|inference-server|planned|settings|simple-server|supply)", "harness"],
+  "components/plan": ["components/(?!machine|preflight|program|evidence|fetch|change)", "faults", "machines", "vllm"],
+  "components/evidence": ["components/(catalogue|host|plan|planned|settings)", "faults", "machines"],
+  "components/fetch": ["components/(inference-server|plan)", "faults", "http", "machines", "units"],
+  "components/machine": [
+    "components/(?!preflight|program|evidence|fetch|change)",
+    "faults",
+    "machines",
+    "units",
+    "vllm",
   ],
-  "components/plan": ["components/(?!machine|preflight|program|evidence|fetch|change)", "faults"],
-  "components/evidence": ["components/(catalogue|host|plan|planned|settings)", "faults"],
-  "components/fetch": ["components/(docker|evidence|host|inference-server|plan|planned)", "faults", "http"],
-  "components/machine": ["components/(?!preflight|program|evidence|fetch|change)", "faults"],
-  "components/change": ["components/(host|inference-server|machine|plan|planned|services|simple-server)", "faults"],
-  "components/preflight": ["components/(?!machine|evidence|program)", "faults", "http"],
+  "components/change": [
+    "components/(fields|host|inference-server|machine|plan|planned|services|simple-server)",
+    "faults",
+    "machines",
+    "units",
+  ],
+  "components/preflight": ["components/(?!machine|evidence|program)", "faults", "http", "machines", "vllm"],
   // The Pulumi program: the only room of components that asks the policies.
-  "components/program": ["components", "faults", "http", "policies"],
-  policies: ["components", "faults"],
-  operate: ["commandLine", "components", "faults", "harness", "http", "policies"],
+  "components/program": ["components", "faults", "http", "machines", "policies", "vllm"],
+  policies: ["components", "faults", "machines", "units", "vllm"],
+  operate: ["commandLine", "components", "faults", "harness", "http", "machines", "policies", "units", "vllm"],
 };
 
 const walls = Object.entries(MAY_USE).map(([room, others]) => ({
@@ -57,10 +70,20 @@ const walls = Object.entries(MAY_USE).map(([room, others]) => ({
   severity: "error",
   from: { path: `^${room}/` },
   to: {
-    path: "^(faults|http/|commandLine|harness|components|policies|operate|index)\\b",
+    path: "^(faults|http/|commandLine|harness|units|vllm|machines|components|policies|operate|index)\\b",
     pathNot: [room, ...others].map((each) => `^${each}`),
   },
 }));
+
+// A room of components shows its door, index.ts, to everybody but components and the tests. What a door lacks and somebody
+// outside needs is one more line of it.
+const DOORS = {
+  name: "through-the-door",
+  comment: "Take it from the room's door, components/ROOM; what the door lacks is added to its index.ts.",
+  severity: "error",
+  from: { path: "^(index\\.ts|policies/|operate/|harness/)" },
+  to: { path: "^components/", pathNot: "^components/[^/]+/index\\.ts$" },
+};
 
 // operate/sees looks at a machine; these rooms judge what it saw. Which of each other's files they may import:
 const JUDGES = {
@@ -99,12 +122,13 @@ const LOOKS = {
   comment: "operate/sees/ asks servers, reads logs and runs programs for this room; see docs/architecture.md.",
   severity: "error",
   from: { path: "^operate/(bench|doctor|drift|status|wait)/" },
-  to: { path: "^(http/|commandLine/run|components/docker/docker\\.ts|components/host/(listeners|onMachine))" },
+  to: { path: "^(http/|commandLine/run|machines/(docker/docker|listeners|onMachine)\\.ts)" },
 };
 
 module.exports = {
   forbidden: [
     ...walls,
+    DOORS,
     ...judges,
     SEES,
     LOOKS,
@@ -115,6 +139,6 @@ module.exports = {
     tsConfig: { fileName: "tsconfig.json" },
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    includeOnly: "^(index\\.ts|faults|http/|commandLine|harness|components|policies|operate)",
+    includeOnly: "^(index\\.ts|faults|http/|commandLine|harness|units|vllm|machines|components|policies|operate)",
   },
 };

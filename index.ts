@@ -1,7 +1,5 @@
 import "./faults/interpretSchemas";
-import { declareMachines } from "./components/program/declareMachines";
-import { stackInForce } from "./components/program/stackInForce";
-import { tellingBugs } from "./components/program/tellingBugs";
+import { declareMachines, stackInForce, tellingBugs } from "./components/program";
 
 /** The Pulumi program: every machine of the stack file in force, and its outputs. */
 export = tellingBugs(async () => declareMachines(stackInForce()));

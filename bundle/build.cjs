@@ -5,7 +5,7 @@ const { basename, join } = require("node:path");
 const { DIST, hashOf, load, PROGRAMS, ROOT, stampOf } = require("./run.cjs");
 
 /** What each version of vLLM takes: a program reads the one that it needs. */
-const ENGINES = "components/inference-server/engine-data";
+const ENGINES = "vllm/engine-data";
 
 /** What each program does while its compiled code is collected; functions that don't run then are compiled when they do. */
 const WARM_UP = { program: [], policies: [], serving: ["plan"], engine: ["--help"] };
@@ -34,7 +34,7 @@ function build() {
     metafile: true,
     logLevel: "warning",
   });
-  const texts = ["components", "harness", "operate"].flatMap((folder) =>
+  const texts = ["components", "harness", "machines", "operate", "vllm"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true })
       .filter((file) => /\.(sh|py|md|yaml|toml)$|-template\.json$/.test(file))
       .map((file) => `${folder}/${file}`),

@@ -5,7 +5,7 @@ import type {
   ResourceValidationArgs,
   StackValidationArgs,
 } from "@pulumi/policy";
-import { type Locate, nowhere, placed } from "../components/settings/places";
+import { type Locate, nowhere, placed } from "../components/settings";
 import { defined } from "../faults/defined";
 import { settingOf } from "./judge";
 import { type DeclaredResource, withPlainProps } from "./lib/container";

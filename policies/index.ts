@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { PolicyPack } from "@pulumi/policy";
 import { runtime } from "@pulumi/pulumi";
-import { stackFileOf } from "../components/settings/load";
+import { stackFileOf } from "../components/settings";
 import { enginePolicies } from "./enginePolicies";
 import { keepFixedLevels } from "./fixedLevels";
 import { rules } from "./rules";

@@ -1,4 +1,4 @@
-import { type Locate, nowhere, placed, type SettingToChange } from "../components/settings/places";
+import { type Locate, nowhere, placed, type SettingToChange } from "../components/settings";
 import { defined } from "../faults/defined";
 import { blockOf } from "./lib/block";
 import { type DeclaredResource, withPlainProps } from "./lib/container";

@@ -1,5 +1,5 @@
-import { contentHash } from "../host/text";
-import { CONFIG_LABEL, type PlannedContainer } from "../planned/container";
+import { contentHash } from "../../machines/shell";
+import { LABEL, type PlannedContainer } from "../planned/container";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
 import { isPooling } from "../planned/modelKind";
 import type { Upstream } from "../planned/reach";
@@ -108,6 +108,6 @@ function bridgeContainer(
     // The image has Python and no curl. /health itself would ask every model for an answer.
     healthcheck: { test: ["CMD", "python3", "-c", liveliness], startPeriodSeconds: 60 },
     // LiteLLM reads its configuration once: another text is another container.
-    labels: { [CONFIG_LABEL]: contentHash(config.text) },
+    labels: { [LABEL.config]: contentHash(config.text) },
   });
 }

@@ -1,5 +1,5 @@
+import { isLoopback } from "../../machines/address";
 import { isPooling } from "../planned/modelKind";
-import { isLoopback } from "../planned/reach";
 import { type DeclaredServer, type ServiceFault, service } from "../service/service";
 import { type BridgeBlocks, plannedBridge } from "./plannedBridge";
 import { onOtherMachine, bridgeSettings as settings } from "./settings";

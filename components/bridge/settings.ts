@@ -1,5 +1,5 @@
 import { optional, strictObject, z } from "zod";
-import { bridgedServer, containerImage, gibibytes, listenAddress, port, usual, variableName } from "../planned/fields";
+import { bridgedServer, containerImage, gibibytes, listenAddress, port, usual, variableName } from "../fields/fields";
 
 /** The LiteLLM proxy between a messages-style client and a server's chat completions, as in the stack file. */
 export const bridgeSettings = strictObject({

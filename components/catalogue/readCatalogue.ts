@@ -3,13 +3,10 @@ import { join } from "node:path";
 import { dotted, FaultyInput } from "../../faults/fault";
 import { valueBy } from "../../faults/schemaFaults";
 import { readYamlFile } from "../../faults/yamlDocument";
+import { modelFolder } from "../../machines/hubCache";
 import { type Recipe, recipe, sourceIssues } from "./recipe";
 
 const RECIPE = "recipe.yaml";
-
-/** The folder of a model in `models/`, named like its repository with `--` for the slash; `..` names no folder above. */
-export const modelFolder = (id: string): string =>
-  /^\.{1,2}$/.test(id) ? id.replaceAll(".", "%2E") : id.replaceAll("/", "--");
 
 /** Every recipe of a project's `models/`, by the order of their names. Throws `FaultyInput` or `UnreadableInput` for a broken one. */
 export function readCatalogue(project: string): Recipe[] {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { gibibytes, servedName, utilization } from "../planned/fields";
+import { gibibytes, servedName, utilization } from "../fields/fields";
 import { inferenceServer } from "../settings/inferenceServer";
 import { modelSettings } from "../settings/model";
 

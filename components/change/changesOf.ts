@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { attempt } from "../../faults/defined";
+import { BYTES_PER_GIB } from "../../units/memory";
 import type { HubModel, InferenceServerPlan } from "../inference-server/plannedServer";
 import { type KvFigures, kvFigures, type MemoryFigures, memoryFigures } from "../machine/stackOutputs";
 import { type MachinePlan, serversOn } from "../plan/types";
-import { BYTES_PER_GIB } from "../planned/utilization";
 import { type ArgumentChange, argumentChanges } from "./containerChange";
 import { type Span, type Step, serverSteps, serviceSteps } from "./downtime";
 import { type Loss, lossesOf } from "./losses";

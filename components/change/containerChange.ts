@@ -1,5 +1,5 @@
+import { contentHash } from "../../machines/shell";
 import { containerArgs } from "../host/containerArgs";
-import { contentHash } from "../host/text";
 import type { PlannedContainer } from "../planned/container";
 
 /** One argument of a container: a flag such as `--max-model-len`, a variable such as `env MAX_JOBS`, or one of Docker's own. */

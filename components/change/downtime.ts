@@ -99,7 +99,7 @@ export function totalOf(steps: readonly Step[], kept = false): Span {
 const MINUTE = 60;
 
 /** `4 to 9 min`, `up to 2 min`, `8 to 74 s`. */
-export function spanText({ least, most }: Span): string {
+function spanText({ least, most }: Span): string {
   const [low, high, unit] =
     most < 2 * MINUTE ? [least, most, "s"] : [Math.floor(least / MINUTE), Math.ceil(most / MINUTE), "min"];
   return low === 0 ? `up to ${high} ${unit}` : `${low} to ${high} ${unit}`;
@@ -110,4 +110,10 @@ export function stepsText(steps: readonly Step[]): string {
   const volume = steps.find(({ keptIn }) => keptIn !== undefined)?.keptIn;
   const shorter = `, or ${spanText(totalOf(steps, true))} if its kernels are in the volume ${volume} already`;
   return `${spanText(totalOf(steps))}${volume === undefined ? "" : shorter}`;
+}
+
+/** The same with its parts, each with its source. */
+export function stepsWithSources(steps: readonly Step[]): string {
+  const parts = steps.map((step) => `${step.what}, ${spanText(step)} (${step.source})`);
+  return `${stepsText(steps)}: ${parts.join("; ")}`;
 }

@@ -1,5 +1,5 @@
+import { SIMPLE_SERVER } from "../fields/fields";
 import { type MachinePlan, serversOn } from "../plan/types";
-import { SIMPLE_SERVER } from "../planned/fields";
 import { simpleServer } from "../simple-server/service";
 import { type Step, stepsText } from "./downtime";
 

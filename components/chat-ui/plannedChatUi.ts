@@ -1,8 +1,9 @@
 import { defined } from "../../faults/defined";
+import { isLoopback } from "../../machines/address";
 import { inNameOrder, type PlannedContainer } from "../planned/container";
 import type { SecretFile } from "../planned/file";
 import { isPooling, type ModelKind } from "../planned/modelKind";
-import { isLoopback, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
+import { PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { chatUiSchema } from "../planned/schema/services";
 import { serviceContainer, serviceMemory } from "../service/container";

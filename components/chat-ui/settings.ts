@@ -1,13 +1,5 @@
 import { optional, strictObject, z } from "zod";
-import {
-  containerImage,
-  gibibytes,
-  listenAddress,
-  port,
-  serverReference,
-  usual,
-  variableName,
-} from "../planned/fields";
+import { containerImage, gibibytes, listenAddress, port, serverReference, usual, variableName } from "../fields/fields";
 
 /** Open WebUI in a container, as in the stack file. */
 export const chatUiSettings = strictObject({

@@ -1,12 +1,12 @@
 import { strictObject, z } from "zod";
-import { variableName } from "../planned/fields";
+import { variableName } from "../fields/fields";
 import { clientKind, exported, jsonFile, maxOutputTokens, pathWord, reach } from "./kind";
 
 /**
  * Every variable that names a model. One that is not set asks for a hosted model's real name, and a 404 then looks like
  * a network failure.
  */
-export const TIER_VARIABLES = [
+const TIER_VARIABLES = [
   "ANTHROPIC_MODEL",
   "ANTHROPIC_DEFAULT_OPUS_MODEL",
   "ANTHROPIC_DEFAULT_SONNET_MODEL",
@@ -16,7 +16,7 @@ export const TIER_VARIABLES = [
 ] as const;
 
 /** The variable with its base URL: a bare origin, to which it adds /v1/messages itself. */
-export const BASE_URL_VARIABLE = "ANTHROPIC_BASE_URL";
+const BASE_URL_VARIABLE = "ANTHROPIC_BASE_URL";
 
 const KEY_VARIABLES = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"];
 
@@ -86,6 +86,14 @@ export const claudeCode = clientKind({
     };
   },
 });
+
+/** What others need to know of the messages-style client: its settings' key, its launcher, and the variables that it reads. */
+export const MESSAGES_CLIENT = {
+  key: claudeCode.key,
+  launcher: claudeCode.launcher,
+  baseUrlVariable: BASE_URL_VARIABLE,
+  modelVariables: TIER_VARIABLES,
+} as const;
 
 /**
  * The window to claim, in tokens. It compacts so that 20,000 tokens of output still fit, but asks for all of its output

@@ -1,5 +1,5 @@
 import { strictObject } from "zod";
-import { shellWord } from "../host/text";
+import { shellWord } from "../../machines/shell";
 import { clientKind, exported, pathWord, reach, writtenBy } from "./kind";
 
 /** Variables of a chat-completions client, as a file for `. FILE`, `docker run --env-file` and systemd alike. */

@@ -1,7 +1,7 @@
 import { stringify } from "smol-toml";
 import { strictObject } from "zod";
-import { quoted } from "../host/text";
-import { hostPath, textMatching, usual } from "../planned/fields";
+import { quoted } from "../../machines/shell";
+import { hostPath, textMatching, usual } from "../fields/fields";
 import { clientKind, exported, PROVIDER, pathWord, reach, writtenBy } from "./kind";
 
 /** A stalled stream is cut after this; a long prefill sends nothing for minutes. */

@@ -1,6 +1,6 @@
 import { optional, strictObject, z } from "zod";
-import { quoted } from "../host/text";
-import { count, servedName, serverReference, usual } from "../planned/fields";
+import { quoted } from "../../machines/shell";
+import { count, servedName, serverReference, usual } from "../fields/fields";
 import type { ClientTarget } from "./target";
 
 /** Output tokens that an agent may ask for in one answer, unless its settings say otherwise. */

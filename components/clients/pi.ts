@@ -1,4 +1,4 @@
-import { quoted } from "../host/text";
+import { quoted } from "../../machines/shell";
 import { chatAgent, clientKind, exported, jsonFile, PROVIDER, pathWord } from "./kind";
 
 export const pi = clientKind({

@@ -1,7 +1,9 @@
 import { defined } from "../../faults/defined";
-import { type Evidence, onMachine } from "../planned/evidence";
+import { hostOnNetwork, isHere } from "../../machines/address";
+import { onMachine } from "../../machines/home";
+import type { Evidence } from "../planned/evidence";
 import { isPooling } from "../planned/modelKind";
-import { hostOnNetwork, isHere, type Upstream } from "../planned/reach";
+import type { Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { clientSchema } from "../planned/schema/services";
 import type { ClientKind, ClientSettings } from "./kind";

@@ -1,5 +1,6 @@
 import { optional, strictObject, z } from "zod";
-import { hostPath, textMatching, usual, variableName } from "../planned/fields";
+import { hostPath, textMatching, usual, variableName } from "../fields/fields";
+import { codex } from "./codex";
 import { CLIENTS } from "./registry";
 
 type Schemas = { [K in (typeof CLIENTS)[number] as K["key"]]: z.ZodOptional<K["settings"]> };
@@ -34,3 +35,10 @@ export const clients = strictObject({
   .describe("Client programs that are given a configuration and a launcher.");
 
 export type ClientsSettings = z.output<typeof clients>;
+
+/** The clients as another computer gets them: their files here and in the usual folders, since other ones are the machine's. */
+export function clientsElsewhere(own: ClientsSettings, host: string | undefined): ClientsSettings {
+  const { folder, launcherFolder } = clients.parse({});
+  const usualHome = own.codex && { ...own.codex, home: codex.settings.parse({}).home };
+  return { ...own, on: "here", host, folder, launcherFolder, codex: usualHome };
+}

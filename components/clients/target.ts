@@ -1,4 +1,5 @@
-import { isClosed, type Listening, originOf, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
+import { isClosed, type Listening, originOf } from "../../machines/address";
+import { PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 
 /** What a client needs to know of the bridge that it goes through. */
 export interface BridgeReach extends Listening {

@@ -1,5 +1,5 @@
 import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../faults/json";
-import { environmentIn } from "../host/text";
+import { environmentIn } from "../host/systemdText";
 
 /**
  * An applied plan of version 0, which had no `version`, as one of version 1. What it said in rendered texts and by the roles

@@ -2,7 +2,7 @@ import { UnreadableInput } from "../../faults/fault";
 import { type JsonObject, objectOr } from "../../faults/json";
 import { parseJson } from "../../faults/jsonDocument";
 import { readBy } from "../../faults/schemaFaults";
-import { type Files, filesOf } from "../host/files";
+import { type Files, filesOf } from "../../machines/files";
 import type { MachinePlan } from "../plan/types";
 import { PLAN_VERSION } from "../planned/planVersion";
 import { fromVersion0 } from "./fromVersion0";

@@ -5,13 +5,14 @@ import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { valueBy } from "../../faults/schemaFaults";
-import { modelFolder, readRecipe } from "../catalogue/readCatalogue";
+import { isHere } from "../../machines/address";
+import { homeOn, onMachine } from "../../machines/home";
+import { cacheHere, modelFolder, snapshotOf, weightsOf } from "../../machines/hubCache";
+import { readRecipe } from "../catalogue/readCatalogue";
 import { type Recipe, sourceOf } from "../catalogue/recipe";
-import { type Evidence, homeOn, type ModelEvidence, onMachine, type PublishedStart } from "../planned/evidence";
-import { isHere } from "../planned/reach";
+import type { Evidence, ModelEvidence, PublishedStart } from "../planned/evidence";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { StackSettings } from "../settings/stackSettings";
-import { cacheHere, type ModelCache, snapshotOf, weightsOf } from "./modelCache";
 
 /** Files of a folder in models/. */
 const CONFIG = "config.json";
@@ -104,17 +105,6 @@ function catalogueWeights(recipe: Recipe): ModelEvidence["catalogue"] {
   const from = residentGiB === undefined ? "weights.diskGB" : "weights.residentGiB";
   const weightsGB = partlyOnDisk ? undefined : diskGB;
   return { ...defined({ weightsGB, residentGiB }), judged: sourceOf(recipe, from)?.basis === "judged" };
-}
-
-/** The config.json of a model in a cache, with its text; `undefined` where it isn't there. */
-export function snapshotConfig(
-  cache: ModelCache,
-  id: string,
-): { readonly file: string; readonly text: string } | undefined {
-  const snapshot = snapshotOf(cache, id);
-  const file = snapshot && join(snapshot, CONFIG);
-  const text = file && cache.text(file);
-  return file === undefined || text === undefined ? undefined : { file, text };
 }
 
 function readStarts(file: string): readonly PublishedStart[] {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { jsonIn } from "../../faults/json";
 import { ask, type HttpAnswer, NoAnswer } from "../../http/ask";
-import { type ModelCache, repositoryIn } from "../evidence/modelCache";
+import { type ModelCache, repositoryIn } from "../../machines/hubCache";
 import type { HubModel } from "../inference-server/plannedServer";
 
 const ANSWER_WITHIN_SECONDS = 15;
@@ -64,10 +64,4 @@ export function bytesLeft(cache: ModelCache, id: string, { commit, files }: HubL
     (sum, { bytes, blob }) => sum + Math.max(0, bytes - (here(blob) || here(`${blob}.incomplete`))),
     0,
   );
-}
-
-/** Bytes that a cache has of a model, with what is on its way. */
-export function bytesHere(cache: ModelCache, id: string): number {
-  const folder = join(repositoryIn(cache.path, id), "blobs");
-  return cache.names(folder).reduce((sum, blob) => sum + (cache.size(join(folder, blob)) ?? 0), 0);
 }

@@ -1,11 +1,12 @@
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { objectOr, textOr } from "../../faults/json";
-import { docker, dockerJson } from "../docker/docker";
-import { layersOf, repositoryOf } from "../docker/manifest";
-import { BYTES_PER_GB, cacheOn, isWhole } from "../evidence/modelCache";
-import { diskFor, filesOf } from "../host/files";
-import type { CommandPlace } from "../host/onMachine";
+import { docker, dockerJson } from "../../machines/docker/docker";
+import { layersOf, repositoryOf } from "../../machines/docker/manifest";
+import { diskFor, filesOf } from "../../machines/files";
+import { cacheOn, isWhole } from "../../machines/hubCache";
+import type { CommandPlace } from "../../machines/onMachine";
+import { BYTES_PER_GB, gb } from "../../units/memory";
 import { type MachinePlan, serversOn } from "../plan/types";
 import type { FetchTarget } from "./causes";
 import { askHub, bytesLeft, tokenIn } from "./hub";
@@ -149,11 +150,6 @@ async function disksOf(machine: CommandPlace, parts: readonly { path: string; by
     disks.set(device, { paths: [...new Set([...paths, path])], freeBytes, neededBytes: neededBytes + bytes });
   }
   return [...disks.values()];
-}
-
-/** `36.0 GB`, `87 MB`. */
-export function gb(bytes: number): string {
-  return bytes >= BYTES_PER_GB ? `${(bytes / BYTES_PER_GB).toFixed(1)} GB` : `${Math.ceil(bytes / 1e6)} MB`;
 }
 
 /** Why what is missing doesn't fit on a machine's disks; `undefined` where it fits. */

@@ -1,9 +1,9 @@
 import { local } from "@pulumi/command";
 import { all, ComponentResource, type ComponentResourceOptions, log, type Output, secret } from "@pulumi/pulumi";
+import { sha256 } from "../../machines/shell";
 import type { PlannedFile, SecretFile } from "../planned/file";
 import { TYPE } from "../planned/type";
 import { HOST_FILE_SCRIPT, hostFileCommand, hostFileRequest, SCRIPT_VARIABLE } from "./hostFileRequest";
-import { sha256 } from "./text";
 
 export interface HostFileArgs {
   /** What is written: role, path, mode and text. */

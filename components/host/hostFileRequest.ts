@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { scriptText, shellWords } from "./text";
+import { scriptText, shellWords } from "../../machines/shell";
 
 /** What the fixed script is told of one file. */
 export interface HostFileRequest {

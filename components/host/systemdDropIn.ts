@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { local } from "@pulumi/command";
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
+import { sha256, shellWords } from "../../machines/shell";
 import type { PlannedFile } from "../planned/file";
 import { TYPE } from "../planned/type";
 import { HostFile } from "./hostFile";
-import { sha256, shellWords } from "./text";
 
 /** Prints systemd's complaints about a drop-in. Its exit code is unreliable; the script says why. */
 export const SYSTEMD_CHECK = readFileSync(join(__dirname, "systemdCheck.sh"), "utf8");

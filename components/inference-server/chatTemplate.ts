@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { scriptText, shellWord } from "../host/text";
+import { scriptText, shellWord } from "../../machines/shell";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 
 type WithTemplate = Pick<InferenceServerSettings, "chatTemplate">;

@@ -1,17 +1,17 @@
 import { defined } from "../../faults/defined";
-import { HOST_NETWORK, inNameOrder, MACHINE_LABEL, type PlannedContainer, SERVER_LABEL } from "../planned/container";
+import { imageReference } from "../../machines/docker/imageReference";
+import { demandOf } from "../../vllm/argv/memoryDemand";
+import { readServerArguments } from "../../vllm/argv/serverArguments";
+import type { MemoryDemand } from "../../vllm/utilization";
+import { HOST_NETWORK, inNameOrder, LABEL, type PlannedContainer } from "../planned/container";
 import type { ImageFacts } from "../planned/facts";
 import type { SecretFile } from "../planned/file";
-import { imageReference } from "../planned/imageReference";
 import type { Rank } from "../planned/rank";
 import type { Reach } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { inferenceServerSchema } from "../planned/schema/servers";
-import type { MemoryDemand } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
-import { demandOf } from "./argv/memoryDemand";
-import { readServerArguments } from "./argv/serverArguments";
 import { makesTemplate } from "./chatTemplate";
 import { launchArguments } from "./launchArguments";
 import { headAddress, markedRank, RANK_DEFAULTS, RANK_SHM_GIB, rankOn, rankVariables } from "./ranks";
@@ -167,7 +167,7 @@ function serverContainer(
       { name: "stack", soft: STACK_BYTES, hard: STACK_BYTES },
     ],
     stopGraceSeconds: server.stopGraceSeconds,
-    labels: { [MACHINE_LABEL]: machineName, [SERVER_LABEL]: key },
+    labels: { [LABEL.machine]: machineName, [LABEL.server]: key },
   };
 }
 

@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import { scriptText } from "../host/text";
+import { isLoopback, originFromContainer } from "../../machines/address";
+import { scriptText } from "../../machines/shell";
+import { MIB_PER_GIB } from "../../units/memory";
 import type { Mount, PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
 import { gatePort, type Rank } from "../planned/rank";
-import { isLoopback, originFromContainer } from "../planned/reach";
-import { MIB_PER_GIB } from "../planned/utilization";
 import type { MachineSettings } from "../settings/machine";
 import { headAddress } from "./ranks";
 import type { Serve } from "./serve";
@@ -17,18 +17,6 @@ import type { Serve } from "./serve";
  * stops vLLM and waits again. startGate.sh says the rest.
  */
 export const START_GATE = scriptText(join(__dirname, "startGate.sh")).trimStart();
-
-/**
- * A line of the gate, as docker, compose, journald or Docker's own file give it. A request that a server logs may hold the
- * same words: it stands in quotes.
- */
-export const gateLine = (words: string): RegExp => new RegExp(`^(?:\\{"log":"|[^"']*\\s)?start gate: ${words}`);
-
-/** What the gate says as it starts vLLM: a log holds every start of a container, and what came before is an earlier one's. */
-export const GATE_OPENS = gateLine(String.raw`open after \d+ s(?:, [\d.]+ GiB are available)?(?:\\n|\s*$)`);
-
-/** Whatever else it says; the group is its words. */
-export const GATE_SAYS = gateLine(String.raw`((?:stopped|closed|[^:]*waiting)\b.*)`);
 
 /** Where the gate finds what is declared, inside the container: a folder, so that a new file is seen. */
 const DECLARED_INSIDE = "/run/local-serving";

@@ -5,7 +5,7 @@ import { readBy } from "../../faults/schemaFaults";
 import { SSM_CACHE_DTYPES } from "./configSchema";
 import { KV_DTYPES } from "./kvDtype";
 
-export const GDN_PREFILL_BACKENDS = ["auto", "flashinfer", "triton", "cutedsl"] as const;
+const GDN_PREFILL_BACKENDS = ["auto", "flashinfer", "triton", "cutedsl"] as const;
 
 const count = (least: number) => z.int().min(least);
 
@@ -55,3 +55,10 @@ export function resolveKvEngineSettings(settings: KvEngineSettings): ResolvedKvE
   if (data === undefined) throw new FaultyInput("engine settings", faults);
   return data;
 }
+
+/** The values that a setting with a fixed choice takes. */
+export const KV_ENGINE_CHOICES = {
+  kvCacheDtype: KV_DTYPES,
+  gdnPrefillBackend: GDN_PREFILL_BACKENDS,
+  mambaSsmCacheDtype: SSM_CACHE_DTYPES,
+} as const;

@@ -1,4 +1,5 @@
 import { errorAt, type Fault, FaultyInput, hasErrors, warningAt } from "../../faults/fault";
+import { gib } from "../../units/memory";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { kvPlanSchema } from "../planned/schema/kv";
 import { type CacheLayout, cacheLayout } from "./cacheLayout";
@@ -6,7 +7,6 @@ import { waitingTokens } from "./compressedIndex";
 import { CHECKED_VERSIONS, type EngineRules, engineRules } from "./engineRules";
 import { type KvEngineSettings, type ResolvedKvEngineSettings, resolveKvEngineSettings } from "./engineSettings";
 import { type Figures, figures } from "./figures";
-import { gib } from "./gib";
 import { servedOnGb10, supports } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 

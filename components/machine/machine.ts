@@ -7,18 +7,19 @@ import {
   type Resource,
 } from "@pulumi/pulumi";
 import { defined } from "../../faults/defined";
+import { isOverSsh } from "../../machines/address";
+import { SSH_OPTIONS } from "../../machines/onMachine";
 import { Client } from "../clients/client";
 import { HarnessFiles } from "../harness-files/harnessFiles";
+import { commandsOn } from "../host/commandsOn";
 import type { BeforeContainer } from "../host/containerService";
 import { HostFile } from "../host/hostFile";
-import { commandsOn, SSH_OPTIONS } from "../host/onMachine";
 import { InferenceServer } from "../inference-server/inferenceServer";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { gateVolume } from "../inference-server/startGate";
 import { Monitoring } from "../monitoring/monitoring";
 import type { MachinePlan } from "../plan/types";
 import type { FileRole } from "../planned/file";
-import { isOverSsh } from "../planned/reach";
 import { TYPE } from "../planned/type";
 import { RunningService, type RunningServiceArgs } from "../service/runningService";
 import { serviceNamed } from "../services/registry";

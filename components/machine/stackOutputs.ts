@@ -1,8 +1,9 @@
+import { BYTES_PER_GIB, hundredths } from "../../units/memory";
+import { AGGREGATE_LIMIT, downToHundredth } from "../../vllm/utilization";
 import { leftGiB } from "../memory/ledger";
 import type { ServerKv } from "../memory/serverKv";
 import { type MachinePlan, type Plan, serversOn } from "../plan/types";
 import type { LedgerLine } from "../planned/facts";
-import { AGGREGATE_LIMIT, BYTES_PER_GIB, downToHundredth, hundredths } from "../planned/utilization";
 
 /** A table by machine, then by key. */
 type ByMachine<Value> = Readonly<Record<string, Readonly<Record<string, Value>>>>;

@@ -1,5 +1,6 @@
-import { reuseText, thousands } from "../kv";
-import { BYTES_PER_GIB } from "../planned/utilization";
+import { BYTES_PER_GIB } from "../../units/memory";
+import { thousands } from "../../units/thousands";
+import { reuseText } from "../kv";
 import type { ServerKv } from "./serverKv";
 import { weightBand, weightsText } from "./weightBands";
 

@@ -1,9 +1,9 @@
+import { BYTES_PER_GIB, hundredths } from "../../units/memory";
 import type { ModelEvidence, PublishedStart } from "../planned/evidence";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { kvRoomSchema } from "../planned/schema/kv";
-import { BYTES_PER_GIB, hundredths } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { BESIDE_WEIGHTS_GIB, GIB_PER_GB } from "./ledger";
+import { BESIDE_WEIGHTS_GIB, ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "./ledger";
 
 /** Memory for the KV cache of one server: utilization x total, less what the server takes outside it. */
 export type KvRoom = DataOf<typeof kvRoomSchema>;
@@ -57,6 +57,12 @@ export function residentGiB(server: InferenceServerSettings, evidence?: ModelEvi
   const known = server.model.residentGiB ?? evidence?.catalogue?.residentGiB;
   const whole = known ?? (onDisk === undefined ? undefined : onDisk * GIB_PER_GB);
   return whole === undefined ? undefined : whole / rankCount(server);
+}
+
+/** What a rank needs before there is any KV cache, in GiB: its weights, as far as the stack file says, and the engine at its most. */
+export function neededBeforeKv(server: InferenceServerSettings | undefined): { weightsGiB: number; neededGiB: number } {
+  const weightsGiB = (server && residentGiB(server)) ?? 0;
+  return { weightsGiB, neededGiB: weightsGiB + ENGINE_OVERHEAD_GIB };
 }
 
 /** Whether the weights' size rests on nothing but a judgement. */

@@ -1,19 +1,18 @@
 import { defined } from "../../faults/defined";
-import type { LedgerLine } from "../planned/facts";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { ledgerSchema } from "../planned/schema/memory";
+import { BYTES_PER_GIB, hundredths } from "../../units/memory";
 import {
   AGGREGATE_LIMIT,
-  BYTES_PER_GIB,
   downToHundredth,
-  hundredths,
   type MemoryDemand,
   sumOfUtilizations,
   TEN_THOUSAND,
   takenGiB,
   takesItsShare,
   tenThousandths,
-} from "../planned/utilization";
+} from "../../vllm/utilization";
+import type { LedgerLine } from "../planned/facts";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { ledgerSchema } from "../planned/schema/memory";
 
 /** Memory of one machine, line by line. */
 export type MemoryLedger = DataOf<typeof ledgerSchema>;

@@ -1,11 +1,13 @@
 import { defined } from "../../faults/defined";
+import type { Meminfo } from "../../machines/memory";
+import { hundredths } from "../../units/memory";
+import { type MemoryDemand, takenGiB } from "../../vllm/utilization";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
-import type { Meminfo, ModelEvidence } from "../planned/evidence";
+import type { ModelEvidence } from "../planned/evidence";
 import type { LedgerLine } from "../planned/facts";
 import { isPooling } from "../planned/modelKind";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { admissionSchema } from "../planned/schema/memory";
-import { hundredths, type MemoryDemand, takenGiB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
 import { INSTANT_TENSOR_GIB, isMeasured, loadsByInstantTensor, publishedOutside, residentGiB } from "./kvRoom";

@@ -1,9 +1,11 @@
 import { objectOr } from "../../faults/json";
-import { isOn, readServerArguments } from "../inference-server/argv/serverArguments";
+import { BYTES_PER_GIB } from "../../units/memory";
+import { thousands } from "../../units/thousands";
+import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
+import { AGGREGATE_LIMIT, upToHundredth } from "../../vllm/utilization";
 import { instanceAFromContainer } from "../inference-server/startGate";
-import { reuseText, thousands } from "../kv";
+import { reuseText } from "../kv";
 import type { Warning } from "../planned/facts";
-import { AGGREGATE_LIMIT, BYTES_PER_GIB, upToHundredth } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { gibRange, timesRange } from "./kvFacts";

@@ -1,20 +1,12 @@
 import { defined } from "../../faults/defined";
 import { FaultyInput } from "../../faults/fault";
-import {
-  GDN_PREFILL_BACKENDS,
-  type KvEngineSettings,
-  type KvPlan,
-  kvPlan,
-  modelShape,
-  plannedKvDtype,
-  SSM_CACHE_DTYPES,
-  thousands,
-} from "../kv";
+import { BYTES_PER_GIB } from "../../units/memory";
+import { thousands } from "../../units/thousands";
+import { KV_ENGINE_CHOICES, type KvEngineSettings, type KvPlan, kvPlan, modelShape, plannedKvDtype } from "../kv";
 import { agentsAtOnce, prefills } from "../kv/admission";
 import type { ModelEvidence } from "../planned/evidence";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { serverKvSchema } from "../planned/schema/kv";
-import { BYTES_PER_GIB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { vllmOf } from "../supply/imageVersions";
 import { kvRoom, ownSpeeds, rankCount, weightsGB } from "./kvRoom";
@@ -105,7 +97,9 @@ function engineSettings(
 ): KvEngineSettings {
   const vllmVersion = vllmOf(server);
   const unit = Number(extra(server, "--prefix-match-unit"));
-  const stateDtype = SSM_CACHE_DTYPES.find((dtype) => dtype === extra(server, "--mamba-ssm-cache-dtype"));
+  const stateDtype = KV_ENGINE_CHOICES.mambaSsmCacheDtype.find(
+    (dtype) => dtype === extra(server, "--mamba-ssm-cache-dtype"),
+  );
   return {
     ...defined({ vllmVersion }),
     kvCacheDtype,
@@ -114,7 +108,8 @@ function engineSettings(
     maxNumBatchedTokens: server.maxNumBatchedTokens,
     draftTokens: server.speculative?.numSpeculativeTokens ?? 0,
     prefixCaching: server.prefixCaching,
-    gdnPrefillBackend: GDN_PREFILL_BACKENDS.find((backend) => backend === server.gdnPrefillBackend) ?? "auto",
+    gdnPrefillBackend:
+      KV_ENGINE_CHOICES.gdnPrefillBackend.find((backend) => backend === server.gdnPrefillBackend) ?? "auto",
     ...defined({ mambaSsmCacheDtype: stateDtype, prefixMatchUnit: unit > 0 ? unit : undefined }),
     tensorParallelSize: server.tensorParallelSize,
   };

@@ -1,9 +1,10 @@
 import { defined } from "../../faults/defined";
-import { readServerArguments } from "../inference-server/argv/serverArguments";
+import { BYTES_PER_GIB } from "../../units/memory";
+import { readServerArguments } from "../../vllm/argv/serverArguments";
+import { upToHundredth } from "../../vllm/utilization";
 import { ownWindow } from "../kv";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { startNeedsSchema } from "../planned/schema/memory";
-import { BYTES_PER_GIB, upToHundredth } from "../planned/utilization";
 import { isJudged, isMeasured, residentGiB } from "./kvRoom";
 import type { KnownServer } from "./machineMemory";
 import { NOT_FOLLOWED, type ServerKvResult } from "./serverKv";

@@ -1,3 +1,5 @@
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { rankCount } from "./kvRoom";
 import { GIB_PER_GB } from "./ledger";
 
 /** What a size of weights means on one machine (specification, Limits: memory bands). */
@@ -24,6 +26,15 @@ export function weightBand(weightsGB: number, shareGiB = Number.POSITIVE_INFINIT
   if (!band.comfortable || weightsGB * GIB_PER_GB < shareGiB) return band;
   const verdict = `more than a share of ${shareGiB.toFixed(2)} GiB holds`;
   return { ...band, verdict, comfortable: false };
+}
+
+/** The band of what each rank of a server has of its declared weights, and a clause that says so; `undefined` where they aren't declared. */
+export function weightsInBand(server: InferenceServerSettings, totalGiB: number) {
+  const { weightsGB } = server.model;
+  if (weightsGB === undefined) return undefined;
+  const ranks = rankCount(server);
+  const { verdict, comfortable } = weightBand(weightsGB / ranks, server.gpuMemoryUtilization * totalGiB);
+  return { comfortable, text: `${weightsOfRank(weightsGB, ranks)} are ${verdict}` };
 }
 
 /** What each rank has of so many GB of weights, as the subject of a sentence. */

@@ -1,8 +1,9 @@
 import { stringify } from "yaml";
 import { defined } from "../../faults/defined";
+import { originOf } from "../../machines/address";
 import type { BridgePlan } from "../bridge/plannedBridge";
 import type { FileRole, PlannedFile } from "../planned/file";
-import { originOf, type Upstream } from "../planned/reach";
+import type { Upstream } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 import dashboard from "./dashboard.json";
 

@@ -1,7 +1,8 @@
-import { BASE_URL_VARIABLE } from "../clients/claudeCode";
+import { EVERY_ADDRESS, hostOnNetwork, isClosed, isLoopback } from "../../machines/address";
+import { MESSAGES_CLIENT } from "../clients/claudeCode";
 import type { ClientPlan } from "../clients/plannedClients";
 import { CLIENTS } from "../clients/registry";
-import { EVERY_ADDRESS, hostOnNetwork, isClosed, isLoopback, type Upstream } from "../planned/reach";
+import type { Upstream } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 import type { MachineFault } from "../settings/referenceFaults";
 
@@ -26,8 +27,8 @@ export function clientReachFaults(
     fault(setting, "impossible_value", message);
     return onNetwork;
   });
-  const ownUrl = machine.clients.claudeCode?.environment[BASE_URL_VARIABLE] ?? "";
-  const setting = `clients.claudeCode.environment.${BASE_URL_VARIABLE}`;
+  const ownUrl = machine.clients.claudeCode?.environment[MESSAGES_CLIENT.baseUrlVariable] ?? "";
+  const setting = `clients.claudeCode.environment.${MESSAGES_CLIENT.baseUrlVariable}`;
   const elsewhereItself = `Other computers would ask themselves at ${ownUrl}. Delete \`${setting}\`: the file gets the right one.`;
   if (URL.canParse(ownUrl) && isLoopback(new URL(ownUrl).hostname)) fault(setting, "impossible_value", elsewhereItself);
   if (bridge !== undefined && asked.includes(bridge.listen) && isLoopback(bridge.listen)) {

@@ -1,5 +1,7 @@
 import { defined } from "../../faults/defined";
 import { FaultyInput } from "../../faults/fault";
+import { isOverSsh } from "../../machines/address";
+import { homeOn, onMachine } from "../../machines/home";
 import { type ClientPlan, codingClients } from "../clients/plannedClients";
 import { plannedHarness } from "../harness-files/plannedHarness";
 import { type InferenceServerPlan, plannedServer, type ServerSurroundings } from "../inference-server/plannedServer";
@@ -8,10 +10,10 @@ import { type KnownServer, leastMemory, machineMemory, plannedTotal, totalFault 
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { type ServerKvResult, serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
-import { type Evidence, homeOn, modelEvidence, onMachine } from "../planned/evidence";
+import { type Evidence, modelEvidence } from "../planned/evidence";
 import { type HostInstanceFacts, NOTES, type Warning } from "../planned/facts";
 import { workerKey } from "../planned/rank";
-import { endpointOf, isOverSsh, type Reach } from "../planned/reach";
+import { endpointOf, type Reach } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { machineFault } from "../settings/places";

@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import { errorAt, type Fault } from "../../faults/fault";
+import { canonicalEngine, isHere } from "../../machines/address";
 import { familyOf, otherFamily } from "../inference-server/parsers";
 import { type Evidence, modelEvidence } from "../planned/evidence";
-import { canonicalEngine, isHere } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { machineFault } from "../settings/places";
 import type { StackSettings } from "../settings/stackSettings";

@@ -1,12 +1,14 @@
 import { defined } from "../../faults/defined";
+import { hostOnNetwork, isLoopback, originFromContainer, originOf } from "../../machines/address";
+import { onMachine } from "../../machines/home";
 import { onOtherMachine } from "../bridge/settings";
 import { plannedClients } from "../clients/plannedClients";
+import { INSTANCE_A } from "../fields/fields";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { servedNames } from "../inference-server/serve";
 import { monitoringFiles } from "../monitoring/monitoringFiles";
-import { type Evidence, onMachine } from "../planned/evidence";
-import { INSTANCE_A } from "../planned/fields";
-import { hostOnNetwork, isLoopback, originFromContainer, originOf, type Reach, type Upstream } from "../planned/reach";
+import type { Evidence } from "../planned/evidence";
+import type { Reach, Upstream } from "../planned/reach";
 import type { ServiceContext } from "../service/service";
 import { SERVICES } from "../services/registry";
 import type { MachineSettings } from "../settings/machine";

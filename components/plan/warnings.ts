@@ -1,4 +1,6 @@
 import { gte, valid } from "@renovatebot/pep440";
+import { isLoopback } from "../../machines/address";
+import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
 import type { ClientPlan } from "../clients/plannedClients";
 import { harnessWarnings } from "../harness-files/plannedHarness";
 import { isMeasured, rankCount, weightsGB } from "../memory/kvRoom";
@@ -9,8 +11,7 @@ import { weightBand, weightsOfRank } from "../memory/weightBands";
 import type { ModelEvidence } from "../planned/evidence";
 import type { Warning } from "../planned/facts";
 import type { Rank } from "../planned/rank";
-import { isLoopback, type Upstream } from "../planned/reach";
-import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../planned/utilization";
+import type { Upstream } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import type { MachineFault } from "../settings/referenceFaults";

@@ -6,17 +6,18 @@ export type PlannedContainer = DataOf<typeof containerSchema>;
 
 export type Mount = PlannedContainer["mounts"][number];
 
-/** Label that every container of ours carries; its value is the machine's name in the stack file. */
-export const MACHINE_LABEL = "local-serving.machine";
+/** The labels of our containers. */
+export const LABEL = {
+  /** Every container of ours has it; its value is the machine's name in the stack file. */
+  machine: "local-serving.machine",
+  /** The server's key in the stack file. */
+  server: "local-serving.server",
+  /** A fingerprint of the configuration that the container was started with. */
+  config: "local-serving.config",
+} as const;
 
 /** The network of a container that has the machine's own addresses. */
 export const HOST_NETWORK = "host";
-
-/** Label with the server's key in the stack file. */
-export const SERVER_LABEL = "local-serving.server";
-
-/** Label with a fingerprint of the configuration that a container was started with. */
-export const CONFIG_LABEL = "local-serving.config";
 
 /** The variables of a container in one order, whoever named them. */
 export const inNameOrder = (variables: Readonly<Record<string, string>>): Record<string, string> =>

@@ -1,4 +1,4 @@
-import { isOverSsh } from "./reach";
+import type { Meminfo } from "../../machines/memory";
 
 /** What was read before planning. The plan itself reads nothing, so it is the same wherever it is made. */
 export interface Evidence {
@@ -61,41 +61,3 @@ export interface PublishedStart {
   readonly ranks?: number | undefined;
   readonly source: string;
 }
-
-/** Two lines of /proc/meminfo, in GiB. */
-export interface Meminfo {
-  readonly totalGiB: number;
-  readonly availableGiB: number;
-}
-
-const KIB_PER_GIB = 1024 ** 2;
-
-/** Reads the text of /proc/meminfo; `undefined` when it lacks one of the two lines that count, or they can't be true. */
-export function parseMeminfo(text: string): Meminfo | undefined {
-  const gib = (name: string) => {
-    const match = new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(text);
-    return match?.[1] === undefined ? undefined : Number(match[1]) / KIB_PER_GIB;
-  };
-  const totalGiB = gib("MemTotal");
-  const availableGiB = gib("MemAvailable");
-  if (totalGiB === undefined || availableGiB === undefined) return undefined;
-  return totalGiB > 0 && availableGiB <= totalGiB ? { totalGiB, availableGiB } : undefined;
-}
-
-/**
- * Home directory on a machine: as its settings say, else the operator's here. Over ssh it is where that user's home usually
- * lies, so that a plan needs no connection; the preflight holds it against the machine.
- */
-export function homeOn(
-  { dockerHost, home }: { readonly dockerHost: string; readonly home?: string | undefined },
-  evidence: Evidence,
-): string {
-  if (home !== undefined) return home;
-  const user = isOverSsh({ dockerHost }) ? new URL(dockerHost).username : "";
-  if (user === "") return evidence.home;
-  return user === "root" ? "/root" : `/home/${user}`;
-}
-
-/** A path of the stack file as it is on the machine. */
-export const onMachine = (path: string, evidence: Evidence): string =>
-  path.startsWith("~/") ? `${evidence.home.replace(/\/$/, "")}/${path.slice(2)}` : path;

@@ -1,6 +1,6 @@
-import { filesOf } from "../host/files";
+import { isOverSsh } from "../../machines/address";
+import { filesOf } from "../../machines/files";
 import type { MachinePlan } from "../plan/types";
-import { isOverSsh } from "../planned/reach";
 import { type PreflightFinding, refused, warned } from "./types";
 
 /** Longer than ssh itself takes to give up. */

@@ -1,15 +1,16 @@
+import type { DockerFacts } from "../../machines/docker/engine";
+import { demandOfProcess } from "../../vllm/argv/memoryDemand";
+import { downToHundredth, shareToDeclare, takenGiB, takesItsShare } from "../../vllm/utilization";
 import { roomProblem } from "../fetch/needs";
-import { demandOfProcess } from "../inference-server/argv/memoryDemand";
 import { GIB_PER_GB } from "../memory/ledger";
 import { totalFinding } from "../memory/machineMemory";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { newKey } from "../planned/networkKey";
-import { downToHundredth, shareToDeclare, takenGiB, takesItsShare } from "../planned/utilization";
 import { knownTroubles } from "../supply/kernel";
 import { judgeLink } from "./judgeLink";
 import { judgeSimpleServer } from "./judgeSimpleServer";
 import { rankPorts } from "./readLink";
-import { type DockerFacts, type MachineFacts, type PreflightFinding, refused, warned } from "./types";
+import { type MachineFacts, type PreflightFinding, refused, warned } from "./types";
 
 /** Judges what was read against what is planned. Pure; every finding carries its figures. */
 export function judgeMachine(machine: MachinePlan, facts: MachineFacts): PreflightFinding[] {

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { defined } from "../../faults/defined";
-import { readContainers } from "../docker/containers";
-import { computerOf, filesOf } from "../host/files";
+import { readContainers } from "../../machines/docker/containers";
+import { computerOf, filesOf } from "../../machines/files";
 import type { MachinePlan, Plan } from "../plan/types";
 import { type Locate, placed } from "../settings/places";
 import { connectionProblem } from "./connection";

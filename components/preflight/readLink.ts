@@ -1,5 +1,5 @@
-import { modelFolder } from "../catalogue/readCatalogue";
-import type { Address, Files } from "../host/files";
+import type { Address, Files } from "../../machines/files";
+import { modelFolder } from "../../machines/hubCache";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { gatePort } from "../planned/rank";
 

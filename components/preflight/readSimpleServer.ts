@@ -2,9 +2,9 @@ import { dirname } from "node:path";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { ask, NoAnswer } from "../../http/ask";
-import { type Files, filesOf } from "../host/files";
+import { isOverSsh } from "../../machines/address";
+import { type Files, filesOf } from "../../machines/files";
 import type { MachinePlan } from "../plan/types";
-import { isOverSsh } from "../planned/reach";
 import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import type { Account, OllamaAnswer, PathFacts, SimpleServerFacts } from "./types";
 

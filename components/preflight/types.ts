@@ -1,7 +1,7 @@
 import { defined } from "../../faults/defined";
-import type { ContainerState } from "../docker/containers";
+import type { DockerFacts } from "../../machines/docker/engine";
+import type { Listener } from "../../machines/listeners";
 import type { Needs } from "../fetch/needs";
-import type { Listener } from "../host/listeners";
 import type { SettingToChange } from "../settings/places";
 import type { Kernel } from "../supply/kernel";
 import type { LinkFacts } from "./readLink";
@@ -63,25 +63,6 @@ export interface PathFacts {
   readonly mode?: number;
   readonly problem?: "missing" | "unreadable";
 }
-
-/** What is judged of a running container of ours. */
-export type RunningContainer = Pick<ContainerState, "name" | "gpuMemoryUtilization" | "memory"> & {
-  readonly ports: readonly { readonly host: number }[];
-};
-
-export type DockerFacts<Container = RunningContainer> =
-  | { readonly reachable: false; readonly reason: string }
-  | {
-      readonly reachable: true;
-      /** The engine's own, whatever its address. */
-      readonly id?: string;
-      /** Whether a request for all GPUs can be served. */
-      readonly gpuRuntime: boolean;
-      /** Running containers that carry our label for this machine, or whichever were asked for. */
-      readonly containers: readonly Container[];
-      /** Interface of Docker's default network, where this computer lacks it. */
-      readonly missingBridge?: string;
-    };
 
 export interface DirectoryFacts {
   readonly path: string;

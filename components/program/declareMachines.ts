@@ -13,9 +13,9 @@ import { type StackOutputs, stackOutputs } from "../machine/stackOutputs";
 import { plan } from "../plan/plan";
 import type { MachinePlan, Plan } from "../plan/types";
 import { preflight } from "../preflight/preflight";
-import { previewHost } from "../preflight/readDocker";
 import { placeOf } from "../settings/places";
 import type { StackSettings } from "../settings/stackSettings";
+import { previewHost } from "./previewHost";
 import { refuse, userInput } from "./refusal";
 import { requestsEnd, takenAway, WAITS_VARIABLE } from "./runningRequests";
 

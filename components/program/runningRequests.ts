@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ask } from "../../http/ask";
+import { isOverSsh, originOf } from "../../machines/address";
+import { filesOf } from "../../machines/files";
+import { Metrics } from "../../vllm/metrics";
 import type { ContainerChange, MachineChange } from "../change/changesOf";
-import { filesOf } from "../host/files";
-import { Metrics } from "../inference-server/metrics";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { MachinePlan } from "../plan/types";
-import { isOverSsh, originOf } from "../planned/reach";
 import { serviceNamed } from "../services/registry";
 
 /** Set by `npm run up`: its update lets requests end before it replaces their server. */

@@ -1,6 +1,6 @@
-import { MACHINE_LABEL, type PlannedContainer } from "../planned/container";
+import { HOST_FROM_CONTAINER } from "../../machines/address";
+import { LABEL, type PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
-import { HOST_FROM_CONTAINER } from "../planned/reach";
 import type { ServiceContext } from "./service";
 
 /** What differs between the containers of services. */
@@ -33,7 +33,7 @@ export function serviceContainer({ machine, network }: ServiceContext, own: Own)
     healthcheck: { intervalSeconds: 15, timeoutSeconds: 5, retries: 4, ...healthcheck },
     ulimits: [],
     stopGraceSeconds: 30,
-    labels: { [MACHINE_LABEL]: machine, ...labels },
+    labels: { [LABEL.machine]: machine, ...labels },
     ...more,
   };
 }

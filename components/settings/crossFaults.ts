@@ -1,10 +1,10 @@
 import { dotted, type Fault } from "../../faults/fault";
 import { listOf } from "../../faults/quoting";
 import type { SourceDocument } from "../../faults/yamlDocument";
+import { canonicalEngine, EVERY_ADDRESS, hostOnNetwork, isLoopback } from "../../machines/address";
+import { BYTES_PER_GIB } from "../../units/memory";
 import { onOtherMachine } from "../bridge/settings";
 import { isPooling } from "../planned/modelKind";
-import { canonicalEngine, EVERY_ADDRESS, hostOnNetwork, isLoopback } from "../planned/reach";
-import { BYTES_PER_GIB } from "../planned/utilization";
 import { otherKind } from "../service/servers";
 import { harnessFaults } from "./harnessFaults";
 import type { MachineSettings } from "./machine";

@@ -1,7 +1,7 @@
 import { optional, strictObject, z } from "zod";
 import { DEFAULT_HARNESS, PREFIX_FORM } from "../../harness/harness";
 import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "../../harness/providers/schema";
-import { count, hostPath, serverReference, shortName, textMatching, usual, variableName } from "../planned/fields";
+import { count, hostPath, serverReference, shortName, textMatching, usual, variableName } from "../fields/fields";
 import { ollamaModelName } from "../simple-server/settings";
 
 /** Text that the harness's reader of the profile takes as TOML means it: on one line, with nothing to be escaped. */

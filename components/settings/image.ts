@@ -1,6 +1,6 @@
 import { optional, strictObject, z } from "zod";
-import { nonEmptyText, textMatching } from "../planned/fields";
-import { IMAGE_DIGEST } from "../planned/imageReference";
+import { IMAGE_DIGEST } from "../../machines/docker/imageReference";
+import { nonEmptyText, textMatching } from "../fields/fields";
 
 const digest = () => textMatching(IMAGE_DIGEST, "Expected `sha256:` and 64 hex digits in small letters");
 
@@ -30,5 +30,3 @@ export const imageVersions = strictObject({
 }).describe(
   "Versions inside the image and their evidence. A corrected record never restarts a container: it is kept beside it, joined by the digest.",
 );
-
-export type ImageVersions = z.output<typeof imageVersions>;

@@ -12,7 +12,7 @@ import {
   utilization,
   variableName,
   word,
-} from "../planned/fields";
+} from "../fields/fields";
 import { imageVersions } from "./image";
 import { measured, measuredSpeeds } from "./measured";
 import { modelSettings } from "./model";

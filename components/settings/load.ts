@@ -5,7 +5,7 @@ import { isRecord, objectOr } from "../../faults/json";
 import { schemaFaults, secretFaults } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
-import { AN_OPTION, isProto, PROTO } from "../planned/fields";
+import { AN_OPTION, isProto, PROTO } from "../fields/fields";
 import { crossFaults } from "./crossFaults";
 import { rememberDocument } from "./places";
 import { sizeFaults } from "./sizeFaults";

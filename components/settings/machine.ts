@@ -1,5 +1,6 @@
 import { optional, strictObject, z } from "zod";
 import { isRecord, type JsonObject, objectOr } from "../../faults/json";
+import { EVERY_ADDRESS, HERE } from "../../machines/address";
 import { clients } from "../clients/settings";
 import {
   count,
@@ -12,8 +13,7 @@ import {
   textMatching,
   usual,
   utilization,
-} from "../planned/fields";
-import { EVERY_ADDRESS, HERE } from "../planned/reach";
+} from "../fields/fields";
 import { SERVICES } from "../services/registry";
 import { serviceBlocks } from "../services/settings";
 import { harness } from "./harness";

@@ -1,5 +1,5 @@
 import { strictObject, z } from "zod";
-import { textMatching } from "../planned/fields";
+import { textMatching } from "../fields/fields";
 
 /** What a server's own log said of its memory, recorded so that the next plan need not estimate. */
 export const measured = strictObject({

@@ -1,5 +1,5 @@
 import { optional, strictObject, z } from "zod";
-import { gibibytes, plainWord, textMatching, usual } from "../planned/fields";
+import { gibibytes, plainWord, textMatching, usual } from "../fields/fields";
 import { MODEL_KINDS } from "../planned/modelKind";
 
 /** Families whose tool and reasoning parsers are known, with their models; components/inference-server/parsers.ts has the parsers. */

@@ -1,7 +1,7 @@
 import { listOf } from "../../faults/quoting";
 import type { ClientSettings } from "../clients/kind";
 import { CLIENTS } from "../clients/registry";
-import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
+import { INSTANCE_A, SIMPLE_SERVER } from "../fields/fields";
 import { isPooling } from "../planned/modelKind";
 import { SERVICES } from "../services/registry";
 import type { MachineSettings } from "./machine";

@@ -1,5 +1,5 @@
 import { strictObject, z } from "zod";
-import { shortName } from "../planned/fields";
+import { shortName } from "../fields/fields";
 import { machine } from "./machine";
 
 /** Namespace of our keys in a Pulumi stack file: the project's name. */

@@ -1,10 +1,12 @@
-import { dropInPath, environmentLine, shellWords } from "../host/text";
+import { isLoopback, originOf } from "../../machines/address";
+import { shellWords } from "../../machines/shell";
+import { hundredths } from "../../units/memory";
+import { dropInPath, environmentLine } from "../host/systemdText";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
-import { isLoopback, originOf, type Reach } from "../planned/reach";
+import type { Reach } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { hostSimpleServerSchema, simpleServerSchema } from "../planned/schema/services";
-import { hundredths } from "../planned/utilization";
 import type { PlannedService, ServiceContext } from "../service/service";
 import { type HostSimpleServerSettings, INTEGRATED, type SimpleServerSettings } from "./settings";
 

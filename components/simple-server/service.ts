@@ -1,5 +1,6 @@
-import { SIMPLE_SERVER } from "../planned/fields";
-import { originFromContainer, type Upstream } from "../planned/reach";
+import { originFromContainer } from "../../machines/address";
+import { SIMPLE_SERVER } from "../fields/fields";
+import type { Upstream } from "../planned/reach";
 import { type ServiceFault, service } from "../service/service";
 import { plannedSimpleServer, type SimpleServerBlocks } from "./plannedSimpleServer";
 import { simpleServerSettings as settings } from "./settings";

@@ -1,15 +1,5 @@
 import { strictObject, z } from "zod";
-import {
-  count,
-  gibibytes,
-  hostPath,
-  isProto,
-  listenAddress,
-  PROTO,
-  port,
-  textMatching,
-  usual,
-} from "../planned/fields";
+import { count, gibibytes, hostPath, isProto, listenAddress, PROTO, port, textMatching, usual } from "../fields/fields";
 
 /** Form of a model's name at Ollama: `[host/][namespace/]name[:tag]`. */
 const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;

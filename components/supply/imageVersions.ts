@@ -1,6 +1,6 @@
 import { parse } from "@renovatebot/pep440";
+import { type ImageReference, imageReference, pathOf } from "../../machines/docker/imageReference";
 import type { ImageFacts } from "../planned/facts";
-import { type ImageReference, imageReference, pathOf } from "../planned/imageReference";
 import images from "./images.json";
 import { atLeast, isPep440, lowestAllowed, sameRelease } from "./releases";
 import { versionInTag } from "./tagVersion";

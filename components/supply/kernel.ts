@@ -1,4 +1,4 @@
-import type { Files } from "../host/files";
+import type { Files } from "../../machines/files";
 import releases from "./releases.json";
 
 /** A kernel or a driver with which such machines were seen to fail; all that are given must fit. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { columns } from "../../commandLine/output";
-import type { Recipe } from "../../components/catalogue/recipe";
+import type { Recipe } from "../../components/catalogue";
 import { Failed } from "../../faults/fault";
 import { jsonIn } from "../../faults/json";
 import type { BenchRun } from "./runs";

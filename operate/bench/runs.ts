@@ -1,7 +1,7 @@
 import { WrongUse } from "../../commandLine/exit";
-import { repositoryIn } from "../../components/evidence/modelCache";
-import { isOn, readServerArguments } from "../../components/inference-server/argv/serverArguments";
-import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
+import type { InferenceServerPlan } from "../../components/inference-server";
+import { repositoryIn } from "../../machines/hubCache";
+import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
 
 /** What the server is asked, by the names of the options; lengths in tokens. */
 export type BenchShape = Readonly<Record<"prompt" | "new" | "answer" | "cold" | "agents" | "calls", number>>;

@@ -2,16 +2,15 @@ import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSyn
 import { basename, dirname, join, resolve } from "node:path";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { replaceFile } from "../../commandLine/replaceFile";
-import { codex } from "../../components/clients/codex";
-import type { ClientPlan } from "../../components/clients/plannedClients";
-import { clients } from "../../components/clients/settings";
-import { machinePlan } from "../../components/plan/plan";
-import type { PlannedFile } from "../../components/planned/file";
-import { hostOnNetwork } from "../../components/planned/reach";
-import type { MachineSettings } from "../../components/settings/machine";
-import { machineFault } from "../../components/settings/places";
+import type { ClientPlan } from "../../components/clients";
+import { clientsElsewhere } from "../../components/clients";
+import { machinePlan } from "../../components/plan";
+import type { PlannedFile } from "../../components/planned";
+import type { MachineSettings } from "../../components/settings";
+import { machineFault } from "../../components/settings";
 import { FaultyInput } from "../../faults/fault";
 import { filledFile, readTextFile } from "../../faults/textFile";
+import { hostOnNetwork } from "../../machines/address";
 import type { OneMachine } from "../stack/readStack";
 
 /** A file of a bundle. One at `home/x` is for `~/x` of the laptop. */
@@ -38,13 +37,10 @@ export function clientBundle({ file, name, stack, settings }: OneMachine) {
   return { files: [...files, { path: NOTE, mode: "0644", text }], variables, checks };
 }
 
-/** The machine with its clients elsewhere, in the usual folders: other ones are the machine's. */
+/** The machine with its clients elsewhere. */
 function onLaptop(settings: MachineSettings): MachineSettings {
-  const { folder, launcherFolder } = clients.parse({});
-  const own = settings.clients.codex && { ...settings.clients.codex, home: codex.settings.parse({}).home };
   const host = hostOnNetwork(settings, settings.clients.host);
-  const elsewhere = { ...settings.clients, on: "here", host, folder, launcherFolder, codex: own } as const;
-  return { ...settings, home: undefined, clients: elsewhere };
+  return { ...settings, home: undefined, clients: clientsElsewhere(settings.clients, host) };
 }
 
 /** A key goes through standard input, so that `ps` never shows it. */

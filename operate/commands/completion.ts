@@ -1,6 +1,6 @@
 import { Argument, type Command, type Option } from "commander";
 import { type CommandTable, command } from "../../commandLine/command";
-import { quoted } from "../../components/host/text";
+import { quoted } from "../../machines/shell";
 import { stackNames } from "../stack/stackFile";
 
 export function completionCommand(table: CommandTable): Command {

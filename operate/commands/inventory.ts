@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { columns } from "../../commandLine/output";
-import { operatorHome } from "../../components/evidence/readEvidence";
+import { operatorHome } from "../../components/evidence";
 import { type Inventory, inventory } from "../inventory/inventory";
 import type { Leftover } from "../inventory/leftovers";
 import { shortDigest } from "../pin/writePin";

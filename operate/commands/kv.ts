@@ -5,13 +5,11 @@ import { byteSize, wholeNumber } from "../../commandLine/values";
 import {
   agentsAtOnce,
   CODING_CLIENT_MAX_TOKENS,
-  GDN_PREFILL_BACKENDS,
-  KV_DTYPES,
+  KV_ENGINE_CHOICES,
   KV_ENGINE_DEFAULTS,
   type KvEngineSettings,
   kvPlan,
   modelShape,
-  SSM_CACHE_DTYPES,
 } from "../../components/kv";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { kvTable } from "../plan/kvTable";
@@ -27,6 +25,7 @@ interface Options extends Omit<KvEngineSettings, "draftTokens"> {
 
 export function kvCommand(): Command {
   const defaults = KV_ENGINE_DEFAULTS;
+  const choices = KV_ENGINE_CHOICES;
   const gdnPrefill = "prefill kernel of gated-delta-net layers";
   const answer = "tokens of an agent's answer, to count how many agents can work at once";
   return command({
@@ -37,14 +36,19 @@ export function kvCommand(): Command {
       new Option("--available <size>", "memory for the KV cache: 20GiB, 21474836480")
         .argParser(byteSize)
         .makeOptionMandatory(),
-      choice("--kv-cache-dtype <dtype>", "format of the cache", KV_DTYPES, defaults.kvCacheDtype),
+      choice("--kv-cache-dtype <dtype>", "format of the cache", choices.kvCacheDtype, defaults.kvCacheDtype),
       whole("--max-model-len <tokens>", "context window (default: the model's own)"),
       whole("--max-num-seqs <count>", "concurrent sequences (default: not checked)"),
       whole("--max-num-batched-tokens <tokens>", "tokens of a batch", defaults.maxNumBatchedTokens),
       whole("--drafts <count>", "draft tokens of a step, 0 for none", defaults.draftTokens, 0),
       new Option("--no-prefix-caching", "plan without prefix caching"),
-      choice("--gdn-prefill-backend <backend>", gdnPrefill, GDN_PREFILL_BACKENDS, defaults.gdnPrefillBackend),
-      choice("--mamba-ssm-cache-dtype <dtype>", "format of their state", SSM_CACHE_DTYPES, defaults.mambaSsmCacheDtype),
+      choice("--gdn-prefill-backend <backend>", gdnPrefill, choices.gdnPrefillBackend, defaults.gdnPrefillBackend),
+      choice(
+        "--mamba-ssm-cache-dtype <dtype>",
+        "format of their state",
+        choices.mambaSsmCacheDtype,
+        defaults.mambaSsmCacheDtype,
+      ),
       whole("--tensor-parallel-size <devices>", "devices that share the model", defaults.tensorParallelSize),
       new Option("--vllm-version <version>", "version of vLLM to plan for")
         .argParser(vllmVersion)

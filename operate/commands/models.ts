@@ -1,10 +1,10 @@
 import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
-import { readCatalogue } from "../../components/catalogue/readCatalogue";
-import type { Recipe } from "../../components/catalogue/recipe";
-import { cacheOn } from "../../components/evidence/modelCache";
-import { operatorHome } from "../../components/evidence/readEvidence";
-import { homeOn, onMachine } from "../../components/planned/evidence";
+import type { Recipe } from "../../components/catalogue";
+import { readCatalogue } from "../../components/catalogue";
+import { operatorHome } from "../../components/evidence";
+import { homeOn, onMachine } from "../../machines/home";
+import { cacheOn } from "../../machines/hubCache";
 import { addModel } from "../models/addModel";
 import { aloneIn, type Fit, fitModel, type Seat, seatFor, withOwnSpeeds } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";

@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
-import { parseStackFile } from "../../components/settings/load";
+import { parseStackFile } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
 import { judgeImage } from "../pin/judgeImage";

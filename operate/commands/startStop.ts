@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { command } from "../../commandLine/command";
 import { Failed } from "../../commandLine/exit";
-import { docker } from "../../components/docker/docker";
-import { parseMeminfo } from "../../components/planned/evidence";
-import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
+import { INSTANCE_A, SIMPLE_SERVER } from "../../components/fields";
+import { docker } from "../../machines/docker/docker";
+import { parseMeminfo } from "../../machines/memory";
 import { hostOf } from "../sees/host";
 import { expectConnection } from "../sees/tunnel";
 import { type Named, named, namedContainers } from "../stack/named";

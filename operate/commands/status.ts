@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { command } from "../../commandLine/command";
 import { columns, styled } from "../../commandLine/output";
-import type { MachinePlan } from "../../components/plan/types";
-import { connectionProblem } from "../../components/preflight/connection";
+import type { MachinePlan } from "../../components/plan";
+import { connectionProblem } from "../../components/preflight";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import type { ItemStatus, MachineStatus } from "../status/status";

@@ -3,7 +3,7 @@ import { command } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { wholeNumber } from "../../commandLine/values";
-import type { MachinePlan } from "../../components/plan/types";
+import type { MachinePlan } from "../../components/plan";
 import type { DiagnosisReport } from "../doctor/report/diagnose";
 import { type OnMachine, ranksOf } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";

@@ -1,11 +1,10 @@
-import type { ContainerState } from "../../components/docker/containers";
-import { type MachinePlan, serversOn } from "../../components/plan/types";
-import type { Meminfo } from "../../components/planned/evidence";
-import type { Listening } from "../../components/planned/reach";
-import type { InferenceServerSettings } from "../../components/settings/inferenceServer";
-import type { MachineSettings } from "../../components/settings/machine";
+import { type MachinePlan, serversOn } from "../../components/plan";
+import type { InferenceServerSettings, MachineSettings } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { valueAt } from "../../faults/schemaFaults";
+import type { Listening } from "../../machines/address";
+import type { ContainerState } from "../../machines/docker/containers";
+import type { Meminfo } from "../../machines/memory";
 import type { Hit, LogReading } from "../sees/log/scanLog";
 import { READY, type Sign, STARTED_WITH_PORT } from "../sees/log/sign";
 import type { FileState } from "../sees/machineReader";

@@ -1,9 +1,9 @@
-import { argumentChanges } from "../../components/change/containerChange";
-import { type ContainerState, containersOf, textsOf } from "../../components/docker/containers";
-import { variablesIn } from "../../components/host/text";
-import type { PlannedContainer } from "../../components/planned/container";
+import { argumentChanges } from "../../components/change";
+import type { PlannedContainer } from "../../components/planned";
 import { type JsonObject, objectOr, textOr } from "../../faults/json";
 import { redactSecrets } from "../../faults/secrets";
+import { type ContainerState, containersOf, textsOf } from "../../machines/docker/containers";
+import { variablesIn } from "../../machines/shell";
 import { type Difference, differs, isNot } from "./difference";
 
 /** How a container differs from its plan, by what `docker inspect` says of it; `undefined` if there is none. */

@@ -1,18 +1,16 @@
-import { readAppliedPlan } from "../../components/evidence/readAppliedPlan";
-import { containerArgs } from "../../components/host/containerArgs";
-import { filesOf } from "../../components/host/files";
-import { totalFinding } from "../../components/memory/machineMemory";
-import type { MachinePlan } from "../../components/plan/types";
-import { inNameOrder, type PlannedContainer } from "../../components/planned/container";
-import { parseMeminfo } from "../../components/planned/evidence";
-import type { PlannedFile } from "../../components/planned/file";
-import { connectionProblem } from "../../components/preflight/connection";
-import { hostInstanceFindings } from "../../components/preflight/judgeMachine";
-import type { PreflightFinding } from "../../components/preflight/types";
-import { serviceNamed } from "../../components/services/registry";
+import { readAppliedPlan } from "../../components/evidence";
+import { containerArgs } from "../../components/host";
+import { totalFinding } from "../../components/memory";
+import type { MachinePlan } from "../../components/plan";
+import type { PlannedFile } from "../../components/planned";
+import { inNameOrder, type PlannedContainer } from "../../components/planned";
+import { connectionProblem, hostInstanceFindings } from "../../components/preflight";
+import { serviceNamed } from "../../components/services";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { inKeyOrder } from "../../faults/json";
+import { filesOf } from "../../machines/files";
+import { parseMeminfo } from "../../machines/memory";
 import { type Host, hostOf, inspected } from "../sees/host";
 import { namedOn } from "../stack/named";
 import type { StackFileOptions } from "../stack/stackFile";
@@ -160,7 +158,11 @@ async function ofMemory({ hostInstance, ledger }: MachinePlan, host: Host): Prom
   const listener = a && (await host.listener(a.port));
   const listeners = a && listener ? [{ port: a.port, ...listener }] : [];
   const total = memory && totalFinding(ledger.totalGiB, memory.totalGiB);
-  const drift = (part: Pick<Drift, "kind" | "where">, planned: unknown, finding: PreflightFinding): Drift[] => {
+  const drift = (
+    part: Pick<Drift, "kind" | "where">,
+    planned: unknown,
+    finding: ReturnType<typeof hostInstanceFindings>[number],
+  ): Drift[] => {
     const { setting: what, value, message } = finding;
     // Without a setting it is no difference: nobody could see.
     if (what === undefined) return [];

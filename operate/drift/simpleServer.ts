@@ -1,6 +1,5 @@
-import { variablesIn } from "../../components/host/text";
-import type { HostSimpleServerPlan } from "../../components/simple-server/plannedSimpleServer";
 import { Failed } from "../../faults/fault";
+import { variablesIn } from "../../machines/shell";
 import type { Host } from "../sees/host";
 import { type Difference, differs, isNot } from "./difference";
 
@@ -10,7 +9,7 @@ import { type Difference, differs, isNot } from "./difference";
  * Throws `Failed` where systemd doesn't say.
  */
 export async function simpleServerDifferences(
-  { unit, environment }: Pick<HostSimpleServerPlan, "unit" | "environment">,
+  { unit, environment }: { readonly unit: string; readonly environment: Readonly<Record<string, string>> },
   host: Host,
 ): Promise<(Difference & { readonly overruled: boolean })[]> {
   const asked = ["Environment", "MainPID", "ActiveState", "NeedDaemonReload"];

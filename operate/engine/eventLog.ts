@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
-import { explained } from "../../components/fetch/causes";
+import { explained } from "../../components/fetch";
 import { jsonIn, objectOr, textOr } from "../../faults/json";
 
 /** What the engine told of an update, one event a line. */

@@ -5,8 +5,9 @@ import { Command } from "commander";
 import { explainEscapes, explainFailure, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
-import { WAITS_VARIABLE } from "../../components/program/runningRequests";
+import { WAITS_VARIABLE } from "../../components/program";
 import { attempt, defined } from "../../faults/defined";
+import { readTextFile } from "../../faults/textFile";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { projectFolder, type StackFileOptions, stackFile, stackName, stackOption } from "../stack/stackFile";
 import { backendEnvironment } from "./backend";
@@ -69,8 +70,9 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
 
 /** A stack file with faults is the program's to tell. */
 async function hasSeveralMachines(stack: string): Promise<boolean> {
-  const { loadStackFile } = await import("../../components/settings/load");
-  return attempt(() => Object.keys(loadStackFile(stackFile({ stack })).machines).length > 1) ?? false;
+  const { parseStackFile } = await import("../../components/settings");
+  const file = stackFile({ stack });
+  return attempt(() => Object.keys(parseStackFile(file, readTextFile(file)).machines).length > 1) ?? false;
 }
 
 const EVENT_LOG = "--event-log";

@@ -4,15 +4,14 @@ import { Failed } from "../../commandLine/exit";
 import { pause } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { eachLine, type StartOptions, start } from "../../commandLine/run";
-import { docker, dockerCommand } from "../../components/docker/docker";
-import { cacheOn, repositoryIn } from "../../components/evidence/modelCache";
-import { explained } from "../../components/fetch/causes";
-import { bytesHere, LEFT_OUT } from "../../components/fetch/hub";
-import type { Missing, MissingImage, MissingModel, Needs } from "../../components/fetch/needs";
-import { filesOf } from "../../components/host/files";
-import { askOn, commandOn, followedOn } from "../../components/host/onMachine";
-import type { MachinePlan } from "../../components/plan/types";
-import { isOverSsh } from "../../components/planned/reach";
+import type { Missing, Needs } from "../../components/fetch";
+import { explained, LEFT_OUT } from "../../components/fetch";
+import type { MachinePlan } from "../../components/plan";
+import { isOverSsh } from "../../machines/address";
+import { docker, dockerCommand } from "../../machines/docker/docker";
+import { filesOf } from "../../machines/files";
+import { bytesHere, cacheOn, repositoryIn } from "../../machines/hubCache";
+import { askOn, commandOn, followedOn } from "../../machines/onMachine";
 import { showProgress } from "./progress";
 
 const REMOVE_SECONDS = 30;
@@ -97,7 +96,7 @@ async function isBack(machine: MachinePlan, interrupt: AbortSignal): Promise<boo
   return false;
 }
 
-function pull(image: MissingImage, machine: MachinePlan, interrupt: AbortSignal) {
+function pull(image: Needs["images"][number], machine: MachinePlan, interrupt: AbortSignal) {
   const done = new Set<string>();
   const came = async () =>
     [...image.layers].reduce((sum, [digest, size]) => sum + (done.has(digest.slice(7, 19)) ? size : 0), 0);
@@ -113,7 +112,7 @@ const WITH_INPUT = 'cat | "$@"';
 
 /** Runs the tool of the server's own image on the cache, as the cache's owner, so that nobody's files change hands. */
 async function download(
-  model: MissingModel,
+  model: Needs["models"][number],
   container: string,
   rootless: boolean,
   machine: MachinePlan,

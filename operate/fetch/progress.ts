@@ -1,5 +1,6 @@
 import { CLEAR_LINE, forTerminal, type ProgressStream } from "../../commandLine/output";
-import { gb, type Missing } from "../../components/fetch/needs";
+import type { Missing } from "../../components/fetch";
+import { gb } from "../../units/memory";
 import { duration } from "../wait/progress";
 
 const LINE_SECONDS = 10;

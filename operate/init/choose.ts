@@ -1,7 +1,7 @@
-import { readCatalogue } from "../../components/catalogue/readCatalogue";
-import { CLIENTS, type ClientKey } from "../../components/clients/registry";
-import { AGGREGATE_LIMIT } from "../../components/planned/utilization";
+import { readCatalogue } from "../../components/catalogue";
+import { CLIENTS, type ClientKey } from "../../components/clients";
 import { defined } from "../../faults/defined";
+import { AGGREGATE_LIMIT } from "../../vllm/utilization";
 import { draft } from "./draft";
 import type { HostFacts } from "./facts";
 import { toMend } from "./found";

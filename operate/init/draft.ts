@@ -1,8 +1,8 @@
-import { readModels } from "../../components/evidence/readModels";
-import type { MachinePlan } from "../../components/plan/types";
-import { judgeMachine } from "../../components/preflight/judgeMachine";
-import type { MachineFacts } from "../../components/preflight/types";
-import { parseStackFile } from "../../components/settings/load";
+import { readModels } from "../../components/evidence";
+import type { MachinePlan } from "../../components/plan";
+import type { MachineFacts } from "../../components/preflight";
+import { judgeMachine } from "../../components/preflight";
+import { parseStackFile } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { judgedPlan } from "../plan/judgedPlan";
 import { projectFolder } from "../stack/stackFile";

@@ -1,8 +1,8 @@
 import { gte } from "@renovatebot/pep440";
-import type { Recipe } from "../../components/catalogue/recipe";
-import { type ServerValue, serverValues, shareFor } from "../../components/catalogue/serverValues";
-import { AGGREGATE_LIMIT, downToHundredth } from "../../components/planned/utilization";
+import type { Recipe } from "../../components/catalogue";
+import { AGGREGATE_LIMIT, downToHundredth } from "../../vllm/utilization";
 import { fitModel, leavesOf } from "../models/fit";
+import { type ServerValue, serverValues, shareFor } from "../models/serverValues";
 import { draft } from "./draft";
 import type { HostFacts } from "./facts";
 import { SERVER_VERSIONS, shareOfA, type Wanted } from "./settings";

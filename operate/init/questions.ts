@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { WrongUse } from "../../commandLine/exit";
-import { CLIENTS, type ClientKey } from "../../components/clients/registry";
+import { CLIENTS, type ClientKey } from "../../components/clients";
 import type { Offer } from "./offers";
 
 /** Puts a question to the person at the terminal; the answer without blanks around it. */

@@ -1,24 +1,18 @@
 import { dirname } from "node:path";
-import type { ContainerState } from "../../components/docker/containers";
-import { BYTES_PER_GB } from "../../components/evidence/modelCache";
-import type { Files } from "../../components/host/files";
-import type { Listener, ListeningSocket } from "../../components/host/listeners";
-import { demandOfProcess, humanReadableInteger, shareFrom } from "../../components/inference-server/argv/memoryDemand";
-import { readServerArguments, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { serverInvocations } from "../../components/inference-server/argv/serverInvocations";
-import { isText } from "../../components/inference-server/argv/unknown";
-import { EVERY_ADDRESS, type Listening } from "../../components/planned/reach";
-import {
-  BYTES_PER_GIB,
-  type MemoryDemand,
-  shareToDeclare,
-  TEN_THOUSAND,
-  upToHundredth,
-} from "../../components/planned/utilization";
-import { askOllama } from "../../components/preflight/readSimpleServer";
+import { askOllama } from "../../components/preflight";
 import { defined } from "../../faults/defined";
 import { objectsIn, textOr } from "../../faults/json";
 import { holdsSecret } from "../../faults/secrets";
+import { EVERY_ADDRESS, type Listening } from "../../machines/address";
+import type { ContainerState } from "../../machines/docker/containers";
+import type { Files } from "../../machines/files";
+import type { Listener, ListeningSocket } from "../../machines/listeners";
+import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
+import { demandOfProcess, humanReadableInteger, shareFrom } from "../../vllm/argv/memoryDemand";
+import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
+import { serverInvocations } from "../../vllm/argv/serverInvocations";
+import { isText } from "../../vllm/argv/unknown";
+import { type MemoryDemand, shareToDeclare, TEN_THOUSAND, upToHundredth } from "../../vllm/utilization";
 import { Api } from "../sees/api";
 import { readMetrics } from "../sees/metrics";
 import type { HostServer, OllamaFacts } from "./facts";

@@ -1,14 +1,15 @@
-import { reasonsOf, type ServerValue } from "../../components/catalogue/serverValues";
-import { CLIENTS, type ClientKey } from "../../components/clients/registry";
-import { takenBy } from "../../components/memory/ledger";
-import { INSTANCE_A, servedName } from "../../components/planned/fields";
-import { imageReference } from "../../components/planned/imageReference";
-import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../components/planned/reach";
-import { hundredths, upToHundredth } from "../../components/planned/utilization";
-import { SERVICES } from "../../components/services/registry";
-import { DEFAULT_OPERATING_SYSTEM_GIB } from "../../components/settings/machine";
-import { ollamaModelName } from "../../components/simple-server/settings";
+import { CLIENTS, type ClientKey } from "../../components/clients";
+import { INSTANCE_A, servedName } from "../../components/fields";
+import { takenBy } from "../../components/memory";
+import { SERVICES } from "../../components/services";
+import { machine } from "../../components/settings";
+import { ollamaModelName } from "../../components/simple-server";
 import { putAt } from "../../faults/json";
+import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../machines/address";
+import { imageReference } from "../../machines/docker/imageReference";
+import { hundredths } from "../../units/memory";
+import { upToHundredth } from "../../vllm/utilization";
+import { reasonsOf, type ServerValue } from "../models/serverValues";
 import type { HostFacts, HostServer } from "./facts";
 
 /** The server's image in a new stack file, that of Pulumi.dgx.yaml; its digest was seen in several public repositories (read 2026-11-22). */
@@ -100,7 +101,7 @@ function operatingSystem({ memory, docker, servers, ollama }: HostFacts): number
   const loaded = (ollama?.models ?? []).reduce((sum, { loadedGiB = 0 }) => sum + loadedGiB, 0);
   const left = hundredths(totalGiB - availableGiB - theirs - loaded);
   const oursRun = docker.reachable && docker.ours.length > 0;
-  return oursRun || left < DEFAULT_OPERATING_SYSTEM_GIB ? undefined : left;
+  return oursRun || left < machine.shape.operatingSystemGiB.parse(undefined) ? undefined : left;
 }
 
 /** The share that instance A runs with. What can't be read counts as everything in use: that is never too little. */

@@ -1,14 +1,15 @@
 import { Failed } from "../../commandLine/exit";
 import { type Ran, run } from "../../commandLine/run";
-import { type ContainerState, readContainers } from "../../components/docker/containers";
-import { docker } from "../../components/docker/docker";
-import { type CommandPlace, commandOn } from "../../components/host/onMachine";
-import { type MachinePlan, serversOn } from "../../components/plan/types";
-import { MACHINE_LABEL } from "../../components/planned/container";
-import { type Evidence, homeOn, onMachine } from "../../components/planned/evidence";
-import { HERE } from "../../components/planned/reach";
-import type { MachineSettings } from "../../components/settings/machine";
+import { type MachinePlan, serversOn } from "../../components/plan";
+import type { Evidence } from "../../components/planned";
+import { LABEL } from "../../components/planned";
+import type { MachineSettings } from "../../components/settings";
 import { defined } from "../../faults/defined";
+import { HERE } from "../../machines/address";
+import { type ContainerState, readContainers } from "../../machines/docker/containers";
+import { docker } from "../../machines/docker/docker";
+import { homeOn, onMachine } from "../../machines/home";
+import { type CommandPlace, commandOn } from "../../machines/onMachine";
 import { parseVersions, READ_VERSIONS, versionsInside } from "../pin/readImage";
 import { recordEdits, shortDigest } from "../pin/writePin";
 import { gateSays } from "../sees/containerLog";
@@ -98,7 +99,7 @@ async function entryOf(
     ...{ name, image },
     digest: digests.get(imageId) ?? "",
     ...{ status, ports },
-    ours: labels[MACHINE_LABEL] === ours,
+    ours: labels[LABEL.machine] === ours,
     versions: isServer ? await orProblem(recorded({}), problems, `${name}: `, inside) : null,
     ...defined({ startGate: isServer ? await gateSays(state, dockerHost) : undefined }),
   };

@@ -1,14 +1,13 @@
 import { posix } from "node:path";
-import { readContainers } from "../../components/docker/containers";
-import { docker, otherAnswer } from "../../components/docker/docker";
-import { repositoryOf } from "../../components/docker/manifest";
-import { readAppliedPlan } from "../../components/evidence/readAppliedPlan";
-import { filesOf } from "../../components/host/files";
-import { type MachinePlan, serversOn } from "../../components/plan/types";
-import { recordPathOf } from "../../components/preflight/preflight";
-import { oursOn } from "../../components/preflight/readDocker";
+import { readAppliedPlan } from "../../components/evidence";
+import { type MachinePlan, serversOn } from "../../components/plan";
+import { oursOn, recordPathOf } from "../../components/preflight";
 import { defined } from "../../faults/defined";
 import { isRecord, jsonIn, textOr } from "../../faults/json";
+import { readContainers } from "../../machines/docker/containers";
+import { docker, otherAnswer } from "../../machines/docker/docker";
+import { repositoryOf } from "../../machines/docker/manifest";
+import { filesOf } from "../../machines/files";
 import { typedOn } from "../stack/typed";
 
 /** Something on a machine that nothing uses now. */

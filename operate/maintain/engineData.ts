@@ -4,11 +4,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import type { EngineData } from "../../components/inference-server/engineData";
+import type { EngineData } from "../../vllm/engineData";
 
 const run = promisify(execFile);
 const PROJECT = resolve(__dirname, "../..");
-const FOLDER = join(PROJECT, "components/inference-server/engine-data");
+const FOLDER = join(PROJECT, "vllm/engine-data");
 const READER = join(__dirname, "readEngine.py");
 
 /** Nothing here opens a connection, and a registry's mirror may lack the newest certificates. */

@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { WrongUse } from "../../commandLine/exit";
 import { replaceFile } from "../../commandLine/replaceFile";
-import { modelFolder } from "../../components/catalogue/readCatalogue";
-import type { ModelCache } from "../../components/evidence/modelCache";
-import { snapshotConfig } from "../../components/evidence/readModels";
-import { familyOf } from "../../components/inference-server/parsers";
+import { familyOf } from "../../components/inference-server";
 import { parseJson } from "../../faults/jsonDocument";
 import { readTextFile } from "../../faults/textFile";
+import type { ModelCache } from "../../machines/hubCache";
+import { modelFolder, snapshotConfig } from "../../machines/hubCache";
 
 /**
  * Makes a model's folder with its config.json, out of a file or of a model cache, and a recipe with gaps; returns what was

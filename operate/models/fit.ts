@@ -1,22 +1,24 @@
 import { join } from "node:path";
 import { gte, valid } from "@renovatebot/pep440";
-import { modelFolder, readRecipe } from "../../components/catalogue/readCatalogue";
-import type { Recipe } from "../../components/catalogue/recipe";
-import { modelKeys, type ServerValue, serverValues, shareFor } from "../../components/catalogue/serverValues";
-import { readEvidence } from "../../components/evidence/readEvidence";
-import { declaredResources } from "../../components/machine/declaredResources";
-import { ownSpeeds } from "../../components/memory/kvRoom";
-import type { ServerKv } from "../../components/memory/serverKv";
-import { plan } from "../../components/plan/plan";
-import { imageReference } from "../../components/planned/imageReference";
-import { rankContainer } from "../../components/planned/rank";
-import { BYTES_PER_GIB, upToHundredth, utilizationText } from "../../components/planned/utilization";
-import { type InferenceServerSettings, inferenceServer } from "../../components/settings/inferenceServer";
-import type { StackSettings } from "../../components/settings/stackSettings";
-import { vllmOf } from "../../components/supply/imageVersions";
+import type { Recipe } from "../../components/catalogue";
+import { readRecipe } from "../../components/catalogue";
+import { readEvidence } from "../../components/evidence";
+import { declaredResources } from "../../components/machine";
+import type { ServerKv } from "../../components/memory";
+import { ownSpeeds } from "../../components/memory";
+import { plan } from "../../components/plan";
+import { rankContainer } from "../../components/planned";
+import type { StackSettings } from "../../components/settings";
+import { type InferenceServerSettings, inferenceServer } from "../../components/settings";
+import { vllmOf } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { putAt } from "../../faults/json";
+import { imageReference } from "../../machines/docker/imageReference";
+import { modelFolder } from "../../machines/hubCache";
 import { judge } from "../../policies/judge";
+import { BYTES_PER_GIB } from "../../units/memory";
+import { upToHundredth, utilizationText } from "../../vllm/utilization";
+import { modelKeys, type ServerValue, serverValues, shareFor } from "./serverValues";
 
 /** The server of a stack that a model would run in. */
 export interface Seat {

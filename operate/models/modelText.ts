@@ -1,5 +1,5 @@
 import { columns, styled } from "../../commandLine/output";
-import type { Recipe } from "../../components/catalogue/recipe";
+import type { Recipe } from "../../components/catalogue";
 import type { Fit } from "./fit";
 
 /** What is said where nobody published a figure. */

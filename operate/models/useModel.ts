@@ -1,16 +1,16 @@
 import { basename } from "node:path";
 import { isMap, parseDocument } from "yaml";
 import { Failed, WrongUse } from "../../commandLine/exit";
-import { modelFolder, readCatalogue } from "../../components/catalogue/readCatalogue";
-import type { Recipe } from "../../components/catalogue/recipe";
-import { BEGINS_REASON, modelKeys, reasonsOf } from "../../components/catalogue/serverValues";
-import { downToHundredth } from "../../components/planned/utilization";
-import { parseStackFile } from "../../components/settings/load";
-import { NAMESPACE } from "../../components/settings/stackSettings";
+import type { Recipe } from "../../components/catalogue";
+import { readCatalogue } from "../../components/catalogue";
+import { NAMESPACE, parseStackFile } from "../../components/settings";
+import { modelFolder } from "../../machines/hubCache";
+import { downToHundredth } from "../../vllm/utilization";
 import type { OneMachine } from "../stack/readStack";
 import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
 import { commented } from "../stackEdit/commentedYaml";
 import { aloneIn, currentServer, type Fit, fitModel, leavesOf, type Seat } from "./fit";
+import { BEGINS_REASON, modelKeys, reasonsOf } from "./serverValues";
 
 /** The change of a stack file by which a server serves a model. */
 export interface ModelChange {

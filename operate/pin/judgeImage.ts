@@ -1,9 +1,8 @@
-import { readCatalogue } from "../../components/catalogue/readCatalogue";
-import { imageRecordName } from "../../components/inference-server/plannedServer";
-import { MACHINE_LABEL, SERVER_LABEL } from "../../components/planned/container";
-import { TYPE } from "../../components/planned/type";
-import { type ContainerRole, SERVICES } from "../../components/services/registry";
-import { atLeast, isPep440, lowestAllowed, whyRefused } from "../../components/supply/releases";
+import { readCatalogue } from "../../components/catalogue";
+import { imageRecordName } from "../../components/inference-server";
+import { LABEL, TYPE } from "../../components/planned";
+import { SERVICES } from "../../components/services";
+import { atLeast, isPep440, lowestAllowed, whyRefused } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { judge } from "../../policies/judge";
 import { packagesOf } from "../../policies/lib/role";
@@ -25,7 +24,7 @@ interface JudgedImage {
 }
 
 /** What runs below each key of a machine. */
-const ROLES: ReadonlyMap<string, ContainerRole> = new Map([
+const ROLES = new Map<string, (typeof SERVICES)[number]["name"] | "inference-server">([
   ["inferenceServers", "inference-server"],
   ...SERVICES.map(({ key, name }) => [key, name] as const),
 ]);
@@ -34,8 +33,8 @@ const roleOf = (entry: Pick<ImageEntry, "path"> | undefined) => ROLES.get(entry?
 
 /** The labels of a container by which a policy knows its block of the stack file. */
 const labelsOf = ({ machine, path: [block, key = ""] }: Pick<ImageEntry, "machine" | "path">) => [
-  { label: MACHINE_LABEL, value: machine },
-  ...(block === "inferenceServers" ? [{ label: SERVER_LABEL, value: key }] : []),
+  { label: LABEL.machine, value: machine },
+  ...(block === "inferenceServers" ? [{ label: LABEL.server, value: key }] : []),
 ];
 
 /**

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { runShown } from "../../commandLine/run";
-import { docker, dockerJson, NO_DOCKER } from "../../components/docker/docker";
-import { platformDigest } from "../../components/docker/manifest";
-import { type ImageReference, imageReference, referenceFault } from "../../components/planned/imageReference";
 import { isRecord, jsonIn } from "../../faults/json";
+import { docker, dockerJson, NO_DOCKER } from "../../machines/docker/docker";
+import { type ImageReference, imageReference, referenceFault } from "../../machines/docker/imageReference";
+import { platformDigest } from "../../machines/docker/manifest";
 
 /** What `serving pin` reads of an image. */
 export interface ImageReading {

@@ -1,6 +1,6 @@
 import { Failed } from "../../commandLine/exit";
-import { imageReference } from "../../components/planned/imageReference";
 import { defined } from "../../faults/defined";
+import { imageReference } from "../../machines/docker/imageReference";
 import { judgeImage, releaseRefusal } from "./judgeImage";
 import { Registry } from "./registry";
 import { newerTags, tagRelease } from "./tagRelease";

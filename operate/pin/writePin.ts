@@ -1,10 +1,9 @@
 import { Failed, WrongUse } from "../../commandLine/exit";
-import { hubName, imageReference } from "../../components/planned/imageReference";
-import { SERVICES } from "../../components/services/registry";
-import type { ImageVersions } from "../../components/settings/image";
-import { parseStackFile } from "../../components/settings/load";
-import type { StackSettings } from "../../components/settings/stackSettings";
+import { SERVICES } from "../../components/services";
+import type { StackSettings } from "../../components/settings";
+import { parseStackFile } from "../../components/settings";
 import { readTextFile } from "../../faults/textFile";
+import { hubName, imageReference } from "../../machines/docker/imageReference";
 import type { Edit } from "../stackEdit/applyEdits";
 import { editStackFile, type WrittenFile } from "../stackEdit/writeStackFile";
 import type { ImageReading } from "./readImage";
@@ -87,7 +86,14 @@ export const recordOf = ({ versions, digest, platformDigest }: ImageReading): Re
 });
 
 /** Keys of `versions`; one that is `undefined` is removed. */
-type RecordOfVersions = Readonly<Partial<Record<keyof ImageVersions, string | undefined>>>;
+type RecordOfVersions = Readonly<
+  Partial<
+    Record<
+      keyof NonNullable<StackSettings["machines"][string]["inferenceServers"][string]["versions"]>,
+      string | undefined
+    >
+  >
+>;
 
 /** The changes by which a server's entry records the versions inside its image, as they were read. */
 export const recordEdits = (entry: readonly string[], record: RecordOfVersions): Edit[] =>

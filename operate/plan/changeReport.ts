@@ -1,8 +1,6 @@
 import { styled } from "../../commandLine/output";
-import { type ContainerChange, isUnchanged, type MachineChange } from "../../components/change/changesOf";
-import { spanText, stepsText } from "../../components/change/downtime";
-import { lossText } from "../../components/change/losses";
-import { gibRange, timesRange } from "../../components/memory/kvFacts";
+import { isUnchanged, lossText, type MachineChange, stepsWithSources } from "../../components/change";
+import { gibRange, timesRange } from "../../components/memory";
 import { hanging, type Width } from "./layout";
 import { fromTo } from "./settingChanges";
 
@@ -57,10 +55,9 @@ const OLLAMA = {
   "by-hand": "Ollama's drop-in changes, and that is left to you: `serving plan simple-server` prints the commands.",
 };
 
-function containerLines(change: ContainerChange, fails: boolean): string[] {
+function containerLines(change: MachineChange["containers"][number], fails: boolean): string[] {
   const { key, name, kind, changes, steps, pulls, downloads } = change;
   if (kind === "unchanged") return [];
-  const parts = steps.map((step) => `${step.what}, ${spanText(step)} (${step.source})`).join("; ");
   const why = changes.map(({ argument, before, after }) => `\`${argument}\` ${fromTo(before, after)}`).join("; ");
   const meanwhile = kind === "replaced" ? " while the old one still answers" : "";
   const models = downloads.join(", ");
@@ -70,7 +67,7 @@ function containerLines(change: ContainerChange, fails: boolean): string[] {
     ...(fails ? [`${key} would not start: its KV cache lacks the room.`] : []),
     ...(kind === "removed" || fails
       ? []
-      : [`${key} ${kind === "replaced" ? "is gone for" : "answers after"} ${stepsText(steps)}: ${parts}.`]),
+      : [`${key} ${kind === "replaced" ? "is gone for" : "answers after"} ${stepsWithSources(steps)}.`]),
     ...(downloads.length === 0 ? [] : [`Longer by the download of ${models}, unless \`serving fetch\` came first.`]),
   ];
 }

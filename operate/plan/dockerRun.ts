@@ -1,5 +1,5 @@
-import { shellWords } from "../../components/host/text";
-import type { PlannedContainer } from "../../components/planned/container";
+import type { PlannedContainer } from "../../components/planned";
+import { shellWords } from "../../machines/shell";
 
 /** The container as a `docker run` to copy into a shell: for reading and trying out, not for operating. */
 export function dockerRun(container: PlannedContainer): string {

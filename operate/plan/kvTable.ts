@@ -1,6 +1,7 @@
 import { columns } from "../../commandLine/output";
-import { type Admission, gib, type KvPlan, reuseText, thousands } from "../../components/kv";
-import { BYTES_PER_GIB } from "../../components/planned/utilization";
+import { type Admission, type KvPlan, reuseText } from "../../components/kv";
+import { BYTES_PER_GIB, gib } from "../../units/memory";
+import { thousands } from "../../units/thousands";
 
 /** A KV plan for people: what the engine will do, what requests cost, how many agents work at once. */
 export function kvTable(plan: KvPlan, agents: readonly Admission[]): string {

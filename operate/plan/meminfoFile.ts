@@ -1,5 +1,5 @@
-import { type Meminfo, parseMeminfo } from "../../components/planned/evidence";
 import { UnreadableInput } from "../../faults/fault";
+import { type Meminfo, parseMeminfo } from "../../machines/memory";
 
 /** Reads a copy of a machine's /proc/meminfo. Throws `UnreadableInput`. */
 export function meminfoIn(file: string, text: string): Meminfo {

@@ -1,9 +1,8 @@
 import { styled } from "../../commandLine/output";
-import { kvFacts } from "../../components/memory/kvFacts";
-import { leftGiB, type MemoryLedger } from "../../components/memory/ledger";
-import type { ServerKv } from "../../components/memory/serverKv";
-import type { MachinePlan } from "../../components/plan/types";
-import { AGGREGATE_LIMIT, utilizationText } from "../../components/planned/utilization";
+import type { ServerKv } from "../../components/memory";
+import { kvFacts, leftGiB, type MemoryLedger } from "../../components/memory";
+import type { MachinePlan } from "../../components/plan";
+import { AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
 import { hanging, heading, table, UNBOUNDED, type Width } from "./layout";
 
 /** A machine's memory, line by line, with what would fit. */

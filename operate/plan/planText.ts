@@ -1,9 +1,7 @@
 import { styled } from "../../commandLine/output";
-import { type MachinePlan, type Plan, serversOn } from "../../components/plan/types";
-import type { PlannedContainer } from "../../components/planned/container";
-import type { Warning } from "../../components/planned/facts";
-import { SIMPLE_SERVER } from "../../components/planned/fields";
-import type { PlannedFile } from "../../components/planned/file";
+import { SIMPLE_SERVER } from "../../components/fields";
+import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
+import type { PlannedContainer, PlannedFile } from "../../components/planned";
 import type { Judged } from "../../policies/judge";
 import { type Named, namedOn } from "../stack/named";
 import { type Section, sectionText } from "./changeReport";
@@ -22,7 +20,7 @@ export function planText(
   width: Width = UNBOUNDED,
   { full = false, changes = [] }: { readonly full?: boolean; readonly changes?: readonly Section[] } = {},
 ): string {
-  const all: Warning[] = [...warnings, ...policies.filter(isNote).map(asNote)];
+  const all: Plan["warnings"][number][] = [...warnings, ...policies.filter(isNote).map(asNote)];
   const [notes, warned] = [all.filter(({ note }) => note), all.filter(({ note }) => !note)];
   const refusing = policies.filter((each) => each.verdict === "warned" && !isNote(each));
   const counts = `${count(warned.length + refusing.length, "warning")}, ${count(notes.length, "note")}.`;
@@ -160,7 +158,7 @@ function policyText(policies: readonly Judged[], width: Width, full: boolean): s
 }
 
 const isNote = ({ note }: Judged) => note === true;
-const asNote = ({ resource: machine, name: code, message }: Judged): Warning => ({
+const asNote = ({ resource: machine, name: code, message }: Judged): Plan["warnings"][number] => ({
   machine,
   code,
   message,
@@ -168,7 +166,7 @@ const asNote = ({ resource: machine, name: code, message }: Judged): Warning => 
 });
 const count = (number: number, word: string) => (number === 1 ? `1 ${word}` : `${number} ${word}s`);
 
-function listText(title: string, mark: string, warnings: readonly Warning[], width: Width): string {
+function listText(title: string, mark: string, warnings: readonly Plan["warnings"][number][], width: Width): string {
   if (warnings.length === 0) return "";
   const lines = warnings.map(({ machine, message }) => `  ${mark} ${hanging(`${machine}: ${message}`, 4, width)}`);
   return [styled("bold", title), ...lines].join("\n");

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { stringify } from "yaml";
-import { placeOf } from "../../components/settings/places";
-import type { StackSettings } from "../../components/settings/stackSettings";
+import type { StackSettings } from "../../components/settings";
+import { placeOf } from "../../components/settings";
 import { dotted } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 

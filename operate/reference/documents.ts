@@ -1,6 +1,6 @@
-import { recipe } from "../../components/catalogue/recipe";
-import { planDocument } from "../../components/planned/schema/document";
-import { NAMESPACE, stackSettings } from "../../components/settings/stackSettings";
+import { recipe } from "../../components/catalogue";
+import { planDocument } from "../../components/planned";
+import { NAMESPACE, stackSettings } from "../../components/settings";
 import { analyticsSchema, KEYLESS_VARIABLES } from "../../harness/analytics/schema";
 import { automationSchema } from "../../harness/automation/schema";
 import { DEFAULT_HARNESS } from "../../harness/harness";

@@ -1,10 +1,10 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { eachLine, start } from "../../commandLine/run";
-import { type ContainerState, readContainers } from "../../components/docker/containers";
-import { docker, dockerCommand } from "../../components/docker/docker";
-import { followedOn } from "../../components/host/onMachine";
-import { isHere } from "../../components/planned/reach";
+import { isHere } from "../../machines/address";
+import { type ContainerState, readContainers } from "../../machines/docker/containers";
+import { docker, dockerCommand } from "../../machines/docker/docker";
+import { followedOn } from "../../machines/onMachine";
 
 /** What `wait` needs of Docker. It only reads. */
 export interface ContainerReader {

@@ -1,9 +1,9 @@
 import { eachLine, start } from "../../commandLine/run";
-import type { ContainerState } from "../../components/docker/containers";
-import { docker, dockerCommand } from "../../components/docker/docker";
-import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
 import { saysMemory } from "../../components/kv";
 import { defined } from "../../faults/defined";
+import type { ContainerState } from "../../machines/docker/containers";
+import { docker, dockerCommand } from "../../machines/docker/docker";
+import { GATE_OPENS, GATE_SAYS } from "./gateLines";
 import type { LogReading } from "./log/scanLog";
 import { scanProgram } from "./log/scanProgram";
 import type { Sign } from "./log/sign";

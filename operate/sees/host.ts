@@ -1,10 +1,10 @@
-import { type ContainerState, containersOf } from "../../components/docker/containers";
-import { docker, otherAnswer } from "../../components/docker/docker";
-import { computerOf, type Files, filesOf, type Said } from "../../components/host/files";
-import { type Listener, readListeners } from "../../components/host/listeners";
-import { isOverSsh } from "../../components/planned/reach";
 import { Failed } from "../../faults/fault";
 import { type JsonObject, jsonIn, objectsIn } from "../../faults/json";
+import { isOverSsh } from "../../machines/address";
+import { type ContainerState, containersOf } from "../../machines/docker/containers";
+import { docker, otherAnswer } from "../../machines/docker/docker";
+import { computerOf, type Files, filesOf, type Said } from "../../machines/files";
+import { type Listener, readListeners } from "../../machines/listeners";
 import { type MemoryLines, memoryLines } from "./containerLog";
 
 /** A file, or another thing at a path. */

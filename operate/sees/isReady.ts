@@ -1,8 +1,8 @@
-import type { ContainerState } from "../../components/docker/containers";
-import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
-import type { MachinePlan } from "../../components/plan/types";
-import { isPooling } from "../../components/planned/modelKind";
-import { isHere } from "../../components/planned/reach";
+import type { InferenceServerPlan } from "../../components/inference-server";
+import type { MachinePlan } from "../../components/plan";
+import { isPooling } from "../../components/planned";
+import { isHere } from "../../machines/address";
+import type { ContainerState } from "../../machines/docker/containers";
 import { answersOk, oneToken } from "./api";
 import { originFromHere, tunnelTo } from "./tunnel";
 

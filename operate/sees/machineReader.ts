@@ -1,7 +1,7 @@
-import { computerOf, filesOf } from "../../components/host/files";
-import { readSockets } from "../../components/host/listeners";
-import { type CommandPlace, commandOn } from "../../components/host/onMachine";
-import type { PlannedFile } from "../../components/planned/file";
+import type { PlannedFile } from "../../components/planned";
+import { computerOf, filesOf } from "../../machines/files";
+import { readSockets } from "../../machines/listeners";
+import { type CommandPlace, commandOn } from "../../machines/onMachine";
 import type { LogReading } from "./log/scanLog";
 import { scanProgram } from "./log/scanProgram";
 import type { Sign } from "./log/sign";

@@ -1,4 +1,4 @@
-import { Metrics } from "../../components/inference-server/metrics";
+import { Metrics } from "../../vllm/metrics";
 import { BadAnswer } from "./answer";
 import type { Api } from "./api";
 import type { Host } from "./host";

@@ -1,6 +1,6 @@
-import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
-import { BYTES_PER_GIB } from "../../components/planned/utilization";
 import { defined } from "../../faults/defined";
+import { BYTES_PER_GIB } from "../../units/memory";
+import { GATE_OPENS, GATE_SAYS } from "./gateLines";
 
 /** Where a start is, in order: first Docker's part, then vLLM's. */
 const PHASES = [

@@ -2,10 +2,10 @@ import { connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failed } from "../../commandLine/exit";
 import { start } from "../../commandLine/run";
-import { forwardingTo } from "../../components/host/onMachine";
-import type { MachinePlan } from "../../components/plan/types";
-import { EVERY_ADDRESS, isHere, isLoopback, isOverSsh, type Listening, originOf } from "../../components/planned/reach";
-import { connectionProblem } from "../../components/preflight/connection";
+import type { MachinePlan } from "../../components/plan";
+import { connectionProblem } from "../../components/preflight";
+import { EVERY_ADDRESS, isHere, isLoopback, isOverSsh, type Listening, originOf } from "../../machines/address";
+import { forwardingTo } from "../../machines/onMachine";
 
 /** Ways from here to what listens on a machine, by its port there; a machine that is here needs none. */
 export interface Tunnel {

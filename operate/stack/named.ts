@@ -1,8 +1,8 @@
 import { WrongUse } from "../../commandLine/exit";
-import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
-import type { MachinePlan } from "../../components/plan/types";
-import type { PlannedContainer } from "../../components/planned/container";
-import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
+import { INSTANCE_A, SIMPLE_SERVER } from "../../components/fields";
+import type { InferenceServerPlan } from "../../components/inference-server";
+import type { MachinePlan } from "../../components/plan";
+import type { PlannedContainer } from "../../components/planned";
 import { defined } from "../../faults/defined";
 import { nearOf } from "../../faults/quoting";
 import { ranksOf } from "./ranksOf";

@@ -1,5 +1,5 @@
-import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
-import { type MachinePlan, serversOn } from "../../components/plan/types";
+import type { InferenceServerPlan } from "../../components/inference-server";
+import { type MachinePlan, serversOn } from "../../components/plan";
 
 /** A server, or one rank of it, and the machine that it runs on. */
 export interface OnMachine {

@@ -1,11 +1,10 @@
 import { basename } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
-import { readEvidence } from "../../components/evidence/readEvidence";
-import { plan } from "../../components/plan/plan";
-import type { MachinePlan, Plan } from "../../components/plan/types";
-import { parseStackFile } from "../../components/settings/load";
-import type { MachineSettings } from "../../components/settings/machine";
-import type { StackSettings } from "../../components/settings/stackSettings";
+import { readEvidence } from "../../components/evidence";
+import type { MachinePlan, Plan } from "../../components/plan";
+import { plan } from "../../components/plan";
+import type { MachineSettings, StackSettings } from "../../components/settings";
+import { parseStackFile } from "../../components/settings";
 import { readTextFile } from "../../faults/textFile";
 import { projectFolder, type StackFileOptions, stackFile } from "./stackFile";
 

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
-import { shellWord, shellWords } from "../../components/host/text";
-import { HERE, isOverSsh } from "../../components/planned/reach";
+import { HERE, isOverSsh } from "../../machines/address";
+import { shellWord, shellWords } from "../../machines/shell";
 import { type StackFileOptions, stackName } from "./stackFile";
 
 /** A command on a machine, as a person types it here. */

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
 import { isCollection, isMap, isNode, isPair, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from "yaml";
-import { NAMESPACE } from "../../components/settings/stackSettings";
+import { NAMESPACE } from "../../components/settings";
 import { valueAt } from "../../faults/schemaFaults";
 
 export interface Edit {

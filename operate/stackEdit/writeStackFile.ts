@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { explainWriting, Failed } from "../../commandLine/exit";
 import { replaceFile } from "../../commandLine/replaceFile";
-import { parseStackFile } from "../../components/settings/load";
+import { parseStackFile } from "../../components/settings";
 import { applyEdits, type Edit, unifiedDiff } from "./applyEdits";
 
 /**

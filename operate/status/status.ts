@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ContainerState, readContainers } from "../../components/docker/containers";
-import type { MachinePlan } from "../../components/plan/types";
-import { parseMeminfo } from "../../components/planned/evidence";
-import { INSTANCE_A } from "../../components/planned/fields";
+import { INSTANCE_A } from "../../components/fields";
+import type { MachinePlan } from "../../components/plan";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
+import { type ContainerState, readContainers } from "../../machines/docker/containers";
+import { parseMeminfo } from "../../machines/memory";
 import { Api, answersOk } from "../sees/api";
 import { phaseOf } from "../sees/containerLog";
 import { hostOf } from "../sees/host";

@@ -1,8 +1,8 @@
-import type { ClientPlan } from "../../components/clients/plannedClients";
-import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
-import type { MachinePlan } from "../../components/plan/types";
-import type { PlannedContainer } from "../../components/planned/container";
-import type { HostSimpleServerPlan } from "../../components/simple-server/plannedSimpleServer";
+import type { ClientPlan } from "../../components/clients";
+import type { InferenceServerPlan } from "../../components/inference-server";
+import type { MachinePlan } from "../../components/plan";
+import type { PlannedContainer } from "../../components/planned";
+import type { HostSimpleServerPlan } from "../../components/simple-server";
 import type { AnalyticsConfiguration } from "../../harness/analytics/configuration";
 import type { ProfileCheck } from "../../harness/providers/check";
 import type { AskedProvider } from "../../harness/providers/probe";

@@ -1,13 +1,13 @@
-import type { MachinePlan } from "../../components/plan/types";
-import { SIMPLE_SERVER } from "../../components/planned/fields";
-import { keyFault } from "../../components/planned/networkKey";
-import { isHere, isLoopback, type Listening, PLACEHOLDER_KEY } from "../../components/planned/reach";
+import { SIMPLE_SERVER } from "../../components/fields";
+import type { MachinePlan } from "../../components/plan";
+import { keyFault, PLACEHOLDER_KEY } from "../../components/planned";
 import { UnreadableInput } from "../../faults/fault";
 import { parseJson } from "../../faults/jsonDocument";
 import { configureAnalytics } from "../../harness/analytics/configuration";
 import { checkProfile } from "../../harness/providers/check";
 import { type AskedProvider, askedProviders } from "../../harness/providers/probe";
 import { parseProfile } from "../../harness/providers/profile";
+import { isHere, isLoopback, type Listening } from "../../machines/address";
 import { Api, MESSAGES_VERSION } from "../sees/api";
 import type { Host } from "../sees/host";
 import { processStart } from "../sees/metrics";

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failed } from "../../commandLine/exit";
-import { type ContainerState, startedAgain } from "../../components/docker/containers";
-import { GATE_OPENS } from "../../components/inference-server/startGate";
+import { type ContainerState, startedAgain } from "../../machines/docker/containers";
 import { redact } from "../programs/redact";
 import type { ContainerReader, Following } from "../sees/container";
+import { GATE_OPENS } from "../sees/gateLines";
 import { RAISED } from "../sees/log/sign";
 import { afterLine, beforeContainer, type Phase, START, type StartProgress } from "../sees/phases";
 

@@ -1,8 +1,7 @@
-import { onOtherMachine } from "../../components/bridge/settings";
-import { knownMaps } from "../../components/inference-server/argv/unknown";
-import { MACHINE_LABEL, SERVER_LABEL } from "../../components/planned/container";
-import { TYPE } from "../../components/planned/type";
-import { serviceNamed } from "../../components/services/registry";
+import { onOtherMachine } from "../../components/bridge";
+import { LABEL, TYPE } from "../../components/planned";
+import { serviceNamed } from "../../components/services";
+import { knownMaps } from "../../vllm/argv/unknown";
 import type { DeclaredResource } from "./container";
 import { roleOf } from "./role";
 
@@ -15,7 +14,7 @@ export function blockOf(resource: DeclaredResource, server?: string): string[] |
     return typeof key === "string" ? serverBlock(name, key) : undefined;
   }
   const labels = new Map(knownMaps(props.labels).map(({ label, value }) => [label, value]));
-  const [machine, key] = [labels.get(MACHINE_LABEL), labels.get(SERVER_LABEL)];
+  const [machine, key] = [labels.get(LABEL.machine), labels.get(LABEL.server)];
   if (typeof machine !== "string") return undefined;
   if (typeof key === "string") return serverBlock(machine, key);
   const service = serviceNamed(roleOf(resource) ?? "");

@@ -1,3 +1,4 @@
+import { EVERY_ADDRESS } from "../../machines/address";
 import {
   holdsUnknown,
   knownMap,
@@ -10,8 +11,7 @@ import {
   UNKNOWN,
   type Word,
   wordsOf,
-} from "../../components/inference-server/argv/unknown";
-import { EVERY_ADDRESS } from "../../components/planned/reach";
+} from "../../vllm/argv/unknown";
 
 /** What decides which program a container runs, and with which arguments. */
 export interface LaunchInputs {

@@ -1,15 +1,9 @@
-import { knownMap, type Read, text } from "../../components/inference-server/argv/unknown";
-import { engineData, engineVersions, newestEngineData } from "../../components/inference-server/engineData";
-import { imageRecordName } from "../../components/inference-server/plannedServer";
-import { hubName, imageReference } from "../../components/planned/imageReference";
-import { TYPE } from "../../components/planned/type";
-import {
-  type ImageVerdict,
-  judgeServerImage,
-  knownRelease,
-  taggedVersion,
-} from "../../components/supply/imageVersions";
-import { sameRelease } from "../../components/supply/releases";
+import { imageRecordName } from "../../components/inference-server";
+import { TYPE } from "../../components/planned";
+import { type ImageVerdict, judgeServerImage, knownRelease, sameRelease, taggedVersion } from "../../components/supply";
+import { hubName, imageReference } from "../../machines/docker/imageReference";
+import { knownMap, type Read, text } from "../../vllm/argv/unknown";
+import { engineData, engineVersions, newestEngineData } from "../../vllm/engineData";
 import { type DeclaredResource, ofType } from "./container";
 
 /** What is recorded of the packages inside an image, apart from any container that runs it. */

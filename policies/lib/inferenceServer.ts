@@ -1,12 +1,8 @@
-import {
-  isOn,
-  readServerArguments,
-  type ServerArguments,
-} from "../../components/inference-server/argv/serverArguments";
-import { mentionsServer, serverInvocations } from "../../components/inference-server/argv/serverInvocations";
-import { isText, text, type Word } from "../../components/inference-server/argv/unknown";
-import { droppedVariables, engineData, engineVersions } from "../../components/inference-server/engineData";
-import { imageReference } from "../../components/planned/imageReference";
+import { imageReference } from "../../machines/docker/imageReference";
+import { isOn, readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
+import { mentionsServer, serverInvocations } from "../../vllm/argv/serverInvocations";
+import { isText, text, type Word } from "../../vllm/argv/unknown";
+import { droppedVariables, engineData, engineVersions } from "../../vllm/engineData";
 import {
   asksForGpus,
   containerName,

@@ -1,5 +1,5 @@
-import { figure, knownMap } from "../../components/inference-server/argv/unknown";
-import type { StartNeeds } from "../../components/memory/startNeeds";
+import type { StartNeeds } from "../../components/memory";
+import { figure, knownMap } from "../../vllm/argv/unknown";
 import type { DeclaredResource } from "./container";
 
 /** What a plan found for one server of ours, in a machine component's inputs. */

@@ -1,6 +1,6 @@
-import { knownMap, knownMaps, list, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { canonicalEngine, HERE } from "../../components/planned/reach";
-import { TYPE } from "../../components/planned/type";
+import { TYPE } from "../../components/planned";
+import { canonicalEngine, HERE } from "../../machines/address";
+import { knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { containerName, type DeclaredResource, knownText, ofType, valueInWords } from "./container";
 
 /** Containers and declarations that share one machine. */

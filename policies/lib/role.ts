@@ -1,6 +1,6 @@
-import { text } from "../../components/inference-server/argv/unknown";
-import { TYPE } from "../../components/planned/type";
-import { type ContainerRole, SERVICES, serviceNamed } from "../../components/services/registry";
+import { TYPE } from "../../components/planned";
+import { type ContainerRole, SERVICES, serviceNamed } from "../../components/services";
+import { text } from "../../vllm/argv/unknown";
 import type { DeclaredResource } from "./container";
 
 /** Well-known images: what each serves, its name, and the package that it is made for, whose release its tags name. */

@@ -1,15 +1,11 @@
-import {
-  type ClaimedShare,
-  demandOf,
-  gpusNeeded,
-  shareFrom,
-} from "../../components/inference-server/argv/memoryDemand";
-import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { figure, knownMap, list, map, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { TYPE } from "../../components/planned/type";
+import { TYPE } from "../../components/planned";
+import { defined } from "../../faults/defined";
+import { BYTES_PER_GIB } from "../../units/memory";
+import { type ClaimedShare, demandOf, gpusNeeded, shareFrom } from "../../vllm/argv/memoryDemand";
+import type { ServerArguments } from "../../vllm/argv/serverArguments";
+import { figure, knownMap, list, map, UNKNOWN } from "../../vllm/argv/unknown";
 import {
   AGGREGATE_LIMIT,
-  BYTES_PER_GIB,
   largestThatFits,
   type MemoryDemand,
   shareText,
@@ -18,8 +14,7 @@ import {
   takesItsShare,
   tenThousandths,
   utilizationText,
-} from "../../components/planned/utilization";
-import { defined } from "../../faults/defined";
+} from "../../vllm/utilization";
 import { type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer, readDeclared, type ServerReading } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";

@@ -1,8 +1,8 @@
 import { parse } from "yaml";
-import { isText, knownMap, knownMaps, text } from "../../components/inference-server/argv/unknown";
-import { TYPE } from "../../components/planned/type";
+import { TYPE } from "../../components/planned";
 import { attempt } from "../../faults/defined";
 import { isRecord } from "../../faults/json";
+import { isText, knownMap, knownMaps, text } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName, launchOf, textsIn } from "../lib/container";
 import { roleOf } from "../lib/role";
 import type { Rule } from "./rule";

@@ -1,6 +1,6 @@
-import { BASE_URL_VARIABLE, TIER_VARIABLES } from "../../components/clients/claudeCode";
-import { knownMap, knownMaps, list, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { TYPE } from "../../components/planned/type";
+import { MESSAGES_CLIENT } from "../../components/clients";
+import { TYPE } from "../../components/planned";
+import { knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName, knownText, variables } from "../lib/container";
 import type { Rule } from "./rule";
 
@@ -30,7 +30,7 @@ export const clientTiers: Rule = {
   level: "mandatory",
   judgeResource(resource) {
     return clientsOf(resource).flatMap(({ who, messagesStyle, tiers, names }) => {
-      const expected = messagesStyle ? TIER_VARIABLES : [...tiers.keys()];
+      const expected = messagesStyle ? MESSAGES_CLIENT.modelVariables : [...tiers.keys()];
       const unpinned = expected.filter((name) => (tiers.get(name) ?? "") === "").join(", ");
       const missing = `${who} pins no model in ${unpinned}. What is not pinned asks for a hosted model's own name, and the 404 looks like a network failure. Set each to the served name.`;
       const unknown = [...tiers]
@@ -62,7 +62,7 @@ export const clientServer: Rule = {
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
-const TIERS = new Set<string>(TIER_VARIABLES);
+const TIERS = new Set<string>(MESSAGES_CLIENT.modelVariables);
 
 /** A client of a server, as a program declares it. */
 type ClientFacts = ReturnType<typeof machineClients>[number];
@@ -72,7 +72,7 @@ function clientsOf(resource: DeclaredResource): ClientFacts[] {
   if (resource.type === TYPE.machine) return machineClients(resource);
   if (resource.type !== TYPE.container) return [];
   const given = variables(resource.props.envs);
-  const baseUrl = knownText(given.get(BASE_URL_VARIABLE));
+  const baseUrl = knownText(given.get(MESSAGES_CLIENT.baseUrlVariable));
   if (baseUrl === undefined) return [];
   // Its other variables come along; only the tiers are asked for.
   const style = { messagesStyle: true, coding: true, onSimpleServer: false };

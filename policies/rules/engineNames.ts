@@ -1,17 +1,11 @@
-import { readServerArguments, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { isText, text, type Word } from "../../components/inference-server/argv/unknown";
-import {
-  type EngineData,
-  engineData,
-  engineVersions,
-  lastReleaseWith,
-  optionInsteadOf,
-} from "../../components/inference-server/engineData";
-import { TYPE } from "../../components/planned/type";
-import { FLAGS_WITH_SETTING } from "../../components/settings/repeatedSettings";
+import { TYPE } from "../../components/planned";
+import { FLAGS_WITH_SETTING } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { nearestKey } from "../../faults/quoting";
+import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
+import { isText, text, type Word } from "../../vllm/argv/unknown";
+import { type EngineData, engineData, engineVersions, lastReleaseWith, optionInsteadOf } from "../../vllm/engineData";
 import { type DeclaredResource, displayName, launchOf, ofType } from "../lib/container";
 import { engineDataOf, type RecordedImage, recordsIn } from "../lib/imageRecord";
 import { readContainer } from "../lib/inferenceServer";

@@ -1,7 +1,6 @@
-import { isText, knownMap, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { gatePort } from "../../components/planned/rank";
-import { EVERY_ADDRESS } from "../../components/planned/reach";
-import { TYPE } from "../../components/planned/type";
+import { gatePort, TYPE } from "../../components/planned";
+import { EVERY_ADDRESS } from "../../machines/address";
+import { isText, knownMap, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName, type PublishedPort, publishedPorts } from "../lib/container";
 import { rankOf, readContainer, serversIn } from "../lib/inferenceServer";
 import type { MachineGroup } from "../lib/machines";

@@ -1,17 +1,19 @@
 import { satisfies } from "@renovatebot/pep440";
-import { isText, text } from "../../components/inference-server/argv/unknown";
-import { imageReference, referenceFault } from "../../components/planned/imageReference";
-import { TYPE } from "../../components/planned/type";
-import { knownRelease, taggedVersion, versionsOf } from "../../components/supply/imageVersions";
+import { TYPE } from "../../components/planned";
 import {
   isPep440,
   KNOWN_SERIES,
+  knownRelease,
   REFUSED_OPTIONS,
   REFUSED_VARIABLES,
   series,
+  taggedVersion,
   transformersFor,
+  versionsOf,
   whyRefused,
-} from "../../components/supply/releases";
+} from "../../components/supply";
+import { imageReference, referenceFault } from "../../machines/docker/imageReference";
+import { isText, text } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName, type LaunchInputs, launchOf } from "../lib/container";
 import { imageRecord } from "../lib/imageRecord";
 import { readContainer, serversIn } from "../lib/inferenceServer";

@@ -1,5 +1,5 @@
-import { holdsUnknown, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { TYPE } from "../../components/planned/type";
+import { TYPE } from "../../components/planned";
+import { holdsUnknown, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName, valueInWords } from "../lib/container";
 import { rankOf, readContainer } from "../lib/inferenceServer";
 import type { Rule } from "./rule";

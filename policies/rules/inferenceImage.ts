@@ -1,8 +1,8 @@
-import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { hubName, imageReference, referenceFault } from "../../components/planned/imageReference";
-import { TYPE } from "../../components/planned/type";
-import type { ImageVerdict } from "../../components/supply/imageVersions";
-import { atLeast, FLOORS, isPep440 } from "../../components/supply/releases";
+import { TYPE } from "../../components/planned";
+import type { ImageVerdict } from "../../components/supply";
+import { atLeast, FLOORS, isPep440 } from "../../components/supply";
+import { hubName, imageReference, referenceFault } from "../../machines/docker/imageReference";
+import { text, UNKNOWN } from "../../vllm/argv/unknown";
 import { blockOf } from "../lib/block";
 import { type DeclaredResource, displayName, ofType, valueInWords } from "../lib/container";
 import { type RecordedImage, recordsIn, verdictsOn } from "../lib/imageRecord";

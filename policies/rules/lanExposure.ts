@@ -1,7 +1,7 @@
-import { MASTER_KEY_VARIABLE } from "../../components/bridge/bridgeConfig";
-import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { isLoopback } from "../../components/planned/reach";
-import { TYPE } from "../../components/planned/type";
+import { MASTER_KEY_VARIABLE } from "../../components/bridge";
+import { TYPE } from "../../components/planned";
+import { isLoopback } from "../../machines/address";
+import { text, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName, launchOf, publishedPorts } from "../lib/container";
 import { rankOf, readContainer } from "../lib/inferenceServer";
 import { roleOf } from "../lib/role";

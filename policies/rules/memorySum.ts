@@ -1,6 +1,6 @@
-import { figure, holdsUnknown, knownMap, list, map, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { TYPE } from "../../components/planned/type";
-import { utilizationText } from "../../components/planned/utilization";
+import { TYPE } from "../../components/planned";
+import { figure, holdsUnknown, knownMap, list, map, UNKNOWN } from "../../vllm/argv/unknown";
+import { utilizationText } from "../../vllm/utilization";
 import { asksForGpus, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";

@@ -1,6 +1,6 @@
-import { isOn, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { isText } from "../../components/inference-server/argv/unknown";
-import { TYPE } from "../../components/planned/type";
+import { TYPE } from "../../components/planned";
+import { isOn, type ServerArguments } from "../../vllm/argv/serverArguments";
+import { isText } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName } from "../lib/container";
 import { serversIn } from "../lib/inferenceServer";
 import { type ServerRecord, serverRecords } from "../lib/machines";

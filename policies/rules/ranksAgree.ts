@@ -1,5 +1,5 @@
-import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { TYPE } from "../../components/planned/type";
+import { TYPE } from "../../components/planned";
+import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import { type DeclaredResource, displayName, launchOf, ofType, valueInWords } from "../lib/container";
 import { type RankOf, rankOf, serversIn } from "../lib/inferenceServer";
 import { type Finding, type Rule, violation } from "./rule";

@@ -1,4 +1,4 @@
-import type { SettingToChange } from "../../components/settings/places";
+import type { SettingToChange } from "../../components/settings";
 import { withoutKeys } from "../../faults/secrets";
 import type { DeclaredResource } from "../lib/container";
 import { byMachine, type MachineGroup } from "../lib/machines";

@@ -1,7 +1,7 @@
-import { isText, list, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { TYPE } from "../../components/planned/type";
+import { TYPE } from "../../components/planned";
 import { dotted } from "../../faults/fault";
 import { isPlaceholder, isSecretName, secretPaths } from "../../faults/secrets";
+import { isText, list, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName } from "../lib/container";
 import { readContainer, serversIn } from "../lib/inferenceServer";
 import type { Rule } from "./rule";

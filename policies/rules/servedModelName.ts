@@ -1,7 +1,7 @@
-import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { isText } from "../../components/inference-server/argv/unknown";
-import { TYPE } from "../../components/planned/type";
+import { TYPE } from "../../components/planned";
 import { defined } from "../../faults/defined";
+import type { ServerArguments } from "../../vllm/argv/serverArguments";
+import { isText } from "../../vllm/argv/unknown";
 import { displayName } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import { type Rule, violation } from "./rule";

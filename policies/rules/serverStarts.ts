@@ -1,8 +1,8 @@
-import { demandOf } from "../../components/inference-server/argv/memoryDemand";
-import { figure, isText, knownMaps, text } from "../../components/inference-server/argv/unknown";
-import { thousands } from "../../components/kv";
-import { TYPE } from "../../components/planned/type";
-import { type MemoryDemand, utilizationText } from "../../components/planned/utilization";
+import { TYPE } from "../../components/planned";
+import { thousands } from "../../units/thousands";
+import { demandOf } from "../../vllm/argv/memoryDemand";
+import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
+import { type MemoryDemand, utilizationText } from "../../vllm/utilization";
 import { readDeclared } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { advice, type Rule, violation } from "./rule";

@@ -1,5 +1,5 @@
-import { knownMap, text } from "../../components/inference-server/argv/unknown";
-import { imageReference } from "../../components/planned/imageReference";
+import { imageReference } from "../../machines/docker/imageReference";
+import { knownMap, text } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName, launchOf } from "../lib/container";
 import type { MachineGroup } from "../lib/machines";
 import { roleOf } from "../lib/role";

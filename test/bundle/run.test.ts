@@ -50,7 +50,7 @@ const BROKEN = "dist/engine-data/0.30.0.json";
 const BUG = (command: string) =>
   new RegExp(
     `^This is a bug in local-serving \\d+\\.\\d+\\.\\d+: .+\\n  command: ${command}\\n  Node\\.js v\\d+\\..+\\n` +
-      "  at engineData \\(components/inference-server/engineData\\.ts:\\d+:\\d+\\)\\n(?:  at .+\\n)+" +
+      "  at engineData \\(vllm/engineData\\.ts:\\d+:\\d+\\)\\n(?:  at .+\\n)+" +
       "Please report it: open an issue of local-serving with these lines and what you did before\\.$",
   );
 

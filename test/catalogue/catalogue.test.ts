@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { gte } from "@renovatebot/pep440";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { modelFolder, readCatalogue } from "../../components/catalogue/readCatalogue";
+import { readCatalogue } from "../../components/catalogue/readCatalogue";
 import { type Recipe, recipe, sourceIssues } from "../../components/catalogue/recipe";
-import { type EngineData, engineData, engineVersions } from "../../components/inference-server/engineData";
 import { otherFamily } from "../../components/inference-server/parsers";
 import { kvPlan, modelShape } from "../../components/kv";
 import { plannedKvDtype } from "../../components/kv/kvDtype";
+import { modelFolder } from "../../machines/hubCache";
+import { type EngineData, engineData, engineVersions } from "../../vllm/engineData";
 
 const recipes = readCatalogue(process.cwd());
 const each = recipes.map((given) => [given.id, given] as const);

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { quoted } from "../../components/host/text";
+import { quoted } from "../../machines/shell";
 
 describe("a quoted word", () => {
   it("reaches a program as it is", () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { MACHINE_LABEL } from "../../components/planned/container";
+import { LABEL } from "../../components/planned/container";
 import { mustRun, run } from "../layers/run";
 import { runServing } from "../operate/runServing";
 import { describeDocker } from "./available";
@@ -18,7 +18,7 @@ describeDocker("serving inventory and doctor on a real engine", () => {
   let image: PinnedImage;
   beforeAll(async () => {
     image = await pinnedImage({ versions: { vllm: "0.30.0", transformers: "5.12.1" } });
-    await mustRun("docker", ["create", "--name", container, "--label", `${MACHINE_LABEL}=dgx`, image.reference]);
+    await mustRun("docker", ["create", "--name", container, "--label", `${LABEL.machine}=dgx`, image.reference]);
     writeFileSync(
       file,
       JSON.stringify({

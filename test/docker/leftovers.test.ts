@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
-import { MACHINE_LABEL } from "../../components/planned/container";
+import { LABEL } from "../../components/planned/container";
 import { recordPathOf } from "../../components/preflight/preflight";
 import { loadStackFile } from "../../components/settings/load";
 import { serverInput } from "../fixtures/machine";
@@ -18,7 +18,7 @@ import { type PinnedImage, pinnedImage } from "./image";
 const UNIQUE = `leftovers-${process.pid}`;
 
 /** Another stack may have a machine of this name on the engine: the network tells. */
-const OURS = ["--label", `${MACHINE_LABEL}=dgx`, "--network", UNIQUE];
+const OURS = ["--label", `${LABEL.machine}=dgx`, "--network", UNIQUE];
 
 describeDocker("serving inventory --leftovers on a real engine", () => {
   const home = temporaryFolder("leftovers-");

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { parseMeminfo } from "../../components/planned/evidence";
-import { imageReference } from "../../components/planned/imageReference";
 import { defined } from "../../faults/defined";
+import { imageReference } from "../../machines/docker/imageReference";
+import { parseMeminfo } from "../../machines/memory";
 import type { PinnedImage } from "../docker/makeImage";
 
 export interface StackParts {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newestEngineData } from "../../components/inference-server/engineData";
 import { holdsSecret, isSecretName, redactSecrets, secretPaths, withoutKeys } from "../../faults/secrets";
+import { newestEngineData } from "../../vllm/engineData";
 import { BAD, BODY, GOOD, KEYS } from "./secretCorpus";
 
 describe("a secret", () => {

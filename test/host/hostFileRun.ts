@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { HOST_FILE_SCRIPT, type HostFileRequest, hostFileRequest } from "../../components/host/hostFileRequest";
-import { sha256 } from "../../components/host/text";
+import { sha256 } from "../../machines/shell";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 export const URN = "urn:pulumi:dgx::local-serving::local-serving:index:HostFile::a-file";

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SYSTEMD_CHECK } from "../../components/host/systemdDropIn";
-import { dropInPath, environmentLine } from "../../components/host/text";
+import { dropInPath, environmentLine } from "../../components/host/systemdText";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;

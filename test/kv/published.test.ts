@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { gib, type KvEngineSettings, kvPlan, type ModelShape, modelShape } from "../../components/kv";
+import { type KvEngineSettings, kvPlan, type ModelShape, modelShape } from "../../components/kv";
+import { gib } from "../../units/memory";
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;

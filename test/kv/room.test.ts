@@ -28,7 +28,7 @@ describe("the KV room", () => {
   it.each(sources)("%s uses no files, network or Pulumi", (_, source) => {
     const imports = [...source.matchAll(/from "([^"]+)"/g)].map((match) => match[1] ?? "");
     const allowed =
-      /^(\.\/|\.\.\/planned\/utilization$|\.\.\/planned\/schema\/|\.\.\/\.\.\/faults\/(defined|fault|json|schemaFaults|yamlDocument)$|zod$|@renovatebot\/pep440$)/;
+      /^(\.\/|\.\.\/planned\/schema\/|\.\.\/\.\.\/units\/|\.\.\/\.\.\/faults\/(defined|fault|json|schemaFaults|yamlDocument)$|zod$|@renovatebot\/pep440$)/;
     expect(imports.filter((name) => !allowed.test(name))).toEqual([]);
   });
 });

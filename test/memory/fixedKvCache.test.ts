@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { demandOf, humanReadableInteger } from "../../components/inference-server/argv/memoryDemand";
-import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { ledger } from "../../components/memory/ledger";
 import { admissionOnPaper } from "../../components/memory/machineMemory";
 import { plan } from "../../components/plan/plan";
 import { TYPE } from "../../components/planned/type";
-import { takenGiB } from "../../components/planned/utilization";
 import { judge } from "../../policies/judge";
+import { demandOf, humanReadableInteger } from "../../vllm/argv/memoryDemand";
+import { readServerArguments } from "../../vllm/argv/serverArguments";
+import { takenGiB } from "../../vllm/utilization";
 import { DIGEST, serverInput, stack } from "../fixtures/machine";
 import { container, declared, IMAGE, said } from "../policies/declared";
 

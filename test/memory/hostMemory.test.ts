@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { demandOf, gpusNeeded } from "../../components/inference-server/argv/memoryDemand";
-import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
 import { judge } from "../../policies/judge";
+import { demandOf, gpusNeeded } from "../../vllm/argv/memoryDemand";
+import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { stack } from "../fixtures/machine";
 
 /** Connectors of vLLM 0.23 to 0.33 that keep a cache in the host's memory or elsewhere, and one that nobody knows. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { GIB_PER_GB, ledger, type MemoryShare } from "../../components/memory/ledger";
-import { downToHundredth, sumOfUtilizations } from "../../components/planned/utilization";
+import { downToHundredth, sumOfUtilizations } from "../../vllm/utilization";
 
 const TOTAL = 121.63;
 const share = (name: string, utilization: number, ours = true): MemoryShare => ({ name, utilization, ours });

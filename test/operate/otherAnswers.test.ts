@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { modelFolder } from "../../components/catalogue/readCatalogue";
-import { readContainers } from "../../components/docker/containers";
-import { dockerJson } from "../../components/docker/docker";
+import { readContainers } from "../../machines/docker/containers";
+import { dockerJson } from "../../machines/docker/docker";
+import { modelFolder } from "../../machines/hubCache";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { STACK_TEXT } from "./doctor/stack";
 import { type Answers, FakeDocker } from "./fakeDocker";

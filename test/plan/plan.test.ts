@@ -3,8 +3,8 @@ import { readModels } from "../../components/evidence/readModels";
 import { START_GATE } from "../../components/inference-server/startGate";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
-import { parseMeminfo } from "../../components/planned/evidence";
 import { loadStackFile } from "../../components/settings/load";
+import { parseMeminfo } from "../../machines/memory";
 import { judge } from "../../policies/judge";
 import { stack } from "../fixtures/machine";
 

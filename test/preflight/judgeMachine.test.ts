@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { containersOf } from "../../components/docker/containers";
 import { plan } from "../../components/plan/plan";
 import { judgeEngines, judgeMachine } from "../../components/preflight/judgeMachine";
 import type { MachineFacts } from "../../components/preflight/types";
+import { containersOf } from "../../machines/docker/containers";
 import { serverInput, stack } from "../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../fixtures/services";
 import { inspected } from "../operate/fakeDocker";

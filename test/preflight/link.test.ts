@@ -1,16 +1,17 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { filesOf } from "../../components/host/files";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
 import type { Link } from "../../components/planned/rank";
-import { HERE } from "../../components/planned/reach";
 import { judgeLink, judgeRanks } from "../../components/preflight/judgeLink";
 import { judgeMachine } from "../../components/preflight/judgeMachine";
-import { oursOn, RUNNING } from "../../components/preflight/readDocker";
+import { oursOn } from "../../components/preflight/ourContainers";
 import { type LinkFacts, rankPorts, readLink } from "../../components/preflight/readLink";
 import type { MachineFacts } from "../../components/preflight/types";
+import { HERE } from "../../machines/address";
+import { RUNNING } from "../../machines/docker/engine";
+import { filesOf } from "../../machines/files";
 import { stack } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
 

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { plan } from "../../components/plan/plan";
-import { engineProblem, oursOn, RUNNING, readDocker } from "../../components/preflight/readDocker";
+import { oursOn } from "../../components/preflight/ourContainers";
+import { engineProblem, RUNNING, readDocker } from "../../machines/docker/engine";
 import { stack } from "../fixtures/machine";
 import { type Answers, FakeDocker, inspected } from "../operate/fakeDocker";
 

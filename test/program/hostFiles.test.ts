@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sha256 } from "../../components/host/text";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { Machine } from "../../components/machine/machine";
 import { plan } from "../../components/plan/plan";
+import { sha256 } from "../../machines/shell";
 import { stack } from "../fixtures/machine";
 import { type Recorded, record } from "./record";
 

@@ -1,9 +1,9 @@
 import { runtime } from "@pulumi/pulumi";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { SSH_OPTIONS } from "../../components/host/onMachine";
 import { Machine } from "../../components/machine/machine";
 import { plan } from "../../components/plan/plan";
 import program from "../../index";
+import { SSH_OPTIONS } from "../../machines/onMachine";
 import { serverInput, stack } from "../fixtures/machine";
 import { BRIDGE } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";

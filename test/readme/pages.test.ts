@@ -32,9 +32,21 @@ function stackFile(block: string): string {
 
 /** A path of this repository, without a part to be filled in. */
 const OWN_PATH =
-  /^(?:\.ci|\.github|bundle|commandLine|components|docs|examples|faults|harness|models|operate|policies|test)\/[\w./-]*$/;
+  /^(?:\.ci|\.github|bundle|commandLine|components|docs|examples|faults|harness|machines|models|operate|policies|test|units|vllm)\/[\w./-]*$/;
 const SOURCE = /^(?:[\w-]+\/)*[\w-]+\.(?:ts|cjs|sh)$/;
-const sources = ["bundle", "commandLine", "components", "faults", "harness", "operate", "policies", "test"]
+const sources = [
+  "bundle",
+  "commandLine",
+  "components",
+  "faults",
+  "harness",
+  "machines",
+  "operate",
+  "policies",
+  "test",
+  "units",
+  "vllm",
+]
   .flatMap((room) => readdirSync(room, { recursive: true }).map((file) => `/${room}/${file}`))
   .concat("/index.ts");
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { engineData } from "../../components/inference-server/engineData";
 import { readEngine } from "../../operate/maintain/engineData";
+import { readServerArguments } from "../../vllm/argv/serverArguments";
+import { engineData } from "../../vllm/engineData";
 
 /** Installing one version from the registry; 10 GB of disk for as long. */
 const LIMIT_MS = 1_800_000;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { engineData, engineVersions } from "../../components/inference-server/engineData";
 import { parseStackFile } from "../../components/settings/load";
 import { FLAGS_WITH_SETTING, repeatedFlags } from "../../components/settings/repeatedSettings";
 import { type Fault, FaultyInput } from "../../faults/fault";
+import { engineData, engineVersions } from "../../vllm/engineData";
 import { DIGEST } from "../fixtures/machine";
 
 function faultsOf(text: string): readonly Fault[] {

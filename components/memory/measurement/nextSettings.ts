@@ -1,5 +1,6 @@
+import { BYTES_PER_GIB } from "../../../units/memory";
+import { downToHundredth, upToHundredth } from "../../../vllm/utilization";
 import { type EngineLog, type EngineRefusal, longestRequest } from "../../kv";
-import { BYTES_PER_GIB, downToHundredth, upToHundredth } from "../../planned/utilization";
 import type { ServerKv } from "../serverKv";
 import { outsideKvGiB, type StartedServer } from "./record";
 

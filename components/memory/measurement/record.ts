@@ -1,5 +1,5 @@
+import { hundredths } from "../../../units/memory";
 import type { EngineLog } from "../../kv";
-import { hundredths } from "../../planned/utilization";
 import type { MeasuredSettings } from "../../settings/measured";
 
 /** What is known of a server that was started. */

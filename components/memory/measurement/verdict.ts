@@ -1,5 +1,5 @@
+import { BYTES_PER_GIB, hundredths } from "../../../units/memory";
 import type { EngineLog, EngineRefusal } from "../../kv";
-import { BYTES_PER_GIB, hundredths } from "../../planned/utilization";
 import { gibRange, timesRange } from "../kvFacts";
 import type { ServerKv } from "../serverKv";
 import { type NextSetting, nextSettings } from "./nextSettings";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { port } from "../fields";
+import { port } from "../../fields/fields";
 
 const text = () => z.string();
 const texts = () => z.array(z.string());

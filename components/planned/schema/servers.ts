@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { port } from "../fields";
+import { port } from "../../fields/fields";
 import { MODEL_KINDS } from "../modelKind";
 import { containerSchema } from "./container";
 import { secretFileSchema } from "./files";
@@ -79,7 +79,7 @@ export const imageRecordSchema = z.object({
 });
 
 /** What decides how much of a machine's memory one inference server takes. */
-export const memoryDemandSchema = z.object({
+const memoryDemandSchema = z.object({
   utilization: z.number(),
   kvCacheGiB: z
     .number()

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { port } from "../fields";
+import { port } from "../../fields/fields";
 import { containerSchema } from "./container";
 import { fileSchema, secretFileSchema } from "./files";
 

@@ -1,7 +1,6 @@
-import { modelFolder } from "../../../components/catalogue/readCatalogue";
-import { BASE_URL_VARIABLE, claudeCode, TIER_VARIABLES } from "../../../components/clients/claudeCode";
-import { CLIENTS } from "../../../components/clients/registry";
+import { CLIENTS, MESSAGES_CLIENT } from "../../../components/clients";
 import { objectOr } from "../../../faults/json";
+import { modelFolder } from "../../../machines/hubCache";
 import { sign } from "../../sees/log/sign";
 import type { Row, Weighed } from "../diagnosis";
 import { type Facts, firstGroup, machineEdit, numberOf, seen, serverOf, setting, textSetting } from "../facts";
@@ -18,7 +17,7 @@ const TRUNCATED = sign(
 const TRUNCATION_KEY = sign('"truncation', /"truncation\w*"\s*:/);
 const MAX_LENGTH = sign('max_length"', /(?:^|\s)"(?:model_)?max_length"\s*:\s*2048\b/);
 
-const TIERS = new Set<string>(TIER_VARIABLES);
+const TIERS = new Set<string>(MESSAGES_CLIENT.modelVariables);
 
 /** A window is raised in steps of this many tokens. */
 const WINDOW_STEP = 1024;
@@ -39,7 +38,7 @@ export const client: readonly (Weighed | Row)[] = [
       /The model `(claude-[\w.-]+)` does not exist|Invalid model name passed in model=(claude-[\w.-]+)|issue with the selected model \((claude-[\w.-]+)\)/,
     ),
     say({ facts, hit }) {
-      const path = ["clients", "claudeCode"];
+      const path = ["clients", MESSAGES_CLIENT.key];
       const cause = `The client asked for ${firstGroup(hit) ?? "a tier"}, a tier that isn't pinned to the served name; the 404 looks like a network failure.`;
       if (setting(facts, ...path) === undefined) {
         const via = setting(facts, "bridge") === undefined ? "native" : "bridge";
@@ -52,7 +51,7 @@ export const client: readonly (Weighed | Row)[] = [
         cause,
         advice:
           "No setting to change: the file that the plan writes pins every tier, so this client was started without it. Use the launcher.",
-        command: claudeCode.launcher,
+        command: MESSAGES_CLIENT.launcher,
       };
     },
   },
@@ -61,7 +60,7 @@ export const client: readonly (Weighed | Row)[] = [
     when: [DOUBLED_V1, MISSING_V1],
     say({ facts, hit }) {
       const doubled = hit.groups[0]?.startsWith("v1/") === true;
-      const path = ["clients", "claudeCode", "environment", BASE_URL_VARIABLE];
+      const path = ["clients", MESSAGES_CLIENT.key, "environment", MESSAGES_CLIENT.baseUrlVariable];
       return {
         cause: doubled
           ? "A client's base URL ends in /v1 and it adds /v1 itself: a messages-style client takes the bare origin."

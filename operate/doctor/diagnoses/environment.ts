@@ -1,5 +1,5 @@
-import { optionInsteadOf } from "../../../components/inference-server/engineData";
-import { FLAGS_WITH_SETTING } from "../../../components/settings/repeatedSettings";
+import { FLAGS_WITH_SETTING } from "../../../components/settings";
+import { optionInsteadOf } from "../../../vllm/engineData";
 import { sign } from "../../sees/log/sign";
 import type { Row, Told } from "../diagnosis";
 

@@ -1,4 +1,4 @@
-import type { ContainerState } from "../../../components/docker/containers";
+import type { ContainerState } from "../../../machines/docker/containers";
 import { BROKE_OFF, RAISED, type Sign, sign, startSign } from "../../sees/log/sign";
 import { type Row, signsOf, type Weighed } from "../diagnosis";
 import { cameUpAfter, type Facts, plannedStates, type Sighting, seen, serverOf, stateOf } from "../facts";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { toolParserFor } from "../../../components/inference-server/parsers";
-import { gateLine } from "../../../components/inference-server/startGate";
+import { toolParserFor } from "../../../components/inference-server";
 import { valueAt, valueBy } from "../../../faults/schemaFaults";
 import { readYamlFile } from "../../../faults/yamlDocument";
+import { gateLine } from "../../sees/gateLines";
 import { sign, startSign } from "../../sees/log/sign";
 import { NOT_OUR_FILE, type Row, SEE_THE_LINK, signsOf, type Told, type Weighed } from "../diagnosis";
 import { firstGroup, seen } from "../facts";

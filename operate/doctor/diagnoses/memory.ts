@@ -1,7 +1,6 @@
-import { gateLine } from "../../../components/inference-server/startGate";
-import { rankCount } from "../../../components/memory/kvRoom";
-import { weightBand, weightsOfRank } from "../../../components/memory/weightBands";
-import { downToHundredth } from "../../../components/planned/utilization";
+import { weightsInBand } from "../../../components/memory";
+import { downToHundredth } from "../../../vllm/utilization";
+import { gateLine } from "../../sees/gateLines";
 import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign } from "../../sees/log/sign";
 import { APPLY, type Row, signsOf, type Weighed } from "../diagnosis";
 import { type Facts, plannedStates, ranWith, type Server, type Sighting, seen, serverOf } from "../facts";
@@ -63,13 +62,11 @@ export const memory: readonly (Weighed | Row)[] = [
     when: CUDA_OOM,
     say({ facts, hit, server }) {
       if (isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY)) return undefined;
-      const weights = server.settings?.model.weightsGB;
-      const ranks = server.settings === undefined ? 1 : rankCount(server.settings);
-      const shareGiB = (server.settings?.gpuMemoryUtilization ?? 1) * (facts.stack?.plan.ledger.totalGiB ?? 0);
-      const { verdict, comfortable } = weightBand((weights ?? 0) / ranks, shareGiB);
-      const band = comfortable ? `${verdict}, so something else holds the memory` : verdict;
+      const totalGiB = facts.stack?.plan.ledger.totalGiB ?? 0;
+      const weights = server.settings && weightsInBand(server.settings, totalGiB);
+      const other = weights?.comfortable ? ", so something else holds the memory" : "";
       return {
-        cause: `Memory ran out while the server loaded the weights${weights === undefined ? ": the model is too large for what is free" : `: ${weightsOfRank(weights, ranks)} are ${band}`}.`,
+        cause: `Memory ran out while the server loaded the weights${weights === undefined ? ": the model is too large for what is free" : `: ${weights.text}${other}`}.`,
         advice:
           weights === undefined
             ? "Declare the size of the weights (`model.weightsGB`), so that the plan can judge it; or serve a smaller model (`serving models` lists what fits)."

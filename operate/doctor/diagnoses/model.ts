@@ -1,6 +1,6 @@
 import { gte, valid } from "@renovatebot/pep440";
-import { toolParserFor } from "../../../components/inference-server/parsers";
-import { vllmOf } from "../../../components/supply/imageVersions";
+import { toolParserFor } from "../../../components/inference-server";
+import { vllmOf } from "../../../components/supply";
 import { sign, startSign } from "../../sees/log/sign";
 import { SWALLOWED } from "../../verify/tools";
 import { APPLY, type Row } from "../diagnosis";

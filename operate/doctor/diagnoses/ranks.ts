@@ -1,4 +1,4 @@
-import { gateLine } from "../../../components/inference-server/startGate";
+import { gateLine } from "../../sees/gateLines";
 import { OPENS, RAISED, sign, startSign } from "../../sees/log/sign";
 import { APPLY, type Row, SEE_THE_LINK } from "../diagnosis";
 

@@ -1,6 +1,6 @@
-import { residentGiB } from "../../../components/memory/kvRoom";
-import { ENGINE_OVERHEAD_GIB } from "../../../components/memory/ledger";
-import { BYTES_PER_GIB, downToHundredth } from "../../../components/planned/utilization";
+import { neededBeforeKv } from "../../../components/memory";
+import { BYTES_PER_GIB } from "../../../units/memory";
+import { downToHundredth } from "../../../vllm/utilization";
 import type { Hit } from "../../sees/log/scanLog";
 import { STARTED_WITH_UTILIZATION, sign, startSign } from "../../sees/log/sign";
 import type { Row, Told } from "../diagnosis";
@@ -53,8 +53,7 @@ export const room: readonly Row[] = [
     say({ hit, server }) {
       const [free, total, utilization] = [numberOf(hit, 0), numberOf(hit, 1), numberOf(hit, 2)];
       const largest = downToHundredth((free - PRINTED_TO_GIB) / (total + PRINTED_TO_GIB));
-      const weights = (server.settings && residentGiB(server.settings)) ?? 0;
-      const needed = weights + ENGINE_OVERHEAD_GIB;
+      const { weightsGiB: weights, neededGiB: needed } = neededBeforeKv(server.settings);
       const cause = `${free} of ${total} GiB were available when the server started, and utilization ${utilization} asks for ${wanted(hit)} GiB of the total: vLLM refuses to start`;
       if (largest * total < needed)
         return {

@@ -1,6 +1,7 @@
-import { shellWords } from "../../../components/host/text";
-import { totalFault } from "../../../components/memory/machineMemory";
-import { AGGREGATE_LIMIT, hundredths, utilizationText } from "../../../components/planned/utilization";
+import { totalFinding } from "../../../components/memory";
+import { shellWords } from "../../../machines/shell";
+import { hundredths } from "../../../units/memory";
+import { AGGREGATE_LIMIT, utilizationText } from "../../../vllm/utilization";
 import type { Weighed } from "../diagnosis";
 import { machineEdit } from "../facts";
 
@@ -57,7 +58,7 @@ export const stackFileDiagnoses: readonly Weighed[] = [
       const { meminfo, stack } = facts;
       if (meminfo === undefined || stack === undefined) return undefined;
       const declared = stack.settings.totalGiB;
-      if (totalFault(declared, meminfo.totalGiB) === undefined) return undefined;
+      if (totalFinding(declared, meminfo.totalGiB) === undefined) return undefined;
       return {
         cause: `The stack file counts on ${declared} GiB, but the machine has ${meminfo.totalGiB.toFixed(2)}: every figure of the plan is off.`,
         evidence: `MemTotal: ${Math.round(meminfo.totalGiB * 1024 ** 2)} kB`,

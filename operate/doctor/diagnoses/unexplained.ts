@@ -1,4 +1,4 @@
-import { shellWord } from "../../../components/host/text";
+import { shellWord } from "../../../machines/shell";
 import type { LogReading } from "../../sees/log/scanLog";
 import { RAISED, TROUBLE } from "../../sees/log/sign";
 import { cameUpAfter, type Facts, plannedStates, type Sighting } from "../facts";

@@ -1,13 +1,13 @@
 import { createReadStream, statSync } from "node:fs";
-import { containersOf } from "../../../components/docker/containers";
-import { GATE_OPENS } from "../../../components/inference-server/startGate";
-import type { Listening } from "../../../components/planned/reach";
 import { defined } from "../../../faults/defined";
 import { UnreadableInput } from "../../../faults/fault";
 import { objectOr, objectsIn } from "../../../faults/json";
 import { readJsonFile } from "../../../faults/jsonDocument";
 import { readBytes, readFailure } from "../../../faults/textFile";
+import type { Listening } from "../../../machines/address";
+import { containersOf } from "../../../machines/docker/containers";
 import { meminfoIn } from "../../plan/meminfoFile";
+import { GATE_OPENS } from "../../sees/gateLines";
 import { decoderOf, type LogReading, scanLog } from "../../sees/log/scanLog";
 import { scanProgram } from "../../sees/log/scanProgram";
 import { SIGNS } from "../diagnoses";

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { Failed } from "../../../commandLine/exit";
-import { type ContainerState, readContainers } from "../../../components/docker/containers";
-import { declaredResources } from "../../../components/machine/declaredResources";
-import { type MachinePlan, serversOn } from "../../../components/plan/types";
-import { parseMeminfo } from "../../../components/planned/evidence";
+import { declaredResources } from "../../../components/machine";
+import { type MachinePlan, serversOn } from "../../../components/plan";
 import { defined } from "../../../faults/defined";
+import { type ContainerState, readContainers } from "../../../machines/docker/containers";
+import { parseMeminfo } from "../../../machines/memory";
 import { judge } from "../../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../../policies/levels";
 import { scanContainer } from "../../sees/containerLog";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { parseStackFile } from "../../../components/settings/load";
+import { parseStackFile } from "../../../components/settings";
 import { attempt } from "../../../faults/defined";
 import { valueAt } from "../../../faults/schemaFaults";
 import { redact } from "../../programs/redact";

@@ -1,4 +1,4 @@
-import { GATE_OPENS } from "../../../components/inference-server/startGate";
+import { GATE_OPENS } from "../gateLines";
 
 /** A text in a log that means something to a diagnosis. */
 export interface Sign {

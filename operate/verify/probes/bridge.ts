@@ -1,7 +1,7 @@
-import { keyFault, newKey } from "../../../components/planned/networkKey";
-import { EVERY_ADDRESS, isHere } from "../../../components/planned/reach";
+import { keyFault, newKey } from "../../../components/planned";
 import { type JsonObject, jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { ask } from "../../../http/ask";
+import { EVERY_ADDRESS, isHere } from "../../../machines/address";
 import { quote, quotedList } from "../../sees/answer";
 import { answeredText, refusalText } from "../../sees/api";
 import { readMetrics } from "../../sees/metrics";

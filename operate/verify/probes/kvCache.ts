@@ -1,5 +1,5 @@
-import { thousands } from "../../../components/kv";
-import { readEngineLog } from "../../../components/kv/engineLog";
+import { readEngineLog } from "../../../components/kv";
+import { thousands } from "../../../units/thousands";
 import { readMetrics } from "../../sees/metrics";
 import { fail, pass } from "../probe";
 import type { ProbesOf, ServerTarget } from "../target";

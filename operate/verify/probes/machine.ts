@@ -1,7 +1,7 @@
-import { containersOf, startedAgain } from "../../../components/docker/containers";
-import { appliedPlanIn } from "../../../components/evidence/readAppliedPlan";
-import { isLoopback } from "../../../components/planned/reach";
+import { appliedPlanIn } from "../../../components/evidence";
 import { objectsIn, textOr } from "../../../faults/json";
+import { isLoopback } from "../../../machines/address";
+import { containersOf, startedAgain } from "../../../machines/docker/containers";
 import { containerDifferences } from "../../drift/containers";
 import { saidOf } from "../../drift/difference";
 import { fileDifference } from "../../drift/files";

@@ -1,11 +1,9 @@
-import type { ContainerState } from "../../../components/docker/containers";
-import type { InferenceServerPlan } from "../../../components/inference-server/plannedServer";
+import type { InferenceServerPlan } from "../../../components/inference-server";
 import { readEngineLog } from "../../../components/kv";
-import { totalFault } from "../../../components/memory/machineMemory";
-import type { StartedServer } from "../../../components/memory/measurement/record";
-import { judgeStart, type Planned } from "../../../components/memory/measurement/verdict";
-import { parseMeminfo } from "../../../components/planned/evidence";
-import { tenThousandths } from "../../../components/planned/utilization";
+import { judgeStart, totalFinding } from "../../../components/memory";
+import type { ContainerState } from "../../../machines/docker/containers";
+import { parseMeminfo } from "../../../machines/memory";
+import { tenThousandths } from "../../../vllm/utilization";
 import { inspect } from "../../sees/host";
 import { fail, pass, skip, type Verdict, worst } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
@@ -36,7 +34,7 @@ async function ofMachine(target: MachineTarget): Promise<Verdict> {
   const { availableGiB, totalGiB } = meminfo;
   const held = await residents(target);
   const seen = `${availableGiB.toFixed(1)} of ${totalGiB.toFixed(1)} GiB available${held.length === 0 ? "" : `; resident: ${held.join(", ")}`}`;
-  const wrongTotal = totalFault(machine.ledger.totalGiB, totalGiB) ?? "";
+  const wrongTotal = totalFinding(machine.ledger.totalGiB, totalGiB)?.message ?? "";
   if (availableGiB >= LEAST_AVAILABLE_GIB) return pass(seen, wrongTotal);
   const fix = `Too little is left: lower gpuMemoryUtilization of a server of machines.${machine.name}, or of instance A in its own start command.`;
   return fail(seen, fix);
@@ -81,9 +79,9 @@ function startedServer({ machine }: MachineTarget, { container, serve }: Inferen
 function plannedFor(
   { machine }: MachineTarget,
   { container, serve }: InferenceServerPlan,
-  started: StartedServer,
+  started: ReturnType<typeof startedServer>,
   startedWindow: number | undefined,
-): Planned {
+): Parameters<typeof judgeStart>[0] {
   const kv = machine.kv[container.name] ?? null;
   if (kv === null) return { none: "the plan has no figure to compare" };
   const share = serve.gpuMemoryUtilization;

@@ -1,7 +1,7 @@
-import { isHere } from "../../../components/planned/reach";
-import { BYTES_PER_GIB } from "../../../components/planned/utilization";
-import { lowestAllowed, whyRefused } from "../../../components/supply/releases";
+import { lowestAllowed, whyRefused } from "../../../components/supply";
 import { objectsIn, textOr } from "../../../faults/json";
+import { isHere } from "../../../machines/address";
+import { BYTES_PER_GIB } from "../../../units/memory";
 import { quote, quotedList } from "../../sees/answer";
 import type { Api } from "../../sees/api";
 import { fail, pass, skip } from "../probe";

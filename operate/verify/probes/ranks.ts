@@ -1,5 +1,5 @@
-import { readEngineLog } from "../../../components/kv/engineLog";
-import { isPooling } from "../../../components/planned/modelKind";
+import { readEngineLog } from "../../../components/kv";
+import { isPooling } from "../../../components/planned";
 import { ask, NoAnswer } from "../../../http/ask";
 import { oneToken } from "../../sees/api";
 import { readMetrics } from "../../sees/metrics";

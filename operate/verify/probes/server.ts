@@ -1,11 +1,10 @@
 import { gte, valid } from "@renovatebot/pep440";
-import { GATE_SAYS } from "../../../components/inference-server/startGate";
-import { thousands } from "../../../components/kv";
-import { believedVllm } from "../../../components/supply/imageVersions";
-import { lowestAllowed } from "../../../components/supply/releases";
+import { believedVllm, lowestAllowed } from "../../../components/supply";
 import { objectOr, objectsIn, textOr } from "../../../faults/json";
+import { thousands } from "../../../units/thousands";
 import { quote, quotedList, sentence } from "../../sees/answer";
 import { answeredText, refusalText } from "../../sees/api";
+import { GATE_SAYS } from "../../sees/gateLines";
 import { fail, pass } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import type { ProbesOf, ServerTarget } from "../target";

@@ -1,5 +1,5 @@
 import { Failed } from "../../../commandLine/exit";
-import type { MachinePlan } from "../../../components/plan/types";
+import type { MachinePlan } from "../../../components/plan";
 import { isPlaceholder } from "../../../faults/secrets";
 import { NoAnswer, type NoAnswerReason } from "../../../http/ask";
 import { redact } from "../../programs/redact";

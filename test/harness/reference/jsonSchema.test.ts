@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { parse as parseYaml } from "yaml";
 import type { z } from "zod";
 import { CLIENTS } from "../../../components/clients/registry";
-import { PROTO } from "../../../components/planned/fields";
+import { PROTO } from "../../../components/fields/fields";
 import { KEY_AS_NAME } from "../../../faults/secrets";
 import { setKey } from "../../../harness/analytics/configuration";
 import { analyticsSchema } from "../../../harness/analytics/schema";

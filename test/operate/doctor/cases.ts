@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { ContainerState } from "../../../components/docker/containers";
 import { kvPlan, modelShape } from "../../../components/kv";
+import type { ContainerState } from "../../../machines/docker/containers";
 import QWEN from "../../../models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json";
 import { SIGNS } from "../../../operate/doctor/diagnoses";
 import type { Facts, Stack } from "../../../operate/doctor/facts";

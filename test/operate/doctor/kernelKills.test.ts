@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ContainerState } from "../../../components/docker/containers";
+import type { ContainerState } from "../../../machines/docker/containers";
 import { fromFiles } from "../../../operate/doctor/read/fromFiles";
 import { diagnose } from "../../../operate/doctor/report/diagnose";
 import { container } from "./cases";

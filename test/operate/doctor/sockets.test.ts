@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { type ListeningSocket, readSockets, socketsOfProc } from "../../../components/host/listeners";
+import { type ListeningSocket, readSockets, socketsOfProc } from "../../../machines/listeners";
 import { socketsOfSs } from "../../../operate/doctor/read/fromFiles";
 
 const place = ({ address, port }: ListeningSocket) => ({ address, port });

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { environmentIn } from "../../../components/host/text";
+import { environmentIn } from "../../../components/host/systemdText";
 import { plan } from "../../../components/plan/plan";
 import type { MachinePlan } from "../../../components/plan/types";
 import type { PlannedContainer } from "../../../components/planned/container";

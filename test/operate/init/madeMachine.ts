@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { filesOf } from "../../../components/host/files";
-import { HERE } from "../../../components/planned/reach";
+import { HERE } from "../../../machines/address";
+import { filesOf } from "../../../machines/files";
 import type { Sources } from "../../../operate/init/readHost";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { type Answers, FakeDocker } from "../fakeDocker";

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { shellWord } from "../../../components/host/text";
 import { START_GATE } from "../../../components/inference-server/startGate";
 import { plan } from "../../../components/plan/plan";
+import { shellWord } from "../../../machines/shell";
 import { dockerRun } from "../../../operate/plan/dockerRun";
 import { stack } from "../../fixtures/machine";
 

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { forwardingTo } from "../../../components/host/onMachine";
+import { forwardingTo } from "../../../machines/onMachine";
 import { fromMachine } from "../../../operate/doctor/read/fromMachine";
 import { inventory } from "../../../operate/inventory/inventory";
 import { hostOf } from "../../../operate/sees/host";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Failed } from "../../../commandLine/exit";
-import type { ContainerState } from "../../../components/docker/containers";
+import type { ContainerState } from "../../../machines/docker/containers";
 import type { ContainerReader } from "../../../operate/sees/container";
 import { type WaitOptions, waitForStart } from "../../../operate/wait/waitForStart";
 

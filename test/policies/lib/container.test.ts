@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { SOME_WORDS, UNKNOWN } from "../../../components/inference-server/argv/unknown";
 import { TYPE } from "../../../components/planned/type";
 import {
   asksForGpus,
@@ -9,6 +8,7 @@ import {
   reachesGpus,
   variables,
 } from "../../../policies/lib/container";
+import { SOME_WORDS, UNKNOWN } from "../../../vllm/argv/unknown";
 
 describe("what a health check runs", () => {
   it.each<[string, unknown, unknown[][]]>([

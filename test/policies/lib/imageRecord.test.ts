@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { UNKNOWN } from "../../../components/inference-server/argv/unknown";
-import { engineData, newestEngineData } from "../../../components/inference-server/engineData";
 import { imageRecordName } from "../../../components/inference-server/plannedServer";
 import { TYPE } from "../../../components/planned/type";
 import images from "../../../components/supply/images.json";
 import { engineDataOf, imageRecord, type RecordedImage, recordsIn } from "../../../policies/lib/imageRecord";
+import { UNKNOWN } from "../../../vllm/argv/unknown";
+import { engineData, newestEngineData } from "../../../vllm/engineData";
 import { DIGEST, IMAGE, UNTAGGED } from "../declared";
 
 const recorded = (props: Record<string, unknown>, name = "r") => ({ type: TYPE.imageRecord, name, props });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { UNKNOWN } from "../../../components/inference-server/argv/unknown";
 import { TYPE } from "../../../components/planned/type";
 import { rankOf, readContainer, readDeclared, serversIn } from "../../../policies/lib/inferenceServer";
+import { UNKNOWN } from "../../../vllm/argv/unknown";
 import { DIGEST, IMAGE } from "../declared";
 
 type Props = Record<string, unknown>;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { bridge } from "../../../components/bridge/service";
-import { UNKNOWN } from "../../../components/inference-server/argv/unknown";
 import { TYPE } from "../../../components/planned/type";
 import type { DeclaredResource } from "../../../policies/lib/container";
 import { byMachine, serverRecords } from "../../../policies/lib/machines";
+import { UNKNOWN } from "../../../vllm/argv/unknown";
 
 type More = Partial<DeclaredResource>;
 

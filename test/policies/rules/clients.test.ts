@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TIER_VARIABLES } from "../../../components/clients/claudeCode";
+import { MESSAGES_CLIENT } from "../../../components/clients/claudeCode";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
@@ -20,7 +20,7 @@ const client = (changes: Record<string, unknown>) =>
       },
     ],
   });
-const tiers = Object.fromEntries(TIER_VARIABLES.map((name) => [name, "model"]));
+const tiers = Object.fromEntries(MESSAGES_CLIENT.modelVariables.map((name) => [name, "model"]));
 const image = `example/agent:1@${DIGEST}`;
 const inContainer = (...envs: string[]) => container("agent", { image, envs });
 const pinned = Object.entries(tiers).map(([name, model]) => `${name}=${model}`);
@@ -64,7 +64,7 @@ describe("client-base-url", () => {
 });
 
 describe("client-tiers", () => {
-  it.each(TIER_VARIABLES)("refuses %s when it is empty or missing", (variable) => {
+  it.each(MESSAGES_CLIENT.modelVariables)("refuses %s when it is empty or missing", (variable) => {
     const emptied = ours({ claudeCode: { environment: { [variable]: "" } } });
     expect(said("client-tiers", emptied)).toEqual([
       expect.stringContaining(`claude-code on dgx pins no model in ${variable}.`),
@@ -90,7 +90,7 @@ describe("client-tiers", () => {
   });
 
   it("names a model that is not served beside a variable that names none", () => {
-    const [variable = "", ...others] = TIER_VARIABLES;
+    const [variable = "", ...others] = MESSAGES_CLIENT.modelVariables;
     const named = Object.fromEntries(others.map((name) => [name, "modle"]));
     const messages = said("client-tiers", [client({ tiers: named })]);
     expect(messages[0]).toContain(`pins no model in ${variable}.`);

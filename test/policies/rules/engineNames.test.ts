@@ -1,14 +1,9 @@
 import { describe, expect, it } from "vitest";
-import {
-  droppedVariables,
-  engineData,
-  engineVersions,
-  optionInsteadOf,
-} from "../../../components/inference-server/engineData";
 import { launchArguments } from "../../../components/inference-server/launchArguments";
 import { served } from "../../../components/inference-server/serve";
-import { MACHINE_LABEL, SERVER_LABEL } from "../../../components/planned/container";
+import { LABEL } from "../../../components/planned/container";
 import { loadStackFile } from "../../../components/settings/load";
+import { droppedVariables, engineData, engineVersions, optionInsteadOf } from "../../../vllm/engineData";
 import { CLEAN_COMMAND, DIGEST, IMAGE, record, said, server, serving, UNTAGGED, verdictsOf } from "../declared";
 
 const RULE = "engine-names";
@@ -21,8 +16,8 @@ const withVariable = (variable: string, image?: string) =>
 
 /** Labels of the server `b` of a stack file. */
 const labels = [
-  { label: MACHINE_LABEL, value: "dgx" },
-  { label: SERVER_LABEL, value: "b" },
+  { label: LABEL.machine, value: "dgx" },
+  { label: LABEL.server, value: "b" },
 ];
 
 describe("engine-names", () => {

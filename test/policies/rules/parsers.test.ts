@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MACHINE_LABEL, SERVER_LABEL } from "../../../components/planned/container";
+import { LABEL } from "../../../components/planned/container";
 import { CLEAN_COMMAND, container, said, server, serverRecord, serving, UNKNOWN_LIST, verdictsOf } from "../declared";
 
 describe("tool-calling", () => {
@@ -80,8 +80,8 @@ describe("tool-calling", () => {
     [["m", "--tool-call-parser", "hermes"], "autoChoice"],
   ])("names the setting that is missing: %j", (command, setting) => {
     const labels = [
-      { label: MACHINE_LABEL, value: "dgx" },
-      { label: SERVER_LABEL, value: "b" },
+      { label: LABEL.machine, value: "dgx" },
+      { label: LABEL.server, value: "b" },
     ];
     expect(verdictsOf(RULE, [server({ command, labels }), clients()])).toMatchObject([
       { path: `machines.dgx.inferenceServers.b.tools.${setting}` },

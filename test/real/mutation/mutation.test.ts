@@ -10,7 +10,7 @@ const ofFolder = (folder: string): string[] =>
     .map((file) => `${folder}/${file}`);
 
 /**
- * The rules, and what reads containers and releases for them. What reads arguments, `components/inference-server/argv`, is
+ * The rules, and what reads containers and releases for them. What reads arguments, `vllm/argv`, is
  * left out: property tests hold it.
  */
 const FILES = [

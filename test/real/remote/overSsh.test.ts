@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, it, vi } from "vitest";
 import { HOST_FILE_SCRIPT, hostFileRequest } from "../../../components/host/hostFileRequest";
-import { commandOn } from "../../../components/host/onMachine";
+import { commandOn } from "../../../machines/onMachine";
 import { dockerReader } from "../../../operate/sees/container";
 import { hubToolImage } from "../../docker/hubTool";
 import { makeImage } from "../../docker/makeImage";

@@ -1,0 +1,5 @@
+/** The door of reviews: what differs between two plans, and for how long that takes something away. */
+export { changesOf, isUnchanged, type MachineChange } from "./changesOf";
+export { argumentChanges } from "./containerChange";
+export { stepsWithSources } from "./downtime";
+export { goneText, lossText } from "./losses";

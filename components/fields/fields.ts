@@ -1,0 +1,132 @@
+import { z } from "zod";
+import { KEY_AS_NAME, looksLikeAKey } from "../../faults/secrets";
+import { IMAGE_REFERENCE, IS_ID, referenceFault, TOO_LONG } from "../../machines/docker/imageReference";
+
+/** A whole number of at least `least`, and at most `most` where there is a most. */
+export const count = (least = 1, most?: number) =>
+  most === undefined ? z.int().min(least) : z.int().min(least).max(most);
+
+/** Text of this form; `expected` says what is wrong with any other. */
+export const textMatching = (form: RegExp, expected: Parameters<z.ZodString["regex"]>[1]) =>
+  z.string().regex(form, expected);
+
+/** Text that is not empty. */
+export const nonEmptyText = () => z.string().min(1);
+
+/** What is wrong with a value that would be an option of the command line that it becomes a word of. */
+export const AN_OPTION = "Expected a value that does not begin with `-`: it would be taken for an option";
+
+/** Text that becomes a word of a command line, and no option there. */
+export const word = () =>
+  textMatching(/^[^-]/, { error: ({ input }) => (input === "" ? "Expected text that is not empty" : AN_OPTION) });
+
+/** The same without blanks, of ASCII characters that are printed; `expected` says so. */
+export const plainWord = (expected: string) =>
+  textMatching(/^[!-,.-~][!-~]*$/, { error: ({ input }) => (String(input).startsWith("-") ? AN_OPTION : expected) });
+
+/** A setting with the value that it has where the stack file leaves it out. */
+export const usual = <Schema extends z.ZodType>(value: z.util.NoUndefined<z.output<Schema>>, schema: Schema) =>
+  schema.default(value);
+
+/** TCP port that a service listens on. */
+export const port = () => count(1, 65535);
+
+/** Name of an environment variable. A key that was pasted in its place is refused, and shown nowhere. */
+export const variableName = () =>
+  textMatching(/^[A-Z_][A-Z0-9_]*$/, {
+    error: "Expected the NAME of an environment variable (capitals, digits, underscore)",
+    abort: true,
+  }).refine((name) => !looksLikeAKey(name), KEY_AS_NAME);
+
+/** Whether a path means the same to us, to Docker's mounts (which take a comma for an end) and in a script's line. */
+const isPlain = (path: string) =>
+  !/[\p{Cc},]/u.test(path) &&
+  !/^\/(dev|proc|sys)(\/|$)/.test(path) &&
+  path !== "/" &&
+  !/(^|\/)\.{1,2}(\/|$)|\/\//.test(path);
+
+/** Path on the machine: absolute, or below the operator's home (`~/`). */
+export const hostPath = (form = /^(\/|~\/)/, expected = "Expected an absolute path, or one that starts with `~/`") =>
+  textMatching(form, { error: expected, abort: true }).refine(
+    isPlain,
+    "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",
+  );
+
+/** A key that is lost in the maps of JavaScript's programs, clients among them. */
+export const isProto = (name: string) => name === "__proto__";
+export const PROTO = "JavaScript keeps the name `__proto__` for itself: write another one.";
+
+/** Name of a model for those who ask for it: it stands in URLs, files and messages. */
+export const servedName = () =>
+  plainWord("Expected a name without blanks, of ASCII letters, digits and signs").refine(
+    (name) => !isProto(name),
+    PROTO,
+  );
+
+/** IPv4 address that something listens on; the machine alone reaches the default. */
+export const listenAddress = (byDefault = "127.0.0.1") =>
+  z.ipv4("Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0").default(byDefault);
+
+/** Share of the machine's total memory; above 0, at most 1. */
+export const utilization = () =>
+  z
+    .number()
+    .gt(0, SHARE)
+    .lte(1, {
+      error: ({ input }) => (Number(input) <= 100 ? `${SHARE}: write ${Number(input) / 100}` : SHARE),
+    });
+
+const SHARE = "A utilization is above 0 and at most 1";
+
+/** A word that every object of JavaScript has: of the names that are taken here, that is `constructor`. */
+const isKept = (name: string) => name in {};
+const KEPT = "JavaScript keeps this word for itself: expected another name";
+
+/** Key of a map in the stack file: it becomes part of container and resource names. */
+export const shortName = () =>
+  textMatching(/^[a-z][a-z0-9-]{0,30}$/, {
+    error: "Expected a short name: lower-case ASCII letters, digits and dashes, first a letter",
+    abort: true,
+  }).refine((name) => !isKept(name), KEPT);
+
+/** More GiB than any machine of this kind has: a larger figure was meant in another unit. */
+const MOST_GIB = 4096;
+
+/** Amount of memory in GiB (1024^3 bytes), above 0. */
+export const gibibytes = () =>
+  z
+    .number()
+    .positive("An amount of memory is above 0 GiB")
+    .max(MOST_GIB, `Expected GiB: no machine of this kind has more than ${MOST_GIB}`);
+
+/** Names of servers that are not entries of `inferenceServers`. */
+export const INSTANCE_A = "instance-a";
+export const SIMPLE_SERVER = "simple-server";
+
+/** A server that something of ours uses: a key of `inferenceServers`, `instance-a` or `simple-server`. */
+export const serverReference = () =>
+  textMatching(/^[a-z][a-z0-9-]{0,30}$/, {
+    error: `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\` or \`${SIMPLE_SERVER}\``,
+    abort: true,
+  }).refine((name) => !isKept(name), KEPT);
+
+/** The same, or such a key on another machine of the stack: `dgx2.b`. */
+export const bridgedServer = () =>
+  textMatching(/^([a-z][a-z0-9-]{0,30}\.)?[a-z][a-z0-9-]{0,30}$/, {
+    error: `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\`, \`${SIMPLE_SERVER}\`, or MACHINE.KEY for a server of another machine`,
+    abort: true,
+  }).refine((name) => !name.split(".").some(isKept), KEPT);
+
+const EXPECTED_IMAGE = "Expected an image as `repository[:tag]@sha256:...`";
+
+/** An image as it stands in the stack file; whether it is pinned well is the policies' business. */
+export const containerImage = () =>
+  textMatching(IMAGE_REFERENCE, {
+    error: ({ input }) => `${EXPECTED_IMAGE}: ${referenceFault(String(input))}`,
+    abort: true,
+  })
+    .refine((image) => referenceFault(image) !== IS_ID, `${EXPECTED_IMAGE}: ${IS_ID}`)
+    .refine((image) => referenceFault(image) !== TOO_LONG, `${EXPECTED_IMAGE}: ${TOO_LONG}`)
+    .describe(
+      "Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it.",
+    );

@@ -1,0 +1,2 @@
+/** The door of the host: a planned container as Docker's arguments. */
+export { containerArgs } from "./containerArgs";

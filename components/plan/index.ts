@@ -1,0 +1,3 @@
+/** The door of the plan: settings and evidence in, plain data out. */
+export { machinePlan, plan } from "./plan";
+export { type MachinePlan, type Plan, serversOn } from "./types";

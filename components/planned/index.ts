@@ -1,0 +1,11 @@
+/** The door of planned data: what the plan is made of, and the labels and types by which it is found again. */
+export { inNameOrder, LABEL, type PlannedContainer } from "./container";
+export type { Evidence } from "./evidence";
+export type { PlannedFile } from "./file";
+export { isPooling } from "./modelKind";
+export { keyFault, newKey } from "./networkKey";
+export { PLAN_VERSION } from "./planVersion";
+export { gatePort, rankContainer } from "./rank";
+export { PLACEHOLDER_KEY } from "./reach";
+export { planDocument } from "./schema/document";
+export { TYPE } from "./type";

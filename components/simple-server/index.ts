@@ -1,0 +1,3 @@
+/** The door of Ollama. */
+export type { HostSimpleServerPlan } from "./plannedSimpleServer";
+export { ollamaModelName } from "./settings";

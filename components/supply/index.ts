@@ -1,0 +1,24 @@
+/** The door of the supply list: what must not run, and what is known of images. */
+export {
+  believedVllm,
+  type ImageVerdict,
+  judgeServerImage,
+  knownRelease,
+  taggedVersion,
+  versionsOf,
+  vllmOf,
+} from "./imageVersions";
+export { readKernel } from "./kernel";
+export {
+  atLeast,
+  FLOORS,
+  isPep440,
+  KNOWN_SERIES,
+  lowestAllowed,
+  REFUSED_OPTIONS,
+  REFUSED_VARIABLES,
+  sameRelease,
+  series,
+  transformersFor,
+  whyRefused,
+} from "./releases";

@@ -1,0 +1,102 @@
+import { delimiter, posix } from "node:path";
+import { defined } from "../../faults/defined";
+import { Failed } from "../../faults/fault";
+import { isRecord } from "../../faults/json";
+import { isOverSsh } from "../address";
+import { type Files, filesOf } from "../files";
+import { type ContainerState, readContainers } from "./containers";
+import { docker, dockerJson } from "./docker";
+
+/** What is judged of a running container of ours. */
+export type RunningContainer = Pick<ContainerState, "name" | "gpuMemoryUtilization" | "memory"> & {
+  readonly ports: readonly { readonly host: number }[];
+};
+
+export type DockerFacts<Container = RunningContainer> =
+  | { readonly reachable: false; readonly reason: string }
+  | {
+      readonly reachable: true;
+      /** The engine's own, whatever its address. */
+      readonly id?: string;
+      /** Whether a request for all GPUs can be served. */
+      readonly gpuRuntime: boolean;
+      /** Running containers that carry our label for this machine, or whichever were asked for. */
+      readonly containers: readonly Container[];
+      /** Interface of Docker's default network, where this computer lacks it. */
+      readonly missingBridge?: string;
+    };
+
+/** One that removes a large image answers nobody for many seconds; beyond this it is not going to run a container. */
+const ANSWER_WITHIN_SECONDS = 30;
+
+/** Binary through which the daemon serves `--gpus` where no `nvidia` runtime is configured. */
+const GPU_HOOK = "nvidia-container-runtime-hook";
+const DAEMON_PATH = ["/usr/bin", "/usr/local/bin", "/usr/sbin", "/bin"];
+
+/** The filter that finds every running container. */
+export const RUNNING: readonly string[] = ["status=running"];
+
+/**
+ * Asks an engine whether it answers, whether it can serve GPUs, whether its bridge is there, and which containers pass the
+ * filters. Reads only.
+ */
+export async function readDocker(dockerHost: string, filters: readonly string[]): Promise<DockerFacts<ContainerState>> {
+  const ask = (...args: string[]) => docker(args, ANSWER_WITHIN_SECONDS, dockerHost);
+  const files = filesOf({ dockerHost });
+  try {
+    const info = await dockerJson(["info", "--format", "{{json .}}"], ANSWER_WITHIN_SECONDS, dockerHost);
+    const missingBridge = await bridgeMissing(info, ask, files);
+    return {
+      reachable: true,
+      ...(isRecord(info) && typeof info.ID === "string" && info.ID !== "" ? { id: info.ID } : {}),
+      gpuRuntime:
+        hasNvidiaRuntime(info) || (await hookOnPath(files, isOverSsh({ dockerHost }) ? "" : process.env.PATH)),
+      containers: await readContainers(dockerHost, filters),
+      ...defined({ missingBridge }),
+    };
+  } catch (error) {
+    return { reachable: false, reason: reasonOf(error) };
+  }
+}
+
+/** The interface of Docker's default network, where the machine has none of that name: no container can start then. */
+async function bridgeMissing(
+  info: unknown,
+  ask: (...args: string[]) => Promise<string>,
+  files: Files,
+): Promise<string | undefined> {
+  // A rootless daemon, or one in a virtual machine, has its interfaces elsewhere.
+  const elsewhere = /rootless|Docker Desktop/.test(
+    isRecord(info) ? `${String(info.SecurityOptions)} ${String(info.OperatingSystem)}` : "",
+  );
+  if (elsewhere) return undefined;
+  const option = '{{index .Options "com.docker.network.bridge.name"}}';
+  const name = (await ask("network", "inspect", "bridge", "--format", option).catch(() => "")).trim();
+  return name === "" || typeof (await files.state(`/sys/class/net/${name}`)) === "object" ? undefined : name;
+}
+
+function hasNvidiaRuntime(info: unknown): boolean {
+  if (!isRecord(info)) return false;
+  if (isRecord(info.Runtimes) && "nvidia" in info.Runtimes) return true;
+  const devices = info.DiscoveredDevices;
+  return (
+    Array.isArray(devices) && devices.some((each) => isRecord(each) && String(each.ID).startsWith("nvidia.com/gpu"))
+  );
+}
+
+async function hookOnPath(files: Files, path = ""): Promise<boolean> {
+  const folders = [...new Set([...path.split(delimiter), ...DAEMON_PATH])].filter(Boolean);
+  const found = await Promise.all(folders.map((each) => files.may(posix.join(each, GPU_HOOK), "run")));
+  return found.includes(true);
+}
+
+/** Why no engine answers for a machine; `undefined` where one does. */
+export async function engineProblem({ dockerHost }: { readonly dockerHost: string }): Promise<string | undefined> {
+  const version = ["version", "--format", "{{.Server.Version}}"];
+  return docker(version, ANSWER_WITHIN_SECONDS, dockerHost).then(() => undefined, reasonOf);
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Failed) return error.message;
+  throw error;
+}

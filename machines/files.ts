@@ -1,0 +1,181 @@
+import { access, constants, lstat, readdir, readFile, readlink, realpath, stat, statfs } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
+import { dirname } from "node:path";
+import { isOverSsh, HERE as THIS_COMPUTER } from "./address";
+import { askOn, type CommandPlace } from "./onMachine";
+
+/** What a program said that only asks; `code` is `null` where it did not end by itself. */
+export interface Said {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** What is at a path: owner, permissions and what it is. */
+export interface PathState {
+  readonly kind: "file" | "folder" | "other";
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: number;
+}
+
+export interface Disk {
+  readonly device: number;
+  readonly freeBytes: number;
+}
+
+/** An IPv4 address with the name of its interface, and how many of its bits are the network's. */
+export interface Address {
+  readonly name: string;
+  readonly address: string;
+  readonly prefix: number;
+}
+
+/** What is read of a machine's files, here or there. It only reads; what can't be read is `undefined`. */
+export interface Files {
+  text(path: string): Promise<string | undefined>;
+  /** What a path leads to. */
+  state(path: string): Promise<PathState | "missing" | "unreadable">;
+  /** Whether a path is a regular file by itself, no link. */
+  isPlain(path: string): Promise<boolean>;
+  /** Whether we may do that with it: write in a folder, run a program. */
+  may(path: string, right: "write" | "run"): Promise<boolean>;
+  realPath(path: string): Promise<string | undefined>;
+  /** Names in a folder, sorted; none where it can't be read. */
+  names(folder: string): Promise<readonly string[]>;
+  /** The file system that a path is on, and its free bytes; `undefined` where there is no such path. */
+  disk(path: string): Promise<Disk | undefined>;
+  /** The sockets that processes hold open, as far as we may see them: lines `/proc/PID/fd/N socket:[INODE]`. */
+  openSockets(proc: string): Promise<readonly string[]>;
+  addresses(): Promise<readonly Address[]>;
+  /** Runs a program that only asks. */
+  ask(words: readonly string[], seconds: number): Promise<Said>;
+}
+
+const stateOf = (mode: number, uid: number, gid: number): PathState => {
+  const type = mode & constants.S_IFMT;
+  const kind = type === constants.S_IFREG ? "file" : type === constants.S_IFDIR ? "folder" : "other";
+  return { kind, uid, gid, mode: mode & 0o7777 };
+};
+
+/** The computer that a file of a machine is written on. */
+export const computerOf = (machine: CommandPlace, { here }: { readonly here?: true | undefined }): CommandPlace =>
+  here === true ? { dockerHost: THIS_COMPUTER } : machine;
+
+export function filesOf(machine: CommandPlace): Files {
+  const ask: Files["ask"] = async (words, seconds) => {
+    const { error, out, err } = await askOn(machine, words, { seconds });
+    const code = error === null ? 0 : typeof error.code === "number" ? error.code : null;
+    return { code, out, err: err.trim() || (error?.message ?? "") };
+  };
+  return isOverSsh(machine) ? { ask, ...overSsh(ask) } : { ask, ...HERE };
+}
+
+const nothing = () => undefined;
+const holds = (promise: Promise<unknown>) =>
+  promise.then(
+    () => true,
+    () => false,
+  );
+
+const HERE: Omit<Files, "ask"> = {
+  text: (path) => readFile(path, "utf8").catch(nothing),
+  state: async (path) => {
+    try {
+      const { mode, uid, gid } = await stat(path);
+      return stateOf(mode, uid, gid);
+    } catch (error) {
+      return error instanceof Error && "code" in error && error.code === "ENOENT" ? "missing" : "unreadable";
+    }
+  },
+  isPlain: async (path) => (await lstat(path).catch(nothing))?.isFile() === true,
+  may: (path, right) => holds(access(path, right === "write" ? constants.W_OK | constants.X_OK : constants.X_OK)),
+  realPath: (path) => realpath(path).catch(nothing),
+  names: async (folder) => (await readdir(folder).catch(() => [])).sort(),
+  disk: async (path) => {
+    const [at, system] = await Promise.all([stat(path).catch(nothing), statfs(path).catch(nothing)]);
+    return at && system && { device: at.dev, freeBytes: system.bavail * system.bsize };
+  },
+  addresses: async () =>
+    Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
+      addresses.flatMap(({ family, address, cidr }) =>
+        family === "IPv4" ? [{ name, address, prefix: Number(cidr?.split("/")[1] ?? 32) }] : [],
+      ),
+    ),
+  openSockets: async (proc) => {
+    const processes = (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
+    const found: string[] = [];
+    for (const pid of processes) {
+      for (const handle of await readdir(`${proc}/${pid}/fd`).catch(() => [])) {
+        const path = `${proc}/${pid}/fd/${handle}`;
+        const target = await readlink(path).catch(() => "");
+        if (target.startsWith("socket:")) found.push(`${path} ${target}`);
+      }
+    }
+    return found;
+  },
+};
+
+/** A machine that hangs must not hold a command up. */
+const READ_SECONDS = 20;
+
+function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
+  const run = (...words: readonly string[]) => ask(["env", "LC_ALL=C", ...words], READ_SECONDS);
+  const printed = async (...words: readonly string[]) => {
+    const { code, out } = await run(...words);
+    return code === 0 ? out : undefined;
+  };
+  return {
+    text: (path) => printed("cat", "--", path),
+    state: async (path) => {
+      const { code, out, err } = await run("stat", "-L", "-c", "%f %u %g", "--", path);
+      if (code !== 0) return /No such file/.test(err) ? "missing" : "unreadable";
+      const [mode = "", uid, gid] = out.split(" ");
+      return stateOf(Number.parseInt(mode, 16), Number(uid), Number(gid));
+    },
+    isPlain: async (path) => (await printed("stat", "-c", "%f", "--", path))?.startsWith("8") === true,
+    may: async (path, right) =>
+      (await printed("sh", "-c", `test -x "$1"${right === "write" ? ' && test -w "$1"' : ""}`, "sh", path)) !==
+      undefined,
+    addresses: async () => {
+      const lines = ((await printed("ip", "-4", "-o", "address")) ?? "").split("\n");
+      return lines.flatMap((line) => {
+        const [, name, address, prefix = 32] = /^\d+: (\S+)\s+inet ([\d.]+)(?:\/(\d+))?/.exec(line) ?? [];
+        return name === undefined || address === undefined ? [] : [{ name, address, prefix: Number(prefix) }];
+      });
+    },
+    realPath: async (path) => (await printed("readlink", "-e", "--", path))?.trimEnd(),
+    names: async (folder) => ((await printed("ls", "-A", "--", folder)) ?? "").split("\n").filter(Boolean),
+    disk: async (path) => {
+      const script = 'stat -L -c %d -- "$1" && stat -f -c "%a %S" -- "$1"';
+      const [device, blocks, size] = ((await printed("sh", "-c", script, "sh", path)) ?? "").split(/\s/).map(Number);
+      return size === undefined ? undefined : { device: Number(device), freeBytes: Number(blocks) * size };
+    },
+    openSockets: async (proc) =>
+      // What may not be looked into makes it fail, whatever it has printed.
+      (
+        await run(
+          "find",
+          proc,
+          "-maxdepth",
+          "3",
+          "-path",
+          `${proc}/[0-9]*/fd/*`,
+          "-lname",
+          "socket:*",
+          "-printf",
+          "%p %l\\n",
+        )
+      ).out
+        .split("\n")
+        .filter(Boolean),
+  };
+}
+
+/** The disk that takes what is going to be made at a path: that of the nearest folder that is there. */
+export async function diskFor(path: string, files: Files): Promise<Disk | undefined> {
+  for (let at = path; ; at = dirname(at)) {
+    const found = await files.disk(at);
+    if (found !== undefined || dirname(at) === at) return found;
+  }
+}

@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+
+/** Hex digits that tell two texts apart and still can be read out. */
+const LENGTH = 12;
+
+/** Short fingerprint of a file's text, for a label that changes exactly when the text does. */
+export function contentHash(text: string): string {
+  return sha256(text).slice(0, LENGTH);
+}
+
+/** Words as a POSIX shell reads them back, each quoted where it has to be. */
+export function shellWords(words: readonly string[]): string {
+  return words.map(shellWord).join(" ");
+}
+
+/** Quotes a word for a POSIX shell, where it needs quotes. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word);
+}
+
+/** A word in single quotes, as a POSIX shell takes it literally. */
+export const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
+
+/** Variables that are written as `NAME=value`. */
+export const variablesIn = (entries: readonly string[]): Map<string, string> =>
+  new Map(entries.map((each) => [each.split("=", 1)[0] ?? "", each.replace(/^[^=]*=/, "")]));
+
+/** Hash of a file's content, which a preview can show where the content itself is long. */
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** A shell script of ours without its comments, as it travels to a machine. */
+export function scriptText(path: string): string {
+  return readFileSync(path, "utf8").replace(/^ *#.*\n/gm, "");
+}

@@ -1,0 +1,122 @@
+import { type Recipe, sourceOf } from "../../components/catalogue";
+import { familyParsers } from "../../components/inference-server";
+import { defined } from "../../faults/defined";
+import { AGGREGATE_LIMIT } from "../../vllm/utilization";
+
+/** One value of a server's block in the stack file, and why it is that. */
+export interface ServerValue {
+  /** Path below the server: `["model", "id"]`. */
+  readonly path: readonly string[];
+  readonly value: Value;
+  readonly why: string;
+}
+type Value = string | number | boolean | readonly Value[] | { readonly [key: string]: Value };
+
+/** What needs no reason. */
+const NAMES_MODEL = "names the model";
+
+/** The reasons by dotted path. One that is the same for several values in a row stands at the first. */
+export function reasonsOf(values: readonly ServerValue[]): Map<string, string> {
+  const told = values.filter(({ why }, index) => why !== NAMES_MODEL && why !== values[index - 1]?.why);
+  return new Map(told.map(({ path, why }) => [path.join("."), why]));
+}
+
+/** A comment line that begins such a reason. */
+export const BEGINS_REASON =
+  /^ *# (?:(?:alone on the machine|beside another engine), |the most that is left of |(?:measured|published|judged): )/;
+
+/** Where a model is to run. */
+export interface Placement {
+  /** Whether another engine takes memory of the same machine. */
+  readonly beside: boolean;
+  /** The largest share that the machine leaves for the server; at most this is chosen. Default: 0.90. */
+  readonly largest?: number;
+  /** The machines that would share the model, and the GPUs of all. Default: one machine alone. */
+  readonly shared?: { readonly nodes: readonly string[]; readonly gpus: number };
+  /** Whether drafts are wanted, where the recipe has any. Default: no. */
+  readonly drafts?: boolean;
+}
+
+/** Keys of a server that belong to its model. */
+const MODEL_KEYS: readonly (readonly string[])[] = [
+  ...["id", "family", "kind", "thinking", "weightsGB", "residentGiB", "revision"].map((key) => ["model", key]),
+  ...["servedModelName", "aliases", "gpuMemoryUtilization", "maxModelLen", "maxNumSeqs"].map((key) => [key]),
+  ...["maxNumBatchedTokens", "kvCacheDtype", "kvCacheMemoryBytes", "trustRemoteCode"].map((key) => [key]),
+  ["tools", "parser"],
+  ...["reasoningParser", "moeBackend", "attentionBackend", "gdnPrefillBackend", "loadFormat"].map((key) => [key]),
+  ...["chatTemplate", "speculative", "extraArgs", "measured", "measuredSpeeds"].map((key) => [key]),
+];
+
+/** Keys of a server that another model with these values replaces, or that go. */
+export function modelKeys(now: { readonly nodes?: unknown } | undefined, values: readonly ServerValue[]) {
+  const isShared = values.some(({ path }) => path[0] === "nodes");
+  const ranks = ["nodes", "tensorParallelSize", "pipelineParallelSize"].map((key) => [key]);
+  // One over several machines listens on the link alone.
+  return [...MODEL_KEYS, ...(isShared || now?.nodes !== undefined ? ranks : []), ...(isShared ? [["listen"]] : [])];
+}
+
+/** The share to give a model; `undefined` where the recipe names none, or says that it can't run beside another engine. */
+export function shareFor({ share }: Recipe, { beside, largest = AGGREGATE_LIMIT }: Placement): number | undefined {
+  const wanted = beside ? (share.beside ?? share.alone) : share.alone;
+  return typeof wanted === "number" ? Math.min(wanted, largest) : undefined;
+}
+
+/**
+ * The values that a recipe gives to a server's block, in the order of the stack file, each with its reason. Keys of
+ * `modelKeys` that are not among them are to be left out; the rest of the block (image, port and so on) isn't the model's.
+ */
+export function serverValues(given: Recipe, placement: Placement): ServerValue[] {
+  const { settings, parsers, draft, machines } = given;
+  const { shared } = placement;
+  const share = shareFor(given, placement);
+  const usual = familyParsers(given.family, given.thinking);
+  const tool = parsers.tool === usual.tool ? undefined : parsers.tool;
+  const reasoning = parsers.reasoning === usual.reasoning ? undefined : parsers.reasoning;
+  const { environment = {}, maxModelLen, ...others } = settings;
+  const value = (path: string, of: Value | undefined, from = path): ServerValue[] =>
+    of === undefined ? [] : [{ path: path.split("."), value: of, why: reason(given, from) }];
+  return [
+    ...value("model.id", given.id),
+    ...value("model.family", given.family === "other" ? undefined : given.family),
+    ...value("model.kind", given.kind, "kind"),
+    ...value("model.thinking", given.thinking, "thinking"),
+    ...value("servedModelName", given.servedModelName),
+    ...(shared === undefined
+      ? []
+      : [
+          { path: ["nodes"], value: shared.nodes, why: `it needs ${machines} machines` },
+          { path: ["tensorParallelSize"], value: shared.gpus, why: "a part of each layer for every GPU of them" },
+        ]),
+    ...(share === undefined
+      ? []
+      : [{ path: ["gpuMemoryUtilization"], value: share, why: shareReason(given, placement, share) }]),
+    ...value("maxModelLen", maxModelLen, "settings.maxModelLen"),
+    ...Object.entries(others).flatMap(([key, of]) => value(key, of, `settings.${key}`)),
+    ...value("tools.parser", tool, "parsers.tool"),
+    ...value("reasoningParser", reasoning, "parsers.reasoning"),
+    ...value("speculative", placement.drafts && draft ? drafts(draft) : undefined, "draft"),
+    ...Object.entries(environment).map(([name, of]) => ({
+      path: ["environment", name],
+      value: of,
+      why: reason(given, "settings.environment"),
+    })),
+  ];
+}
+
+const drafts = ({ method, model, numSpeculativeTokens }: NonNullable<Recipe["draft"]>) =>
+  defined({ method, model, numSpeculativeTokens });
+
+/** `published: vllm-project/recipes, PR #918 (2026-11-22)`; of what needs no source, what it is. */
+function reason(given: Recipe, path: string): string {
+  const from = sourceOf(given, path);
+  return from === undefined ? NAMES_MODEL : `${from.basis}: ${from.source} (${from.date})`;
+}
+
+function shareReason(given: Recipe, { beside }: Placement, share: number): string {
+  const own = beside && given.share.beside !== undefined ? "share.beside" : "share.alone";
+  const where = beside ? "beside another engine" : "alone on the machine";
+  const wanted = own === "share.beside" ? given.share.beside : given.share.alone;
+  return share === wanted
+    ? `${where}, ${reason(given, own)}`
+    : `the most that is left of ${wanted} (${reason(given, own)})`;
+}
