@@ -22,7 +22,13 @@ const MAY_USE = {
   ],
   "components/host": ["components/planned", "machines", "units"],
   "components/supply": ["components/planned", "machines"],
-  "components/inference-server": ["components/(host|planned|settings)", "faults", "machines", "units", "vllm"],
+  "components/inference-server": [
+    "components/(host|planned|settings)",
+    "faults",
+    "machines",
+    "units",
+    "vllm",
+  ],
   "components/catalogue": ["components/(fields|settings)", "faults", "machines"],
   "components/memory": [
     "components/(inference-server|kv|planned|settings|supply)",
@@ -31,7 +37,8 @@ const MAY_USE = {
     "units",
     "vllm",
   ],
-  // Below settings, whose schema has a block for each service: so one object holds all of a service.
+  // Below settings, whose schema has a block for each service: so one object holds all of a
+  // service.
   "components/service": ["components/(host|planned)", "faults", "machines"],
   "components/simple-server": ["components/(fields|host|planned|service)", "machines", "units"],
   "components/bridge": ["components/(fields|planned|service)", "machines"],
@@ -40,9 +47,21 @@ const MAY_USE = {
   "components/monitoring": ["components/(bridge|host|planned|settings)", "faults", "machines"],
   // Below settings, whose schema has a block for each client: so one file holds all of a client.
   "components/clients": ["components/(fields|host|planned)", "faults", "machines"],
-  "components/harness-files": ["components/(host|inference-server|planned|settings|simple-server|supply)", "harness"],
-  "components/plan": ["components/(?!machine|preflight|program|evidence|fetch|change)", "faults", "machines", "vllm"],
-  "components/evidence": ["components/(catalogue|host|plan|planned|settings)", "faults", "machines"],
+  "components/harness-files": [
+    "components/(host|inference-server|planned|settings|simple-server|supply)",
+    "harness",
+  ],
+  "components/plan": [
+    "components/(?!machine|preflight|program|evidence|fetch|change)",
+    "faults",
+    "machines",
+    "vllm",
+  ],
+  "components/evidence": [
+    "components/(catalogue|host|plan|planned|settings)",
+    "faults",
+    "machines",
+  ],
   "components/fetch": ["components/(inference-server|plan)", "faults", "http", "machines", "units"],
   "components/machine": [
     "components/(?!preflight|program|evidence|fetch|change)",
@@ -57,11 +76,27 @@ const MAY_USE = {
     "machines",
     "units",
   ],
-  "components/preflight": ["components/(?!machine|evidence|program)", "faults", "http", "machines", "vllm"],
+  "components/preflight": [
+    "components/(?!machine|evidence|program)",
+    "faults",
+    "http",
+    "machines",
+    "vllm",
+  ],
   // The Pulumi program: the only room of components that asks the policies.
   "components/program": ["components", "faults", "http", "machines", "policies", "vllm"],
   policies: ["components", "faults", "machines", "units", "vllm"],
-  operate: ["commandLine", "components", "faults", "harness", "http", "machines", "policies", "units", "vllm"],
+  operate: [
+    "commandLine",
+    "components",
+    "faults",
+    "harness",
+    "http",
+    "machines",
+    "policies",
+    "units",
+    "vllm",
+  ],
 };
 
 const walls = Object.entries(MAY_USE).map(([room, others]) => ({
@@ -75,17 +110,19 @@ const walls = Object.entries(MAY_USE).map(([room, others]) => ({
   },
 }));
 
-// A room of components shows its door, index.ts, to everybody but components and the tests. What a door lacks and somebody
-// outside needs is one more line of it.
+// A room of components shows its door, index.ts, to everybody but components and the tests. What a
+// door lacks and somebody outside needs is one more line of it.
 const DOORS = {
   name: "through-the-door",
-  comment: "Take it from the room's door, components/ROOM; what the door lacks is added to its index.ts.",
+  comment:
+    "Take it from the room's door, components/ROOM; what the door lacks is added to its index.ts.",
   severity: "error",
   from: { path: "^(index\\.ts|policies/|operate/|harness/)" },
   to: { path: "^components/", pathNot: "^components/[^/]+/index\\.ts$" },
 };
 
-// operate/sees looks at a machine; these rooms judge what it saw. Which of each other's files they may import:
+// operate/sees looks at a machine; these rooms judge what it saw. Which of each other's files they
+// may import:
 const JUDGES = {
   "operate/bench": [],
   "operate/doctor": ["operate/verify/(lastVerify|probe|tools)\\.ts$"],
@@ -110,16 +147,19 @@ const judges = Object.entries(JUDGES).map(([room, others]) => ({
 
 const SEES = {
   name: "walls-of-operate-sees",
-  comment: "operate/sees/ judges nothing: of operate/ it may import only programs/; see docs/architecture.md.",
+  comment:
+    "operate/sees/ judges nothing: of operate/ it may import only programs/; see docs/architecture.md.",
   severity: "error",
   from: { path: "^operate/sees/" },
   to: { path: "^(operate|policies)/", pathNot: "^operate/(sees|programs)/" },
 };
 
-// Rooms that look at a machine through operate/sees alone. verify asks questions of its own; init and inventory still look.
+// Rooms that look at a machine through operate/sees alone. verify asks questions of its own; init
+// and inventory still look.
 const LOOKS = {
   name: "judges-look-through-operate-sees",
-  comment: "operate/sees/ asks servers, reads logs and runs programs for this room; see docs/architecture.md.",
+  comment:
+    "operate/sees/ asks servers, reads logs and runs programs for this room; see docs/architecture.md.",
   severity: "error",
   from: { path: "^operate/(bench|doctor|drift|status|wait)/" },
   to: { path: "^(http/|commandLine/run|machines/(docker/docker|listeners|onMachine)\\.ts)" },
@@ -133,12 +173,19 @@ module.exports = {
     SEES,
     LOOKS,
     { name: "no-circle-of-files", severity: "error", from: {}, to: { circular: true } },
-    { name: "no-circle-of-folders", severity: "error", scope: "folder", from: {}, to: { circular: true } },
+    {
+      name: "no-circle-of-folders",
+      severity: "error",
+      scope: "folder",
+      from: {},
+      to: { circular: true },
+    },
   ],
   options: {
     tsConfig: { fileName: "tsconfig.json" },
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    includeOnly: "^(index\\.ts|faults|http/|commandLine|harness|units|vllm|machines|components|policies|operate)",
+    includeOnly:
+      "^(index\\.ts|faults|http/|commandLine|harness|units|vllm|machines|components|policies|operate)",
   },
 };

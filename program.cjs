@@ -3,7 +3,8 @@ module.exports = async () => {
   const program = await require("./bundle/run.cjs").run("program");
   if (typeof program === "function") return program();
   const { RunError } = require("@pulumi/pulumi");
-  const message = "index.ts exports no function. It must export the program as one: `export = async () => { ... };`.";
+  const message =
+    "index.ts exports no function. It must export the program as one: `export = async () => { ... };`.";
   // The language host would take a stack trace apart for minutes.
   throw Object.assign(new RunError(message), { stack: message });
 };

@@ -19,8 +19,11 @@ const report = read(process.argv[2]);
 const passed = report.numPassedTests;
 // A file that fails before its first test has no failed test in it, and counts as one.
 const broken = report.testResults.filter(
-  ({ status, assertionResults }) => status === "failed" && assertionResults.every((test) => test.status !== "failed"),
+  ({ status, assertionResults }) =>
+    status === "failed" && assertionResults.every((test) => test.status !== "failed"),
 );
 const failed = report.numFailedTests + broken.length;
-console.log(`${passed} passed, ${failed} failed, ${report.numTotalTests - passed - report.numFailedTests} skipped`);
+console.log(
+  `${passed} passed, ${failed} failed, ${report.numTotalTests - passed - report.numFailedTests} skipped`,
+);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;

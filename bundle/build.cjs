@@ -1,4 +1,5 @@
-// Makes dist/: a bundle of each program (see run.cjs), a list of the sources that went into it, and its compiled code.
+// Makes dist/: a bundle of each program (see run.cjs), a list of the sources that went into it, and
+// its compiled code.
 const { spawnSync } = require("node:child_process");
 const { copyFileSync, cpSync, readdirSync, rmSync, writeFileSync } = require("node:fs");
 const { basename, join } = require("node:path");
@@ -7,7 +8,10 @@ const { DIST, hashOf, load, PROGRAMS, ROOT, stampOf } = require("./run.cjs");
 /** What each version of vLLM takes: a program reads the one that it needs. */
 const ENGINES = "vllm/engine-data";
 
-/** What each program does while its compiled code is collected; functions that don't run then are compiled when they do. */
+/**
+ * What each program does while its compiled code is collected; functions that don't run then are
+ * compiled when they do.
+ */
 const WARM_UP = { program: [], policies: [], serving: ["plan"], engine: ["--help"] };
 
 function build() {
@@ -53,7 +57,10 @@ function build() {
       "bundle/build.cjs",
       "package-lock.json",
     ];
-    writeFileSync(join(DIST, `${name}.json`), JSON.stringify({ files, stamp: stampOf(files), hash: hashOf(files) }));
+    writeFileSync(
+      join(DIST, `${name}.json`),
+      JSON.stringify({ files, stamp: stampOf(files), hash: hashOf(files) }),
+    );
   }
 }
 

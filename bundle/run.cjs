@@ -1,4 +1,5 @@
-// Runs one of our programs: from its bundle in dist/, or from source where the bundle was made from other sources.
+// Runs one of our programs: from its bundle in dist/, or from source where the bundle was made from
+// other sources.
 const { readFileSync, statSync } = require("node:fs");
 const { createRequire } = require("node:module");
 const { dirname } = require("node:path");
@@ -22,11 +23,16 @@ async function run(name) {
     process.stderr.write("Packages are missing. Run `npm ci` first.\n");
     process.exit(2);
   });
-  process.stderr.write("Running from source: dist/ is missing or out of date. `npm run build` makes it.\n");
+  process.stderr.write(
+    "Running from source: dist/ is missing or out of date. `npm run build` makes it.\n",
+  );
   return require(`${ROOT}/${PROGRAMS[name]}`);
 }
 
-/** Whether the bundle was made from the sources as they are. Sizes and times are compared first, since that is quicker. */
+/**
+ * Whether the bundle was made from the sources as they are. Sizes and times are compared first,
+ * since that is quicker.
+ */
 function isFresh(name) {
   try {
     const { files, stamp, hash } = JSON.parse(readFileSync(`${DIST}/${name}.json`, "utf8"));
@@ -54,7 +60,9 @@ function hashOf(files) {
   return hash.digest("hex");
 }
 
-/** A bundle, ready to start. `cachedData` saves compiling it; another version of Node ignores it. */
+/**
+ * A bundle, ready to start. `cachedData` saves compiling it; another version of Node ignores it.
+ */
 function load(name, cachedData) {
   const filename = `${DIST}/${name}.cjs`;
   const script = new Script(readFileSync(filename, "utf8"), { filename, cachedData });

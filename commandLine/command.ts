@@ -9,7 +9,10 @@ export interface Outcome {
   readonly result: unknown;
   /** What a person reads instead. Empty text prints nothing. */
   readonly text: string;
-  /** Exit code 1 when `true`: faults were found or something was refused. Exit code 2 when `"unreadable"`. */
+  /**
+   * Exit code 1 when `true`: faults were found or something was refused. Exit code 2 when
+   * `"unreadable"`.
+   */
   readonly failed?: boolean | "unreadable";
 }
 
@@ -19,14 +22,23 @@ export interface CommandForm<Options extends object, Arguments extends unknown[]
   /** `run` gets their values behind the options, in this order. */
   readonly arguments?: readonly Argument[];
   readonly options?: readonly Option[];
-  /** What `--format` takes; text and JSON if it is absent. What isn't JSON is printed as the outcome's text. */
+  /**
+   * What `--format` takes; text and JSON if it is absent. What isn't JSON is printed as the
+   * outcome's text.
+   */
   readonly formats?: readonly Format[];
   readonly notes?: string;
   /** A command line without the word `serving`, shown at the end of `--help`. */
   readonly example: string;
-  /** What `--format json` prints when the input has faults. They go to stderr too, and the exit code is 1. */
+  /**
+   * What `--format json` prints when the input has faults. They go to stderr too, and the exit code
+   * is 1.
+   */
   readonly refused?: (error: FaultyInput) => unknown;
-  run(options: Options & { readonly format: Format }, ...values: Arguments): Outcome | Promise<Outcome>;
+  run(
+    options: Options & { readonly format: Format },
+    ...values: Arguments
+  ): Outcome | Promise<Outcome>;
 }
 
 /** Makes a command that prints its outcome in the wanted format and sets the exit code. */
@@ -35,14 +47,19 @@ export function command<Options extends object, Arguments extends unknown[]>(
 ): Command {
   const made = new Command(form.name).description(form.description);
   for (const argument of form.arguments ?? []) made.addArgument(argument);
-  for (const option of [...(form.options ?? []), formatOption(form.formats)]) made.addOption(option);
+  for (const option of [...(form.options ?? []), formatOption(form.formats)])
+    made.addOption(option);
   if (form.notes !== undefined) made.addHelpText("after", `\n${form.notes}`);
   made.addHelpText("after", `\nExample:\n  serving ${form.example}`);
   return made.action(async () => {
     const options = made.opts<Options & { readonly format: Format }>();
     try {
       // commander has parsed them by the arguments' own forms.
-      const { result, text, failed = false } = await form.run(options, ...(made.processedArgs as Arguments));
+      const {
+        result,
+        text,
+        failed = false,
+      } = await form.run(options, ...(made.processedArgs as Arguments));
       printResult(options.format, result, text);
       process.exitCode = failed === "unreadable" ? EXIT.wrongUse : failed ? EXIT.faults : EXIT.fine;
     } catch (error) {
@@ -65,15 +82,25 @@ export function commandGroup(
   return group;
 }
 
-/** Commands by name, in the order of `--help`. Each is loaded alone and gets the arguments behind its name. */
-export type CommandTable = Readonly<Record<string, (args: readonly (string | undefined)[]) => Promise<Command>>>;
+/**
+ * Commands by name, in the order of `--help`. Each is loaded alone and gets the arguments behind
+ * its name.
+ */
+export type CommandTable = Readonly<
+  Record<string, (args: readonly (string | undefined)[]) => Promise<Command>>
+>;
 
 /**
- * Loads only the command that the first argument names, so that a start doesn't wait for what the others need. Loads all
- * when it names none, since help or an error then lists them.
+ * Loads only the command that the first argument names, so that a start doesn't wait for what the
+ * others need. Loads all when it names none, since help or an error then lists them.
  */
-export function loadNamed(table: CommandTable, [name, ...rest]: readonly (string | undefined)[]): Promise<Command[]> {
+export function loadNamed(
+  table: CommandTable,
+  [name, ...rest]: readonly (string | undefined)[],
+): Promise<Command[]> {
   const all = Object.entries(table);
   const named = all.filter(([each]) => each === name);
-  return Promise.all(named.length > 0 ? named.map(([, load]) => load(rest)) : all.map(([, load]) => load([])));
+  return Promise.all(
+    named.length > 0 ? named.map(([, load]) => load(rest)) : all.map(([, load]) => load([])),
+  );
 }

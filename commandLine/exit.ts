@@ -22,13 +22,14 @@ export class WrongUse extends Error {
 
 /** Turns the file system's refusal to write into wrong use; throws anything else on. */
 export function explainWriting(file: string, error: unknown): never {
-  if (error instanceof Error && "syscall" in error) throw new WrongUse(`${file} can't be written: ${error.message}`);
+  if (error instanceof Error && "syscall" in error)
+    throw new WrongUse(`${file} can't be written: ${error.message}`);
   throw error;
 }
 
 /**
- * Says what went wrong and returns the exit code. A user's mistake gets no stack trace; whatever else was thrown is a bug of
- * `program`.
+ * Says what went wrong and returns the exit code. A user's mistake gets no stack trace; whatever
+ * else was thrown is a bug of `program`.
  */
 export function explainFailure(error: unknown, program: string): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.wrongUse;
@@ -44,7 +45,10 @@ export function explainFailure(error: unknown, program: string): number {
   return EXIT.bug;
 }
 
-/** Ends the process with the same words for what escapes from a callback or from a promise that nobody awaits. */
+/**
+ * Ends the process with the same words for what escapes from a callback or from a promise that
+ * nobody awaits.
+ */
 export function explainEscapes(program: string): void {
   process.on("uncaughtException", (error) => process.exit(explainFailure(error, program)));
 }

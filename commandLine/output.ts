@@ -3,7 +3,10 @@ import { Option } from "commander";
 import { plainJson, plainText } from "../faults/plainText";
 import { withoutKeys } from "../faults/secrets";
 
-/** `text` is for people, `json` is one document on stdout with nothing else there, `markdown` is for a review. */
+/**
+ * `text` is for people, `json` is one document on stdout with nothing else there, `markdown` is for
+ * a review.
+ */
 export type Format = "text" | "json" | "markdown";
 
 /** The `--format` option that every command has. */
@@ -32,20 +35,34 @@ export function say(message: string): void {
   process.stderr.write(`${forTerminal(message)}\n`);
 }
 
-/** Stands for ESC in a style of ours, until the text is written: no text that we print has it, since it is no character. */
+/**
+ * Stands for ESC in a style of ours, until the text is written: no text that we print has it, since
+ * it is no character.
+ */
 const OUR_ESCAPE = "\ufdd0";
 const OUR_STYLE = /\ufdd0(?=\[(?:1|2|22|31|32|33|36|39)m)/g;
 
 /** The text in a style, where the terminal has any. */
-export const styled = (style: "bold" | "dim" | "red" | "green" | "yellow" | "cyan", text: string): string =>
-  styleText(style, plainText(text)).replaceAll("\u001b", OUR_ESCAPE);
+export const styled = (
+  style: "bold" | "dim" | "red" | "green" | "yellow" | "cyan",
+  text: string,
+): string => styleText(style, plainText(text)).replaceAll("\u001b", OUR_ESCAPE);
 
-/** The text as a terminal may get it: styles of ours, no key, and no control code of a server, a log or a file. */
-export const forTerminal = (text: string): string => withoutKeys(plainText(text)).replace(OUR_STYLE, "\u001b");
+/**
+ * The text as a terminal may get it: styles of ours, no key, and no control code of a server, a log
+ * or a file.
+ */
+export const forTerminal = (text: string): string =>
+  withoutKeys(plainText(text)).replace(OUR_STYLE, "\u001b");
 
-/** Rows in columns as wide as their widest cell, the last one excepted. `numbers` are right-aligned, but for the first column. */
+/**
+ * Rows in columns as wide as their widest cell, the last one excepted. `numbers` are right-aligned,
+ * but for the first column.
+ */
 export function columns(rows: readonly (readonly string[])[], { numbers = false } = {}): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
   return rows.map((row) => {
     const cells = row.map((cell, column) => {
       const width = column === row.length - 1 ? 0 : (widths[column] ?? 0);

@@ -3,17 +3,30 @@ import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { UnreadableInput } from "../faults/fault";
 
-/** Mode of a configuration file that did not exist: only its owner needs to read what a harness runs. */
+/**
+ * Mode of a configuration file that did not exist: only its owner needs to read what a harness
+ * runs.
+ */
 const NEW_FILE_MODE = 0o600;
 
-/** Replaces a file's text in one step, so that a reader sees the old text or the new. Mode and symlink are kept. */
-export function replaceFile(file: string, text: string, { newFileMode = NEW_FILE_MODE } = {}): void {
+/**
+ * Replaces a file's text in one step, so that a reader sees the old text or the new. Mode and
+ * symlink are kept.
+ */
+export function replaceFile(
+  file: string,
+  text: string,
+  { newFileMode = NEW_FILE_MODE } = {},
+): void {
   const target = realTarget(file);
   const mode = modeOf(target) ?? newFileMode;
   withNeighbour(target, text, mode, (neighbour) => fs.renameSync(neighbour, target));
 }
 
-/** Makes a file with all of its text in one step. Returns `false`, and touches nothing, when there is one already. */
+/**
+ * Makes a file with all of its text in one step. Returns `false`, and touches nothing, when there
+ * is one already.
+ */
 export function createFile(file: string, text: string): boolean {
   let created = false;
   withNeighbour(file, text, NEW_FILE_MODE, (neighbour) => {
@@ -28,10 +41,21 @@ export function createFile(file: string, text: string): boolean {
   return created;
 }
 
-/** Writes the text to a new file in the same folder (a rename must not cross file systems), then places it. */
-function withNeighbour(target: string, text: string, mode: number, place: (path: string) => void): void {
+/**
+ * Writes the text to a new file in the same folder (a rename must not cross file systems), then
+ * places it.
+ */
+function withNeighbour(
+  target: string,
+  text: string,
+  mode: number,
+  place: (path: string) => void,
+): void {
   fs.mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
-  const neighbour = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString("hex")}.tmp`);
+  const neighbour = join(
+    dirname(target),
+    `.${basename(target)}.${randomBytes(6).toString("hex")}.tmp`,
+  );
   const handle = fs.openSync(neighbour, "wx", mode);
   try {
     try {
@@ -58,6 +82,7 @@ function realTarget(file: string): string {
 
 function modeOf(file: string): number | undefined {
   const found = fs.statSync(file, { throwIfNoEntry: false });
-  if (found?.isFile() === false) throw new UnreadableInput(file, "not a regular file, so it stays as it is");
+  if (found?.isFile() === false)
+    throw new UnreadableInput(file, "not a regular file, so it stays as it is");
   return found === undefined ? undefined : found.mode & 0o7777;
 }

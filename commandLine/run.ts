@@ -34,12 +34,13 @@ export interface StartOptions {
 }
 
 /**
- * Starts a program in a process group of its own: a script in its place would leave behind what it started if it were
- * killed alone. Nothing of the group outlives its time or this process.
+ * Starts a program in a process group of its own: a script in its place would leave behind what it
+ * started if it were killed alone. Nothing of the group outlives its time or this process.
  */
 export function start(command: readonly string[], options: StartOptions = {}) {
   const { seconds, env, merged, input, held } = options;
-  const [program = "", ...args] = merged === true ? ["sh", "-c", BOTH_OUTPUTS, "sh", ...command] : command;
+  const [program = "", ...args] =
+    merged === true ? ["sh", "-c", BOTH_OUTPUTS, "sh", ...command] : command;
   const child = spawn(program, args, {
     detached: true,
     env: { ...process.env, ...env },
@@ -63,7 +64,9 @@ export function start(command: readonly string[], options: StartOptions = {}) {
     close({ code: null, ...defined({ stopped }) });
   };
   const timer = seconds === undefined ? undefined : setTimeout(stop, seconds * 1000, "timeout");
-  child.on("error", (error: NodeJS.ErrnoException) => close({ code: null, notStarted: error.code ?? error.message }));
+  child.on("error", (error: NodeJS.ErrnoException) =>
+    close({ code: null, notStarted: error.code ?? error.message }),
+  );
   // Something that it left in the background may keep an output open.
   child.on("exit", () => setTimeout(release, DRAIN_MILLISECONDS, child).unref());
   child.on("close", (code) => close({ code }));
@@ -84,7 +87,10 @@ export interface Ran extends End {
 
 const KEPT_OF_ERRORS = 8192;
 
-/** Runs a program to its end; `largest` bounds what is read of its output, in characters. Never throws. */
+/**
+ * Runs a program to its end; `largest` bounds what is read of its output, in characters. Never
+ * throws.
+ */
 export async function run(
   command: readonly string[],
   { largest, ...options }: StartOptions & { readonly seconds: number; readonly largest: number },
@@ -107,12 +113,16 @@ export async function run(
 const LOOK_MS = 1000;
 
 /**
- * Runs a program that talks to the terminal itself, Ctrl-C included; gives its exit code, 1 where a signal ended it. It is
- * interrupted as by Ctrl-C once `isStuck` says so.
+ * Runs a program that talks to the terminal itself, Ctrl-C included; gives its exit code, 1 where a
+ * signal ended it. It is interrupted as by Ctrl-C once `isStuck` says so.
  */
 export function runShown(
   [program = "", ...args]: readonly string[],
-  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly stdio: "inherit" | ["ignore", 2, 2] },
+  options: {
+    readonly cwd?: string;
+    readonly env?: NodeJS.ProcessEnv;
+    readonly stdio: "inherit" | ["ignore", 2, 2];
+  },
   isStuck?: () => boolean,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -138,7 +148,10 @@ export function runShown(
 /** Longest piece of a line that is handed on: a line without an end must not fill the memory. */
 const LONGEST_LINE = 8192;
 
-/** Hands each line of an output on, whatever its size. Progress bars end their lines with a carriage return. */
+/**
+ * Hands each line of an output on, whatever its size. Progress bars end their lines with a carriage
+ * return.
+ */
 export function eachLine(output: Readable, line: (text: string) => void): void {
   let rest = "";
   output.setEncoding("utf8");

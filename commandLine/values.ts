@@ -5,7 +5,9 @@ export function wholeNumber(least: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least)
-      throw new InvalidArgumentError(`Expected a whole number of at least ${least}, such as ${Math.max(least, 4)}.`);
+      throw new InvalidArgumentError(
+        `Expected a whole number of at least ${least}, such as ${Math.max(least, 4)}.`,
+      );
     return value;
   };
 }
@@ -24,8 +26,9 @@ const BYTES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Parser of an option's value that is a size: whole bytes (`21474836480`) or a number with its unit (`20GiB`, `6.5 GB`),
- * in bytes, rounded down. A bare `20G` is refused, since programs differ in what it means.
+ * Parser of an option's value that is a size: whole bytes (`21474836480`) or a number with its unit
+ * (`20GiB`, `6.5 GB`), in bytes, rounded down. A bare `20G` is refused, since programs differ in
+ * what it means.
  */
 export function byteSize(text: string): number {
   const [, number = "", unit = ""] = /^(-?\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim()) ?? [];
@@ -37,6 +40,8 @@ export function byteSize(text: string): number {
     );
   }
   if (unit === "" && bytes > 0 && bytes < 2 ** 20)
-    throw new InvalidArgumentError(`${bytes} bytes hold no block: write ${bytes}GiB, or the whole number of bytes.`);
+    throw new InvalidArgumentError(
+      `${bytes} bytes hold no block: write ${bytes}GiB, or the whole number of bytes.`,
+    );
   return bytes;
 }

@@ -8,17 +8,22 @@ import { redactSecrets } from "./secrets";
 /** Our folder: this module lies one folder below it, as a source and in a bundle. */
 const ROOT = dirname(__dirname);
 
-/** Places that are shown of a stack, and characters of a message: enough to find the line, short enough to be read. */
+/**
+ * Places that are shown of a stack, and characters of a message: enough to find the line, short
+ * enough to be read.
+ */
 const PLACES = 12;
 const LONGEST_MESSAGE = 600;
 
 /**
- * What is said of an error that nobody expected: it is a fault of this program and of nobody else. Names the version, the
- * `command` and the places in our sources, and holds no secret that is known by its form or its name.
+ * What is said of an error that nobody expected: it is a fault of this program and of nobody else.
+ * Names the version, the `command` and the places in our sources, and holds no secret that is known
+ * by its form or its name.
  */
 export function bugText(error: unknown, command: string): string {
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: "" };
-  const said = message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)} ...` : message;
+  const said =
+    message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)} ...` : message;
   const lines = [
     `This is a bug in local-serving ${version}: ${said}`,
     `  command: ${command}`,
@@ -33,7 +38,8 @@ export function bugText(error: unknown, command: string): string {
 export const commandOf = (program: string): string => [program, ...process.argv.slice(2)].join(" ");
 
 /** A line of a stack: `at name (file:1:2)` or `at file:1:2`. */
-const FRAME = /^\s*at (?:(?<name>.+) \()?(?:file:\/\/)?(?<file>\/[^()]*):(?<line>\d+):(?<column>\d+)\)?$/;
+const FRAME =
+  /^\s*at (?:(?<name>.+) \()?(?:file:\/\/)?(?<file>\/[^()]*):(?<line>\d+):(?<column>\d+)\)?$/;
 
 function placesIn(stack: string): string[] {
   const maps = new Map<string, SourceMap | undefined>();
@@ -59,7 +65,9 @@ function placesIn(stack: string): string[] {
 function readMap(file: string): SourceMap | undefined {
   try {
     if (!existsSync(file)) return undefined;
-    return new SourceMap(JSON.parse(readFileSync(file, "utf8")) as ConstructorParameters<typeof SourceMap>[0]);
+    return new SourceMap(
+      JSON.parse(readFileSync(file, "utf8")) as ConstructorParameters<typeof SourceMap>[0],
+    );
   } catch {
     return undefined; // A stack with the bundle's own lines is better than none.
   }

@@ -14,6 +14,11 @@ export function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** Drops keys whose value is undefined: an optional key must be absent, since readers ask whether it is there. */
+/**
+ * Drops keys whose value is undefined: an optional key must be absent, since readers ask whether it
+ * is there.
+ */
 export const defined = <T extends object>(object: T): Defined<T> =>
-  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Defined<T>;
+  Object.fromEntries(
+    Object.entries(object).filter(([, value]) => value !== undefined),
+  ) as Defined<T>;

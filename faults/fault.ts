@@ -5,12 +5,18 @@ import { withoutKeys } from "./secrets";
 export interface Fault {
   /** Dotted path of the key (`machines.dgx.instances.b.port`); `""` is the document itself. */
   readonly path: string;
-  /** Short stable name of the kind of fault, for scripts: `unknown_key`, `wrong_type`, `out_of_range`, ... */
+  /**
+   * Short stable name of the kind of fault, for scripts: `unknown_key`, `wrong_type`,
+   * `out_of_range`, ...
+   */
   readonly code: string;
   /** What is wrong and what would be right, in one or two sentences. */
   readonly message: string;
   readonly severity: "error" | "warning";
-  /** The file that `path`, `line` and `column` belong to, where it is not the one that is being checked. */
+  /**
+   * The file that `path`, `line` and `column` belong to, where it is not the one that is being
+   * checked.
+   */
   readonly file?: string;
   /** 1-based line in the file, where the file is known. */
   readonly line?: number;
@@ -30,8 +36,16 @@ export function warningAt(path: string, code: string, message: string, place?: P
   return { path, code, message, severity: "warning", ...place };
 }
 
-/** Makes a fault of a path in a document. `part` says whether the key itself or its value is at fault. */
-type MakeFault = (path: readonly PropertyKey[], code: string, message: string, part?: "key" | "value") => Fault;
+/**
+ * Makes a fault of a path in a document. `part` says whether the key itself or its value is at
+ * fault.
+ */
+type MakeFault = (
+  path: readonly PropertyKey[],
+  code: string,
+  message: string,
+  part?: "key" | "value",
+) => Fault;
 
 /** Makes faults of one document, each with the place of its path. */
 export type FaultMaker = Readonly<Record<Fault["severity"], MakeFault>>;
@@ -44,7 +58,14 @@ export function faultsIn(
   const maker =
     (severity: Fault["severity"]): MakeFault =>
     (path, code, message, part) => {
-      return { path: dotted(path), code, message, severity, ...defined({ file }), ...document.locate(path, part) };
+      return {
+        path: dotted(path),
+        code,
+        message,
+        severity,
+        ...defined({ file }),
+        ...document.locate(path, part),
+      };
     };
   return { error: maker("error"), warning: maker("warning") };
 }
@@ -53,9 +74,12 @@ export function faultsIn(
 export const dotted = (path: readonly PropertyKey[]): string => path.map(String).join(".");
 
 /** `true` when at least one fault is an error, not just a warning. */
-export const hasErrors = (faults: readonly Fault[]): boolean => faults.some((fault) => fault.severity === "error");
+export const hasErrors = (faults: readonly Fault[]): boolean =>
+  faults.some((fault) => fault.severity === "error");
 
-/** Faults in the order in which a reader of the file meets them; those without a place come first. */
+/**
+ * Faults in the order in which a reader of the file meets them; those without a place come first.
+ */
 export const inFileOrder = (faults: readonly Fault[]): Fault[] =>
   [...faults].sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
 
@@ -65,7 +89,9 @@ export function faultLine(fault: Fault, file?: string): string {
   const source = fault.file ?? file;
   // A message that names the key needs it named before it only where that helps to find the place.
   const named = source === undefined && fault.message.includes(`\`${fault.path}\``);
-  const where = [source === undefined ? "" : `${source}${place}`, named ? "" : fault.path].filter(Boolean).join(" ");
+  const where = [source === undefined ? "" : `${source}${place}`, named ? "" : fault.path]
+    .filter(Boolean)
+    .join(" ");
   return where === "" ? fault.message : `${where}: ${fault.message}`;
 }
 
@@ -80,8 +106,8 @@ const clipped = (text: string, longest: number): string =>
   text.length > longest ? `${text.slice(0, longest)} ...` : text;
 
 /**
- * Faults as they are shown: with no key of a service in them, and at most 1,000, errors before warnings. How many more there
- * are is one more fault, the last.
+ * Faults as they are shown: with no key of a service in them, and at most 1,000, errors before
+ * warnings. How many more there are is one more fault, the last.
  */
 export function listed(found: readonly Fault[]): readonly Fault[] {
   const errors = found.filter(({ severity }) => severity === "error");
@@ -91,7 +117,10 @@ export function listed(found: readonly Fault[]): readonly Fault[] {
   const more = found.length - shown.length;
   if (more === 0) return shown;
   const message = `${more} more ${more === 1 ? "fault is" : "faults are"} not listed: mend these first.`;
-  return [...shown, { path: "", code: "more_faults", message, severity: hasErrors(found) ? "error" : "warning" }];
+  return [
+    ...shown,
+    { path: "", code: "more_faults", message, severity: hasErrors(found) ? "error" : "warning" },
+  ];
 }
 
 /** A key that was pasted in the place of a name is in the path of its fault. */
@@ -113,7 +142,9 @@ export class FaultyInput extends Error {
     const faults = listed(found);
     const count = found.length === 1 ? "1 fault" : `${found.length} faults`;
     // Without a line the input's name, just said, helps nobody to find the place.
-    const lines = faults.map((fault) => `  ${faultLine(fault, fault.line === undefined ? undefined : input)}`);
+    const lines = faults.map(
+      (fault) => `  ${faultLine(fault, fault.line === undefined ? undefined : input)}`,
+    );
     super([`${input}: ${count}`, ...lines].join("\n"));
     this.name = "FaultyInput";
     this.faults = faults;
@@ -128,7 +159,9 @@ export class UnreadableInput extends Error {
     readonly place?: Position,
   ) {
     const where = place === undefined ? "" : `:${place.line}:${place.column}`;
-    super(clipped(withoutKeys(`${clipped(input, LONGEST_PATH)}${where}: ${reason}`), LONGEST_MESSAGE));
+    super(
+      clipped(withoutKeys(`${clipped(input, LONGEST_PATH)}${where}: ${reason}`), LONGEST_MESSAGE),
+    );
     this.name = "UnreadableInput";
   }
 }

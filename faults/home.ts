@@ -2,7 +2,10 @@ import { homedir } from "node:os";
 import { isAbsolute } from "node:path";
 import { UnreadableInput } from "./fault";
 
-/** The user's home. Throws `UnreadableInput` unless HOME is absolute: files would land wherever the command runs. */
+/**
+ * The user's home. Throws `UnreadableInput` unless HOME is absolute: files would land wherever the
+ * command runs.
+ */
 export function homeFolder(): string {
   const home = homedir();
   if (isAbsolute(home)) return home;

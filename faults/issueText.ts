@@ -4,14 +4,17 @@ import { isSlip, mayBeQuoted, nearestKey } from "./quoting";
 type Issue = z.core.$ZodIssue;
 
 /**
- * Why a schema refuses a value, as a sentence for the person who wrote it: what would be right, and what was given
- * where that can't be a secret. `whole` tells a number that takes no fraction.
+ * Why a schema refuses a value, as a sentence for the person who wrote it: what would be right, and
+ * what was given where that can't be a secret. `whole` tells a number that takes no fraction.
  */
 export function issueText(value: unknown, issue: Issue, whole: boolean): string {
-  // Without a fault of each form (nothing chose one) the schema's own words say which forms there are.
+  // Without a fault of each form (nothing chose one) the schema's own words say which forms there
+  // are.
   if (issue.code === "invalid_union" && issue.errors.length > 0) {
     const forms = [...new Set(issue.errors.map(([first]) => formText(first)))].join(" or ");
-    return value === undefined ? `This key is required (${forms}).` : `Expected ${forms}, got ${given(value)}.`;
+    return value === undefined
+      ? `This key is required (${forms}).`
+      : `Expected ${forms}, got ${given(value)}.`;
   }
   if (issue.code === "invalid_key") {
     const [first] = issue.issues;
@@ -23,15 +26,18 @@ export function issueText(value: unknown, issue: Issue, whole: boolean): string 
     if (typeof value === "number" && !Number.isFinite(value) && issue.expected !== "string")
       return "Expected a finite number, not NaN or Infinity.";
     // Digits where text belongs may be a key that lacks its quotes.
-    const got = issue.expected === "string" && typeof value === "number" ? "a number" : given(value);
+    const got =
+      issue.expected === "string" && typeof value === "number" ? "a number" : given(value);
     return `Expected ${wanted}, got ${got}.${quotesHint(value, issue.expected, whole)}`;
   }
   if (issue.code === "invalid_value") {
     const wanted = choices(issue.values);
     if (value === undefined) return `This key is required (${wanted}).`;
-    const near = typeof value === "string" ? nearestKey(value, issue.values.map(String)) : undefined;
+    const near =
+      typeof value === "string" ? nearestKey(value, issue.values.map(String)) : undefined;
     const hint = near === undefined ? "" : ` Did you mean \`${near}\`?`;
-    const got = typeof value === "string" && isSlip(value, near) ? `text (\`${value}\`)` : given(value);
+    const got =
+      typeof value === "string" && isSlip(value, near) ? `text (\`${value}\`)` : given(value);
     return `Expected ${wanted}, got ${got}.${quotesHint(value, typeof issue.values[0]) || hint}`;
   }
   const bound = boundText(value, issue);
@@ -56,7 +62,10 @@ const typeWords = (expected: string): string => TYPE_WORDS[expected] ?? expected
 const choices = (values: readonly unknown[]): string =>
   values.map((value) => (value === "" ? "empty text" : `\`${String(value)}\``)).join(" or ");
 
-/** A number or flag in quotes is text, and so is a number with a unit: the message says what to write. */
+/**
+ * A number or flag in quotes is text, and so is a number with a unit: the message says what to
+ * write.
+ */
 function quotesHint(value: unknown, expected: string, whole = false): string {
   if (typeof value !== "string") return "";
   const isFlag = expected === "boolean" && /^(?:true|false)$/.test(value);
@@ -93,7 +102,10 @@ function formText(fault: Issue | undefined): string {
   return fault?.message.replace(/^Expected /, "") ?? "another value";
 }
 
-/** What a value is, for a message; text is only shown when it can't be a secret pasted in the wrong place. */
+/**
+ * What a value is, for a message; text is only shown when it can't be a secret pasted in the wrong
+ * place.
+ */
 function given(value: unknown): string {
   if (value === null) return "nothing (null)";
   if (Array.isArray(value)) return "a list";

@@ -9,9 +9,12 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** The objects of a list; nothing if the value is not a list. */
-export const objectsIn = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+export const objectsIn = (value: unknown): JsonObject[] =>
+  Array.isArray(value) ? value.filter(isRecord) : [];
 
-/** The value if it is an object, else an empty one: a missing part reads as a part without content. */
+/**
+ * The value if it is an object, else an empty one: a missing part reads as a part without content.
+ */
 export const objectOr = (value: unknown): JsonObject => (isRecord(value) ? value : {});
 
 /** The value if it is a text, else `""`. */
@@ -27,16 +30,21 @@ export function sizeRefusal(value: unknown): string | undefined {
     if (count + rest.length > MOST_VALUES)
       return `holds more than ${MOST_VALUES} values; a configuration file has a few hundred`;
     const next = rest.pop();
-    if (typeof next === "object" && next !== null) for (const inner of Object.values(next)) rest.push(inner);
+    if (typeof next === "object" && next !== null)
+      for (const inner of Object.values(next)) rest.push(inner);
   }
   return undefined;
 }
 
 /**
- * Puts a value into a document, with the blocks above it, or takes it out where it is `undefined`; gives the step of the path
- * that is there and is no block.
+ * Puts a value into a document, with the blocks above it, or takes it out where it is `undefined`;
+ * gives the step of the path that is there and is no block.
  */
-export function putAt(document: Record<string, unknown>, path: readonly string[], value: unknown): string | undefined {
+export function putAt(
+  document: Record<string, unknown>,
+  path: readonly string[],
+  value: unknown,
+): string | undefined {
   let at = document;
   for (const step of path.slice(0, -1)) {
     if (!Object.hasOwn(at, step)) {
@@ -53,7 +61,10 @@ export function putAt(document: Record<string, unknown>, path: readonly string[]
   return undefined;
 }
 
-/** The same data with the keys of every map in order, so that a text of it depends on nothing else. Lists keep theirs. */
+/**
+ * The same data with the keys of every map in order, so that a text of it depends on nothing else.
+ * Lists keep theirs.
+ */
 export function inKeyOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inKeyOrder);
   if (typeof value !== "object" || value === null) return value;

@@ -4,7 +4,10 @@ import { jsonIn } from "./json";
 import { readTextFile } from "./textFile";
 import type { SourceDocument } from "./yamlDocument";
 
-/** Deepest nesting that is read: no configuration comes near it, and far deeper values exhaust other code's stack. */
+/**
+ * Deepest nesting that is read: no configuration comes near it, and far deeper values exhaust other
+ * code's stack.
+ */
 const DEEPEST_NESTING = 100;
 
 /** A JSON document that knows the places of its values, and which keys it gives twice. */
@@ -13,11 +16,17 @@ export interface JsonDocument extends SourceDocument {
   readonly duplicates: readonly { path: readonly string[]; place: Position }[];
 }
 
-/** Python writes these where JSON has no number; JSON has none for NaN, but for one that is too large. */
+/**
+ * Python writes these where JSON has no number; JSON has none for NaN, but for one that is too
+ * large.
+ */
 const PYTHON_NUMBERS = /(?<=[:[,]\s*-?)(?:Infinity|NaN)(?=\s*[,\]}])/g;
 const TOO_LARGE = "1e999";
 
-/** With `pythonNumbers`, `NaN` and `Infinity`, as Python programs write them, are read as an infinite number. */
+/**
+ * With `pythonNumbers`, `NaN` and `Infinity`, as Python programs write them, are read as an
+ * infinite number.
+ */
 type JsonLeniency = { readonly pythonNumbers?: boolean };
 
 /** Reads a JSON file. Throws `UnreadableInput` when it can't be read or isn't JSON. */
@@ -27,13 +36,15 @@ export const readJsonFile = (file: string, leniency: JsonLeniency = {}): JsonDoc
 /** Parses JSON text. Throws `UnreadableInput`, which never quotes the text. */
 export function parseJson(file: string, source: string, leniency: JsonLeniency = {}): JsonDocument {
   const text = source.startsWith("\ufeff") ? source.slice(1) : source;
-  if (text.trim() === "") throw new UnreadableInput(file, "the file is empty; it must hold one JSON document", START);
+  if (text.trim() === "")
+    throw new UnreadableInput(file, "the file is empty; it must hold one JSON document", START);
   const tooDeep = placeBeyond(text, DEEPEST_NESTING);
   if (tooDeep !== undefined)
     throw new UnreadableInput(file, `is nested more than ${DEEPEST_NESTING} levels deep`, tooDeep);
   const json = leniency.pythonNumbers === true ? text.replace(PYTHON_NUMBERS, TOO_LARGE) : text;
   const value = jsonIn(json);
-  if (value === undefined) throw new UnreadableInput(file, "not valid JSON from here on", jsonSyntaxFault(json));
+  if (value === undefined)
+    throw new UnreadableInput(file, "not valid JSON from here on", jsonSyntaxFault(json));
   let index: JsonIndex | undefined;
   const indexed = () => {
     index ??= indexJson(text);
@@ -52,11 +63,19 @@ export function parseJson(file: string, source: string, leniency: JsonLeniency =
 /** Places of keys and their values, by the path as `pathKey` writes it. */
 export type Places = Map<string, { readonly key: Position; readonly value: Position }>;
 
-/** The place of a path or, if it is missing, of its nearest ancestor; the beginning of the file without any. */
-export function placeIn(places: Places, path: readonly PropertyKey[], part: "key" | "value" = "value"): Position {
+/**
+ * The place of a path or, if it is missing, of its nearest ancestor; the beginning of the file
+ * without any.
+ */
+export function placeIn(
+  places: Places,
+  path: readonly PropertyKey[],
+  part: "key" | "value" = "value",
+): Position {
   for (let length = path.length; length >= 0; length--) {
     const found = places.get(pathKey(path.slice(0, length).map(String)));
-    if (found !== undefined) return part === "key" && length === path.length ? found.key : found.value;
+    if (found !== undefined)
+      return part === "key" && length === path.length ? found.key : found.value;
   }
   return START;
 }
@@ -67,7 +86,10 @@ const START: Position = { line: 1, column: 1 };
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are the characters that are looked for.
 const CONTROL = /[\u0000-\u001f]/;
 
-/** Where text that `JSON.parse` refuses stops being JSON: its own messages don't always say, and quote the text. */
+/**
+ * Where text that `JSON.parse` refuses stops being JSON: its own messages don't always say, and
+ * quote the text.
+ */
 export function jsonSyntaxFault(text: string): Position {
   try {
     parse(text);
@@ -87,10 +109,16 @@ interface JsonIndex {
   readonly duplicates: { readonly path: readonly string[]; readonly place: Position }[];
 }
 
-/** Paths deeper than this are not indexed: no schema here goes so deep, and the index must stay linear in size. */
+/**
+ * Paths deeper than this are not indexed: no schema here goes so deep, and the index must stay
+ * linear in size.
+ */
 const DEEPEST_INDEXED = 12;
 
-/** Where each key and value is. The text is JSON already; the wider mode lets `NaN` and `Infinity` through. */
+/**
+ * Where each key and value is. The text is JSON already; the wider mode lets `NaN` and `Infinity`
+ * through.
+ */
 function indexJson(text: string): JsonIndex {
   const index: JsonIndex = { places: new Map(), duplicates: [] };
   const add = (node: ValueNode, path: readonly string[], key: Position, repeated: boolean) => {

@@ -1,6 +1,9 @@
 import { withoutKeys } from "./secrets";
 
-/** Everything that a terminal takes as a command (C0 but line feed and tab, DEL, C1), and what turns the direction of a line. */
+/**
+ * Everything that a terminal takes as a command (C0 but line feed and tab, DEL, C1), and what turns
+ * the direction of a line.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken away
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
@@ -11,6 +14,10 @@ export const plainText = (text: string): string => text.replace(CONTROLS, "\ufff
 export function plainJson(value: unknown): string {
   const escaped = (code: string) => `\\u${code.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return (
-    JSON.stringify(value, (_, inner) => (typeof inner === "string" ? withoutKeys(inner) : inner), 2) ?? "null"
+    JSON.stringify(
+      value,
+      (_, inner) => (typeof inner === "string" ? withoutKeys(inner) : inner),
+      2,
+    ) ?? "null"
   ).replace(CONTROLS, escaped);
 }

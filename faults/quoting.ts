@@ -1,7 +1,10 @@
 import { distance } from "fastest-levenshtein";
 import { looksLikeAKey } from "./secrets";
 
-/** Small words as choices and names are made of; most passwords have digits, capitals or signs in them. */
+/**
+ * Small words as choices and names are made of; most passwords have digits, capitals or signs in
+ * them.
+ */
 const SMALL_WORDS = /^(?=.{1,24}$)[a-z]+(?:[ ._-][a-z]+)*$/;
 
 /** Words that people write into a place where they would not show what belongs there. */
@@ -10,15 +13,22 @@ const SECRET_WORDS = /secret|passw|token|key/;
 /** A number or flag in quotes; no key is so short. */
 const PLAIN_VALUE = /^(?:true|false|yes|no|on|off|none|-?\d{1,5}(?:\.\d{1,3})?)$/i;
 
-/** `true` for text that a message may quote: small words or a short number, never what may be a key or password. */
+/**
+ * `true` for text that a message may quote: small words or a short number, never what may be a key
+ * or password.
+ */
 export const mayBeQuoted = (text: string): boolean =>
-  PLAIN_VALUE.test(text) || (SMALL_WORDS.test(text) && !SECRET_WORDS.test(text) && !looksLikeAKey(text));
+  PLAIN_VALUE.test(text) ||
+  (SMALL_WORDS.test(text) && !SECRET_WORDS.test(text) && !looksLikeAKey(text));
 
 /** `true` for text so close to `meant` that it is a slip of the pen, so that it may be quoted. */
 export const isSlip = (text: string, meant: string | undefined): boolean =>
   meant !== undefined && /^[\w .-]+$/.test(text) && !looksLikeAKey(text);
 
-/** Share of a key's letters, rounded up, that may differ before a suggestion is more confusing than helpful. */
+/**
+ * Share of a key's letters, rounded up, that may differ before a suggestion is more confusing than
+ * helpful.
+ */
 const LARGEST_DIFFERENCE = 1 / 3;
 
 /** Most names that a message lists. */
@@ -27,11 +37,20 @@ const MOST_NAMES = 60;
 /** Names as a list in a sentence; of very many, how many more there are. */
 export function listOf(names: readonly string[]): string {
   const more = names.length - MOST_NAMES;
-  return [...names.slice(0, MOST_NAMES), ...(more > 0 ? [`and ${more} more`] : [])].join(", ") || "none";
+  return (
+    [...names.slice(0, MOST_NAMES), ...(more > 0 ? [`and ${more} more`] : [])].join(", ") || "none"
+  );
 }
 
-/** What was most likely meant, as a sentence; `otherwise`, where nothing is close, says what there is. */
-export function nearOf(name: string, known: readonly string[], otherwise = `It has: ${listOf(known)}.`): string {
+/**
+ * What was most likely meant, as a sentence; `otherwise`, where nothing is close, says what there
+ * is.
+ */
+export function nearOf(
+  name: string,
+  known: readonly string[],
+  otherwise = `It has: ${listOf(known)}.`,
+): string {
   const near = nearestKey(name, known);
   return near === undefined ? otherwise : `Did you mean \`${near}\`?`;
 }
@@ -40,14 +59,17 @@ export function nearOf(name: string, known: readonly string[], otherwise = `It h
 const mostOff = (key: string, candidate: string) =>
   Math.ceil(Math.max(key.length, candidate.length) * LARGEST_DIFFERENCE);
 
-/** Most known keys that a mistyped one is compared with: a document may have as many of both as it likes. */
+/**
+ * Most known keys that a mistyped one is compared with: a document may have as many of both as it
+ * likes.
+ */
 const MOST_COMPARED = 200;
 
 const plain = (text: string) => text.toLowerCase().replace(/[-_]/g, "");
 
 /**
- * The known key that a mistyped one most likely meant, or `undefined` when none is close. It is compared with those of about
- * its length alone, and with no more than 200 of these.
+ * The known key that a mistyped one most likely meant, or `undefined` when none is close. It is
+ * compared with those of about its length alone, and with no more than 200 of these.
  */
 export function nearestKey(key: string, known: readonly string[]): string | undefined {
   const meant = plain(key);
@@ -59,5 +81,7 @@ export function nearestKey(key: string, known: readonly string[]): string | unde
     const off = distance(meant, plain(candidate));
     if (off < (best?.off ?? Number.POSITIVE_INFINITY)) best = { candidate, off };
   }
-  return best !== undefined && best.off <= mostOff(key, best.candidate) ? best.candidate : undefined;
+  return best !== undefined && best.off <= mostOff(key, best.candidate)
+    ? best.candidate
+    : undefined;
 }

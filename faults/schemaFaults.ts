@@ -2,14 +2,22 @@ import { z } from "zod";
 import { dotted, errorAt, type Fault, FaultyInput } from "./fault";
 import { issueText } from "./issueText";
 import { listOf, nearOf } from "./quoting";
-import { isSecretName, KEY_AS_NAME, looksLikeAKey, REDACTED, secretPaths, withoutKeys } from "./secrets";
+import {
+  isSecretName,
+  KEY_AS_NAME,
+  looksLikeAKey,
+  REDACTED,
+  secretPaths,
+  withoutKeys,
+} from "./secrets";
 import type { SourceDocument } from "./yamlDocument";
 
 type Issue = z.core.$ZodIssue;
 
 /**
- * Turns every complaint of a zod schema about a value into a fault: one for each unknown key (with the nearest known one),
- * each wrong type and each impossible value, with the place in the file where a document is given.
+ * Turns every complaint of a zod schema about a value into a fault: one for each unknown key (with
+ * the nearest known one), each wrong type and each impossible value, with the place in the file
+ * where a document is given.
  */
 export const schemaFaults = (
   schema: z.ZodType,
@@ -18,7 +26,10 @@ export const schemaFaults = (
   document?: SourceDocument,
 ): Fault[] => issues.flatMap((issue) => faultsOf(schema, value, issue, document));
 
-/** For files that may have keys of somebody else: an unknown one is a warning, unless it could only be a secret. */
+/**
+ * For files that may have keys of somebody else: an unknown one is a warning, unless it could only
+ * be a secret.
+ */
 export function softened(fault: Fault, refusal: (key: string) => string): Fault {
   if (fault.code !== "unknown_key") return fault;
   const key = fault.path.split(".").at(-1) ?? "";
@@ -31,19 +42,32 @@ export function readBy<Value>(
   schema: z.ZodType<Value>,
   value: unknown,
   document?: SourceDocument,
-): { readonly data: Value; readonly faults: readonly [] } | { readonly data?: undefined; readonly faults: Fault[] } {
+):
+  | { readonly data: Value; readonly faults: readonly [] }
+  | { readonly data?: undefined; readonly faults: Fault[] } {
   const { success, data, error } = schema.safeParse(value);
-  return success ? { data, faults: [] } : { faults: schemaFaults(schema, value, error.issues, document) };
+  return success
+    ? { data, faults: [] }
+    : { faults: schemaFaults(schema, value, error.issues, document) };
 }
 
 /** The value of a document by its schema. Throws `FaultyInput` with every fault. */
-export function valueBy<Value>(schema: z.ZodType<Value>, file: string, document: SourceDocument): Value {
+export function valueBy<Value>(
+  schema: z.ZodType<Value>,
+  file: string,
+  document: SourceDocument,
+): Value {
   const { data, faults } = readBy(schema, document.value, document);
   if (data === undefined) throw new FaultyInput(file, faults);
   return data;
 }
 
-function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: SourceDocument): Fault[] {
+function faultsOf(
+  schema: z.ZodType,
+  value: unknown,
+  issue: Issue,
+  document?: SourceDocument,
+): Fault[] {
   if (issue.code === "unrecognized_keys") {
     const known = knownKeys(schema, issue.path);
     return issue.keys.map((key) => {
@@ -55,7 +79,8 @@ function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: So
     });
   }
   if (issue.code === "invalid_union" && issue.errors.length > 0) {
-    // The option that failed deepest is the one the writer meant: its faults say more than "no option matches".
+    // The option that failed deepest is the one the writer meant: its faults say more than "no
+    // option matches".
     const deepest = issue.errors.reduce((a, b) => (depth(b) > depth(a) ? b : a));
     if (depth(deepest) > 0) {
       return deepest.flatMap((inner) =>
@@ -91,26 +116,35 @@ function unknownKeyText(
       ? `\`${key}\` does not go with the other keys here: remove it.`
       : `\`${key}\` goes with \`${form}\` only: remove it here, or set \`${form}\`.`;
   }
-  const none = known.length > 0 ? `Known keys here: ${listOf(known)}.` : "No keys are allowed here.";
+  const none =
+    known.length > 0 ? `Known keys here: ${listOf(known)}.` : "No keys are allowed here.";
   return `Unknown key \`${key}\`. ${nearOf(key, known, none)}`;
 }
 
 /** In a block of several forms, what chooses the form that has a key: `mode: host`. */
-function formWith(schema: z.ZodType, path: readonly PropertyKey[], key: string): string | undefined {
+function formWith(
+  schema: z.ZodType,
+  path: readonly PropertyKey[],
+  key: string,
+): string | undefined {
   for (const union of schemasAt(schema, path).flatMap(bare)) {
     if (!(union instanceof z.ZodDiscriminatedUnion)) continue;
     const { discriminator } = union.def;
     for (const option of union.options) {
       if (!(option instanceof z.ZodObject) || !(key in option.shape)) continue;
       const chooser: unknown = (option.shape as Record<string, unknown>)[discriminator];
-      if (chooser instanceof z.ZodLiteral) return `${discriminator}: ${[...chooser.values].map(String).join(" or ")}`;
+      if (chooser instanceof z.ZodLiteral)
+        return `${discriminator}: ${[...chooser.values].map(String).join(" or ")}`;
     }
   }
   return undefined;
 }
 
 const depth = (issues: readonly Issue[]): number =>
-  Math.max(0, ...issues.map((issue) => issue.path.length + (issue.code === "unrecognized_keys" ? 1 : 0)));
+  Math.max(
+    0,
+    ...issues.map((issue) => issue.path.length + (issue.code === "unrecognized_keys" ? 1 : 0)),
+  );
 
 function codeOf(issue: Issue, value: unknown): string {
   switch (issue.code) {
@@ -131,8 +165,8 @@ function codeOf(issue: Issue, value: unknown): string {
 }
 
 /**
- * A fault with this code and message for each secret in a document, by path and place. None is added where something is wrong with
- * the key or with its map anyway: that fault is more exact.
+ * A fault with this code and message for each secret in a document, by path and place. None is
+ * added where something is wrong with the key or with its map anyway: that fault is more exact.
  */
 export function secretFaults(
   value: unknown,
@@ -140,9 +174,13 @@ export function secretFaults(
   { code, message }: Pick<Fault, "code" | "message">,
   document?: Pick<SourceDocument, "locate">,
 ): Fault[] {
-  const wrong = new Set(found.filter(({ severity }) => severity === "error").map(({ path }) => withoutKeys(path)));
+  const wrong = new Set(
+    found.filter(({ severity }) => severity === "error").map(({ path }) => withoutKeys(path)),
+  );
   return secretPaths(value)
-    .filter((path) => !wrong.has(withoutKeys(dotted(path))) && !wrong.has(dotted(path.slice(0, -1))))
+    .filter(
+      (path) => !wrong.has(withoutKeys(dotted(path))) && !wrong.has(dotted(path.slice(0, -1))),
+    )
     .map((path) => errorAt(dotted(path), code, message, document?.locate(path)));
 }
 
@@ -156,10 +194,15 @@ export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-/** The schema's description of a key up to its first full stop: a fault's message has no room for all of it. */
+/**
+ * The schema's description of a key up to its first full stop: a fault's message has no room for
+ * all of it.
+ */
 function describe(schema: z.ZodType | undefined): string | undefined {
   const text = schema && z.globalRegistry.get(schema)?.description;
-  return text === undefined ? undefined : `(${/^[\s\S]*?(?:\.(?=\s|$)|$)/.exec(text)?.[0] ?? text})`;
+  return text === undefined
+    ? undefined
+    : `(${/^[\s\S]*?(?:\.(?=\s|$)|$)/.exec(text)?.[0] ?? text})`;
 }
 
 /** Whether a key takes whole numbers only. */
@@ -205,7 +248,8 @@ function bare(schema: z.ZodType): z.ZodType {
 
 function unwrap(wrapped: z.ZodType): z.ZodType[] {
   const schema = bare(wrapped);
-  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => unwrap(option as z.ZodType));
+  if (schema instanceof z.ZodUnion)
+    return schema.options.flatMap((option) => unwrap(option as z.ZodType));
   if (schema instanceof z.ZodPipe) return unwrap(schema.in as z.ZodType);
   return [schema];
 }

@@ -1,15 +1,19 @@
 import { jsonIn } from "./json";
 
 /**
- * What a secret looks like: the one table by which files are refused and by which output is redacted, so that neither
- * knows more than the other. Each form goes through a text of any content once: where a form's beginning could stand many
- * times in a text that it then reads to its end, it reads on without that end (`none`), so that it begins no more there.
+ * What a secret looks like: the one table by which files are refused and by which output is
+ * redacted, so that neither knows more than the other. Each form goes through a text of any content
+ * once: where a form's beginning could stand many times in a text that it then reads to its end, it
+ * reads on without that end (`none`), so that it begins no more there.
  */
 
 /** What stands in the place of a secret. */
 export const REDACTED = "<redacted>";
 
-/** Keys of well-known services by their own form. Most want a digit, a capital or great length: `hf_transfer` is none. */
+/**
+ * Keys of well-known services by their own form. Most want a digit, a capital or great length:
+ * `hf_transfer` is none.
+ */
 const KEYS = [
   "hf_(?=[a-z]{0,64}[A-Z\\d]|[a-z]{14})[A-Za-z\\d]{8,}",
   "(?:sk|pk|rk|gsk|pplx|xai|tvly|nvapi)-(?!local|placeholder)(?=[\\w-]{0,64}[A-Z\\d]|[\\w-]{16})[\\w-]{8,}",
@@ -23,7 +27,8 @@ const KEYS = [
   "pypi-[\\w-]{30,}",
   "pul-[\\da-f]{40}",
   "AGE-SECRET-KEY-[\\dA-Z-]{8,}",
-  // A private key in base64, as a kubeconfig has it; certificates and public keys begin in the same way.
+  // A private key in base64, as a kubeconfig has it; certificates and public keys begin in the same
+  // way.
   "LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[A-Za-z\\d+/]{8,}={0,2}",
   "-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:[\\s\\S]*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[\\s\\S]*)",
 ];
@@ -50,7 +55,10 @@ const BY_VALUE = [
   /(?<before>[?&;](?:[\w-]*signature|sig|[\w-]*credential)=)(?<value>[^&\s"'#<>]+)/gi,
 ];
 
-/** What the name of a secret has in it: any other is skipped at once, since behind it another may stand (`A=B_TOKEN=x`). */
+/**
+ * What the name of a secret has in it: any other is skipped at once, since behind it another may
+ * stand (`A=B_TOKEN=x`).
+ */
 const IN_NAME =
   "(?:[sS]ecret|[pP]ass|[tT]oken|[kK]ey|SECRET|PASS|TOKEN|KEY|[cC]redential|CREDENTIAL|[pP]wd|PWD|[pP]at|PAT)";
 
@@ -58,7 +66,10 @@ const IN_NAME =
 const NAME = `(?<![\\w.-])(?=[\\w.-]*?${IN_NAME})(?<name>[\\w.-]+)`;
 const FLAG = `(?<![\\w-])(?=-(?:[\\w-]|\\.\\w)*?${IN_NAME})(?<name>-(?:[\\w-]|\\.\\w)+)`;
 
-/** A shell's variable with what stands for it where it is empty, which may be such a variable again: three of them at most. */
+/**
+ * A shell's variable with what stands for it where it is empty, which may be such a variable again:
+ * three of them at most.
+ */
 const expansion = (inner: string) => `\\$\\{(?:[^{}\\n]${inner})*\\}`;
 const EXPANSION = expansion(`|${expansion(`|${expansion("")}`)}`);
 
@@ -68,7 +79,10 @@ const VALUE = `(?<value>(?<=")[^"\\n]+|(?<=')[^'\\n]+|(?<=\`)[^\`\\n]+|${EXPANSI
 /** `It checks no key: close the port.` is a sentence. */
 const PROSE = "(?!(?<=\\b(?:key|token|secrets?): )[a-z]+ [a-z])";
 
-/** Values whose name tells that they are secret. What a template (`{% set token = ... %}`) assigns is its own. */
+/**
+ * Values whose name tells that they are secret. What a template (`{% set token = ... %}`) assigns
+ * is its own.
+ */
 const BY_NAME = [
   /(?<before>\b(?:set-)?cookie["']?\s*[:=]\s*)(?<value>[^\n]+)/gi,
   /(?<before>\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?)(?<value>[^\s"',;]+)/gi,
@@ -83,10 +97,15 @@ const BY_NAME = [
   new RegExp(`(?<before>${FLAG}["']?[\\s,]+\\\\*["']?)(?!-)${VALUE}`, "g"),
 ];
 
-/** The text without what its own form tells to be a secret: for what we say, which may quote anything. */
+/**
+ * The text without what its own form tells to be a secret: for what we say, which may quote
+ * anything.
+ */
 export const withoutKeys = (text: string): string => replaced(text, BY_VALUE);
 
-/** The text without secrets, by their form and by their names: for what others say, such as a log. */
+/**
+ * The text without secrets, by their form and by their names: for what others say, such as a log.
+ */
 export const redactSecrets = (text: string): string => replaced(replaced(text, BY_VALUE), BY_NAME);
 
 /** What was found of long texts: every server has the same script, and every rule asks again. */
@@ -110,8 +129,14 @@ function replaced(text: string, forms: readonly RegExp[]): string {
   return forms.reduce(
     (rest, form) =>
       rest.replace(form, (whole: string, ...match: unknown[]) => {
-        // The last argument holds the named groups, of which a template's own assignments have none.
-        const { before = "", name, value = "", none } = match.at(-1) as Record<string, string | undefined>;
+        // The last argument holds the named groups, of which a template's own assignments have
+        // none.
+        const {
+          before = "",
+          name,
+          value = "",
+          none,
+        } = match.at(-1) as Record<string, string | undefined>;
         if (none !== undefined) return whole;
         const secret = name === undefined ? !isPlaceholder(value) : isSecret(name, value);
         return secret ? `${before}${REDACTED}` : whole;
@@ -124,14 +149,18 @@ function replaced(text: string, forms: readonly RegExp[]): string {
 const DEEPEST_NESTING = 1500;
 
 /** Paths of every text in a document that is a secret or holds one, and of every key that does. */
-export function secretPaths(value: unknown, path: readonly PropertyKey[] = []): (readonly PropertyKey[])[] {
+export function secretPaths(
+  value: unknown,
+  path: readonly PropertyKey[] = [],
+): (readonly PropertyKey[])[] {
   if (path.length > DEEPEST_NESTING) return [];
   if (Array.isArray(value))
     return value.flatMap((item, index): (readonly PropertyKey[])[] => {
       const inside = secretPaths(item, [...path, index]);
       // `[--hf-token, hf_...]`: what a value is may stand in the item before it.
       const [before, word]: unknown[] = [value[index - 1], item];
-      if (inside.length > 0 || typeof before !== "string" || typeof word !== "string") return inside;
+      if (inside.length > 0 || typeof before !== "string" || typeof word !== "string")
+        return inside;
       return !holdsSecret(before) && holdsSecret(`${before} ${word}`) ? [[...path, index]] : [];
     });
   if (typeof value === "object" && value !== null)
@@ -142,7 +171,8 @@ export function secretPaths(value: unknown, path: readonly PropertyKey[] = []): 
     });
   // A text may be a document itself, in which escapes hide a name.
   return typeof value === "string" &&
-    (holdsSecret(value) || secretPaths(/^\s*[[{]/.test(value) ? jsonIn(value) : undefined).length > 0)
+    (holdsSecret(value) ||
+      secretPaths(/^\s*[[{]/.test(value) ? jsonIn(value) : undefined).length > 0)
     ? [path]
     : [];
 }
@@ -159,7 +189,10 @@ const TEXT_TOKEN =
 const REFERENCE =
   /^(?:file|path|dir|name|env|variable|header|type|id|url|length|limit|count|size|ttl|expiry|mode|required|enabled)s?$/;
 
-/** `true` for `HF_TOKEN`, `clientSecret` and `--api-key`; not for `HF_TOKEN_PATH`, `MAX_TOKENS` or `SSH_PUBLIC_KEY`. */
+/**
+ * `true` for `HF_TOKEN`, `clientSecret` and `--api-key`; not for `HF_TOKEN_PATH`, `MAX_TOKENS` or
+ * `SSH_PUBLIC_KEY`.
+ */
 export function isSecretName(name: string): boolean {
   const words = name
     .replace(/([a-z\d])([A-Z])/g, "$1_$2")
@@ -201,24 +234,41 @@ const PLACEHOLDERS = new Set(
 /** Defaults within defaults (`${A:-${B:-x}}`) that are looked into. */
 const MOST_FALLBACKS = 3;
 
-/** `true` for what stands where a program insists on a value: empty, `<API_KEY>`, `${VAR}`, `placeholder`, `EMPTY`, `***`. */
+/**
+ * `true` for what stands where a program insists on a value: empty, `<API_KEY>`, `${VAR}`,
+ * `placeholder`, `EMPTY`, `***`.
+ */
 export function isPlaceholder(value: string): boolean {
   let text = value.trim();
-  for (let deep = 0; deep < MOST_FALLBACKS; deep++) text = /^\$\{\w+:?[-=](.*)\}$/s.exec(text)?.[1]?.trim() ?? text;
-  if (/^(?:|<[^<>]*>|\$(?:\w*|[@*]|\{\w+\}|\(.*\))|\{+[\w:]+\}+|%s.*|os\.environ\/\w+|[*x.]+)$/is.test(text))
+  for (let deep = 0; deep < MOST_FALLBACKS; deep++)
+    text = /^\$\{\w+:?[-=](.*)\}$/s.exec(text)?.[1]?.trim() ?? text;
+  if (
+    /^(?:|<[^<>]*>|\$(?:\w*|[@*]|\{\w+\}|\(.*\))|\{+[\w:]+\}+|%s.*|os\.environ\/\w+|[*x.]+)$/is.test(
+      text,
+    )
+  )
     return true;
   const word = text.toLowerCase().replace(/_/g, "-").replace(/^sk-/, "");
   return PLACEHOLDERS.has(word) || /(^|-)placeholder(-|$)/.test(word);
 }
 
-/** How keys of well-known services begin. All of them have the form of a variable's name, or nearly so. */
+/**
+ * How keys of well-known services begin. All of them have the form of a variable's name, or nearly
+ * so.
+ */
 const KEY_START =
   /^(?:sk|pk|rk|gsk|hf|gh[pousr]|github_pat|dckr_pat|gl(?:pat|ptt|dt|rt|cbt)|nvapi|pplx|xai|xox[a-z]|tvly|npm|pypi|pul)[-_]|^A(?:KIA|SIA)\w{16}$/;
 
-/** Shortest text that is taken for a key by its looks; a name in words with digits is rarely so long. */
+/**
+ * Shortest text that is taken for a key by its looks; a name in words with digits is rarely so
+ * long.
+ */
 const SHORTEST_KEY = 20;
 
-/** Whether digits stand between letters as in base32 or hexadecimal: `K8S` and `SERVER8001` are words. */
+/**
+ * Whether digits stand between letters as in base32 or hexadecimal: `K8S` and `SERVER8001` are
+ * words.
+ */
 function isMixed(part: string): boolean {
   const places = part.match(/\d(?=[A-Za-z])/g)?.length ?? 0;
   return (places >= 1 && part.length >= 16) || (places >= 3 && part.length >= 10);
@@ -226,7 +276,8 @@ function isMixed(part: string): boolean {
 
 /** `true` for text that has the form of a variable's name but is most likely the key itself. */
 export function looksLikeAKey(text: string): boolean {
-  if (KEY_START.test(text) || withoutKeys(text) !== text || text.split("_").some(isMixed)) return true;
+  if (KEY_START.test(text) || withoutKeys(text) !== text || text.split("_").some(isMixed))
+    return true;
   if (text.length < SHORTEST_KEY || !/\d/.test(text)) return false;
   return /[a-z]/.test(text) || !text.includes("_");
 }

@@ -5,13 +5,15 @@ import { UnreadableInput } from "./fault";
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
 /**
- * Reads a whole text file of at most `limit` bytes, never more, whatever the file is (a shell's pipe and /dev/zero included).
- * Throws `UnreadableInput` when it can't be read, is larger, or isn't UTF-8 text.
+ * Reads a whole text file of at most `limit` bytes, never more, whatever the file is (a shell's
+ * pipe and /dev/zero included). Throws `UnreadableInput` when it can't be read, is larger, or isn't
+ * UTF-8 text.
  */
 export function readTextFile(file: string, limit: number = LARGEST_FILE_BYTES): string {
   const bytes = readBytes(file, limit);
   try {
-    // A byte order mark is kept: not every reader of the file skips it, and a check must be able to say so.
+    // A byte order mark is kept: not every reader of the file skips it, and a check must be able to
+    // say so.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw new UnreadableInput(file, "is not UTF-8 text");
@@ -22,7 +24,10 @@ export function readTextFile(file: string, limit: number = LARGEST_FILE_BYTES): 
 export const filledFile = (file: string, made: Readonly<Record<string, string>>): string =>
   readTextFile(file).replace(/\{\{(\w+)\}\}/g, (_, name: string) => made[name] ?? "");
 
-/** Reads a whole file of at most `limit` bytes. Throws `UnreadableInput` when it can't be read or is larger. */
+/**
+ * Reads a whole file of at most `limit` bytes. Throws `UnreadableInput` when it can't be read or is
+ * larger.
+ */
 export function readBytes(file: string, limit: number = LARGEST_FILE_BYTES): Buffer {
   let bytes: Buffer;
   try {
@@ -31,7 +36,10 @@ export function readBytes(file: string, limit: number = LARGEST_FILE_BYTES): Buf
     throw new UnreadableInput(file, readFailure(error));
   }
   if (bytes.length > limit)
-    throw new UnreadableInput(file, `is larger than ${limit} bytes; a configuration file is far smaller`);
+    throw new UnreadableInput(
+      file,
+      `is larger than ${limit} bytes; a configuration file is far smaller`,
+    );
   return bytes;
 }
 

@@ -7,16 +7,22 @@ import { textRefusal } from "./yamlText";
 export interface SourceDocument {
   readonly file: string;
   readonly value: unknown;
-  /** The place of a path or, if it is missing, of its nearest ancestor. `key` points at the key itself. */
+  /**
+   * The place of a path or, if it is missing, of its nearest ancestor. `key` points at the key
+   * itself.
+   */
   locate(path: readonly PropertyKey[], part?: "key" | "value"): Position;
 }
 
-/** Reads a YAML or JSON file of at most 1 MiB. Throws `UnreadableInput` when it can't be read or is not YAML. */
+/**
+ * Reads a YAML or JSON file of at most 1 MiB. Throws `UnreadableInput` when it can't be read or is
+ * not YAML.
+ */
 export const readYamlFile = (file: string): SourceDocument => parseYaml(file, readTextFile(file));
 
 /**
- * Parses YAML or JSON text. Duplicate keys, several documents and aliases that explode are refused with the place.
- * Throws `UnreadableInput`.
+ * Parses YAML or JSON text. Duplicate keys, several documents and aliases that explode are refused
+ * with the place. Throws `UnreadableInput`.
  */
 export function parseYaml(file: string, text: string): SourceDocument {
   const lines = new yaml.LineCounter();
@@ -28,23 +34,39 @@ export function parseYaml(file: string, text: string): SourceDocument {
   if (unparsed !== undefined) throw new UnreadableInput(file, unparsed.reason, unparsed.place);
   const [document, second] = parsed(text, lines);
   if (document === undefined)
-    throw new UnreadableInput(file, "the file is empty; it must hold one document", { line: 1, column: 1 });
+    throw new UnreadableInput(file, "the file is empty; it must hold one document", {
+      line: 1,
+      column: 1,
+    });
   const refused = (reason: string, offset = 0) => new UnreadableInput(file, reason, place(offset));
   const [error] = document.errors;
   if (error !== undefined) throw refused(`not valid YAML: ${error.message}`, error.pos[0]);
-  if (second !== undefined) throw refused("holds several YAML documents; one is expected", second.range[0]);
+  if (second !== undefined)
+    throw refused("holds several YAML documents; one is expected", second.range[0]);
   const tag = document.warnings.find(({ code }) => code === "TAG_RESOLVE_FAILED")?.pos;
   if (tag !== undefined)
-    throw refused(`unusable YAML: the tag \`${text.slice(...tag)}\` means nothing here; remove it`, tag[0]);
+    throw refused(
+      `unusable YAML: the tag \`${text.slice(...tag)}\` means nothing here; remove it`,
+      tag[0],
+    );
   const { circle, collectionKey, twice, octal, alias, tooMany } = oddities(document);
   if (tooMany !== undefined)
     throw refused(`unusable YAML: it has more than ${MOST_ALIASES} aliases`, tooMany.range?.[0]);
   if (circle !== undefined)
-    throw refused(`unusable YAML: the alias \`${circle.source}\` is inside the node it refers to`, circle.range?.[0]);
+    throw refused(
+      `unusable YAML: the alias \`${circle.source}\` is inside the node it refers to`,
+      circle.range?.[0],
+    );
   if (collectionKey !== undefined)
-    throw refused("unusable YAML: a key is text, and this one is a list or a map", collectionKey.range?.[0]);
+    throw refused(
+      "unusable YAML: a key is text, and this one is a list or a map",
+      collectionKey.range?.[0],
+    );
   if (twice !== undefined)
-    throw refused(`not valid YAML: the key \`${twice.value}\` is given twice in one map`, twice.range?.[0]);
+    throw refused(
+      `not valid YAML: the key \`${twice.value}\` is given twice in one map`,
+      twice.range?.[0],
+    );
   if (octal !== undefined) {
     const number = octal.source?.replace(/^([-+]?)0+(?=\d)/, "$1");
     const reason = `\`${octal.source}\` begins with a zero, which makes it another number for some readers of YAML: write \`${number}\`, or put it in quotes where it is text`;
@@ -58,13 +80,22 @@ export function parseYaml(file: string, text: string): SourceDocument {
     // Aliases are what makes a text explode.
     throw refused(reason, alias?.range?.[0]);
   }
-  return { file, value, locate: (path, part = "value") => place(offsetOf(document.contents, path, part)) };
+  return {
+    file,
+    value,
+    locate: (path, part = "value") => place(offsetOf(document.contents, path, part)),
+  };
 }
 
 /** The documents of a text. */
 function parsed(text: string, lineCounter: yaml.LineCounter): readonly yaml.Document.Parsed[] {
   // The library compares every key of a map with every other one; `oddities` does it in one pass.
-  const options = { lineCounter, prettyErrors: false, uniqueKeys: false, logLevel: "error" } as const;
+  const options = {
+    lineCounter,
+    prettyErrors: false,
+    uniqueKeys: false,
+    logLevel: "error",
+  } as const;
   const { stackTraceLimit } = Error;
   // It makes an error of each fault, and a stack trace for each takes longer than all the rest.
   Error.stackTraceLimit = 0;
@@ -94,7 +125,10 @@ interface Oddities {
 /** Most aliases that are read: the library looks for what each means in the whole document. */
 const MOST_ALIASES = 1000;
 
-/** Looks at each node once: the library's own `Alias.resolve` goes through the document for each alias. */
+/**
+ * Looks at each node once: the library's own `Alias.resolve` goes through the document for each
+ * alias.
+ */
 function oddities(document: yaml.Document): Oddities {
   const found: Oddities = {};
   let aliases = 0;
@@ -137,9 +171,14 @@ function repeatedKey({ items }: yaml.YAMLMap): yaml.Scalar | undefined {
 }
 
 /** Whether a node is a whole number that is written with a leading zero. */
-const hasLeadingZero = (node: yaml.Scalar) => typeof node.value === "number" && /^[-+]?0\d+$/.test(node.source ?? "");
+const hasLeadingZero = (node: yaml.Scalar) =>
+  typeof node.value === "number" && /^[-+]?0\d+$/.test(node.source ?? "");
 
-function offsetOf(root: yaml.Node | null, path: readonly PropertyKey[], part: "key" | "value"): number {
+function offsetOf(
+  root: yaml.Node | null,
+  path: readonly PropertyKey[],
+  part: "key" | "value",
+): number {
   let node: unknown = root;
   let offset = root?.range?.[0] ?? 0;
   for (const [index, step] of path.entries()) {
@@ -149,7 +188,12 @@ function offsetOf(root: yaml.Node | null, path: readonly PropertyKey[], part: "k
       if (!yaml.isPair(pair)) return offset;
       const key = yaml.isNode(pair.key) ? (pair.key.range?.[0] ?? offset) : offset;
       const value = yaml.isNode(pair.value) ? (pair.value.range?.[0] ?? key) : key;
-      offset = last && part === "key" ? key : yaml.isMap(pair.value) || yaml.isSeq(pair.value) ? key : value;
+      offset =
+        last && part === "key"
+          ? key
+          : yaml.isMap(pair.value) || yaml.isSeq(pair.value)
+            ? key
+            : value;
       node = pair.value;
     } else if (yaml.isSeq(node)) {
       const item: unknown = node.items[Number(step)];
@@ -167,7 +211,11 @@ const pairsOf = new WeakMap<yaml.YAMLMap, Map<string, yaml.Pair>>();
 function pairOf(map: yaml.YAMLMap, key: string): yaml.Pair | undefined {
   let pairs = pairsOf.get(map);
   if (pairs === undefined) {
-    pairs = new Map(map.items.flatMap((item) => (yaml.isNode(item.key) ? [[String(item.key.toJSON()), item]] : [])));
+    pairs = new Map(
+      map.items.flatMap((item) =>
+        yaml.isNode(item.key) ? [[String(item.key.toJSON()), item]] : [],
+      ),
+    );
     pairsOf.set(map, pairs);
   }
   return pairs.get(key);

@@ -7,16 +7,23 @@ export interface Refusal {
   readonly place: Position;
 }
 
-/** The first thing in a text that no parser is given: far too deep, far too much, or a directive. `undefined` where it has none. */
-export const textRefusal = (text: string): Refusal | undefined => nesting(text) ?? directive(text) ?? size(text);
+/**
+ * The first thing in a text that no parser is given: far too deep, far too much, or a directive.
+ * `undefined` where it has none.
+ */
+export const textRefusal = (text: string): Refusal | undefined =>
+  nesting(text) ?? directive(text) ?? size(text);
 
-/** Deepest nesting that is read: no configuration comes near it, and far deeper text exhausts a parser's stack. */
+/**
+ * Deepest nesting that is read: no configuration comes near it, and far deeper text exhausts a
+ * parser's stack.
+ */
 const DEEPEST_NESTING = 200;
 
 /**
- * Where text certainly nests too deep, found without parsing it: brackets that are open, block indicators in front of a line's
- * first word, or lines that are each indented further than those before. Brackets inside quotes, and lines of a long text,
- * count too, which no real file notices.
+ * Where text certainly nests too deep, found without parsing it: brackets that are open, block
+ * indicators in front of a line's first word, or lines that are each indented further than those
+ * before. Brackets inside quotes, and lines of a long text, count too, which no real file notices.
  */
 function nesting(text: string): Refusal | undefined {
   let open = 0;
@@ -28,8 +35,13 @@ function nesting(text: string): Refusal | undefined {
       while ((indents.at(-1) ?? -1) >= indent) indents.pop();
       indents.push(indent);
     }
-    const found = { reason: `nests deeper than ${DEEPEST_NESTING} levels`, place: { line: index + 1, column: 1 } };
-    const indicators = /^(?:[ \t]*(?:[-?:](?=[ \t])|[&!][^ \t]*))*/.exec(line)?.[0].match(/[-?:](?=[ \t])/g);
+    const found = {
+      reason: `nests deeper than ${DEEPEST_NESTING} levels`,
+      place: { line: index + 1, column: 1 },
+    };
+    const indicators = /^(?:[ \t]*(?:[-?:](?=[ \t])|[&!][^ \t]*))*/
+      .exec(line)?.[0]
+      .match(/[-?:](?=[ \t])/g);
     if (Math.max(indicators?.length ?? 0, indents.length - 1) > DEEPEST_NESTING) return found;
     for (let at = 0; at < line.length; at++) {
       const letter = line[at];
@@ -41,12 +53,15 @@ function nesting(text: string): Refusal | undefined {
   return undefined;
 }
 
-/** What stands before a document and changes nothing: blank lines, comments, and the version that every reader takes. */
+/**
+ * What stands before a document and changes nothing: blank lines, comments, and the version that
+ * every reader takes.
+ */
 const NO_DIRECTIVE = /^\ufeff?(?:[ \t]*(?:#.*)?|%YAML[ \t]+1\.2[ \t]*(?:#.*)?)\r?$/;
 
 /**
- * A directive is refused: `%YAML 1.1` makes other values of `yes` and `010` for some readers of a file and not for others
- * (Pulumi's among these), and `%TAG` gives tags another meaning.
+ * A directive is refused: `%YAML 1.1` makes other values of `yes` and `010` for some readers of a
+ * file and not for others (Pulumi's among these), and `%TAG` gives tags another meaning.
  */
 function directive(text: string): Refusal | undefined {
   let start = 0;
@@ -65,7 +80,10 @@ function directive(text: string): Refusal | undefined {
   return undefined;
 }
 
-/** Most words, signs and line ends that are read: the parser takes up to 10 µs for each, and 500 machines have fewer. */
+/**
+ * Most words, signs and line ends that are read: the parser takes up to 10 µs for each, and 500
+ * machines have fewer.
+ */
 const MOST_LEXEMES = 150_000;
 
 function size(text: string): Refusal | undefined {

@@ -12,7 +12,10 @@ export interface Harness {
 /** The specification's names; a real harness has its own prefix and home. */
 export const DEFAULT_HARNESS: Harness = { prefix: "HX_", home: "~/.hx" };
 
-export const HARNESS_FILES = { providers: "providers.toml", analytics: "session-analytics.json" } as const;
+export const HARNESS_FILES = {
+  providers: "providers.toml",
+  analytics: "session-analytics.json",
+} as const;
 
 /** A prefix is the start of a variable's name. */
 export const PREFIX_FORM = /^[A-Za-z_][A-Za-z0-9_]*$/;

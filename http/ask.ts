@@ -1,7 +1,10 @@
 import { type ClientRequest, type IncomingHttpHeaders, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 
-/** Largest answer that is read, in bytes. A long generation is a few hundred kB, vLLM's metrics about as much. */
+/**
+ * Largest answer that is read, in bytes. A long generation is a few hundred kB, vLLM's metrics
+ * about as much.
+ */
 const LARGEST_ANSWER_BYTES = 8 * 1024 ** 2;
 
 export type HttpAnswer = { readonly status: number; readonly text: string };
@@ -31,9 +34,9 @@ export class NoAnswer extends Error {
 }
 
 /**
- * Asks a server once and reads its whole answer. Bounded in time and size, whatever the server does. Throws `NoAnswer`
- * and nothing else. Follows no redirect, which could carry a key elsewhere, and uses no proxy: a local server is asked
- * directly.
+ * Asks a server once and reads its whole answer. Bounded in time and size, whatever the server
+ * does. Throws `NoAnswer` and nothing else. Follows no redirect, which could carry a key elsewhere,
+ * and uses no proxy: a local server is asked directly.
  */
 export async function ask(
   url: string,
@@ -46,7 +49,9 @@ export async function ask(
     agent: false, // A connection that the server has closed meanwhile would look like a fault of this request.
     headers: {
       accept: "application/json, text/event-stream, text/plain",
-      ...(body === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+      ...(body === undefined
+        ? {}
+        : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
       ...headers,
     },
   };
@@ -63,7 +68,10 @@ export async function ask(
       request.destroy();
     };
     const failed = (error: NodeJS.ErrnoException) => fail(...failureOf(error));
-    timer = setTimeout(() => fail("timeout", `no whole answer within ${timeoutSeconds} s`), timeoutSeconds * 1000);
+    timer = setTimeout(
+      () => fail("timeout", `no whole answer within ${timeoutSeconds} s`),
+      timeoutSeconds * 1000,
+    );
     request.on("error", failed);
     request.on("upgrade", (_, socket) => {
       socket.destroy();
@@ -75,11 +83,16 @@ export async function ask(
       response.on("data", (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes <= LARGEST_ANSWER_BYTES) chunks.push(chunk);
-        else fail("too-large", `an answer of more than ${LARGEST_ANSWER_BYTES / 1024 ** 2} MiB, which was cut off`);
+        else
+          fail(
+            "too-large",
+            `an answer of more than ${LARGEST_ANSWER_BYTES / 1024 ** 2} MiB, which was cut off`,
+          );
       });
       response.on("error", failed);
       response.on("close", () => {
-        if (!response.complete) fail("closed", "the connection was closed in the middle of the answer");
+        if (!response.complete)
+          fail("closed", "the connection was closed in the middle of the answer");
       });
       response.on("end", () => {
         if (response.complete)

@@ -1,12 +1,16 @@
 import { posix } from "node:path";
 
 /**
- * Whether a machine is this computer: its Docker engine listens on a socket file here. Of any other machine nothing that is
- * read here (memory, ports, folders, processes) is true.
+ * Whether a machine is this computer: its Docker engine listens on a socket file here. Of any other
+ * machine nothing that is read here (memory, ports, folders, processes) is true.
  */
-export const isHere = ({ dockerHost }: { readonly dockerHost: string }): boolean => !isOverSsh({ dockerHost });
+export const isHere = ({ dockerHost }: { readonly dockerHost: string }): boolean =>
+  !isOverSsh({ dockerHost });
 
-/** Whether a machine is reached over ssh: then what is read and written there is read and written by commands there. */
+/**
+ * Whether a machine is reached over ssh: then what is read and written there is read and written by
+ * commands there.
+ */
 export function isOverSsh({ dockerHost }: { readonly dockerHost: string }): boolean {
   return dockerHost.startsWith("ssh://");
 }
@@ -14,9 +18,10 @@ export function isOverSsh({ dockerHost }: { readonly dockerHost: string }): bool
 const DEFAULT_SOCKET = "/run/docker.sock";
 
 /**
- * One name for every way to write the address of a Docker engine, so that two machines on one engine are seen: user, slashes,
- * letter case, the form of a number and the default port make no difference, and /var/run is /run. Every engine of this
- * computer's network that is reached by `tcp://` counts as its usual one.
+ * One name for every way to write the address of a Docker engine, so that two machines on one
+ * engine are seen: user, slashes, letter case, the form of a number and the default port make no
+ * difference, and /var/run is /run. Every engine of this computer's network that is reached by
+ * `tcp://` counts as its usual one.
  */
 export function canonicalEngine({ dockerHost }: { readonly dockerHost: string }): string {
   const [, scheme = "", rest = ""] = /^([a-z]+):\/\/(.*)$/s.exec(dockerHost) ?? [];
@@ -25,11 +30,13 @@ export function canonicalEngine({ dockerHost }: { readonly dockerHost: string })
     return path === "" ? DEFAULT_SOCKET : path.replace(/^\/var\/run\//, "/run/");
   }
   const [authority = ""] = rest.split(/[/?#]/, 1);
-  const [, host = "", port = ""] = /^(?:.*@)?(\[.*\]|[^:]*)(?::(\d*))?$/.exec(authority.toLowerCase()) ?? [];
+  const [, host = "", port = ""] =
+    /^(?:.*@)?(\[.*\]|[^:]*)(?::(\d*))?$/.exec(authority.toLowerCase()) ?? [];
   const named = canonicalHost(host);
   const byDefault = port === "" || Number(port) === 22;
   // Who asks for every address is given this computer.
-  if (!isLoopback(named) && !["0.0.0.0", "[::]"].includes(named)) return byDefault ? named : `${named}:${Number(port)}`;
+  if (!isLoopback(named) && !["0.0.0.0", "[::]"].includes(named))
+    return byDefault ? named : `${named}:${Number(port)}`;
   return byDefault || scheme === "tcp" ? DEFAULT_SOCKET : `localhost:${Number(port)}`;
 }
 
@@ -64,10 +71,17 @@ const LOOPBACK =
 /** `true` for an address, in any form, that only the machine itself can reach. */
 export const isLoopback = (address: string): boolean => LOOPBACK.test(canonicalHost(address));
 
-/** Whether no computer on the network reaches it: it listens on loopback, or on a link between machines. */
-export const isClosed = ({ address, onLink }: Listening): boolean => isLoopback(address) || onLink === true;
+/**
+ * Whether no computer on the network reaches it: it listens on loopback, or on a link between
+ * machines.
+ */
+export const isClosed = ({ address, onLink }: Listening): boolean =>
+  isLoopback(address) || onLink === true;
 
-/** Name by which other computers reach a machine: the one that is declared, else the one that ssh is given. */
+/**
+ * Name by which other computers reach a machine: the one that is declared, else the one that ssh is
+ * given.
+ */
 export function hostOnNetwork(
   { dockerHost }: { readonly dockerHost: string },
   declared: string | undefined,
@@ -76,13 +90,22 @@ export function hostOnNetwork(
   return host === undefined || isLoopback(host) ? undefined : host;
 }
 
-/** Scheme, host and port as a program reaches them: one on the machine, or one that knows the machine as `host`. */
+/**
+ * Scheme, host and port as a program reaches them: one on the machine, or one that knows the
+ * machine as `host`.
+ */
 export function originOf({ address, port, onLink }: Listening, host?: string): string {
   return `http://${(onLink ? address : host) ?? (address === EVERY_ADDRESS ? "127.0.0.1" : address)}:${port}`;
 }
 
-/** The same for a container on the machine. It can't reach loopback: there the origin says where to listen instead. */
+/**
+ * The same for a container on the machine. It can't reach loopback: there the origin says where to
+ * listen instead.
+ */
 export function originFromContainer(listening: Listening): string {
   const { address } = listening;
-  return originOf(listening, address === EVERY_ADDRESS || isLoopback(address) ? HOST_FROM_CONTAINER : address);
+  return originOf(
+    listening,
+    address === EVERY_ADDRESS || isLoopback(address) ? HOST_FROM_CONTAINER : address,
+  );
 }

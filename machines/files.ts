@@ -1,4 +1,14 @@
-import { access, constants, lstat, readdir, readFile, readlink, realpath, stat, statfs } from "node:fs/promises";
+import {
+  access,
+  constants,
+  lstat,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  stat,
+  statfs,
+} from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
 import { isOverSsh, HERE as THIS_COMPUTER } from "./address";
@@ -31,7 +41,10 @@ export interface Address {
   readonly prefix: number;
 }
 
-/** What is read of a machine's files, here or there. It only reads; what can't be read is `undefined`. */
+/**
+ * What is read of a machine's files, here or there. It only reads; what can't be read is
+ * `undefined`.
+ */
 export interface Files {
   text(path: string): Promise<string | undefined>;
   /** What a path leads to. */
@@ -43,9 +56,14 @@ export interface Files {
   realPath(path: string): Promise<string | undefined>;
   /** Names in a folder, sorted; none where it can't be read. */
   names(folder: string): Promise<readonly string[]>;
-  /** The file system that a path is on, and its free bytes; `undefined` where there is no such path. */
+  /**
+   * The file system that a path is on, and its free bytes; `undefined` where there is no such path.
+   */
   disk(path: string): Promise<Disk | undefined>;
-  /** The sockets that processes hold open, as far as we may see them: lines `/proc/PID/fd/N socket:[INODE]`. */
+  /**
+   * The sockets that processes hold open, as far as we may see them: lines `/proc/PID/fd/N
+   * socket:[INODE]`.
+   */
   openSockets(proc: string): Promise<readonly string[]>;
   addresses(): Promise<readonly Address[]>;
   /** Runs a program that only asks. */
@@ -54,13 +72,16 @@ export interface Files {
 
 const stateOf = (mode: number, uid: number, gid: number): PathState => {
   const type = mode & constants.S_IFMT;
-  const kind = type === constants.S_IFREG ? "file" : type === constants.S_IFDIR ? "folder" : "other";
+  const kind =
+    type === constants.S_IFREG ? "file" : type === constants.S_IFDIR ? "folder" : "other";
   return { kind, uid, gid, mode: mode & 0o7777 };
 };
 
 /** The computer that a file of a machine is written on. */
-export const computerOf = (machine: CommandPlace, { here }: { readonly here?: true | undefined }): CommandPlace =>
-  here === true ? { dockerHost: THIS_COMPUTER } : machine;
+export const computerOf = (
+  machine: CommandPlace,
+  { here }: { readonly here?: true | undefined },
+): CommandPlace => (here === true ? { dockerHost: THIS_COMPUTER } : machine);
 
 export function filesOf(machine: CommandPlace): Files {
   const ask: Files["ask"] = async (words, seconds) => {
@@ -85,15 +106,21 @@ const HERE: Omit<Files, "ask"> = {
       const { mode, uid, gid } = await stat(path);
       return stateOf(mode, uid, gid);
     } catch (error) {
-      return error instanceof Error && "code" in error && error.code === "ENOENT" ? "missing" : "unreadable";
+      return error instanceof Error && "code" in error && error.code === "ENOENT"
+        ? "missing"
+        : "unreadable";
     }
   },
   isPlain: async (path) => (await lstat(path).catch(nothing))?.isFile() === true,
-  may: (path, right) => holds(access(path, right === "write" ? constants.W_OK | constants.X_OK : constants.X_OK)),
+  may: (path, right) =>
+    holds(access(path, right === "write" ? constants.W_OK | constants.X_OK : constants.X_OK)),
   realPath: (path) => realpath(path).catch(nothing),
   names: async (folder) => (await readdir(folder).catch(() => [])).sort(),
   disk: async (path) => {
-    const [at, system] = await Promise.all([stat(path).catch(nothing), statfs(path).catch(nothing)]);
+    const [at, system] = await Promise.all([
+      stat(path).catch(nothing),
+      statfs(path).catch(nothing),
+    ]);
     return at && system && { device: at.dev, freeBytes: system.bavail * system.bsize };
   },
   addresses: async () =>
@@ -133,23 +160,37 @@ function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
       const [mode = "", uid, gid] = out.split(" ");
       return stateOf(Number.parseInt(mode, 16), Number(uid), Number(gid));
     },
-    isPlain: async (path) => (await printed("stat", "-c", "%f", "--", path))?.startsWith("8") === true,
+    isPlain: async (path) =>
+      (await printed("stat", "-c", "%f", "--", path))?.startsWith("8") === true,
     may: async (path, right) =>
-      (await printed("sh", "-c", `test -x "$1"${right === "write" ? ' && test -w "$1"' : ""}`, "sh", path)) !==
-      undefined,
+      (await printed(
+        "sh",
+        "-c",
+        `test -x "$1"${right === "write" ? ' && test -w "$1"' : ""}`,
+        "sh",
+        path,
+      )) !== undefined,
     addresses: async () => {
       const lines = ((await printed("ip", "-4", "-o", "address")) ?? "").split("\n");
       return lines.flatMap((line) => {
-        const [, name, address, prefix = 32] = /^\d+: (\S+)\s+inet ([\d.]+)(?:\/(\d+))?/.exec(line) ?? [];
-        return name === undefined || address === undefined ? [] : [{ name, address, prefix: Number(prefix) }];
+        const [, name, address, prefix = 32] =
+          /^\d+: (\S+)\s+inet ([\d.]+)(?:\/(\d+))?/.exec(line) ?? [];
+        return name === undefined || address === undefined
+          ? []
+          : [{ name, address, prefix: Number(prefix) }];
       });
     },
     realPath: async (path) => (await printed("readlink", "-e", "--", path))?.trimEnd(),
-    names: async (folder) => ((await printed("ls", "-A", "--", folder)) ?? "").split("\n").filter(Boolean),
+    names: async (folder) =>
+      ((await printed("ls", "-A", "--", folder)) ?? "").split("\n").filter(Boolean),
     disk: async (path) => {
       const script = 'stat -L -c %d -- "$1" && stat -f -c "%a %S" -- "$1"';
-      const [device, blocks, size] = ((await printed("sh", "-c", script, "sh", path)) ?? "").split(/\s/).map(Number);
-      return size === undefined ? undefined : { device: Number(device), freeBytes: Number(blocks) * size };
+      const [device, blocks, size] = ((await printed("sh", "-c", script, "sh", path)) ?? "")
+        .split(/\s/)
+        .map(Number);
+      return size === undefined
+        ? undefined
+        : { device: Number(device), freeBytes: Number(blocks) * size };
     },
     openSockets: async (proc) =>
       // What may not be looked into makes it fail, whatever it has printed.
@@ -172,7 +213,9 @@ function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
   };
 }
 
-/** The disk that takes what is going to be made at a path: that of the nearest folder that is there. */
+/**
+ * The disk that takes what is going to be made at a path: that of the nearest folder that is there.
+ */
 export async function diskFor(path: string, files: Files): Promise<Disk | undefined> {
   for (let at = path; ; at = dirname(at)) {
     const found = await files.disk(at);

@@ -6,8 +6,9 @@ interface Operator {
 }
 
 /**
- * Home directory on a machine: as its settings say, else the operator's here. Over ssh it is where that user's home usually
- * lies, so that a plan needs no connection; the preflight holds it against the machine.
+ * Home directory on a machine: as its settings say, else the operator's here. Over ssh it is where
+ * that user's home usually lies, so that a plan needs no connection; the preflight holds it against
+ * the machine.
  */
 export function homeOn(
   { dockerHost, home }: { readonly dockerHost: string; readonly home?: string | undefined },

@@ -10,7 +10,10 @@ import type { CommandPlace } from "./onMachine";
 /** How huggingface_hub names the folder of a model below `hub/`. */
 const MODEL_FOLDER = /^models--(.+)$/;
 
-/** The files of a Hugging Face cache such as ~/.cache/huggingface, here or on another machine. Links are followed. */
+/**
+ * The files of a Hugging Face cache such as ~/.cache/huggingface, here or on another machine. Links
+ * are followed.
+ */
 export interface ModelCache {
   readonly path: string;
   /** Names in a folder; none where it can't be read. */
@@ -44,21 +47,37 @@ const TOLD = /\/(refs\/[^/]+|config\.json|model\.safetensors\.index\.json)$/;
 /** Seconds for a list of all files of a cache. */
 const LIST_SECONDS = 20;
 
-/** A machine's cache; over ssh as it is now, of one model or of all, and without texts where only sizes are asked for. */
-export async function cacheOn(machine: CommandPlace, path: string, id?: string, withTexts = true): Promise<ModelCache> {
+/**
+ * A machine's cache; over ssh as it is now, of one model or of all, and without texts where only
+ * sizes are asked for.
+ */
+export async function cacheOn(
+  machine: CommandPlace,
+  path: string,
+  id?: string,
+  withTexts = true,
+): Promise<ModelCache> {
   if (isHere(machine)) return cacheHere(path);
   const files = filesOf(machine);
   const below = id === undefined ? join(path, "hub") : repositoryIn(path, id);
   const list = ["find", "-L", below, "-type", "f", "-printf", "%s %p\\n"];
   const lines = (await files.ask(list, LIST_SECONDS)).out.split("\n").filter(Boolean);
-  const sizes = new Map(lines.map((line) => [line.slice(line.indexOf(" ") + 1), Number.parseInt(line, 10)]));
-  const told = withTexts ? [...[...sizes.keys()].filter((file) => TOLD.test(file)), join(path, "token")] : [];
-  const texts = new Map(await Promise.all(told.map(async (file) => [file, await files.text(file)] as const)));
+  const sizes = new Map(
+    lines.map((line) => [line.slice(line.indexOf(" ") + 1), Number.parseInt(line, 10)]),
+  );
+  const told = withTexts
+    ? [...[...sizes.keys()].filter((file) => TOLD.test(file)), join(path, "token")]
+    : [];
+  const texts = new Map(
+    await Promise.all(told.map(async (file) => [file, await files.text(file)] as const)),
+  );
   return {
     path,
     names: (folder) => {
       const inside = [...sizes.keys()].filter((file) => file.startsWith(`${folder}/`));
-      return [...new Set(inside.map((file) => file.slice(folder.length + 1).split("/", 1)[0] ?? ""))];
+      return [
+        ...new Set(inside.map((file) => file.slice(folder.length + 1).split("/", 1)[0] ?? "")),
+      ];
     },
     size: (file) => sizes.get(file),
     text: (file) => texts.get(file),
@@ -87,11 +106,16 @@ export function cachedModels(cache: ModelCache): CachedModel[] {
   });
 }
 
-/** Whether a cache has every file of a model's weights, and none on its way, as far as its own files tell. */
+/**
+ * Whether a cache has every file of a model's weights, and none on its way, as far as its own files
+ * tell.
+ */
 export function isWhole(cache: ModelCache, id: string, revision?: string): boolean {
   const snapshot = snapshotOf(cache, id, revision);
   if (snapshot === undefined || weightsOf(cache, snapshot) === undefined) return false;
-  const loading = cache.names(join(repositoryIn(cache.path, id), "blobs")).some((blob) => blob.endsWith(".incomplete"));
+  const loading = cache
+    .names(join(repositoryIn(cache.path, id), "blobs"))
+    .some((blob) => blob.endsWith(".incomplete"));
   const shards = new Set(Object.values(indexOf(cache, snapshot)?.weight_map ?? {}));
   return !loading && [...shards].every((file) => cache.size(join(snapshot, file)) !== undefined);
 }
@@ -102,8 +126,8 @@ export function repositoryIn(cache: string, id: string): string {
 }
 
 /**
- * A model's snapshot in a cache as huggingface_hub lays it out: that of the revision (a commit) where one is asked for, else
- * that which `main` points at, else the only one there is.
+ * A model's snapshot in a cache as huggingface_hub lays it out: that of the revision (a commit)
+ * where one is asked for, else that which `main` points at, else the only one there is.
  */
 export function snapshotOf(cache: ModelCache, id: string, revision?: string): string | undefined {
   const repository = repositoryIn(cache.path, id);

@@ -20,7 +20,10 @@ export interface Listener {
 /** State of a listening socket in /proc/net/tcp. */
 const LISTENING = "0A";
 
-/** What listens on the given TCP ports: process and argv. Only reads /proc; other users' processes stay unnamed. */
+/**
+ * What listens on the given TCP ports: process and argv. Only reads /proc; other users' processes
+ * stay unnamed.
+ */
 export async function readListeners(
   ports: readonly number[],
   proc = "/proc",
@@ -31,7 +34,9 @@ export async function readListeners(
     if (ports.includes(port)) inodes.set(inode, port);
   }
   const owners =
-    inodes.size === 0 ? new Map<string, Omit<Listener, "port">>() : await ownersOf(new Set(inodes.keys()), proc, files);
+    inodes.size === 0
+      ? new Map<string, Omit<Listener, "port">>()
+      : await ownersOf(new Set(inodes.keys()), proc, files);
   const found = new Map<number, Listener>();
   for (const [inode, port] of inodes) {
     const owner = owners.get(inode);
@@ -45,7 +50,9 @@ export async function readSockets(
   proc = "/proc",
   files: Pick<Files, "text"> = filesOf({ dockerHost: HERE }),
 ): Promise<ListeningSocket[]> {
-  const tables = await Promise.all([`${proc}/net/tcp`, `${proc}/net/tcp6`].map((table) => files.text(table)));
+  const tables = await Promise.all(
+    [`${proc}/net/tcp`, `${proc}/net/tcp6`].map((table) => files.text(table)),
+  );
   return tables.flatMap((table = "") => socketsOfProc(table));
 }
 
@@ -58,7 +65,11 @@ export function socketsOfProc(table: string): ListeningSocket[] {
     .filter((columns) => columns[3] === LISTENING)
     .map((columns) => {
       const [address = "", port = "0"] = columns[1]?.split(":") ?? [];
-      return { address: addressOf(address), port: Number.parseInt(port, 16), inode: columns[9] ?? "" };
+      return {
+        address: addressOf(address),
+        port: Number.parseInt(port, 16),
+        inode: columns[9] ?? "",
+      };
     });
 }
 
@@ -85,7 +96,8 @@ function addressOf(hex: string): string {
   if (words.length === 1) return bytes.map((byte) => Number.parseInt(byte, 16)).join(".");
   if (bytes.every((byte) => byte === "00")) return "::";
   if (bytes.slice(0, 15).every((byte) => byte === "00") && bytes[15] === "01") return "::1";
-  const mapped = bytes.slice(0, 10).every((byte) => byte === "00") && bytes.slice(10, 12).join("") === "FFFF";
+  const mapped =
+    bytes.slice(0, 10).every((byte) => byte === "00") && bytes.slice(10, 12).join("") === "FFFF";
   return mapped
     ? bytes
         .slice(12)

@@ -6,7 +6,10 @@ export interface Meminfo {
 
 const KIB_PER_GIB = 1024 ** 2;
 
-/** Reads the text of /proc/meminfo; `undefined` when it lacks one of the two lines that count, or they can't be true. */
+/**
+ * Reads the text of /proc/meminfo; `undefined` when it lacks one of the two lines that count, or
+ * they can't be true.
+ */
 export function parseMeminfo(text: string): Meminfo | undefined {
   const gib = (name: string) => {
     const match = new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(text);

@@ -3,8 +3,9 @@ import { EVERY_ADDRESS, isOverSsh, type Listening } from "./address";
 import { shellWords } from "./shell";
 
 /**
- * How every `ssh` of ours behaves: it asks nothing and takes no new host key, gives up in bounded time, and shares one
- * connection with the others to its machine. `~` is the home of the system's user database, and %C a hash of the target.
+ * How every `ssh` of ours behaves: it asks nothing and takes no new host key, gives up in bounded
+ * time, and shares one connection with the others to its machine. `~` is the home of the system's
+ * user database, and %C a hash of the target.
  */
 export const SSH_OPTIONS = [
   ...["BatchMode=yes", "StrictHostKeyChecking=yes", "UpdateHostKeys=no", "LogLevel=ERROR"],
@@ -17,7 +18,10 @@ export interface CommandPlace {
   readonly dockerHost: string;
 }
 
-/** The words of a command as they are started here, so that it runs on the machine: over ssh, or as they are. */
+/**
+ * The words of a command as they are started here, so that it runs on the machine: over ssh, or as
+ * they are.
+ */
 export function commandOn(machine: CommandPlace, words: readonly string[]): string[] {
   return isOverSsh(machine) ? [...sshTo(machine), shellWords(words)] : [...words];
 }
@@ -27,10 +31,16 @@ export function sshTo({ dockerHost }: CommandPlace): string[] {
   return ["ssh", "-T", ...SSH_OPTIONS, "--", dockerHost.replace(/\/$/, "")];
 }
 
-/** Ends a program with its caller, whose stdin this holds: a program whose output nobody reads any more goes on until its next line. */
+/**
+ * Ends a program with its caller, whose stdin this holds: a program whose output nobody reads any
+ * more goes on until its next line.
+ */
 const HELD = 'exec 3<&0; { cat <&3; kill "$$"; } >/dev/null 2>&1 & exec "$@" 3<&- </dev/null';
 
-/** As `commandOn`, for a program that is followed: it must be given a stdin that stays open, and ends with that. */
+/**
+ * As `commandOn`, for a program that is followed: it must be given a stdin that stays open, and
+ * ends with that.
+ */
 export function followedOn(machine: CommandPlace, words: readonly string[]): string[] {
   return commandOn(machine, isOverSsh(machine) ? ["sh", "-c", HELD, "sh", ...words] : words);
 }
@@ -40,7 +50,10 @@ export interface Forward extends Listening {
   readonly here: number;
 }
 
-/** The words of an ssh that hands ports on as long as it runs, by a connection of its own: a shared one would keep them. */
+/**
+ * The words of an ssh that hands ports on as long as it runs, by a connection of its own: a shared
+ * one would keep them.
+ */
 export function forwardingTo(machine: CommandPlace, forwards: readonly Forward[]): string[] {
   const own = ["ControlPath=none", "ExitOnForwardFailure=yes"].flatMap((option) => ["-o", option]);
   const ports = forwards.flatMap(({ here, address, port }) => [
@@ -50,7 +63,10 @@ export function forwardingTo(machine: CommandPlace, forwards: readonly Forward[]
   return [program, "-N", ...own, ...ports, ...options];
 }
 
-/** Commands that run on one machine at once: sshd lets a connection have 10, and Pulumi's own come on top. */
+/**
+ * Commands that run on one machine at once: sshd lets a connection have 10, and Pulumi's own come
+ * on top.
+ */
 const AT_ONCE = 6;
 
 const LARGEST_ANSWER = 4 * 1024 ** 2;
@@ -71,7 +87,11 @@ const running = new Map<string, number>();
 const waiting: { readonly host: string; readonly go: () => void }[] = [];
 
 /** Runs a command on a machine to its end, for a bounded time. Never throws. */
-export async function askOn(machine: CommandPlace, words: readonly string[], asked: Asked): Promise<CommandAnswer> {
+export async function askOn(
+  machine: CommandPlace,
+  words: readonly string[],
+  asked: Asked,
+): Promise<CommandAnswer> {
   const { dockerHost: host } = machine;
   const bounded = isOverSsh(machine);
   if (bounded && (running.get(host) ?? 0) >= AT_ONCE)
@@ -86,7 +106,10 @@ export async function askOn(machine: CommandPlace, words: readonly string[], ask
   }
 }
 
-function ask([program = "", ...args]: readonly string[], { seconds, env }: Asked): Promise<CommandAnswer> {
+function ask(
+  [program = "", ...args]: readonly string[],
+  { seconds, env }: Asked,
+): Promise<CommandAnswer> {
   const options = {
     timeout: seconds * 1000,
     killSignal: "SIGKILL",
@@ -95,7 +118,9 @@ function ask([program = "", ...args]: readonly string[], { seconds, env }: Asked
     env: { ...process.env, ...env },
   } as const;
   return new Promise((resolve) => {
-    const child = execFile(program, args, options, (error, out, err) => resolve({ error, out, err }));
+    const child = execFile(program, args, options, (error, out, err) =>
+      resolve({ error, out, err }),
+    );
     // What is asked reads nothing; over ssh an open stdin would be read for it.
     child.stdin?.end();
   });

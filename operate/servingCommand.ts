@@ -39,10 +39,12 @@ export async function serving(args: readonly string[]): Promise<Command> {
     .showHelpAfterError("(add --help for an example)")
     .addHelpText("after", "\nExample:\n  serving plan --stack dgx")
     .configureOutput({ writeErr: (text) => say(text.trimEnd()) })
-    // An option behind a command is that command's, also where the command before it has one of the same name.
+    // An option behind a command is that command's, also where the command before it has one of the
+    // same name.
     .enablePositionalOptions()
     .exitOverride();
-  for (const command of await loadNamed(COMMANDS, args)) program.addCommand(inherit(program, command));
+  for (const command of await loadNamed(COMMANDS, args))
+    program.addCommand(inherit(program, command));
   return program;
 }
 

@@ -12,16 +12,20 @@ import { type DeclaredResource, withPlainProps } from "./lib/container";
 import { type Finding, findingsOf, type Rule, stackJudge } from "./rules/rule";
 
 /**
- * Turns rules into policies of the engine. Each rule becomes a policy for single resources and one for the stack under one
- * name; a rule that also advises gets a sibling that only warns, since a policy has one level for all it says. `locate` finds
- * the lines of the stack file.
+ * Turns rules into policies of the engine. Each rule becomes a policy for single resources and one
+ * for the stack under one name; a rule that also advises gets a sibling that only warns, since a
+ * policy has one level for all it says. `locate` finds the lines of the stack file.
  */
 export function enginePolicies(rules: readonly Rule[], locate: Locate = nowhere): Policies {
   const inputs = new Inputs();
   return rules.flatMap((rule, index) => {
-    // Disabled policies are not asked. The first rule is fixed, so it always meets a resource before the others.
-    const read = (args: ResourceValidationArgs) => (index === 0 ? inputs.remember(args) : inputs.met(args));
-    const kinds: readonly Finding["kind"][] = rule.advises ? ["violation", "advice"] : ["violation"];
+    // Disabled policies are not asked. The first rule is fixed, so it always meets a resource
+    // before the others.
+    const read = (args: ResourceValidationArgs) =>
+      index === 0 ? inputs.remember(args) : inputs.met(args);
+    const kinds: readonly Finding["kind"][] = rule.advises
+      ? ["violation", "advice"]
+      : ["violation"];
     return kinds.map((kind) => policy(rule, kind, { inputs, locate, read }));
   });
 }
@@ -34,14 +38,22 @@ interface Reading {
 }
 
 /** A rule as a policy of its own for violations and, under a name of its own, for advice. */
-function policy(rule: Rule, kind: Finding["kind"], { inputs, locate, read }: Reading): Policies[number] {
+function policy(
+  rule: Rule,
+  kind: Finding["kind"],
+  { inputs, locate, read }: Reading,
+): Policies[number] {
   const report = (findings: readonly Finding[], reportViolation: ReportViolation) => {
     for (const finding of findings) {
       if (finding.kind === kind)
-        reportViolation(placed(finding.message, settingOf(finding), locate).message, finding.resource.urn);
+        reportViolation(
+          placed(finding.message, settingOf(finding), locate).message,
+          finding.resource.urn,
+        );
     }
   };
-  // The engine hands every resource to each function anew, so only what a rule has is there. It has one of the two.
+  // The engine hands every resource to each function anew, so only what a rule has is there. It has
+  // one of the two.
   const judgeStack = stackJudge(rule);
   const { name, description, level } = rule;
   const validateResource = (args: ResourceValidationArgs, reportViolation: ReportViolation) =>
@@ -51,15 +63,20 @@ function policy(rule: Rule, kind: Finding["kind"], { inputs, locate, read }: Rea
   return {
     ...(kind === "violation"
       ? { name, description, enforcementLevel: level }
-      : { name: `${name}-advice`, description: `Advice: ${description}`, enforcementLevel: "advisory" }),
+      : {
+          name: `${name}-advice`,
+          description: `Advice: ${description}`,
+          enforcementLevel: "advisory",
+        }),
     ...(rule.judgeResource && { validateResource }),
     ...(judgeStack && { validateStack }),
   } as Policies[number];
 }
 
 /**
- * The inputs of each resource, as they passed by one at a time. The stack's own view shows outputs, in which every field
- * that nobody set is unknown at a preview: judged by those, each container without an entrypoint would be unreadable.
+ * The inputs of each resource, as they passed by one at a time. The stack's own view shows outputs,
+ * in which every field that nobody set is unknown at a preview: judged by those, each container
+ * without an entrypoint would be unreadable.
  */
 class Inputs {
   private readonly byUrn = new Map<string, DeclaredResource>();
@@ -75,7 +92,10 @@ class Inputs {
     return this.byUrn.get(args.urn) ?? this.remember(args);
   }
 
-  /** Falls back to the outputs where no inputs were seen, as for a component that was registered without any. */
+  /**
+   * Falls back to the outputs where no inputs were seen, as for a component that was registered
+   * without any.
+   */
   of(resource: PolicyResource): DeclaredResource {
     const seen = this.byUrn.get(resource.urn);
     if (seen !== undefined && Object.keys(seen.props).length > 0) return seen;
@@ -84,6 +104,13 @@ class Inputs {
 }
 
 const declared = (
-  { type, name, urn, provider, props }: Pick<PolicyResource, "type" | "name" | "urn" | "provider" | "props">,
+  {
+    type,
+    name,
+    urn,
+    provider,
+    props,
+  }: Pick<PolicyResource, "type" | "name" | "urn" | "provider" | "props">,
   parent: string | undefined,
-): DeclaredResource => withPlainProps({ type, name, urn, ...defined({ parent, provider: provider?.urn }), props });
+): DeclaredResource =>
+  withPlainProps({ type, name, urn, ...defined({ parent, provider: provider?.urn }), props });

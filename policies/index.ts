@@ -8,7 +8,8 @@ import { rules } from "./rules";
 
 keepFixedLevels(rules);
 
-// The engine tells the pack its configuration and no folder: the project's is the one that holds the pack.
+// The engine tells the pack its configuration and no folder: the project's is the one that holds
+// the pack.
 const document = stackFileOf(runtime.allConfig(), join(__dirname, ".."), runtime.getStack());
 
 new PolicyPack("local-serving", {

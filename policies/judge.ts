@@ -16,7 +16,10 @@ export interface Judged {
   readonly message: string;
   /** Name of the resource, empty for a pass. */
   readonly resource: string;
-  /** The setting of the stack file that mends it, with its line where the file is known, and what to write there. */
+  /**
+   * The setting of the stack file that mends it, with its line where the file is known, and what to
+   * write there.
+   */
   readonly path?: string;
   readonly line?: number;
   readonly value?: SettingToChange["value"];
@@ -28,14 +31,22 @@ export interface Judged {
 export type Levels = Readonly<Record<string, Level>>;
 
 /** Judges everything that a program declares. Disabled rules are left out. */
-export function judge(resources: readonly DeclaredResource[], levels: Levels = {}, locate: Locate = nowhere): Judged[] {
+export function judge(
+  resources: readonly DeclaredResource[],
+  levels: Levels = {},
+  locate: Locate = nowhere,
+): Judged[] {
   const plain = resources.map(withPlainProps);
   return rules.flatMap((rule): Judged[] => {
     // A fixed rule keeps its own level, whatever is asked.
     const level = rule.fixed ? rule.level : (levels[rule.name] ?? levels.all ?? rule.level);
     if (level === "disabled") return [];
-    const findings = [...plain.flatMap((resource) => findingsOf(rule, resource)), ...(stackJudge(rule)?.(plain) ?? [])];
-    if (findings.length === 0) return [{ name: rule.name, level, verdict: "pass", message: "", resource: "" }];
+    const findings = [
+      ...plain.flatMap((resource) => findingsOf(rule, resource)),
+      ...(stackJudge(rule)?.(plain) ?? []),
+    ];
+    if (findings.length === 0)
+      return [{ name: rule.name, level, verdict: "pass", message: "", resource: "" }];
     return findings.map((finding) => ({
       name: rule.name,
       level,

@@ -5,30 +5,46 @@ import { readYamlFile } from "../faults/yamlDocument";
 import type { Levels } from "./judge";
 import { rules } from "./rules";
 
-/** Policy configuration of a project, in the engine's own format; it need not exist. Path from the project's root. */
+/**
+ * Policy configuration of a project, in the engine's own format; it need not exist. Path from the
+ * project's root.
+ */
 export const LEVELS_FILE = "policies/levels.json";
 
-/** Variable that names another file, so that the program reads the configuration which the engine was given. */
+/**
+ * Variable that names another file, so that the program reads the configuration which the engine
+ * was given.
+ */
 export const LEVELS_VARIABLE = "LOCAL_SERVING_POLICY_CONFIG";
 
-/** Set by whoever runs the engine with our pack: the pack says what it finds, and the program need not say it again. */
+/**
+ * Set by whoever runs the engine with our pack: the pack says what it finds, and the program need
+ * not say it again.
+ */
 export const PACK_VARIABLE = "LOCAL_SERVING_POLICY_PACK";
 
 const level = z.enum(["mandatory", "advisory", "disabled"]);
 const entry = z.union([level, z.strictObject({ enforcementLevel: level })]);
-const names = ["all", ...rules.flatMap((rule) => (rule.advises ? [rule.name, `${rule.name}-advice`] : [rule.name]))];
-const levelsFile = z.strictObject(Object.fromEntries(names.map((name) => [name, entry.optional()])));
+const names = [
+  "all",
+  ...rules.flatMap((rule) => (rule.advises ? [rule.name, `${rule.name}-advice`] : [rule.name])),
+];
+const levelsFile = z.strictObject(
+  Object.fromEntries(names.map((name) => [name, entry.optional()])),
+);
 
 /**
- * Levels that the operator has set, by rule name; none where the file doesn't exist. Throws `UnreadableInput` or
- * `FaultyInput` with every fault.
+ * Levels that the operator has set, by rule name; none where the file doesn't exist. Throws
+ * `UnreadableInput` or `FaultyInput` with every fault.
  */
 export function readLevels(file: string): Levels {
   if (!existsSync(file)) return {};
   const levels = valueBy(levelsFile, file, readYamlFile(file));
   return Object.fromEntries(
     Object.entries(levels).flatMap(([name, given]) =>
-      given === undefined ? [] : [[name, typeof given === "string" ? given : given.enforcementLevel]],
+      given === undefined
+        ? []
+        : [[name, typeof given === "string" ? given : given.enforcementLevel]],
     ),
   );
 }

@@ -21,16 +21,19 @@ describe("the doors of components", () => {
     expect(doors.length).toBeLessThanOrEqual(25);
   });
 
-  it.each(doors)("%s names each export of its own room, at most 20, and does nothing else", (door) => {
-    const text = readFileSync(door, "utf8");
-    const exported = [...text.matchAll(EXPORT)];
-    const rest = text.replaceAll(EXPORT, "").replaceAll(/\/\*\*[\s\S]*?\*\//g, "");
-    expect(rest.trim()).toBe("");
-    const names = exported.flatMap(([, list = ""]) => namesOf(list));
-    expect(names.length).toBeGreaterThan(0);
-    expect(names.length).toBeLessThanOrEqual(20);
-    expect(names.filter((name) => / as |\*/.test(name))).toEqual([]);
-  });
+  it.each(doors)(
+    "%s names each export of its own room, at most 20, and does nothing else",
+    (door) => {
+      const text = readFileSync(door, "utf8");
+      const exported = [...text.matchAll(EXPORT)];
+      const rest = text.replaceAll(EXPORT, "").replaceAll(/\/\*\*[\s\S]*?\*\//g, "");
+      expect(rest.trim()).toBe("");
+      const names = exported.flatMap(([, list = ""]) => namesOf(list));
+      expect(names.length).toBeGreaterThan(0);
+      expect(names.length).toBeLessThanOrEqual(20);
+      expect(names.filter((name) => / as |\*/.test(name))).toEqual([]);
+    },
+  );
 
   it.each(doors)("%s hands on nothing that its files take from elsewhere", (door) => {
     const files = [...readFileSync(door, "utf8").matchAll(EXPORT)].map(([, , file = ""]) => file);

@@ -1,7 +1,10 @@
 import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
 
-/** These make an environment of their own for each version, so they need no program that the others install. */
+/**
+ * These make an environment of their own for each version, so they need no program that the others
+ * install.
+ */
 const ENGINE_DATA = "test/real/engineData.test.ts";
 const ENGINES = "test/real/vllm/!(clients|pathReuse|wholeRun).test.ts";
 
@@ -16,7 +19,10 @@ const HOST_FILE = "test/real/hostFileKills.test.ts";
 /** It runs the pure tests of the policies over and over, and needs nothing else. */
 const MUTATION = "test/real/mutation/mutation.test.ts";
 
-/** They need the parts of the engine and docker layers; the first installs the programs that it puts into images. */
+/**
+ * They need the parts of the engine and docker layers; the first installs the programs that it puts
+ * into images.
+ */
 const WITH_LAYERS = [
   "test/real/vllm/wholeRun.test.ts",
   "test/real/docker/fullDisk.test.ts",
@@ -24,7 +30,10 @@ const WITH_LAYERS = [
   "test/real/ranks/*.test.ts",
 ];
 
-/** The generated files in the real programs. Slow, and the first run installs them: `npm run test:real`. */
+/**
+ * The generated files in the real programs. Slow, and the first run installs them: `npm run
+ * test:real`.
+ */
 export default defineConfig({
   root: resolve(__dirname, ".."),
   test: {
@@ -37,7 +46,10 @@ export default defineConfig({
       { extends: true, test: { name: "engine-data", include: [ENGINE_DATA] } },
       { extends: true, test: { name: "engines", include: [ENGINES] } },
       { extends: true, test: { name: "kv-classes", include: [KV_CLASSES] } },
-      { extends: true, test: { name: "fourth-service", include: [FOURTH_SERVICE], testTimeout: 600_000 } },
+      {
+        extends: true,
+        test: { name: "fourth-service", include: [FOURTH_SERVICE], testTimeout: 600_000 },
+      },
       { extends: true, test: { name: "host-file", include: [HOST_FILE] } },
       { extends: true, test: { name: "mutation", include: [MUTATION], testTimeout: 3_600_000 } },
       {
@@ -49,7 +61,15 @@ export default defineConfig({
         test: {
           name: "programs",
           include: ["test/real/**/*.test.ts"],
-          exclude: [ENGINE_DATA, ENGINES, FOURTH_SERVICE, HOST_FILE, KV_CLASSES, MUTATION, ...WITH_LAYERS],
+          exclude: [
+            ENGINE_DATA,
+            ENGINES,
+            FOURTH_SERVICE,
+            HOST_FILE,
+            KV_CLASSES,
+            MUTATION,
+            ...WITH_LAYERS,
+          ],
           globalSetup: ["test/real/setup.ts"],
         },
       },

@@ -13,5 +13,7 @@ export const gib = (bytes: number): string => `${Number((bytes / BYTES_PER_GIB).
 
 /** `36.0 GB`, `87 MB`. */
 export function gb(bytes: number): string {
-  return bytes >= BYTES_PER_GB ? `${(bytes / BYTES_PER_GB).toFixed(1)} GB` : `${Math.ceil(bytes / 1e6)} MB`;
+  return bytes >= BYTES_PER_GB
+    ? `${(bytes / BYTES_PER_GB).toFixed(1)} GB`
+    : `${Math.ceil(bytes / 1e6)} MB`;
 }

@@ -2,7 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import dropped from "./droppedVariables.json";
 
-/** What one version of `vllm serve` takes. `npm run engine-data -- VERSION` reads it out of the wheel. */
+/**
+ * What one version of `vllm serve` takes. `npm run engine-data -- VERSION` reads it out of the
+ * wheel.
+ */
 export interface EngineData {
   readonly version: string;
   readonly madeBy: Readonly<Record<"command" | "date" | "wheel" | "sha256", string>>;
@@ -14,7 +17,10 @@ export interface EngineData {
   readonly values: readonly string[];
   /** Other spellings of an option, with their dashes, and its name. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** The values that an option takes; `speculative-config.method` is a key of an option that takes JSON. */
+  /**
+   * The values that an option takes; `speculative-config.method` is a key of an option that takes
+   * JSON.
+   */
   readonly choices: Readonly<Record<string, readonly string[]>>;
   /** Options whose choices may be written in any case, and with dashes for underscores. */
   readonly anyCase: readonly string[];

@@ -23,13 +23,17 @@ export class Metrics {
 
 function samplesIn(text: string) {
   return text.split("\n").flatMap((line) => {
-    const [, name, labels = "", value = ""] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
+    const [, name, labels = "", value = ""] =
+      /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
     return name === undefined ? [] : [{ name, labels: labelsIn(labels), value: Number(value) }];
   });
 }
 
 function labelsIn(text: string): Labels {
-  // One label after the other: a pattern that looks for the next one anywhere takes hours over a long line of letters.
+  // One label after the other: a pattern that looks for the next one anywhere takes hours over a
+  // long line of letters.
   const labels = text.matchAll(/\s*(\w+)="([^"\\]*(?:\\.[^"\\]*)*)"\s*,?/gy);
-  return Object.fromEntries([...labels].map(([, name, value = ""]) => [name, value.replace(/\\(.)/g, "$1")]));
+  return Object.fromEntries(
+    [...labels].map(([, name, value = ""]) => [name, value.replace(/\\(.)/g, "$1")]),
+  );
 }

@@ -1,4 +1,7 @@
-/** Largest sum of `--gpu-memory-utilization` over all instances of a machine (specification, "Limits"). */
+/**
+ * Largest sum of `--gpu-memory-utilization` over all instances of a machine (specification,
+ * "Limits").
+ */
 export const AGGREGATE_LIMIT = 0.9;
 
 /** What vLLM takes when the flag is missing (its cache configuration, 0.26 to 0.33). */
@@ -7,7 +10,10 @@ export const VLLM_DEFAULT_UTILIZATION = 0.92;
 /** Above this sum machines of this kind were seen to hang; the plan warns. */
 export const AGGREGATE_CAUTION = 0.8;
 
-/** Shares are summed and compared in whole ten-thousandths: in binary fractions 0.72 + 0.18 is above 0.9. */
+/**
+ * Shares are summed and compared in whole ten-thousandths: in binary fractions 0.72 + 0.18 is above
+ * 0.9.
+ */
 export const TEN_THOUSAND = 10_000;
 
 /** The step in which a utilization is suggested: 0.01, in ten-thousandths. */
@@ -16,7 +22,9 @@ const HUNDREDTH = 100;
 /** Far below a ten-thousandth and far above the noise of binary fractions. */
 const NOISE = 1e-6;
 
-/** A share in whole ten-thousandths, rounded up so that a sum is never taken for less than it is. */
+/**
+ * A share in whole ten-thousandths, rounded up so that a sum is never taken for less than it is.
+ */
 export const tenThousandths = (share: number): number => Math.ceil(share * TEN_THOUSAND - NOISE);
 
 /** Sum of utilizations, free of binary rounding. */
@@ -30,9 +38,13 @@ export function shareText(ofTenThousand: number): string {
 }
 
 /** A share, or a sum of shares, as a person reads it: never rounded to what it is not. */
-export const utilizationText = (utilization: number): string => shareText(tenThousandths(utilization));
+export const utilizationText = (utilization: number): string =>
+  shareText(tenThousandths(utilization));
 
-/** The largest share that still fits beside the others, all in ten-thousandths, rounded down to 0.01; 0 when none does. */
+/**
+ * The largest share that still fits beside the others, all in ten-thousandths, rounded down to
+ * 0.01; 0 when none does.
+ */
 export const largestThatFits = (limit: number, others: number): number =>
   Math.max(0, Math.floor((limit - others) / HUNDREDTH) * HUNDREDTH);
 
@@ -41,7 +53,8 @@ export const downToHundredth = (utilization: number): number =>
   Math.max(0, Math.floor(utilization * 100 + NOISE) / 100);
 
 /** Rounds a share up to 0.01: so much is needed. */
-export const upToHundredth = (utilization: number): number => Math.ceil(utilization * 100 - NOISE) / 100;
+export const upToHundredth = (utilization: number): number =>
+  Math.ceil(utilization * 100 - NOISE) / 100;
 
 /** What decides how much of a machine's memory one inference server takes. */
 export interface MemoryDemand {
@@ -55,19 +68,27 @@ export interface MemoryDemand {
 }
 
 /**
- * What a server takes of its machine, in GiB. vLLM takes its share, and with a fixed KV cache also whatever that cache
- * needs beyond the share. Where nothing is known of the rest, the rest may be as large as the share. Memory of the CPU is
- * the same memory on this machine.
+ * What a server takes of its machine, in GiB. vLLM takes its share, and with a fixed KV cache also
+ * whatever that cache needs beyond the share. Where nothing is known of the rest, the rest may be
+ * as large as the share. Memory of the CPU is the same memory on this machine.
  */
-export function takenGiB({ utilization, kvCacheGiB, outsideGiB, hostGiB = 0 }: MemoryDemand, totalGiB: number): number {
+export function takenGiB(
+  { utilization, kvCacheGiB, outsideGiB, hostGiB = 0 }: MemoryDemand,
+  totalGiB: number,
+): number {
   const share = utilization * totalGiB;
-  return Math.max(share, kvCacheGiB === undefined ? 0 : (outsideGiB ?? share) + kvCacheGiB) + hostGiB;
+  return (
+    Math.max(share, kvCacheGiB === undefined ? 0 : (outsideGiB ?? share) + kvCacheGiB) + hostGiB
+  );
 }
 
 /** Whether a server takes just its share, whatever the machine's total. */
 export const takesItsShare = ({ kvCacheGiB, hostGiB = 0 }: MemoryDemand): boolean =>
   kvCacheGiB === undefined && hostGiB === 0;
 
-/** The share of the machine to declare for a server of somebody else's: its own, unless it takes memory beside it. */
+/**
+ * The share of the machine to declare for a server of somebody else's: its own, unless it takes
+ * memory beside it.
+ */
 export const shareToDeclare = (demand: MemoryDemand, totalGiB: number): number =>
   takesItsShare(demand) ? demand.utilization : upToHundredth(takenGiB(demand, totalGiB) / totalGiB);

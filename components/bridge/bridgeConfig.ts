@@ -5,8 +5,9 @@ import type { bridgeSchema } from "../planned/schema/services";
 import type { BridgeSettings } from "./settings";
 
 /**
- * Names that a messages-style client asks for where a tier is not pinned (seen in Claude Code 2.1.197 and 2.1.329), and
- * a pattern for those of later versions. They reach the first server's model.
+ * Names that a messages-style client asks for where a tier is not pinned (seen in Claude Code
+ * 2.1.197 and 2.1.329), and a pattern for those of later versions. They reach the first server's
+ * model.
  */
 export const TIER_NAMES = [
   ...["claude-fable-5", "claude-fable-5-2", "claude-haiku-4-5-20251001", "claude-haiku-5-5"],
@@ -16,13 +17,22 @@ export const TIER_NAMES = [
 /** How long a session stays on the machine that has its prefix: a working day. */
 const SESSION_SECONDS = 8 * 3600;
 
-/** A server that refused or broke a connection gets nothing for so long; each failure of another kind counts as well. */
+/**
+ * A server that refused or broke a connection gets nothing for so long; each failure of another
+ * kind counts as well.
+ */
 const COOLDOWN_SECONDS = 15;
 
-/** How often the servers of one name are asked whether they answer. Too slow an answer is none: they may be at work. */
+/**
+ * How often the servers of one name are asked whether they answer. Too slow an answer is none: they
+ * may be at work.
+ */
 const HEALTH_CHECK_SECONDS = 60;
 
-/** A cold prefill of a long prompt takes about 20 minutes; LiteLLM's own limit would cut it off after 10. */
+/**
+ * A cold prefill of a long prompt takes about 20 minutes; LiteLLM's own limit would cut it off
+ * after 10.
+ */
 const REQUEST_TIMEOUT_SECONDS = 3600;
 
 /** Variable inside the container that holds the key where it is a real one. */
@@ -31,7 +41,11 @@ export const MASTER_KEY_VARIABLE = "LITELLM_MASTER_KEY";
 /** One entry of LiteLLM's `model_list`. */
 interface ModelEntry {
   readonly model_name: string;
-  readonly litellm_params: { readonly model: string; readonly api_base: string; readonly api_key: string };
+  readonly litellm_params: {
+    readonly model: string;
+    readonly api_base: string;
+    readonly api_key: string;
+  };
   readonly model_info?: ModelInfo;
 }
 
@@ -44,7 +58,10 @@ interface ModelInfo {
 /** A name that the bridge answers to, and the server that it sends it to. */
 export type BridgeModel = DataOf<typeof bridgeSchema>["models"][number];
 
-/** Every name with its servers: their own names, and the tiers, which reach the first server and those of its name. */
+/**
+ * Every name with its servers: their own names, and the tiers, which reach the first server and
+ * those of its name.
+ */
 export function bridgeModels(servers: readonly Upstream[]): BridgeModel[] {
   const [first] = servers;
   return servers.flatMap((server) =>
@@ -66,7 +83,9 @@ export function bridgeConfig(
   const servers = new Map<string, number>();
   for (const { name } of models) servers.set(name, (servers.get(name) ?? 0) + 1);
   const most = Math.max(0, ...servers.values());
-  const shared = [...servers].flatMap(([name, count]) => (count > 1 && !TIER_NAMES.includes(name) ? [name] : []));
+  const shared = [...servers].flatMap(([name, count]) =>
+    count > 1 && !TIER_NAMES.includes(name) ? [name] : [],
+  );
   const { router, general, info } = most > 1 ? routed(most, shared) : ALONE;
   const config = {
     model_list: models.map((each) => entry(each, settings, info)),
@@ -75,12 +94,16 @@ export function bridgeConfig(
       request_timeout: REQUEST_TIMEOUT_SECONDS,
       // With a key its figures are for whoever has that.
       ...(watched
-        ? { callbacks: ["prometheus"], require_auth_for_metrics_endpoint: settings.keyVariable !== undefined }
+        ? {
+            callbacks: ["prometheus"],
+            require_auth_for_metrics_endpoint: settings.keyVariable !== undefined,
+          }
         : {}),
     },
     router_settings: { ...router, timeout: REQUEST_TIMEOUT_SECONDS },
     general_settings: {
-      master_key: settings.keyVariable === undefined ? PLACEHOLDER_KEY : `os.environ/${MASTER_KEY_VARIABLE}`,
+      master_key:
+        settings.keyVariable === undefined ? PLACEHOLDER_KEY : `os.environ/${MASTER_KEY_VARIABLE}`,
       ...general,
     },
   };
@@ -91,14 +114,20 @@ export function bridgeConfig(
   ].join("\n");
 }
 
-/** A lone deployment in a cooldown answers 429 to everything, and retries only delay the news that it is down. */
+/**
+ * A lone deployment in a cooldown answers 429 to everything, and retries only delay the news that
+ * it is down.
+ */
 const ALONE = { router: { disable_cooldowns: true, num_retries: 0 }, general: {}, info: {} };
 
-/** How LiteLLM spreads what is asked for by `shared` names, each with so many servers at the most. */
+/**
+ * How LiteLLM spreads what is asked for by `shared` names, each with so many servers at the most.
+ */
 function routed(most: number, shared: readonly string[]) {
   return {
     router: {
-      // It draws a machine for a new session; `least-busy` gave all to the first one while nothing was under way.
+      // It draws a machine for a new session; `least-busy` gave all to the first one while nothing
+      // was under way.
       routing_strategy: "simple-shuffle",
       optional_pre_call_checks: ["session_affinity"],
       deployment_affinity_ttl_seconds: SESSION_SECONDS,
@@ -116,9 +145,16 @@ function routed(most: number, shared: readonly string[]) {
   };
 }
 
-function entry({ name, model, baseUrl }: BridgeModel, settings: BridgeSettings, routing: ModelInfo): ModelEntry {
+function entry(
+  { name, model, baseUrl }: BridgeModel,
+  settings: BridgeSettings,
+  routing: ModelInfo,
+): ModelEntry {
   const passed = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
-  const info = { ...(settings.messagesPath === "passThrough" ? { supported_endpoints: passed } : {}), ...routing };
+  const info = {
+    ...(settings.messagesPath === "passThrough" ? { supported_endpoints: passed } : {}),
+    ...routing,
+  };
   return {
     model_name: name,
     litellm_params: { model, api_base: baseUrl, api_key: PLACEHOLDER_KEY },

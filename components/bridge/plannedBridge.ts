@@ -26,7 +26,10 @@ const KEY_INSIDE = "/run/secrets/bridge-key";
 /** LiteLLM 1.109.1 took 350 MiB, 417 MiB at its peak, with one worker (measured on x64). */
 const MEMORY = { gib: 0.42, source: "LiteLLM's peak with one worker, measured on another machine" };
 
-/** Reads the key from its file, so that it is in no argument, and in no environment that Docker could show. */
+/**
+ * Reads the key from its file, so that it is in no argument, and in no environment that Docker
+ * could show.
+ */
 const WITH_KEY = `${MASTER_KEY_VARIABLE}=$(cat ${KEY_INSIDE}) && export ${MASTER_KEY_VARIABLE} && exec litellm "$@"`;
 
 /** The bridge of one machine: its container, its configuration and where its key comes from. */
@@ -38,7 +41,9 @@ export function plannedBridge(
   const { machine, folder } = target;
   const { keyVariable: variable, port, listen: address } = settings;
   // The first answers to the tiers, so it writes text.
-  const servers = behind(settings, target).sort((a, b) => Number(isPooling(a.serves)) - Number(isPooling(b.serves)));
+  const servers = behind(settings, target).sort(
+    (a, b) => Number(isPooling(a.serves)) - Number(isPooling(b.serves)),
+  );
   const models = bridgeModels(servers);
   const resource = `${machine}-bridge`;
   const config: PlannedFile<FileRole> = {
@@ -66,7 +71,16 @@ export function plannedBridge(
   const container = bridgeContainer(settings, { config, key, resource }, target);
   const keys = servers.map((server) => server.key);
   return {
-    detail: { container, config, key, address, port, servers: keys, names: bridgeNames(servers), models },
+    detail: {
+      container,
+      config,
+      key,
+      address,
+      port,
+      servers: keys,
+      names: bridgeNames(servers),
+      models,
+    },
     resource,
     container,
     servers: keys,
@@ -79,8 +93,14 @@ export function plannedBridge(
   };
 }
 
-/** The servers behind the bridge, in the order of the stack file; by default every server of ours on its machine. */
-function behind({ servers }: BridgeSettings, { servers: here, elsewhere }: ServiceContext): Upstream[] {
+/**
+ * The servers behind the bridge, in the order of the stack file; by default every server of ours on
+ * its machine.
+ */
+function behind(
+  { servers }: BridgeSettings,
+  { servers: here, elsewhere }: ServiceContext,
+): Upstream[] {
   if (servers === undefined) return here.filter(({ kind }) => kind === "inference-server");
   return servers.flatMap((name) => elsewhere(name) ?? here.find(({ key }) => key === name) ?? []);
 }
@@ -98,9 +118,19 @@ function bridgeContainer(
     resource,
     name: `litellm-${port}`,
     image,
-    command: ["--config", CONFIG_INSIDE, "--host", "0.0.0.0", "--port", String(port), "--num_workers", "1"],
+    command: [
+      "--config",
+      CONFIG_INSIDE,
+      "--host",
+      "0.0.0.0",
+      "--port",
+      String(port),
+      "--num_workers",
+      "1",
+    ],
     entrypoint: key === null ? null : ["/bin/sh", "-c", WITH_KEY, "litellm"],
-    // The price list comes with the program: without this it is fetched from the network at each start.
+    // The price list comes with the program: without this it is fetched from the network at each
+    // start.
     env: { LITELLM_LOCAL_MODEL_COST_MAP: "True" },
     secretEnv: key === null ? [] : [key.variable],
     port: { ip: listen, host: port, container: port },

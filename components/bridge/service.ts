@@ -4,7 +4,10 @@ import { type DeclaredServer, type ServiceFault, service } from "../service/serv
 import { type BridgeBlocks, plannedBridge } from "./plannedBridge";
 import { onOtherMachine, bridgeSettings as settings } from "./settings";
 
-/** The image of Pulumi.dgx.yaml; its digest was seen in several public repositories (read 2026-11-22). */
+/**
+ * The image of Pulumi.dgx.yaml; its digest was seen in several public repositories (read
+ * 2026-11-22).
+ */
 const IMAGE =
   "ghcr.io/berriai/litellm:v1.103.0@sha256:bd089afdcd35b894b14a93f9743cdc8b591f82da1a38dd43a010a7b0c9de5fd7";
 
@@ -17,7 +20,11 @@ export const bridge = service({
   settings: settings.optional(),
   image: { repository: /(^|\/)litellm/i, package: "litellm" },
   // LiteLLM 1.109.1.
-  starts: { least: 8, most: 60, source: "8 to 14 s were measured, and its health check gives it 60" },
+  starts: {
+    least: 8,
+    most: 60,
+    source: "8 to 14 s were measured, and its health check gives it 60",
+  },
   proposed: ({ freePort, network, servers }) => ({
     block: { image: IMAGE, port: freePort(8787), ...network, servers },
     comments: {
@@ -30,13 +37,18 @@ export const bridge = service({
   names: ({ bridge: block }: BridgeBlocks) =>
     (block?.servers ?? []).flatMap((name, index) =>
       // What is said of another machine's server is checked where all machines are seen.
-      onOtherMachine(name) === undefined ? [{ name, path: ["servers", index], needsModel: true }] : [],
+      onOtherMachine(name) === undefined
+        ? [{ name, path: ["servers", index], needsModel: true }]
+        : [],
     ),
   faults,
   plan: plannedBridge,
 });
 
-function faults({ bridge: block }: BridgeBlocks, servers: readonly DeclaredServer[]): ServiceFault[] {
+function faults(
+  { bridge: block }: BridgeBlocks,
+  servers: readonly DeclaredServer[],
+): ServiceFault[] {
   if (block === undefined) return [];
   const { listen, keyVariable } = block;
   const found: ServiceFault[] = [];

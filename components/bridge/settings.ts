@@ -1,7 +1,18 @@
 import { optional, strictObject, z } from "zod";
-import { bridgedServer, containerImage, gibibytes, listenAddress, port, usual, variableName } from "../fields/fields";
+import {
+  bridgedServer,
+  containerImage,
+  gibibytes,
+  listenAddress,
+  port,
+  usual,
+  variableName,
+} from "../fields/fields";
 
-/** The LiteLLM proxy between a messages-style client and a server's chat completions, as in the stack file. */
+/**
+ * The LiteLLM proxy between a messages-style client and a server's chat completions, as in the
+ * stack file.
+ */
 export const bridgeSettings = strictObject({
   image: containerImage(),
   port: usual(8787, port()).describe("TCP port, the same inside the container and on the machine."),
@@ -31,8 +42,13 @@ export const bridgeSettings = strictObject({
 
 export type BridgeSettings = z.output<typeof bridgeSettings>;
 
-/** Machine and key of a server of another machine, such as `dgx2.b`; `undefined` for one of the bridge's own machine. */
-export function onOtherMachine(name: string): { readonly on: string; readonly key: string } | undefined {
+/**
+ * Machine and key of a server of another machine, such as `dgx2.b`; `undefined` for one of the
+ * bridge's own machine.
+ */
+export function onOtherMachine(
+  name: string,
+): { readonly on: string; readonly key: string } | undefined {
   const [on = "", key] = name.split(".");
   return key === undefined ? undefined : { on, key };
 }

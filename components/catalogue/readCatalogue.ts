@@ -8,14 +8,19 @@ import { type Recipe, recipe, sourceIssues } from "./recipe";
 
 const RECIPE = "recipe.yaml";
 
-/** Every recipe of a project's `models/`, by the order of their names. Throws `FaultyInput` or `UnreadableInput` for a broken one. */
+/**
+ * Every recipe of a project's `models/`, by the order of their names. Throws `FaultyInput` or
+ * `UnreadableInput` for a broken one.
+ */
 export function readCatalogue(project: string): Recipe[] {
   const models = join(project, "models");
   const folders = existsSync(models) ? readdirSync(models).sort() : [];
   return folders.flatMap((folder) => readRecipe(join(models, folder)) ?? []);
 }
 
-/** The recipe in a model's folder; `undefined` where there is none. Throws as `readCatalogue` does. */
+/**
+ * The recipe in a model's folder; `undefined` where there is none. Throws as `readCatalogue` does.
+ */
 export function readRecipe(folder: string): Recipe | undefined {
   const file = join(folder, RECIPE);
   if (!existsSync(file)) return undefined;

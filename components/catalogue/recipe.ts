@@ -21,7 +21,9 @@ const settings = z
     extraArgs: withoutDefault(server.extraArgs),
   })
   .prefault({})
-  .describe("Settings of the server, named as in the stack file. What no source names is left out.");
+  .describe(
+    "Settings of the server, named as in the stack file. What no source names is left out.",
+  );
 
 const day = () => z.iso.date('Expected a day such as "2026-11-22"');
 const basis = z
@@ -34,7 +36,9 @@ const source = z.strictObject({
   of: z
     .array(z.string().min(1))
     .min(1)
-    .describe("The keys of this file that it tells, such as `share.alone` or `settings.moeBackend`."),
+    .describe(
+      "The keys of this file that it tells, such as `share.alone` or `settings.moeBackend`.",
+    ),
   basis,
   source: z.string().min(1).describe("Who says it, and where."),
   date: day().describe("Day on which it was published or, where that is not known, read."),
@@ -42,8 +46,15 @@ const source = z.strictObject({
 
 const speed = z.strictObject({
   tokensPerSecond: z.number().positive().describe("Tokens in a second, for one stream."),
-  what: z.enum(["decode", "prefill"]).default("decode").describe("Answering, or reading the prompt."),
-  with: z.string().min(1).optional().describe("What it ran with beside the settings above, such as drafts."),
+  what: z
+    .enum(["decode", "prefill"])
+    .default("decode")
+    .describe("Answering, or reading the prompt."),
+  with: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("What it ran with beside the settings above, such as drafts."),
   basis,
   source: z.string().min(1).describe("Who measured it."),
   date: day().describe("Day on which it was published or, where that is not known, read."),
@@ -51,8 +62,14 @@ const speed = z.strictObject({
 
 const start = z.strictObject({
   share: utilization().describe("Its `--gpu-memory-utilization`."),
-  besideShare: utilization().optional().describe("Share of the other engine on the machine, where there was one."),
-  maxModelLen: z.int().min(1).optional().describe("Its window in tokens. Default: `settings.maxModelLen`."),
+  besideShare: utilization()
+    .optional()
+    .describe("Share of the other engine on the machine, where there was one."),
+  maxModelLen: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("Its window in tokens. Default: `settings.maxModelLen`."),
   vllm: z.string().min(1).optional().describe("Its vLLM. Default: any from `minimumVllm` on."),
   works: z.boolean().describe("Whether the server came up."),
   source: z.string().min(1).describe("Who started it, and where that is told."),
@@ -64,10 +81,19 @@ export const recipe = z
   .strictObject({
     id: modelSettings.shape.id,
     servedModelName: servedName().describe("Name that clients ask for; no slash."),
-    kind: z.enum(["chat", "embedding", "rerank"]).default("chat").describe("What the model is asked for."),
-    family: modelSettings.shape.family.unwrap().describe("Family, as `model.family` of the stack file."),
+    kind: z
+      .enum(["chat", "embedding", "rerank"])
+      .default("chat")
+      .describe("What the model is asked for."),
+    family: modelSettings.shape.family
+      .unwrap()
+      .describe("Family, as `model.family` of the stack file."),
     thinking: z.boolean().describe("Whether the model has a thinking mode, as `model.thinking`."),
-    machines: z.int().min(1).default(1).describe("Machines that it needs, joined by a link (`nodes`)."),
+    machines: z
+      .int()
+      .min(1)
+      .default(1)
+      .describe("Machines that it needs, joined by a link (`nodes`)."),
     config: z
       .strictObject({
         from: z
@@ -94,7 +120,9 @@ export const recipe = z
         partlyOnDisk: z
           .boolean()
           .default(false)
-          .describe("Whether part of them stays on disk: then their size says nothing of the memory."),
+          .describe(
+            "Whether part of them stays on disk: then their size says nothing of the memory.",
+          ),
       })
       .prefault({})
       .describe("What the weights take."),
@@ -117,21 +145,29 @@ export const recipe = z
       .describe("Repository of the image that it needs, where vLLM's own releases don't serve it."),
     share: z
       .strictObject({
-        alone: utilization().optional().describe("`gpuMemoryUtilization` where no other engine runs."),
+        alone: utilization()
+          .optional()
+          .describe("`gpuMemoryUtilization` where no other engine runs."),
         beside: z
           .union([utilization(), z.literal("never")])
           .optional()
-          .describe("The same beside another engine; `never` where it needs the machine for itself."),
+          .describe(
+            "The same beside another engine; `never` where it needs the machine for itself.",
+          ),
       })
       .prefault({})
       .describe("Share of the machine's memory."),
     settings,
-    draft: server.speculative.describe("Speculative decoding, where it is published. It is written only on request."),
+    draft: server.speculative.describe(
+      "Speculative decoding, where it is published. It is written only on request.",
+    ),
     speeds: z.array(speed).default([]).describe("Published speeds of vLLM on such a machine."),
     starts: z
       .array(start)
       .default([])
-      .describe("Published starts that tell nothing of the KV cache; those that do are in starts.json."),
+      .describe(
+        "Published starts that tell nothing of the KV cache; those that do are in starts.json.",
+      ),
     notes: z.array(z.string().min(1)).default([]).describe("What else to know, a sentence each."),
     sources: z.array(source).default([]).describe("Where the values above are from."),
   })
@@ -152,12 +188,17 @@ function figuresOf(given: Recipe): string[] {
   return [
     ...alone.filter((key) => rest[key] !== undefined),
     ...Object.entries(inner).flatMap(([block, keys]) =>
-      Object.entries(keys).flatMap(([key, value]) => (value === undefined ? [] : [`${block}.${key}`])),
+      Object.entries(keys).flatMap(([key, value]) =>
+        value === undefined ? [] : [`${block}.${key}`],
+      ),
     ),
   ];
 }
 
-/** Values without a source, sources of no value, and values with two: where, and what to write instead. */
+/**
+ * Values without a source, sources of no value, and values with two: where, and what to write
+ * instead.
+ */
 export function sourceIssues(given: Recipe): { path: PropertyKey[]; message: string }[] {
   const told = given.sources.flatMap(({ of }) => of);
   const figures = figuresOf(given);
@@ -170,7 +211,8 @@ export function sourceIssues(given: Recipe): { path: PropertyKey[]; message: str
     ...given.sources.flatMap(({ of }, index) =>
       of.flatMap((path, at) => {
         const place = ["sources", index, "of", at];
-        if (!figures.includes(path)) return [{ path: place, message: `There is no \`${path}\` above.` }];
+        if (!figures.includes(path))
+          return [{ path: place, message: `There is no \`${path}\` above.` }];
         const again = told.indexOf(path) !== told.lastIndexOf(path);
         return again ? [{ path: place, message: `\`${path}\` has two sources.` }] : [];
       }),
@@ -179,8 +221,10 @@ export function sourceIssues(given: Recipe): { path: PropertyKey[]; message: str
 }
 
 /** Where a value of a recipe is from. */
-export const sourceOf = ({ sources }: Recipe, path: string): Recipe["sources"][number] | undefined =>
-  sources.find(({ of }) => of.includes(path));
+export const sourceOf = (
+  { sources }: Recipe,
+  path: string,
+): Recipe["sources"][number] | undefined => sources.find(({ of }) => of.includes(path));
 
 /** A setting of the stack file whose default isn't the model's. */
 function withoutDefault<T extends z.ZodType>(setting: z.ZodDefault<T>) {

@@ -2,7 +2,12 @@ import { isDeepStrictEqual } from "node:util";
 import { attempt } from "../../faults/defined";
 import { BYTES_PER_GIB } from "../../units/memory";
 import type { HubModel, InferenceServerPlan } from "../inference-server/plannedServer";
-import { type KvFigures, kvFigures, type MemoryFigures, memoryFigures } from "../machine/stackOutputs";
+import {
+  type KvFigures,
+  kvFigures,
+  type MemoryFigures,
+  memoryFigures,
+} from "../machine/stackOutputs";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { type ArgumentChange, argumentChanges } from "./containerChange";
 import { type Span, type Step, serverSteps, serviceSteps } from "./downtime";
@@ -38,7 +43,9 @@ export interface ContainerChange {
   readonly kind: "created" | "replaced" | "removed" | "unchanged";
   /** What differs, where it is replaced. */
   readonly changes: readonly ArgumentChange[];
-  /** The time until the new one answers, in parts; of a replaced one it is the time that it is gone. */
+  /**
+   * The time until the new one answers, in parts; of a replaced one it is the time that it is gone.
+   */
   readonly steps: readonly Step[];
   /** The image that is pulled before the old container is touched. */
   readonly pulls: string | null;
@@ -53,31 +60,51 @@ interface FileChange {
   readonly kind: "removed" | "written" | "rewritten";
 }
 
-/** Two states of a stack, machine by machine. Pure. A machine that only one of them has is created, or removed. */
-export function changesOf(before: readonly MachinePlan[], after: readonly MachinePlan[]): MachineChange[] {
+/**
+ * Two states of a stack, machine by machine. Pure. A machine that only one of them has is created,
+ * or removed.
+ */
+export function changesOf(
+  before: readonly MachinePlan[],
+  after: readonly MachinePlan[],
+): MachineChange[] {
   const names = [...new Set([...after, ...before].map(({ name }) => name))];
-  const pairs = names.map((name) => [before, after].map((plans) => plans.find((each) => each.name === name)));
+  const pairs = names.map((name) =>
+    [before, after].map((plans) => plans.find((each) => each.name === name)),
+  );
   const alone = pairs.map(([old, now]) => changeOf(old, now));
   // A head goes and comes with each of its workers, which are on other machines.
-  const restarted = alone.flatMap(({ containers }) => containers.filter(({ kind }) => kind !== "unchanged"));
+  const restarted = alone.flatMap(({ containers }) =>
+    containers.filter(({ kind }) => kind !== "unchanged"),
+  );
   const around = { restarted: restarted.map(({ name }) => name), machines: before };
   return pairs.map(([old, now]) => changeOf(old, now, around));
 }
 
-/** The change of one machine; `around` are the containers of all machines that restart, and every machine as it was. */
+/**
+ * The change of one machine; `around` are the containers of all machines that restart, and every
+ * machine as it was.
+ */
 export function changeOf(
   before: MachinePlan | undefined,
   after: MachinePlan | undefined,
-  around: { readonly restarted?: readonly string[]; readonly machines?: readonly MachinePlan[] } = {},
+  around: {
+    readonly restarted?: readonly string[];
+    readonly machines?: readonly MachinePlan[];
+  } = {},
 ): MachineChange {
   const plans = [after, before].filter((plan) => plan !== undefined);
-  const resources = new Set(plans.flatMap(({ containers }) => containers.map(({ resource }) => resource)));
+  const resources = new Set(
+    plans.flatMap(({ containers }) => containers.map(({ resource }) => resource)),
+  );
   const keys = new Set(plans.flatMap(serversOn).map(({ key }) => key));
   const both = <Figures>(figures: (plan: MachinePlan) => Figures) => ({
     before: before === undefined ? null : figures(before),
     after: after === undefined ? null : figures(after),
   });
-  const containers = [...resources].map((each) => containerChange(each, before, after, around.restarted ?? []));
+  const containers = [...resources].map((each) =>
+    containerChange(each, before, after, around.restarted ?? []),
+  );
   const ollama = ollamaChange(before, after);
   const kv = Object.fromEntries([...keys].map((key) => [key, both((plan) => kvOf(plan, key))]));
   const felt = { containers, ollama, kv };
@@ -102,12 +129,15 @@ function containerChange(
   after: MachinePlan | undefined,
   restarted: readonly string[],
 ): ContainerChange {
-  const [old, now] = [before, after].map((plan) => plan?.containers.find((each) => each.resource === resource));
+  const [old, now] = [before, after].map((plan) =>
+    plan?.containers.find((each) => each.resource === resource),
+  );
   const [oldServer, server] = [before, after].map(
     (plan) => plan && serversOn(plan).find(({ container }) => container.resource === resource),
   );
   const { name = "", role = "" } = now ?? old ?? {};
-  const changes = old && now ? [...argumentChanges(old, now), ...withWorkers(server, restarted)] : [];
+  const changes =
+    old && now ? [...argumentChanges(old, now), ...withWorkers(server, restarted)] : [];
   const same = changes.length === 0 ? "unchanged" : "replaced";
   const kind: ContainerChange["kind"] = !now ? "removed" : !old ? "created" : same;
   const serverBefore = oldServer && { server: oldServer, changes };
@@ -128,24 +158,40 @@ function containerChange(
   };
 }
 
-function withWorkers(server: InferenceServerPlan | undefined, restarted: readonly string[]): ArgumentChange[] {
+function withWorkers(
+  server: InferenceServerPlan | undefined,
+  restarted: readonly string[],
+): ArgumentChange[] {
   const [, ...workers] = server?.rank?.index === 0 ? server.rank.nodes : [];
   return workers
     .filter(({ container }) => restarted.includes(container))
-    .map(({ container }) => ({ argument: "worker", before: container, after: `${container}, which restarts` }));
+    .map(({ container }) => ({
+      argument: "worker",
+      before: container,
+      after: `${container}, which restarts`,
+    }));
 }
 
-/** GB of weights that a server, or one rank of it, loads; where nobody knows, what its memory allows. */
+/**
+ * GB of weights that a server, or one rank of it, loads; where nobody knows, what its memory
+ * allows.
+ */
 function weightsOf({ container }: InferenceServerPlan, { kv, ledger }: MachinePlan): Span {
   const { weightsGB = null, ranks = 1 } = kv[container.name] ?? {};
-  if (weightsGB !== null) return { least: Math.round(weightsGB / ranks), most: Math.round(weightsGB / ranks) };
+  if (weightsGB !== null)
+    return { least: Math.round(weightsGB / ranks), most: Math.round(weightsGB / ranks) };
   const taken = ledger.lines.find(({ name }) => name === container.name)?.gib ?? ledger.totalGiB;
   return { least: 0, most: Math.round((taken * BYTES_PER_GIB) / 1e9) };
 }
 
-function downloadsOf(server: InferenceServerPlan | undefined, before: InferenceServerPlan | undefined): string[] {
-  const text = ({ id, revision }: HubModel) => (revision === undefined ? id : `${id} at ${revision}`);
-  const known = before?.modelCache === server?.modelCache ? (before?.hubModels ?? []).map(text) : [];
+function downloadsOf(
+  server: InferenceServerPlan | undefined,
+  before: InferenceServerPlan | undefined,
+): string[] {
+  const text = ({ id, revision }: HubModel) =>
+    revision === undefined ? id : `${id} at ${revision}`;
+  const known =
+    before?.modelCache === server?.modelCache ? (before?.hubModels ?? []).map(text) : [];
   return (server?.hubModels ?? []).map(text).filter((model) => !known.includes(model));
 }
 
@@ -158,16 +204,26 @@ function filesOf(plan: MachinePlan | undefined) {
   return new Map(all.map((file) => [`${file.here ?? ""} ${file.path}`, file]));
 }
 
-function fileChanges(before: MachinePlan | undefined, after: MachinePlan | undefined): FileChange[] {
+function fileChanges(
+  before: MachinePlan | undefined,
+  after: MachinePlan | undefined,
+): FileChange[] {
   const [old, now] = [filesOf(before), filesOf(after)];
-  return [...new Map([...old, ...now])].flatMap(([key, { role, path, mode, text }]): FileChange[] => {
-    const was = old.get(key);
-    const kind = !now.has(key) ? "removed" : was === undefined ? "written" : "rewritten";
-    return kind === "rewritten" && was?.text === text && was.mode === mode ? [] : [{ role, path, kind }];
-  });
+  return [...new Map([...old, ...now])].flatMap(
+    ([key, { role, path, mode, text }]): FileChange[] => {
+      const was = old.get(key);
+      const kind = !now.has(key) ? "removed" : was === undefined ? "written" : "rewritten";
+      return kind === "rewritten" && was?.text === text && was.mode === mode
+        ? []
+        : [{ role, path, kind }];
+    },
+  );
 }
 
-function ollamaChange(before: MachinePlan | undefined, after: MachinePlan | undefined): "restarted" | "by-hand" | null {
+function ollamaChange(
+  before: MachinePlan | undefined,
+  after: MachinePlan | undefined,
+): "restarted" | "by-hand" | null {
   const [old, now] = [before, after].map((plan) => {
     if (plan?.simpleServer.mode !== "host") return undefined;
     const { unit, dropIn } = plan.simpleServer;

@@ -2,7 +2,10 @@ import { contentHash } from "../../machines/shell";
 import { containerArgs } from "../host/containerArgs";
 import type { PlannedContainer } from "../planned/container";
 
-/** One argument of a container: a flag such as `--max-model-len`, a variable such as `env MAX_JOBS`, or one of Docker's own. */
+/**
+ * One argument of a container: a flag such as `--max-model-len`, a variable such as `env MAX_JOBS`,
+ * or one of Docker's own.
+ */
 export interface ArgumentChange {
   readonly argument: string;
   /** `null` where the container has none. */
@@ -12,18 +15,25 @@ export interface ArgumentChange {
 
 /** A text that nobody reads in a line, such as the start gate, is named by its fingerprint. */
 const LONGEST = 160;
-const short = (text: string) => (text.length > LONGEST ? `a text with the fingerprint ${contentHash(text)}` : text);
+const short = (text: string) =>
+  text.length > LONGEST ? `a text with the fingerprint ${contentHash(text)}` : text;
 
 /**
- * What differs between two containers. Docker can't change any argument that we give in a container that runs, so each
- * of these replaces it; nothing else does. Lists that Docker takes for sets are compared as such.
+ * What differs between two containers. Docker can't change any argument that we give in a container
+ * that runs, so each of these replaces it; nothing else does. Lists that Docker takes for sets are
+ * compared as such.
  */
-export function argumentChanges(before: PlannedContainer, after: PlannedContainer): ArgumentChange[] {
+export function argumentChanges(
+  before: PlannedContainer,
+  after: PlannedContainer,
+): ArgumentChange[] {
   const [old, now] = [argumentsOf(before), argumentsOf(after)];
-  const changes = [...new Set([...old.keys(), ...now.keys()])].flatMap((argument): ArgumentChange[] => {
-    const [was, is] = [old.get(argument) ?? null, now.get(argument) ?? null];
-    return was === is ? [] : [{ argument, before: was && short(was), after: is && short(is) }];
-  });
+  const changes = [...new Set([...old.keys(), ...now.keys()])].flatMap(
+    (argument): ArgumentChange[] => {
+      const [was, is] = [old.get(argument) ?? null, now.get(argument) ?? null];
+      return was === is ? [] : [{ argument, before: was && short(was), after: is && short(is) }];
+    },
+  );
   const [first, second] = [before.command.join(" "), after.command.join(" ")];
   if (changes.length > 0 || first === second) return changes;
   return [{ argument: "order of the arguments", before: short(first), after: short(second) }];
@@ -53,7 +63,8 @@ function argumentsOf(container: PlannedContainer): Map<string, string> {
   for (const { label, value } of labels) add(`label ${label}`, value);
   for (const { target, type, source, readOnly } of mounts)
     add(`mount ${target}`, `${type} ${source}${readOnly ? ", read only" : ""}`);
-  for (const [name, value] of Object.entries(rest)) if (!REPEATED.includes(name)) add(name, plain(value));
+  for (const [name, value] of Object.entries(rest))
+    if (!REPEATED.includes(name)) add(name, plain(value));
   add("network", container.network);
   return new Map([...found].map(([argument, value]) => [argument, value.trim()]));
 }

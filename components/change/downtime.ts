@@ -14,11 +14,17 @@ export interface Step extends Span {
   readonly what: string;
   /** Who measured the figures, or what bounds them. */
   readonly source: string;
-  /** Set where this part is saved if the same has run here before: what it made is kept in this volume. */
+  /**
+   * Set where this part is saved if the same has run here before: what it made is kept in this
+   * volume.
+   */
   readonly keptIn?: string;
 }
 
-/** A DGX Spark, measured by its owner (2026-08-27): from cached weights to ready, 22 GB in 4 minutes, 75 GB in 7. */
+/**
+ * A DGX Spark, measured by its owner (2026-08-27): from cached weights to ready, 22 GB in 4
+ * minutes, 75 GB in 7.
+ */
 const BASE_SECONDS = 165;
 const SECONDS_PER_GB = 3.4;
 
@@ -29,13 +35,32 @@ const SLOWEST = 15 / 7;
 const COMPILES: Span = { least: 600, most: 900 };
 
 /**
- * What the kernels of vLLM do not depend on: by vLLM 0.30.0's own key of its compile cache (`compute_hash` of its
- * configurations), its API's arguments, and what only Docker sees.
+ * What the kernels of vLLM do not depend on: by vLLM 0.30.0's own key of its compile cache
+ * (`compute_hash` of its configurations), its API's arguments, and what only Docker sees.
  */
 const FLAGS_WITHOUT_KERNELS = new Set([
-  ...["--gpu-memory-utilization", "--kv-cache-memory-bytes", "--enable-prefix-caching", "--prefix-match-unit"],
-  ...["--served-model-name", "--host", "--port", "--allowed-origins", "--api-key", "--seed", "--tokenizer"],
-  ...["--enable-auto-tool-choice", "--tool-call-parser", "--reasoning-parser", "--chat-template", "--master-addr"],
+  ...[
+    "--gpu-memory-utilization",
+    "--kv-cache-memory-bytes",
+    "--enable-prefix-caching",
+    "--prefix-match-unit",
+  ],
+  ...[
+    "--served-model-name",
+    "--host",
+    "--port",
+    "--allowed-origins",
+    "--api-key",
+    "--seed",
+    "--tokenizer",
+  ],
+  ...[
+    "--enable-auto-tool-choice",
+    "--tool-call-parser",
+    "--reasoning-parser",
+    "--chat-template",
+    "--master-addr",
+  ],
 ]);
 const VARIABLES_WITHOUT_KERNELS =
   /^env (MAX_JOBS|NINJA_JOBS|HF_TOKEN_PATH|VLLM_ENGINE_READY_TIMEOUT_S|LOCAL_SERVING_.*)$/;
@@ -44,7 +69,9 @@ const needsKernels = ({ argument }: ArgumentChange) =>
     ? !FLAGS_WITHOUT_KERNELS.has(argument) && !VARIABLES_WITHOUT_KERNELS.test(argument)
     : ["image", "first argument"].includes(argument);
 
-/** How long a server is on its way: the old one's end, where there is one, its weights, its kernels. */
+/**
+ * How long a server is on its way: the old one's end, where there is one, its weights, its kernels.
+ */
 export function serverSteps(
   server: InferenceServerPlan,
   weightsGB: Span,
@@ -78,18 +105,25 @@ const stopping = ({ stopGraceSeconds: most }: PlannedContainer): Step => ({
 });
 
 function compiling(server: InferenceServerPlan, before: Parameters<typeof serverSteps>[2]): Step[] {
-  const step = { what: "compiling kernels", source: "first boots were seen to take so long", ...COMPILES };
+  const step = {
+    what: "compiling kernels",
+    source: "first boots were seen to take so long",
+    ...COMPILES,
+  };
   const keptIn = server.jitVolume;
   if (before === undefined) return [{ ...step, keptIn }];
   if (before.server.jitVolume !== keptIn) return [step];
   const changes = before.changes.filter(needsKernels);
   const raised = server.serve.maxModelLen > before.server.serve.maxModelLen;
-  const surely = ({ argument }: ArgumentChange) => ["image", "first argument", "--revision"].includes(argument);
+  const surely = ({ argument }: ArgumentChange) =>
+    ["image", "first argument", "--revision"].includes(argument);
   if (raised || changes.some(surely)) return [{ ...step, keptIn }];
   return changes.length === 0 ? [] : [{ ...step, least: 0, keptIn }];
 }
 
-/** All parts together; with `kept`, without those that are saved where the same has run here before. */
+/**
+ * All parts together; with `kept`, without those that are saved where the same has run here before.
+ */
 export function totalOf(steps: readonly Step[], kept = false): Span {
   const counted = steps.filter(({ keptIn }) => !kept || keptIn === undefined);
   const sum = (figure: keyof Span) => counted.reduce((all, step) => all + step[figure], 0);
@@ -101,7 +135,9 @@ const MINUTE = 60;
 /** `4 to 9 min`, `up to 2 min`, `8 to 74 s`. */
 function spanText({ least, most }: Span): string {
   const [low, high, unit] =
-    most < 2 * MINUTE ? [least, most, "s"] : [Math.floor(least / MINUTE), Math.ceil(most / MINUTE), "min"];
+    most < 2 * MINUTE
+      ? [least, most, "s"]
+      : [Math.floor(least / MINUTE), Math.ceil(most / MINUTE), "min"];
   return low === 0 ? `up to ${high} ${unit}` : `${low} to ${high} ${unit}`;
 }
 

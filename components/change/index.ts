@@ -1,4 +1,6 @@
-/** The door of reviews: what differs between two plans, and for how long that takes something away. */
+/**
+ * The door of reviews: what differs between two plans, and for how long that takes something away.
+ */
 export { changesOf, isUnchanged, type MachineChange } from "./changesOf";
 export { argumentChanges } from "./containerChange";
 export { stepsWithSources } from "./downtime";

@@ -24,9 +24,15 @@ const RESTART: Step = { what: "restarting", ...simpleServer.starts };
 
 /** What of a change clients feel. */
 interface Felt {
-  readonly containers: readonly { readonly key: string; readonly kind: string; readonly steps: readonly Step[] }[];
+  readonly containers: readonly {
+    readonly key: string;
+    readonly kind: string;
+    readonly steps: readonly Step[];
+  }[];
   readonly ollama: string | null;
-  readonly kv: Readonly<Record<string, { readonly after: { readonly fits: { readonly most: boolean } } | null }>>;
+  readonly kv: Readonly<
+    Record<string, { readonly after: { readonly fits: { readonly most: boolean } } | null }>
+  >;
 }
 
 /** What the clients of one machine lose by a change; `machines` are all as they were. */
@@ -43,7 +49,8 @@ export function lossesOf(
   return [
     ...containers.flatMap(({ key, kind, steps }) => {
       // A worker has no API: its head goes with it.
-      if (kind === "unchanged" || kind === "created" || ranks.some((rank) => rank.key === key)) return [];
+      if (kind === "unchanged" || kind === "created" || ranks.some((rank) => rank.key === key))
+        return [];
       if (kind === "removed") return loss(key, "removed");
       return loss(key, kv[key]?.after?.fits.most === false ? "fails" : "gone", { steps });
     }),
@@ -65,7 +72,10 @@ export function lossesOf(
       if (now.url !== url) return loss(key, "address", { before: url, after: now.url });
       // One that other computers reach only now is lost to nobody.
       if (network === undefined || now.network === network) return [];
-      return loss(key, "address", { before: network, after: now.network ?? "no address for other computers" });
+      return loss(key, "address", {
+        before: network,
+        after: now.network ?? "no address for other computers",
+      });
     }),
   ];
 }
@@ -78,7 +88,8 @@ function namesOf(plan: MachinePlan, key: string): readonly string[] {
 /** Who on a machine, or behind a bridge of another one, uses something there. */
 function usersOf(plan: MachinePlan, key: string, machines: readonly MachinePlan[]): string[] {
   const { name, clients, services } = plan;
-  const asks = (client: (typeof clients)[number]) => (key === "bridge" ? client.via === key : client.server === key);
+  const asks = (client: (typeof clients)[number]) =>
+    key === "bridge" ? client.via === key : client.server === key;
   const asking = (all: MachinePlan["services"], server: string) =>
     all.filter(({ servers }) => servers.includes(server));
   return [

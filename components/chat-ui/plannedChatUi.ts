@@ -29,7 +29,9 @@ const inside = (role: string) => `/run/secrets/${role}`;
 
 /** Reads both from their files, so that they are in no environment that Docker could show. */
 const WITH_ADMINISTRATOR = [
-  ...ADMINISTRATOR.map(({ role, variable }) => `${variable}=$(cat ${inside(role)}) && export ${variable}`),
+  ...ADMINISTRATOR.map(
+    ({ role, variable }) => `${variable}=$(cat ${inside(role)}) && export ${variable}`,
+  ),
   'exec "$@"',
 ].join(" && ");
 
@@ -44,9 +46,10 @@ const MODELS_INSIDE = "/root/.ollama";
 const MEMORY = { gib: 1.2, source: "Open WebUI with one user, measured on another machine" };
 
 /**
- * The chat UI of one machine: its container, the volumes that keep its data and where its administrator comes from. It offers
- * the models of the servers that it is connected to, and may search documents with the others. With Ollama inside, that needs
- * the GPU, and its models are in a volume that no other server sees.
+ * The chat UI of one machine: its container, the volumes that keep its data and where its
+ * administrator comes from. It offers the models of the servers that it is connected to, and may
+ * search documents with the others. With Ollama inside, that needs the GPU, and its models are in a
+ * volume that no other server sees.
  */
 export function plannedChatUi(
   { chatUi: settings, simpleServer }: ChatUiBlocks,
@@ -79,7 +82,9 @@ export function plannedChatUi(
     secretFiles: administrator,
     volumes: [
       { part: "data", name: dataVolume, holds: "accounts and chats of the chat UI" },
-      ...(modelsVolume === null ? [] : [{ part: "models", name: modelsVolume, holds: "models of Ollama" }]),
+      ...(modelsVolume === null
+        ? []
+        : [{ part: "models", name: modelsVolume, holds: "models of Ollama" }]),
     ],
     reach: { key: "chat-ui", name: container.name, address, port, path: "" },
     memory: [serviceMemory("chat UI", { key: "chatUi", memoryGiB: settings.memoryGiB }, MEMORY)],
@@ -95,21 +100,34 @@ export function plannedChatUi(
   };
 }
 
-/** The servers whose models it offers; by default ours, and a simple server that a container can reach. */
+/**
+ * The servers whose models it offers; by default ours, and a simple server that a container can
+ * reach.
+ */
 function connected({ connections }: ChatUiSettings, servers: readonly Upstream[]): Upstream[] {
-  if (connections !== undefined) return connections.flatMap((name) => servers.find(({ key }) => key === name) ?? []);
+  if (connections !== undefined)
+    return connections.flatMap((name) => servers.find(({ key }) => key === name) ?? []);
   const ours = servers.filter(({ kind }) => kind === "inference-server");
-  return [...ours, ...servers.filter(({ kind, address }) => kind === "simple-server" && !isLoopback(address))];
+  return [
+    ...ours,
+    ...servers.filter(({ kind, address }) => kind === "simple-server" && !isLoopback(address)),
+  ];
 }
 
-function administratorFiles(settings: ChatUiSettings, { machine, folder }: ServiceContext, partOf: string) {
+function administratorFiles(
+  settings: ChatUiSettings,
+  { machine, folder }: ServiceContext,
+  partOf: string,
+) {
   const { emailVariable, passwordVariable } = settings.administrator ?? {};
   return ADMINISTRATOR.flatMap(({ role, what }): SecretFile[] => {
     const variable = role === "chat-ui-email" ? emailVariable : passwordVariable;
     if (variable === undefined) return [];
     const purpose = `${what} of the chat UI's administrator.`;
     const path = `${folder}/secrets/${role}`;
-    return [{ role, resource: `${machine}-${role}`, partOf, purpose, path, mode: "0600", variable }];
+    return [
+      { role, resource: `${machine}-${role}`, partOf, purpose, path, mode: "0600", variable },
+    ];
   });
 }
 
@@ -138,7 +156,8 @@ function chatUiContainer(
       kept(dataVolume, DATA_INSIDE),
       ...(modelsVolume === null ? [] : [kept(modelsVolume, MODELS_INSIDE)]),
       ...administrator.map(
-        ({ path, role }) => ({ type: "bind", source: path, target: inside(role), readOnly: true }) as const,
+        ({ path, role }) =>
+          ({ type: "bind", source: path, target: inside(role), readOnly: true }) as const,
       ),
     ],
     gpus: modelsVolume === null ? null : "all",
@@ -153,7 +172,8 @@ function chatUiContainer(
 const BEHAVIOUR: Readonly<Record<string, string>> = {
   // The stack file decides at every start, not what an earlier start has stored.
   ENABLE_PERSISTENT_CONFIG: "False",
-  // The first who signs up becomes administrator all the same; then sign-up stays closed, at every start.
+  // The first who signs up becomes administrator all the same; then sign-up stays closed, at every
+  // start.
   ENABLE_SIGNUP: "False",
   // Without it a start waits minutes for model hubs that it can't reach.
   OFFLINE_MODE: "True",
@@ -175,8 +195,9 @@ const OLLAMA_INSIDE: Readonly<Record<string, string>> = {
 const SEPARATOR = ";";
 
 /**
- * Variables that connect Open WebUI to servers. Both kinds of connection are always said: one that is left out has a
- * default of its own, which is the network for the one and a port on the host for the other.
+ * Variables that connect Open WebUI to servers. Both kinds of connection are always said: one that
+ * is left out has a default of its own, which is the network for the one and a port on the host for
+ * the other.
  */
 export function connections(servers: readonly Upstream[]): Record<string, string> {
   const simple = servers.filter((server) => server.kind === "simple-server");
@@ -184,12 +205,16 @@ export function connections(servers: readonly Upstream[]): Record<string, string
   return {
     ENABLE_OLLAMA_API: flag(simple.length > 0),
     ENABLE_OPENAI_API: flag(inference.length > 0),
-    ...(simple.length === 0 ? {} : { OLLAMA_BASE_URLS: simple.map((server) => server.fromContainer).join(SEPARATOR) }),
+    ...(simple.length === 0
+      ? {}
+      : { OLLAMA_BASE_URLS: simple.map((server) => server.fromContainer).join(SEPARATOR) }),
     ...(inference.length === 0
       ? {}
       : {
           // Without /v1 it lists no model and says nothing about it.
-          OPENAI_API_BASE_URLS: inference.map((server) => `${server.fromContainer}/v1`).join(SEPARATOR),
+          OPENAI_API_BASE_URLS: inference
+            .map((server) => `${server.fromContainer}/v1`)
+            .join(SEPARATOR),
           OPENAI_API_KEYS: inference.map(() => PLACEHOLDER_KEY).join(SEPARATOR),
         }),
   };
@@ -211,7 +236,10 @@ function searchServers(settings: ChatUiSettings, known: readonly Upstream[]): Se
   });
 }
 
-/** Variables by which Open WebUI searches documents with our servers. Reranking belongs to its hybrid search. */
+/**
+ * Variables by which Open WebUI searches documents with our servers. Reranking belongs to its
+ * hybrid search.
+ */
 function documentSearch({ embedding, rerank }: SearchServers): Record<string, string> {
   return {
     ...(embedding === undefined

@@ -4,7 +4,10 @@ import { type DeclaredServer, type ServiceFault, service } from "../service/serv
 import { type ChatUiBlocks, plannedChatUi } from "./plannedChatUi";
 import { chatUiSettings as settings } from "./settings";
 
-/** The image of Pulumi.dgx.yaml; its digest was seen in several public repositories (read 2026-11-22). */
+/**
+ * The image of Pulumi.dgx.yaml; its digest was seen in several public repositories (read
+ * 2026-11-22).
+ */
 const IMAGE =
   "ghcr.io/open-webui/open-webui:v0.11.3@sha256:41daa0cf2561a5d4c8d1ff31ee2a98d93ab4d3ac2605cac69366ff6a3374a933";
 
@@ -22,12 +25,19 @@ export const chatUi = service({
     comments: { "": "Chat in the browser." },
   }),
   names: ({ chatUi: block }: ChatUiBlocks) =>
-    (block?.connections ?? []).map((name, index) => ({ name, path: ["connections", index], needsModel: false })),
+    (block?.connections ?? []).map((name, index) => ({
+      name,
+      path: ["connections", index],
+      needsModel: false,
+    })),
   faults,
   plan: plannedChatUi,
 });
 
-function faults({ chatUi: block }: ChatUiBlocks, servers: readonly DeclaredServer[]): ServiceFault[] {
+function faults(
+  { chatUi: block }: ChatUiBlocks,
+  servers: readonly DeclaredServer[],
+): ServiceFault[] {
   if (block === undefined) return [];
   const fault = (path: readonly PropertyKey[], message: string | undefined): ServiceFault[] =>
     message === undefined ? [] : [{ path: ["chatUi", ...path], code: "impossible_value", message }];

@@ -1,5 +1,13 @@
 import { optional, strictObject, z } from "zod";
-import { containerImage, gibibytes, listenAddress, port, serverReference, usual, variableName } from "../fields/fields";
+import {
+  containerImage,
+  gibibytes,
+  listenAddress,
+  port,
+  serverReference,
+  usual,
+  variableName,
+} from "../fields/fields";
 
 /** Open WebUI in a container, as in the stack file. */
 export const chatUiSettings = strictObject({

@@ -3,8 +3,8 @@ import { variableName } from "../fields/fields";
 import { clientKind, exported, jsonFile, maxOutputTokens, pathWord, reach } from "./kind";
 
 /**
- * Every variable that names a model. One that is not set asks for a hosted model's real name, and a 404 then looks like
- * a network failure.
+ * Every variable that names a model. One that is not set asks for a hosted model's real name, and a
+ * 404 then looks like a network failure.
  */
 const TIER_VARIABLES = [
   "ANTHROPIC_MODEL",
@@ -23,10 +23,16 @@ const KEY_VARIABLES = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"];
 /** The specification's figure for the messages-style client. */
 const OUTPUT_TOKENS = 32_000;
 
-/** Output that its own compaction leaves room for, however large the output limit is (measured in 2.1.329). */
+/**
+ * Output that its own compaction leaves room for, however large the output limit is (measured in
+ * 2.1.329).
+ */
 const COMPACTION_RESERVE_TOKENS = 20_000;
 
-/** Milliseconds until the first byte; a long cold prefill takes longer than its default of 10 minutes. */
+/**
+ * Milliseconds until the first byte; a long cold prefill takes longer than its default of 10
+ * minutes.
+ */
 const FIRST_BYTE_TIMEOUT_MS = 1_800_000;
 
 export const claudeCode = clientKind({
@@ -44,7 +50,9 @@ export const claudeCode = clientKind({
       )
       .default({})
       .describe("Further variables of its `env` block, or other values for ours. No secrets."),
-  }).describe("Claude Code. Through the bridge until the server has passed the native-path test, then `via: native`."),
+  }).describe(
+    "Claude Code. Through the bridge until the server has passed the native-path test, then `via: native`.",
+  ),
   surface: "messages",
   coding: true,
   launcher: "local-claude",
@@ -63,16 +71,21 @@ export const claudeCode = clientKind({
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
       CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: "1",
       CLAUDE_CODE_MAX_CONTEXT_TOKENS:
-        target.window === undefined ? undefined : String(claudeWindow(target.window, settings.maxOutputTokens)),
+        target.window === undefined
+          ? undefined
+          : String(claudeWindow(target.window, settings.maxOutputTokens)),
       CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(settings.maxOutputTokens),
       DISABLE_AUTOUPDATER: "1",
       ...settings.environment,
     };
-    const env = Object.fromEntries(Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1)));
+    const env = Object.fromEntries(
+      Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1)),
+    );
     const path = `${folder}/claude-code.settings.json`;
     return {
       path,
-      // Auto mode asks the vendor's servers whether a command is safe, and stops when they don't answer.
+      // Auto mode asks the vendor's servers whether a command is safe, and stops when they don't
+      // answer.
       text: jsonFile({ env, permissions: { disableAutoMode: "disable" } }),
       environment: [
         "# Both keys would be sent, and this one belongs to somebody else's server.",
@@ -87,7 +100,10 @@ export const claudeCode = clientKind({
   },
 });
 
-/** What others need to know of the messages-style client: its settings' key, its launcher, and the variables that it reads. */
+/**
+ * What others need to know of the messages-style client: its settings' key, its launcher, and the
+ * variables that it reads.
+ */
 export const MESSAGES_CLIENT = {
   key: claudeCode.key,
   launcher: claudeCode.launcher,
@@ -96,8 +112,9 @@ export const MESSAGES_CLIENT = {
 } as const;
 
 /**
- * The window to claim, in tokens. It compacts so that 20,000 tokens of output still fit, but asks for all of its output
- * limit, and the server refuses what exceeds the window: the difference is taken off.
+ * The window to claim, in tokens. It compacts so that 20,000 tokens of output still fit, but asks
+ * for all of its output limit, and the server refuses what exceeds the window: the difference is
+ * taken off.
  */
 export const claudeWindow = (window: number, maxOutputTokens: number): number =>
   window - Math.max(0, maxOutputTokens - COMPACTION_RESERVE_TOKENS);

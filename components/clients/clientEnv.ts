@@ -2,7 +2,10 @@ import { strictObject } from "zod";
 import { shellWord } from "../../machines/shell";
 import { clientKind, exported, pathWord, reach, writtenBy } from "./kind";
 
-/** Variables of a chat-completions client, as a file for `. FILE`, `docker run --env-file` and systemd alike. */
+/**
+ * Variables of a chat-completions client, as a file for `. FILE`, `docker run --env-file` and
+ * systemd alike.
+ */
 export const clientEnv = clientKind({
   key: "clientEnv",
   name: "client-env",

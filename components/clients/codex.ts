@@ -10,7 +10,10 @@ const STREAM_IDLE_TIMEOUT_MS = 1_800_000;
 /** The launcher finds a server that is down; more tries only delay the news. */
 const RETRIES = 2;
 
-/** Its file is the profile `NAME.config.toml`, laid over the user's own configuration by `codex -p NAME`. */
+/**
+ * Its file is the profile `NAME.config.toml`, laid over the user's own configuration by `codex -p
+ * NAME`.
+ */
 export const codex = clientKind({
   key: "codex",
   name: "codex",

@@ -1,11 +1,17 @@
 import { chatAgent, clientKind, exported, jsonFile, PROVIDER, pathWord } from "./kind";
 
-/** Above this window Crush keeps the reserve free before it summarizes; up to it, a fifth (its source, 0.90.0). */
+/**
+ * Above this window Crush keeps the reserve free before it summarizes; up to it, a fifth (its
+ * source, 0.90.0).
+ */
 const LARGE_WINDOW = 200_000;
 const RESERVE_TOKENS = 20_000;
 const KEPT_FREE = 0.2;
 
-/** Crush reads `crush.json` of the folder that CRUSH_GLOBAL_CONFIG names; a project's own file is laid over it. */
+/**
+ * Crush reads `crush.json` of the folder that CRUSH_GLOBAL_CONFIG names; a project's own file is
+ * laid over it.
+ */
 export const crush = clientKind({
   key: "crush",
   name: "crush",
@@ -48,7 +54,10 @@ export const crush = clientKind({
         },
       }),
       // Models that were chosen elsewhere are in the data folder, and would win over the file.
-      environment: exported({ CRUSH_GLOBAL_CONFIG: pathWord(own), CRUSH_GLOBAL_DATA: pathWord(`${own}/data`) }),
+      environment: exported({
+        CRUSH_GLOBAL_CONFIG: pathWord(own),
+        CRUSH_GLOBAL_DATA: pathWord(`${own}/data`),
+      }),
     };
   },
 });

@@ -14,7 +14,9 @@ export const reach = (via: "bridge" | "native") => ({
   via: usual(via, z.enum(["bridge", "native"])).describe(
     "`native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server.",
   ),
-  model: optional(servedName()).describe("Name to ask for. Default: the server's canonical served name."),
+  model: optional(servedName()).describe(
+    "Name to ask for. Default: the server's canonical served name.",
+  ),
 });
 
 /** The setting of a client whose answers have a bound. */
@@ -25,12 +27,15 @@ export const maxOutputTokens = (tokens: number) =>
       "Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window.",
     );
 
-/** What coding agents have in common that speak chat completions and have no settings of their own. */
+/**
+ * What coding agents have in common that speak chat completions and have no settings of their own.
+ */
 export const chatAgent = (title: string) => ({
   title,
-  settings: strictObject({ ...reach("native"), maxOutputTokens: maxOutputTokens(AGENT_OUTPUT_TOKENS) }).describe(
-    `The coding agent ${title}.`,
-  ),
+  settings: strictObject({
+    ...reach("native"),
+    maxOutputTokens: maxOutputTokens(AGENT_OUTPUT_TOKENS),
+  }).describe(`The coding agent ${title}.`),
   surface: "chat completions" as const,
   coding: true,
 });
@@ -50,7 +55,10 @@ export interface ClientSettings {
 export interface ClientInput<Settings> {
   readonly target: ClientTarget;
   readonly settings: Settings;
-  /** Folder for the clients' files. Like every path here it may begin with `~/`, the home of whoever starts the client. */
+  /**
+   * Folder for the clients' files. Like every path here it may begin with `~/`, the home of whoever
+   * starts the client.
+   */
   readonly folder: string;
   readonly launcher: string;
   /** Makes a path of the stack file one of the computer that the client is on. */
@@ -67,7 +75,9 @@ export interface ClientFile {
   readonly words?: readonly string[];
   /** Base URL in the file. Default: the target's. */
   readonly baseUrl?: string;
-  /** Each model variable of the file with the name that it asks for. Default: `model`, the target's. */
+  /**
+   * Each model variable of the file with the name that it asks for. Default: `model`, the target's.
+   */
   readonly tiers?: Readonly<Record<string, string>>;
 }
 
@@ -88,7 +98,10 @@ export interface ClientKind<
   /** Whether it works only with structured tool calls. */
   readonly coding: boolean;
   readonly launcher: string;
-  /** The program that the launcher starts, and its npm package; without one it starts what its arguments name. */
+  /**
+   * The program that the launcher starts, and its npm package; without one it starts what its
+   * arguments name.
+   */
   readonly program?: { readonly name: string; readonly npm: string };
   /** Its file holds the placeholder, so that the shell's key plays no part. */
   readonly keyInFile?: true;

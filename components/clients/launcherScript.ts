@@ -18,8 +18,9 @@ export const launcherPurpose = (kind: ClientKind, { model }: ClientTarget): stri
   `Starts ${kind.title} with the model ${model}, once its server answers.`;
 
 /**
- * A launcher in POSIX sh: sets the key, sees that the server answers with the expected model, then becomes the client.
- * Clients themselves wait a minute and longer for a server that is down, and say nothing.
+ * A launcher in POSIX sh: sets the key, sees that the server answers with the expected model, then
+ * becomes the client. Clients themselves wait a minute and longer for a server that is down, and
+ * say nothing.
  */
 export function launcherScript(kind: ClientKind, file: ClientFile, target: ClientTarget): string {
   const seconds = CHECK_SECONDS / (target.checks.length + (target.triedAt === undefined ? 0 : 1));
@@ -76,7 +77,10 @@ fetch() {
 }`;
 }
 
-/** The shell function that sees that a server answers, takes the key and serves the model; else it says what to do. */
+/**
+ * The shell function that sees that a server answers, takes the key and serves the model; else it
+ * says what to do.
+ */
 function checkLines(seconds: number): string {
   return `# check NAME URL MODEL KEY HINT...
 check() {
@@ -113,7 +117,10 @@ check() {
 }`;
 }
 
-/** Bounded by \`timeout\`; asked directly, as a proxy has no business between a client and its own machine. */
+/**
+ * Bounded by \`timeout\`; asked directly, as a proxy has no business between a client and its own
+ * machine.
+ */
 const PYTHON_ASK = `
 import sys, urllib.error, urllib.request as r
 request = r.Request(sys.argv[1], headers={"Authorization": "Bearer " + sys.stdin.read()})
@@ -127,7 +134,8 @@ print(answer.read(${LARGEST_ANSWER_BYTES}).decode() + "\\n" + str(answer.status)
 `;
 
 function programCheck({ program, launcher }: ClientKind): string {
-  if (program === undefined) return `[ $# -gt 0 ] || stop 64 "$me: say what to start: ${launcher} PROGRAM ARGUMENTS"`;
+  if (program === undefined)
+    return `[ $# -gt 0 ] || stop 64 "$me: say what to start: ${launcher} PROGRAM ARGUMENTS"`;
   const { name, npm } = program;
   return `command -v ${name} >/dev/null 2>&1 || stop 127 "$me: ${name} is not installed (npm install -g ${npm})."`;
 }
@@ -157,7 +165,10 @@ function checkLine(check: Check, target: ClientTarget): string {
   return `check ${words.join(" \\\n  ")}`;
 }
 
-/** LiteLLM lists models whose server is down, and tries one with a few tokens. No answer in time is none: it is busy. */
+/**
+ * LiteLLM lists models whose server is down, and tries one with a few tokens. No answer in time is
+ * none: it is busy.
+ */
 function tried({ triedAt, server: { container } }: ClientTarget): string[] {
   if (triedAt === undefined) return [];
   const hint =
@@ -177,6 +188,7 @@ function hints({ container, compiles }: Check, { server }: ClientTarget): string
       `  docker ps --all --filter name=${container}   is it running?`,
       `  docker logs --tail 20 ${container}   what does it say?${compiles ? " A first boot compiles for 10 to 15 minutes: let it." : ""}`,
     ];
-  if (server.kind === "instance-a") return ["  Instance A is not managed here: start it the way it was set up."];
+  if (server.kind === "instance-a")
+    return ["  Instance A is not managed here: start it the way it was set up."];
   return ["  systemctl status ollama   is it running?"];
 }

@@ -10,7 +10,8 @@ export const opencode = clientKind({
   file({ target: { model, window, key, baseUrl }, settings, folder }) {
     const path = `${folder}/opencode.json`;
     // It takes both figures or none; the output is also what it asks for.
-    const limit = window === undefined ? undefined : { context: window, output: settings.maxOutputTokens };
+    const limit =
+      window === undefined ? undefined : { context: window, output: settings.maxOutputTokens };
     return {
       path,
       text: jsonFile({
@@ -29,7 +30,10 @@ export const opencode = clientKind({
         },
         share: "disabled",
       }),
-      environment: exported({ OPENCODE_CONFIG: pathWord(path), OPENCODE_DISABLE_MODELS_FETCH: "1" }),
+      environment: exported({
+        OPENCODE_CONFIG: pathWord(path),
+        OPENCODE_DISABLE_MODELS_FETCH: "1",
+      }),
     };
   },
 });

@@ -51,7 +51,11 @@ export function plannedClients(
     const { variable, placeholder } = target.key;
     const secret = placeholder === undefined;
     const resource = `${machineName}-${kind.name}`;
-    const named = (role: ClientRole) => ({ role, resource: `${machineName}-${role}`, partOf: resource });
+    const named = (role: ClientRole) => ({
+      role,
+      resource: `${machineName}-${role}`,
+      partOf: resource,
+    });
     const purpose = `Configuration of ${kind.title}.`;
     const configuration = { purpose, path: file.path, mode: "0644", text: file.text };
     const launcher = {
@@ -85,7 +89,10 @@ export function plannedClients(
 /** What decides which server a client talks to. */
 type Answering = Pick<Upstream, "key" | "kind" | "serves">;
 
-/** Names of the coding clients that are pointed at each server, by its key. It needs no server's plan. */
+/**
+ * Names of the coding clients that are pointed at each server, by its key. It needs no server's
+ * plan.
+ */
 export function codingClients(
   settings: ClientsSettings,
   servers: readonly Answering[],
@@ -104,7 +111,9 @@ function serverOf<Server extends Answering>(
   { server }: ClientSettings,
   servers: readonly Server[],
 ): Server | undefined {
-  const ours = servers.filter(({ kind, serves }) => kind === "inference-server" && !isPooling(serves));
+  const ours = servers.filter(
+    ({ kind, serves }) => kind === "inference-server" && !isPooling(serves),
+  );
   if (server === undefined) return ours.length === 1 ? ours[0] : undefined;
   return servers.find((each) => each.key === server);
 }

@@ -20,7 +20,9 @@ export const qwenCode = clientKind({
       text: jsonFile({
         general: { enableAutoUpdate: false },
         model: { name: model },
-        modelProviders: { openai: [{ baseUrl, envKey: key.variable, generationConfig, id: model, name: model }] },
+        modelProviders: {
+          openai: [{ baseUrl, envKey: key.variable, generationConfig, id: model, name: model }],
+        },
         privacy: { usageStatisticsEnabled: false },
         security: { auth: { selectedType: "openai" } },
       }),

@@ -6,7 +6,10 @@ import { opencode } from "./opencode";
 import { pi } from "./pi";
 import { qwenCode } from "./qwenCode";
 
-/** Every client that is given a configuration and a launcher, in the order of plans and of the stack file's reference. */
+/**
+ * Every client that is given a configuration and a launcher, in the order of plans and of the stack
+ * file's reference.
+ */
 export const CLIENTS = [claudeCode, codex, clientEnv, opencode, pi, qwenCode, crush] as const;
 
 type Kind = (typeof CLIENTS)[number];

@@ -6,7 +6,9 @@ import { CLIENTS } from "./registry";
 type Schemas = { [K in (typeof CLIENTS)[number] as K["key"]]: z.ZodOptional<K["settings"]> };
 
 // A map made from a list has lost the types of its keys.
-const schemas = Object.fromEntries(CLIENTS.map(({ key, settings }) => [key, settings.optional()])) as Schemas;
+const schemas = Object.fromEntries(
+  CLIENTS.map(({ key, settings }) => [key, settings.optional()]),
+) as Schemas;
 
 /** The clients that get a configuration and a launcher. One that is left out gets none. */
 export const clients = strictObject({
@@ -14,7 +16,10 @@ export const clients = strictObject({
     "Where the clients' files and launchers are written: `here`, on the computer that runs this, or on the `machine`. Default: `here` where the Docker engine is on this computer, else `machine`. On another computer than the machine they reach it by `host`.",
   ),
   host: optional(
-    textMatching(/^[a-zA-Z0-9.][a-zA-Z0-9.-]*$/, "Expected a host name or an IPv4 address, without scheme or port"),
+    textMatching(
+      /^[a-zA-Z0-9.][a-zA-Z0-9.-]*$/,
+      "Expected a host name or an IPv4 address, without scheme or port",
+    ),
   )
     .describe(
       "Name or address by which the clients reach the machine. Default: the address that each port is published on; with `on: here` for a machine elsewhere, the name in `dockerHost`. On a network, use a DHCP reservation or an mDNS name: an address that changes cuts the clients off without any message.",
@@ -36,7 +41,10 @@ export const clients = strictObject({
 
 export type ClientsSettings = z.output<typeof clients>;
 
-/** The clients as another computer gets them: their files here and in the usual folders, since other ones are the machine's. */
+/**
+ * The clients as another computer gets them: their files here and in the usual folders, since other
+ * ones are the machine's.
+ */
 export function clientsElsewhere(own: ClientsSettings, host: string | undefined): ClientsSettings {
   const { folder, launcherFolder } = clients.parse({});
   const usualHome = own.codex && { ...own.codex, home: codex.settings.parse({}).home };

@@ -18,12 +18,18 @@ export interface ClientTarget {
   readonly model: string;
   /** Window of the server in tokens, where it is known. */
   readonly window: number | undefined;
-  /** The variable that holds its key, and the value unless that is a secret, which only the operator's shell knows. */
+  /**
+   * The variable that holds its key, and the value unless that is a secret, which only the
+   * operator's shell knows.
+   */
   readonly key: { readonly variable: string; readonly placeholder: string | undefined };
   /** Names that the client's counterpart answers to; empty where none is known. */
   readonly names: readonly string[];
   readonly checks: readonly Check[];
-  /** Where the bridge tries the server, which nobody but it can ask from here; with the client's key. */
+  /**
+   * Where the bridge tries the server, which nobody but it can ask from here; with the client's
+   * key.
+   */
   readonly triedAt: string | undefined;
 }
 
@@ -58,7 +64,12 @@ export function clientTarget(
   const origin = through === null ? direct : originOf(through, clients.host);
   // On loopback, or on a link, nobody but the machine could ask the server.
   const hidden = through !== null && clients.host !== undefined && isClosed(server);
-  const check = (name: string, from: string, container: string | undefined, keyed: boolean): Check => ({
+  const check = (
+    name: string,
+    from: string,
+    container: string | undefined,
+    keyed: boolean,
+  ): Check => ({
     name,
     url: `${from}/v1/models`,
     model,
@@ -79,7 +90,9 @@ export function clientTarget(
     names: (through ?? server).names,
     checks: [
       // The bridge answers even when its server does not.
-      ...(hidden ? [] : [check(SERVER_NAMES[server.kind], direct, server.container, through === null)]),
+      ...(hidden
+        ? []
+        : [check(SERVER_NAMES[server.kind], direct, server.container, through === null)]),
       ...(through === null ? [] : [check("the bridge", origin, through.container.name, true)]),
     ],
     triedAt: hidden ? `${origin}/health?model=${encodeURIComponent(model)}` : undefined,

@@ -2,8 +2,9 @@ import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../fa
 import { environmentIn } from "../host/systemdText";
 
 /**
- * An applied plan of version 0, which had no `version`, as one of version 1. What it said in rendered texts and by the roles
- * of files alone becomes fields. Nothing is checked here: what isn't as it should be stays, and the schema names it.
+ * An applied plan of version 0, which had no `version`, as one of version 1. What it said in
+ * rendered texts and by the roles of files alone becomes fields. Nothing is checked here: what
+ * isn't as it should be stays, and the schema names it.
  */
 export function fromVersion0(document: JsonObject): JsonObject {
   const { machine } = document;
@@ -12,7 +13,8 @@ export function fromVersion0(document: JsonObject): JsonObject {
 
 function machineOf(machine: JsonObject): JsonObject {
   const file = fileOf(textOr(machine.name), objectsIn(machine.clients));
-  const server = (each: JsonObject) => inPlace(inPlace(each, ["tokenFile"], file), ["container"], gated);
+  const server = (each: JsonObject) =>
+    inPlace(inPlace(each, ["tokenFile"], file), ["container"], gated);
   const { simpleServer } = machine;
   return {
     ...machine,
@@ -21,14 +23,21 @@ function machineOf(machine: JsonObject): JsonObject {
     containers: eachOf(machine.containers, gated),
     inferenceServers: eachOf(machine.inferenceServers, server),
     ranks: eachOf(machine.ranks, server),
-    bridge: isRecord(machine.bridge) ? inPlace(machine.bridge, ["config", "key"], file) : machine.bridge,
+    bridge: isRecord(machine.bridge)
+      ? inPlace(machine.bridge, ["config", "key"], file)
+      : machine.bridge,
     chatUi: isRecord(machine.chatUi)
       ? { ...machine.chatUi, administrator: eachOf(machine.chatUi.administrator, file) }
       : machine.chatUi,
-    clients: eachOf(machine.clients, (client) => ({ ...client, files: eachOf(client.files, file) })),
+    clients: eachOf(machine.clients, (client) => ({
+      ...client,
+      files: eachOf(client.files, file),
+    })),
     files: eachOf(machine.files, file),
     secretFiles: eachOf(machine.secretFiles, file),
-    simpleServer: isRecord(simpleServer) ? withEnvironment(inPlace(simpleServer, ["dropIn"], file)) : simpleServer,
+    simpleServer: isRecord(simpleServer)
+      ? withEnvironment(inPlace(simpleServer, ["dropIn"], file))
+      : simpleServer,
   };
 }
 
@@ -37,14 +46,27 @@ function servicesOf(machine: JsonObject): JsonObject[] {
   const { bridge, chatUi, simpleServer } = machine;
   const container = (block: unknown) => textOr(objectOr(objectOr(block).container).name);
   const row = (key: string, name: string, more: JsonObject) => ({
-    ...{ key, name, resource: `${textOr(machine.name)}-${name}`, servers: [], volumes: [], ...more },
+    ...{
+      key,
+      name,
+      resource: `${textOr(machine.name)}-${name}`,
+      servers: [],
+      volumes: [],
+      ...more,
+    },
   });
   const volume = (part: string, name: unknown, holds: string) =>
     typeof name === "string" ? [{ part, name, holds }] : [];
   const mode = objectOr(simpleServer).mode;
   return [
     ...(isRecord(bridge)
-      ? [row("bridge", "bridge", { container: container(bridge), own: true, servers: bridge.servers })]
+      ? [
+          row("bridge", "bridge", {
+            container: container(bridge),
+            own: true,
+            servers: bridge.servers,
+          }),
+        ]
       : []),
     ...(isRecord(chatUi)
       ? [
@@ -73,14 +95,20 @@ const eachOf = (list: unknown, change: (each: JsonObject) => JsonObject): unknow
   Array.isArray(list) ? list.map((each: unknown) => (isRecord(each) ? change(each) : each)) : list;
 
 /** Changes the objects at these keys, where they are there. */
-function inPlace(owner: JsonObject, keys: readonly string[], change: (each: JsonObject) => JsonObject): JsonObject {
+function inPlace(
+  owner: JsonObject,
+  keys: readonly string[],
+  change: (each: JsonObject) => JsonObject,
+): JsonObject {
   const changed = keys.flatMap((key) => (isRecord(owner[key]) ? [[key, change(owner[key])]] : []));
   return { ...owner, ...Object.fromEntries(changed) };
 }
 
 /** Every inference server began with the start gate, and no other container did. */
 const gated = (container: JsonObject): JsonObject =>
-  container.role === "inference-server" ? { ...container, gate: { starts: ["vllm", "serve"] } } : container;
+  container.role === "inference-server"
+    ? { ...container, gate: { starts: ["vllm", "serve"] } }
+    : container;
 
 /** The floor as the start gates were told, in MiB; without a server nobody was. */
 function floorOf(files: readonly JsonObject[]): number {
@@ -94,8 +122,13 @@ const withEnvironment = (simpleServer: JsonObject): JsonObject =>
     ? { ...simpleServer, environment: environmentIn(textOr(simpleServer.dropIn.text)) }
     : simpleServer;
 
-/** Names of resources by the role of their file, behind the machine's name; of any other role it is the role itself. */
-const RESOURCES: Readonly<Record<string, string>> = { "simple-server-dropin": "simple-server-drop-in" };
+/**
+ * Names of resources by the role of their file, behind the machine's name; of any other role it is
+ * the role itself.
+ */
+const RESOURCES: Readonly<Record<string, string>> = {
+  "simple-server-dropin": "simple-server-drop-in",
+};
 
 /** What a file is part of, by its role, behind the machine's name. */
 const PARTS: Readonly<Record<string, string>> = {
@@ -110,7 +143,10 @@ const PARTS: Readonly<Record<string, string>> = {
   "simple-server-dropin": "simple-server",
 };
 
-/** A file of a machine with the names that its resources had. Launchers said in their second line what they are for. */
+/**
+ * A file of a machine with the names that its resources had. Launchers said in their second line
+ * what they are for.
+ */
 function fileOf(machine: string, clients: readonly JsonObject[]) {
   const ofClient = (path: unknown) =>
     clients.find(({ files }) => objectsIn(files).some((each) => each.path === path))?.resource;
@@ -118,7 +154,12 @@ function fileOf(machine: string, clients: readonly JsonObject[]) {
     const role = textOr(file.role);
     const [, server] = /^hugging-face-token-(.+)$/.exec(role) ?? [];
     const [, said = ""] = role.startsWith("launcher-") ? textOr(file.text).split("\n") : [];
-    const name = server === undefined ? (Object.hasOwn(RESOURCES, role) ? RESOURCES[role] : role) : `${server}-token`;
+    const name =
+      server === undefined
+        ? Object.hasOwn(RESOURCES, role)
+          ? RESOURCES[role]
+          : role
+        : `${server}-token`;
     const part = server ?? (Object.hasOwn(PARTS, role) ? PARTS[role] : undefined);
     return {
       ...file,

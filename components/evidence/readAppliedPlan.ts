@@ -21,12 +21,17 @@ export const readAppliedPlans = (machines: readonly MachinePlan[]): Promise<Appl
   Promise.all(machines.map((machine) => readAppliedPlan(machine, filesOf(machine))));
 
 /** Reads the plan that `up` left on a machine, here or over ssh. */
-export async function readAppliedPlan({ files }: Pick<MachinePlan, "files">, on: Files): Promise<AppliedPlan> {
+export async function readAppliedPlan(
+  { files }: Pick<MachinePlan, "files">,
+  on: Files,
+): Promise<AppliedPlan> {
   const path = files.find(({ role }) => role === "applied-plan")?.path ?? "";
   const found = await on.text(path);
   if (found !== undefined) return appliedPlanIn(found, path);
   const why = (await on.state(path)) === "missing" ? "is not there" : "can't be read";
-  return { missing: `${path} ${why}: nothing is applied, or by another user or with another \`stateDirectory\`` };
+  return {
+    missing: `${path} ${why}: nothing is applied, or by another user or with another \`stateDirectory\``,
+  };
 }
 
 /** What makes the next version of an applied plan, by the version that it is made of. */
@@ -37,12 +42,16 @@ const LARGEST = 16_000_000;
 
 const ANEW = "`npm run up` writes it anew";
 
-/** The plan in such a file, whatever version wrote it. Its parts are checked; keys that this version doesn't know are left out. */
+/**
+ * The plan in such a file, whatever version wrote it. Its parts are checked; keys that this version
+ * doesn't know are left out.
+ */
 export async function appliedPlanIn(text: string, path: string): Promise<AppliedPlan> {
   const unread = (why: string) => ({ missing: `${path} ${why}`, isThere: true }) as const;
   if (text.length > LARGEST) return unread(`is larger than any plan: ${ANEW}`);
   const document = jsonOf(text, path);
-  if (document instanceof UnreadableInput) return { missing: `${document.message}; ${ANEW}`, isThere: true };
+  if (document instanceof UnreadableInput)
+    return { missing: `${document.message}; ${ANEW}`, isThere: true };
   const { version = 0 } = document;
   if (typeof version !== "number" || !Number.isInteger(version) || version < 0)
     return unread(`has a \`version\` that is no whole number: ${ANEW}`);
@@ -51,7 +60,8 @@ export async function appliedPlanIn(text: string, path: string): Promise<Applied
       `was written by a newer local-serving (plan version ${version}); this one reads up to ${PLAN_VERSION}: update this one, or write the plan anew with \`npm run up\`, which goes back to this one`,
     );
   const current = MIGRATIONS.slice(version).reduce((older, migrate) => migrate(older), document);
-  // Few commands read a plan, and its schema takes longer to make than all else that they do at their start.
+  // Few commands read a plan, and its schema takes longer to make than all else that they do at
+  // their start.
   const { appliedDocument } = await import("../planned/schema/document");
   const { data, faults } = readBy(appliedDocument, current);
   if (data !== undefined) return { plan: data.machine };

@@ -12,7 +12,10 @@ import { serveSchema } from "../planned/schema/serve";
 import type { StackSettings } from "../settings/stackSettings";
 import { readModels } from "./readModels";
 
-/** What every plan of a stack rests on: the operator's home, the configs of the models that the stack names, what was applied. */
+/**
+ * What every plan of a stack rests on: the operator's home, the configs of the models that the
+ * stack names, what was applied.
+ */
 export function readEvidence(settings: StackSettings, project: string): Evidence {
   const home = operatorHome();
   return {
@@ -22,7 +25,10 @@ export function readEvidence(settings: StackSettings, project: string): Evidence
   };
 }
 
-/** Home of whoever runs this, by its real path: a host file is never written through a symbolic link. */
+/**
+ * Home of whoever runs this, by its real path: a host file is never written through a symbolic
+ * link.
+ */
 export function operatorHome(): string {
   const home = homeFolder();
   try {
@@ -39,14 +45,21 @@ const served = z.object({
 });
 
 /**
- * The windows that were applied last, from the plan that `up` leaves on the machine. Only a machine that this program runs on
- * is read; where there is no such plan, or none that can be read, nothing is known.
+ * The windows that were applied last, from the plan that `up` leaves on the machine. Only a machine
+ * that this program runs on is read; where there is no such plan, or none that can be read, nothing
+ * is known.
  */
-export function readAppliedWindows(settings: StackSettings, home: string): NonNullable<Evidence["appliedWindows"]> {
+export function readAppliedWindows(
+  settings: StackSettings,
+  home: string,
+): NonNullable<Evidence["appliedWindows"]> {
   return Object.fromEntries(
     Object.entries(settings.machines).flatMap(([name, machine]) => {
       if (!isHere(machine)) return [];
-      const path = appliedPlanPath(name, onMachine(machine.stateDirectory, { home: homeOn(machine, { home }) }));
+      const path = appliedPlanPath(
+        name,
+        onMachine(machine.stateDirectory, { home: homeOn(machine, { home }) }),
+      );
       const applied = served.safeParse(jsonIn(attempt(() => readFileSync(path, "utf8")) ?? ""));
       const windows = (applied.data?.machine.serve ?? [])
         .filter(({ key, model }) => machine.inferenceServers[key]?.model.id === model)

@@ -25,28 +25,48 @@ const publishedStarts = strictObject({
       vllm: z.string().min(1).describe("Version of vLLM."),
       utilization: z.number().gt(0).lte(1).describe("Its `--gpu-memory-utilization`."),
       totalGiB: z.number().positive().describe("The machine's MemTotal in GiB."),
-      availableKvGiB: z.number().describe("`Available KV cache memory` of its log in GiB; may be negative."),
-      draftTokens: z.int().min(1).optional().describe("Draft tokens of a step; left out where there were none."),
-      ranks: z.int().min(2).optional().describe("Ranks that shared the model, one a machine; left out for one."),
+      availableKvGiB: z
+        .number()
+        .describe("`Available KV cache memory` of its log in GiB; may be negative."),
+      draftTokens: z
+        .int()
+        .min(1)
+        .optional()
+        .describe("Draft tokens of a step; left out where there were none."),
+      ranks: z
+        .int()
+        .min(2)
+        .optional()
+        .describe("Ranks that shared the model, one a machine; left out for one."),
       source: z.string().min(1).describe("Who measured it, on what, and when."),
     }),
   ),
 });
 
 /**
- * Reads what is known of the models that a stack serves: from `models/` of the project, else from the snapshot in the
- * model cache of a machine that is here. Nothing is fetched; a model that is found nowhere is left out, and a broken file is reported.
+ * Reads what is known of the models that a stack serves: from `models/` of the project, else from
+ * the snapshot in the model cache of a machine that is here. Nothing is fetched; a model that is
+ * found nowhere is left out, and a broken file is reported.
  *
  * @param project folder that holds `models/`
  * @param home the operator's, below which caches lie; without it only `models/` is read
  */
-export function readModels(settings: StackSettings, project: string, home?: string): NonNullable<Evidence["models"]> {
+export function readModels(
+  settings: StackSettings,
+  project: string,
+  home?: string,
+): NonNullable<Evidence["models"]> {
   const found = new Map<string, ModelEvidence>();
   // Machines that are here come first: of the others only `models/` is read.
-  const machines = Object.values(settings.machines).sort((a, b) => Number(isHere(b)) - Number(isHere(a)));
+  const machines = Object.values(settings.machines).sort(
+    (a, b) => Number(isHere(b)) - Number(isHere(a)),
+  );
   for (const machine of machines) {
     const own = home && homeOn(machine, { home });
-    const cache = own !== undefined && isHere(machine) ? onMachine(machine.modelCache, { home: own }) : undefined;
+    const cache =
+      own !== undefined && isHere(machine)
+        ? onMachine(machine.modelCache, { home: own })
+        : undefined;
     for (const { model } of Object.values(machine.inferenceServers)) {
       if (found.has(model.id)) continue;
       const evidence = readModel(model, project, cache);
@@ -67,7 +87,8 @@ function readModel(
   const snapshot = from && snapshotOf(from, id, revision);
   const weights = from && snapshot ? weightsOf(from, snapshot) : undefined;
   const inCache = snapshot && join(snapshot, CONFIG);
-  const shown = (file: string) => (file.startsWith(kept) ? join("models", folder, basename(file)) : file);
+  const shown = (file: string) =>
+    file.startsWith(kept) ? join("models", folder, basename(file)) : file;
   try {
     const recipe = readRecipe(kept);
     const assumed = recipe !== undefined && recipe.config.from !== "model";
@@ -90,7 +111,8 @@ function readModel(
       }),
     };
   } catch (error) {
-    if (error instanceof UnreadableInput) return { source: shown(error.input), problem: error.reason };
+    if (error instanceof UnreadableInput)
+      return { source: shown(error.input), problem: error.reason };
     if (error instanceof FaultyInput)
       return {
         source: shown(error.input),
@@ -104,7 +126,10 @@ function catalogueWeights(recipe: Recipe): ModelEvidence["catalogue"] {
   const { diskGB, residentGiB, partlyOnDisk } = recipe.weights;
   const from = residentGiB === undefined ? "weights.diskGB" : "weights.residentGiB";
   const weightsGB = partlyOnDisk ? undefined : diskGB;
-  return { ...defined({ weightsGB, residentGiB }), judged: sourceOf(recipe, from)?.basis === "judged" };
+  return {
+    ...defined({ weightsGB, residentGiB }),
+    judged: sourceOf(recipe, from)?.basis === "judged",
+  };
 }
 
 function readStarts(file: string): readonly PublishedStart[] {

@@ -11,7 +11,10 @@ export interface FetchTarget {
 /** Why it didn't come, and what to do then. */
 type Saying = readonly [cause: string, next: string];
 
-const FULL: Saying = ["the disk is full", "Free some (`serving fetch --check` says how much is needed)"];
+const FULL: Saying = [
+  "the disk is full",
+  "Free some (`serving fetch --check` says how much is needed)",
+];
 const LOGIN: Saying = [
   "the registry has no such repository, or wants a login",
   "Log in with `{login}`, or correct `image`",
@@ -19,7 +22,10 @@ const LOGIN: Saying = [
 const NO_ROUTE =
   /dial tcp|no such host|timeout|timed out|network is unreachable|connection (refused|reset|error|aborted)|can't be reached|nothing listens|no whole answer|was closed|peer closed|closed connection|name resolution|name or service|\beof\b|local entry not found|offline|disconnected|cannot find the requested files/i;
 
-/** The causes by how docker, a registry, the hub and its tool say them, for an image and for a model; the first that fits counts. */
+/**
+ * The causes by how docker, a registry, the hub and its tool say them, for an image and for a
+ * model; the first that fits counts.
+ */
 const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[] = [
   [/no space left|disk quota exceeded/i, FULL, FULL],
   [
@@ -32,7 +38,10 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
   ],
   [
     /toomanyrequests|too many requests|\b429\b|rate limit/i,
-    ["the registry lets this address pull no more for now (rate limit)", "Wait, or log in with `{login}`"],
+    [
+      "the registry lets this address pull no more for now (rate limit)",
+      "Wait, or log in with `{login}`",
+    ],
     ["the hub answers no more for now (rate limit)", "Wait some minutes, or {account}"],
   ],
   [
@@ -73,7 +82,8 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
     ["the hub can't be reached", "See to the network (HTTPS_PROXY, HF_ENDPOINT)"],
   ],
   [
-    // What is left of Docker's words where they came as a part of its answer: the provider drops them.
+    // What is left of Docker's words where they came as a part of its answer: the provider drops
+    // them.
     /^(\* )?provider=docker@\S+$/,
     ["the Docker provider leaves out why", "`serving fetch` says it"],
     ["nothing says why", "See to that"],
@@ -81,7 +91,11 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
 ];
 
 /** One sentence: what didn't come, why, what to do, and what to run then. */
-export function explained(of: FetchTarget, words: string, again = "`serving fetch`: it goes on where it ended") {
+export function explained(
+  of: FetchTarget,
+  words: string,
+  again = "`serving fetch`: it goes on where it ended",
+) {
   const { kind, name, revision = "main", tokenVariable: token } = of;
   const known: Readonly<Record<string, string>> = {
     ...{ name, revision },
@@ -94,7 +108,10 @@ export function explained(of: FetchTarget, words: string, again = "`serving fetc
   const [, image, model] = rowOf(words) ?? [];
   const unknown: Saying = [words.trim().split("\n").at(-1) || "nothing says why", "See to that"];
   const [cause, next] = (kind === "image" ? image : model) ?? unknown;
-  const told = `${cause}. ${next}`.replace(/\{(\w+)\}/g, (whole, key: string) => known[key] ?? whole);
+  const told = `${cause}. ${next}`.replace(
+    /\{(\w+)\}/g,
+    (whole, key: string) => known[key] ?? whole,
+  );
   return `The ${kind} ${name} could not be fetched: ${told}, then run ${again}.`;
 }
 
@@ -104,7 +121,10 @@ export function isCertain(words: string): boolean {
   return sign !== undefined && sign !== NO_ROUTE;
 }
 
-/** The cause that the last line with a sign names: a traceback before it is full of figures and names. */
+/**
+ * The cause that the last line with a sign names: a traceback before it is full of figures and
+ * names.
+ */
 function rowOf(words: string) {
   const rows = words.split("\n").map((line) => CAUSES.find(([sign]) => sign.test(line)));
   return rows.findLast((row) => row !== undefined);

@@ -10,10 +10,16 @@ const ANSWER_WITHIN_SECONDS = 15;
 /** What nobody loads here: the same weights once more in forms that vLLM doesn't read. */
 export const LEFT_OUT = ["original/*", "metal/*"];
 
-/** What the hub says of a model: its commit, and each file with its name in the cache's `blobs/`. */
+/**
+ * What the hub says of a model: its commit, and each file with its name in the cache's `blobs/`.
+ */
 export interface HubListing {
   readonly commit: string;
-  readonly files: readonly { readonly path: string; readonly bytes: number; readonly blob: string }[];
+  readonly files: readonly {
+    readonly path: string;
+    readonly bytes: number;
+    readonly blob: string;
+  }[];
 }
 
 const listing = z.object({
@@ -29,10 +35,17 @@ const listing = z.object({
 });
 
 /** The token of `hf auth login` in a cache, which the tool takes where it is given none. */
-export const tokenIn = ({ path, text }: ModelCache): string | undefined => text(join(path, "token"))?.trim();
+export const tokenIn = ({ path, text }: ModelCache): string | undefined =>
+  text(join(path, "token"))?.trim();
 
-/** Asks the hub for the files of a model at its revision. A text says in the hub's words, or the network's, why it gives none. */
-export async function askHub({ id, revision = "main" }: HubModel, token?: string): Promise<HubListing | string> {
+/**
+ * Asks the hub for the files of a model at its revision. A text says in the hub's words, or the
+ * network's, why it gives none.
+ */
+export async function askHub(
+  { id, revision = "main" }: HubModel,
+  token?: string,
+): Promise<HubListing | string> {
   const hub = (process.env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
   const headers = token ? { authorization: `Bearer ${token}` } : {};
   let answer: HttpAnswer;
@@ -50,14 +63,21 @@ export async function askHub({ id, revision = "main" }: HubModel, token?: string
     ...{ path: rfilename, bytes: size },
     blob: lfs?.sha256 ?? blobId,
   }));
-  const isLeftOut = (path: string) => LEFT_OUT.some((pattern) => path.startsWith(pattern.slice(0, -1)));
+  const isLeftOut = (path: string) =>
+    LEFT_OUT.some((pattern) => path.startsWith(pattern.slice(0, -1)));
   return { commit: sha, files: files.filter(({ path }) => !isLeftOut(path)) };
 }
 
 /** Bytes of the files that a cache still lacks; `undefined` where it has them all. */
-export function bytesLeft(cache: ModelCache, id: string, { commit, files }: HubListing): number | undefined {
+export function bytesLeft(
+  cache: ModelCache,
+  id: string,
+  { commit, files }: HubListing,
+): number | undefined {
   const folder = repositoryIn(cache.path, id);
-  const missing = files.filter(({ path }) => cache.size(join(folder, "snapshots", commit, path)) === undefined);
+  const missing = files.filter(
+    ({ path }) => cache.size(join(folder, "snapshots", commit, path)) === undefined,
+  );
   if (missing.length === 0) return undefined;
   const here = (name: string) => cache.size(join(folder, "blobs", name)) ?? 0;
   return missing.reduce(

@@ -53,13 +53,21 @@ export interface ReadingNeeds {
   readonly knownGB?: (id: string) => number | undefined;
 }
 
-/** What an image takes for each byte of its download: unpacked about twice as much, and the download itself until then. */
+/**
+ * What an image takes for each byte of its download: unpacked about twice as much, and the download
+ * itself until then.
+ */
 const IMAGE_ON_DISK = 3;
 
 /** Reads what a machine lacks of its plan. Throws `Failed` where Docker doesn't answer. */
 export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}): Promise<Needs> {
-  const info = objectOr(await dockerJson(["info", "--format", "{{json .}}"], undefined, machine.dockerHost));
-  const [images, models] = await Promise.all([missingImages(machine), missingModels(machine, reading)]);
+  const info = objectOr(
+    await dockerJson(["info", "--format", "{{json .}}"], undefined, machine.dockerHost),
+  );
+  const [images, models] = await Promise.all([
+    missingImages(machine),
+    missingModels(machine, reading),
+  ]);
   const root = textOr(info.DockerRootDir);
   const disks = await disksOf(machine, [
     ...images.map(({ bytes = 0 }) => ({ path: root, bytes: bytes * IMAGE_ON_DISK })),
@@ -72,7 +80,9 @@ export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}
 async function missingImages({ containers, dockerHost }: MachinePlan): Promise<MissingImage[]> {
   const images = [...new Set(containers.map(({ image }) => image))];
   const isHere = (image: string) =>
-    docker(["image", "inspect", "--format", "{{.Id}}", image], undefined, dockerHost).catch(() => "");
+    docker(["image", "inspect", "--format", "{{.Id}}", image], undefined, dockerHost).catch(
+      () => "",
+    );
   const here = await Promise.all(images.map(isHere));
   return Promise.all(
     images
@@ -85,7 +95,11 @@ async function missingImages({ containers, dockerHost }: MachinePlan): Promise<M
             layersHere(repositoryOf(name), dockerHost),
           ]);
           for (const layer of had) layers.delete(layer);
-          return { ...of, layers, bytes: [...layers.values()].reduce((sum, size) => sum + size, 0) };
+          return {
+            ...of,
+            layers,
+            bytes: [...layers.values()].reduce((sum, size) => sum + size, 0),
+          };
         } catch (error) {
           if (error instanceof Failed) return { ...of, layers: new Map(), problem: error.message };
           throw error;
@@ -97,7 +111,11 @@ async function missingImages({ containers, dockerHost }: MachinePlan): Promise<M
 /** Layers of the images that an engine has of a repository: a newer image shares most of them. */
 async function layersHere(repository: string, dockerHost: string): Promise<string[]> {
   const format = "{{.Repository}}@{{.Digest}}";
-  const listed = await docker(["images", "--digests", "--format", format, repository], undefined, dockerHost);
+  const listed = await docker(
+    ["images", "--digests", "--format", format, repository],
+    undefined,
+    dockerHost,
+  );
   const own = [...new Set(listed.split("\n").filter((line) => line.includes("@sha256:")))];
   const layers = await Promise.all(
     own.map((image) => layersOf(image, dockerHost).catch(() => new Map<string, number>())),
@@ -111,11 +129,17 @@ async function missingModels(
   { trustsCache = false, knownGB }: ReadingNeeds,
 ): Promise<MissingModel[]> {
   const wanted = new Map(
-    serversOn(machine).flatMap(({ hubModels, modelCache: cache, container: { image }, tokenFile }) =>
-      hubModels.map((model) => {
-        const needed = { ...model, cache, image, ...defined({ tokenVariable: tokenFile?.variable }) };
-        return [JSON.stringify([model.id, model.revision, cache]), needed] as const;
-      }),
+    serversOn(machine).flatMap(
+      ({ hubModels, modelCache: cache, container: { image }, tokenFile }) =>
+        hubModels.map((model) => {
+          const needed = {
+            ...model,
+            cache,
+            image,
+            ...defined({ tokenVariable: tokenFile?.variable }),
+          };
+          return [JSON.stringify([model.id, model.revision, cache]), needed] as const;
+        }),
     ),
   );
   const found = await Promise.all(
@@ -139,15 +163,25 @@ async function missingModels(
   return found.flatMap((model) => model ?? []);
 }
 
-/** The file systems behind some folders of a machine, each once. A folder that isn't there yet is going to be made. */
-async function disksOf(machine: CommandPlace, parts: readonly { path: string; bytes: number }[]): Promise<DiskNeed[]> {
+/**
+ * The file systems behind some folders of a machine, each once. A folder that isn't there yet is
+ * going to be made.
+ */
+async function disksOf(
+  machine: CommandPlace,
+  parts: readonly { path: string; bytes: number }[],
+): Promise<DiskNeed[]> {
   const disks = new Map<number, DiskNeed>();
   for (const { path, bytes } of parts) {
     const found = await diskFor(path, filesOf(machine));
     if (found === undefined) continue;
     const { device, freeBytes } = found;
     const { paths = [], neededBytes = 0 } = disks.get(device) ?? {};
-    disks.set(device, { paths: [...new Set([...paths, path])], freeBytes, neededBytes: neededBytes + bytes });
+    disks.set(device, {
+      paths: [...new Set([...paths, path])],
+      freeBytes,
+      neededBytes: neededBytes + bytes,
+    });
   }
   return [...disks.values()];
 }
@@ -157,9 +191,11 @@ export function roomProblem({ images, models, disks }: Needs): string | undefine
   const full = disks.find(({ freeBytes, neededBytes }) => neededBytes > freeBytes);
   if (full === undefined) return undefined;
   const { paths, freeBytes, neededBytes } = full;
-  const sum = (parts: readonly Missing[]) => gb(parts.reduce((all, { bytes = 0 }) => all + bytes, 0));
+  const sum = (parts: readonly Missing[]) =>
+    gb(parts.reduce((all, { bytes = 0 }) => all + bytes, 0));
   const parts = [
-    images.length > 0 && `${sum(images)} of images, which take ${IMAGE_ON_DISK} times that unpacked`,
+    images.length > 0 &&
+      `${sum(images)} of images, which take ${IMAGE_ON_DISK} times that unpacked`,
     models.length > 0 && `${sum(models)} of models`,
   ].filter(Boolean);
   return `The disk of ${paths.join(" and ")} has ${gb(freeBytes)} free, and what is missing takes ${gb(neededBytes)} (${parts.join("; ")}). Free ${gb(neededBytes - freeBytes)} (\`docker image prune\`, or models below \`hub/\` of the cache), or set \`modelCache\` to a larger disk.`;

@@ -1,6 +1,11 @@
 import { z } from "zod";
 import { KEY_AS_NAME, looksLikeAKey } from "../../faults/secrets";
-import { IMAGE_REFERENCE, IS_ID, referenceFault, TOO_LONG } from "../../machines/docker/imageReference";
+import {
+  IMAGE_REFERENCE,
+  IS_ID,
+  referenceFault,
+  TOO_LONG,
+} from "../../machines/docker/imageReference";
 
 /** A whole number of at least `least`, and at most `most` where there is a most. */
 export const count = (least = 1, most?: number) =>
@@ -13,32 +18,47 @@ export const textMatching = (form: RegExp, expected: Parameters<z.ZodString["reg
 /** Text that is not empty. */
 export const nonEmptyText = () => z.string().min(1);
 
-/** What is wrong with a value that would be an option of the command line that it becomes a word of. */
-export const AN_OPTION = "Expected a value that does not begin with `-`: it would be taken for an option";
+/**
+ * What is wrong with a value that would be an option of the command line that it becomes a word of.
+ */
+export const AN_OPTION =
+  "Expected a value that does not begin with `-`: it would be taken for an option";
 
 /** Text that becomes a word of a command line, and no option there. */
 export const word = () =>
-  textMatching(/^[^-]/, { error: ({ input }) => (input === "" ? "Expected text that is not empty" : AN_OPTION) });
+  textMatching(/^[^-]/, {
+    error: ({ input }) => (input === "" ? "Expected text that is not empty" : AN_OPTION),
+  });
 
 /** The same without blanks, of ASCII characters that are printed; `expected` says so. */
 export const plainWord = (expected: string) =>
-  textMatching(/^[!-,.-~][!-~]*$/, { error: ({ input }) => (String(input).startsWith("-") ? AN_OPTION : expected) });
+  textMatching(/^[!-,.-~][!-~]*$/, {
+    error: ({ input }) => (String(input).startsWith("-") ? AN_OPTION : expected),
+  });
 
 /** A setting with the value that it has where the stack file leaves it out. */
-export const usual = <Schema extends z.ZodType>(value: z.util.NoUndefined<z.output<Schema>>, schema: Schema) =>
-  schema.default(value);
+export const usual = <Schema extends z.ZodType>(
+  value: z.util.NoUndefined<z.output<Schema>>,
+  schema: Schema,
+) => schema.default(value);
 
 /** TCP port that a service listens on. */
 export const port = () => count(1, 65535);
 
-/** Name of an environment variable. A key that was pasted in its place is refused, and shown nowhere. */
+/**
+ * Name of an environment variable. A key that was pasted in its place is refused, and shown
+ * nowhere.
+ */
 export const variableName = () =>
   textMatching(/^[A-Z_][A-Z0-9_]*$/, {
     error: "Expected the NAME of an environment variable (capitals, digits, underscore)",
     abort: true,
   }).refine((name) => !looksLikeAKey(name), KEY_AS_NAME);
 
-/** Whether a path means the same to us, to Docker's mounts (which take a comma for an end) and in a script's line. */
+/**
+ * Whether a path means the same to us, to Docker's mounts (which take a comma for an end) and in a
+ * script's line.
+ */
 const isPlain = (path: string) =>
   !/[\p{Cc},]/u.test(path) &&
   !/^\/(dev|proc|sys)(\/|$)/.test(path) &&
@@ -46,7 +66,10 @@ const isPlain = (path: string) =>
   !/(^|\/)\.{1,2}(\/|$)|\/\//.test(path);
 
 /** Path on the machine: absolute, or below the operator's home (`~/`). */
-export const hostPath = (form = /^(\/|~\/)/, expected = "Expected an absolute path, or one that starts with `~/`") =>
+export const hostPath = (
+  form = /^(\/|~\/)/,
+  expected = "Expected an absolute path, or one that starts with `~/`",
+) =>
   textMatching(form, { error: expected, abort: true }).refine(
     isPlain,
     "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",
@@ -73,12 +96,16 @@ export const utilization = () =>
     .number()
     .gt(0, SHARE)
     .lte(1, {
-      error: ({ input }) => (Number(input) <= 100 ? `${SHARE}: write ${Number(input) / 100}` : SHARE),
+      error: ({ input }) =>
+        Number(input) <= 100 ? `${SHARE}: write ${Number(input) / 100}` : SHARE,
     });
 
 const SHARE = "A utilization is above 0 and at most 1";
 
-/** A word that every object of JavaScript has: of the names that are taken here, that is `constructor`. */
+/**
+ * A word that every object of JavaScript has: of the names that are taken here, that is
+ * `constructor`.
+ */
 const isKept = (name: string) => name in {};
 const KEPT = "JavaScript keeps this word for itself: expected another name";
 
@@ -103,7 +130,10 @@ export const gibibytes = () =>
 export const INSTANCE_A = "instance-a";
 export const SIMPLE_SERVER = "simple-server";
 
-/** A server that something of ours uses: a key of `inferenceServers`, `instance-a` or `simple-server`. */
+/**
+ * A server that something of ours uses: a key of `inferenceServers`, `instance-a` or
+ * `simple-server`.
+ */
 export const serverReference = () =>
   textMatching(/^[a-z][a-z0-9-]{0,30}$/, {
     error: `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\` or \`${SIMPLE_SERVER}\``,

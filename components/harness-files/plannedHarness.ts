@@ -9,13 +9,19 @@ import type { harnessSchema } from "../planned/schema/services";
 import type { HarnessSettings } from "../settings/harness";
 import type { MachineSettings } from "../settings/machine";
 import { apiKeyVariable, reviewers } from "../settings/reviewers";
-import { providersOf, providersProfile, type ServedHere, type ServedProvider } from "./providersProfile";
+import {
+  providersOf,
+  providersProfile,
+  type ServedHere,
+  type ServedProvider,
+} from "./providersProfile";
 
 /** Facts about the automation harness's files; their texts are among the machine's files. */
 export type HarnessPlan = DataOf<typeof harnessSchema>;
 
 /**
- * The harness's two files and the facts about them; nothing where `harness` is not in the stack file.
+ * The harness's two files and the facts about them; nothing where `harness` is not in the stack
+ * file.
  * @param onMachine makes a path of the stack file one of the machine.
  */
 export function plannedHarness(
@@ -66,9 +72,11 @@ export function harnessWarnings(machine: MachineSettings): [code: string, messag
     "The harness embeds no sessions: Ollama has no embedding model of its own, and `harness.embeddingModel` names none. List it in `simpleServer.models` too, so that it is pulled.";
   const noOllamaModel =
     "The harness can't review with Ollama: no model is named. List one in `simpleServer.models`, or set `harness.ollamaModel`.";
-  if (key !== undefined && kinds.includes("inference-server")) warnings.push(["harness-key", keyless]);
+  if (key !== undefined && kinds.includes("inference-server"))
+    warnings.push(["harness-key", keyless]);
   const asksOllama = harness.embeddingServer === undefined;
-  if (asksOllama && simpleServer.mode !== "host") warnings.push(["harness-no-embedding", noEmbedding]);
+  if (asksOllama && simpleServer.mode !== "host")
+    warnings.push(["harness-no-embedding", noEmbedding]);
   else if (asksOllama && harness.embeddingModel === undefined)
     warnings.push(["harness-no-embedding-model", noEmbeddingModel]);
   if (simpleServer.mode === "host" && !kinds.includes("ollama"))
@@ -80,8 +88,9 @@ export function harnessWarnings(machine: MachineSettings): [code: string, messag
 const BACKENDS = { "inference-server": "openai", ollama: "ollama" } as const;
 
 /**
- * The harness's session-analytics file: judge and embedding on our servers, every other key left to its default. The
- * defaults give some coding tools a judge of their own, which would go before ours: each of them gets ours too.
+ * The harness's session-analytics file: judge and embedding on our servers, every other key left to
+ * its default. The defaults give some coding tools a judge of their own, which would go before
+ * ours: each of them gets ours too.
  */
 function sessionAnalytics(
   harness: HarnessSettings,
@@ -111,6 +120,7 @@ function sessionAnalytics(
       base_url: judging?.kind === "inference-server" ? judging.baseUrl : undefined,
       ollama_url,
     },
-    embedding: embedding ?? (ollama_url && { backend: "ollama", model: harness.embeddingModel, ollama_url }),
+    embedding:
+      embedding ?? (ollama_url && { backend: "ollama", model: harness.embeddingModel, ollama_url }),
   });
 }

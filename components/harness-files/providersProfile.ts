@@ -6,11 +6,16 @@ import { apiKeyVariable, pairings, type Reviewer } from "../settings/reviewers";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import { believedVllm } from "../supply/imageVersions";
 
-/** Seconds until a healthcheck counts a server as gone; `/v1/models` answers at once or not at all. */
+/**
+ * Seconds until a healthcheck counts a server as gone; `/v1/models` answers at once or not at all.
+ */
 const HEALTHCHECK_SECONDS = 10;
 
 /** The plans of the servers that a harness can use. */
-export type ServedHere = { readonly servers: readonly InferenceServerPlan[]; readonly simpleServer: SimpleServerPlan };
+export type ServedHere = {
+  readonly servers: readonly InferenceServerPlan[];
+  readonly simpleServer: SimpleServerPlan;
+};
 
 /** One of our servers as a provider of the harness: a reviewer with the facts of its plan. */
 export type ServedProvider =
@@ -24,7 +29,12 @@ export type ServedProvider =
       /** Version of vLLM, where it is recorded. */
       readonly vllm: string | undefined;
     }
-  | { readonly name: string; readonly kind: "ollama"; readonly baseUrl: string; readonly model: string };
+  | {
+      readonly name: string;
+      readonly kind: "ollama";
+      readonly baseUrl: string;
+      readonly model: string;
+    };
 
 /** The providers, in the order in which they are tried. */
 export function providersOf(reviewers: readonly Reviewer[], served: ServedHere): ServedProvider[] {
@@ -45,11 +55,14 @@ export function providersOf(reviewers: readonly Reviewer[], served: ServedHere):
 }
 
 /**
- * The harness's providers profile. Its reader goes line by line and keeps everything after `=`: so comments have lines of
- * their own, pairings are dotted keys, and no value holds a double quote or a backslash (`harnessFaults` refuses them).
- * A TOML library would not keep to that.
+ * The harness's providers profile. Its reader goes line by line and keeps everything after `=`: so
+ * comments have lines of their own, pairings are dotted keys, and no value holds a double quote or
+ * a backslash (`harnessFaults` refuses them). A TOML library would not keep to that.
  */
-export function providersProfile(harness: HarnessSettings, servers: readonly ServedProvider[]): string {
+export function providersProfile(
+  harness: HarnessSettings,
+  servers: readonly ServedProvider[],
+): string {
   const names = servers.map(({ name }) => name);
   const pairs = pairings(harness, names);
   return [
@@ -63,7 +76,11 @@ export function providersProfile(harness: HarnessSettings, servers: readonly Ser
     ...pairs
       .filter(({ fallbacks }) => fallbacks.length > 0)
       .map(({ subject, fallbacks }) => pair(`fallback_chain.${subject}`, fallbacks)),
-    ...servers.flatMap((server) => ["", `[providers.${server.name}]`, ...provider(harness, server)]),
+    ...servers.flatMap((server) => [
+      "",
+      `[providers.${server.name}]`,
+      ...provider(harness, server),
+    ]),
     "",
   ].join("\n");
 }

@@ -4,8 +4,9 @@ import { type CommandPlace, sshTo } from "../../machines/onMachine";
 import { shellWord, shellWords } from "../../machines/shell";
 
 /**
- * Lets every command below a component run on its machine; for one that is here nothing changes. Over ssh the command's
- * variables are set there, and its stdin goes there. One that moves to another machine is undone where it was.
+ * Lets every command below a component run on its machine; for one that is here nothing changes.
+ * Over ssh the command's variables are set there, and its stdin goes there. One that moves to
+ * another machine is undone where it was.
  */
 export function commandsOn(machine: CommandPlace): { transformations?: ResourceTransformation[] } {
   if (!isOverSsh(machine)) return {};
@@ -29,10 +30,15 @@ export function commandsOn(machine: CommandPlace): { transformations?: ResourceT
               // A script is shown once, in what sets it there.
               ...Object.fromEntries(given.filter(([, value]) => !value.includes("\n"))),
               MACHINE: machine.dockerHost,
-              ON_MACHINE: given.map(([name, value]) => `export ${name}=${shellWord(value)}\n`).join(""),
+              ON_MACHINE: given
+                .map(([name, value]) => `export ${name}=${shellWord(value)}\n`)
+                .join(""),
             },
           },
-          opts: { ...opts, replaceOnChanges: [...(opts.replaceOnChanges ?? []), "environment.MACHINE"] },
+          opts: {
+            ...opts,
+            replaceOnChanges: [...(opts.replaceOnChanges ?? []), "environment.MACHINE"],
+          },
         };
       },
     ],

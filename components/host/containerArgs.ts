@@ -6,20 +6,27 @@ import { HOST_NETWORK, type PlannedContainer } from "../planned/container";
 const LOG_OPTIONS = { "max-size": "50m", "max-file": "5" };
 
 /**
- * The arguments of one container. Everything that the engine would otherwise compute is written out: a value left to
- * the daemon is unknown at preview, and one taken away later would silently stay.
+ * The arguments of one container. Everything that the engine would otherwise compute is written
+ * out: a value left to the daemon is unknown at preview, and one taken away later would silently
+ * stay.
  */
 export function containerArgs(container: PlannedContainer) {
   return {
     name: container.name,
     image: container.image,
-    // Where it is the image's own, saying that there is none would replace the container at every update.
+    // Where it is the image's own, saying that there is none would replace the container at every
+    // update.
     ...(container.command.length === 0 ? {} : { command: [...container.command] }),
     ...(container.entrypoint === null ? {} : { entrypoints: [...container.entrypoint] }),
     envs: Object.entries(container.env).map(([name, value]) => `${name}=${value}`),
     ports: [...container.ports]
       .sort((a, b) => a.host - b.host)
-      .map((port) => ({ ip: port.ip, internal: port.container, external: port.host, protocol: "tcp" })),
+      .map((port) => ({
+        ip: port.ip,
+        internal: port.container,
+        external: port.host,
+        protocol: "tcp",
+      })),
     mounts: container.mounts.map((mount) => ({
       type: mount.type,
       source: mount.source,
@@ -31,11 +38,22 @@ export function containerArgs(container: PlannedContainer) {
     ...(container.shmGiB === undefined ? {} : { shmSize: container.shmGiB * MIB_PER_GIB }),
     ...(container.devices === undefined
       ? {}
-      : { devices: container.devices.map((path) => ({ hostPath: path, containerPath: path, permissions: "rwm" })) }),
-    ...(container.capabilities === undefined ? {} : { capabilities: { adds: [...container.capabilities] } }),
+      : {
+          devices: container.devices.map((path) => ({
+            hostPath: path,
+            containerPath: path,
+            permissions: "rwm",
+          })),
+        }),
+    ...(container.capabilities === undefined
+      ? {}
+      : { capabilities: { adds: [...container.capabilities] } }),
     ...(container.network === HOST_NETWORK
       ? { networkMode: HOST_NETWORK }
-      : { networkMode: "bridge", networksAdvanced: [{ name: container.network, aliases: [container.name] }] }),
+      : {
+          networkMode: "bridge",
+          networksAdvanced: [{ name: container.network, aliases: [container.name] }],
+        }),
     hosts: container.hosts.map((entry) => {
       const [host = "", ip = ""] = entry.split(":");
       return { host, ip };
@@ -48,7 +66,11 @@ export function containerArgs(container: PlannedContainer) {
       startPeriod: seconds(container.healthcheck.startPeriodSeconds),
       retries: container.healthcheck.retries,
     },
-    ulimits: container.ulimits.map((limit) => ({ name: limit.name, soft: limit.soft, hard: limit.hard })),
+    ulimits: container.ulimits.map((limit) => ({
+      name: limit.name,
+      soft: limit.soft,
+      hard: limit.hard,
+    })),
     labels: Object.entries(container.labels).map(([label, value]) => ({ label, value })),
     logDriver: "json-file",
     logOpts: LOG_OPTIONS,
@@ -58,7 +80,10 @@ export function containerArgs(container: PlannedContainer) {
   } satisfies ContainerArgs;
 }
 
-/** A duration in the form in which Docker's Go code prints it, so that a refresh finds no difference. */
+/**
+ * A duration in the form in which Docker's Go code prints it, so that a refresh finds no
+ * difference.
+ */
 function seconds(total: number): string {
   const hours = Math.floor(total / 3600);
   const minutes = Math.floor((total % 3600) / 60);

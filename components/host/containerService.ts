@@ -1,5 +1,10 @@
 import { Container, RemoteImage } from "@pulumi/docker";
-import { ComponentResource, type ComponentResourceOptions, type Input, mergeOptions } from "@pulumi/pulumi";
+import {
+  ComponentResource,
+  type ComponentResourceOptions,
+  type Input,
+  mergeOptions,
+} from "@pulumi/pulumi";
 import type { PlannedContainer } from "../planned/container";
 import { TYPE } from "../planned/type";
 import { containerArgs } from "./containerArgs";
@@ -8,16 +13,23 @@ import { containerArgs } from "./containerArgs";
 const PULL_TIMEOUT = "3h";
 
 /**
- * Arguments whose change a preview announces as an update, though a living container can't take it. The provider's
- * update handles none of them; `mounts` were seen to be announced so with provider 5.1.0.
+ * Arguments whose change a preview announces as an update, though a living container can't take it.
+ * The provider's update handles none of them; `mounts` were seen to be announced so with provider
+ * 5.1.0.
  */
 const SILENT_UPDATES = ["cpuPeriod", "cpuQuota", "healthcheck", "init", "mounts", "rm", "tmpfs"];
 
 export interface ContainerServiceArgs {
   readonly container: PlannedContainer;
-  /** The container is replaced when this changes: a file that it reads only once, and whose content is a secret. */
+  /**
+   * The container is replaced when this changes: a file that it reads only once, and whose content
+   * is a secret.
+   */
   readonly replaceWith?: Input<string>;
-  /** Containers that are of no use without this one, nor it without them: replaced with each of them, and gone before. */
+  /**
+   * Containers that are of no use without this one, nor it without them: replaced with each of
+   * them, and gone before.
+   */
   readonly after?: readonly Container[];
   /** What is awaited once the image is here, just before the container is touched. */
   readonly before?: BeforeContainer | undefined;
@@ -36,10 +48,14 @@ export class ContainerService extends ComponentResource {
     const image = new RemoteImage(
       `${name}-image`,
       { name: container.image, keepLocally: true },
-      // Pulled before the running container is touched, kept afterwards: going back needs no download.
+      // Pulled before the running container is touched, kept afterwards: going back needs no
+      // download.
       { parent: this, customTimeouts: { create: PULL_TIMEOUT, update: PULL_TIMEOUT } },
     );
-    const ready = before === undefined ? [image] : image.id.apply(() => before(container.name).then(() => [image]));
+    const ready =
+      before === undefined
+        ? [image]
+        : image.id.apply(() => before(container.name).then(() => [image]));
     this.container = new Container(
       name,
       containerArgs(container),

@@ -2,7 +2,8 @@
 #
 #   sh -c "$(cat hostFile.sh)" host-file write|restore < request
 #
-# The request carries everything else, so that the text of this script never changes with what it writes:
+# The request carries everything else, so that the text of this script never changes with what it
+# writes:
 #
 #   host-file 1
 #   path: /etc/example.conf
@@ -16,16 +17,18 @@
 #   original or absent    what was there before us: the file itself (hard link, or moved here), or an empty mark
 #   written               SHA-256 of everything that we wrote: any other content is somebody else's
 #   holder                resource that the file belongs to
-# What a run has not finished lies in a folder `.NAME.local-serving.XXXXXX`. Both folders are marked by their sticky bit,
-# which comes with the folder in one step: anything else by these names is somebody else's, and stays. A record of an
-# earlier version has no such bit, and is known by what it holds.
-# A folder that we made carries the mark `.local-serving-made`.
+# What a run has not finished lies in a folder `.NAME.local-serving.XXXXXX`. Both folders are marked
+# by their sticky bit, which comes with the folder in one step: anything else by these names is
+# somebody else's, and stays. A record of an earlier version has no such bit, and is known by what
+# it holds. A folder that we made carries the mark `.local-serving-made`.
 #
-# Runs wait for each other: each holds a lock on the root folder, which leaves no file and ends with its holder.
+# Runs wait for each other: each holds a lock on the root folder, which leaves no file and ends with
+# its holder.
 #
-# Each step leaves a state from which both words go on: everything is prepared in the unfinished folder, the record is
-# there before the file is touched, and then there are only links and renames, which need no room on a full disk. A run
-# that fails undoes what it did; the next run repairs what a killed one left.
+# Each step leaves a state from which both words go on: everything is prepared in the unfinished
+# folder, the record is there before the file is touched, and then there are only links and renames,
+# which need no room on a full disk. A run that fails undoes what it did; the next run repairs what
+# a killed one left.
 
 set -eu
 umask 077
@@ -171,8 +174,8 @@ free_name() {
   done
 }
 
-# A second name for the same file, so that owner, times and attributes stay. Where the kernel links to no file of another
-# user, and a file system to none, the file itself is moved.
+# A second name for the same file, so that owner, times and attributes stay. Where the kernel links
+# to no file of another user, and a file system to none, the file itself is moved.
 keep() {
   if [ -f "$1" ] && [ ! -L "$1" ] && ln -- "$1" "$2" 2>/dev/null; then return; fi
   move "$1" "$2"
@@ -233,8 +236,8 @@ remove_record() {
   rmdir -- "$record" 2>/dev/null || :
 }
 
-# Whether the record says what was there before us. One that doesn't is of a run that was killed before it touched the
-# file, or after all was restored.
+# Whether the record says what was there before us. One that doesn't is of a run that was killed
+# before it touched the file, or after all was restored.
 is_complete() { is_record && { [ -e "$record/original" ] || [ -e "$record/absent" ]; }; }
 
 # What a record needs room for, before anything is touched.
@@ -337,7 +340,8 @@ end_run() {
 
 undo() {
   if [ -n "$moved" ] && ! there "$path"; then mv -T -- "$moved" "$path"; fi
-  # As long as the content is unfinished, the path has nothing of ours that the record would be needed for.
+  # As long as the content is unfinished, the path has nothing of ours that the record would be
+  # needed for.
   if [ -n "$begun" ] && [ -e "$content" ]; then
     if [ "$record/original" -ef "$path" ]; then rm -f -- "$record/original"; fi
     remove_record
@@ -387,8 +391,9 @@ put_back() {
 # The mark is empty: a file of theirs by this name may hold something.
 is_made_mark() { [ -f "$1" ] && [ ! -s "$1" ]; }
 
-# Upward from the file's folder, as long as a folder is ours and nobody of us needs it. The mark moves out before its
-# folder goes, so that a run which is killed in between leaves no folder that nobody knows.
+# Upward from the file's folder, as long as a folder is ours and nobody of us needs it. The mark
+# moves out before its folder goes, so that a run which is killed in between leaves no folder that
+# nobody knows.
 remove_made_folders() {
   at=$folder
   while [ -n "$at" ]; do

@@ -1,9 +1,21 @@
 import { local } from "@pulumi/command";
-import { all, ComponentResource, type ComponentResourceOptions, log, type Output, secret } from "@pulumi/pulumi";
+import {
+  all,
+  ComponentResource,
+  type ComponentResourceOptions,
+  log,
+  type Output,
+  secret,
+} from "@pulumi/pulumi";
 import { sha256 } from "../../machines/shell";
 import type { PlannedFile, SecretFile } from "../planned/file";
 import { TYPE } from "../planned/type";
-import { HOST_FILE_SCRIPT, hostFileCommand, hostFileRequest, SCRIPT_VARIABLE } from "./hostFileRequest";
+import {
+  HOST_FILE_SCRIPT,
+  hostFileCommand,
+  hostFileRequest,
+  SCRIPT_VARIABLE,
+} from "./hostFileRequest";
 
 export interface HostFileArgs {
   /** What is written: role, path, mode and text. */
@@ -17,11 +29,12 @@ export interface HostFileArgs {
 }
 
 /**
- * One file on the machine: the only writer there. What it replaces is put back when it is destroyed, with content, mode
- * and owner; folders that it made go when they are empty.
+ * One file on the machine: the only writer there. What it replaces is put back when it is
+ * destroyed, with content, mode and owner; folders that it made go when they are empty.
  *
- * Everything travels in stdin, so a preview shows a changed text line by line. There are no triggers: a replacement
- * creates first and then deletes, and that would undo what was just written.
+ * Everything travels in stdin, so a preview shows a changed text line by line. There are no
+ * triggers: a replacement creates first and then deletes, and that would undo what was just
+ * written.
  */
 export class HostFile extends ComponentResource {
   /** Known once the file is written; not where that failed and the update went on. */
@@ -43,16 +56,28 @@ export class HostFile extends ComponentResource {
       {
         create: hostFileCommand("write", elevate),
         delete: hostFileCommand("restore", elevate),
-        // The holder is the resource's own name in the state: one that was renamed finds the new one holding the file.
+        // The holder is the resource's own name in the state: one that was renamed finds the new
+        // one holding the file.
         stdin: all([this.urn, content]).apply(([holder, text]) =>
-          hostFileRequest({ path, mode, holder, content: text, ...(owner === undefined ? {} : { owner }) }),
+          hostFileRequest({
+            path,
+            mode,
+            holder,
+            content: text,
+            ...(owner === undefined ? {} : { owner }),
+          }),
         ),
-        environment: { [SCRIPT_VARIABLE]: HOST_FILE_SCRIPT, HOST_FILE_PATH: path, ...(here && { MACHINE: "here" }) },
+        environment: {
+          [SCRIPT_VARIABLE]: HOST_FILE_SCRIPT,
+          HOST_FILE_PATH: path,
+          ...(here && { MACHINE: "here" }),
+        },
         addPreviousOutputInEnv: false,
       },
       {
         parent: this,
-        // Another path, or one on another computer, is another file: the old one is restored before the new one is written.
+        // Another path, or one on another computer, is another file: the old one is restored before
+        // the new one is written.
         replaceOnChanges: ["environment.HOST_FILE_PATH", "environment.MACHINE"],
         deleteBeforeReplace: true,
       },
@@ -63,8 +88,9 @@ export class HostFile extends ComponentResource {
 }
 
 /**
- * The arguments of a host file that holds the value of a variable of the operator's shell. The preflight has refused an
- * update without the variable; a preview without it says so, and shows the content as changed.
+ * The arguments of a host file that holds the value of a variable of the operator's shell. The
+ * preflight has refused an update without the variable; a preview without it says so, and shows the
+ * content as changed.
  */
 export function secretFileArgs(
   file: Pick<SecretFile, "role" | "path" | "mode" | "variable">,
@@ -72,7 +98,8 @@ export function secretFileArgs(
 ): HostFileArgs & { readonly secretText: Output<string> } {
   const { role, path, mode } = file;
   const value = env[file.variable] ?? "";
-  if (value === "") log.warn(`${file.variable} is not set: ${path} is shown as changed, and \`up\` would refuse.`);
+  if (value === "")
+    log.warn(`${file.variable} is not set: ${path} is shown as changed, and \`up\` would refuse.`);
   const secretText: Output<string> = secret(value);
   return { file: { role, path, mode, text: "" }, secretText };
 }

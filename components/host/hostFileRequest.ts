@@ -14,22 +14,38 @@ export interface HostFileRequest {
   readonly content: string;
 }
 
-/** The one script that writes on the machine; hostFile.sh says what it does and promises. Previews show it uncommented. */
+/**
+ * The one script that writes on the machine; hostFile.sh says what it does and promises. Previews
+ * show it uncommented.
+ */
 export const HOST_FILE_SCRIPT = scriptText(join(__dirname, "hostFile.sh"));
 
-/** Variable that carries the script: in the command itself it would be the first 200 lines of every failure's text. */
+/**
+ * Variable that carries the script: in the command itself it would be the first 200 lines of every
+ * failure's text.
+ */
 export const SCRIPT_VARIABLE = "HOST_FILE_SCRIPT";
 
 /** The command that runs the script for `write` or `restore`, as root where `elevate` says so. */
-export function hostFileCommand(word: "write" | "restore", elevate: readonly string[] = []): string {
-  return [...elevate.map((each) => shellWords([each])), `sh -c "$${SCRIPT_VARIABLE}" host-file ${word}`].join(" ");
+export function hostFileCommand(
+  word: "write" | "restore",
+  elevate: readonly string[] = [],
+): string {
+  return [
+    ...elevate.map((each) => shellWords([each])),
+    `sh -c "$${SCRIPT_VARIABLE}" host-file ${word}`,
+  ].join(" ");
 }
 
-/** The request as the script reads it from stdin. Throws on a value that would break a line or that is no path or mode. */
+/**
+ * The request as the script reads it from stdin. Throws on a value that would break a line or that
+ * is no path or mode.
+ */
 export function hostFileRequest({ path, mode, owner, holder, content }: HostFileRequest): string {
   check("path", path, /^\/[^\n]*[^\n/]$/, "an absolute path without a line break");
   check("mode", mode, /^0[0-7]{3}$/, "an octal mode such as 0644");
-  if (owner !== undefined) check("owner", owner, /^[a-zA-Z0-9_.-]+(:[a-zA-Z0-9_.-]+)?$/, "`user:group`");
+  if (owner !== undefined)
+    check("owner", owner, /^[a-zA-Z0-9_.-]+(:[a-zA-Z0-9_.-]+)?$/, "`user:group`");
   check("holder", holder, /^[^\n]+$/, "one line");
   const lines = ["host-file 1", `path: ${path}`, `mode: ${mode}`];
   if (owner !== undefined) lines.push(`owner: ${owner}`);
@@ -38,5 +54,6 @@ export function hostFileRequest({ path, mode, owner, holder, content }: HostFile
 }
 
 function check(what: string, value: string, form: RegExp, expected: string): void {
-  if (!form.test(value)) throw new Error(`A host file's ${what} is ${JSON.stringify(value)}; expected ${expected}.`);
+  if (!form.test(value))
+    throw new Error(`A host file's ${what} is ${JSON.stringify(value)}; expected ${expected}.`);
 }

@@ -3,7 +3,8 @@ import type { PlannedFile } from "../planned/file";
 import { HostFile } from "./hostFile";
 
 /**
- * Facts on record, with the files that they are about where there are some. Without files it touches nothing.
+ * Facts on record, with the files that they are about where there are some. Without files it
+ * touches nothing.
  */
 export abstract class FactsOnRecord extends ComponentResource {
   constructor(

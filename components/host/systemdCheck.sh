@@ -1,6 +1,6 @@
-# Asks systemd what it makes of a drop-in (stdin) before that is put in place. `systemd-analyze verify` exits 0 whatever
-# is wrong in a drop-in; only what it prints tells. It wants a unit with its folder of drop-ins, so a unit that says
-# nothing itself replaces the real one.
+# Asks systemd what it makes of a drop-in (stdin) before that is put in place. `systemd-analyze
+# verify` exits 0 whatever is wrong in a drop-in; only what it prints tells. It wants a unit with
+# its folder of drop-ins, so a unit that says nothing itself replaces the real one.
 set -eu
 LC_ALL=C
 export LC_ALL

@@ -7,7 +7,9 @@ import type { PlannedFile } from "../planned/file";
 import { TYPE } from "../planned/type";
 import { HostFile } from "./hostFile";
 
-/** Prints systemd's complaints about a drop-in. Its exit code is unreliable; the script says why. */
+/**
+ * Prints systemd's complaints about a drop-in. Its exit code is unreliable; the script says why.
+ */
 export const SYSTEMD_CHECK = readFileSync(join(__dirname, "systemdCheck.sh"), "utf8");
 
 export interface SystemdDropInArgs {
@@ -19,8 +21,9 @@ export interface SystemdDropInArgs {
 }
 
 /**
- * A drop-in of a systemd unit: checked, put in place, then the unit is restarted. The restart is told the text's hash, so
- * nothing else ever restarts the unit. When the drop-in goes, the unit is restarted once more without it.
+ * A drop-in of a systemd unit: checked, put in place, then the unit is restarted. The restart is
+ * told the text's hash, so nothing else ever restarts the unit. When the drop-in goes, the unit is
+ * restarted once more without it.
  */
 export class SystemdDropIn extends ComponentResource {
   constructor(name: string, args: SystemdDropInArgs, opts?: ComponentResourceOptions) {
@@ -31,7 +34,11 @@ export class SystemdDropIn extends ComponentResource {
     const common = { environment: { UNIT: unit }, addPreviousOutputInEnv: false };
 
     // Made before the file, so that it goes after the file: then systemd reads what is left.
-    const afterRemoval = new local.Command(`${name}-after-removal`, { ...common, delete: restart }, { parent: this });
+    const afterRemoval = new local.Command(
+      `${name}-after-removal`,
+      { ...common, delete: restart },
+      { parent: this },
+    );
     const check = new local.Command(
       `${name}-check`,
       {
@@ -42,10 +49,18 @@ export class SystemdDropIn extends ComponentResource {
       },
       { parent: this },
     );
-    const written = new HostFile(name, { file, elevate }, { parent: this, dependsOn: [check, afterRemoval] });
+    const written = new HostFile(
+      name,
+      { file, elevate },
+      { parent: this, dependsOn: [check, afterRemoval] },
+    );
     new local.Command(
       `${name}-restart`,
-      { ...common, create: restart, environment: { UNIT: unit, DROP_IN_SHA256: sha256(file.text) } },
+      {
+        ...common,
+        create: restart,
+        environment: { UNIT: unit, DROP_IN_SHA256: sha256(file.text) },
+      },
       { parent: this, dependsOn: [written] },
     );
     this.registerOutputs(facts);

@@ -4,7 +4,10 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 
 type WithTemplate = Pick<InferenceServerSettings, "chatTemplate">;
 
-/** Value of `chatTemplate` that stands for the model's own template, made to take a system element anywhere. */
+/**
+ * Value of `chatTemplate` that stands for the model's own template, made to take a system element
+ * anywhere.
+ */
 const TOLERANT = "tolerant";
 
 /** Where the container's first process writes that template. */
@@ -12,7 +15,10 @@ const FILE = "/tmp/tolerant.jinja";
 
 const SCRIPT = scriptText(join(__dirname, "tolerantTemplate.py")).trim();
 
-/** What the container does before its gate, as lines of a shell; without a template it ends there, and says why. */
+/**
+ * What the container does before its gate, as lines of a shell; without a template it ends there,
+ * and says why.
+ */
 export const makesTemplate = ({ chatTemplate }: WithTemplate): string =>
   chatTemplate === TOLERANT ? `python3 -c ${shellWord(SCRIPT)} ${FILE} "$@" || exit\n` : "";
 

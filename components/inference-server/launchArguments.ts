@@ -5,14 +5,20 @@ import { templateArgument } from "./chatTemplate";
 import { type RankPlace, rankArguments } from "./ranks";
 import type { Serve } from "./serve";
 
-/** Address inside the container; what is reachable from outside is decided by the published port. */
+/**
+ * Address inside the container; what is reachable from outside is decided by the published port.
+ */
 const LISTEN_INSIDE = "0.0.0.0";
 
 /**
- * The arguments after `vllm serve`, in a fixed order. The model comes first: behind `--served-model-name`, which takes
- * several values, it would be swallowed.
+ * The arguments after `vllm serve`, in a fixed order. The model comes first: behind
+ * `--served-model-name`, which takes several values, it would be swallowed.
  */
-export function launchArguments(server: InferenceServerSettings, serve: Serve, rank?: RankPlace): string[] {
+export function launchArguments(
+  server: InferenceServerSettings,
+  serve: Serve,
+  rank?: RankPlace,
+): string[] {
   const { model, tools } = server;
   const pooling = isPooling(model.kind);
   return [
@@ -24,7 +30,10 @@ export function launchArguments(server: InferenceServerSettings, serve: Serve, r
     ...value("--port", server.port),
     ...value("--revision", model.revision),
     ...value("--tensor-parallel-size", server.tensorParallelSize),
-    ...value("--pipeline-parallel-size", server.pipelineParallelSize === 1 ? undefined : server.pipelineParallelSize),
+    ...value(
+      "--pipeline-parallel-size",
+      server.pipelineParallelSize === 1 ? undefined : server.pipelineParallelSize,
+    ),
     ...flag("--trust-remote-code", server.trustRemoteCode),
     ...value("--max-model-len", server.maxModelLen),
     ...value("--max-num-seqs", server.maxNumSeqs),
@@ -53,7 +62,11 @@ export function launchArguments(server: InferenceServerSettings, serve: Serve, r
 function speculativeConfig({ speculative }: InferenceServerSettings): string | undefined {
   if (speculative === undefined) return undefined;
   const { method, model, numSpeculativeTokens } = speculative;
-  return JSON.stringify({ method, ...defined({ model }), num_speculative_tokens: numSpeculativeTokens });
+  return JSON.stringify({
+    method,
+    ...defined({ model }),
+    num_speculative_tokens: numSpeculativeTokens,
+  });
 }
 
 const flag = (name: string, on: boolean): string[] => (on ? [name] : []);

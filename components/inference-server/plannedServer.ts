@@ -14,7 +14,14 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { makesTemplate } from "./chatTemplate";
 import { launchArguments } from "./launchArguments";
-import { headAddress, markedRank, RANK_DEFAULTS, RANK_SHM_GIB, rankOn, rankVariables } from "./ranks";
+import {
+  headAddress,
+  markedRank,
+  RANK_DEFAULTS,
+  RANK_SHM_GIB,
+  rankOn,
+  rankVariables,
+} from "./ranks";
 import { type Serve, served } from "./serve";
 import { GATED_PROGRAM, gatedEntrypoint, gateMounts, healthUrl } from "./startGate";
 
@@ -27,12 +34,18 @@ export type HubModel = InferenceServerPlan["hubModels"][number];
 /** `organisation/name` or `name`; anything else is a path inside the container. */
 const HUB_ID = /^[\w.-]+(\/[\w.-]+)?$/;
 
-/** Where vLLM looks for models inside the container (HF_HOME is unset there, the server runs as root). */
+/**
+ * Where vLLM looks for models inside the container (HF_HOME is unset there, the server runs as
+ * root).
+ */
 const MODEL_CACHE_INSIDE = "/root/.cache/huggingface";
 const JIT_CACHE_INSIDE = "/jit-cache";
 const TOKEN_INSIDE = "/run/secrets/hugging-face-token";
 
-/** Seconds vLLM waits for its own engine; its default of 600 ends a first boot that is still compiling. */
+/**
+ * Seconds vLLM waits for its own engine; its default of 600 ends a first boot that is still
+ * compiling.
+ */
 const ENGINE_READY_TIMEOUT_SECONDS = 3600;
 
 /** 64 MiB of stack, as the published recipes for this machine set it. */
@@ -58,11 +71,16 @@ export interface ServerSurroundings {
 }
 
 /** Inputs of the `InferenceServer` component: what policies read of it beside its container. */
-export function serverInputs(machine: string, { container, model, codingClients }: InferenceServerPlan) {
+export function serverInputs(
+  machine: string,
+  { container, model, codingClients }: InferenceServerPlan,
+) {
   return { machine, container: container.name, model, codingClients };
 }
 
-/** Name of the resource that records the versions inside a server's image, by the name of its own. */
+/**
+ * Name of the resource that records the versions inside a server's image, by the name of its own.
+ */
 export const imageRecordName = (server: string): string => `${server}-image-record`;
 
 /** A server as a machine of the stack file declares it. */
@@ -87,14 +105,29 @@ export function plannedServer(
   const name = place?.nodes[place.index]?.container ?? headName;
   const serve = served(key, name, server);
   const env = environment(server, place === undefined ? {} : RANK_DEFAULTS);
-  const rank = place && markedRank(place, server.image, launchArguments(server, serve, { ...place, index: 0 }), env);
+  const rank =
+    place &&
+    markedRank(place, server.image, launchArguments(server, serve, { ...place, index: 0 }), env);
   const reach: Reach = {
     ...{ key, name, port: server.port, path: "/v1" },
-    ...(rank === undefined ? { address: server.listen } : { address: headAddress(rank), onLink: true }),
+    ...(rank === undefined
+      ? { address: server.listen }
+      : { address: headAddress(rank), onLink: true }),
   };
-  const container = serverContainer(declared, { directories, jitVolume, token, name, serve, env, rank, reach });
+  const container = serverContainer(declared, {
+    directories,
+    jitVolume,
+    token,
+    name,
+    serve,
+    env,
+    rank,
+    reach,
+  });
   const demand = demandOf(readServerArguments(container.command));
-  const memory: MemoryDemand = demand.known ? demand.memory : { utilization: server.gpuMemoryUtilization };
+  const memory: MemoryDemand = demand.known
+    ? demand.memory
+    : { utilization: server.gpuMemoryUtilization };
   return {
     key,
     model: { id: server.model.id, kind: server.model.kind, thinking: server.model.thinking },
@@ -141,7 +174,8 @@ function serverContainer(
     gate: { starts: GATED_PROGRAM },
     env: rank === undefined ? env : inNameOrder({ ...env, ...rankVariables(rank) }),
     secretEnv: token === undefined ? [] : [token.variable],
-    ports: rank === undefined ? [{ ip: reach.address, host: server.port, container: server.port }] : [],
+    ports:
+      rank === undefined ? [{ ip: reach.address, host: server.port, container: server.port }] : [],
     mounts: [
       { type: "bind", source: directories.modelCache, target: MODEL_CACHE_INSIDE, readOnly: false },
       { type: "volume", source: jitVolume, target: JIT_CACHE_INSIDE, readOnly: false },
@@ -179,7 +213,10 @@ function hubModels({ model, speculative }: InferenceServerSettings): HubModel[] 
   );
 }
 
-/** A token is never in an environment, where `docker inspect` would show it: huggingface_hub reads it from this file. */
+/**
+ * A token is never in an environment, where `docker inspect` would show it: huggingface_hub reads
+ * it from this file.
+ */
 function tokenFile(
   machineName: string,
   key: string,
@@ -200,20 +237,26 @@ function tokenFile(
 }
 
 /**
- * How a rank's container is set apart from the machine: less than other servers on the network, more in memory. Docker
- * writes the capability down in this form: in another it would be replaced at every update.
+ * How a rank's container is set apart from the machine: less than other servers on the network,
+ * more in memory. Docker writes the capability down in this form: in another it would be replaced
+ * at every update.
  */
 function rankIsolation({ link }: Rank) {
   return {
     ipc: "private",
     shmGiB: RANK_SHM_GIB,
-    ...(link.hcas.length === 0 ? {} : { devices: ["/dev/infiniband"], capabilities: ["CAP_IPC_LOCK"] }),
+    ...(link.hcas.length === 0
+      ? {}
+      : { devices: ["/dev/infiniband"], capabilities: ["CAP_IPC_LOCK"] }),
     network: HOST_NETWORK,
   } as const;
 }
 
 /** The variables that are the same on every machine of a server. */
-function environment(server: InferenceServerSettings, more: Readonly<Record<string, string>>): Record<string, string> {
+function environment(
+  server: InferenceServerSettings,
+  more: Readonly<Record<string, string>>,
+): Record<string, string> {
   const jobs = String(server.compileJobs);
   const ours: Record<string, string> = {
     ...more,

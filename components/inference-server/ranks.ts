@@ -6,13 +6,22 @@ import type { MachineSettings } from "../settings/machine";
 /** A rank before its mark, which is made of its arguments. */
 export type RankPlace = Omit<Rank, "mark">;
 
-/** Size of a rank's own /dev/shm: with the machine's, two ranks on one computer would take each other for processes of one. */
+/**
+ * Size of a rank's own /dev/shm: with the machine's, two ranks on one computer would take each
+ * other for processes of one.
+ */
 export const RANK_SHM_GIB = 64;
 
-/** vLLM ends a step after five minutes, and a rank may compile kernels for longer in the middle of one. */
+/**
+ * vLLM ends a step after five minutes, and a rank may compile kernels for longer in the middle of
+ * one.
+ */
 const STEP_TIMEOUT_SECONDS = 1800;
 
-/** The rank of `server` that runs on `machine`; `undefined` if the server runs on a single machine. `container` is its head's. */
+/**
+ * The rank of `server` that runs on `machine`; `undefined` if the server runs on a single machine.
+ * `container` is its head's.
+ */
 export function rankOn(
   machine: string,
   server: InferenceServerSettings,
@@ -38,7 +47,10 @@ export function rankOn(
 export const headAddress = ({ nodes: [head] }: Pick<Rank, "nodes">): string => head?.address ?? "";
 
 /** What a rank is given beside the arguments that all have. */
-export const rankArguments = ({ distributedTimeoutSeconds }: InferenceServerSettings, rank: RankPlace): string[] => [
+export const rankArguments = (
+  { distributedTimeoutSeconds }: InferenceServerSettings,
+  rank: RankPlace,
+): string[] => [
   ...["--nnodes", String(rank.nodes.length), "--node-rank", String(rank.index)],
   ...(rank.index === 0 ? [] : ["--headless"]),
   ...["--master-addr", headAddress(rank), "--master-port", String(rank.masterPort)],
@@ -66,7 +78,10 @@ export function rankVariables({ link, mark }: Rank): Readonly<Record<string, str
   };
 }
 
-/** A rank with its mark: a fingerprint of what all ranks have alike, the image, the arguments as the head has them, the variables. */
+/**
+ * A rank with its mark: a fingerprint of what all ranks have alike, the image, the arguments as the
+ * head has them, the variables.
+ */
 export function markedRank(
   place: RankPlace,
   image: string,

@@ -4,11 +4,18 @@ import type { serveSchema } from "../planned/schema/serve";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { reasoningParserFor, toolParserFor } from "./parsers";
 
-/** What a server serves and with what, as its argv says it: whoever needs one of these reads it here. */
+/**
+ * What a server serves and with what, as its argv says it: whoever needs one of these reads it
+ * here.
+ */
 export type Serve = DataOf<typeof serveSchema>;
 
 /** Names that a server answers to, the canonical one first. */
-export const servedNames = ({ model, servedModelName: name, aliases }: InferenceServerSettings): string[] => [
+export const servedNames = ({
+  model,
+  servedModelName: name,
+  aliases,
+}: InferenceServerSettings): string[] => [
   name,
   ...(aliases ?? (model.id === name ? [] : [model.id])),
 ];
@@ -27,9 +34,11 @@ export function served(key: string, container: string, server: InferenceServerSe
     gpuMemoryUtilization: server.gpuMemoryUtilization,
     kvCacheDtype: server.kvCacheDtype,
     prefixCaching: server.prefixCaching && !isPooling(model.kind),
-    toolParser: (model.kind === "chat" ? toolParserFor(model.family, tools.parser) : undefined) ?? null,
+    toolParser:
+      (model.kind === "chat" ? toolParserFor(model.family, tools.parser) : undefined) ?? null,
     reasoningParser:
-      (isPooling(model.kind) ? undefined : reasoningParserFor(model.family, model.thinking, server.reasoningParser)) ??
-      null,
+      (isPooling(model.kind)
+        ? undefined
+        : reasoningParserFor(model.family, model.thinking, server.reasoningParser)) ?? null,
   };
 }

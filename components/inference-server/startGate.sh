@@ -1,27 +1,32 @@
-# What a server's container runs as its first process: it starts vLLM once there is memory for it, and ends it before the
-# machine runs out. Run as
+# What a server's container runs as its first process: it starts vLLM once there is memory for it,
+# and ends it before the machine runs out. Run as
 #
 #   sh -c "$(cat startGate.sh)" CONTAINER ARGUMENT...
 #
-# POSIX sh, since the image decides which shell there is. Waits are counted in sleeps, since a clock may jump after a
-# boot. Whatever takes time runs in the background, so that TERM is taken at once. What is declared is read from a file
-# each time, so that a correction restarts nothing. The policies follow `"$@"` to the arguments that vLLM gets: the word
-# `shift`, a `set` of arguments and a second `vllm serve` stay out.
+# POSIX sh, since the image decides which shell there is. Waits are counted in sleeps, since a clock
+# may jump after a boot. Whatever takes time runs in the background, so that TERM is taken at once.
+# What is declared is read from a file each time, so that a correction restarts nothing. The
+# policies follow `"$@"` to the arguments that vLLM gets: the word `shift`, a `set` of arguments and
+# a second `vllm serve` stay out.
 
-# A server over several machines is one *rank* a machine, none of use alone. Their gates read each other over the link: they
-# open together, and once a rank is gone each of the others ends its own and waits again.
+# A server over several machines is one *rank* a machine, none of use alone. Their gates read each
+# other over the link: they open together, and once a rank is gone each of the others ends its own
+# and waits again.
 
-# Lines `floor MIB`, `starts PER_HOUR`, `instance-a MIB SECONDS [URL]`, `server CONTAINER MIB GRACE_SECONDS HEALTH_URL`; of a
-# rank also `rank CONTAINER INDEX ADDRESS GATE_PORT INTERFACE` and, of each other one, `peer CONTAINER MACHINE ADDRESS GATE_PORT`.
+# Lines `floor MIB`, `starts PER_HOUR`, `instance-a MIB SECONDS [URL]`, `server CONTAINER MIB
+# GRACE_SECONDS HEALTH_URL`; of a rank also `rank CONTAINER INDEX ADDRESS GATE_PORT INTERFACE` and,
+# of each other one, `peer CONTAINER MACHINE ADDRESS GATE_PORT`.
 DECLARED=/run/local-serving/gate
 # Shared by the gates of a machine, and kept when a container is replaced.
 SHARED=/var/lib/local-serving
-# The container that made the starts below, then the time of each start. A start that was ended from outside is taken out.
+# The container that made the starts below, then the time of each start. A start that was ended from
+# outside is taken out.
 STARTS=$SHARED/$0.starts
 # MiB of a server that is starting; locked for as long as it is.
 CLAIM=$SHARED/$0.claim
-# The container's own. Other gates read its `rank`: `MARK ROUND STATE [ROUND...]`, then why it can't start. A wait and the
-# start behind it are a round; behind `ready` are the rounds that this one sees, behind `running` those that started with it.
+# The container's own. Other gates read its `rank`: `MARK ROUND STATE [ROUND...]`, then why it can't
+# start. A wait and the start behind it are a round; behind `ready` are the rounds that this one
+# sees, behind `running` those that started with it.
 RANK=/tmp/start-gate
 
 # Seconds in a row below the floor: a single look may be a moment's peak.
@@ -31,7 +36,8 @@ FLOOR_GRACE_SECONDS=10
 # vLLM gives up a start after an hour: what hangs for two takes no more.
 CLAIM_SECONDS=7200
 START_SECONDS=3600
-# More seconds without another rank, or without the head's answer, end this rank: a link may be down for less.
+# More seconds without another rank, or without the head's answer, end this rank: a link may be down
+# for less.
 ALONE_SECONDS=30
 SILENT_SECONDS=60
 
@@ -95,9 +101,9 @@ may_start() {
   return 1
 }
 
-# Takes the server's memory, where $1 MiB are available beside what others take that are starting. What they have taken of
-# it already counts twice, so this may wait until they are ready: it never opens too early, and vLLM measures its memory
-# wrongly beside one that still grows.
+# Takes the server's memory, where $1 MiB are available beside what others take that are starting.
+# What they have taken of it already counts twice, so this may wait until they are ready: it never
+# opens too early, and vLLM measures its memory wrongly beside one that still grows.
 claim() {
   granted= starting=
   [ -n "$shared" ] || { [ "$free" -ge "$1" ]; return; }
@@ -170,7 +176,8 @@ may_open() {
   return 1
 }
 
-# Shows the others what this rank tells. By itself Python's server asks the name service for its address, and may wait long.
+# Shows the others what this rank tells. By itself Python's server asks the name service for its
+# address, and may wait long.
 listen() {
   [ -n "$listener" ] && kill -0 "$listener" 2>/dev/null && return
   rm -f "$RANK/listening"
@@ -212,7 +219,8 @@ linked() {
   listen
 }
 
-# Whether all other ranks can start now, or, once vLLM runs, run with it; else `why`. `lost`: that one is of no more use here.
+# Whether all other ranks can start now, or, once vLLM runs, run with it; else `why`. `lost`: that
+# one is of no more use here.
 together() {
   [ -n "$server" ] || rounds=
   for peer in $peers; do
@@ -248,7 +256,8 @@ can_start() {
   may_open
 }
 
-# Every five seconds while vLLM runs. A head may be silent until it has answered once, or a start has had its time.
+# Every five seconds while vLLM runs. A head may be silent until it has answered once, or a start
+# has had its time.
 accompany() {
   lost= limit=$ALONE_SECONDS
   [ "$index" -eq 0 ] || [ -z "$answered" ] || [ -n "$served" ] || { served=yes && say "the head answers"; }

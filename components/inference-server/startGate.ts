@@ -11,14 +11,18 @@ import { headAddress } from "./ranks";
 import type { Serve } from "./serve";
 
 /**
- * The first process of a server's container. After a reboot Docker starts it at once, perhaps before instance A has its
- * memory: so it starts vLLM when there is room for both, or when instance A answers and there is room for what the server
- * takes, or, once instance A has had its time, when there has been room for that for a minute. When memory runs out, it
- * stops vLLM and waits again. startGate.sh says the rest.
+ * The first process of a server's container. After a reboot Docker starts it at once, perhaps
+ * before instance A has its memory: so it starts vLLM when there is room for both, or when instance
+ * A answers and there is room for what the server takes, or, once instance A has had its time, when
+ * there has been room for that for a minute. When memory runs out, it stops vLLM and waits again.
+ * startGate.sh says the rest.
  */
 export const START_GATE = scriptText(join(__dirname, "startGate.sh")).trimStart();
 
-/** Where the gate finds what is declared, inside the container: a folder, so that a new file is seen. */
+/**
+ * Where the gate finds what is declared, inside the container: a folder, so that a new file is
+ * seen.
+ */
 const DECLARED_INSIDE = "/run/local-serving";
 const FILE = "gate";
 
@@ -33,7 +37,10 @@ const BEFORE_DOCKER_SECONDS = 2;
 /** What the gate starts, with the container's command as its arguments. */
 export const GATED_PROGRAM = ["vllm", "serve"];
 
-/** The entrypoint that puts the gate, and what is to be done `first`, before `vllm serve`; the container's command stays vLLM's own arguments. */
+/**
+ * The entrypoint that puts the gate, and what is to be done `first`, before `vllm serve`; the
+ * container's command stays vLLM's own arguments.
+ */
 export const gatedEntrypoint = (container: string, first = ""): string[] => [
   "/bin/sh",
   "-c",
@@ -60,7 +67,10 @@ interface GateNeeds {
   readonly folder: string;
 }
 
-/** What the gates of a machine have to know, as a file on the machine; what a server takes is its line of the ledger. */
+/**
+ * What the gates of a machine have to know, as a file on the machine; what a server takes is its
+ * line of the ledger.
+ */
 export function gateFile(
   machineName: string,
   { instanceA, memoryFloorGiB, startsPerHour }: MachineSettings,
@@ -71,7 +81,9 @@ export function gateFile(
   const lines = [
     ["floor", mib(memoryFloorGiB)],
     ["starts", startsPerHour],
-    ...(instanceA === "none" ? [] : [["instance-a", taken("instance A"), ...instanceAFacts(instanceA)]]),
+    ...(instanceA === "none"
+      ? []
+      : [["instance-a", taken("instance A"), ...instanceAFacts(instanceA)]]),
     ...servers.flatMap(({ container: { name, stopGraceSeconds }, serve, rank }) => [
       [
         ...["server", name, taken(name)],
@@ -80,13 +92,15 @@ export function gateFile(
       ...(rank === undefined ? [] : rankLines(name, rank)),
     ]),
   ];
-  const about = "# Made by local-serving from the stack file, for the start gates: change it there.";
+  const about =
+    "# Made by local-serving from the stack file, for the start gates: change it there.";
   const text = `${[about, ...lines.map((words) => words.join(" "))].join("\n")}\n`;
   return {
     role: "start-gate",
     resource: `${machineName}-start-gate`,
     partOf: machineName,
-    purpose: "What the start gates are told: how much memory there must be, and what each server takes.",
+    purpose:
+      "What the start gates are told: how much memory there must be, and what each server takes.",
     path: `${folder}/${FILE}`,
     mode: "0644",
     text,
@@ -98,13 +112,20 @@ function rankLines(name: string, { index, nodes, link, masterPort }: Rank): (num
   const port = gatePort(masterPort);
   return [
     ["rank", name, index, link.address, port, link.interface],
-    ...nodes.flatMap(({ machine, address }, at) => (at === index ? [] : [["peer", name, machine, address, port]])),
+    ...nodes.flatMap(({ machine, address }, at) =>
+      at === index ? [] : [["peer", name, machine, address, port]],
+    ),
   ];
 }
 
-function instanceAFacts(instanceA: Exclude<MachineSettings["instanceA"], "none">): (number | string)[] {
+function instanceAFacts(
+  instanceA: Exclude<MachineSettings["instanceA"], "none">,
+): (number | string)[] {
   const url = instanceAFromContainer(instanceA);
-  return [instanceA.readyWithinMinutes * SECONDS_PER_MINUTE, ...(url === undefined ? [] : [`${url}/health`])];
+  return [
+    instanceA.readyWithinMinutes * SECONDS_PER_MINUTE,
+    ...(url === undefined ? [] : [`${url}/health`]),
+  ];
 }
 
 /** Volume that the gates of a machine share; it survives a replacement of a container. */
@@ -117,5 +138,10 @@ export const gateMounts = (folder: string, network: string): Mount[] => [
 ];
 
 /** Where a container reaches instance A; `undefined` when it listens on loopback only. */
-export const instanceAFromContainer = ({ listen, port }: { readonly listen: string; readonly port: number }) =>
-  isLoopback(listen) ? undefined : originFromContainer({ address: listen, port });
+export const instanceAFromContainer = ({
+  listen,
+  port,
+}: {
+  readonly listen: string;
+  readonly port: number;
+}) => (isLoopback(listen) ? undefined : originFromContainer({ address: listen, port }));

@@ -1,10 +1,10 @@
-# Writes the chat template of `chatTemplate: tolerant`: the model's own, behind a few lines that put a system element in
-# the middle behind the message before it. Run in the server's container as
+# Writes the chat template of `chatTemplate: tolerant`: the model's own, behind a few lines that put
+# a system element in the middle behind the message before it. Run in the server's container as
 #
 #   python3 -c "$(cat tolerantTemplate.py)" FILE MODEL ARGUMENT...
 #
-# with the arguments of `vllm serve`. A policy reads it as part of the shell's script: a `set` behind a space would be the
-# shell's to it, and the server's arguments not known.
+# with the arguments of `vllm serve`. A policy reads it as part of the shell's script: a `set`
+# behind a space would be the shell's to it, and the server's arguments not known.
 import json
 import sys
 from pathlib import Path
@@ -12,7 +12,8 @@ from pathlib import Path
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import EntryNotFoundError
 
-# A turn of its own would be one more user turn, before which some templates leave out what the model thought.
+# A turn of its own would be one more user turn, before which some templates leave out what the
+# model thought.
 TOLERANT = """{%-set seen = namespace(turns=[]) -%}
 {%- for turn in messages -%}
 {%-set before = seen.turns[-1] if seen.turns else none -%}

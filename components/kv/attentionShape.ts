@@ -3,27 +3,41 @@ import { COMPRESSED_VECTOR } from "./compressedLayers";
 import { type ConfigFields, missingField, unknownArchitecture } from "./configSchema";
 
 /**
- * What an attention layer caches of one token: a key and a value for each head, one compressed vector (MLA), or one
- * that is packed with its scales, in the format of its own that sparse attention needs.
+ * What an attention layer caches of one token: a key and a value for each head, one compressed
+ * vector (MLA), or one that is packed with its scales, in the format of its own that sparse
+ * attention needs.
  */
 export type AttentionShape =
   | { readonly kind: "heads"; readonly kvHeads: number; readonly headDim: number }
   | { readonly kind: "latent"; readonly width: number }
   | { readonly kind: "packed"; readonly bytes: number };
 
-/** Bytes of a packed vector of 512 numbers in fp8, 4 scales and 64 numbers in bf16 (vLLM 0.30 `mla_attention.py`). */
+/**
+ * Bytes of a packed vector of 512 numbers in fp8, 4 scales and 64 numbers in bf16 (vLLM 0.30
+ * `mla_attention.py`).
+ */
 const PACKED_LATENT = 656;
 
-/** What the attention layers cache, or what is missing or contradictory in the fields that say it. */
-export function attentionShape(config: ConfigFields): { attention: AttentionShape; faults: Fault[] } {
+/**
+ * What the attention layers cache, or what is missing or contradictory in the fields that say it.
+ */
+export function attentionShape(config: ConfigFields): {
+  attention: AttentionShape;
+  faults: Fault[];
+} {
   const faults: Fault[] = [];
-  if (config.compress_ratios != null) return { attention: { kind: "packed", bytes: COMPRESSED_VECTOR }, faults };
+  if (config.compress_ratios != null)
+    return { attention: { kind: "packed", bytes: COMPRESSED_VECTOR }, faults };
   if (config.kv_lora_rank != null) {
     if (config.qk_rope_head_dim == null)
-      faults.push(missingField("qk_rope_head_dim", "With kv_lora_rank it is half of what a token caches."));
+      faults.push(
+        missingField("qk_rope_head_dim", "With kv_lora_rank it is half of what a token caches."),
+      );
     const width = config.kv_lora_rank + (config.qk_rope_head_dim ?? 0);
     const attention: AttentionShape =
-      config.index_topk == null ? { kind: "latent", width } : { kind: "packed", bytes: PACKED_LATENT };
+      config.index_topk == null
+        ? { kind: "latent", width }
+        : { kind: "packed", bytes: PACKED_LATENT };
     return { attention, faults };
   }
   const kvHeads = keyValueHeads(config);
@@ -45,14 +59,18 @@ export function attentionShape(config: ConfigFields): { attention: AttentionShap
 }
 
 /**
- * The heads of the full-attention layers, where they differ from those of the sliding ones (`attentionShape`); `null`
- * where they don't. Source: vLLM 0.30 `transformers_utils/configs`.
+ * The heads of the full-attention layers, where they differ from those of the sliding ones
+ * (`attentionShape`); `null` where they don't. Source: vLLM 0.30 `transformers_utils/configs`.
  */
 export function fullAttentionShape(config: ConfigFields): AttentionShape | null {
   const common = attentionShape(config).attention;
   const heads = config.attention_k_eq_v === true ? config.num_global_key_value_heads : null;
   if (common.kind !== "heads" || (config.global_head_dim == null && heads == null)) return null;
-  return { kind: "heads", kvHeads: heads ?? common.kvHeads, headDim: config.global_head_dim ?? common.headDim };
+  return {
+    kind: "heads",
+    kvHeads: heads ?? common.kvHeads,
+    headDim: config.global_head_dim ?? common.headDim,
+  };
 }
 
 /** The aliases in the order in which vLLM tries them; without any, every query head has its own. */

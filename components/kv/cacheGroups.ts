@@ -1,7 +1,10 @@
 import type { DataOf } from "../planned/schema/dataOf";
 import type { cacheGroupsSchema } from "../planned/schema/kv";
 
-/** Block of non-hybrid models on a GB10 (fp8, bf16, MLA) and step of hybrid ones, in tokens: vLLM 0.26 and 0.33. */
+/**
+ * Block of non-hybrid models on a GB10 (fp8, bf16, MLA) and step of hybrid ones, in tokens: vLLM
+ * 0.26 and 0.33.
+ */
 export const SMALLEST_BLOCK = 16;
 
 /** What a group keeps of a request. */
@@ -41,11 +44,16 @@ export interface Caches {
   /** What each of their groups is. What belongs to layers that other caches count has 0 layers. */
   readonly group: CacheKind & { readonly blockSize: number; readonly layers: number };
   readonly pages: readonly { readonly bytes: number; readonly layers: number }[];
-  /** Each is a state and no row of tokens, so vLLM splits them until they fit the block that the others need. */
+  /**
+   * Each is a state and no row of tokens, so vLLM splits them until they fit the block that the
+   * others need.
+   */
   readonly areStates?: boolean;
 }
 
-/** The groups in which vLLM packs caches whose pages differ, and the bytes of one block of the pool. */
+/**
+ * The groups in which vLLM packs caches whose pages differ, and the bytes of one block of the pool.
+ */
 export interface PackedCaches {
   readonly groups: readonly CacheGroups[];
   readonly layersPerGroup: number;
@@ -64,10 +72,15 @@ export function packed(all: readonly Caches[]): PackedCaches {
   const split = (each: Caches) => (isPattern(each) ? Math.ceil(most(each) / repeats) : 1);
   const widest = ({ pages }: Caches, groups: number) =>
     pages.reduce((sum, page) => sum + Math.ceil(page.layers / groups) * page.bytes, 0);
-  const needed = Math.max(...caches.map((each) => widest(each, each.areStates ? most(each) : split(each))));
-  const statesInBlock = ({ pages }: Caches) => Math.max(1, Math.floor(needed / (pages[0]?.bytes ?? needed)));
+  const needed = Math.max(
+    ...caches.map((each) => widest(each, each.areStates ? most(each) : split(each))),
+  );
+  const statesInBlock = ({ pages }: Caches) =>
+    Math.max(1, Math.floor(needed / (pages[0]?.bytes ?? needed)));
   const made = caches.map((each) => {
-    const groups = each.areStates ? Math.max(split(each), Math.ceil(most(each) / statesInBlock(each))) : split(each);
+    const groups = each.areStates
+      ? Math.max(split(each), Math.ceil(most(each) / statesInBlock(each)))
+      : split(each);
     return { bytes: widest(each, groups), group: { ...each.group, groups } };
   });
   return {
@@ -81,11 +94,19 @@ export function packed(all: readonly Caches[]): PackedCaches {
 const most = ({ pages }: Caches) => Math.max(...pages.map(({ layers }) => layers));
 
 /** Whether there are as many pages of each size, so that they can be split evenly. */
-const isPattern = ({ pages }: Caches): boolean => pages.every((page) => page.layers === pages[0]?.layers);
+const isPattern = ({ pages }: Caches): boolean =>
+  pages.every((page) => page.layers === pages[0]?.layers);
 
-/** The size of groups, at least `least`, for which the fewest places stay empty; of several the largest. */
+/**
+ * The size of groups, at least `least`, for which the fewest places stay empty; of several the
+ * largest.
+ */
 function leastPadding(counts: readonly number[], least: number): number {
-  const empty = (size: number) => counts.reduce((sum, count) => sum + ((size - (count % size)) % size), 0);
-  const sizes = Array.from({ length: Math.max(...counts) - least + 1 }, (_, index) => least + index);
+  const empty = (size: number) =>
+    counts.reduce((sum, count) => sum + ((size - (count % size)) % size), 0);
+  const sizes = Array.from(
+    { length: Math.max(...counts) - least + 1 },
+    (_, index) => least + index,
+  );
   return sizes.reduce((best, size) => (empty(size) <= empty(best) ? size : best), least);
 }

@@ -9,26 +9,46 @@ import { bytesPerToken, resolveKvDtype } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 import { stateBytes } from "./recurrentState";
 
-/** How the engine cuts the cache into blocks; it depends on model and engine, not on the memory there is. */
+/**
+ * How the engine cuts the cache into blocks; it depends on model and engine, not on the memory
+ * there is.
+ */
 export type CacheLayout = DataOf<typeof cacheLayoutSchema>;
 
-/** Batches that are scheduled and not yet settled, with vLLM's asynchronous scheduling (its default). */
+/**
+ * Batches that are scheduled and not yet settled, with vLLM's asynchronous scheduling (its
+ * default).
+ */
 const BATCHES_UNDER_WAY = 2;
 
-/** A draft module that the config doesn't describe is taken to be one layer (vLLM's default for MTP modules). */
+/**
+ * A draft module that the config doesn't describe is taken to be one layer (vLLM's default for MTP
+ * modules).
+ */
 const ASSUMED_DRAFT_LAYERS = 1;
 
-/** Groups have the size of the smaller kind, unless the larger is less than this many times as large (vLLM). */
+/**
+ * Groups have the size of the smaller kind, unless the larger is less than this many times as large
+ * (vLLM).
+ */
 const LARGER_KIND_BELOW = 1.5;
 
-/** The layout of a model's cache. Source: vLLM 0.28 `platforms/interface.py` and `kv_cache_utils.py`. */
+/**
+ * The layout of a model's cache. Source: vLLM 0.28 `platforms/interface.py` and
+ * `kv_cache_utils.py`.
+ */
 export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings): CacheLayout {
   const setting = model.ignoresKvDtype ? "auto" : engine.kvCacheDtype;
   const dtype = resolveKvDtype(setting, model.kvCacheDtype, model.attention);
   const drafts = engine.draftTokens === 0 ? 0 : (model.draftLayers ?? ASSUMED_DRAFT_LAYERS);
   const tokensUnderWay = BATCHES_UNDER_WAY * engine.maxNumBatchedTokens;
   const full = model.layers.full + drafts;
-  const ofPacked = ({ fullBytes, ...caches }: PackedCaches, blockSize: number, pageBytes = fullBytes, padding = 0) => ({
+  const ofPacked = (
+    { fullBytes, ...caches }: PackedCaches,
+    blockSize: number,
+    pageBytes = fullBytes,
+    padding = 0,
+  ) => ({
     ...caches,
     blockSize,
     pageBytes,
@@ -41,14 +61,20 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
   if (model.compressed !== undefined)
     return ofPacked(compressedCaches(model.compressed, full, tokensUnderWay), COMPRESSED_BLOCK);
   const tokenBytes = bytesPerToken(model.attention, dtype, engine.tensorParallelSize);
-  const slidingBytes = bytesPerToken(model.slidingAttention ?? model.attention, dtype, engine.tensorParallelSize);
+  const slidingBytes = bytesPerToken(
+    model.slidingAttention ?? model.attention,
+    dtype,
+    engine.tensorParallelSize,
+  );
   const rules = engineRules(model, engine);
   const state = stateOf(model, engine);
   const blockSize = state === 0 ? statelessBlock(model) : stateBlock(rules, state, tokenBytes);
   const { sliding, linear } = model.layers;
   const pageBytes = blockSize * Math.max(full > 0 ? tokenBytes : 0, sliding > 0 ? slidingBytes : 0);
-  // Layers that cache less of a token get more tokens in their block, or a padded page where it isn't a multiple.
-  const blockOf = (bytes: number) => (pageBytes % (blockSize * bytes) === 0 ? pageBytes / bytes : blockSize);
+  // Layers that cache less of a token get more tokens in their block, or a padded page where it
+  // isn't a multiple.
+  const blockOf = (bytes: number) =>
+    pageBytes % (blockSize * bytes) === 0 ? pageBytes / bytes : blockSize;
   if (model.compressedIndex !== undefined) {
     const page = { tokens: blockSize, bytes: pageBytes };
     const layers = { full, linear };
@@ -56,7 +82,8 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
     const caches = indexedCaches(model.compressedIndex, page, layers, states);
     return ofPacked(caches, blockSize, pageBytes, (pageBytes - state) / state);
   }
-  const indexBytes = model.index === undefined ? 0 : (model.index.layers + drafts) * model.index.bytesPerToken;
+  const indexBytes =
+    model.index === undefined ? 0 : (model.index.layers + drafts) * model.index.bytesPerToken;
   const size = groupSize([full, sliding, linear].filter((layers) => layers > 0));
   const split = (layers: number) => ({ layers, groups: Math.ceil(layers / size) });
   const mostTokens = (model.slidingWindow ?? 0) - 1 + tokensUnderWay;
@@ -81,7 +108,8 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
 }
 
 /** Tokens of a block where no layer has a state. */
-const statelessBlock = ({ index }: ModelShape): number => (index === undefined ? SMALLEST_BLOCK : INDEXED_BLOCK);
+const statelessBlock = ({ index }: ModelShape): number =>
+  index === undefined ? SMALLEST_BLOCK : INDEXED_BLOCK;
 
 /** Tokens of a block whose keys and values, at so many bytes for each, have room for a state. */
 const stateBlock = ({ blockMultiple }: EngineRules, state: number, tokenBytes: number): number =>
@@ -94,7 +122,10 @@ function groupSize(counts: readonly number[]): number {
   return most < least * LARGER_KIND_BELOW ? most : least;
 }
 
-/** Bytes of the largest state of a layer on one device; heads and channels are divided among the devices. */
+/**
+ * Bytes of the largest state of a layer on one device; heads and channels are divided among the
+ * devices.
+ */
 function stateOf(model: ModelShape, engine: ResolvedKvEngineSettings): number {
   if (model.linear === null) return 0;
   const dtype = engine.mambaSsmCacheDtype === "auto" ? null : engine.mambaSsmCacheDtype;
@@ -109,8 +140,8 @@ export const requestBlocks = (layout: CacheLayout, tokens: number): number =>
   layout.groups.reduce((sum, each) => sum + each.groups * groupBlocks(each, tokens), 0);
 
 /**
- * The longest request, in tokens, that takes no more than so many blocks: 0 where not one token fits, `null` where
- * no length is too long (a model whose layers all slide).
+ * The longest request, in tokens, that takes no more than so many blocks: 0 where not one token
+ * fits, `null` where no length is too long (a model whose layers all slide).
  */
 export function longestRequest(layout: CacheLayout, blocks: number): number | null {
   const fits = (tokens: number) => requestBlocks(layout, tokens) <= blocks;

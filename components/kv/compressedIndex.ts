@@ -2,7 +2,10 @@ import { errorAt, type Fault } from "../../faults/fault";
 import { type CacheKind, type PackedCaches, packed, SMALLEST_BLOCK } from "./cacheGroups";
 import { type ConfigFields, missingField, unknownArchitecture } from "./configSchema";
 
-/** Sparse attention whose index keeps one key of several tokens, in the full-attention layers of a hybrid. */
+/**
+ * Sparse attention whose index keeps one key of several tokens, in the full-attention layers of a
+ * hybrid.
+ */
 export interface CompressedIndex {
   /** Tokens whose keys become one. */
   readonly tokensPerKey: number;
@@ -13,7 +16,13 @@ export interface CompressedIndex {
 
 /** Fields that describe such an index, and the table beside it. */
 export const COMPRESSED_INDEX_FIELDS: readonly string[] = [
-  ...["indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget", "indexer_compress_ratio"],
+  ...[
+    "indexer_n_heads",
+    "indexer_kv_heads",
+    "indexer_head_dim",
+    "indexer_budget",
+    "indexer_compress_ratio",
+  ],
   "ple_layer_ids",
 ];
 
@@ -24,15 +33,23 @@ const NGRAM_DEFAULTS = { streams: 4, kernel: 4, size: 3 } as const;
 const NUMBER_BYTES = 2;
 
 /** What the config says of such an index; none where it has none. */
-export function compressedIndex(config: ConfigFields): { index?: CompressedIndex; faults: Fault[] } {
+export function compressedIndex(config: ConfigFields): {
+  index?: CompressedIndex;
+  faults: Fault[];
+} {
   const { indexer_compress_ratio: ratio, indexer_head_dim: keyWidth } = config;
   if (ratio == null) return { faults: [] };
   const faults: Fault[] = [];
-  if (keyWidth == null) faults.push(missingField("indexer_head_dim", "Its index caches keys of that width."));
+  if (keyWidth == null)
+    faults.push(missingField("indexer_head_dim", "Its index caches keys of that width."));
   if (config.indexer_kv_heads !== 1)
-    faults.push(errorAt("indexer_kv_heads", "impossible_value", "vLLM selects by one key a token: write 1."));
+    faults.push(
+      errorAt("indexer_kv_heads", "impossible_value", "vLLM selects by one key a token: write 1."),
+    );
   if (SMALLEST_BLOCK % ratio !== 0)
-    faults.push(unknownArchitecture("indexer_compress_ratio", `${ratio} tokens don't divide a block.`));
+    faults.push(
+      unknownArchitecture("indexer_compress_ratio", `${ratio} tokens don't divide a block.`),
+    );
   const { streams, kernel, size } = NGRAM_DEFAULTS;
   const ngrams = {
     layers: new Set(config.ple_layer_ids).size,
@@ -43,8 +60,8 @@ export function compressedIndex(config: ConfigFields): { index?: CompressedIndex
 }
 
 /**
- * Bytes of one n-gram layer's state; it is not divided among devices, and remembers one more input for each draft. vLLM
- * sizes its blocks by it even where no layer has one.
+ * Bytes of one n-gram layer's state; it is not divided among devices, and remembers one more input
+ * for each draft. vLLM sizes its blocks by it even where no layer has one.
  */
 export const ngramStateBytes = ({ ngrams }: CompressedIndex, drafts: number): number =>
   ngrams.channels * (ngrams.inputs + drafts) * NUMBER_BYTES;
@@ -64,7 +81,8 @@ interface RequestStates {
 /**
  * Such a model's caches, as vLLM packs them. Sources: vLLM 0.30 `qsa_cache.py`, `ple_layer.py`.
  *
- * @param page tokens of a block, and bytes that a layer's keys and values, or its state, take for it
+ * @param page tokens of a block, and bytes that a layer's keys and values, or its state, take for
+ * it
  * @param layers full-attention layers with those of the draft module, and linear ones
  */
 export function indexedCaches(
@@ -90,10 +108,18 @@ export function indexedCaches(
   return packed([
     {
       group: { kind: "full", blockSize: page.tokens, layers: layers.full },
-      pages: [page.bytes, keys(page.tokens / index.tokensPerKey)].map((bytes) => ({ bytes, layers: layers.full })),
+      pages: [page.bytes, keys(page.tokens / index.tokensPerKey)].map((bytes) => ({
+        bytes,
+        layers: layers.full,
+      })),
     },
     states(recurrent, { bytes: page.bytes, layers: layers.linear }, layers.linear),
     states(recurrent, { bytes: page.bytes, layers: index.ngrams.layers }, 0),
-    states({ kind: "linear", blocks: 1 }, { bytes: keys(waiting), layers: layers.full }, 0, waiting),
+    states(
+      { kind: "linear", blocks: 1 },
+      { bytes: keys(waiting), layers: layers.full },
+      0,
+      waiting,
+    ),
   ]);
 }

@@ -1,7 +1,10 @@
 import { z } from "zod";
 import { errorAt, type Fault } from "../../faults/fault";
 
-/** No published model comes near these; a larger figure is a broken file, and sums stay exact integers below them. */
+/**
+ * No published model comes near these; a larger figure is a broken file, and sums stay exact
+ * integers below them.
+ */
 const MOST_LAYERS = 10_000;
 const LARGEST_WIDTH = 1_000_000;
 
@@ -11,14 +14,16 @@ export const SSM_CACHE_DTYPES = ["auto", "float32", "float16", "bfloat16"] as co
 const widthRange = z.int().min(1).max(LARGEST_WIDTH);
 
 /** A field that most configs lack. */
-const field = <Schema extends z.ZodType>(schema: Schema, words: string) => schema.nullish().describe(words);
+const field = <Schema extends z.ZodType>(schema: Schema, words: string) =>
+  schema.nullish().describe(words);
 const width = (words: string) => field(widthRange, words);
 const layerCount = (words: string) => field(z.int().min(0).max(MOST_LAYERS), words);
 const count = (words: string, least = 1) => field(z.int().min(least), words);
 
 /**
- * The fields of a model's config.json (its `text_config`, where it has one) that decide what the engine caches.
- * Names and fallbacks: vLLM 0.28, `transformers_utils/model_arch_config_convertor.py`. Other fields are left alone.
+ * The fields of a model's config.json (its `text_config`, where it has one) that decide what the
+ * engine caches. Names and fallbacks: vLLM 0.28,
+ * `transformers_utils/model_arch_config_convertor.py`. Other fields are left alone.
  */
 export const configSchema = z.looseObject({
   num_hidden_layers: z.int().min(1).max(MOST_LAYERS).describe("number of transformer layers"),
@@ -36,7 +41,9 @@ export const configSchema = z.looseObject({
   new_decoder_architecture: field(z.boolean(), "true: multi_query is ignored"),
 
   global_head_dim: width("width of a head of the full-attention layers beside sliding ones"),
-  num_global_key_value_heads: width("key/value heads of the full-attention layers; counts with attention_k_eq_v only"),
+  num_global_key_value_heads: width(
+    "key/value heads of the full-attention layers; counts with attention_k_eq_v only",
+  ),
   attention_k_eq_v: field(z.boolean(), "true: keys are the values; both are cached all the same"),
 
   v_head_dim: width("width of a value head where it differs from a key head's"),
@@ -49,17 +56,28 @@ export const configSchema = z.looseObject({
   index_skip_topk_offset: count("the first layers, which select all", 0),
   index_topk_pattern: field(z.string(), "one letter a layer: S uses the selection of another"),
 
-  indexer_kv_heads: width("keys of a token by which sparse attention selects, where it compresses them"),
+  indexer_kv_heads: width(
+    "keys of a token by which sparse attention selects, where it compresses them",
+  ),
   indexer_head_dim: width("width of such a key"),
   indexer_compress_ratio: count("tokens whose keys become one"),
-  ple_layer_ids: field(z.array(z.int().min(1)), "layers that look up n-grams in a table, from 1 on"),
+  ple_layer_ids: field(
+    z.array(z.int().min(1)),
+    "layers that look up n-grams in a table, from 1 on",
+  ),
   ple_conv_kernel_size: count("length of the convolution over what they find"),
   ngram_size: count("tokens of an n-gram"),
   hc_count: count("parallel residual streams"),
 
-  compress_ratios: field(z.array(z.int().min(0)).min(1), "tokens that each layer compresses into one; 0, 1: none"),
+  compress_ratios: field(
+    z.array(z.int().min(0)).min(1),
+    "tokens that each layer compresses into one; 0, 1: none",
+  ),
 
-  attn_type_list: field(z.array(z.int()).min(1), "kind of each layer in numbers; 1: full attention"),
+  attn_type_list: field(
+    z.array(z.int()).min(1),
+    "kind of each layer in numbers; 1: full attention",
+  ),
   layer_types: field(z.array(z.string()).min(1), "kind of each layer, first to last"),
   full_attention_interval: count("every n-th layer has full attention"),
   sliding_window: count("window of the sliding-window layers, in tokens; 0: none", 0),
@@ -90,7 +108,10 @@ export const configSchema = z.looseObject({
   ssm_state_size: width("size of a state-space head's state for each of its channels"),
   n_groups: width("groups of heads that share their input of a state-space layer"),
   conv_kernel: width("length of the causal convolution of a state-space layer"),
-  mamba_ssm_cache_dtype: field(z.enum(SSM_CACHE_DTYPES), "number format of a state-space layer's state"),
+  mamba_ssm_cache_dtype: field(
+    z.enum(SSM_CACHE_DTYPES),
+    "number format of a state-space layer's state",
+  ),
 
   mtp_num_hidden_layers: layerCount("layers of the multi-token-prediction module"),
   num_nextn_predict_layers: layerCount("another name of mtp_num_hidden_layers"),
@@ -107,7 +128,11 @@ export function unknownArchitecture(field: string, why: string): Fault {
 
 /** The fault of a list that has not one entry for each layer. */
 export const wrongCount = (field: string, listed: number, layers: number): Fault =>
-  errorAt(field, "impossible_value", `Lists ${listed} layers where num_hidden_layers says ${layers}.`);
+  errorAt(
+    field,
+    "impossible_value",
+    `Lists ${listed} layers where num_hidden_layers says ${layers}.`,
+  );
 
 /** The fault of a field that is needed and absent. */
 export const missingField = (path: string, why: string): Fault =>

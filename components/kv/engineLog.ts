@@ -1,6 +1,9 @@
 import { defined } from "../../faults/defined";
 
-/** What an engine's log says of its memory; absent where it has no such line. Of repeated lines the last counts. */
+/**
+ * What an engine's log says of its memory; absent where it has no such line. Of repeated lines the
+ * last counts.
+ */
 export interface EngineLog {
   /** `Model loading took X GiB`: the weights. */
   readonly weightsGiB?: number;
@@ -82,10 +85,12 @@ const SAYS_MEMORY =
   /Model loading took|KV cache (?:size|memory:|is needed)|Maximum concurrency for|Setting attention block size|padding layers|--kv-cache-memory|Auto-fit max_model_len|auto-fit max_model_len|cache blocks|Free memory on device|Error in memory profiling/;
 
 /**
- * Whether `readEngineLog` looks at a line, so that nothing else of a long log has to be kept: neither what is logged every
- * ten seconds (`GPU KV cache usage`), nor a prompt, which may say anything.
+ * Whether `readEngineLog` looks at a line, so that nothing else of a long log has to be kept:
+ * neither what is logged every ten seconds (`GPU KV cache usage`), nor a prompt, which may say
+ * anything.
  */
-export const saysMemory = (line: string): boolean => SAYS_MEMORY.test(line) && !line.includes("Received request ");
+export const saysMemory = (line: string): boolean =>
+  SAYS_MEMORY.test(line) && !line.includes("Received request ");
 
 /** What each refusal says; its figures have the names that `EngineRefusal` gives them. */
 const REFUSALS: Readonly<Record<EngineRefusal["kind"], RegExp>> = {
@@ -116,12 +121,15 @@ function refusalIn(text: string): EngineRefusal | undefined {
   return { kind: latest.kind, ...figuresOf(latest.match) } as EngineRefusal;
 }
 
-const last = (text: string, pattern: RegExp): RegExpExecArray | undefined => [...text.matchAll(pattern)].at(-1);
+const last = (text: string, pattern: RegExp): RegExpExecArray | undefined =>
+  [...text.matchAll(pattern)].at(-1);
 
 /** The figures of a line by name, without those that it leaves out. */
 function figuresOf(match: RegExpExecArray | undefined): Record<string, number> {
   const groups = Object.entries<string | undefined>(match?.groups ?? {});
   return Object.fromEntries(
-    groups.flatMap(([name, text]) => (text === undefined ? [] : [[name, Number(text.replaceAll(",", ""))]])),
+    groups.flatMap(([name, text]) =>
+      text === undefined ? [] : [[name, Number(text.replaceAll(",", ""))]],
+    ),
   );
 }

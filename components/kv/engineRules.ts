@@ -26,19 +26,33 @@ export interface EngineRules {
 export const INDEXED_BLOCK = 64;
 
 /**
- * From 0.33 on, with prefix caching, hybrids whose prefill runs FlashInfer's gated-delta-net kernel have blocks in
- * steps of 64 tokens. The kernel takes key heads of 128 only. Seen in vLLM 0.33.0's own code.
+ * From 0.33 on, with prefix caching, hybrids whose prefill runs FlashInfer's gated-delta-net kernel
+ * have blocks in steps of 64 tokens. The kernel takes key heads of 128 only. Seen in vLLM 0.33.0's
+ * own code.
  */
 const FLASHINFER_GDN = { blockMultiple: 64, keyHeadDim: 128 } as const;
 
-/** From 0.33 on they, and state-space layers, keep a state more with prefix caching: that of a checkpoint. */
+/**
+ * From 0.33 on they, and state-space layers, keep a state more with prefix caching: that of a
+ * checkpoint.
+ */
 const CHECKPOINTS = { since: "0.33", stateBlocks: 3 } as const;
 
-/** States that a request holds without drafts: the current one, and with prefix caching the last aligned one. */
+/**
+ * States that a request holds without drafts: the current one, and with prefix caching the last
+ * aligned one.
+ */
 const STATE_BLOCKS = { withoutPrefixCaching: 1, withPrefixCaching: 2 } as const;
 
-/** Beside compressed index keys (vLLM 0.30.0, 0.32.0 and 0.33.0, class of the QSA attention; 0.31 was not looked at). */
-const INDEXED_FORMATS = { first: ["bfloat16"], since: "0.32", later: ["bfloat16", "fp8", "fp8_e4m3"] } as const;
+/**
+ * Beside compressed index keys (vLLM 0.30.0, 0.32.0 and 0.33.0, class of the QSA attention; 0.31
+ * was not looked at).
+ */
+const INDEXED_FORMATS = {
+  first: ["bfloat16"],
+  since: "0.32",
+  later: ["bfloat16", "fp8", "fp8_e4m3"],
+} as const;
 
 /** From this version on the fit check leaves out the pool's null block. */
 const NULL_BLOCK_SINCE = "0.29";
@@ -58,14 +72,18 @@ export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings)
     since(engine.vllmVersion, CHECKPOINTS.since);
   const checkpoints =
     flashInfer ||
-    (engine.prefixCaching && model.linear?.kind === "state-space" && since(engine.vllmVersion, CHECKPOINTS.since));
+    (engine.prefixCaching &&
+      model.linear?.kind === "state-space" &&
+      since(engine.vllmVersion, CHECKPOINTS.since));
   const states = checkpoints
     ? CHECKPOINTS.stateBlocks
     : engine.prefixCaching
       ? STATE_BLOCKS.withPrefixCaching
       : STATE_BLOCKS.withoutPrefixCaching;
   const { slidingAttention, index, compressedIndex, compressed } = model;
-  const alike = [slidingAttention, index, compressedIndex, compressed].every((each) => each === undefined);
+  const alike = [slidingAttention, index, compressedIndex, compressed].every(
+    (each) => each === undefined,
+  );
   const { first, since: newer, later } = INDEXED_FORMATS;
   const indexedFormats: readonly KvDtype[] = since(engine.vllmVersion, newer) ? later : first;
   const oldestChecked = alike ? CHECKED_VERSIONS.oldest : OLDEST_OF_UNEQUAL_LAYERS;
@@ -75,12 +93,17 @@ export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings)
     ...(compressedIndex === undefined ? {} : { indexedFormats }),
     reservedBlocks: since(engine.vllmVersion, NULL_BLOCK_SINCE) ? 1 : 0,
     alike,
-    checked: since(engine.vllmVersion, oldestChecked) && since(CHECKED_VERSIONS.newest, engine.vllmVersion),
+    checked:
+      since(engine.vllmVersion, oldestChecked) &&
+      since(CHECKED_VERSIONS.newest, engine.vllmVersion),
     oldestChecked,
   };
 }
 
-/** Release candidates and nightlies of a version have its rules already, so only the release numbers count. */
+/**
+ * Release candidates and nightlies of a version have its rules already, so only the release numbers
+ * count.
+ */
 export function since(version: string, first: string): boolean {
   const [[major, minor], [firstMajor, firstMinor]] = [release(version), release(first)];
   return (major - firstMajor || minor - firstMinor) >= 0;

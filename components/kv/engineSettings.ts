@@ -9,16 +9,26 @@ const GDN_PREFILL_BACKENDS = ["auto", "flashinfer", "triton", "cutedsl"] as cons
 
 const count = (least: number) => z.int().min(least);
 
-/** The engine's settings that the KV cache depends on. Defaults are vLLM's own on a GB10, for the pinned release. */
+/**
+ * The engine's settings that the KV cache depends on. Defaults are vLLM's own on a GB10, for the
+ * pinned release.
+ */
 const kvEngineSettingsSchema = strictObject({
   vllmVersion: z
     .string()
     .refine((text) => parse(text) !== null, "Not a version such as 0.30.0.")
     .default("0.30.0")
     .describe("vLLM version, as `vllm --version` prints it; the rules of the cache depend on it"),
-  kvCacheDtype: z.enum(KV_DTYPES).default("auto").describe("`--kv-cache-dtype`; auto: what the model says"),
-  maxModelLen: count(1).optional().describe("`--max-model-len` in tokens; absent: the model's own context window"),
-  maxNumSeqs: count(1).optional().describe("`--max-num-seqs`; absent: not checked against the blocks of the pool"),
+  kvCacheDtype: z
+    .enum(KV_DTYPES)
+    .default("auto")
+    .describe("`--kv-cache-dtype`; auto: what the model says"),
+  maxModelLen: count(1)
+    .optional()
+    .describe("`--max-model-len` in tokens; absent: the model's own context window"),
+  maxNumSeqs: count(1)
+    .optional()
+    .describe("`--max-num-seqs`; absent: not checked against the blocks of the pool"),
   maxNumBatchedTokens: count(1)
     .default(2048)
     .describe("`--max-num-batched-tokens`; sliding-window layers keep room for two such batches"),
@@ -29,7 +39,9 @@ const kvEngineSettingsSchema = strictObject({
   prefixCaching: z.boolean().default(true).describe("`--enable-prefix-caching`"),
   prefixMatchUnit: count(1)
     .optional()
-    .describe("`--prefix-match-unit`: prefixes are found again in such steps; absent: in steps of a block"),
+    .describe(
+      "`--prefix-match-unit`: prefixes are found again in such steps; absent: in steps of a block",
+    ),
   gdnPrefillBackend: z
     .enum(GDN_PREFILL_BACKENDS)
     .default("auto")
@@ -38,7 +50,10 @@ const kvEngineSettingsSchema = strictObject({
     .enum(SSM_CACHE_DTYPES)
     .default("auto")
     .describe("`--mamba-ssm-cache-dtype`; auto: what the model says"),
-  tensorParallelSize: count(1).max(64).default(1).describe("`--tensor-parallel-size`; the plan is that of one device"),
+  tensorParallelSize: count(1)
+    .max(64)
+    .default(1)
+    .describe("`--tensor-parallel-size`; the plan is that of one device"),
 });
 
 /** Settings as they are written; what is left out takes vLLM's default. */

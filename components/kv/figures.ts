@@ -11,7 +11,9 @@ const USUAL_LENGTHS = [32_768, 65_536, 131_072] as const;
 /** A plan before it is judged. */
 export type Figures = Omit<DataOf<typeof kvPlanSchema>, "starts" | "problems">;
 
-/** An engine with its settings, the layout of a model's cache on it, and the rules of its version. */
+/**
+ * An engine with its settings, the layout of a model's cache on it, and the rules of its version.
+ */
 interface LaidOut {
   readonly settings: ResolvedKvEngineSettings;
   readonly layout: CacheLayout;
@@ -80,7 +82,10 @@ function layers(layout: CacheLayout): Figures["layers"] {
   };
 }
 
-/** What agents find again of their last prompt; `null` if the cache finds nothing again, or its rules are unknown. */
+/**
+ * What agents find again of their last prompt; `null` if the cache finds nothing again, or its
+ * rules are unknown.
+ */
 function reuseOf({ settings, layout, rules }: LaidOut): Figures["agentReuse"] {
   if (!settings.prefixCaching || !rules.alike || layersOf(layout, "full") === 0) return null;
   const reuse = {

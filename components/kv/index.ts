@@ -1,4 +1,7 @@
-/** The KV plan: what an engine will make of the memory for its KV cache, from a model's config.json alone. */
+/**
+ * The KV plan: what an engine will make of the memory for its KV cache, from a model's config.json
+ * alone.
+ */
 export { type Admission, admission, agentsAtOnce, CODING_CLIENT_MAX_TOKENS } from "./admission";
 export { longestRequest, requestBlocks } from "./cacheLayout";
 export { type EngineLog, type EngineRefusal, readEngineLog, saysMemory } from "./engineLog";

@@ -4,8 +4,9 @@ import type { kvDtypeSchema } from "../planned/schema/kv";
 import type { AttentionShape } from "./attentionShape";
 
 /**
- * Bytes of one cached vector of `width` numbers, by `--kv-cache-dtype`. Sources: vLLM 0.28 `torch_utils.py`
- * (nvfp4_kv_cache_full_dim), `triton_attn.py` (per-token-head scales), `kv_cache_interface.py`.
+ * Bytes of one cached vector of `width` numbers, by `--kv-cache-dtype`. Sources: vLLM 0.28
+ * `torch_utils.py` (nvfp4_kv_cache_full_dim), `triton_attn.py` (per-token-head scales),
+ * `kv_cache_interface.py`.
  */
 const HALF = (width: number) => 2 * width;
 const BYTE = (width: number) => width;
@@ -29,19 +30,28 @@ const VECTOR_BYTES: Readonly<Record<KvDtype, (width: number) => number>> = {
   int4_per_token_head: (width: number) => Math.floor(width / 2),
 };
 
-/** Every `--kv-cache-dtype` that can be planned. vLLM's fp8_ds_mla and turboquant_* have layouts of their own. */
+/**
+ * Every `--kv-cache-dtype` that can be planned. vLLM's fp8_ds_mla and turboquant_* have layouts of
+ * their own.
+ */
 export const KV_DTYPES = ["auto", ...(Object.keys(VECTOR_BYTES) as KvDtype[])] as const;
 
 /** The `--kv-cache-dtype` that a text names; `undefined` for one that can't be planned. */
-export const plannedKvDtype = (text: string): KvDtype | "auto" | undefined => KV_DTYPES.find((dtype) => dtype === text);
+export const plannedKvDtype = (text: string): KvDtype | "auto" | undefined =>
+  KV_DTYPES.find((dtype) => dtype === text);
 
-/** `auto` means the model's own format, which is one of two bytes, unless the checkpoint asks for another. */
+/**
+ * `auto` means the model's own format, which is one of two bytes, unless the checkpoint asks for
+ * another.
+ */
 const AUTO: KvDtype = "bfloat16";
 
 /** Per-token-head formats keep one float32 scale beside each key and each value. */
 const SCALE_BYTES = 4;
 
-/** The format that `--kv-cache-dtype` comes to for a checkpoint; packed vectors are always in fp8. */
+/**
+ * The format that `--kv-cache-dtype` comes to for a checkpoint; packed vectors are always in fp8.
+ */
 export function resolveKvDtype(
   setting: KvDtype | "auto",
   checkpoint: KvDtype | null,
@@ -53,7 +63,10 @@ export function resolveKvDtype(
 
 /** Formats of the one backend for MLA on a GB10 (vLLM 0.30 `triton_mla.py`). */
 const FOR_LATENT: readonly KvDtype[] = ["bfloat16", "float16", "fp8", "fp8_e4m3"];
-/** Formats that vLLM serves by packed vectors on a GB10 (vLLM 0.30 `flashinfer_mla_sparse_sm120.py`). */
+/**
+ * Formats that vLLM serves by packed vectors on a GB10 (vLLM 0.30
+ * `flashinfer_mla_sparse_sm120.py`).
+ */
 const FOR_PACKED: readonly KvDtype[] = ["fp8", "fp8_e4m3"];
 
 /** Whether vLLM takes the format for such an attention. */
@@ -62,16 +75,23 @@ export function supports(attention: AttentionShape, dtype: KvDtype): boolean {
   return (attention.kind === "packed" ? FOR_PACKED : FOR_LATENT).includes(dtype);
 }
 
-/** Formats that vLLM has for other machines only: NVFP4 from compute capability 10, fp8_inc on Gaudi (vLLM 0.30). */
+/**
+ * Formats that vLLM has for other machines only: NVFP4 from compute capability 10, fp8_inc on Gaudi
+ * (vLLM 0.30).
+ */
 const ELSEWHERE: readonly KvDtype[] = ["nvfp4", "nvfp4_4over6", "fp8_inc"];
 
-/** Whether vLLM as it is published has an attention backend for the format on a GB10 (compute capability 12.1). */
+/**
+ * Whether vLLM as it is published has an attention backend for the format on a GB10 (compute
+ * capability 12.1).
+ */
 export const servedOnGb10 = (dtype: KvDtype): boolean => !ELSEWHERE.includes(dtype);
 
 /**
  * Bytes that one attention layer caches of one token on one device.
  *
- * @param devices tensor-parallel size; heads are divided among them (at least one each), an MLA vector is not
+ * @param devices tensor-parallel size; heads are divided among them (at least one each), an MLA
+ * vector is not
  */
 export function bytesPerToken(attention: AttentionShape, dtype: KvDtype, devices: number): number {
   if (attention.kind === "packed") return attention.bytes;
@@ -95,8 +115,8 @@ const quantization = algorithm.extend({
 const BY_ALGORITHM: Readonly<Record<string, KvDtype>> = { fp8: "fp8_e4m3", nvfp4: "nvfp4" };
 
 /**
- * The KV cache format that a quantized checkpoint asks for; vLLM takes it when `--kv-cache-dtype` is `auto`.
- * Source: vLLM 0.28 `torch_utils.py` get_kv_cache_quant_algo_string and `attention.py`.
+ * The KV cache format that a quantized checkpoint asks for; vLLM takes it when `--kv-cache-dtype`
+ * is `auto`. Source: vLLM 0.28 `torch_utils.py` get_kv_cache_quant_algo_string and `attention.py`.
  * `null` where it asks for none, or in a way that vLLM does not follow either.
  */
 export function checkpointKvDtype(quantizationConfig: unknown): KvDtype | null {

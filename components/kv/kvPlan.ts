@@ -5,21 +5,34 @@ import type { kvPlanSchema } from "../planned/schema/kv";
 import { type CacheLayout, cacheLayout } from "./cacheLayout";
 import { waitingTokens } from "./compressedIndex";
 import { CHECKED_VERSIONS, type EngineRules, engineRules } from "./engineRules";
-import { type KvEngineSettings, type ResolvedKvEngineSettings, resolveKvEngineSettings } from "./engineSettings";
+import {
+  type KvEngineSettings,
+  type ResolvedKvEngineSettings,
+  resolveKvEngineSettings,
+} from "./engineSettings";
 import { type Figures, figures } from "./figures";
 import { servedOnGb10, supports } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 
-/** What an engine will make of the memory for its KV cache; plain data. All figures are of one device. */
+/**
+ * What an engine will make of the memory for its KV cache; plain data. All figures are of one
+ * device.
+ */
 export type KvPlan = DataOf<typeof kvPlanSchema>;
 
 /**
  * The exact KV plan of a model on an engine with so much memory for its KV cache.
  *
- * @param availableBytes what is left for the KV cache, in bytes, as the engine's log says it; may be negative
- * @throws FaultyInput for settings that are out of range, contradict each other or need a window that nothing names
+ * @param availableBytes what is left for the KV cache, in bytes, as the engine's log says it; may
+ * be negative
+ * @throws FaultyInput for settings that are out of range, contradict each other or need a window
+ * that nothing names
  */
-export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableBytes: number): KvPlan {
+export function kvPlan(
+  model: ModelShape,
+  engine: KvEngineSettings,
+  availableBytes: number,
+): KvPlan {
   const settings = resolveKvEngineSettings(engine);
   const layout = cacheLayout(model, settings);
   const rules = engineRules(model, settings);
@@ -42,11 +55,14 @@ function checkedWindow(
 ): number {
   const faults: Fault[] = [];
   const maxModelLen = settings.maxModelLen ?? model.window;
-  const noWindow = "The model's config names no max_position_embeddings, so --max-model-len is required.";
+  const noWindow =
+    "The model's config names no max_position_embeddings, so --max-model-len is required.";
   if (maxModelLen === null) faults.push(errorAt("maxModelLen", "missing_key", noWindow));
   if (!supports(model.attention, layout.kvCacheDtype)) {
     const what =
-      model.attention.kind === "packed" ? "sparse attention on a GB10" : "compressed key/value vectors (MLA)";
+      model.attention.kind === "packed"
+        ? "sparse attention on a GB10"
+        : "compressed key/value vectors (MLA)";
     const message = `vLLM has no ${layout.kvCacheDtype} KV cache for ${what}; use fp8 or auto.`;
     faults.push(errorAt("kvCacheDtype", "impossible_value", message));
   }
@@ -57,7 +73,8 @@ function checkedWindow(
   }
   const waiting = index === undefined ? 1 : waitingTokens(index, settings.draftTokens);
   const waitingKeys = `With ${settings.draftTokens} drafts the keys of ${waiting} tokens wait to become one, and vLLM stops where they don't divide a block, here of ${layout.blockSize} tokens; use at most ${index?.tokensPerKey}.`;
-  if (layout.blockSize % waiting !== 0) faults.push(errorAt("draftTokens", "impossible_value", waitingKeys));
+  if (layout.blockSize % waiting !== 0)
+    faults.push(errorAt("draftTokens", "impossible_value", waitingKeys));
   const uneven = undividedHeads(model, settings.tensorParallelSize);
   const undivided = `${uneven.join(" and ")} heads can't be divided among ${settings.tensorParallelSize} devices.`;
   if (uneven.length > 0) faults.push(errorAt("tensorParallelSize", "impossible_value", undivided));
@@ -65,9 +82,17 @@ function checkedWindow(
   return maxModelLen;
 }
 
-/** Counts of heads that vLLM refuses to divide. Of key/value heads each device has one where there are fewer than devices. */
-function undividedHeads({ attention, slidingAttention, queryHeads, linear }: ModelShape, devices: number): number[] {
-  const keyValue = [attention, slidingAttention].flatMap((each) => (each?.kind === "heads" ? each.kvHeads : []));
+/**
+ * Counts of heads that vLLM refuses to divide. Of key/value heads each device has one where there
+ * are fewer than devices.
+ */
+function undividedHeads(
+  { attention, slidingAttention, queryHeads, linear }: ModelShape,
+  devices: number,
+): number[] {
+  const keyValue = [attention, slidingAttention].flatMap((each) =>
+    each?.kind === "heads" ? each.kvHeads : [],
+  );
   return [
     ...[queryHeads, ...(linear?.heads ?? [])].filter((count) => count % devices !== 0),
     ...keyValue.filter((count) => count % devices !== 0 && devices % count !== 0),
@@ -90,7 +115,10 @@ function noFit(plan: Figures, rules: EngineRules): Fault[] {
   return [errorAt("maxModelLen", "request_does_not_fit", message)];
 }
 
-/** Source: vLLM 0.28 `config/compilation.py`; it holds while CUDA graphs of whole decode steps are captured. */
+/**
+ * Source: vLLM 0.28 `config/compilation.py`; it holds while CUDA graphs of whole decode steps are
+ * captured.
+ */
 function tooManySequences(plan: Figures, model: ModelShape): Fault[] {
   if (model.layers.linear === 0 || plan.maxNumSeqs === null || plan.numBlocks === 0) return [];
   if (plan.maxNumSeqs <= plan.numBlocks) return [];
@@ -113,7 +141,8 @@ function assumptions(
   const faults: Fault[] = [];
   const dtype = plan.kvCacheDtype;
   const notServed = `vLLM has no attention backend for a KV cache in ${dtype} on a GB10: the engine as it is published stops with "No valid attention backend found" (seen in 0.30.0's own code). Use fp8; these figures hold for an image that was changed for it.`;
-  if (!servedOnGb10(dtype)) faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_not_served", notServed));
+  if (!servedOnGb10(dtype))
+    faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_not_served", notServed));
   const ignored = `vLLM does not pass --kv-cache-dtype on to the layers of such a model: its cache stays in the model's own format, not in ${settings.kvCacheDtype}.`;
   if (model.ignoresKvDtype && settings.kvCacheDtype !== "auto")
     faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_ignored", ignored));

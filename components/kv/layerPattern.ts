@@ -2,7 +2,10 @@ import type { Fault } from "../../faults/fault";
 import { type ConfigFields, unknownArchitecture, wrongCount } from "./configSchema";
 import { type LayerCounts, stateSpaceLayers, tellsStateSpace } from "./recurrentState";
 
-/** Every n-th layer is full where a hybrid names no interval (vLLM 0.28, transformers_utils/configs). */
+/**
+ * Every n-th layer is full where a hybrid names no interval (vLLM 0.28,
+ * transformers_utils/configs).
+ */
 const DEFAULT_FULL_ATTENTION_INTERVAL = 4;
 
 const KINDS: Readonly<Record<string, keyof LayerCounts>> = {
@@ -14,20 +17,29 @@ const KINDS: Readonly<Record<string, keyof LayerCounts>> = {
 /** Every token is cached, and some of them are read. */
 const SPARSE = /_sparse_attention$/;
 
-/** The kinds of a model's layers: from `layer_types` where there is one, else from the fields that generate it. */
+/**
+ * The kinds of a model's layers: from `layer_types` where there is one, else from the fields that
+ * generate it.
+ */
 export function layerPattern(config: ConfigFields): { counts: LayerCounts; faults: Fault[] } {
   const layers = config.num_hidden_layers;
-  if (config.compress_ratios != null) return { counts: { full: layers, sliding: 0, linear: 0 }, faults: [] };
+  if (config.compress_ratios != null)
+    return { counts: { full: layers, sliding: 0, linear: 0 }, faults: [] };
   if (config.layer_types != null) return namedLayers(config.layer_types, config);
   if (tellsStateSpace(config)) return stateSpaceLayers(config);
   if (config.full_attention_interval != null || config.linear_num_value_heads != null) {
-    const full = Math.floor(layers / (config.full_attention_interval ?? DEFAULT_FULL_ATTENTION_INTERVAL));
+    const full = Math.floor(
+      layers / (config.full_attention_interval ?? DEFAULT_FULL_ATTENTION_INTERVAL),
+    );
     return { counts: { full, sliding: 0, linear: layers - full }, faults: [] };
   }
   return windowedLayers(config, layers);
 }
 
-function namedLayers(types: readonly string[], config: ConfigFields): { counts: LayerCounts; faults: Fault[] } {
+function namedLayers(
+  types: readonly string[],
+  config: ConfigFields,
+): { counts: LayerCounts; faults: Fault[] } {
   const layers = config.num_hidden_layers;
   const counts = { full: 0, sliding: 0, linear: 0 };
   const faults: Fault[] = [];
@@ -38,13 +50,17 @@ function namedLayers(types: readonly string[], config: ConfigFields): { counts: 
     else faults.push(unknownArchitecture(`layer_types.${types.indexOf(type)}`, notOne));
   }
   if (types.length !== layers) faults.push(wrongCount("layer_types", types.length, layers));
-  // Without a window the engine takes them for layers that cache every token (vLLM 0.30 `config/model.py`).
+  // Without a window the engine takes them for layers that cache every token (vLLM 0.30
+  // `config/model.py`).
   const windowless = { ...counts, full: counts.full + counts.sliding, sliding: 0 };
   return { counts: config.sliding_window === 0 ? windowless : counts, faults };
 }
 
 /** Layers of a model that lists no types and has no linear ones. */
-function windowedLayers(config: ConfigFields, layers: number): { counts: LayerCounts; faults: Fault[] } {
+function windowedLayers(
+  config: ConfigFields,
+  layers: number,
+): { counts: LayerCounts; faults: Fault[] } {
   const allFull = { counts: { full: layers, sliding: 0, linear: 0 }, faults: [] };
   if (!config.sliding_window || config.use_sliding_window === false) return allFull;
   if (typeof config.sliding_window_pattern === "number") {
@@ -53,8 +69,10 @@ function windowedLayers(config: ConfigFields, layers: number): { counts: LayerCo
   }
   if (config.use_sliding_window === true && config.max_window_layers != null) {
     if (config.max_window_layers >= layers) return allFull;
-    if (config.max_window_layers === 0) return { counts: { full: 0, sliding: layers, linear: 0 }, faults: [] };
-    // vLLM 0.30 stops with "Sliding window for some but all layers is not supported", or lets all layers be full.
+    if (config.max_window_layers === 0)
+      return { counts: { full: 0, sliding: layers, linear: 0 }, faults: [] };
+    // vLLM 0.30 stops with "Sliding window for some but all layers is not supported", or lets all
+    // layers be full.
     const mixed =
       "only some layers would slide by it, which vLLM refuses for some kinds of models and ignores for others.";
     return { ...allFull, faults: [unknownArchitecture("max_window_layers", mixed)] };

@@ -23,7 +23,9 @@ import { unplannedCaches } from "./unplanned";
 
 /** All that a KV plan has to know of a model. */
 export interface ModelShape {
-  /** Of the full-attention layers, and of the sliding ones unless `slidingAttention` says otherwise. */
+  /**
+   * Of the full-attention layers, and of the sliding ones unless `slidingAttention` says otherwise.
+   */
   readonly attention: AttentionShape;
   readonly slidingAttention?: AttentionShape;
   /** Query heads of an attention layer. */
@@ -37,7 +39,10 @@ export interface ModelShape {
   readonly index?: SparseIndex;
   /** The same where one key is that of several tokens. */
   readonly compressedIndex?: CompressedIndex;
-  /** Layers that cache compressed tokens beside a window, in a layout of their own; absent where there are none. */
+  /**
+   * Layers that cache compressed tokens beside a window, in a layout of their own; absent where
+   * there are none.
+   */
   readonly compressed?: CompressedLayers;
   /** Attention layers of the draft module (MTP); `null` where the config names none. */
   readonly draftLayers: number | null;
@@ -49,7 +54,10 @@ export interface ModelShape {
   readonly ignoresKvDtype?: boolean;
 }
 
-/** Where a model is a part of another, as the language model of one that also sees, its fields are nested. */
+/**
+ * Where a model is a part of another, as the language model of one that also sees, its fields are
+ * nested.
+ */
 const rootSchema = z.looseObject({
   text_config: z.looseObject({}).nullish().describe("the language model's own config"),
 });
@@ -59,8 +67,8 @@ const rootSchema = z.looseObject({
  *
  * @param configJson the parsed file
  * @param document where the value was read from, so that faults can name file, line and column
- * @throws FaultyInput with every missing, wrong or contradictory field at once; what can't be planned has the code
- * `unknown_architecture`
+ * @throws FaultyInput with every missing, wrong or contradictory field at once; what can't be
+ * planned has the code `unknown_architecture`
  */
 export function modelShape(configJson: unknown, document?: SourceDocument): ModelShape {
   const root = isRecord(configJson) ? configJson : {};
@@ -70,7 +78,8 @@ export function modelShape(configJson: unknown, document?: SourceDocument): Mode
   const prefix = isRecord(root.text_config) ? ["text_config"] : [];
   const text = prefix.length > 0 && isRecord(root.text_config) ? root.text_config : configJson;
   const faults: Fault[] = isRecord(text) ? [...unplannedCaches(text), ...noAttention(text)] : [];
-  const encoder = prefix.length > 0 ? unplannedCaches({ is_encoder_decoder: root.is_encoder_decoder }) : [];
+  const encoder =
+    prefix.length > 0 ? unplannedCaches({ is_encoder_decoder: root.is_encoder_decoder }) : [];
   const parsed = readBy(configSchema, text);
   const read = parsed.data === undefined ? parsed : shapeOf(parsed.data, root);
   faults.push(...read.faults);
@@ -91,15 +100,31 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
   const { layers: compressed, faults: compressedFaults } = compressedLayers(config);
   const { index: indexOfGroups, faults: groupFaults } = compressedIndex(config);
   const full = fullAttentionShape(config);
-  faults.push(...groupFaults, ...found.faults, ...linear.faults, ...indexFaults, ...compressedFaults);
+  faults.push(
+    ...groupFaults,
+    ...found.faults,
+    ...linear.faults,
+    ...indexFaults,
+    ...compressedFaults,
+  );
   if (tellsStateSpace(config) && config.sliding_window)
-    faults.push(unknownArchitecture("sliding_window", "a window is mixed with state-space layers."));
+    faults.push(
+      unknownArchitecture("sliding_window", "a window is mixed with state-space layers."),
+    );
   if (counts.sliding > 0 && config.sliding_window == null)
-    faults.push(missingField("sliding_window", `${counts.sliding} layers slide, so their window is needed.`));
+    faults.push(
+      missingField("sliding_window", `${counts.sliding} layers slide, so their window is needed.`),
+    );
   if (counts.linear > 0 && counts.full === 0)
-    faults.push(unknownArchitecture("layer_types", "there are linear layers, but none with full attention."));
-  const onlyHybrids = "its index compresses keys, which vLLM has for hybrids with linear layers alone.";
-  if (indexOfGroups !== undefined && (counts.linear === 0 || counts.sliding > 0 || found.attention.kind !== "heads"))
+    faults.push(
+      unknownArchitecture("layer_types", "there are linear layers, but none with full attention."),
+    );
+  const onlyHybrids =
+    "its index compresses keys, which vLLM has for hybrids with linear layers alone.";
+  if (
+    indexOfGroups !== undefined &&
+    (counts.linear === 0 || counts.sliding > 0 || found.attention.kind !== "heads")
+  )
     faults.push(unknownArchitecture("indexer_compress_ratio", onlyHybrids));
   const mixedVectors = "compressed key/value vectors (MLA) are mixed with other kinds of layers.";
   if (config.kv_lora_rank != null && counts.full < config.num_hidden_layers)
@@ -118,14 +143,17 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
     // vLLM 0.30 doesn't pass `--kv-cache-dtype` on to the layers of models with this field.
     ...(config.new_decoder_architecture != null
       ? { kvCacheDtype: null, ignoresKvDtype: true }
-      : { kvCacheDtype: checkpointKvDtype(root.quantization_config ?? config.quantization_config) }),
+      : {
+          kvCacheDtype: checkpointKvDtype(root.quantization_config ?? config.quantization_config),
+        }),
   };
   return { shape, faults };
 }
 
 /**
- * The state that blocks are sized by, also where no layer is a linear one: vLLM takes a model that can have linear
- * layers for a hybrid, unless the config lists attention alone and is not nested (vLLM 0.30 `config/model.py`, is_hybrid).
+ * The state that blocks are sized by, also where no layer is a linear one: vLLM takes a model that
+ * can have linear layers for a hybrid, unless the config lists attention alone and is not nested
+ * (vLLM 0.30 `config/model.py`, is_hybrid).
  */
 function recurrentState(
   config: ConfigFields,
@@ -144,11 +172,16 @@ function noAttention(text: JsonObject): Fault[] {
   return [unknownArchitecture("", "no field says which layers have attention.")];
 }
 
-/** The context window of a model's config.json in tokens; `undefined` where it names none, or scales it by its positions. */
+/**
+ * The context window of a model's config.json in tokens; `undefined` where it names none, or scales
+ * it by its positions.
+ */
 export function ownWindow(config: unknown): number | undefined {
   const root = isRecord(config) ? config : {};
   const text = isRecord(root.text_config) ? root.text_config : root;
-  const scaled = [text.rope_scaling, text.rope_parameters].some((rope) => /"factor":/.test(JSON.stringify(rope) ?? ""));
+  const scaled = [text.rope_scaling, text.rope_parameters].some((rope) =>
+    /"factor":/.test(JSON.stringify(rope) ?? ""),
+  );
   const { max_position_embeddings: window } = text;
   return typeof window === "number" && !scaled ? window : undefined;
 }

@@ -3,7 +3,10 @@ import type { agentReuseSchema } from "../planned/schema/kv";
 import { SMALLEST_BLOCK } from "./cacheGroups";
 import { since } from "./engineRules";
 
-/** What decides which tokens of a prompt an engine finds again; `hybrid` has linear layers beside full attention. */
+/**
+ * What decides which tokens of a prompt an engine finds again; `hybrid` has linear layers beside
+ * full attention.
+ */
 export interface ReuseRules {
   readonly hybrid: boolean;
   /** Tokens of a block. */
@@ -14,31 +17,51 @@ export interface ReuseRules {
   readonly vllmVersion: string;
 }
 
-/** An agent's call: its prompt is the last one with its answer and what is new behind it, all in tokens. */
+/**
+ * An agent's call: its prompt is the last one with its answer and what is new behind it, all in
+ * tokens.
+ */
 export type AgentCall = readonly [agent: number, prompt: number, answer: number];
 
-/** From this version on only the state behind a prompt's last whole block is kept, and that where prompts parted. */
+/**
+ * From this version on only the state behind a prompt's last whole block is kept, and that where
+ * prompts parted.
+ */
 const LAST_STATE_ONLY = "0.30";
 
-/** From this version on a prompt of whole blocks keeps the state that its own repetition can start from. */
+/**
+ * From this version on a prompt of whole blocks keeps the state that its own repetition can start
+ * from.
+ */
 const REPEATED_PROMPTS = "0.32";
 
-/** From this version on a block's hash covers the token behind it, which the draft module needs: no block is given back. */
+/**
+ * From this version on a block's hash covers the token behind it, which the draft module needs: no
+ * block is given back.
+ */
 const HASHED_AHEAD = "0.33";
 
 /** Before, the draft module needs the last tokens computed anew, so a block is given back. */
-const givesBack = ({ drafts, vllmVersion }: ReuseRules) => drafts > 0 && !since(vllmVersion, HASHED_AHEAD);
+const givesBack = ({ drafts, vllmVersion }: ReuseRules) =>
+  drafts > 0 && !since(vllmVersion, HASHED_AHEAD);
 
-/** What an agent left in the cache: tokens of full attention, and after how many tokens the linear layers' state is. */
+/**
+ * What an agent left in the cache: tokens of full attention, and after how many tokens the linear
+ * layers' state is.
+ */
 type Kept = { readonly tokens: number; readonly states: ReadonlySet<number> };
 
 /**
- * Tokens that each call of agents in turn finds again in the prefix cache, as vLLM's scheduler counts (0.26, 0.30, 0.32, 0.33).
- * The cache is taken to have room for all of them.
+ * Tokens that each call of agents in turn finds again in the prefix cache, as vLLM's scheduler
+ * counts (0.26, 0.30, 0.32, 0.33). The cache is taken to have room for all of them.
  *
  * @param shared tokens that the prompts of all agents begin with: the system prompt and the tools
  */
-export function tokensFoundAgain(rules: ReuseRules, shared: number, calls: readonly AgentCall[]): number[] {
+export function tokensFoundAgain(
+  rules: ReuseRules,
+  shared: number,
+  calls: readonly AgentCall[],
+): number[] {
   const { block, hybrid } = rules;
   const givenBack = givesBack(rules) ? block : 0;
   const hashed = rules.drafts > 0 && givenBack === 0 ? 1 : 0;
@@ -48,9 +71,13 @@ export function tokensFoundAgain(rules: ReuseRules, shared: number, calls: reado
       ...kept,
       limit: other === agent ? prompt - 1 : Math.min(shared - hashed, prompt - 1),
     }));
-    const shares = seen.map(({ tokens, limit }) => whole(Math.min(tokens, limit), block) - givenBack);
+    const shares = seen.map(
+      ({ tokens, limit }) => whole(Math.min(tokens, limit), block) - givenBack,
+    );
     const attention = Math.max(0, ...shares);
-    const usable = seen.flatMap(({ states, limit }) => [...states].filter((at) => at <= Math.min(limit, attention)));
+    const usable = seen.flatMap(({ states, limit }) =>
+      [...states].filter((at) => at <= Math.min(limit, attention)),
+    );
     const found = hybrid ? Math.max(0, ...usable) : attention;
     const tokens = prompt + answer - 1;
     const own = agents.get(agent)?.states ?? [];
@@ -76,7 +103,10 @@ interface CallTokens {
   readonly tokens: number;
 }
 
-/** After how many tokens a call leaves a state behind: its chunks end there, and the version keeps it. */
+/**
+ * After how many tokens a call leaves a state behind: its chunks end there, and the version keeps
+ * it.
+ */
 function statesKept(rules: ReuseRules, { found, parted, prompt, tokens }: CallTokens): number[] {
   const { block, chunk, vllmVersion } = rules;
   const back = givesBack(rules);
@@ -106,7 +136,10 @@ function statesKept(rules: ReuseRules, { found, parted, prompt, tokens }: CallTo
   return states.filter((at) => kept.includes(at) || at === parted);
 }
 
-/** Shares of its previous prompt that an agent's call finds again: of all calls together, and of the worst one. */
+/**
+ * Shares of its previous prompt that an agent's call finds again: of all calls together, and of the
+ * worst one.
+ */
 export type AgentReuse = DataOf<typeof agentReuseSchema>;
 type ReuseShares = Pick<AgentReuse, "usual" | "least">;
 
@@ -116,7 +149,9 @@ const GROWTHS = [1000, 2000, 3000, 4000] as const;
 const TURNS = 8;
 const ANSWER = 300;
 
-/** Hybrids match in finer steps on all compared versions, and with draft tokens from this one on. */
+/**
+ * Hybrids match in finer steps on all compared versions, and with draft tokens from this one on.
+ */
 const FINE_WITH_DRAFTS = "0.30";
 
 /** What agents find again turn by turn; `unit` is that of `--prefix-match-unit`. */
@@ -127,7 +162,8 @@ export function agentReuse(rules: ReuseRules, unit?: number): AgentReuse {
     const found = tokensFoundAgain(rules, 0, calls).slice(1);
     return found.map((tokens, turn) => ({ before: prompts[turn] ?? 0, tokens }));
   });
-  const follows = rules.hybrid && (rules.drafts === 0 || since(rules.vllmVersion, FINE_WITH_DRAFTS));
+  const follows =
+    rules.hybrid && (rules.drafts === 0 || since(rules.vllmVersion, FINE_WITH_DRAFTS));
   const shares = (step: number | undefined): ReuseShares => {
     const found = turns.map(({ before, tokens }) => {
       // Two steps at most are computed anew.

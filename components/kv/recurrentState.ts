@@ -2,8 +2,8 @@ import type { Fault } from "../../faults/fault";
 import { type ConfigFields, missingField, unknownArchitecture, wrongCount } from "./configSchema";
 
 /**
- * The state of one layer that keeps no tokens but a summary of constant size: a short convolution's last inputs, and
- * a recurrent matrix for each head.
+ * The state of one layer that keeps no tokens but a summary of constant size: a short convolution's
+ * last inputs, and a recurrent matrix for each head.
  */
 export interface RecurrentState {
   readonly kind: "gated-delta-net" | "state-space";
@@ -14,7 +14,9 @@ export interface RecurrentState {
   readonly recurrentNumbers: number;
   /** Heads that are divided among devices; each count has to divide evenly. */
   readonly heads: readonly number[];
-  /** Width of a key head, which decides on the prefill kernel; `null` where there are no key heads. */
+  /**
+   * Width of a key head, which decides on the prefill kernel; `null` where there are no key heads.
+   */
   readonly keyHeadDim: number | null;
   /** Format that the config asks for the recurrent matrices; `null`: as the convolution's. */
   readonly stateDtype: StateDtype | null;
@@ -22,12 +24,16 @@ export interface RecurrentState {
 
 export type StateDtype = "float32" | "float16" | "bfloat16";
 
-/** Number formats of two bytes; the convolution's state has the model's own format, always one of them in vLLM. */
+/**
+ * Number formats of two bytes; the convolution's state has the model's own format, always one of
+ * them in vLLM.
+ */
 const HALF_BYTES = 2;
 const FLOAT32_BYTES = 4;
 
 /**
- * Bytes of one layer's state. Source: vLLM 0.28 `mamba_utils.py`, gated_delta_net_state_shape and mamba2_state_shape.
+ * Bytes of one layer's state. Source: vLLM 0.28 `mamba_utils.py`, gated_delta_net_state_shape and
+ * mamba2_state_shape.
  *
  * @param drafts draft tokens of a step; the convolution remembers one more input for each
  * @param stateDtype `--mamba-ssm-cache-dtype`; `null`: what the config asks for
@@ -54,13 +60,20 @@ const FIELDS = [
 ] as const;
 
 /** Whether the config has all that the state of a gated-delta-net layer depends on. */
-export const tellsLinearAttention = (config: ConfigFields): boolean => FIELDS.every((field) => config[field] != null);
+export const tellsLinearAttention = (config: ConfigFields): boolean =>
+  FIELDS.every((field) => config[field] != null);
 
-export function linearAttention(config: ConfigFields): { state: RecurrentState | null; faults: Fault[] } {
+export function linearAttention(config: ConfigFields): {
+  state: RecurrentState | null;
+  faults: Fault[];
+} {
   const absent = FIELDS.filter((field) => config[field] == null);
   const noKind = `there are linear layers, but no ${FIELDS[0]} and the like to say of which kind.`;
-  if (absent.length === FIELDS.length) return { state: null, faults: [unknownArchitecture("layer_types", noKind)] };
-  const faults = absent.map((field) => missingField(field, "The size of a linear layer's state depends on it."));
+  if (absent.length === FIELDS.length)
+    return { state: null, faults: [unknownArchitecture("layer_types", noKind)] };
+  const faults = absent.map((field) =>
+    missingField(field, "The size of a linear layer's state depends on it."),
+  );
   const figures = FIELDS.map((field) => config[field] ?? 0);
   const [keyHeads = 0, valueHeads = 0, keyWidth = 0, valueWidth = 0, kernel = 0] = figures;
   const dtype = config.mamba_ssm_dtype ?? "auto";
@@ -78,9 +91,17 @@ export function linearAttention(config: ConfigFields): { state: RecurrentState |
 }
 
 /** What has to be known of state-space layers (Mamba 2) to size their state. */
-const SIZES = ["mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel"] as const;
+const SIZES = [
+  "mamba_num_heads",
+  "mamba_head_dim",
+  "ssm_state_size",
+  "n_groups",
+  "conv_kernel",
+] as const;
 
-/** Fields beside them that change nothing about the cache, and those that say which layers they are. */
+/**
+ * Fields beside them that change nothing about the cache, and those that say which layers they are.
+ */
 export const STATE_SPACE_FIELDS: readonly string[] = [
   ...SIZES,
   ...["mamba_hidden_act", "mamba_proj_bias", "mamba_ssm_cache_dtype"],
@@ -88,7 +109,10 @@ export const STATE_SPACE_FIELDS: readonly string[] = [
   ...["hybrid_override_pattern", "layers_block_type"],
 ];
 
-/** What vLLM takes for models with these fields whose config says nothing (vLLM 0.28 `models/config.py`). */
+/**
+ * What vLLM takes for models with these fields whose config says nothing (vLLM 0.28
+ * `models/config.py`).
+ */
 const DEFAULT_STATE_DTYPE: StateDtype = "float32";
 
 const KINDS: Readonly<Record<string, keyof LayerCounts | "none">> = {
@@ -110,7 +134,8 @@ export function tellsStateSpace(fields: Readonly<Record<string, unknown>>): bool
 
 /** The kinds of the layers of such a model: one letter or one word a layer. */
 export function stateSpaceLayers(config: ConfigFields): { counts: LayerCounts; faults: Fault[] } {
-  const field = config.hybrid_override_pattern == null ? "layers_block_type" : "hybrid_override_pattern";
+  const field =
+    config.hybrid_override_pattern == null ? "layers_block_type" : "hybrid_override_pattern";
   const pattern = config.hybrid_override_pattern?.split("") ?? config.layers_block_type ?? [];
   const kinds = pattern.map((each) => (Object.hasOwn(KINDS, each) ? KINDS[each] : undefined));
   const faults: Fault[] = [];
@@ -124,7 +149,9 @@ export function stateSpaceLayers(config: ConfigFields): { counts: LayerCounts; f
 }
 
 export function stateSpaceState(config: ConfigFields): RecurrentState {
-  const [heads = 0, width = 0, stateSize = 0, groups = 0, kernel = 0] = SIZES.map((field) => config[field] ?? 0);
+  const [heads = 0, width = 0, stateSize = 0, groups = 0, kernel = 0] = SIZES.map(
+    (field) => config[field] ?? 0,
+  );
   const dtype = config.mamba_ssm_cache_dtype ?? DEFAULT_STATE_DTYPE;
   return {
     kind: "state-space",

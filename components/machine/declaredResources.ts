@@ -16,8 +16,8 @@ export interface Declared {
 }
 
 /**
- * The resources that policies judge, taken from the plan without an engine. The container arguments are the very
- * objects that the program hands to `docker.Container`.
+ * The resources that policies judge, taken from the plan without an engine. The container arguments
+ * are the very objects that the program hands to `docker.Container`.
  */
 export function declaredResources(plan: Plan): Declared[] {
   return plan.machines.flatMap(machineResources);
@@ -29,11 +29,21 @@ function machineResources(machine: MachinePlan): Declared[] {
     { type: TYPE.machine, name, props: machineFacts(machine) },
     ...(hostInstance === "none"
       ? []
-      : [{ type: TYPE.hostInstance, name: `${name}-instance-a`, props: { machine: name, ...hostInstance } }]),
+      : [
+          {
+            type: TYPE.hostInstance,
+            name: `${name}-instance-a`,
+            props: { machine: name, ...hostInstance },
+          },
+        ]),
     ...serversOn(machine).flatMap((server): Declared[] => {
       const { resource } = server.container;
       return [
-        { type: TYPE.imageRecord, name: imageRecordName(resource), props: { ...server.imageRecord } },
+        {
+          type: TYPE.imageRecord,
+          name: imageRecordName(resource),
+          props: { ...server.imageRecord },
+        },
         { type: TYPE.inferenceServer, name: resource, props: serverInputs(name, server) },
       ];
     }),

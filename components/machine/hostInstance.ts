@@ -3,9 +3,16 @@ import { FactsOnRecord } from "../host/records";
 import type { HostInstanceFacts } from "../planned/facts";
 import { TYPE } from "../planned/type";
 
-/** Instance A, so that its share is counted. It is not ours: nothing of it is created, changed or removed. */
+/**
+ * Instance A, so that its share is counted. It is not ours: nothing of it is created, changed or
+ * removed.
+ */
 export class HostInstance extends FactsOnRecord {
-  constructor(name: string, facts: HostInstanceFacts & { readonly machine: string }, opts?: ComponentResourceOptions) {
+  constructor(
+    name: string,
+    facts: HostInstanceFacts & { readonly machine: string },
+    opts?: ComponentResourceOptions,
+  ) {
     super(TYPE.hostInstance, name, { facts }, opts);
   }
 }

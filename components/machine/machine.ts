@@ -31,15 +31,22 @@ export interface MachineArgs {
   readonly machine: MachinePlan;
   /** Docker engine to talk to; the machine's own, except in a preview where none answers. */
   readonly dockerHost: string;
-  /** Ranks of the machines before, by container. A head starts after its workers, and goes before them. */
+  /**
+   * Ranks of the machines before, by container. A head starts after its workers, and goes before
+   * them.
+   */
   readonly workers?: ReadonlyMap<string, Container>;
   /** Awaited before the container of a server or bridge is touched. */
   readonly before?: BeforeContainer | undefined;
 }
 
-/** Machines in the order in which their resources are declared: first those whose workers the others' heads wait for. */
+/**
+ * Machines in the order in which their resources are declared: first those whose workers the
+ * others' heads wait for.
+ */
 export function workersFirst(machines: readonly MachinePlan[]): MachinePlan[] {
-  const heads = ({ inferenceServers }: MachinePlan) => inferenceServers.filter(({ rank }) => rank !== undefined).length;
+  const heads = ({ inferenceServers }: MachinePlan) =>
+    inferenceServers.filter(({ rank }) => rank !== undefined).length;
   return [...machines].sort((a, b) => heads(a) - heads(b));
 }
 
@@ -50,7 +57,10 @@ export class Machine extends ComponentResource {
   /** Containers of ranks on this machine, by name. */
   readonly ranks: ReadonlyMap<string, Container>;
 
-  constructor({ machine, dockerHost, workers = new Map(), before }: MachineArgs, opts?: ComponentResourceOptions) {
+  constructor(
+    { machine, dockerHost, workers = new Map(), before }: MachineArgs,
+    opts?: ComponentResourceOptions,
+  ) {
     const { name, hostInstance } = machine;
     const facts = machineFacts(machine);
     super(TYPE.machine, name, facts, mergeOptions(opts, commandsOn(machine)));
@@ -64,11 +74,21 @@ export class Machine extends ComponentResource {
       { parent: this, provider },
     );
     const within: Within = { parent: this, providers: { docker: provider } };
-    const servers = serversOf(machine, { needs: [network, ...startGate(machine, within)], workers, before }, within);
-    const things = [...servers.made, ...servicesOf(machine, { network, before }, within), ...filesOf(machine, within)];
+    const servers = serversOf(
+      machine,
+      { needs: [network, ...startGate(machine, within)], workers, before },
+      within,
+    );
+    const things = [
+      ...servers.made,
+      ...servicesOf(machine, { network, before }, within),
+      ...filesOf(machine, within),
+    ];
     // The last to be written, and so the first to go: where it lies, everything in it was applied.
     const applied = fileOf(machine, "applied-plan");
-    const last = applied && new HostFile(applied.resource, { file: applied }, { parent: this, dependsOn: things });
+    const last =
+      applied &&
+      new HostFile(applied.resource, { file: applied }, { parent: this, dependsOn: things });
     this.applied = last?.written ?? this.urn;
     this.ranks = servers.ranks;
     this.registerOutputs(facts);
@@ -92,14 +112,18 @@ function startGate(machine: MachinePlan, { parent, providers }: Within): Resourc
   ];
 }
 
-/** The servers of a machine, workers of other machines' servers first, and the containers of ranks by name. */
+/**
+ * The servers of a machine, workers of other machines' servers first, and the containers of ranks
+ * by name.
+ */
 function serversOf(
   machine: MachinePlan,
   {
     needs,
     workers,
     before,
-  }: Required<Pick<MachineArgs, "workers">> & Pick<MachineArgs, "before"> & { readonly needs: readonly Resource[] },
+  }: Required<Pick<MachineArgs, "workers">> &
+    Pick<MachineArgs, "before"> & { readonly needs: readonly Resource[] },
   within: Within,
 ): { readonly made: readonly Resource[]; readonly ranks: ReadonlyMap<string, Container> } {
   const ranks = new Map<string, Container>();
@@ -127,7 +151,9 @@ function servicesOf(
       : []),
     ...machine.services.flatMap((service) => {
       const run = serviceArgs(machine, service, before);
-      return run === undefined ? [] : new RunningService(service.resource, { ...run, network }, within);
+      return run === undefined
+        ? []
+        : new RunningService(service.resource, { ...run, network }, within);
     }),
   ];
 }
@@ -168,8 +194,14 @@ function serviceArgs(
   };
 }
 
-/** The workers that a head waits for, as far as they are declared: two machines may be head of one server each. */
-function workersOf({ rank }: InferenceServerPlan, declared: ReadonlyMap<string, Container>): Container[] {
+/**
+ * The workers that a head waits for, as far as they are declared: two machines may be head of one
+ * server each.
+ */
+function workersOf(
+  { rank }: InferenceServerPlan,
+  declared: ReadonlyMap<string, Container>,
+): Container[] {
   const [, ...workers] = rank?.index === 0 ? rank.nodes : [];
   return workers.flatMap(({ container }) => declared.get(container) ?? []);
 }

@@ -4,8 +4,9 @@ import { type MachinePlan, serversOn } from "../plan/types";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
 /**
- * Inputs of the `Machine` component: what a policy needs to judge the whole machine before any of it is touched. The
- * servers are given as their container arguments, so that the argv is judged and not our word for it.
+ * Inputs of the `Machine` component: what a policy needs to judge the whole machine before any of
+ * it is touched. The servers are given as their container arguments, so that the argv is judged and
+ * not our word for it.
  */
 export function machineFacts(machine: MachinePlan) {
   return {
@@ -30,21 +31,28 @@ export function machineFacts(machine: MachinePlan) {
         command: args.command,
       };
     }),
-    bridge: machine.bridge && { models: machine.bridge.models.map(({ name, model }) => ({ name, model })) },
-    clients: machine.clients.map(({ client, coding, server, serverKind, via, baseUrl, tiers, names }) => ({
-      client,
-      coding,
-      server,
-      serverKind,
-      via,
-      baseUrl,
-      tiers,
-      names,
-    })),
+    bridge: machine.bridge && {
+      models: machine.bridge.models.map(({ name, model }) => ({ name, model })),
+    },
+    clients: machine.clients.map(
+      ({ client, coding, server, serverKind, via, baseUrl, tiers, names }) => ({
+        client,
+        coding,
+        server,
+        serverKind,
+        via,
+        baseUrl,
+        tiers,
+        names,
+      }),
+    ),
   };
 }
 
-/** Where the simple server is: a machine has it on the host or in the chat UI's container, never both. */
+/**
+ * Where the simple server is: a machine has it on the host or in the chat UI's container, never
+ * both.
+ */
 function simpleServerFacts(server: SimpleServerPlan) {
   if (server.mode !== "host") return { mode: server.mode };
   const { mode, listen, port, baseUrl, models } = server;

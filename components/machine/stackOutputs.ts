@@ -20,19 +20,26 @@ export interface StackOutputs {
 }
 
 /**
- * Outputs of the stack, as data: where things are, how each client is started, how the memory adds up (GiB) and what each
- * KV cache holds. Servers go by their keys in the stack file. Nothing secret is among them.
+ * Outputs of the stack, as data: where things are, how each client is started, how the memory adds
+ * up (GiB) and what each KV cache holds. Servers go by their keys in the stack file. Nothing secret
+ * is among them.
  */
 export function stackOutputs(plan: Plan): StackOutputs {
   const ofEach = <T>(table: (machine: MachinePlan) => T) =>
     Object.fromEntries(plan.machines.map((machine) => [machine.name, table(machine)]));
   return {
-    endpoints: ofEach(({ endpoints }) => Object.fromEntries(endpoints.map(({ key, url }) => [key, url]))),
-    clients: ofEach(({ clients }) => Object.fromEntries(clients.map((each) => [each.client, each.command]))),
+    endpoints: ofEach(({ endpoints }) =>
+      Object.fromEntries(endpoints.map(({ key, url }) => [key, url])),
+    ),
+    clients: ofEach(({ clients }) =>
+      Object.fromEntries(clients.map((each) => [each.client, each.command])),
+    ),
     memory: ofEach(memoryFigures),
     kvCache: ofEach((machine) =>
       Object.fromEntries(
-        serversOn(machine).map(({ key, container }) => [key, kvFigures(machine.kv[container.name] ?? null)] as const),
+        serversOn(machine).map(
+          ({ key, container }) => [key, kvFigures(machine.kv[container.name] ?? null)] as const,
+        ),
       ),
     ),
   };
@@ -64,7 +71,10 @@ export function memoryFigures({ ledger }: MachinePlan): MemoryFigures {
   };
 }
 
-/** A server's KV cache as stack outputs and reviews have it; the lower figures are those of the least room. */
+/**
+ * A server's KV cache as stack outputs and reviews have it; the lower figures are those of the
+ * least room.
+ */
 export interface KvFigures {
   readonly room: Pick<ServerKv["room"], "basis" | "source" | "lowGiB" | "highGiB">;
   readonly outside: { readonly lowGiB: number; readonly highGiB: number };
@@ -73,7 +83,10 @@ export interface KvFigures {
   readonly fits: { readonly least: boolean; readonly most: boolean };
   readonly fullWindows: { readonly least: number; readonly most: number };
   readonly requests: readonly { readonly tokens: number; readonly gib: number }[];
-  readonly agents: readonly Pick<ServerKv["agents"][number], "promptTokens" | "maxTokens" | "atOnce" | "admitted">[];
+  readonly agents: readonly Pick<
+    ServerKv["agents"][number],
+    "promptTokens" | "maxTokens" | "atOnce" | "admitted"
+  >[];
   readonly blockTokens: number;
   readonly prefixReuse: { readonly usual: number; readonly least: number } | null;
 }
@@ -81,7 +94,17 @@ export interface KvFigures {
 /** `null` where nothing is known of the model. */
 export function kvFigures(kv: ServerKv | null): KvFigures | null {
   if (kv === null) return null;
-  const { room, fits, atBest, maxConcurrency, maxModelLen, largestMaxModelLen, blockSize, agents, agentReuse } = kv;
+  const {
+    room,
+    fits,
+    atBest,
+    maxConcurrency,
+    maxModelLen,
+    largestMaxModelLen,
+    blockSize,
+    agents,
+    agentReuse,
+  } = kv;
   const { low, high } = room.outsideGiB;
   return {
     room: { basis: room.basis, source: room.source, lowGiB: room.lowGiB, highGiB: room.highGiB },
@@ -90,7 +113,10 @@ export function kvFigures(kv: ServerKv | null): KvFigures | null {
     largestMaxModelLen,
     fits: { least: fits, most: atBest.fits },
     fullWindows: { least: hundredths(maxConcurrency), most: hundredths(atBest.maxConcurrency) },
-    requests: kv.requests.map(({ tokens, bytes }) => ({ tokens, gib: hundredths(bytes / BYTES_PER_GIB) })),
+    requests: kv.requests.map(({ tokens, bytes }) => ({
+      tokens,
+      gib: hundredths(bytes / BYTES_PER_GIB),
+    })),
     agents: agents.map(({ promptTokens, maxTokens, atOnce, admitted }) => ({
       promptTokens,
       maxTokens,
@@ -98,6 +124,9 @@ export function kvFigures(kv: ServerKv | null): KvFigures | null {
       admitted,
     })),
     blockTokens: blockSize,
-    prefixReuse: agentReuse && { usual: downToHundredth(agentReuse.usual), least: downToHundredth(agentReuse.least) },
+    prefixReuse: agentReuse && {
+      usual: downToHundredth(agentReuse.usual),
+      least: downToHundredth(agentReuse.least),
+    },
   };
 }

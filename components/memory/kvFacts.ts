@@ -4,7 +4,10 @@ import { reuseText } from "../kv";
 import type { ServerKv } from "./serverKv";
 import { weightBand, weightsText } from "./weightBands";
 
-/** A server's KV plan as a reviewer reads it in a few seconds: the same rows in a preview's outputs and in a terminal. */
+/**
+ * A server's KV plan as a reviewer reads it in a few seconds: the same rows in a preview's outputs
+ * and in a terminal.
+ */
 export function kvFacts(kv: ServerKv): [label: string, text: string][] {
   const { room, atBest, agents, prefill } = kv;
   const { low, high } = room.outsideGiB;
@@ -27,7 +30,10 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
       `${timesRange(kv.maxConcurrency, atBest.maxConcurrency)} of ${thousands(kv.maxModelLen)} tokens at once, ${kv.maxNumSeqs} sequences${refusesToStart}`,
     ],
     ["longest window", windowText(kv.largestMaxModelLen)],
-    ["a request", kv.requests.map(({ tokens, bytes }) => `${thousands(tokens)}: ${gib(bytes)}`).join(", ")],
+    [
+      "a request",
+      kv.requests.map(({ tokens, bytes }) => `${thousands(tokens)}: ${gib(bytes)}`).join(", "),
+    ],
     ["agents at once", atOnce.join(", ")],
     ...(prefill === null ? [] : [prefillFact(prefill)]),
     ["block", `${thousands(kv.blockSize)} tokens, ${thousands(kv.bytesPerBlock)} bytes`],
@@ -38,10 +44,15 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
 function reuseFact({ prefixReuseTokens, agentReuse }: ServerKv): string {
   if (prefixReuseTokens === null) return "off";
   const steps = `in steps of ${thousands(prefixReuseTokens)} tokens`;
-  return agentReuse === null ? steps : `${steps}; a turn of an agent finds ${reuseText(agentReuse)} of its last prompt`;
+  return agentReuse === null
+    ? steps
+    : `${steps}; a turn of an agent finds ${reuseText(agentReuse)} of its last prompt`;
 }
 
-function prefillFact({ prompts, source }: NonNullable<ServerKv["prefill"]>): [label: string, text: string] {
+function prefillFact({
+  prompts,
+  source,
+}: NonNullable<ServerKv["prefill"]>): [label: string, text: string] {
   const each = prompts.map(({ tokens, seconds }) => `${thousands(tokens)}: ${seconds} s`);
   return ["cold prompt", `${each.join(", ")} at best (${source})`];
 }
@@ -59,8 +70,16 @@ function weightsFact(gb: number, ranks: number, shareGiB: number): [label: strin
 const gib = (bytes: number): string => `${(bytes / BYTES_PER_GIB).toFixed(2)} GiB`;
 
 /** `4.31 to 4.94 GiB`, or one figure where it is exact. */
-export const gibRange = ({ lowGiB, highGiB }: { readonly lowGiB: number; readonly highGiB: number }): string =>
-  lowGiB === highGiB ? `${lowGiB.toFixed(2)} GiB` : `${lowGiB.toFixed(2)} to ${highGiB.toFixed(2)} GiB`;
+export const gibRange = ({
+  lowGiB,
+  highGiB,
+}: {
+  readonly lowGiB: number;
+  readonly highGiB: number;
+}): string =>
+  lowGiB === highGiB
+    ? `${lowGiB.toFixed(2)} GiB`
+    : `${lowGiB.toFixed(2)} to ${highGiB.toFixed(2)} GiB`;
 
 /** `1.6 to 1.9`, or one figure where both are the same. */
 export const timesRange = (low: number, high: number): string =>

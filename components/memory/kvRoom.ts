@@ -5,14 +5,22 @@ import type { kvRoomSchema } from "../planned/schema/kv";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { BESIDE_WEIGHTS_GIB, ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "./ledger";
 
-/** Memory for the KV cache of one server: utilization x total, less what the server takes outside it. */
+/**
+ * Memory for the KV cache of one server: utilization x total, less what the server takes outside
+ * it.
+ */
 export type KvRoom = DataOf<typeof kvRoomSchema>;
 
 /**
- * Memory for a server's KV cache, in GiB: what was measured of this very image, else what somebody published of the same
- * model, else an estimate from the size of the weights. `undefined` where not even that is known.
+ * Memory for a server's KV cache, in GiB: what was measured of this very image, else what somebody
+ * published of the same model, else an estimate from the size of the weights. `undefined` where not
+ * even that is known.
  */
-export function kvRoom(server: InferenceServerSettings, totalGiB: number, model?: ModelEvidence): KvRoom | undefined {
+export function kvRoom(
+  server: InferenceServerSettings,
+  totalGiB: number,
+  model?: ModelEvidence,
+): KvRoom | undefined {
   const outside = outsideKvCache(server, model);
   if (outside === undefined) return undefined;
   const budget = server.gpuMemoryUtilization * totalGiB;
@@ -20,9 +28,21 @@ export function kvRoom(server: InferenceServerSettings, totalGiB: number, model?
   const outsideGiB = { low, high };
   if (server.kvCacheMemoryBytes !== undefined) {
     const exact = hundredths(server.kvCacheMemoryBytes / BYTES_PER_GIB);
-    return { basis: "setting", lowGiB: exact, highGiB: exact, outsideGiB, source: "kvCacheMemoryBytes" };
+    return {
+      basis: "setting",
+      lowGiB: exact,
+      highGiB: exact,
+      outsideGiB,
+      source: "kvCacheMemoryBytes",
+    };
   }
-  return { basis, lowGiB: hundredths(budget - high), highGiB: hundredths(budget - low), outsideGiB, source };
+  return {
+    basis,
+    lowGiB: hundredths(budget - high),
+    highGiB: hundredths(budget - low),
+    outsideGiB,
+    source,
+  };
 }
 
 /** Among how many ranks a server's weights are divided: each has a GPU of its own. */
@@ -32,7 +52,9 @@ export const rankCount = (server: InferenceServerSettings): number =>
 /** Whether the record is of the image that runs, divided as it is. */
 export function isMeasured(server: InferenceServerSettings): boolean {
   const { measured, image } = server;
-  return measured !== undefined && isOf(image, measured) && (measured.ranks ?? 1) === rankCount(server);
+  return (
+    measured !== undefined && isOf(image, measured) && (measured.ranks ?? 1) === rankCount(server)
+  );
 }
 
 /** The recorded rates, where they are of the image that runs. */
@@ -43,24 +65,39 @@ export const ownSpeeds = ({ measuredSpeeds: own, image }: InferenceServerSetting
 const isOf = (image: string, record: { readonly image: string }) =>
   record.image.split("@").at(-1) === image.split("@").at(-1);
 
-/** Size of a model's whole weights in GB: by the stack file, by its snapshot's index, by the catalogue. */
-export const weightsGB = ({ model }: InferenceServerSettings, evidence?: ModelEvidence): number | undefined =>
-  model.weightsGB ?? evidence?.weightsGB ?? evidence?.catalogue?.weightsGB;
+/**
+ * Size of a model's whole weights in GB: by the stack file, by its snapshot's index, by the
+ * catalogue.
+ */
+export const weightsGB = (
+  { model }: InferenceServerSettings,
+  evidence?: ModelEvidence,
+): number | undefined => model.weightsGB ?? evidence?.weightsGB ?? evidence?.catalogue?.weightsGB;
 
 /**
- * Memory that a rank's part of the loaded weights takes, in GiB: as it is declared or known of the whole model, else its size
- * on disk, divided evenly. By vLLM 0.33's own classes each rank also keeps some of it whole (norms, routers, projections of
- * compressed vectors): 0.8 of DeepSeek-V4-Flash's 284 billion numbers, 0.05 of MiniMax-M2.7's 229.
+ * Memory that a rank's part of the loaded weights takes, in GiB: as it is declared or known of the
+ * whole model, else its size on disk, divided evenly. By vLLM 0.33's own classes each rank also
+ * keeps some of it whole (norms, routers, projections of compressed vectors): 0.8 of
+ * DeepSeek-V4-Flash's 284 billion numbers, 0.05 of MiniMax-M2.7's 229.
  */
-export function residentGiB(server: InferenceServerSettings, evidence?: ModelEvidence): number | undefined {
+export function residentGiB(
+  server: InferenceServerSettings,
+  evidence?: ModelEvidence,
+): number | undefined {
   const onDisk = weightsGB(server, evidence);
   const known = server.model.residentGiB ?? evidence?.catalogue?.residentGiB;
   const whole = known ?? (onDisk === undefined ? undefined : onDisk * GIB_PER_GB);
   return whole === undefined ? undefined : whole / rankCount(server);
 }
 
-/** What a rank needs before there is any KV cache, in GiB: its weights, as far as the stack file says, and the engine at its most. */
-export function neededBeforeKv(server: InferenceServerSettings | undefined): { weightsGiB: number; neededGiB: number } {
+/**
+ * What a rank needs before there is any KV cache, in GiB: its weights, as far as the stack file
+ * says, and the engine at its most.
+ */
+export function neededBeforeKv(server: InferenceServerSettings | undefined): {
+  weightsGiB: number;
+  neededGiB: number;
+} {
   const weightsGiB = (server && residentGiB(server)) ?? 0;
   return { weightsGiB, neededGiB: weightsGiB + ENGINE_OVERHEAD_GIB };
 }
@@ -71,13 +108,16 @@ export function isJudged({ model }: InferenceServerSettings, evidence?: ModelEvi
   return known === undefined && evidence?.catalogue?.judged === true;
 }
 
-/** Who published a start, and what it ran with beside the model: drafts take memory of their own. */
+/**
+ * Who published a start, and what it ran with beside the model: drafts take memory of their own.
+ */
 const startText = ({ source, vllm, draftTokens }: PublishedStart): string =>
   `${source} (vLLM ${vllm}${draftTokens === undefined ? "" : `, ${draftTokens} draft tokens`})`;
 
 /**
- * What the loader InstantTensor keeps outside the KV cache once it has loaded, in GiB: with it alone changed a GB10 had 10.58 of
- * 15.01 GiB left (MiaAI-Lab GLM-5.3-Flash-EXL3-2x-DGX-Sparks #204).
+ * What the loader InstantTensor keeps outside the KV cache once it has loaded, in GiB: with it
+ * alone changed a GB10 had 10.58 of 15.01 GiB left (MiaAI-Lab GLM-5.3-Flash-EXL3-2x-DGX-Sparks
+ * #204).
  */
 export const INSTANT_TENSOR_GIB = 4.4;
 
@@ -91,7 +131,10 @@ type Outside = Pick<KvRoom, "basis" | "source"> & KvRoom["outsideGiB"];
 const loaderText = (server: InferenceServerSettings): string =>
   loadsByInstantTensor(server) ? `, and ${INSTANT_TENSOR_GIB} of InstantTensor` : "";
 
-function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence): Outside | undefined {
+function outsideKvCache(
+  server: InferenceServerSettings,
+  model?: ModelEvidence,
+): Outside | undefined {
   const { measured } = server;
   if (measured !== undefined && isMeasured(server)) {
     const { nonKvGiB, at } = measured;
@@ -110,13 +153,28 @@ function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence):
   };
 }
 
-/** What a rank of published starts of this model, divided as here, took outside the KV cache; `undefined` where there is none. */
-export function publishedOutside(server: InferenceServerSettings, model?: ModelEvidence): Outside | undefined {
+/**
+ * What a rank of published starts of this model, divided as here, took outside the KV cache;
+ * `undefined` where there is none.
+ */
+export function publishedOutside(
+  server: InferenceServerSettings,
+  model?: ModelEvidence,
+): Outside | undefined {
   const starts = (model?.starts ?? []).filter(({ ranks = 1 }) => ranks === rankCount(server));
   if (starts.length === 0) return undefined;
-  const seen = starts.map((each) => hundredths(each.utilization * each.totalGiB - each.availableKvGiB));
+  const seen = starts.map((each) =>
+    hundredths(each.utilization * each.totalGiB - each.availableKvGiB),
+  );
   const sources = [...new Set(starts.map(startText))].join("; ");
   // By which loader they started isn't published.
-  const high = hundredths(Math.max(...seen) + (loadsByInstantTensor(server) ? INSTANT_TENSOR_GIB : 0));
-  return { basis: "published", low: Math.min(...seen), high, source: `${sources}${loaderText(server)}` };
+  const high = hundredths(
+    Math.max(...seen) + (loadsByInstantTensor(server) ? INSTANT_TENSOR_GIB : 0),
+  );
+  return {
+    basis: "published",
+    low: Math.min(...seen),
+    high,
+    source: `${sources}${loaderText(server)}`,
+  };
 }

@@ -17,7 +17,10 @@ import type { ledgerSchema } from "../planned/schema/memory";
 /** Memory of one machine, line by line. */
 export type MemoryLedger = DataOf<typeof ledgerSchema>;
 
-/** Memory outside the model that one instance was seen to take beyond its budget: 55.67 GiB against 54.73. */
+/**
+ * Memory outside the model that one instance was seen to take beyond its budget: 55.67 GiB against
+ * 54.73.
+ */
 const OVERSHOOT_GIB = 0.94;
 
 /** Memory of one compile process (3 to 8 GiB were seen). */
@@ -32,12 +35,22 @@ export interface MemoryShare extends MemoryDemand {
   /** What its loaded weights take. */
   readonly weightsGiB?: number;
   readonly compileJobs?: number;
-  /** What such servers were seen to take outside the KV cache, in GiB, where this one was not measured. */
+  /**
+   * What such servers were seen to take outside the KV cache, in GiB, where this one was not
+   * measured.
+   */
   readonly publishedOutsideGiB?: number;
 }
 
-/** Adds up one machine's memory. Every figure is in GiB, rounded to 0.01, and the sum is the sum of what is shown. */
-export function ledger(totalGiB: number, shares: readonly MemoryShare[], others: readonly LedgerLine[]): MemoryLedger {
+/**
+ * Adds up one machine's memory. Every figure is in GiB, rounded to 0.01, and the sum is the sum of
+ * what is shown.
+ */
+export function ledger(
+  totalGiB: number,
+  shares: readonly MemoryShare[],
+  others: readonly LedgerLine[],
+): MemoryLedger {
   const lines: LedgerLine[] = [...shares.flatMap((share) => linesOf(share, totalGiB)), ...others];
   const largest = largestUtilizations(totalGiB, shares, others);
   const fixed = shares.flatMap(({ name, kvCacheGiB, outsideGiB }) =>
@@ -49,7 +62,10 @@ export function ledger(totalGiB: number, shares: readonly MemoryShare[], others:
     sumGiB: hundredths(lines.reduce((sum, line) => sum + line.gib, 0)),
     lines,
     largestUtilizationThatFits: Object.fromEntries(
-      Object.entries(largest).map(([name, { bySum, byAggregate }]) => [name, Math.min(bySum, byAggregate)]),
+      Object.entries(largest).map(([name, { bySum, byAggregate }]) => [
+        name,
+        Math.min(bySum, byAggregate),
+      ]),
     ),
     largestUtilization: largest,
     ...(fixed.length === 0 ? {} : { fixedKvCache: Object.fromEntries(fixed) }),
@@ -73,14 +89,18 @@ function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
   if (share.weightsGiB !== undefined && share.compileJobs !== undefined) {
     const compiling = share.weightsGiB + ENGINE_OVERHEAD_GIB + share.compileJobs * COMPILE_JOB_GIB;
     const beyond = hundredths(Math.max(0, compiling - budget));
-    // Compiling happens before the KV cache is filled, so only what exceeds the server's own budget counts.
+    // Compiling happens before the KV cache is filled, so only what exceeds the server's own budget
+    // counts.
     if (beyond > 0) {
       const source = `weights + ${ENGINE_OVERHEAD_GIB} GiB + ${share.compileJobs} jobs x ${COMPILE_JOB_GIB} GiB, beyond its own budget`;
       lines.push({ name: `${share.name}: compiling`, gib: beyond, basis: "default", source });
     }
   }
   const { publishedOutsideGiB: outsideGiB } = share;
-  const more = outsideGiB === undefined ? 0 : hundredths(takenGiB({ ...share, outsideGiB }, totalGiB) - budget);
+  const more =
+    outsideGiB === undefined
+      ? 0
+      : hundredths(takenGiB({ ...share, outsideGiB }, totalGiB) - budget);
   if (more > 0) {
     const source = `${hundredths(outsideGiB ?? 0)} GiB were seen outside the KV cache of such a server; measure yours`;
     lines.push({ name: `${share.name}: beside its weights`, gib: more, basis: "default", source });
@@ -101,17 +121,23 @@ function budgetSource(share: MemoryShare, totalGiB: number): string {
 }
 
 /**
- * For each of our servers the largest utilizations that the sum of memory and the aggregate limit leave, rounded down to
- * 0.01. What compiling takes for a while is left out: it is a reason to warn, and no share makes it fit. Sums are taken
- * once for all, so that many servers cost no more than few.
+ * For each of our servers the largest utilizations that the sum of memory and the aggregate limit
+ * leave, rounded down to 0.01. What compiling takes for a while is left out: it is a reason to
+ * warn, and no share makes it fit. Sums are taken once for all, so that many servers cost no more
+ * than few.
  */
 function largestUtilizations(
   totalGiB: number,
   shares: readonly MemoryShare[],
   others: readonly LedgerLine[],
 ): MemoryLedger["largestUtilization"] {
-  const aggregate = tenThousandths(sumOfUtilizations(shares.map((share) => shareTaken(share, totalGiB))));
-  const all = [...shares.map((share) => takenBy(share, totalGiB)), ...others.map((line) => line.gib)];
+  const aggregate = tenThousandths(
+    sumOfUtilizations(shares.map((share) => shareTaken(share, totalGiB))),
+  );
+  const all = [
+    ...shares.map((share) => takenBy(share, totalGiB)),
+    ...others.map((line) => line.gib),
+  ];
   const taken = all.reduce((sum, gib) => sum + gib, 0);
   return Object.fromEntries(
     shares
@@ -123,7 +149,8 @@ function largestUtilizations(
         const { outsideGiB, kvCacheGiB = 0, hostGiB = 0 } = share;
         const fixedGiB = takenGiB({ ...share, utilization: 0 }, totalGiB);
         const besideShare = hostGiB + (outsideGiB === undefined ? kvCacheGiB : 0);
-        const within = (freeGiB: number) => (fixedGiB > freeGiB ? 0 : largestWithin(freeGiB - besideShare, totalGiB));
+        const within = (freeGiB: number) =>
+          fixedGiB > freeGiB ? 0 : largestWithin(freeGiB - besideShare, totalGiB);
         return [
           share.name,
           {
@@ -135,7 +162,10 @@ function largestUtilizations(
   );
 }
 
-/** The largest share, in hundredths, whose line (rounded to 0.01 GiB, as the sum has it) is at most what is free. */
+/**
+ * The largest share, in hundredths, whose line (rounded to 0.01 GiB, as the sum has it) is at most
+ * what is free.
+ */
 function largestWithin(freeGiB: number, totalGiB: number): number {
   const share = downToHundredth(freeGiB / totalGiB);
   const next = downToHundredth(share + 0.01);
@@ -149,11 +179,14 @@ export const leftGiB = ({ totalGiB, sumGiB }: Pick<MemoryLedger, "totalGiB" | "s
 /** GiB (1024^3 bytes) in a GB (10^9 bytes). */
 export const GIB_PER_GB = 1e9 / BYTES_PER_GIB;
 
-/** What vLLM takes beside weights and KV cache, at its most (llamastash measured 5.4 to 6.7 GiB). */
+/**
+ * What vLLM takes beside weights and KV cache, at its most (llamastash measured 5.4 to 6.7 GiB).
+ */
 export const ENGINE_OVERHEAD_GIB = 6.7;
 
 /**
- * What was seen between a server's weights and its KV cache, activations and CUDA graphs included, on a DGX Spark: 75 GB
- * of weights at 0.72 left 14.79 GiB (2.9 GiB beside them); 22 GB at 0.4 left -1.75 GiB (29.9 GiB beside them).
+ * What was seen between a server's weights and its KV cache, activations and CUDA graphs included,
+ * on a DGX Spark: 75 GB of weights at 0.72 left 14.79 GiB (2.9 GiB beside them); 22 GB at 0.4 left
+ * -1.75 GiB (29.9 GiB beside them).
  */
 export const BESIDE_WEIGHTS_GIB = { least: 2.9, most: 29.9 } as const;

@@ -10,8 +10,20 @@ import type { DataOf } from "../planned/schema/dataOf";
 import type { admissionSchema } from "../planned/schema/memory";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
-import { INSTANT_TENSOR_GIB, isMeasured, loadsByInstantTensor, publishedOutside, residentGiB } from "./kvRoom";
-import { ENGINE_OVERHEAD_GIB, ledger, type MemoryLedger, type MemoryShare, takenBy } from "./ledger";
+import {
+  INSTANT_TENSOR_GIB,
+  isMeasured,
+  loadsByInstantTensor,
+  publishedOutside,
+  residentGiB,
+} from "./kvRoom";
+import {
+  ENGINE_OVERHEAD_GIB,
+  ledger,
+  type MemoryLedger,
+  type MemoryShare,
+  takenBy,
+} from "./ledger";
 
 /** One of our servers with what is known of it. */
 export interface KnownServer {
@@ -20,7 +32,10 @@ export interface KnownServer {
   readonly plan: InferenceServerPlan;
 }
 
-/** Memory of one machine, and whether each server of ours would start, where the machine's meminfo was given. */
+/**
+ * Memory of one machine, and whether each server of ours would start, where the machine's meminfo
+ * was given.
+ */
 export interface MachineMemory {
   readonly ledger: MemoryLedger;
   readonly admission: readonly AdmissionOnPaper[];
@@ -36,12 +51,16 @@ export function machineMemory(
   const { instanceA } = machine;
   const ours = servers.map(shareOf);
   const host: MemoryShare | undefined =
-    instanceA === "none" ? undefined : { name: "instance A", utilization: instanceA.gpuMemoryUtilization, ours: false };
+    instanceA === "none"
+      ? undefined
+      : { name: "instance A", utilization: instanceA.gpuMemoryUtilization, ours: false };
   const system = operatingSystem(machine, meminfo && meminfoUse(meminfo, host, ours));
   const shares = host === undefined ? ours : [host, ...ours];
   const { otherGpuMemoryGiB: gib } = machine;
   const others: LedgerLine[] =
-    gib === undefined ? [] : [{ name: "other GPU containers", gib, basis: "setting", source: "otherGpuMemoryGiB" }];
+    gib === undefined
+      ? []
+      : [{ name: "other GPU containers", gib, basis: "setting", source: "otherGpuMemoryGiB" }];
   return {
     ledger: ledger(machine.totalGiB, shares, [...services, ...others, system]),
     admission: meminfo === undefined ? [] : admissionOnPaper(meminfo, host, ours),
@@ -61,33 +80,54 @@ function shareOf({ settings, model, plan: { container, memory } }: KnownServer):
   };
 }
 
-/** What a server takes outside its KV cache: as it was measured, else its weights, and then more as others saw it. */
+/**
+ * What a server takes outside its KV cache: as it was measured, else its weights, and then more as
+ * others saw it.
+ */
 function outside(
   settings: InferenceServerSettings,
   model: ModelEvidence | undefined,
 ): Pick<MemoryShare, "outsideGiB" | "publishedOutsideGiB"> {
-  if (isMeasured(settings) && settings.measured !== undefined) return { outsideGiB: settings.measured.nonKvGiB };
+  if (isMeasured(settings) && settings.measured !== undefined)
+    return { outsideGiB: settings.measured.nonKvGiB };
   const outsideGiB = residentGiB(settings, model);
   if (outsideGiB === undefined) return {};
   const seen = publishedOutside(settings, model);
   const loader = loadsByInstantTensor(settings) ? INSTANT_TENSOR_GIB : 0;
-  return { outsideGiB, publishedOutsideGiB: seen?.high ?? outsideGiB + ENGINE_OVERHEAD_GIB + loader };
+  return {
+    outsideGiB,
+    publishedOutsideGiB: seen?.high ?? outsideGiB + ENGINE_OVERHEAD_GIB + loader,
+  };
 }
 
-/** The system's line is a default until it was declared, or measured by a copy of the machine's meminfo. */
-function operatingSystem({ operatingSystemGiB: gib }: MachineSettings, measured: MeminfoUse | undefined): LedgerLine {
+/**
+ * The system's line is a default until it was declared, or measured by a copy of the machine's
+ * meminfo.
+ */
+function operatingSystem(
+  { operatingSystemGiB: gib }: MachineSettings,
+  measured: MeminfoUse | undefined,
+): LedgerLine {
   const name = "operating system";
   if (measured !== undefined)
     return { name, gib: measured.operatingSystemGiB, basis: "measured", source: measured.source };
   return gib === DEFAULT_OPERATING_SYSTEM_GIB
-    ? { name, gib, basis: "default", source: "operatingSystemGiB, unmeasured (17 to 20 GiB have been seen)" }
+    ? {
+        name,
+        gib,
+        basis: "default",
+        source: "operatingSystemGiB, unmeasured (17 to 20 GiB have been seen)",
+      }
     : { name, gib, basis: "setting", source: "operatingSystemGiB" };
 }
 
 /** A total is written down with two places, so it may be this much above what the machine has. */
 const ROUNDING_GIB = 0.01;
 
-/** A total that is lower than the machine's is safe, and off by more than this share the plan's figures are wrong. */
+/**
+ * A total that is lower than the machine's is safe, and off by more than this share the plan's
+ * figures are wrong.
+ */
 const LOWER_TOLERANCE = 0.001;
 
 /** Why a declared total is wrong once the machine's own is known; `undefined` if it is right. */
@@ -107,7 +147,10 @@ export function totalFault(declaredGiB: number, machineGiB: number): string | un
 /** Beyond this share a declared total is another machine's, or was never read. */
 const REFUSED_BEYOND = 0.02;
 
-/** What the preflight and a plan with the machine's meminfo find of a declared total: a little off is warned of. */
+/**
+ * What the preflight and a plan with the machine's meminfo find of a declared total: a little off
+ * is warned of.
+ */
 export function totalFinding(declaredGiB: number, machineGiB: number) {
   const message = totalFault(declaredGiB, machineGiB);
   if (message === undefined) return undefined;
@@ -118,10 +161,16 @@ export function totalFinding(declaredGiB: number, machineGiB: number) {
 
 /** The total to plan with: the declared one, unless the machine has less. */
 export const plannedTotal = (declaredGiB: number, machineGiB: number | undefined): number =>
-  machineGiB !== undefined && declaredGiB > machineGiB + ROUNDING_GIB ? hundredths(machineGiB) : declaredGiB;
+  machineGiB !== undefined && declaredGiB > machineGiB + ROUNDING_GIB
+    ? hundredths(machineGiB)
+    : declaredGiB;
 
 /** Of the machines that share a model the one with the least memory, where it isn't this one. */
-export function leastMemory(own: string, nodes: readonly string[] = [], totalOf: (machine: string) => number) {
+export function leastMemory(
+  own: string,
+  nodes: readonly string[] = [],
+  totalOf: (machine: string) => number,
+) {
   const [least] = nodes
     .map((machine) => ({ machine, totalGiB: totalOf(machine) }))
     .sort((a, b) => a.totalGiB - b.totalGiB);
@@ -131,7 +180,10 @@ export function leastMemory(own: string, nodes: readonly string[] = [], totalOf:
 /** Servers that the memory in use can only be explained with. */
 type Running = "no server" | "instance A" | "instance A and ours" | "ours";
 
-/** Whether a server would start: MemAvailable at least what it takes (vLLM's own rule: utilization x total). */
+/**
+ * Whether a server would start: MemAvailable at least what it takes (vLLM's own rule: utilization x
+ * total).
+ */
 export type AdmissionOnPaper = DataOf<typeof admissionSchema>;
 
 /** A server's name and what it asks of the memory. */
@@ -140,14 +192,17 @@ export type NamedDemand = MemoryDemand & { readonly name: string };
 /** What a copy of /proc/meminfo says of a machine. */
 interface MeminfoUse {
   readonly running: Running;
-  /** In use beside those servers, in GiB: the operating system and everything that nobody declared. */
+  /**
+   * In use beside those servers, in GiB: the operating system and everything that nobody declared.
+   */
   readonly operatingSystemGiB: number;
   readonly source: string;
 }
 
 /**
- * What a copy of /proc/meminfo says of a machine. Which servers were running isn't written in it. The most of them that leave the operating system its smallest
- * plausible amount are taken to have been; the source says so.
+ * What a copy of /proc/meminfo says of a machine. Which servers were running isn't written in it.
+ * The most of them that leave the operating system its smallest plausible amount are taken to have
+ * been; the source says so.
  */
 export function meminfoUse(
   meminfo: Meminfo,
@@ -156,18 +211,28 @@ export function meminfoUse(
 ): MeminfoUse {
   const { totalGiB, availableGiB } = meminfo;
   const used = totalGiB - availableGiB;
-  const sum = (shares: readonly NamedDemand[]) => shares.reduce((total, share) => total + takenBy(share, totalGiB), 0);
+  const sum = (shares: readonly NamedDemand[]) =>
+    shares.reduce((total, share) => total + takenBy(share, totalGiB), 0);
   const a = instanceA === undefined ? [] : [instanceA];
   const held = (servers: Running) =>
-    ({ "no server": 0, "instance A": sum(a), ours: sum(ours), "instance A and ours": sum([...a, ...ours]) })[servers];
+    ({
+      "no server": 0,
+      "instance A": sum(a),
+      ours: sum(ours),
+      "instance A and ours": sum([...a, ...ours]),
+    })[servers];
   const candidates: Running[] = [
     ...(a.length > 0 && ours.length > 0 ? (["instance A and ours"] as const) : []),
     ...(a.length > 0 ? (["instance A"] as const) : ours.length > 0 ? (["ours"] as const) : []),
   ];
-  const running = candidates.find((servers) => used - held(servers) >= DEFAULT_OPERATING_SYSTEM_GIB) ?? "no server";
+  const running =
+    candidates.find((servers) => used - held(servers) >= DEFAULT_OPERATING_SYSTEM_GIB) ??
+    "no server";
   const servers = hundredths(held(running));
   const less =
-    running === "no server" ? "no server running" : `less ${servers.toFixed(2)} of ${running}, taken to be running`;
+    running === "no server"
+      ? "no server running"
+      : `less ${servers.toFixed(2)} of ${running}, taken to be running`;
   const source = `meminfo: ${totalGiB.toFixed(2)} - ${availableGiB.toFixed(2)} GiB in use, ${less}`;
   return {
     running,
@@ -176,7 +241,10 @@ export function meminfoUse(
   };
 }
 
-/** vLLM's admission rule for each of our servers, one after the other, with instance A up before them. */
+/**
+ * vLLM's admission rule for each of our servers, one after the other, with instance A up before
+ * them.
+ */
 export function admissionOnPaper(
   meminfo: Meminfo,
   instanceA: NamedDemand | undefined,

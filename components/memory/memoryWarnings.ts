@@ -14,15 +14,17 @@ import type { KnownServer, MachineMemory } from "./machineMemory";
 import type { ServerKv, ServerKvResult } from "./serverKv";
 
 /**
- * Above this share a server alone was never seen to start on a DGX Spark: of 121.69 GiB at most 102 are available after a
- * boot, and vLLM wants its whole share at once.
+ * Above this share a server alone was never seen to start on a DGX Spark: of 121.69 GiB at most 102
+ * are available after a boot, and vLLM wants its whole share at once.
  */
 const HIGHEST_THAT_STARTED = 102 / 121.69;
 
 /** Share of its last prompt that every turn of an agent should find again. */
 const LEAST_REUSE = 0.9;
 
-/** A window that was measured is known from rounded figures: tokens by concurrency of two places. */
+/**
+ * A window that was measured is known from rounded figures: tokens by concurrency of two places.
+ */
 const WINDOW_ROUNDING = 1.01;
 
 /** A machine's memory with the servers that share it. */
@@ -32,7 +34,10 @@ interface MemoryWithServers extends MachineMemory {
   readonly appliedWindows?: Readonly<Record<string, number>> | undefined;
 }
 
-/** What an operator should know of a machine's memory before it runs: room of the KV cache, starts, compiling. */
+/**
+ * What an operator should know of a machine's memory before it runs: room of the KV cache, starts,
+ * compiling.
+ */
 export function memoryWarnings(
   name: string,
   machine: MachineSettings,
@@ -54,11 +59,18 @@ export function memoryWarnings(
     if (images !== undefined) ofServer("image-cache", images);
     for (const note of result.notes) ofServer(result.kv === null ? "kv-unknown" : "kv-note", note);
     if (result.kv === null) continue;
-    const limits = { totalGiB: machine.totalGiB, largest: ledger.largestUtilizationThatFits[container.name] ?? 0 };
+    const limits = {
+      totalGiB: machine.totalGiB,
+      largest: ledger.largestUtilizationThatFits[container.name] ?? 0,
+    };
     roomWarnings(settings, result.kv, limits, ofServer);
   }
   const { instanceA } = machine;
-  if (instanceA !== "none" && servers.length > 0 && instanceAFromContainer(instanceA) === undefined) {
+  if (
+    instanceA !== "none" &&
+    servers.length > 0 &&
+    instanceAFromContainer(instanceA) === undefined
+  ) {
     const message = `Instance A listens on ${instanceA.listen} only, where no container can ask whether it is up. After a boot our servers start at once where there is room for all, else ${instanceA.readyWithinMinutes} minutes later (\`instanceA.readyWithinMinutes\`).`;
     warn("gate-cannot-ask", message);
   }
@@ -71,26 +83,43 @@ export function memoryWarnings(
 
 /** Whether a model reads images or sound beside text, by its class. */
 const takesImages = (config: unknown): boolean =>
-  [objectOr(config).architectures].flat().some((each) => /ForConditionalGeneration$/.test(String(each)));
+  [objectOr(config).architectures]
+    .flat()
+    .some((each) => /ForConditionalGeneration$/.test(String(each)));
 
 /** GiB of vLLM's cache of processed images in each of its processes, where nothing else is said. */
 const IMAGE_CACHE_GIB = 4;
 
-/** What vLLM may keep of images beside a server's share; `undefined` where the size is stated, and then counted. */
+/**
+ * What vLLM may keep of images beside a server's share; `undefined` where the size is stated, and
+ * then counted.
+ */
 function imageCache(command: readonly string[]): string | undefined {
   const args = readServerArguments(command);
-  if (args.options.has("mm-processor-cache-gb") || isOn(args, "language-model-only") || isOn(args, "headless"))
+  if (
+    args.options.has("mm-processor-cache-gb") ||
+    isOn(args, "language-model-only") ||
+    isOn(args, "headless")
+  )
     return undefined;
   return `Images that clients send may fill up to ${2 * IMAGE_CACHE_GIB} GiB beside its share: vLLM keeps ${IMAGE_CACHE_GIB} GiB of processed ones in each of two processes. They are not counted, as text never fills them. \`extraArgs: [--mm-processor-cache-gb, "0"]\` keeps none; any other size that is stated so counts in the sum.`;
 }
 
 export type Warn = (code: string, message: string) => void;
 
-/** Compared with what was applied on this machine; where that is not known, with what was measured. */
-function windowRaised({ maxModelLen, measured }: InferenceServerSettings, applied: number | undefined) {
-  const then = "kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.";
+/**
+ * Compared with what was applied on this machine; where that is not known, with what was measured.
+ */
+function windowRaised(
+  { maxModelLen, measured }: InferenceServerSettings,
+  applied: number | undefined,
+) {
+  const then =
+    "kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.";
   if (applied !== undefined)
-    return maxModelLen > applied ? `\`maxModelLen\` is raised from ${applied} to ${maxModelLen}: ${then}` : undefined;
+    return maxModelLen > applied
+      ? `\`maxModelLen\` is raised from ${applied} to ${maxModelLen}: ${then}`
+      : undefined;
   if (measured === undefined) return undefined;
   const before = measured.kvTokens / measured.maxConcurrency;
   return maxModelLen > before * WINDOW_ROUNDING
@@ -104,7 +133,12 @@ interface Limits {
   readonly largest: number;
 }
 
-function roomWarnings(server: InferenceServerSettings, kv: ServerKv, { totalGiB, largest }: Limits, warn: Warn): void {
+function roomWarnings(
+  server: InferenceServerSettings,
+  kv: ServerKv,
+  { totalGiB, largest }: Limits,
+  warn: Warn,
+): void {
   const { room, atBest, maxModelLen, maxConcurrency, agents } = kv;
   const window = thousands(maxModelLen);
   const needed = `one request of ${window} tokens needs ${(kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2)} GiB`;
@@ -130,7 +164,9 @@ function roomWarnings(server: InferenceServerSettings, kv: ServerKv, { totalGiB,
   }
 }
 
-/** Too little of an agent's last prompt is found again, and what finds more of it, if anything does. */
+/**
+ * Too little of an agent's last prompt is found again, and what finds more of it, if anything does.
+ */
 function reuseTooLow({ agentReuse, vllmVersion }: ServerKv): string | undefined {
   if (agentReuse === null || agentReuse.least >= LEAST_REUSE) return undefined;
   const { inFineSteps } = agentReuse;
@@ -141,11 +177,22 @@ function reuseTooLow({ agentReuse, vllmVersion }: ServerKv): string | undefined 
   return `A turn of an agent finds ${reuseText(agentReuse)} of its last prompt again: whole blocks only, and with draft tokens one less. ${better}`;
 }
 
-/** What gives one whole window its room, at the worst of what is known, and whether the machine leaves so much. */
-function cure(server: InferenceServerSettings, totalGiB: number, kv: ServerKv, largest: number): string {
+/**
+ * What gives one whole window its room, at the worst of what is known, and whether the machine
+ * leaves so much.
+ */
+function cure(
+  server: InferenceServerSettings,
+  totalGiB: number,
+  kv: ServerKv,
+  largest: number,
+): string {
   const one = kv.bytesPerRequest + kv.bytesPerBlock;
-  const shorter = kv.largestMaxModelLen ? ` \`maxModelLen\` of at most ${kv.largestMaxModelLen} fits as it is.` : "";
-  if (server.kvCacheMemoryBytes !== undefined) return `Set \`kvCacheMemoryBytes\` to ${one} or more.${shorter}`;
+  const shorter = kv.largestMaxModelLen
+    ? ` \`maxModelLen\` of at most ${kv.largestMaxModelLen} fits as it is.`
+    : "";
+  if (server.kvCacheMemoryBytes !== undefined)
+    return `Set \`kvCacheMemoryBytes\` to ${one} or more.${shorter}`;
   const share = upToHundredth((kv.room.outsideGiB.high + one / BYTES_PER_GIB) / totalGiB);
   const wanted =
     share > AGGREGATE_LIMIT

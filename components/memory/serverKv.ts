@@ -2,7 +2,14 @@ import { defined } from "../../faults/defined";
 import { FaultyInput } from "../../faults/fault";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
-import { KV_ENGINE_CHOICES, type KvEngineSettings, type KvPlan, kvPlan, modelShape, plannedKvDtype } from "../kv";
+import {
+  KV_ENGINE_CHOICES,
+  type KvEngineSettings,
+  type KvPlan,
+  kvPlan,
+  modelShape,
+  plannedKvDtype,
+} from "../kv";
 import { agentsAtOnce, prefills } from "../kv/admission";
 import type { ModelEvidence } from "../planned/evidence";
 import type { DataOf } from "../planned/schema/dataOf";
@@ -11,11 +18,19 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { vllmOf } from "../supply/imageVersions";
 import { kvRoom, ownSpeeds, rankCount, weightsGB } from "./kvRoom";
 
-/** The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has those of the most. */
+/**
+ * The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has
+ * those of the most.
+ */
 export type ServerKv = DataOf<typeof serverKvSchema>;
 
-/** Flags without a setting of their own that change the KV cache, and that this plan does not follow. */
-export const NOT_FOLLOWED = [...["--block-size", "--mamba-cache-mode", "--mamba-block-size", "--hf-overrides"]];
+/**
+ * Flags without a setting of their own that change the KV cache, and that this plan does not
+ * follow.
+ */
+export const NOT_FOLLOWED = [
+  ...["--block-size", "--mamba-cache-mode", "--mamba-block-size", "--hf-overrides"],
+];
 
 /** A server's KV plan, or why there is none; `notes` are worth a warning either way. */
 export interface ServerKvResult {
@@ -29,7 +44,10 @@ export interface ServerKvResult {
 export interface KvContext {
   /** The machine's memory. */
   readonly totalGiB: number;
-  /** Another that shares the model and has less: vLLM gives all ranks as many blocks as the smallest holds. */
+  /**
+   * Another that shares the model and has less: vLLM gives all ranks as many blocks as the smallest
+   * holds.
+   */
   readonly least?: { readonly machine: string; readonly totalGiB: number } | undefined;
   /** Most tokens that an agent of this server may be answered with, where one says so. */
   readonly maxOutputTokens: number | undefined;
@@ -54,11 +72,17 @@ export function serverKv(
       "Neither a measurement nor the size of the weights is known: set `model.weightsGB`. For models of the catalogue it is (`serving models`).",
     );
   if (server.pipelineParallelSize > 1)
-    return none("With `pipelineParallelSize` above 1 each stage caches layers of its own, which no plan divides.");
+    return none(
+      "With `pipelineParallelSize` above 1 each stage caches layers of its own, which no plan divides.",
+    );
   const kvCacheDtype = plannedKvDtype(server.kvCacheDtype);
-  if (kvCacheDtype === undefined) return none(`There is no plan for a KV cache in ${server.kvCacheDtype}.`);
+  if (kvCacheDtype === undefined)
+    return none(`There is no plan for a KV cache in ${server.kvCacheDtype}.`);
   const own = ownSpeeds(server);
-  const rate = own === undefined ? model.prefill : { tokensPerSecond: own.prefill, source: `measured on ${own.at}` };
+  const rate =
+    own === undefined
+      ? model.prefill
+      : { tokensPerSecond: own.prefill, source: `measured on ${own.at}` };
   try {
     const shape = modelShape(model.config);
     const engine = engineSettings(server, kvCacheDtype);
@@ -81,7 +105,9 @@ export function serverKv(
               source: `${thousands(rate.tokensPerSecond)} tokens a second: ${rate.source}`,
             },
     };
-    const notes = worst.problems.filter((problem) => problem.severity === "warning").map((problem) => problem.message);
+    const notes = worst.problems
+      .filter((problem) => problem.severity === "warning")
+      .map((problem) => problem.message);
     return { kv, notes: [...notes, ...notFollowed(server)], withRoom };
   } catch (error) {
     if (!(error instanceof FaultyInput)) throw error;
@@ -109,7 +135,8 @@ function engineSettings(
     draftTokens: server.speculative?.numSpeculativeTokens ?? 0,
     prefixCaching: server.prefixCaching,
     gdnPrefillBackend:
-      KV_ENGINE_CHOICES.gdnPrefillBackend.find((backend) => backend === server.gdnPrefillBackend) ?? "auto",
+      KV_ENGINE_CHOICES.gdnPrefillBackend.find((backend) => backend === server.gdnPrefillBackend) ??
+      "auto",
     ...defined({ mambaSsmCacheDtype: stateDtype, prefixMatchUnit: unit > 0 ? unit : undefined }),
     tensorParallelSize: server.tensorParallelSize,
   };
@@ -123,7 +150,9 @@ function extra({ extraArgs }: InferenceServerSettings, flag: string): string | u
 }
 
 function notFollowed({ extraArgs, speculative }: InferenceServerSettings): string[] {
-  const flags = extraArgs.filter((argument) => NOT_FOLLOWED.includes(argument.split("=", 1)[0] ?? ""));
+  const flags = extraArgs.filter((argument) =>
+    NOT_FOLLOWED.includes(argument.split("=", 1)[0] ?? ""),
+  );
   return [
     ...flags.map((flag) => `The KV plan does not count with ${flag}.`),
     ...(speculative !== undefined && !speculative.method.includes("mtp")

@@ -9,7 +9,10 @@ import { isJudged, isMeasured, residentGiB } from "./kvRoom";
 import type { KnownServer } from "./machineMemory";
 import { NOT_FOLLOWED, type ServerKvResult } from "./serverKv";
 
-/** The least that a server needs to start, however well it goes. What isn't known for certain is left out. */
+/**
+ * The least that a server needs to start, however well it goes. What isn't known for certain is
+ * left out.
+ */
 export type StartNeeds = DataOf<typeof startNeedsSchema>;
 
 /** Options and variables with which other weights are loaded than lie on disk. */
@@ -43,7 +46,8 @@ export function startNeeds(
   const resident = certain ? residentGiB(settings, model) : undefined;
   const weightsGiB = resident && Math.max(0, resident - (memory.hostGiB ?? 0));
   const { measured, kvCacheMemoryBytes } = settings;
-  const outsideGiB = measured !== undefined && isMeasured(settings) ? measured.nonKvGiB : weightsGiB;
+  const outsideGiB =
+    measured !== undefined && isMeasured(settings) ? measured.nonKvGiB : weightsGiB;
   const drafts = settings.speculative?.method ?? "mtp";
   const followed = !has(NOT_FOLLOWED.map((flag) => flag.slice(2))) && drafts.includes("mtp");
   const windowGiB = kv !== null && followed ? kv.bytesPerRequest / BYTES_PER_GIB : undefined;

@@ -13,12 +13,21 @@ export interface WeightBand {
 
 const BANDS: readonly WeightBand[] = [
   { upToGB: 45, verdict: "comfortable (up to 45 GB)", comfortable: true },
-  { upToGB: 90, verdict: "possible with tuning and a reduced context (45 to 90 GB)", comfortable: false },
+  {
+    upToGB: 90,
+    verdict: "possible with tuning and a reduced context (45 to 90 GB)",
+    comfortable: false,
+  },
   { upToGB: 100, verdict: "untested on this machine (90 to 100 GB)", comfortable: false },
 ];
 
-const BEYOND = "too large for one machine (over 100 GB): two or more that are linked can share it (`nodes`)";
-const TOO_LARGE: WeightBand = { upToGB: Number.POSITIVE_INFINITY, verdict: BEYOND, comfortable: false };
+const BEYOND =
+  "too large for one machine (over 100 GB): two or more that are linked can share it (`nodes`)";
+const TOO_LARGE: WeightBand = {
+  upToGB: Number.POSITIVE_INFINITY,
+  verdict: BEYOND,
+  comfortable: false,
+};
 
 /** The band of so many GB (10^9 bytes) of weights, for a server with a share of so many GiB. */
 export function weightBand(weightsGB: number, shareGiB = Number.POSITIVE_INFINITY): WeightBand {
@@ -28,12 +37,18 @@ export function weightBand(weightsGB: number, shareGiB = Number.POSITIVE_INFINIT
   return { ...band, verdict, comfortable: false };
 }
 
-/** The band of what each rank of a server has of its declared weights, and a clause that says so; `undefined` where they aren't declared. */
+/**
+ * The band of what each rank of a server has of its declared weights, and a clause that says so;
+ * `undefined` where they aren't declared.
+ */
 export function weightsInBand(server: InferenceServerSettings, totalGiB: number) {
   const { weightsGB } = server.model;
   if (weightsGB === undefined) return undefined;
   const ranks = rankCount(server);
-  const { verdict, comfortable } = weightBand(weightsGB / ranks, server.gpuMemoryUtilization * totalGiB);
+  const { verdict, comfortable } = weightBand(
+    weightsGB / ranks,
+    server.gpuMemoryUtilization * totalGiB,
+  );
   return { comfortable, text: `${weightsOfRank(weightsGB, ranks)} are ${verdict}` };
 }
 
@@ -44,5 +59,7 @@ export const weightsOfRank = (weightsGB: number, ranks: number): string =>
 /** A size of weights as a person reads it, and what each rank has of it. */
 export function weightsText(weightsGB: number, ranks = 1): string {
   const gb = (size: number) => `${Number(size.toFixed(1))} GB`;
-  return ranks === 1 ? gb(weightsGB) : `${gb(weightsGB)}, ${gb(weightsGB / ranks)} for each of ${ranks} ranks`;
+  return ranks === 1
+    ? gb(weightsGB)
+    : `${gb(weightsGB)}, ${gb(weightsGB / ranks)} for each of ${ranks} ranks`;
 }

@@ -18,8 +18,9 @@ interface Scraped {
 }
 
 /**
- * What a Prometheus and a Grafana of the operator's read of a machine: the targets, as the machine itself reaches them, and a
- * dashboard. Nothing without `monitoring`. `known` are its servers, and `folder` is where its files go.
+ * What a Prometheus and a Grafana of the operator's read of a machine: the targets, as the machine
+ * itself reaches them, and a dashboard. Nothing without `monitoring`. `known` are its servers, and
+ * `folder` is where its files go.
  */
 export function monitoringFiles(
   machineName: string,
@@ -30,7 +31,9 @@ export function monitoringFiles(
   const job = (name: string, path: string, origin: string, server?: string) => ({
     job_name: name,
     metrics_path: path,
-    static_configs: [{ targets: [new URL(origin).host], labels: defined({ machine: machineName, server }) }],
+    static_configs: [
+      { targets: [new URL(origin).host], labels: defined({ machine: machineName, server }) },
+    ],
   });
   const servers = known.filter(({ kind }) => kind !== "simple-server");
   // LiteLLM with a key shows its figures to nobody without it, and Prometheus has none.
@@ -40,7 +43,12 @@ export function monitoringFiles(
     // Without the slash at its end LiteLLM answers with another address (1.103.0).
     ...open.map((each) => job("bridge", "/metrics/", originOf(each))),
   ];
-  const file = (role: FileRole, name: string, purpose: string, text: string): PlannedFile<FileRole> => ({
+  const file = (
+    role: FileRole,
+    name: string,
+    purpose: string,
+    text: string,
+  ): PlannedFile<FileRole> => ({
     role,
     resource: `${machineName}-${role}`,
     partOf: `${machineName}-monitoring`,

@@ -9,8 +9,9 @@ const ABOUT = "What local-serving applied to this machine. Written by `up`, remo
 const FILE = "applied-plan.json";
 
 /**
- * What was applied, kept on the machine: so `verify`, `doctor` and a reader can tell an edited stack file from a changed
- * machine. The plan holds names of secrets and no value, and so does this.
+ * What was applied, kept on the machine: so `verify`, `doctor` and a reader can tell an edited
+ * stack file from a changed machine. The plan holds names of secrets and no value, and so does
+ * this.
  */
 export function appliedPlan(machine: MachinePlan, stateDirectory: string): PlannedFile<FileRole> {
   const text = `${JSON.stringify({ about: ABOUT, version: PLAN_VERSION, machine: inKeyOrder(machine) }, null, 2)}\n`;

@@ -13,16 +13,22 @@ export function clientReachFaults(
   servers: readonly Upstream[],
 ): MachineFault[] {
   const faults: MachineFault[] = [];
-  const fault = (path: string, code: string, message: string) => faults.push({ path: path.split("."), code, message });
+  const fault = (path: string, code: string, message: string) =>
+    faults.push({ path: path.split("."), code, message });
   const asked = clients.map(({ client, via, server }) => {
-    const upstream = servers.find(({ key }) => key === server) ?? { address: EVERY_ADDRESS, port: 0 };
+    const upstream = servers.find(({ key }) => key === server) ?? {
+      address: EVERY_ADDRESS,
+      port: 0,
+    };
     const own = upstream.address;
     const onNetwork = bridge?.listen ?? EVERY_ADDRESS;
     if (via === "bridge") return onNetwork;
     if (!isClosed(upstream)) return own;
     const setting = `clients.${CLIENTS.find(({ name }) => name === client)?.key}.via`;
     const behind = bridge?.servers?.includes(server) ?? bridge !== undefined;
-    const put = behind ? "" : `, with \`${server}\` behind a \`bridge\` on the network (guide: on the local network)`;
+    const put = behind
+      ? ""
+      : `, with \`${server}\` behind a \`bridge\` on the network (guide: on the local network)`;
     const message = `${client} talks to \`${server}\` itself, which listens on ${own} only: no other computer reaches it. Write \`${setting}: bridge\`${put}.`;
     fault(setting, "impossible_value", message);
     return onNetwork;
@@ -30,9 +36,11 @@ export function clientReachFaults(
   const ownUrl = machine.clients.claudeCode?.environment[MESSAGES_CLIENT.baseUrlVariable] ?? "";
   const setting = `clients.claudeCode.environment.${MESSAGES_CLIENT.baseUrlVariable}`;
   const elsewhereItself = `Other computers would ask themselves at ${ownUrl}. Delete \`${setting}\`: the file gets the right one.`;
-  if (URL.canParse(ownUrl) && isLoopback(new URL(ownUrl).hostname)) fault(setting, "impossible_value", elsewhereItself);
+  if (URL.canParse(ownUrl) && isLoopback(new URL(ownUrl).hostname))
+    fault(setting, "impossible_value", elsewhereItself);
   if (bridge !== undefined && asked.includes(bridge.listen) && isLoopback(bridge.listen)) {
-    const key = "`bridge.keyVariable: LOCAL_SERVING_BRIDGE_KEY`, the NAME of the variable of your shell with its key";
+    const key =
+      "`bridge.keyVariable: LOCAL_SERVING_BRIDGE_KEY`, the NAME of the variable of your shell with its key";
     const message = `The bridge listens on ${bridge.listen} only: no other computer reaches it. Write \`bridge.listen: ${EVERY_ADDRESS}\`${bridge.keyVariable === undefined ? `, and ${key}` : ""}.`;
     fault("bridge.listen", "impossible_value", message);
   }

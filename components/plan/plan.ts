@@ -4,9 +4,19 @@ import { isOverSsh } from "../../machines/address";
 import { homeOn, onMachine } from "../../machines/home";
 import { type ClientPlan, codingClients } from "../clients/plannedClients";
 import { plannedHarness } from "../harness-files/plannedHarness";
-import { type InferenceServerPlan, plannedServer, type ServerSurroundings } from "../inference-server/plannedServer";
+import {
+  type InferenceServerPlan,
+  plannedServer,
+  type ServerSurroundings,
+} from "../inference-server/plannedServer";
 import { gateFile } from "../inference-server/startGate";
-import { type KnownServer, leastMemory, machineMemory, plannedTotal, totalFault } from "../memory/machineMemory";
+import {
+  type KnownServer,
+  leastMemory,
+  machineMemory,
+  plannedTotal,
+  totalFault,
+} from "../memory/machineMemory";
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { type ServerKvResult, serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
@@ -28,8 +38,9 @@ import { machineWarnings } from "./warnings";
 const LEAVE_THEM = "Or leave the clients' files on the machine: `clients.on: machine`.";
 
 /**
- * Computes everything that a stack file asks for. Pure: the same input gives the same bytes. Throws `FaultyInput` where two
- * files have one path, a client can't reach what it talks to, or what is declared of a model isn't so by the evidence.
+ * Computes everything that a stack file asks for. Pure: the same input gives the same bytes. Throws
+ * `FaultyInput` where two files have one path, a client can't reach what it talks to, or what is
+ * declared of a model isn't so by the evidence.
  */
 export function plan(settings: StackSettings, evidence: Evidence): Plan {
   const planned = Object.entries(settings.machines).map(([name, machine]) =>
@@ -46,11 +57,15 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
     ),
   ];
   if (faults.length > 0) throw new FaultyInput("stack file", faults);
-  const marked = (warning: Warning): Warning => (NOTES.has(warning.code) ? { ...warning, note: true } : warning);
+  const marked = (warning: Warning): Warning =>
+    NOTES.has(warning.code) ? { ...warning, note: true } : warning;
   return { machines, warnings: planned.flatMap(({ warnings }) => warnings.map(marked)) };
 }
 
-/** One machine's plan, what an operator should know of it, and what its clients on other computers can't reach. */
+/**
+ * One machine's plan, what an operator should know of it, and what its clients on other computers
+ * can't reach.
+ */
 export interface MachinePlanned {
   readonly machine: MachinePlan;
   readonly warnings: readonly Warning[];
@@ -82,7 +97,10 @@ export function machinePlan(
     const { settings, model, plan } = server;
     const maxOutputTokens = longestAnswer(around.clients, plan.key);
     const least = leastMemory(name, settings.nodes, totalOf);
-    return { ...server, kv: serverKv(settings, { totalGiB: machine.totalGiB, least, maxOutputTokens }, model) };
+    return {
+      ...server,
+      kv: serverKv(settings, { totalGiB: machine.totalGiB, least, maxOutputTokens }, model),
+    };
   });
   const served = { servers: inferenceServers, simpleServer: around.detail.simpleServer };
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
@@ -110,7 +128,11 @@ export function machinePlan(
   const warnings = [
     ...machineWarnings(name, machine, memory.ledger, servers),
     ...(total === undefined ? [] : [{ machine: name, code: "total-differs", message: total }]),
-    ...memoryWarnings(name, machine, { ...memory, servers: withKv, appliedWindows: evidence.appliedWindows?.[name] }),
+    ...memoryWarnings(name, machine, {
+      ...memory,
+      servers: withKv,
+      appliedWindows: evidence.appliedWindows?.[name],
+    }),
     ...around.warnings,
   ];
   const files = [...planned.files, appliedPlan(planned, state)];
@@ -124,7 +146,10 @@ const isHead = ({ rank }: InferenceServerPlan): boolean => rank === undefined ||
 function serversOf(
   name: string,
   machine: MachineSettings,
-  { evidence, ...around }: Omit<ServerSurroundings, "codingClients"> & { readonly evidence: Evidence },
+  {
+    evidence,
+    ...around
+  }: Omit<ServerSurroundings, "codingClients"> & { readonly evidence: Evidence },
 ): KnownServer[] {
   const own = Object.entries(machine.inferenceServers);
   const clients = codingClients(
@@ -172,18 +197,31 @@ function startsOf(
 }
 
 /** Everything that answers on a port, instance A first. */
-function reachOf(machine: MachineSettings, ours: readonly Reach[]): Pick<MachinePlan, "reach" | "endpoints"> {
+function reachOf(
+  machine: MachineSettings,
+  ours: readonly Reach[],
+): Pick<MachinePlan, "reach" | "endpoints"> {
   const reach = [...instanceAReach(machine), ...ours];
   return { reach, endpoints: reach.map((each) => endpointOf(each, machine.clients.host)) };
 }
 
-type OnSeveral = { readonly head: string; readonly key: string; readonly server: InferenceServerSettings };
+type OnSeveral = {
+  readonly head: string;
+  readonly key: string;
+  readonly server: InferenceServerSettings;
+};
 
-/** The servers that run on several machines: every machine of a stack looks for its ranks among them. */
+/**
+ * The servers that run on several machines: every machine of a stack looks for its ranks among
+ * them.
+ */
 const onSeveral = new WeakMap<StackSettings["machines"], readonly OnSeveral[]>();
 
 /** Servers of other machines that have a rank on this one, by the keys that these get here. */
-function workers(name: string, machines: StackSettings["machines"]): [string, InferenceServerSettings][] {
+function workers(
+  name: string,
+  machines: StackSettings["machines"],
+): [string, InferenceServerSettings][] {
   const found = onSeveral.get(machines) ?? serversOnSeveral(machines);
   onSeveral.set(machines, found);
   return found.flatMap(({ head, key, server }): [string, InferenceServerSettings][] =>

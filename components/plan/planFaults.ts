@@ -11,13 +11,22 @@ import type { MachinePlan } from "./types";
 /** An index and its files may differ by their headers, and people round. */
 const WEIGHTS_ROUNDING = 0.05;
 
-/** A server's settings with the family that its model's config.json tells of, where none is declared. */
-export function withFamily(server: InferenceServerSettings, evidence: Evidence): InferenceServerSettings {
+/**
+ * A server's settings with the family that its model's config.json tells of, where none is
+ * declared.
+ */
+export function withFamily(
+  server: InferenceServerSettings,
+  evidence: Evidence,
+): InferenceServerSettings {
   const family = server.model.family ?? familyOf(modelEvidence(evidence, server.model.id)?.config);
   return family === undefined ? server : { ...server, model: { ...server.model, family } };
 }
 
-/** What is declared of a model, and isn't so by its config.json or by the weights in the model cache. */
+/**
+ * What is declared of a model, and isn't so by its config.json or by the weights in the model
+ * cache.
+ */
 export function modelFaults(settings: StackSettings, evidence: Evidence): Fault[] {
   return Object.entries(settings.machines).flatMap(([machine, { inferenceServers }]) =>
     Object.entries(inferenceServers).flatMap(([key, { model }]): Fault[] => {
@@ -29,7 +38,8 @@ export function modelFaults(settings: StackSettings, evidence: Evidence): Fault[
       };
       const other = otherFamily(model.family, known?.config);
       const weights = known?.weightsGB;
-      const off = weights === undefined ? 0 : Math.abs((model.weightsGB ?? weights) - weights) / weights;
+      const off =
+        weights === undefined ? 0 : Math.abs((model.weightsGB ?? weights) - weights) / weights;
       return [
         ...(other === undefined ? [] : [fault("family", `${known?.source} says that ${other}`)]),
         ...(off > WEIGHTS_ROUNDING

@@ -22,18 +22,34 @@ export function services(
   name: string,
   machine: MachineSettings,
   servers: readonly InferenceServerPlan[],
-  { evidence, machines }: { readonly evidence: Evidence; readonly machines: StackSettings["machines"] },
+  {
+    evidence,
+    machines,
+  }: { readonly evidence: Evidence; readonly machines: StackSettings["machines"] },
 ) {
   const folder = `${onMachine(machine.stateDirectory, evidence)}/${name}`;
   const known = upstreams(machine, servers);
   const elsewhere = (named: string) => ofOtherMachine(named, machines);
-  const target: ServiceContext = { machine: name, network: machine.network, folder, servers: known, elsewhere };
+  const target: ServiceContext = {
+    machine: name,
+    network: machine.network,
+    folder,
+    servers: known,
+    elsewhere,
+  };
   const planned = SERVICES.flatMap((service) => {
     const made = service.plan(machine, target);
     return made === undefined ? [] : [{ service, ...made }];
   });
-  const detail = { ...NO_DETAIL, ...Object.fromEntries(planned.map((each) => [each.service.key, each.detail])) };
-  const clients = plannedClients(name, machine, { servers: known, bridge: detail.bridge, evidence });
+  const detail = {
+    ...NO_DETAIL,
+    ...Object.fromEntries(planned.map((each) => [each.service.key, each.detail])),
+  };
+  const clients = plannedClients(name, machine, {
+    servers: known,
+    bridge: detail.bridge,
+    evidence,
+  });
   const unreached = clientReachFaults(machine, clients, known);
   const warnings = planned.flatMap((each) => [...loopbackOnly(each, known), ...each.warnings]);
   return {
@@ -81,16 +97,23 @@ function rowOf(
 }
 
 /** Servers on the host's loopback, which the container of a service can't reach. */
-function loopbackOnly({ container, servers }: Planned, known: readonly Upstream[]): [code: string, message: string][] {
+function loopbackOnly(
+  { container, servers }: Planned,
+  known: readonly Upstream[],
+): [code: string, message: string][] {
   return known.flatMap((server): [string, string][] => {
-    const isOutOfReach = servers.includes(server.key) && server.container === undefined && isLoopback(server.address);
+    const isOutOfReach =
+      servers.includes(server.key) && server.container === undefined && isLoopback(server.address);
     if (container === undefined || !isOutOfReach) return [];
     const message = `${container.name} can't reach ${server.key}: it listens on ${server.address} only. Let it listen on 0.0.0.0, and keep port ${server.port} closed to the network.`;
     return [["loopback-only", message]];
   });
 }
 
-/** A server of another machine, as a container reaches it over the network or over the link between them. */
+/**
+ * A server of another machine, as a container reaches it over the network or over the link between
+ * them.
+ */
 function ofOtherMachine(name: string, machines: StackSettings["machines"]): Upstream | undefined {
   const other = onOtherMachine(name);
   const machine = other && machines[other.on];
@@ -105,7 +128,10 @@ function ofOtherMachine(name: string, machines: StackSettings["machines"]): Upst
     serves: model.kind,
     names: servedNames(server),
     maxModelLen,
-    fromContainer: originOf({ address, port }, link ? undefined : hostOnNetwork(machine, machine.clients.host)),
+    fromContainer: originOf(
+      { address, port },
+      link ? undefined : hostOnNetwork(machine, machine.clients.host),
+    ),
     address,
     port,
     container: undefined,

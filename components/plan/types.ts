@@ -6,11 +6,23 @@ import type { machineSchema } from "../planned/schema/machine";
 /** What one machine will run. */
 export type MachinePlan = DataOf<typeof machineSchema>;
 
-/** The plan: everything that will run and be written, as plain data. The same settings and evidence give the same plan. */
-export type Plan = { readonly machines: readonly MachinePlan[]; readonly warnings: readonly Warning[] };
+/**
+ * The plan: everything that will run and be written, as plain data. The same settings and evidence
+ * give the same plan.
+ */
+export type Plan = {
+  readonly machines: readonly MachinePlan[];
+  readonly warnings: readonly Warning[];
+};
 
-/** Every server of ours that takes memory on a machine: those that answer, and workers of other machines' servers. */
+/**
+ * Every server of ours that takes memory on a machine: those that answer, and workers of other
+ * machines' servers.
+ */
 export const serversOn = ({
   inferenceServers,
   ranks,
-}: Pick<MachinePlan, "inferenceServers" | "ranks">): InferenceServerPlan[] => [...inferenceServers, ...ranks];
+}: Pick<MachinePlan, "inferenceServers" | "ranks">): InferenceServerPlan[] => [
+  ...inferenceServers,
+  ...ranks,
+];

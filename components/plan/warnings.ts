@@ -20,7 +20,9 @@ import { vllmOf } from "../supply/imageVersions";
 /** First vLLM that knows neither the FP4 variable nor two different qwen3 tool parsers. */
 const FP4_VARIABLE_GONE = "0.24.0";
 
-/** What an operator should know of one machine before it runs. Refusals are the policies' business. */
+/**
+ * What an operator should know of one machine before it runs. Refusals are the policies' business.
+ */
 export function machineWarnings(
   name: string,
   machine: MachineSettings,
@@ -48,7 +50,9 @@ export function machineWarnings(
     warn("operating-system-unmeasured", systemUnmeasured);
   for (const { settings, model, plan } of servers)
     if (plan.rank === undefined || plan.rank.index === 0)
-      serverWarnings(settings, model, plan.rank, (code, message) => warn(code, `${plan.key}: ${message}`));
+      serverWarnings(settings, model, plan.rank, (code, message) =>
+        warn(code, `${plan.key}: ${message}`),
+      );
   for (const [code, message] of harnessWarnings(machine)) warn(code, message);
   return warnings;
 }
@@ -65,7 +69,8 @@ function serverWarnings(
     warn("link-by-sockets", message);
   }
   const version = vllmOf(server);
-  const unified = version !== undefined && valid(version) !== null && gte(version, FP4_VARIABLE_GONE);
+  const unified =
+    version !== undefined && valid(version) !== null && gte(version, FP4_VARIABLE_GONE);
   if (unified) {
     const message = `VLLM_USE_FLASHINFER_MOE_FP4 does nothing in vLLM ${version} (gone since ${FP4_VARIABLE_GONE}); \`moeBackend${server.moeBackend === undefined ? "` should carry its intent (marlin)." : `: ${server.moeBackend}\` carries its intent.`}`;
     warn("inert-variable", message);
@@ -85,10 +90,15 @@ function serverWarnings(
     warn("weights", `${weightsOfRank(size, rankCount(server))} are ${band.verdict}.`);
 }
 
-/** Prompt that an agent sends with every call, at its largest: instructions and tools (30,000 to 40,000 tokens). */
+/**
+ * Prompt that an agent sends with every call, at its largest: instructions and tools (30,000 to
+ * 40,000 tokens).
+ */
 const ENVELOPE_TOKENS = 40_000;
 
-/** Clients, the servers that they may talk to, and what keeps clients on other computers from them. */
+/**
+ * Clients, the servers that they may talk to, and what keeps clients on other computers from them.
+ */
 interface WarnedClients {
   readonly servers: readonly Upstream[];
   readonly clients: readonly ClientPlan[];
@@ -113,7 +123,12 @@ export function clientWarnings(
     }
     const own = machine.inferenceServers[client.server];
     const systemTurns = `${client.client} puts system elements into messages[]. vLLM moves them to the beginning of the prompt where the model's template wants them there; then the next turn finds 6 % of the last prompt in the cache, and 90 % or more through the bridge. Write \`inferenceServers.${client.server}.chatTemplate: tolerant\`, or \`via: bridge\`.`;
-    if (client.surface === "messages" && client.via === "native" && own !== undefined && own.chatTemplate === undefined)
+    if (
+      client.surface === "messages" &&
+      client.via === "native" &&
+      own !== undefined &&
+      own.chatTemplate === undefined
+    )
       warn("native-system-turns", systemTurns);
   }
   const { host = "localhost" } = machine.clients;

@@ -1,6 +1,9 @@
 import type { Meminfo } from "../../machines/memory";
 
-/** What was read before planning. The plan itself reads nothing, so it is the same wherever it is made. */
+/**
+ * What was read before planning. The plan itself reads nothing, so it is the same wherever it is
+ * made.
+ */
 export interface Evidence {
   /** Home directory of the operator on the machine; `~/` in a path means it. */
   readonly home: string;
@@ -8,17 +11,25 @@ export interface Evidence {
   readonly homeHere?: string;
   /** Memory as a machine reports it, by the machine's name, where it was read. */
   readonly meminfo?: Readonly<Record<string, Meminfo>>;
-  /** Windows in tokens that were applied last, by machine and key of the server, as long as it serves the same model. */
+  /**
+   * Windows in tokens that were applied last, by machine and key of the server, as long as it
+   * serves the same model.
+   */
   readonly appliedWindows?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** What was found of each model, by its id. */
   readonly models?: Readonly<Record<string, ModelEvidence>>;
 }
 
-/** What was found of a model. An object has members that nobody put there, such as `constructor`. */
+/**
+ * What was found of a model. An object has members that nobody put there, such as `constructor`.
+ */
 export const modelEvidence = ({ models = {} }: Evidence, id: string): ModelEvidence | undefined =>
   Object.hasOwn(models, id) ? models[id] : undefined;
 
-/** What was read of a model: its config.json, and what is known of its weights and of earlier starts. */
+/**
+ * What was read of a model: its config.json, and what is known of its weights and of earlier
+ * starts.
+ */
 export interface ModelEvidence {
   /** File that the config is from, as a reader finds it. */
   readonly source: string;
@@ -57,7 +68,10 @@ export interface PublishedStart {
   readonly availableKvGiB: number;
   /** Draft tokens of a step; none where it is left out. */
   readonly draftTokens?: number | undefined;
-  /** Among how many ranks the model was divided; the figures are those of one. Left out where it ran on one. */
+  /**
+   * Among how many ranks the model was divided; the figures are those of one. Left out where it ran
+   * on one.
+   */
   readonly ranks?: number | undefined;
   readonly source: string;
 }

@@ -13,7 +13,9 @@ export type FileRole =
   | "start-gate";
 
 /** A file that will be written on the machine. */
-export type PlannedFile<Role extends string = string> = DataOf<typeof fileSchema> & { readonly role: Role };
+export type PlannedFile<Role extends string = string> = DataOf<typeof fileSchema> & {
+  readonly role: Role;
+};
 
 /** A file whose content is the value of a variable of the operator's shell. */
 export type SecretFile = DataOf<typeof secretFileSchema>;

@@ -1,4 +1,7 @@
-/** The door of planned data: what the plan is made of, and the labels and types by which it is found again. */
+/**
+ * The door of planned data: what the plan is made of, and the labels and types by which it is found
+ * again.
+ */
 export { inNameOrder, LABEL, type PlannedContainer } from "./container";
 export type { Evidence } from "./evidence";
 export type { PlannedFile } from "./file";

@@ -1,6 +1,6 @@
 /**
- * What a server's model does. `chat` and `base` write text; `embedding` and `rerank` answer with figures, and vLLM runs
- * them with its pooling runner.
+ * What a server's model does. `chat` and `base` write text; `embedding` and `rerank` answer with
+ * figures, and vLLM runs them with its pooling runner.
  */
 export const MODEL_KINDS = ["chat", "base", "embedding", "rerank"] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];

@@ -1,7 +1,10 @@
 /** Fewest characters of a key that people on a network can try to guess. */
 const SHORTEST_KEY = 20;
 
-/** What is wrong with the key of a service on the network; `undefined` for a good one. The words never hold the key. */
+/**
+ * What is wrong with the key of a service on the network; `undefined` for a good one. The words
+ * never hold the key.
+ */
 export function keyFault(value: string): string | undefined {
   if (value === "") return "is not set";
   if (/\s/.test(value)) return "holds a blank or a line break";

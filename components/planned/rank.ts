@@ -1,7 +1,10 @@
 import type { DataOf } from "./schema/dataOf";
 import type { rankSchema } from "./schema/servers";
 
-/** One rank of a server over several machines. Rank 0, the *head*, has the API; the others, the *workers*, have none. */
+/**
+ * One rank of a server over several machines. Rank 0, the *head*, has the API; the others, the
+ * *workers*, have none.
+ */
 export type Rank = DataOf<typeof rankSchema>;
 
 /** A machine's end of the private network over which the ranks of a server reach each other. */
@@ -10,14 +13,23 @@ export type Link = Rank["link"];
 /** Port, on the link, by which the start gates of the ranks see each other. */
 export const gatePort = (masterPort: number): number => masterPort + 1;
 
-/** Key of a worker on its machine, as a bridge's settings name a server of another one: `dgx1.b`. */
+/**
+ * Key of a worker on its machine, as a bridge's settings name a server of another one: `dgx1.b`.
+ */
 export const workerKey = (head: string, key: string): string => `${head}.${key}`;
 
 /** Container of a rank, by its head's. */
-export const rankContainer = (head: string, index: number): string => (index === 0 ? head : `${head}-rank${index}`);
+export const rankContainer = (head: string, index: number): string =>
+  index === 0 ? head : `${head}-rank${index}`;
 
 /** Variables whose value is each rank's own. */
 export const RANK_VARIABLES = [
-  ...["GLOO_SOCKET_IFNAME", "LOCAL_SERVING_RANKS", "NCCL_IB_DISABLE", "NCCL_IB_GID_INDEX", "NCCL_IB_HCA"],
+  ...[
+    "GLOO_SOCKET_IFNAME",
+    "LOCAL_SERVING_RANKS",
+    "NCCL_IB_DISABLE",
+    "NCCL_IB_GID_INDEX",
+    "NCCL_IB_HCA",
+  ],
   ...["NCCL_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "VLLM_HOST_IP"],
 ];

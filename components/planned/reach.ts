@@ -1,4 +1,10 @@
-import { EVERY_ADDRESS, isClosed, isLoopback, type Listening, originOf } from "../../machines/address";
+import {
+  EVERY_ADDRESS,
+  isClosed,
+  isLoopback,
+  type Listening,
+  originOf,
+} from "../../machines/address";
 import type { ModelKind } from "./modelKind";
 import type { DataOf } from "./schema/dataOf";
 import type { endpointSchema, reachSchema } from "./schema/servers";
@@ -9,7 +15,9 @@ export type Reach = DataOf<typeof reachSchema>;
 /** Where something is asked. */
 export type Endpoint = DataOf<typeof endpointSchema>;
 
-/** Where a program asks: one on the machine, and one on a computer that knows the machine as `host`. */
+/**
+ * Where a program asks: one on the machine, and one on a computer that knows the machine as `host`.
+ */
 export function endpointOf(reach: Reach, host?: string): Endpoint {
   const { key, name, address, port, path } = reach;
   const url = `${originOf(reach)}${path}`;

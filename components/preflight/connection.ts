@@ -7,12 +7,17 @@ import { type PreflightFinding, refused, warned } from "./types";
 const CONNECT_SECONDS = 30;
 
 /**
- * Why a machine can't be read at all: no connection over ssh, or another home than was planned. It is refused, unless the
- * machine is merely away.
+ * Why a machine can't be read at all: no connection over ssh, or another home than was planned. It
+ * is refused, unless the machine is merely away.
  */
-export async function connectionProblem(machine: MachinePlan): Promise<PreflightFinding | undefined> {
+export async function connectionProblem(
+  machine: MachinePlan,
+): Promise<PreflightFinding | undefined> {
   if (!isOverSsh(machine)) return undefined;
-  const { code, out, err } = await filesOf(machine).ask(["sh", "-c", "cd && pwd -P"], CONNECT_SECONDS);
+  const { code, out, err } = await filesOf(machine).ask(
+    ["sh", "-c", "cd && pwd -P"],
+    CONNECT_SECONDS,
+  );
   if (code !== 0) return whyNot(machine, err);
   const [home, planned] = [out.trimEnd(), machine.home];
   if (planned === undefined || planned === home) return undefined;
@@ -21,7 +26,10 @@ export async function connectionProblem(machine: MachinePlan): Promise<Preflight
 }
 
 /** Why ssh did not get there by what it said, and what to try. */
-export function whyNot({ name, dockerHost }: Pick<MachinePlan, "name" | "dockerHost">, said: string): PreflightFinding {
+export function whyNot(
+  { name, dockerHost }: Pick<MachinePlan, "name" | "dockerHost">,
+  said: string,
+): PreflightFinding {
   const { hostname, port, username } = new URL(dockerHost);
   const host = hostname.replace(/^\[|\]$/g, "");
   const option = port === "" ? "" : `-p ${port} `;

@@ -7,15 +7,25 @@ import { type PreflightFinding, refused, warned } from "./types";
 const BROKEN_CMA =
   "CmaFree is above CmaTotal: the kernel set memory aside for kexec handover, and RDMA devices can't pin it. Add `kho=off` to GRUB_CMDLINE_LINUX in /etc/default/grub, run `sudo update-grub` and reboot.";
 
-/** Judges a machine's end of the link. What differs is refused with what to write: nothing is taken silently. Pure. */
+/**
+ * Judges a machine's end of the link. What differs is refused with what to write: nothing is taken
+ * silently. Pure.
+ */
 export function judgeLink(machine: MachinePlan, facts: LinkFacts | undefined): PreflightFinding[] {
   const [rank] = linkedRanks(machine).map((each) => each.rank);
   if (rank === undefined || facts === undefined) return [];
   const fault = interfaceFault(rank, machine.name, facts) ?? hcaFault(rank.link, facts.hcas);
-  return [...(fault === undefined ? [] : [fault]), ...(facts.brokenCma ? [warned(BROKEN_CMA)] : [])];
+  return [
+    ...(fault === undefined ? [] : [fault]),
+    ...(facts.brokenCma ? [warned(BROKEN_CMA)] : []),
+  ];
 }
 
-function interfaceFault({ link, nodes }: Rank, machine: string, facts: LinkFacts): PreflightFinding | undefined {
+function interfaceFault(
+  { link, nodes }: Rank,
+  machine: string,
+  facts: LinkFacts,
+): PreflightFinding | undefined {
   const { interface: name, address } = link;
   const { interface: there, addresses } = facts;
   const setting = "link.interface";
@@ -34,7 +44,8 @@ function interfaceFault({ link, nodes }: Rank, machine: string, facts: LinkFacts
   }
   const own = addresses.filter((each) => each.name === name).map((each) => each.address);
   const message = `${name} doesn't have the address ${address}; it has ${own.join(", ") || "none"}.`;
-  if (holder === undefined) return refused(message, "link.address", own.length === 1 ? own[0] : undefined);
+  if (holder === undefined)
+    return refused(message, "link.address", own.length === 1 ? own[0] : undefined);
   if (holder.name !== name) return refused(message, setting, holder.name);
   const network = new BlockList();
   network.addSubnet(address, holder.prefix);
@@ -43,7 +54,10 @@ function interfaceFault({ link, nodes }: Rank, machine: string, facts: LinkFacts
   return outside && refused(apart, "link.address");
 }
 
-function hcaFault({ hcas: declared, gidIndex, address }: Link, found: readonly Hca[]): PreflightFinding | undefined {
+function hcaFault(
+  { hcas: declared, gidIndex, address }: Link,
+  found: readonly Hca[],
+): PreflightFinding | undefined {
   const hcas = found.filter(({ name, state }) => declared.includes(name) && state === "ACTIVE");
   if (declared.length === 0) return undefined;
   if (hcas.length < declared.length) {
@@ -53,11 +67,14 @@ function hcaFault({ hcas: declared, gidIndex, address }: Link, found: readonly H
     return refused(message, "link.hcas");
   }
   // Each device has the address of its own interface; one of them is the link's.
-  const at = (index: number) => hcas.map(({ gids }) => gids.find((gid) => gid.index === index)?.address);
+  const at = (index: number) =>
+    hcas.map(({ gids }) => gids.find((gid) => gid.index === index)?.address);
   const fits = (index: number) => at(index).includes(address) && !at(index).includes(undefined);
   if (gidIndex !== undefined && fits(gidIndex)) return undefined;
   const right = hcas[0]?.gids.find(({ index }) => fits(index))?.index;
-  const all = hcas.map(({ name, gids }) => `${name} ${gids.map((gid) => `${gid.index} ${gid.address}`).join(", ")}`);
+  const all = hcas.map(
+    ({ name, gids }) => `${name} ${gids.map((gid) => `${gid.index} ${gid.address}`).join(", ")}`,
+  );
   const message = `GID ${gidIndex} is not the RoCE v2 entry of ${address} on all devices. Such entries are: ${all.join("; ")}.`;
   return refused(message, "link.gidIndex", right);
 }
@@ -66,20 +83,29 @@ type Ends = readonly { readonly machine: MachinePlan; readonly link?: LinkFacts 
 
 /** What the machines of one server must have alike. Pure. */
 export function judgeRanks(machines: Ends): (PreflightFinding & { readonly machine: string })[] {
-  const ranked = machines.flatMap(({ machine }) => machine.inferenceServers.map((server) => ({ machine, ...server })));
+  const ranked = machines.flatMap(({ machine }) =>
+    machine.inferenceServers.map((server) => ({ machine, ...server })),
+  );
   return ranked.flatMap(({ machine: { name: machine }, key, rank }) => {
     const nodes = (rank?.nodes ?? []).map((node) => ({
       node,
       link: machines.find((each) => each.machine.name === node.machine)?.link,
     }));
     const mtus = nodes.map(({ node, link }) => [node.machine, link?.interface?.mtu] as const);
-    const commits = nodes.map(({ node, link }) => [node.machine, link?.revisions[node.container]] as const);
+    const commits = nodes.map(
+      ({ node, link }) => [node.machine, link?.revisions[node.container]] as const,
+    );
     const mtu = `The MTU of the link is not the same on all machines: ${each(mtus)}. Give all the same, as in \`sudo ip link set ${rank?.link.interface} mtu 9000\` and in netplan.`;
     const commit = `The caches hold different commits of the model: ${each(commits)}. Name one, and load it with \`serving fetch\`.`;
     return [
       ...(differ(mtus) ? [{ machine, ...refused(mtu) }] : []),
       ...(differ(commits)
-        ? [{ machine, ...refused(commit, `inferenceServers.${key}.model.revision`, commits[0]?.[1]) }]
+        ? [
+            {
+              machine,
+              ...refused(commit, `inferenceServers.${key}.model.revision`, commits[0]?.[1]),
+            },
+          ]
         : []),
     ];
   });

@@ -31,7 +31,9 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
     ...facts.faultyVariables.map(({ name, fault }) => {
       const isKey = machine.secretFiles.some((file) => file.isKey && file.variable === name);
       const set = isKey ? newKey(name) : `export ${name}=...`;
-      return refused(`${name} ${fault}, and a secret file takes its value from it. Set it in this shell: \`${set}\`.`);
+      return refused(
+        `${name} ${fault}, and a secret file takes its value from it. Set it in this shell: \`${set}\`.`,
+      );
     }),
     ...judgeSimpleServer(machine, facts.simpleServer),
     ...roomFindings(facts),
@@ -41,7 +43,9 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
 /** What `up` would pull, and what its servers would load, must find room before anything stops. */
 function roomFindings({ needs }: MachineFacts): PreflightFinding[] {
   const problem = needs && roomProblem(needs);
-  return problem === undefined ? [] : [refused(`${problem} \`serving fetch --check\` lists what is missing.`)];
+  return problem === undefined
+    ? []
+    : [refused(`${problem} \`serving fetch --check\` lists what is missing.`)];
 }
 
 /** Machines whose Docker engine is one: their sums would each be right, and together too much. */
@@ -73,13 +77,18 @@ function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): Preflig
     "Docker has no GPU runtime. Install the NVIDIA Container Toolkit, run `sudo nvidia-ctk runtime configure --runtime=docker` and restart Docker.";
   return [
     ...(missingBridge === undefined ? [] : [warned(noBridge)]),
-    ...(gpuRuntime || machine.containers.every(({ gpus }) => gpus === null) ? [] : [refused(noGpus)]),
+    ...(gpuRuntime || machine.containers.every(({ gpus }) => gpus === null)
+      ? []
+      : [refused(noGpus)]),
   ];
 }
 
 const A_SHARE = "instanceA.gpuMemoryUtilization";
 
-/** Instance A is only ever read. What it really runs with decides whether the ledger can be believed. */
+/**
+ * Instance A is only ever read. What it really runs with decides whether the ledger can be
+ * believed.
+ */
 export function hostInstanceFindings(
   { hostInstance, ledger }: Pick<MachinePlan, "hostInstance" | "ledger">,
   { listeners, memory }: Pick<MachineFacts, "listeners" | "memory">,
@@ -105,7 +114,10 @@ export function hostInstanceFindings(
     const taken = takenGiB({ ...demand, ...outside }, totalGiB);
     const share = shareToDeclare({ ...demand, ...outside }, totalGiB);
     if (taken <= gpuMemoryUtilization * totalGiB) return [];
-    const less = weightsGB === undefined ? " (less, once `instanceA.weightsGB` says what its weights take)" : "";
+    const less =
+      weightsGB === undefined
+        ? " (less, once `instanceA.weightsGB` says what its weights take)"
+        : "";
     const message = `Instance A on port ${port} runs with utilization ${actual} and memory beside it (\`--kv-cache-memory-bytes\`, offloading or swap): it takes up to ${taken.toFixed(2)} GiB, and ${gpuMemoryUtilization} is declared. Declare \`instanceA.gpuMemoryUtilization: ${share}\`${less}, or restart instance A yourself without those flags.`;
     return [refused(message, A_SHARE, share)];
   }
@@ -114,8 +126,14 @@ export function hostInstanceFindings(
   return [refused(message, A_SHARE, actual)];
 }
 
-/** vLLM's own admission rule, with the memory of our running servers counted as free: they are being replaced. */
-function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts): PreflightFinding[] {
+/**
+ * vLLM's own admission rule, with the memory of our running servers counted as free: they are being
+ * replaced.
+ */
+function memoryFindings(
+  machine: MachinePlan,
+  { memory, docker }: MachineFacts,
+): PreflightFinding[] {
   const servers = serversOn(machine);
   const unread = "MemAvailable can't be read, so it is not known whether the servers find room.";
   if (memory === undefined) return servers.length === 0 ? [] : [warned(unread)];
@@ -127,11 +145,15 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
   const { totalGiB } = memory;
   const running = docker.reachable ? docker.containers : [];
   const { fixedKvCache = {} } = machine.ledger;
-  // The weights of a server that is replaced are found by its name; any other server counts by its share and its bytes alone.
-  const held = running.reduce((sum, { name, gpuMemoryUtilization: utilization = 0, memory: asked }) => {
-    const outsideGiB = fixedKvCache[name]?.outsideGiB ?? 0;
-    return sum + takenGiB({ utilization, ...asked, outsideGiB }, totalGiB);
-  }, 0);
+  // The weights of a server that is replaced are found by its name; any other server counts by its
+  // share and its bytes alone.
+  const held = running.reduce(
+    (sum, { name, gpuMemoryUtilization: utilization = 0, memory: asked }) => {
+      const outsideGiB = fixedKvCache[name]?.outsideGiB ?? 0;
+      return sum + takenGiB({ utilization, ...asked, outsideGiB }, totalGiB);
+    },
+    0,
+  );
   const asked = servers.map((server) => ({
     server,
     demand: { ...server.memory, ...fixedKvCache[server.container.name] },
@@ -156,21 +178,32 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
   return findings;
 }
 
-function portFindings(machine: MachinePlan, { listeners, docker }: MachineFacts): PreflightFinding[] {
+function portFindings(
+  machine: MachinePlan,
+  { listeners, docker }: MachineFacts,
+): PreflightFinding[] {
   const running = docker.reachable ? docker.containers : [];
   const ours = new Set(running.flatMap(({ ports }) => ports.map(({ host }) => host)));
   const { containers, inferenceServers, services } = machine;
   const blocks = new Map([
-    ...inferenceServers.map(({ key, container }) => [container.name, `inferenceServers.${key}`] as const),
-    ...services.flatMap(({ key, own, container }) => (own && container !== null ? [[container, key] as const] : [])),
+    ...inferenceServers.map(
+      ({ key, container }) => [container.name, `inferenceServers.${key}`] as const,
+    ),
+    ...services.flatMap(({ key, own, container }) =>
+      own && container !== null ? [[container, key] as const] : [],
+    ),
   ]);
   const published = containers.flatMap(({ name, ports }) => {
     const block = blocks.get(name);
     if (block === undefined) return [];
-    return ports.flatMap(({ host }) => (ours.has(host) ? [] : [{ name, port: host, setting: `${block}.port` }]));
+    return ports.flatMap(({ host }) =>
+      ours.has(host) ? [] : [{ name, port: host, setting: `${block}.port` }],
+    );
   });
   // Docker publishes nothing of a rank: what listens is its own as long as it runs.
-  const ranks = rankPorts(machine).filter(({ name }) => !running.some((each) => each.name === name));
+  const ranks = rankPorts(machine).filter(
+    ({ name }) => !running.some((each) => each.name === name),
+  );
   return [...published, ...ranks]
     .filter(({ port }) => listeners.some((each) => each.port === port))
     .map(({ name, port, setting }) => {

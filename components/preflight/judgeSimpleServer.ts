@@ -1,7 +1,14 @@
 import type { MachinePlan } from "../plan/types";
 import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import { isPep440, lowestAllowed, whyRefused } from "../supply/releases";
-import { type Account, type PathFacts, type PreflightFinding, refused, type SimpleServerFacts, warned } from "./types";
+import {
+  type Account,
+  type PathFacts,
+  type PreflightFinding,
+  refused,
+  type SimpleServerFacts,
+  warned,
+} from "./types";
 
 /** What a build from source says of itself. */
 const NO_RELEASE = "0.0.0";
@@ -11,10 +18,14 @@ const GROUP_MAY_SEARCH = 0o010;
 const OWNER_MAY_SEARCH = 0o100;
 
 /**
- * Judges what was read of Ollama. Where we are to change and restart it, a fault is a refusal; where the operator does
- * that by hand, it is a warning, since nothing of ours depends on it. Each says how to fix it.
+ * Judges what was read of Ollama. Where we are to change and restart it, a fault is a refusal;
+ * where the operator does that by hand, it is a warning, since nothing of ours depends on it. Each
+ * says how to fix it.
  */
-export function judgeSimpleServer(machine: MachinePlan, facts: SimpleServerFacts | undefined): PreflightFinding[] {
+export function judgeSimpleServer(
+  machine: MachinePlan,
+  facts: SimpleServerFacts | undefined,
+): PreflightFinding[] {
   const { simpleServer: server, elevate } = machine;
   if (facts === undefined || server.mode === "none") return [];
   const { answer } = facts;
@@ -54,7 +65,10 @@ function elevationFault({ elevation }: SimpleServerFacts, elevate: MachinePlan["
   return [message, "elevate", "none"];
 }
 
-function installationFault({ unit, serviceUser }: HostSimpleServerPlan, facts: SimpleServerFacts): Fault {
+function installationFault(
+  { unit, serviceUser }: HostSimpleServerPlan,
+  facts: SimpleServerFacts,
+): Fault {
   if (facts.unitFound === false) {
     const message = `systemd has no unit ${unit}: is Ollama installed? Install it as https://ollama.com/download says, correct \`simpleServer.unit\`, or set \`mode: none\`.`;
     return [message, "simpleServer.unit"];
@@ -65,7 +79,10 @@ function installationFault({ unit, serviceUser }: HostSimpleServerPlan, facts: S
 }
 
 /** The directory must be the service user's own, and every parent must let that user through. */
-function directoryFault(server: HostSimpleServerPlan, { account, directory }: SimpleServerFacts): Fault {
+function directoryFault(
+  server: HostSimpleServerPlan,
+  { account, directory }: SimpleServerFacts,
+): Fault {
   if (account === undefined || directory === undefined) return undefined;
   const { modelsDirectory: path, serviceUser: user } = server;
   const last = directory.at(-1);
@@ -78,8 +95,10 @@ function directoryFault(server: HostSimpleServerPlan, { account, directory }: Si
     return [
       `The model directory ${path} does not exist. Make it with \`sudo install -d -o ${user} -g ${user} -m 0755 ${path}\`.`,
     ];
-  // A parent that is closed to us, such as the service user's home: nothing is known, and it may well be right.
-  if (last === undefined || last.problem === "unreadable" || last.uid === account.uid) return undefined;
+  // A parent that is closed to us, such as the service user's home: nothing is known, and it may
+  // well be right.
+  if (last === undefined || last.problem === "unreadable" || last.uid === account.uid)
+    return undefined;
   return [
     `The model directory ${path} does not belong to ${user} (but to user ${last.uid}): Ollama could not write there. Fix it with \`sudo chown -R ${user}:${user} ${path}\`.`,
   ];

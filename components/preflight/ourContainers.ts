@@ -4,11 +4,14 @@ import { LABEL } from "../planned/container";
 type Ours = Pick<MachinePlan, "name" | "network" | "containers">;
 
 /**
- * The filters of `docker ps` that find our containers of a machine: by our label in our network. A renamed server
- * still holds its old name's memory and port, and another stack's server of the same machine name is not ours to count.
+ * The filters of `docker ps` that find our containers of a machine: by our label in our network. A
+ * renamed server still holds its old name's memory and port, and another stack's server of the same
+ * machine name is not ours to count.
  */
 export const oursOn = ({ name, network, containers }: Ours): readonly string[] => [
   `label=${LABEL.machine}=${name}`,
   // A rank has the machine's own; any of these counts.
-  ...[...new Set([network, ...containers.map((each) => each.network)])].map((each) => `network=${each}`),
+  ...[...new Set([network, ...containers.map((each) => each.network)])].map(
+    (each) => `network=${each}`,
+  ),
 ];

@@ -11,15 +11,21 @@ import { readMachine } from "./readMachine";
 import { type MachineFacts, type PreflightFinding, type UpdateFinding, warned } from "./types";
 
 /**
- * Reads every machine of the plan and returns the reasons against an update. A preview judges files alone: the rest may
- * change before the update. A machine that is another computer is read over ssh. `locate` finds the lines of the stack file.
+ * Reads every machine of the plan and returns the reasons against an update. A preview judges files
+ * alone: the rest may change before the update. A machine that is another computer is read over
+ * ssh. `locate` finds the lines of the stack file.
  */
-export async function preflight({ machines }: Plan, preview: boolean, locate: Locate): Promise<UpdateFinding[]> {
+export async function preflight(
+  { machines }: Plan,
+  preview: boolean,
+  locate: Locate,
+): Promise<UpdateFinding[]> {
   const read: (MachineFacts & { readonly name: string; readonly machine: MachinePlan })[] = [];
   const judged = async (machine: MachinePlan) => {
     const problem = await connectionProblem(machine);
     // A machine that is merely away stops nobody else, and the next update goes on with it.
-    if (problem?.verdict === "warned") return [{ ...problem, message: `${problem.message} ${OTHERS_GO_ON}` }];
+    if (problem?.verdict === "warned")
+      return [{ ...problem, message: `${problem.message} ${OTHERS_GO_ON}` }];
     if (problem !== undefined) return [problem];
     const seen = [...(await replacedFiles(machine)), ...(await stoppedContainers(machine))];
     if (preview) return seen;
@@ -28,7 +34,9 @@ export async function preflight({ machines }: Plan, preview: boolean, locate: Lo
     return [...judgeMachine(machine, facts), ...seen];
   };
   const findings = await Promise.all(
-    machines.map(async (machine) => (await judged(machine)).map((finding) => ({ ...finding, machine: machine.name }))),
+    machines.map(async (machine) =>
+      (await judged(machine)).map((finding) => ({ ...finding, machine: machine.name })),
+    ),
   );
   return [...findings.flat(), ...judgeEngines(read), ...judgeRanks(read)].map(
     ({ machine, verdict, message, setting, value }) => ({
@@ -36,7 +44,9 @@ export async function preflight({ machines }: Plan, preview: boolean, locate: Lo
       verdict,
       ...placed(
         message,
-        setting === undefined ? undefined : defined({ path: ["machines", machine, ...setting.split(".")], value }),
+        setting === undefined
+          ? undefined
+          : defined({ path: ["machines", machine, ...setting.split(".")], value }),
         locate,
       ),
     }),
@@ -45,7 +55,10 @@ export async function preflight({ machines }: Plan, preview: boolean, locate: Lo
 
 const OTHERS_GO_ON = "Its own resources will fail; other machines are finished.";
 
-/** Containers of the plan that somebody stopped: the engine leaves them so. Where no Docker answers, others say it. */
+/**
+ * Containers of the plan that somebody stopped: the engine leaves them so. Where no Docker answers,
+ * others say it.
+ */
 export async function stoppedContainers(machine: Pick<MachinePlan, "dockerHost" | "containers">) {
   const all = await readContainers(machine.dockerHost, ["status=exited"]).catch(() => []);
   return all.flatMap(({ name }) =>
@@ -59,8 +72,11 @@ export async function stoppedContainers(machine: Pick<MachinePlan, "dockerHost" 
   );
 }
 
-/** Beside each file that we write lies the record of what was there before (see host/hostFile.sh). */
-export const recordPathOf = (path: string) => posix.join(posix.dirname(path), `.${posix.basename(path)}.local-serving`);
+/**
+ * Beside each file that we write lies the record of what was there before (see host/hostFile.sh).
+ */
+export const recordPathOf = (path: string) =>
+  posix.join(posix.dirname(path), `.${posix.basename(path)}.local-serving`);
 
 /** What an operator misses while a file of theirs is replaced, by the file's role. */
 const MISSED: Readonly<Partial<Record<MachinePlan["files"][number]["role"], string>>> = {
@@ -68,8 +84,9 @@ const MISSED: Readonly<Partial<Record<MachinePlan["files"][number]["role"], stri
 };
 
 /**
- * Files that lie where the plan has one and that are not ours. Nothing is lost, but whatever they set does not hold any
- * longer: so it is said at the preview, when `up` can still be left undone. Only reads.
+ * Files that lie where the plan has one and that are not ours. Nothing is lost, but whatever they
+ * set does not hold any longer: so it is said at the preview, when `up` can still be left undone.
+ * Only reads.
  */
 export async function replacedFiles({
   dockerHost,
@@ -80,7 +97,11 @@ export async function replacedFiles({
       const { role, path } = file;
       const computer = filesOf(computerOf({ dockerHost }, file));
       // What isn't a regular file is refused when it is written.
-      if (!(await computer.isPlain(path)) || (await computer.state(recordPathOf(path))) !== "missing") return [];
+      if (
+        !(await computer.isPlain(path)) ||
+        (await computer.state(recordPathOf(path))) !== "missing"
+      )
+        return [];
       const message = `${path} is there and isn't ours. \`up\` replaces it as a whole, keeps it as ${recordPathOf(path)}/original, and puts it back when ours goes.${MISSED[role] ?? ""}`;
       return [{ verdict: "warned", message }];
     }),

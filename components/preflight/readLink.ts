@@ -9,18 +9,31 @@ type Ranked = Pick<MachinePlan, "inferenceServers" | "ranks">;
 export const linkedRanks = (machine: Ranked) =>
   serversOn(machine).flatMap((server) => (server.rank ? [{ server, rank: server.rank }] : []));
 
-/** Ports that the ranks of a machine listen on; of a worker the setting is below another machine. */
+/**
+ * Ports that the ranks of a machine listen on; of a worker the setting is below another machine.
+ */
 export const rankPorts = (machine: Ranked) =>
   linkedRanks(machine).flatMap(({ server: { key, container, reach }, rank }) => {
     const at = rank.index === 0 ? `inferenceServers.${key}` : undefined;
-    const gate = { name: container.name, port: gatePort(rank.masterPort), setting: at && `${at}.masterPort` };
+    const gate = {
+      name: container.name,
+      port: gatePort(rank.masterPort),
+      setting: at && `${at}.masterPort`,
+    };
     if (at === undefined) return [gate];
-    return [gate, { ...gate, port: rank.masterPort }, { ...gate, port: reach.port, setting: `${at}.port` }];
+    return [
+      gate,
+      { ...gate, port: rank.masterPort },
+      { ...gate, port: reach.port, setting: `${at}.port` },
+    ];
   });
 
 const ASK_SECONDS = 20;
 
-/** What /sys says, a line each with its path: it has hundreds of small files, and over ssh each would be a command. */
+/**
+ * What /sys says, a line each with its path: it has hundreds of small files, and over ssh each
+ * would be a command.
+ */
 const TELL =
   'cd "$1" && grep -Hs . "net/$2/operstate" "net/$2/mtu" infiniband/*/ports/1/state infiniband/*/ports/1/gids/* infiniband/*/ports/1/gid_attrs/types/*; test -e "net/$2/wireless" && echo "net/$2/wireless:yes"';
 
@@ -29,7 +42,12 @@ export interface LinkFacts {
   readonly addresses: readonly Address[];
   /** Of the declared name, where there is one. */
   readonly interface:
-    | { readonly state: string; readonly mtu: number; readonly wireless: boolean; readonly defaultRoute: boolean }
+    | {
+        readonly state: string;
+        readonly mtu: number;
+        readonly wireless: boolean;
+        readonly defaultRoute: boolean;
+      }
     | undefined;
   readonly hcas: readonly Hca[];
   /** Whether more memory of one piece is free than there is: then the kernel holds it for kexec. */
@@ -38,7 +56,9 @@ export interface LinkFacts {
   readonly revisions: Readonly<Record<string, string>>;
 }
 
-/** An RDMA device, with the state of its first port and its RoCE v2 GIDs that are IPv4 addresses. */
+/**
+ * An RDMA device, with the state of its first port and its RoCE v2 GIDs that are IPv4 addresses.
+ */
 export interface Hca {
   readonly name: string;
   readonly state: string;
@@ -55,20 +75,29 @@ export async function readLink(
   const name = ranked[0]?.rank.link.interface;
   if (name === undefined) return undefined;
   const { out } = await files.ask(["sh", "-c", TELL, "sh", sys, name], ASK_SECONDS);
-  const told = new Map(out.split("\n").map((line) => [line.replace(/:.*/, ""), line.replace(/^[^:]*:/, "")]));
+  const told = new Map(
+    out.split("\n").map((line) => [line.replace(/:.*/, ""), line.replace(/^[^:]*:/, "")]),
+  );
   const state = told.get(`net/${name}/operstate`);
   const routes = (await files.text(`${proc}/net/route`)) ?? "";
   // No destination and no mask: there goes what no other route takes.
   const defaultRoute = new RegExp(`^${name}\\t0{8}\\t(?:\\S+\\t){5}0{8}\\t`, "m").test(routes);
   const memory = (await meminfo) ?? "";
-  const kib = (field: string) => Number(new RegExp(`^${field}: +(\\d+) kB$`, "m").exec(memory)?.[1] ?? 0);
+  const kib = (field: string) =>
+    Number(new RegExp(`^${field}: +(\\d+) kB$`, "m").exec(memory)?.[1] ?? 0);
   const revisions = ranked.map(async ({ server: { container, hubModels, modelCache } }) => {
     const [model] = hubModels;
     const reference = model && `${modelCache}/hub/models--${modelFolder(model.id)}/refs/main`;
     const commit = reference === undefined ? undefined : (await files.text(reference))?.trim();
-    return commit === undefined || model?.revision !== undefined ? [] : [[container.name, commit] as const];
+    return commit === undefined || model?.revision !== undefined
+      ? []
+      : [[container.name, commit] as const];
   });
-  const at = { mtu: Number(told.get(`net/${name}/mtu`)), wireless: told.has(`net/${name}/wireless`), defaultRoute };
+  const at = {
+    mtu: Number(told.get(`net/${name}/mtu`)),
+    wireless: told.has(`net/${name}/wireless`),
+    defaultRoute,
+  };
   return {
     addresses: await files.addresses(),
     interface: state === undefined ? undefined : { state, ...at },
@@ -88,12 +117,16 @@ function hcasIn(told: ReadonlyMap<string, string>): Hca[] {
       const isV2 = told.get(`${port}/gid_attrs/types/${index}`) === "RoCE v2";
       return address !== undefined && isV2 ? [{ index: Number(index), address }] : [];
     });
-    return [{ name, state: state.replace(/^\d+: /, ""), gids: gids.sort((a, b) => a.index - b.index) }];
+    return [
+      { name, state: state.replace(/^\d+: /, ""), gids: gids.sort((a, b) => a.index - b.index) },
+    ];
   });
 }
 
 /** The IPv4 address that a GID is made of. */
 function addressOf(gid: string): string | undefined {
-  const hex = /^(?:0{4}:){5}ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/.exec(gid)?.slice(1);
+  const hex = /^(?:0{4}:){5}ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/
+    .exec(gid)
+    ?.slice(1);
   return hex?.map((byte) => Number.parseInt(byte, 16)).join(".");
 }

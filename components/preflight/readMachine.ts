@@ -20,23 +20,30 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const files = filesOf(machine);
   const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
   const meminfo = files.text("/proc/meminfo");
-  const [docker, listeners, directories, fileFolders, simpleServer, link, kernel] = await Promise.all([
-    readDocker(machine.dockerHost, [...oursOn(machine), ...RUNNING]),
-    readListeners([...hostPort, ...ports, ...rankPorts(machine).map(({ port }) => port)], "/proc", files),
-    Promise.all(
-      [...new Set(serversOn(machine).map((server) => server.modelCache))].map((path) => readDirectory(path, files)),
-    ),
-    Promise.all([
-      ...foldersToWrite(machine).map((path) => readRealDirectory(path, files)),
-      ...foldersToWrite(machine, true).map(async (path) => {
-        const { problem } = await readRealDirectory(path, filesOf({ dockerHost: HERE }));
-        return { path: `${path} of this computer`, ...defined({ problem }) };
-      }),
-    ]),
-    readSimpleServer(machine, files),
-    readLink(machine, files, { meminfo }),
-    readKernel(files),
-  ]);
+  const [docker, listeners, directories, fileFolders, simpleServer, link, kernel] =
+    await Promise.all([
+      readDocker(machine.dockerHost, [...oursOn(machine), ...RUNNING]),
+      readListeners(
+        [...hostPort, ...ports, ...rankPorts(machine).map(({ port }) => port)],
+        "/proc",
+        files,
+      ),
+      Promise.all(
+        [...new Set(serversOn(machine).map((server) => server.modelCache))].map((path) =>
+          readDirectory(path, files),
+        ),
+      ),
+      Promise.all([
+        ...foldersToWrite(machine).map((path) => readRealDirectory(path, files)),
+        ...foldersToWrite(machine, true).map(async (path) => {
+          const { problem } = await readRealDirectory(path, filesOf({ dockerHost: HERE }));
+          return { path: `${path} of this computer`, ...defined({ problem }) };
+        }),
+      ]),
+      readSimpleServer(machine, files),
+      readLink(machine, files, { meminfo }),
+      readKernel(files),
+    ]);
   const memory = parseMeminfo((await meminfo) ?? "");
   const needs = docker.reachable ? await readNeeds(machine, { trustsCache: true }) : undefined;
   return {
@@ -54,13 +61,23 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   };
 }
 
-/** Folders of the files that we write without root, on the machine or here; the simple server's drop-in is not among them. */
+/**
+ * Folders of the files that we write without root, on the machine or here; the simple server's
+ * drop-in is not among them.
+ */
 function foldersToWrite(machine: MachinePlan, here?: true): string[] {
-  const files = machine.files.filter((file) => file.role !== "simple-server-dropin" && file.here === here);
-  return [...new Set([...files, ...(here ? [] : machine.secretFiles)].map((file) => dirname(file.path)))];
+  const files = machine.files.filter(
+    (file) => file.role !== "simple-server-dropin" && file.here === here,
+  );
+  return [
+    ...new Set([...files, ...(here ? [] : machine.secretFiles)].map((file) => dirname(file.path))),
+  ];
 }
 
-/** As `readDirectory`, and without a symbolic link on the way: through one, something else would be written. */
+/**
+ * As `readDirectory`, and without a symbolic link on the way: through one, something else would be
+ * written.
+ */
 async function readRealDirectory(path: string, files: Files): Promise<DirectoryFacts> {
   const facts = await readDirectory(path, files);
   for (let at = path; facts.problem === undefined; at = dirname(at)) {
@@ -81,7 +98,10 @@ async function readDirectory(path: string, files: Files): Promise<DirectoryFacts
       at = dirname(at);
       continue;
     }
-    if (typeof found !== "object" || found.kind !== "folder") return { path, problem: `${at} is not a directory` };
-    return (await files.may(at, "write")) ? { path } : { path, problem: `no right to write in ${at}` };
+    if (typeof found !== "object" || found.kind !== "folder")
+      return { path, problem: `${at} is not a directory` };
+    return (await files.may(at, "write"))
+      ? { path }
+      : { path, problem: `no right to write in ${at}` };
   }
 }

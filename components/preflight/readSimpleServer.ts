@@ -24,7 +24,10 @@ const SUDO_WITHIN_SECONDS = 5;
 /** Where Ollama listens by default. */
 export const OLLAMA_URL = "http://127.0.0.1:11434";
 
-/** Reads what the preflight judges of the simple server. Changes nothing; `sudo -n true` only asks whether sudo would. */
+/**
+ * Reads what the preflight judges of the simple server. Changes nothing; `sudo -n true` only asks
+ * whether sudo would.
+ */
 export async function readSimpleServer(
   machine: MachinePlan,
   files = filesOf(machine),
@@ -80,13 +83,17 @@ function versionIn(text: string): OllamaAnswer {
 
 async function unitExists({ unit, dropIn }: HostSimpleServerPlan, files: Files): Promise<boolean> {
   const local = dirname(dirname(dropIn.path));
-  const found = await Promise.all([local, ...UNIT_DIRECTORIES].map((folder) => files.state(`${folder}/${unit}`)));
+  const found = await Promise.all(
+    [local, ...UNIT_DIRECTORIES].map((folder) => files.state(`${folder}/${unit}`)),
+  );
   return found.some((each) => typeof each === "object");
 }
 
 /** The user's number and groups, as /etc/passwd and /etc/group have them. */
 async function readAccount(name: string, files: Files): Promise<Account | undefined> {
-  const [passwd, group] = await Promise.all(["/etc/passwd", "/etc/group"].map((file) => files.text(file)));
+  const [passwd, group] = await Promise.all(
+    ["/etc/passwd", "/etc/group"].map((file) => files.text(file)),
+  );
   const fields = (passwd ?? "").split("\n").map((line) => line.split(":"));
   const user = fields.find(([userName]) => userName === name);
   if (user === undefined) return undefined;
@@ -98,7 +105,10 @@ async function readAccount(name: string, files: Files): Promise<Account | undefi
   return { name, uid: Number(user[2]), gids: [Number(user[3]), ...groups] };
 }
 
-/** A directory and all its parents, from the root; it ends at the first that is missing or can't be looked at. */
+/**
+ * A directory and all its parents, from the root; it ends at the first that is missing or can't be
+ * looked at.
+ */
 async function readChain(path: string, files: Files): Promise<PathFacts[]> {
   const chain: PathFacts[] = [];
   const parts = path.split("/").filter(Boolean);
@@ -112,7 +122,10 @@ async function readChain(path: string, files: Files): Promise<PathFacts[]> {
   return chain;
 }
 
-async function tryElevation(words: readonly string[], files: Files): Promise<{ works: boolean; reason: string }> {
+async function tryElevation(
+  words: readonly string[],
+  files: Files,
+): Promise<{ works: boolean; reason: string }> {
   const { code, err } = await files.ask([...words, "true"], SUDO_WITHIN_SECONDS);
   return { works: code === 0, reason: err };
 }

@@ -6,7 +6,10 @@ import type { SettingToChange } from "../settings/places";
 import type { Kernel } from "../supply/kernel";
 import type { LinkFacts } from "./readLink";
 
-/** What was read of a machine before anything on it is touched. Everything here comes from reading alone. */
+/**
+ * What was read of a machine before anything on it is touched. Everything here comes from reading
+ * alone.
+ */
 export interface MachineFacts {
   /** What Docker answered; `reachable: false` carries the reason. */
   readonly docker: DockerFacts;
@@ -18,7 +21,10 @@ export interface MachineFacts {
   readonly directories: readonly DirectoryFacts[];
   /** Folders of the files that are written as the operator, and whether they can be. */
   readonly fileFolders: readonly DirectoryFacts[];
-  /** Variables that a secret file needs and that hold no such secret, each with the reason: `is not set`. */
+  /**
+   * Variables that a secret file needs and that hold no such secret, each with the reason: `is not
+   * set`.
+   */
   readonly faultyVariables: readonly { readonly name: string; readonly fault: string }[];
   /** What was read of Ollama, where there is one. */
   readonly simpleServer?: SimpleServerFacts;

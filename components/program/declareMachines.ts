@@ -21,7 +21,10 @@ import { requestsEnd, takenAway, WAITS_VARIABLE } from "./runningRequests";
 
 /** What a program may set of how its machines are declared. */
 export interface DeclareOptions {
-  /** Folder with `models/`, which holds what is known of models. Default: that of the Pulumi project. */
+  /**
+   * Folder with `models/`, which holds what is known of models. Default: that of the Pulumi
+   * project.
+   */
   readonly project?: string;
 }
 
@@ -31,14 +34,16 @@ export type DeclaredOutputs = Omit<StackOutputs, "endpoints"> & {
 };
 
 /**
- * Declares every machine of a stack: reads what it rests on, plans and judges all machines together, and only then makes a
- * `Machine` of each. A preview says what an update would refuse; an update that is refused ends before the first resource.
+ * Declares every machine of a stack: reads what it rests on, plans and judges all machines
+ * together, and only then makes a `Machine` of each. A preview says what an update would refuse; an
+ * update that is refused ends before the first resource.
  */
 export async function declareMachines(
   settings: StackSettings,
   { project = getRootDirectory() }: DeclareOptions = {},
 ): Promise<DeclaredOutputs> {
-  // The machine's meminfo is not part of it: it differs from one minute to the next, and so would every preview.
+  // The machine's meminfo is not part of it: it differs from one minute to the next, and so would
+  // every preview.
   const planned = userInput(() => plan(settings, readEvidence(settings, project)));
   await judgePlan(settings, planned);
   const { applied, changes } = await changesIn(planned);
@@ -59,7 +64,9 @@ export async function declareMachines(
   }
   // The engine removes what is declared no longer once this program has ended.
   if (waits)
-    await Promise.all(taken.map(({ machine, change }) => change.kind === "removed" && ended(change.name, machine)));
+    await Promise.all(
+      taken.map(({ machine, change }) => change.kind === "removed" && ended(change.name, machine)),
+    );
   return { ...outputs, endpoints };
 }
 
@@ -70,7 +77,11 @@ async function judgePlan(settings: StackSettings, planned: Plan): Promise<void> 
     (note ? log.info : log.warn)(plainText(`${machine}: ${message}`));
   const locate = (path: readonly PropertyKey[]) => placeOf(settings, path);
   const onMachine = await preflight(planned, runtime.isDryRun(), locate);
-  refuse(judge(declaredResources(planned), levels, locate), onMachine, process.env[PACK_VARIABLE] !== undefined);
+  refuse(
+    judge(declaredResources(planned), levels, locate),
+    onMachine,
+    process.env[PACK_VARIABLE] !== undefined,
+  );
 }
 
 /** What was applied, what an update changes of it, and what clients lose by that, which is said. */
@@ -88,7 +99,8 @@ async function changesIn(planned: Plan) {
 async function hostOf(machine: MachinePlan): Promise<string> {
   if (!runtime.isDryRun()) return machine.dockerHost;
   const { host, reason } = await previewHost(machine);
-  if (reason !== undefined) log.warn(`${machine.name}: previewed without a Docker engine (${reason}).`);
+  if (reason !== undefined)
+    log.warn(`${machine.name}: previewed without a Docker engine (${reason}).`);
   return host;
 }
 
@@ -97,5 +109,7 @@ const WHO_WAITS =
 
 function tell(sentence: string, kind: "passing" | "note" | "warning"): void {
   const said = plainText(sentence);
-  void (kind === "warning" ? log.warn(said) : log.info(said, undefined, undefined, kind === "passing"));
+  void (kind === "warning"
+    ? log.warn(said)
+    : log.info(said, undefined, undefined, kind === "passing"));
 }

@@ -3,16 +3,19 @@ import { engineProblem } from "../../machines/docker/engine";
 import type { MachinePlan } from "../plan/types";
 
 /**
- * Address that the provider takes without trying it: it only pings hosts that it doesn't reach over ssh. `.invalid` is
- * reserved, so nothing can ever answer there.
+ * Address that the provider takes without trying it: it only pings hosts that it doesn't reach over
+ * ssh. `.invalid` is reserved, so nothing can ever answer there.
  */
 const NOWHERE = "ssh://nobody@nowhere.invalid";
 
 /**
- * The Docker host for a preview. Where no engine answers, a preview of a new stack is still worth having, and one that
- * creates needs no engine; so it is given a host that nobody asks. An update always gets the real host.
+ * The Docker host for a preview. Where no engine answers, a preview of a new stack is still worth
+ * having, and one that creates needs no engine; so it is given a host that nobody asks. An update
+ * always gets the real host.
  */
-export async function previewHost(machine: MachinePlan): Promise<{ host: string; reason?: string }> {
+export async function previewHost(
+  machine: MachinePlan,
+): Promise<{ host: string; reason?: string }> {
   if (isOverSsh(machine)) return { host: machine.dockerHost };
   const reason = await engineProblem(machine);
   return reason === undefined ? { host: machine.dockerHost } : { host: NOWHERE, reason };

@@ -4,9 +4,9 @@ import { plainText } from "../../faults/plainText";
 import type { UpdateFinding } from "../preflight/types";
 
 /**
- * Says what the policies and the preflight found, unless the pack says it. At preview a refusal is only announced; at
- * update it stops the program before the first resource, so that nothing is half done. A plain `pulumi up` runs no
- * policy pack, and this is what protects it.
+ * Says what the policies and the preflight found, unless the pack says it. At preview a refusal is
+ * only announced; at update it stops the program before the first resource, so that nothing is half
+ * done. A plain `pulumi up` runs no policy pack, and this is what protects it.
  */
 export function refuse(
   policies: readonly UpdateFinding[],
@@ -16,22 +16,30 @@ export function refuse(
   const toSay = packSpeaks ? onMachine : [...policies, ...onMachine];
   for (const warning of sentences(toSay, "warned")) log.warn(warning);
   if (runtime.isDryRun()) {
-    for (const refusal of sentences(toSay, "refused")) log.warn(`\`up\` would refuse this. ${refusal}`);
+    for (const refusal of sentences(toSay, "refused"))
+      log.warn(`\`up\` would refuse this. ${refusal}`);
     return;
   }
   const refused = sentences([...policies, ...onMachine], "refused");
   if (refused.length > 0) {
-    throw plainError(["Refused, and nothing was changed:", ...refused.map((each) => `- ${each}`)].join("\n"));
+    throw plainError(
+      ["Refused, and nothing was changed:", ...refused.map((each) => `- ${each}`)].join("\n"),
+    );
   }
 }
 
-function sentences(findings: readonly UpdateFinding[], verdict: UpdateFinding["verdict"]): string[] {
-  return findings.filter((each) => each.verdict === verdict).map((each) => plainText(`${each.name}: ${each.message}`));
+function sentences(
+  findings: readonly UpdateFinding[],
+  verdict: UpdateFinding["verdict"],
+): string[] {
+  return findings
+    .filter((each) => each.verdict === verdict)
+    .map((each) => plainText(`${each.name}: ${each.message}`));
 }
 
 /**
- * An error that the engine prints as its message alone. The language host otherwise takes the stack trace apart frame by
- * frame, which costs a reader of no stack trace some 15 seconds.
+ * An error that the engine prints as its message alone. The language host otherwise takes the stack
+ * trace apart frame by frame, which costs a reader of no stack trace some 15 seconds.
  */
 function plainError(message: string): RunError {
   const text = plainText(message);
@@ -43,6 +51,8 @@ export function userInput<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw error instanceof FaultyInput || error instanceof UnreadableInput ? plainError(error.message) : error;
+    throw error instanceof FaultyInput || error instanceof UnreadableInput
+      ? plainError(error.message)
+      : error;
   }
 }

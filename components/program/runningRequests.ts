@@ -17,7 +17,10 @@ const ANSWER_WITHIN_SECONDS = 5;
 /** Says how the waiting goes: `passing` is for who looks on, and of no use afterwards. */
 type Say = (sentence: string, kind: "passing" | "note" | "warning") => void;
 
-/** The servers whose requests end with a container: its own, of a worker its head's, of a service that sends requests on those behind it. */
+/**
+ * The servers whose requests end with a container: its own, of a worker its head's, of a service
+ * that sends requests on those behind it.
+ */
 function serversBehind({ key }: ContainerChange, on: string, machines: readonly MachinePlan[]) {
   const own = machines.find(({ name }) => name === on);
   const [head] = own?.ranks.find((rank) => rank.key === key)?.rank?.nodes ?? [];
@@ -27,14 +30,18 @@ function serversBehind({ key }: ContainerChange, on: string, machines: readonly 
     machine.inferenceServers
       .filter((server) =>
         head === undefined
-          ? wanted.includes(`${machine.name}.${server.key}`) || (machine.name === on && wanted.includes(server.key))
+          ? wanted.includes(`${machine.name}.${server.key}`) ||
+            (machine.name === on && wanted.includes(server.key))
           : server.container.name === head.container && machine.name === head.machine,
       )
       .map((server) => ({ machine, server })),
   );
 }
 
-/** Containers that an update takes away from requests, with their machine and the servers that these are at. */
+/**
+ * Containers that an update takes away from requests, with their machine and the servers that these
+ * are at.
+ */
 export const takenAway = (changes: readonly MachineChange[], applied: readonly MachinePlan[]) =>
   changes.flatMap(({ machine, containers }) =>
     containers
@@ -44,8 +51,9 @@ export const takenAway = (changes: readonly MachineChange[], applied: readonly M
   );
 
 /**
- * Makes what waits, for a container by its name, until no request runs or waits at the servers behind it, and at most as long
- * as its machine says. A server that doesn't answer has no requests to lose.
+ * Makes what waits, for a container by its name, until no request runs or waits at the servers
+ * behind it, and at most as long as its machine says. A server that doesn't answer has no requests
+ * to lose.
  */
 export function requestsEnd(
   containers: ReturnType<typeof takenAway>,
@@ -56,7 +64,9 @@ export function requestsEnd(
   const waits = new Map<InferenceServerPlan, Promise<void>>();
   return async (container, machine) => {
     const minutes = planned.find(({ name }) => name === machine)?.waitForRequestsMinutes ?? 0;
-    const taken = containers.find((each) => each.machine === machine && each.change.name === container);
+    const taken = containers.find(
+      (each) => each.machine === machine && each.change.name === container,
+    );
     for (const each of taken?.behind ?? []) {
       const wait = waits.get(each.server) ?? untilIdle(each, minutes, say);
       waits.set(each.server, wait);
@@ -72,11 +82,18 @@ async function untilIdle({ machine, server }: Applied, minutes: number, say: Say
   for (let looks = 0; minutes > 0; looks += 1) {
     const running = await requestsOf(machine, server).catch((error: Error) => error);
     if (running instanceof Error)
-      return say(`${name}: its requests can't be counted, so nothing waits for them (${running.message}).`, "warning");
+      return say(
+        `${name}: its requests can't be counted, so nothing waits for them (${running.message}).`,
+        "warning",
+      );
     const left = Math.round((until - performance.now()) / 1000);
-    if (running === 0) return looks === 0 ? undefined : say(`${name}: its requests have ended.`, "note");
+    if (running === 0)
+      return looks === 0 ? undefined : say(`${name}: its requests have ended.`, "note");
     if (left <= 0)
-      return say(`${name}: after ${minutes} min ${running} of its requests still run and are cut off.`, "warning");
+      return say(
+        `${name}: after ${minutes} min ${running} of its requests still run and are cut off.`,
+        "warning",
+      );
     say(
       `${name}: waits for ${running} of its requests to end, at most ${left} s more (\`waitForRequestsMinutes\`).`,
       looks === 0 ? "note" : "passing",
@@ -89,9 +106,17 @@ async function untilIdle({ machine, server }: Applied, minutes: number, say: Say
 async function requestsOf(machine: MachinePlan, { reach }: InferenceServerPlan): Promise<number> {
   const url = `${originOf(reach)}/metrics`;
   const there = () =>
-    filesOf(machine).ask(["curl", "-q", "-sS", "-m", `${ANSWER_WITHIN_SECONDS}`, url], 5 * ANSWER_WITHIN_SECONDS);
-  const here = async () => ({ out: (await ask(url, { timeoutSeconds: ANSWER_WITHIN_SECONDS })).text });
+    filesOf(machine).ask(
+      ["curl", "-q", "-sS", "-m", `${ANSWER_WITHIN_SECONDS}`, url],
+      5 * ANSWER_WITHIN_SECONDS,
+    );
+  const here = async () => ({
+    out: (await ask(url, { timeoutSeconds: ANSWER_WITHIN_SECONDS })).text,
+  });
   const { out } = isOverSsh(machine) ? await there() : await here().catch(() => ({ out: "" }));
   const metrics = new Metrics(out);
-  return (metrics.sum("vllm:num_requests_running") ?? 0) + (metrics.sum("vllm:num_requests_waiting") ?? 0);
+  return (
+    (metrics.sum("vllm:num_requests_running") ?? 0) +
+    (metrics.sum("vllm:num_requests_waiting") ?? 0)
+  );
 }

@@ -2,8 +2,9 @@ import { ResourceError, RunError } from "@pulumi/pulumi";
 import { bugText } from "../../faults/bug";
 
 /**
- * The Pulumi program, in which a failure of ours is told as one: a sentence and the places in our sources. The language
- * host would take minutes over the stack trace of a bundle, and show its code.
+ * The Pulumi program, in which a failure of ours is told as one: a sentence and the places in our
+ * sources. The language host would take minutes over the stack trace of a bundle, and show its
+ * code.
  */
 export function tellingBugs<T>(program: () => Promise<T>): () => Promise<T> {
   // Ahead of the language host's own listeners, which print what escapes from callbacks.
@@ -23,6 +24,11 @@ function tell(error: unknown): void {
   Object.assign(error, { message: text, stack: text });
 }
 
-/** Errors that say something to the operator: ours, a resource's, and those of the connection to the engine. */
+/**
+ * Errors that say something to the operator: ours, a resource's, and those of the connection to the
+ * engine.
+ */
 const isToldAlready = (error: Error): boolean =>
-  RunError.isInstance(error) || ResourceError.isInstance(error) || ("code" in error && "metadata" in error);
+  RunError.isInstance(error) ||
+  ResourceError.isInstance(error) ||
+  ("code" in error && "metadata" in error);

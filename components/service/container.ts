@@ -13,8 +13,8 @@ type Own = Pick<PlannedContainer, "role" | "resource" | "name" | "image"> &
   };
 
 /**
- * The container of a service: on the machine's network, with the host's own servers in reach, started again by Docker,
- * asked every 15 seconds whether it is well.
+ * The container of a service: on the machine's network, with the host's own servers in reach,
+ * started again by Docker, asked every 15 seconds whether it is well.
  */
 export function serviceContainer({ machine, network }: ServiceContext, own: Own): PlannedContainer {
   const { port, healthcheck, labels, ...more } = own;
@@ -38,7 +38,10 @@ export function serviceContainer({ machine, network }: ServiceContext, own: Own)
   };
 }
 
-/** A service's line in the memory ledger: what the setting `memoryGiB` says, else a figure from elsewhere. */
+/**
+ * A service's line in the memory ledger: what the setting `memoryGiB` says, else a figure from
+ * elsewhere.
+ */
 export const serviceMemory = (
   name: string,
   { key, memoryGiB }: { readonly key: string; readonly memoryGiB?: number | undefined },

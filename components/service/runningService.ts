@@ -1,5 +1,10 @@
 import { Volume } from "@pulumi/docker";
-import { all, ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
+import {
+  all,
+  ComponentResource,
+  type ComponentResourceOptions,
+  type Resource,
+} from "@pulumi/pulumi";
 import { defined } from "../../faults/defined";
 import { type BeforeContainer, ContainerService } from "../host/containerService";
 import { HostFile, secretFileArgs } from "../host/hostFile";
@@ -26,7 +31,10 @@ export interface RunningServiceArgs {
   readonly before?: BeforeContainer | undefined;
 }
 
-/** The container of a service with the files that it reads and the volumes of its data, which stay when the stack goes. */
+/**
+ * The container of a service with the files that it reads and the volumes of its data, which stay
+ * when the stack goes.
+ */
 export class RunningService extends ComponentResource {
   constructor(name: string, args: RunningServiceArgs, opts?: ComponentResourceOptions) {
     const { machine, component, service, container, network, before } = args;
@@ -34,13 +42,20 @@ export class RunningService extends ComponentResource {
     super(component, name, facts, opts);
     const volumes = service.volumes.map(
       ({ part, name: volume }) =>
-        new Volume(`${name}-${part}`, { name: volume, driver: "local" }, { parent: this, retainOnDelete: true }),
+        new Volume(
+          `${name}-${part}`,
+          { name: volume, driver: "local" },
+          { parent: this, retainOnDelete: true },
+        ),
     );
     const files = args.files.map((file) => new HostFile(file.resource, { file }, { parent: this }));
     const secrets = args.secretFiles.map((file) => ({ file, written: secretFileArgs(file) }));
-    const secretFiles = secrets.map(({ file, written }) => new HostFile(file.resource, written, { parent: this }));
+    const secretFiles = secrets.map(
+      ({ file, written }) => new HostFile(file.resource, written, { parent: this }),
+    );
     const values = args.readsOnce ? secrets.map(({ written }) => written.secretText) : [];
-    const [replaceWith = undefined] = values.length > 1 ? [all(values).apply((texts) => texts.join("\n"))] : values;
+    const [replaceWith = undefined] =
+      values.length > 1 ? [all(values).apply((texts) => texts.join("\n"))] : values;
     new ContainerService(
       name,
       { container, before, ...defined({ replaceWith }) },

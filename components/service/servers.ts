@@ -1,6 +1,9 @@
 import type { DeclaredServer } from "./service";
 
-/** What is wrong with the name of a server whose models must be of one kind; `undefined` where nothing is. */
+/**
+ * What is wrong with the name of a server whose models must be of one kind; `undefined` where
+ * nothing is.
+ */
 export function otherKind(
   name: string | undefined,
   kind: DeclaredServer["kind"],

@@ -7,11 +7,17 @@ import type { DataOf } from "../planned/schema/dataOf";
 import type { volumeSchema } from "../planned/schema/services";
 
 /**
- * A service: a program beside the servers. One object holds what the stack file says of it, what it runs and what it
- * needs; the list of them is `components/services/`. Every function takes the blocks of its machine that it reads, by
- * their keys in the stack file.
+ * A service: a program beside the servers. One object holds what the stack file says of it, what it
+ * runs and what it needs; the list of them is `components/services/`. Every function takes the
+ * blocks of its machine that it reads, by their keys in the stack file.
  */
-export interface Service<Key extends string, Name extends string, Schema extends z.ZodType, Blocks, Detail> {
+export interface Service<
+  Key extends string,
+  Name extends string,
+  Schema extends z.ZodType,
+  Blocks,
+  Detail,
+> {
   /** Its block in the stack file, and its key in the plan where it has a detail. */
   readonly key: Key;
   /** Its name on the command line, and the role of its container. */
@@ -28,9 +34,14 @@ export interface Service<Key extends string, Name extends string, Schema extends
   readonly starts: { readonly least: number; readonly most: number; readonly source: string };
   /** What a new stack file says of it; nothing where somebody has to ask for it. */
   readonly proposed?: (given: Proposal) => Proposed;
-  /** It sends requests on, so those at the servers behind it end before its container is replaced. */
+  /**
+   * It sends requests on, so those at the servers behind it end before its container is replaced.
+   */
   readonly forwards?: true;
-  /** It reads its files and secrets when it starts and never again: another secret is another container. */
+  /**
+   * It reads its files and secrets when it starts and never again: another secret is another
+   * container.
+   */
   readonly readsOnce?: true;
   /** What it offers clients and other services of its machine, where it is a server itself. */
   readonly offers?: (blocks: Blocks) => Upstream | undefined;
@@ -46,13 +57,19 @@ export interface Service<Key extends string, Name extends string, Schema extends
 export interface Proposal {
   /** The first port from this one on that is free on the machine. */
   readonly freePort: (from: number) => number;
-  /** Address to listen on, where the local network is served, and the name of the variable with its key. */
+  /**
+   * Address to listen on, where the local network is served, and the name of the variable with its
+   * key.
+   */
   readonly network?: { readonly listen: string; readonly keyVariable: string };
   /** Servers to use, where that isn't every one of ours. */
   readonly servers?: readonly string[];
 }
 
-/** A proposed block of the stack file, and what its comments say, by the path below it; "" is the block itself. */
+/**
+ * A proposed block of the stack file, and what its comments say, by the path below it; "" is the
+ * block itself.
+ */
 export interface Proposed {
   readonly block: Readonly<Record<string, unknown>>;
   readonly comments: Readonly<Record<string, string>>;
@@ -122,6 +139,12 @@ export interface ServiceFault {
 }
 
 /** The service as it was declared. It keeps the types of its key, its settings and its plan. */
-export const service = <const Key extends string, const Name extends string, Schema extends z.ZodType, Blocks, Detail>(
+export const service = <
+  const Key extends string,
+  const Name extends string,
+  Schema extends z.ZodType,
+  Blocks,
+  Detail,
+>(
   declared: Service<Key, Name, Schema, Blocks, Detail>,
 ): Service<Key, Name, Schema, Blocks, Detail> => declared;

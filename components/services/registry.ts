@@ -14,4 +14,5 @@ export type ServiceName = Kind["name"];
 export type ContainerRole = "inference-server" | ServiceName;
 
 /** The service of this name; `undefined` for a server or anything else. */
-export const serviceNamed = (name: string): Kind | undefined => SERVICES.find((each) => each.name === name);
+export const serviceNamed = (name: string): Kind | undefined =>
+  SERVICES.find((each) => each.name === name);

@@ -13,11 +13,20 @@ import { type MachineFault, referenceFaults } from "./referenceFaults";
 import { repeatedFlags, repeatedVariable } from "./repeatedSettings";
 import type { StackSettings } from "./stackSettings";
 
-/** Faults that need more than one value to be seen: what can't be understood, not what is merely unwise. */
+/**
+ * Faults that need more than one value to be seen: what can't be understood, not what is merely
+ * unwise.
+ */
 export function crossFaults(settings: StackSettings, document?: SourceDocument): Fault[] {
   const faults: Fault[] = [];
   const fault = (path: PropertyKey[], code: string, message: string) =>
-    faults.push({ path: dotted(path), code, message, severity: "error", ...document?.locate(path) });
+    faults.push({
+      path: dotted(path),
+      code,
+      message,
+      severity: "error",
+      ...document?.locate(path),
+    });
   const engines = new Map<string, string>();
   for (const [machineName, machine] of Object.entries(settings.machines)) {
     const engine = canonicalEngine(machine);
@@ -43,25 +52,35 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
         fault([...at, "extraArgs", index], "repeated_flag", message);
       for (const variable of Object.keys(server.environment)) {
         const message = repeatedVariable(variable);
-        if (message !== undefined) fault([...at, "environment", variable], "repeated_variable", message);
+        if (message !== undefined)
+          fault([...at, "environment", variable], "repeated_variable", message);
       }
       const doubled = server.aliases?.indexOf(server.servedModelName) ?? -1;
       if (doubled >= 0)
-        fault([...at, "aliases", doubled], "impossible_value", "This is the served model name itself, not an alias.");
+        fault(
+          [...at, "aliases", doubled],
+          "impossible_value",
+          "This is the served model name itself, not an alias.",
+        );
       if (server.kvCacheMemoryBytes !== undefined) {
         const budget = server.gpuMemoryUtilization * machine.totalGiB * BYTES_PER_GIB;
         const wholeBudget = `The KV cache alone would take the whole budget of ${(budget / BYTES_PER_GIB).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${machine.totalGiB} GiB).`;
-        if (server.kvCacheMemoryBytes >= budget) fault([...at, "kvCacheMemoryBytes"], "impossible_value", wholeBudget);
+        if (server.kvCacheMemoryBytes >= budget)
+          fault([...at, "kvCacheMemoryBytes"], "impossible_value", wholeBudget);
       }
     }
   }
   return faults;
 }
 
-/** Faults around models that write no text (`model.kind: embedding` or `rerank`), and in the harness that would use them. */
+/**
+ * Faults around models that write no text (`model.kind: embedding` or `rerank`), and in the harness
+ * that would use them.
+ */
 function poolingFaults(machine: MachineSettings): MachineFault[] {
   const faults: MachineFault[] = [];
-  const fault = (path: PropertyKey[], message: string) => faults.push({ path, code: "impossible_value", message });
+  const fault = (path: PropertyKey[], message: string) =>
+    faults.push({ path, code: "impossible_value", message });
   const servers = Object.entries(machine.inferenceServers);
 
   for (const [key, server] of servers) {
@@ -74,24 +93,34 @@ function poolingFaults(machine: MachineSettings): MachineFault[] {
       [["speculative"], server.speculative !== undefined],
     ];
     const writesNoText = `A model of \`kind: ${kind}\` writes no text: delete this line, or say another \`model.kind\`.`;
-    for (const [path, isGiven] of given) if (isGiven) fault(["inferenceServers", key, ...path], writesNoText);
+    for (const [path, isGiven] of given)
+      if (isGiven) fault(["inferenceServers", key, ...path], writesNoText);
   }
 
   const declared = servers.map(([key, { model }]) => ({ key, kind: model.kind }));
   const noEmbedder = otherKind(machine.harness?.embeddingServer, "embedding", declared);
   if (noEmbedder !== undefined) fault(["harness", "embeddingServer"], noEmbedder);
-  const twoEmbedders = "Sessions are embedded by `embeddingServer`: delete this line, or that one to let Ollama do it.";
-  if (machine.harness?.embeddingServer !== undefined && machine.harness.embeddingModel !== undefined)
+  const twoEmbedders =
+    "Sessions are embedded by `embeddingServer`: delete this line, or that one to let Ollama do it.";
+  if (
+    machine.harness?.embeddingServer !== undefined &&
+    machine.harness.embeddingModel !== undefined
+  )
     fault(["harness", "embeddingModel"], twoEmbedders);
   return faults;
 }
 
-/** Faults in what a bridge says of servers of other machines; the path starts below `bridge.servers`. */
+/**
+ * Faults in what a bridge says of servers of other machines; the path starts below
+ * `bridge.servers`.
+ */
 function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]): MachineFault[] {
   const names = machines[own]?.bridge?.servers ?? [];
   const known = Object.entries(machines)
     .filter(([name]) => name !== own)
-    .flatMap(([name, { inferenceServers }]) => Object.keys(inferenceServers).map((key) => `${name}.${key}`));
+    .flatMap(([name, { inferenceServers }]) =>
+      Object.keys(inferenceServers).map((key) => `${name}.${key}`),
+    );
   const serverOf = (name: string) => {
     const { on, key } = onOtherMachine(name) ?? { on: own, key: name };
     return machines[on]?.inferenceServers[key];
@@ -106,7 +135,10 @@ function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]
     if (on === own) return fault("impossible_value", `${own} is this machine: write \`${key}\`.`);
     if (machine === undefined || server === undefined) {
       const are = known.length === 0 ? "none is declared" : listOf(known);
-      return fault("unknown_reference", `No server \`${key}\` on a machine \`${on}\`. On other machines: ${are}.`);
+      return fault(
+        "unknown_reference",
+        `No server \`${key}\` on a machine \`${on}\`. On other machines: ${are}.`,
+      );
     }
     const setting = `machines.${on}.inferenceServers.${key}`;
     if (server.nodes !== undefined) {
@@ -120,7 +152,9 @@ function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]
       const message = `Nothing says by which name ${own} reaches ${on}: write it as \`machines.${on}.clients.host\`.`;
       return fault("missing_key", message);
     }
-    const twin = names.find((each) => serverOf(each)?.servedModelName === server.servedModelName && each !== name);
+    const twin = names.find(
+      (each) => serverOf(each)?.servedModelName === server.servedModelName && each !== name,
+    );
     const window = twin === undefined ? undefined : serverOf(twin)?.maxModelLen;
     if (window === undefined || window === server.maxModelLen) return [];
     const message = `\`${name}\` and \`${twin}\` serve \`${server.servedModelName}\`, with windows of ${server.maxModelLen} and ${window} tokens: a session could not go on on the other. Give both the same \`maxModelLen\`.`;

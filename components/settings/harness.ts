@@ -1,22 +1,38 @@
 import { optional, strictObject, z } from "zod";
 import { DEFAULT_HARNESS, PREFIX_FORM } from "../../harness/harness";
 import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "../../harness/providers/schema";
-import { count, hostPath, serverReference, shortName, textMatching, usual, variableName } from "../fields/fields";
+import {
+  count,
+  hostPath,
+  serverReference,
+  shortName,
+  textMatching,
+  usual,
+  variableName,
+} from "../fields/fields";
 import { ollamaModelName } from "../simple-server/settings";
 
-/** Text that the harness's reader of the profile takes as TOML means it: on one line, with nothing to be escaped. */
+/**
+ * Text that the harness's reader of the profile takes as TOML means it: on one line, with nothing
+ * to be escaped.
+ */
 export const PLAIN_TEXT = /^[^"\\\p{Cc}]*$/u;
 
 /** A provider of the profile that we make: `local-<key>` of an inference server, or `ollama`. */
 const providerName = () => shortName().meta({ examples: ["local-b", "ollama"] });
 
-/** The automation harness that uses our servers as reviewers and judges. Its files are made only when this is given. */
+/**
+ * The automation harness that uses our servers as reviewers and judges. Its files are made only
+ * when this is given.
+ */
 export const harness = strictObject({
   home: usual(DEFAULT_HARNESS.home, hostPath()).describe(
     "The harness's per-user folder. `providers.toml` and `session-analytics.json` are written there. Files of yours by these names are replaced as a whole while `harness` is set, reviewers of other vendors included; they are kept beside ours (`.providers.toml.local-serving/original`), and put back by `down` or once `harness` is gone.",
   ),
   analyticsHome: optional(hostPath())
-    .describe("Folder of `session-analytics.json`, for a harness that keeps it apart. Default: `home`.")
+    .describe(
+      "Folder of `session-analytics.json`, for a harness that keeps it apart. Default: `home`.",
+    )
     .meta({ examples: ["~/.hx/analytics"] }),
   prefix: usual(
     DEFAULT_HARNESS.prefix,
@@ -43,7 +59,10 @@ export const harness = strictObject({
   subjects: usual(["claude", "codex", "pi"], z.array(shortName()))
     .describe("Subjects (whose work is reviewed) that get a peer and a fallback chain.")
     .meta({ examples: [["claude", "codex"]] }),
-  peerFor: usual({}, z.record(shortName(), providerName().describe("Provider that reviews this subject.")))
+  peerFor: usual(
+    {},
+    z.record(shortName(), providerName().describe("Provider that reviews this subject.")),
+  )
     .describe(
       "`peer_for`, if it is not to be the first provider. Providers are `local-<key>` for each inference server with a chat model, by key, then `ollama` when Ollama on the host has a model.",
     )
@@ -53,7 +72,10 @@ export const harness = strictObject({
       shortName(),
       z
         .array(providerName())
-        .refine((names) => new Set(names).size === names.length, "A provider is listed twice; it is tried once")
+        .refine(
+          (names) => new Set(names).size === names.length,
+          "A provider is listed twice; it is tried once",
+        )
         .describe("Providers in the order in which they are tried."),
     )
     .default({})
@@ -80,7 +102,10 @@ export const harness = strictObject({
   conformanceCommands: z
     .record(
       providerName(),
-      textMatching(PLAIN_TEXT, "Expected one line without double quotes and backslashes: the harness knows no escapes")
+      textMatching(
+        PLAIN_TEXT,
+        "Expected one line without double quotes and backslashes: the harness knows no escapes",
+      )
         .regex(
           HOLDS_REQUEST,
           `Expected ${REQUEST_PLACEHOLDER} in the command: it becomes the path of the request; without it the command can't know what to try`,

@@ -11,7 +11,10 @@ export interface HarnessFault {
   readonly message: string;
 }
 
-/** What the harness's files can't be made from, all at once; nothing where no such files are asked for. */
+/**
+ * What the harness's files can't be made from, all at once; nothing where no such files are asked
+ * for.
+ */
 export function harnessFaults(machine: MachineSettings): HarnessFault[] {
   const { harness } = machine;
   if (harness === undefined) return [];
@@ -27,27 +30,39 @@ export function harnessFaults(machine: MachineSettings): HarnessFault[] {
   ];
 }
 
-/** `apiKeyVariable` is judged by its own form; without it the variable's name begins with the prefix. */
+/**
+ * `apiKeyVariable` is judged by its own form; without it the variable's name begins with the
+ * prefix.
+ */
 function keyFaults(harness: HarnessSettings): HarnessFault[] {
-  if (harness.apiKeyVariable !== undefined || !looksLikeAKey(apiKeyVariable(harness) ?? "")) return [];
+  if (harness.apiKeyVariable !== undefined || !looksLikeAKey(apiKeyVariable(harness) ?? ""))
+    return [];
   return [{ path: ["harness", "prefix"], message: KEY_AS_NAME }];
 }
 
 function nameFaults({ harness }: MachineSettings, names: readonly string[]): HarnessFault[] {
   if (harness === undefined) return [];
   const named: { path: PropertyKey[]; name: string; subject?: string }[] = [
-    ...Object.entries(harness.peerFor).map(([subject, name]) => ({ path: ["peerFor", subject], name, subject })),
+    ...Object.entries(harness.peerFor).map(([subject, name]) => ({
+      path: ["peerFor", subject],
+      name,
+      subject,
+    })),
     ...Object.entries(harness.fallbackChain).flatMap(([subject, chain]) =>
       chain.map((name, index) => ({ path: ["fallbackChain", subject, index], name, subject })),
     ),
-    ...Object.keys(harness.conformanceCommands).map((name) => ({ path: ["conformanceCommands", name], name })),
+    ...Object.keys(harness.conformanceCommands).map((name) => ({
+      path: ["conformanceCommands", name],
+      name,
+    })),
     ...(harness.judge === undefined ? [] : [{ path: ["judge"], name: harness.judge }]),
   ];
   return named.flatMap(({ path, name, subject }): HarnessFault[] => {
     const at = ["harness", ...path];
     if (!names.includes(name)) {
       const near = nearestKey(name, names);
-      const hint = near === undefined ? `Providers are ${listOf(names)}.` : `Did you mean \`${near}\`?`;
+      const hint =
+        near === undefined ? `Providers are ${listOf(names)}.` : `Did you mean \`${near}\`?`;
       return [{ path: at, message: `There is no provider \`${name}\` on this machine. ${hint}` }];
     }
     return name === subject ? [{ path: at, message: "The subject would review itself." }] : [];
@@ -66,6 +81,7 @@ function serverFaults(
   if (!PLAIN_TEXT.test(server.servedModelName) || server.servedModelName.includes("'"))
     faults.push({ path: ["inferenceServers", key, "servedModelName"], message: unaskable });
   const noRoom = `An answer of ${harness.maxTokens} tokens leaves no room for a prompt: \`${key}\` has a context of ${server.maxModelLen} (\`maxModelLen\`), and answers 400 to more.`;
-  if (harness.maxTokens >= server.maxModelLen) faults.push({ path: ["harness", "maxTokens"], message: noRoom });
+  if (harness.maxTokens >= server.maxModelLen)
+    faults.push({ path: ["harness", "maxTokens"], message: noRoom });
   return faults;
 }

@@ -2,7 +2,8 @@ import { optional, strictObject, z } from "zod";
 import { IMAGE_DIGEST } from "../../machines/docker/imageReference";
 import { nonEmptyText, textMatching } from "../fields/fields";
 
-const digest = () => textMatching(IMAGE_DIGEST, "Expected `sha256:` and 64 hex digits in small letters");
+const digest = () =>
+  textMatching(IMAGE_DIGEST, "Expected `sha256:` and 64 hex digits in small letters");
 
 /** What is known of the versions inside an image, and how. */
 export const imageVersions = strictObject({
@@ -22,11 +23,17 @@ export const imageVersions = strictObject({
     .describe(
       "Digest of the image that these versions are of, as `serving pin --write` writes it. With another digest in `image` the record counts no longer. Left out, it counts where `image` has the digest of a known release, or its tag says the same version.",
     )
-    .meta({ examples: ["sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90"] }),
+    .meta({
+      examples: ["sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90"],
+    }),
   platformDigest: digest()
     .optional()
-    .describe("Digest of the machine's own image within `digest`: the one that `serving pin` read."),
-  source: nonEmptyText().describe("Where the versions come from: a release page, or the date of the reading."),
+    .describe(
+      "Digest of the machine's own image within `digest`: the one that `serving pin` read.",
+    ),
+  source: nonEmptyText().describe(
+    "Where the versions come from: a release page, or the date of the reading.",
+  ),
 }).describe(
   "Versions inside the image and their evidence. A corrected record never restarts a container: it is kept beside it, joined by the digest.",
 );

@@ -1,7 +1,16 @@
-/** The door of the settings: the stack file's schema, how a file is read, and where each key stands. */
+/**
+ * The door of the settings: the stack file's schema, how a file is read, and where each key stands.
+ */
 export { type InferenceServerSettings, inferenceServer } from "./inferenceServer";
 export { declaresNothing, parseStackFile, stackFileOf } from "./load";
 export { type MachineSettings, machine } from "./machine";
-export { type Locate, machineFault, nowhere, placed, placeOf, type SettingToChange } from "./places";
+export {
+  type Locate,
+  machineFault,
+  nowhere,
+  placed,
+  placeOf,
+  type SettingToChange,
+} from "./places";
 export { FLAGS_WITH_SETTING } from "./repeatedSettings";
 export { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";

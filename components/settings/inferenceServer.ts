@@ -36,7 +36,9 @@ const speculative = strictObject({
     .meta({ examples: ["mtp"] }),
   numSpeculativeTokens: count(1, 32).describe("Draft tokens for each step."),
   model: optional(nonEmptyText()).describe("Draft model, where the method needs one."),
-}).describe("`--speculative-config`: draft tokens, which speed up a single stream and cost KV cache.");
+}).describe(
+  "`--speculative-config`: draft tokens, which speed up a single stream and cost KV cache.",
+);
 
 const healthcheck = strictObject({
   startPeriodMinutes: usual(45, count(15, 240)).describe(
@@ -44,7 +46,9 @@ const healthcheck = strictObject({
   ),
   intervalSeconds: usual(15, count(1, 600)).describe("Seconds between two checks."),
   timeoutSeconds: usual(5, count(1, 600)).describe("Seconds that a check may take."),
-  retries: usual(8, count(1, 20)).describe("Failed checks in a row before the container is unhealthy."),
+  retries: usual(8, count(1, 20)).describe(
+    "Failed checks in a row before the container is unhealthy.",
+  ),
 })
   .prefault({})
   .describe("Container health check on /health.");
@@ -58,10 +62,14 @@ export const inferenceServer = strictObject(
         "Canonical name that clients ask for. It must contain no slash (policy): a coding client can't address one.",
       )
       .meta({ examples: ["qwen3.6-35b-a3b"] }),
-    aliases: optional(z.array(servedName())).describe("Further names for the same model. Default: the hub id alone."),
+    aliases: optional(z.array(servedName())).describe(
+      "Further names for the same model. Default: the hub id alone.",
+    ),
     image: containerImage(),
     versions: imageVersions.optional(),
-    port: usual(8001, port()).describe("TCP port, the same inside the container and on the machine."),
+    port: usual(8001, port()).describe(
+      "TCP port, the same inside the container and on the machine.",
+    ),
     listen: listenAddress().describe(
       "Address that the port is published on. On any other than 127.0.0.1 everyone on the network can use the server: vLLM's own key guards only part of its routes. Publish the bridge instead, with a key.",
     ),
@@ -77,7 +85,10 @@ export const inferenceServer = strictObject(
     maxNumBatchedTokens: usual(8192, count()).describe(
       "`--max-num-batched-tokens`: tokens in one batch. Always passed, for the same reason.",
     ),
-    kvCacheDtype: usual("fp8", textMatching(/^[a-z0-9_]+$/, "Expected a name such as fp8, auto or bfloat16"))
+    kvCacheDtype: usual(
+      "fp8",
+      textMatching(/^[a-z0-9_]+$/, "Expected a name such as fp8, auto or bfloat16"),
+    )
       .describe("`--kv-cache-dtype`. `fp8` halves the bytes per token.")
       .meta({ examples: ["fp8", "auto", "bfloat16", "nvfp4"] }),
     kvCacheMemoryBytes: z
@@ -87,7 +98,9 @@ export const inferenceServer = strictObject(
       .describe(
         "`--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of the share and what lies outside the cache plus these bytes. vLLM's start check still uses the utilization.",
       ),
-    nodes: optional(z.array(shortName()).min(2, "Expected two machines at least: for one alone delete this line"))
+    nodes: optional(
+      z.array(shortName()).min(2, "Expected two machines at least: for one alone delete this line"),
+    )
       .describe(
         "Machines that share the model, by their names in this stack: first the one below which the server is written, the head, which has the API. Each needs a `link`. Default: this machine alone.",
       )
@@ -138,7 +151,10 @@ export const inferenceServer = strictObject(
     compileJobs: usual(2, count(1, 20)).describe(
       "MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside resident weights end in exit 137.",
     ),
-    environment: usual({}, z.record(variableName(), z.string().describe("Value of this variable, as text."))).describe(
+    environment: usual(
+      {},
+      z.record(variableName(), z.string().describe("Value of this variable, as text.")),
+    ).describe(
       "Further environment variables. No secrets: values are shown in the plan and kept in the state. A variable that a setting gives is refused here.",
     ),
     huggingFaceTokenVariable: optional(variableName()).describe(
@@ -153,7 +169,9 @@ export const inferenceServer = strictObject(
     lockedMemoryBytes: usual(-1, count(-1)).describe(
       "Limit on locked memory (ulimit memlock) in bytes; -1 is unlimited, as the published recipes for this machine have it. A daemon that may not raise its own limit needs a smaller one.",
     ),
-    stopGraceSeconds: usual(60, count(1, 600)).describe("Seconds that the server gets to stop before it is killed."),
+    stopGraceSeconds: usual(60, count(1, 600)).describe(
+      "Seconds that the server gets to stop before it is killed.",
+    ),
   },
   {
     error: ({ code, keys }) =>

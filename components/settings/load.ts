@@ -19,8 +19,9 @@ const SECRET =
   "This looks like a secret (not shown), which would stand in plans, in the state and in `docker inspect`. For a Hugging Face token use `huggingFaceTokenVariable`, for the bridge's key `keyVariable`, in a command a variable of its own shell; else give a placeholder.";
 
 /**
- * Whether a stack file declares nothing, as `pulumi stack init` leaves it: it is empty, or has Pulumi's own keys alone. `file`
- * is its name in faults. Throws `UnreadableInput` when it is no YAML.
+ * Whether a stack file declares nothing, as `pulumi stack init` leaves it: it is empty, or has
+ * Pulumi's own keys alone. `file` is its name in faults. Throws `UnreadableInput` when it is no
+ * YAML.
  */
 export const declaresNothing = (file: string, text: string): boolean =>
   isBlank(text) || isBare(parseYaml(file, text).value);
@@ -30,7 +31,11 @@ const isBlank = (text: string) => text.split("\n").every((line) => /^\s*(#|$)/.t
 function isBare(root: unknown): boolean {
   if (!isRecord(root) || Object.keys(root).some((key) => !PULUMI_KEYS.includes(key))) return false;
   const { config } = root;
-  return config === undefined || config === null || (isRecord(config) && Object.keys(config).length === 0);
+  return (
+    config === undefined ||
+    config === null ||
+    (isRecord(config) && Object.keys(config).length === 0)
+  );
 }
 
 function nothingYet(file: string): FaultyInput {
@@ -39,10 +44,16 @@ function nothingYet(file: string): FaultyInput {
   return new FaultyInput(file, [errorAt("config", "missing_key", message)]);
 }
 
-/** Reads a stack file. Throws `UnreadableInput` when it is no YAML, `FaultyInput` with every fault otherwise. */
-export const loadStackFile = (file: string): StackSettings => parseStackFile(file, readTextFile(file));
+/**
+ * Reads a stack file. Throws `UnreadableInput` when it is no YAML, `FaultyInput` with every fault
+ * otherwise.
+ */
+export const loadStackFile = (file: string): StackSettings =>
+  parseStackFile(file, readTextFile(file));
 
-/** Parses the text of a stack file; `file` is its name in faults. Throws as `loadStackFile` does. */
+/**
+ * Parses the text of a stack file; `file` is its name in faults. Throws as `loadStackFile` does.
+ */
 export function parseStackFile(file: string, text: string): StackSettings {
   if (isBlank(text)) throw nothingYet(file);
   const document = parseYaml(file, text);
@@ -67,8 +78,9 @@ function settingsOf(document: SourceDocument): StackSettings {
 }
 
 /**
- * Parses the configuration as the engine hands it to the program: full keys, values as text, maps as JSON. `document` is
- * the stack file that it comes from, where there is one. Throws `FaultyInput` with every fault.
+ * Parses the configuration as the engine hands it to the program: full keys, values as text, maps
+ * as JSON. `document` is the stack file that it comes from, where there is one. Throws
+ * `FaultyInput` with every fault.
  */
 export function parseEngineConfig(config: EngineConfig, document?: SourceDocument): StackSettings {
   const file = document?.file ?? "stack configuration";
@@ -80,13 +92,21 @@ export function parseEngineConfig(config: EngineConfig, document?: SourceDocumen
 type EngineConfig = Readonly<Record<string, string>>;
 
 /**
- * The stack file in a project's folder, with the places of our settings. The engine doesn't say which file it read, and
- * with `--config-file` it is another: `undefined` where ours isn't there, or doesn't hold this configuration.
+ * The stack file in a project's folder, with the places of our settings. The engine doesn't say
+ * which file it read, and with `--config-file` it is another: `undefined` where ours isn't there,
+ * or doesn't hold this configuration.
  */
-export function stackFileOf(config: EngineConfig, project: string, stack: string): SourceDocument | undefined {
+export function stackFileOf(
+  config: EngineConfig,
+  project: string,
+  stack: string,
+): SourceDocument | undefined {
   try {
     const document = readYamlFile(join(project, `Pulumi.${stack}.yaml`));
-    const same = isDeepStrictEqual(ours(objectOr(objectOr(document.value).config)), ours(config, jsonOrText));
+    const same = isDeepStrictEqual(
+      ours(objectOr(objectOr(document.value).config)),
+      ours(config, jsonOrText),
+    );
     return same ? { ...placesBelowConfig(document), file: basename(document.file) } : undefined;
   } catch {
     return undefined; // The engine has read a good one elsewhere.
@@ -94,7 +114,10 @@ export function stackFileOf(config: EngineConfig, project: string, stack: string
 }
 
 /** Our keys of a configuration, without the namespace. */
-function ours<T>(config: Readonly<Record<string, T>>, read: (value: T) => unknown = (value) => value) {
+function ours<T>(
+  config: Readonly<Record<string, T>>,
+  read: (value: T) => unknown = (value) => value,
+) {
   const prefix = `${NAMESPACE}:`;
   return Object.fromEntries(
     Object.entries(config).flatMap(([key, value]) =>
@@ -118,19 +141,25 @@ function parseSettings(
     : schemaFaults(stackSettings, value, result.error.issues, document);
   const found = [
     ...earlier,
-    ...(proto === undefined ? [] : [errorAt(dotted(proto), "unknown_key", PROTO, document?.locate(proto, "key"))]),
+    ...(proto === undefined
+      ? []
+      : [errorAt(dotted(proto), "unknown_key", PROTO, document?.locate(proto, "key"))]),
     ...judged.filter(({ path }) => proto === undefined || path !== dotted(proto)),
   ];
   // A key in its armour begins with dashes, too; that it is a key says more.
   const exact = found.filter((each) => !each.message.startsWith(AN_OPTION));
   const secrets = secretFaults(value, exact, { code: "secret_value", message: SECRET }, document);
-  const faults = [...found.filter((each) => exact.includes(each) || !samePath(each, secrets)), ...secrets];
+  const faults = [
+    ...found.filter((each) => exact.includes(each) || !samePath(each, secrets)),
+    ...secrets,
+  ];
   if (!result.success || hasErrors(faults)) throw new FaultyInput(input, faults);
   if (document !== undefined) rememberDocument(result.data, document);
   return result.data;
 }
 
-const samePath = ({ path }: Fault, others: readonly Fault[]) => others.some((each) => each.path === path);
+const samePath = ({ path }: Fault, others: readonly Fault[]) =>
+  others.some((each) => each.path === path);
 
 /** Where a key is `__proto__`, which no schema sees. */
 function protoPath(value: unknown, path: readonly string[] = []): readonly string[] | undefined {
@@ -142,11 +171,17 @@ function protoPath(value: unknown, path: readonly string[] = []): readonly strin
   return undefined;
 }
 
-/** Paths of settings (`machines.dgx`) looked up where they stand in the file (`config."local-serving:machines".dgx`). */
+/**
+ * Paths of settings (`machines.dgx`) looked up where they stand in the file
+ * (`config."local-serving:machines".dgx`).
+ */
 const placesBelowConfig = (document: SourceDocument): SourceDocument => ({
   ...document,
   locate: ([first, ...rest], part) =>
-    document.locate(first === undefined ? ["config"] : ["config", `${NAMESPACE}:${String(first)}`, ...rest], part),
+    document.locate(
+      first === undefined ? ["config"] : ["config", `${NAMESPACE}:${String(first)}`, ...rest],
+      part,
+    ),
 });
 
 function jsonOrText(text: string): unknown {

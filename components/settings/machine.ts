@@ -19,7 +19,10 @@ import { serviceBlocks } from "../services/settings";
 import { harness } from "./harness";
 import { inferenceServer } from "./inferenceServer";
 
-/** What an operating system without a desktop needs at the least, in GiB; nothing that was measured on the machine. */
+/**
+ * What an operating system without a desktop needs at the least, in GiB; nothing that was measured
+ * on the machine.
+ */
 export const DEFAULT_OPERATING_SYSTEM_GIB = 4;
 
 /** A user, a host as a name or in brackets, and a port. */
@@ -32,9 +35,11 @@ const isOption = (address: string) => /^ssh:\/\/(?:-|[^@]*@-)/i.test(address);
 function isEngine(address: string): boolean {
   if (!/^[!-~]+$/.test(address) || !URL.canParse(address)) return false;
   const { protocol, hostname, port, pathname, search, hash, password } = new URL(address);
-  // Neither ssh nor Docker takes more of such an address, and only a name or a number is read alike by both.
+  // Neither ssh nor Docker takes more of such an address, and only a name or a number is read alike
+  // by both.
   if (protocol === "ssh:" && !SSH.test(address)) return false;
-  if (protocol === "ssh:" && (pathname.length > 1 || `${search}${hash}${password}` !== "")) return false;
+  if (protocol === "ssh:" && (pathname.length > 1 || `${search}${hash}${password}` !== ""))
+    return false;
   return protocol === "unix:" ? address.startsWith("unix:///") : hostname !== "" && port !== "0";
 }
 
@@ -45,7 +50,9 @@ const TCP = /^tcp:\/\/([^:/]*).*$/s;
 function listenBelow(given: unknown): string {
   const { listen, inferenceServers, ...blocks } = objectOr(given);
   const services = [
-    ...SERVICES.map(({ key }) => key).filter((key) => isRecord(blocks[key]) && isListening(blocks[key])),
+    ...SERVICES.map(({ key }) => key).filter(
+      (key) => isRecord(blocks[key]) && isListening(blocks[key]),
+    ),
     ...Object.keys(objectOr(inferenceServers)).map((key) => `inferenceServers.${key}`),
   ];
   const [first = "bridge"] = services;
@@ -56,7 +63,10 @@ function listenBelow(given: unknown): string {
 /** A service that runs in none of its own has no port. */
 const isListening = ({ mode = "host" }: JsonObject): boolean => mode === "host";
 
-/** Instance A: a server on the host that is not ours. It is data for the memory ledger and the policies, nothing else. */
+/**
+ * Instance A: a server on the host that is not ours. It is data for the memory ledger and the
+ * policies, nothing else.
+ */
 const hostInstance = strictObject({
   port: usual(8000, port()).describe("TCP port that instance A listens on."),
   listen: listenAddress("0.0.0.0").describe(
@@ -71,9 +81,15 @@ const hostInstance = strictObject({
   gpuMemoryUtilization: utilization().describe(
     "Share of the machine's TOTAL memory that instance A was started with (its `--gpu-memory-utilization`). Declared, never set: only the operator can lower it, on instance A itself.",
   ),
-  maxModelLen: optional(count()).describe("Context window of instance A in tokens (its `--max-model-len`)."),
+  maxModelLen: optional(count()).describe(
+    "Context window of instance A in tokens (its `--max-model-len`).",
+  ),
   model: optional(z.string()).describe("What instance A serves, for people who read the plan."),
-  weightsGB: z.number().positive().optional().describe("Size of instance A's weights in GB (10^9 bytes)."),
+  weightsGB: z
+    .number()
+    .positive()
+    .optional()
+    .describe("Size of instance A's weights in GB (10^9 bytes)."),
 }).describe(
   "Instance A, the server on the host that must never be disturbed. Write `none` when there is no such server: leaving it out is refused, since it decides what memory is left.",
 );
@@ -87,7 +103,10 @@ const PRIVATE = new RegExp(
 );
 
 const link = strictObject({
-  interface: textMatching(/^[\w.][\w.-]{0,14}$/, "Expected the name of a network interface, such as enp1s0f1np1")
+  interface: textMatching(
+    /^[\w.][\w.-]{0,14}$/,
+    "Expected the name of a network interface, such as enp1s0f1np1",
+  )
     .describe("Network interface of the link, as `ip -br link` prints it on the machine.")
     .meta({ examples: ["enp1s0f1np1"] }),
   address: textMatching(
@@ -96,7 +115,10 @@ const link = strictObject({
   )
     .describe("The machine's own address on that interface.")
     .meta({ examples: ["192.168.100.11"] }),
-  hcas: usual([], z.array(textMatching(/^\w+$/, "Expected the name of an RDMA device, such as rocep1s0f1")))
+  hcas: usual(
+    [],
+    z.array(textMatching(/^\w+$/, "Expected the name of an RDMA device, such as rocep1s0f1")),
+  )
     .describe(
       "RDMA devices of the link, as `ibdev2netdev` prints them on the machine: two for each cable of a DGX Spark. Without them NCCL goes by sockets, which is slow.",
     )
@@ -187,7 +209,10 @@ export const machine = strictObject(
       )
       .meta({ examples: [["~/vllm-venv"]] }),
     harness: harness.optional(),
-    elevate: usual("none", z.union([z.literal("none"), z.tuple([z.literal("sudo"), z.literal("-n")])])).describe(
+    elevate: usual(
+      "none",
+      z.union([z.literal("none"), z.tuple([z.literal("sudo"), z.literal("-n")])]),
+    ).describe(
       "How a step that needs root is run (only the simple server's systemd drop-in does). `none`: it is skipped, and the plan prints the commands. `[sudo, -n]`: by sudo, which must not ask for a password.",
     ),
     stateDirectory: usual("~/.local/share/local-serving", hostPath()).describe(

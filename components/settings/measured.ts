@@ -12,11 +12,15 @@ export const measured = strictObject({
   kvTokens: z
     .int()
     .positive()
-    .describe("`GPU KV cache size` of the log, in tokens. Compare `maxConcurrency`, not this, across versions."),
+    .describe(
+      "`GPU KV cache size` of the log, in tokens. Compare `maxConcurrency`, not this, across versions.",
+    ),
   maxConcurrency: z
     .number()
     .positive()
-    .describe("`Maximum concurrency` of the log: requests of the whole window that the KV cache holds."),
+    .describe(
+      "`Maximum concurrency` of the log: requests of the whole window that the KV cache holds.",
+    ),
   ranks: z
     .int()
     .min(2)
@@ -33,7 +37,9 @@ export const measured = strictObject({
   image: textMatching(
     /^(.+@)?sha256:[0-9a-f]{64}$/,
     "Expected the measured image's digest: sha256:<64 hex digits>",
-  ).describe("Image that was measured, by its digest. With another image the record no longer counts."),
+  ).describe(
+    "Image that was measured, by its digest. With another image the record no longer counts.",
+  ),
 }).describe(
   "What was measured after all servers of the machine had loaded and served a request; `serving verify --only memory` prints these lines. With it the KV plan is exact, and the pair counts as proven.",
 );
@@ -43,6 +49,8 @@ export const measuredSpeeds = strictObject({
   prefill: z.number().positive().describe("Tokens of a cold prompt that were read in a second."),
   decode: z.number().positive().describe("Tokens in a second of one answer alone."),
   ...{ at: measured.shape.at, image: measured.shape.image },
-}).describe("What `serving bench --record` measured: plans and `serving models` take it before published rates.");
+}).describe(
+  "What `serving bench --record` measured: plans and `serving models` take it before published rates.",
+);
 
 export type MeasuredSettings = z.output<typeof measured>;

@@ -2,7 +2,10 @@ import { optional, strictObject, z } from "zod";
 import { gibibytes, plainWord, textMatching, usual } from "../fields/fields";
 import { MODEL_KINDS } from "../planned/modelKind";
 
-/** Families whose tool and reasoning parsers are known, with their models; components/inference-server/parsers.ts has the parsers. */
+/**
+ * Families whose tool and reasoning parsers are known, with their models;
+ * components/inference-server/parsers.ts has the parsers.
+ */
 const FAMILIES = {
   qwen3: "Qwen3.5, Qwen3.6, Qwen3.8",
   "qwen3-coder": "Qwen3-Coder, Qwen3-Coder-Next",
@@ -22,7 +25,9 @@ const modelsOfFamilies = families.map((family) => `\`${family}\`: ${FAMILIES[fam
 /** A model and the facts about it that no flag carries. */
 export const modelSettings = strictObject({
   id: plainWord("Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
-    .describe("Hub id of the model, or its path inside the container. It is the first argument of `vllm serve`.")
+    .describe(
+      "Hub id of the model, or its path inside the container. It is the first argument of `vllm serve`.",
+    )
     .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),
   family: optional(z.enum(families)).describe(
     `Family, which chooses the default tool parser and reasoning parser. Default: from the model's config.json if its \`model_type\` says so, else \`other\`; never guessed from the name, and refused where the config names another. ${modelsOfFamilies}.`,
@@ -33,7 +38,9 @@ export const modelSettings = strictObject({
   thinking: usual(false, z.boolean()).describe(
     "Whether the model has a thinking mode. Only then is a reasoning parser passed: without one it would swallow tool calls.",
   ),
-  revision: optional(textMatching(/^[0-9a-f]{40}$/, "Expected a commit of the hub: 40 hex digits")).describe(
+  revision: optional(
+    textMatching(/^[0-9a-f]{40}$/, "Expected a commit of the hub: 40 hex digits"),
+  ).describe(
     "`--revision`: commit of the model's repository on the hub, so that every start serves the same files. Default: what its main branch holds when the model is first loaded.",
   ),
   weightsGB: z

@@ -6,7 +6,10 @@ import type { StackSettings } from "./stackSettings";
 
 const documents = new WeakMap<StackSettings, SourceDocument>();
 
-/** Keeps the document that settings were read from, so that what is found of them later can name file and line. */
+/**
+ * Keeps the document that settings were read from, so that what is found of them later can name
+ * file and line.
+ */
 export function rememberDocument(settings: StackSettings, document: SourceDocument): void {
   documents.set(settings, document);
 }
@@ -29,10 +32,19 @@ export type Locate = (path: readonly string[]) => { readonly line?: number };
 /** Without a stack file there are no places. */
 export const nowhere: Locate = () => ({});
 
-/** The setting that mends what was found, by the steps of its path, and what to write there where that is known. */
-export type SettingToChange = { readonly path: readonly string[]; readonly value?: string | number | boolean };
+/**
+ * The setting that mends what was found, by the steps of its path, and what to write there where
+ * that is known.
+ */
+export type SettingToChange = {
+  readonly path: readonly string[];
+  readonly value?: string | number | boolean;
+};
 
-/** What was found, with what to write where in the stack file: at the end of its message, and the same as data. */
+/**
+ * What was found, with what to write where in the stack file: at the end of its message, and the
+ * same as data.
+ */
 export function placed(message: string, change: SettingToChange | undefined, locate: Locate) {
   if (change === undefined) return { message };
   const { value } = change;
@@ -40,5 +52,8 @@ export function placed(message: string, change: SettingToChange | undefined, loc
   const { line } = locate(change.path);
   const where = line === undefined ? "" : `, line ${line}`;
   const write = value === undefined ? path : `${path}: ${value}`;
-  return { message: `${message} In the stack file${where}: \`${write}\`.`, ...defined({ path, line, value }) };
+  return {
+    message: `${message} In the stack file${where}: \`${write}\`.`,
+    ...defined({ path, line, value }),
+  };
 }

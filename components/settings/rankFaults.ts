@@ -30,9 +30,15 @@ const fault = (path: PropertyKey[], message: string, code = "impossible_value"):
 const NO_CABLE = /^(lo|wl|docker|br-|veth)/;
 
 /** Faults of a machine's own end of the link. */
-function linkFaults(own: string, { link, clients }: MachineSettings, machines: Machines): MachineFault[] {
+function linkFaults(
+  own: string,
+  { link, clients }: MachineSettings,
+  machines: Machines,
+): MachineFault[] {
   if (link === undefined) return [];
-  const twin = Object.entries(machines).find(([name, each]) => name !== own && each.link?.address === link.address);
+  const twin = Object.entries(machines).find(
+    ([name, each]) => name !== own && each.link?.address === link.address,
+  );
   const cable =
     "The ranks take orders from whoever reaches them: write the interface of a cable or switch between the machines alone.";
   const gid =
@@ -42,7 +48,9 @@ function linkFaults(own: string, { link, clients }: MachineSettings, machines: M
     "That is the link's address, and on a network with other computers the ranks would take orders from any of them: write the name that the machine has on that network.";
   return [
     ...(NO_CABLE.test(link.interface) ? [fault(["link", "interface"], cable)] : []),
-    ...(link.hcas.length > 0 && link.gidIndex === undefined ? [fault(["link", "gidIndex"], gid, "missing_key")] : []),
+    ...(link.hcas.length > 0 && link.gidIndex === undefined
+      ? [fault(["link", "gidIndex"], gid, "missing_key")]
+      : []),
     ...(twin === undefined ? [] : [fault(["link", "address"], address)]),
     ...(clients.host === link.address ? [fault(["clients", "host"], host)] : []),
   ];
@@ -55,7 +63,14 @@ function serverFaults(
   server: InferenceServerSettings,
   machines: Machines,
 ): MachineFault[] {
-  const { nodes, listen, environment, extraArgs, tensorParallelSize: parts, pipelineParallelSize: stages } = server;
+  const {
+    nodes,
+    listen,
+    environment,
+    extraArgs,
+    tensorParallelSize: parts,
+    pipelineParallelSize: stages,
+  } = server;
   const processes = `\`tensorParallelSize: ${parts}\`${stages === 1 ? "" : ` x \`pipelineParallelSize: ${stages}\``}`;
   /** How to divide the model among so many GPUs: the stages of the pipeline stay where they can. */
   const divided = (all: number) =>
@@ -68,7 +83,9 @@ function serverFaults(
   }
   const whole = nodesFault(own, nodes, machines);
   if (whole !== undefined) return [whole];
-  const known = nodes.flatMap((name) => (machines[name] === undefined ? [] : [{ name, ...machines[name] }]));
+  const known = nodes.flatMap((name) =>
+    machines[name] === undefined ? [] : [{ name, ...machines[name] }],
+  );
   const counts = known.map((each) => `${each.name} ${each.gpus}`).join(", ");
   const sum = known.reduce((all, each) => all + each.gpus, 0);
   const unlike = `vLLM divides a model among machines with the same number of GPUs, and these have others (${counts}; \`gpus\`): name machines that are alike.`;
@@ -81,7 +98,8 @@ function serverFaults(
   const extra = extraArgs.findIndex((each) =>
     /^(--(api-server-count|data-parallel)|-dp)/.test(each.replaceAll("_", "-")),
   );
-  const alone = "A worker has no API, and its GPUs all take part in one model: with `nodes` delete this argument.";
+  const alone =
+    "A worker has no API, and its GPUs all take part in one model: with `nodes` delete this argument.";
   const alike = known.every((each) => each.gpus === gpus);
   return [
     ...(alike ? [] : [fault(["nodes"], unlike)]),
@@ -89,21 +107,30 @@ function serverFaults(
     ...(bare.length > 0 && byRdma.length > 0 ? [fault(["nodes"], sockets, "missing_key")] : []),
     ...(["127.0.0.1", link?.address].includes(listen) ? [] : [fault(["listen"], elsewhere)]),
     ...(extra < 0 ? [] : [fault(["extraArgs", extra], alone)]),
-    ...RANK_VARIABLES.filter((name) => name in environment).map((name) => fault(["environment", name], ownVariable)),
+    ...RANK_VARIABLES.filter((name) => name in environment).map((name) =>
+      fault(["environment", name], ownVariable),
+    ),
   ];
 }
 
 /** What is wrong with the list of a server's machines, before anything is made of it. */
-function nodesFault(own: string, nodes: readonly string[], machines: Machines): MachineFault | undefined {
+function nodesFault(
+  own: string,
+  nodes: readonly string[],
+  machines: Machines,
+): MachineFault | undefined {
   const unknown = nodes.findIndex((name) => machines[name] === undefined);
   const known = `No machine \`${nodes[unknown]}\` in this stack. Known: ${listOf(Object.keys(machines))}.`;
   if (unknown >= 0) return fault(["nodes", unknown], known, "unknown_reference");
   const others = [...new Set(nodes)].filter((name) => name !== own);
-  if (others.length === 0) return fault(["nodes"], "One machine alone needs no `nodes`: delete this line.");
+  if (others.length === 0)
+    return fault(["nodes"], "One machine alone needs no `nodes`: delete this line.");
   const order = `Each machine is named once, and first the one below which the server is written, which has the API: write \`nodes: [${[own, ...others].join(", ")}]\`.`;
   if (nodes[0] !== own || others.length !== nodes.length - 1) return fault(["nodes"], order);
   const unlinked = nodes.filter((name) => machines[name]?.link === undefined);
-  const links = unlinked.map((name) => `\`machines.${name}.link: { interface: …, address: … }\``).join(" and ");
+  const links = unlinked
+    .map((name) => `\`machines.${name}.link: { interface: …, address: … }\``)
+    .join(" and ");
   const missing = `Nothing says how these machines reach each other: write ${links}.`;
   return unlinked.length === 0 ? undefined : fault(["nodes"], missing, "missing_key");
 }

@@ -7,11 +7,18 @@ import { SERVICES } from "../services/registry";
 import type { MachineSettings } from "./machine";
 
 /** A fault of one machine's settings; the path starts below the machine. */
-export type MachineFault = { readonly path: readonly PropertyKey[]; readonly code: string; readonly message: string };
+export type MachineFault = {
+  readonly path: readonly PropertyKey[];
+  readonly code: string;
+  readonly message: string;
+};
 
 /** Faults in the blocks of services, and in what clients say of the server that they use. */
 export function referenceFaults(machine: MachineSettings): MachineFault[] {
-  const declared = Object.entries(machine.inferenceServers).map(([key, { model }]) => ({ key, kind: model.kind }));
+  const declared = Object.entries(machine.inferenceServers).map(([key, { model }]) => ({
+    key,
+    kind: model.kind,
+  }));
   return [
     ...declared.flatMap(({ key }) => takenNames(key)),
     ...SERVICES.flatMap((service) => [
@@ -33,7 +40,10 @@ function takenNames(name: string): MachineFault[] {
   return [{ path: ["inferenceServers", name], code: "impossible_value", message }];
 }
 
-/** Why the server that is named at `path` can't be used there. `needsModel`: nothing else says which model is asked for. */
+/**
+ * Why the server that is named at `path` can't be used there. `needsModel`: nothing else says which
+ * model is asked for.
+ */
 function serverFaults(
   { inferenceServers, instanceA, simpleServer }: MachineSettings,
   name: string,
@@ -48,7 +58,13 @@ function serverFaults(
       return [{ path, code: "unknown_reference", message }];
     }
     if (!needsModel || instanceA.servedModelName !== undefined) return [];
-    return [{ path, code: "missing_key", message: "Say what instance A serves: `instanceA.servedModelName`." }];
+    return [
+      {
+        path,
+        code: "missing_key",
+        message: "Say what instance A serves: `instanceA.servedModelName`.",
+      },
+    ];
   }
   if (name === SIMPLE_SERVER && simpleServer.mode === "host") {
     if (!needsModel || simpleServer.models.length > 0) return [];
@@ -66,13 +82,25 @@ function serverFaults(
 }
 
 /** Faults of one client's settings, which stand at `at`. */
-function clientFaults(machine: MachineSettings, settings: ClientSettings, at: readonly PropertyKey[]): MachineFault[] {
+function clientFaults(
+  machine: MachineSettings,
+  settings: ClientSettings,
+  at: readonly PropertyKey[],
+): MachineFault[] {
   const servers = Object.keys(machine.inferenceServers);
-  const talking = servers.filter((key) => !isPooling(machine.inferenceServers[key]?.model.kind ?? "chat"));
+  const talking = servers.filter(
+    (key) => !isPooling(machine.inferenceServers[key]?.model.kind ?? "chat"),
+  );
   const name = settings.server ?? (talking.length === 1 ? talking[0] : undefined);
   if (name === undefined) {
     const choice = talking.length === 0 ? "none is declared" : `there are ${talking.join(", ")}`;
-    return [{ path: [...at, "server"], code: "missing_key", message: `Say which server it uses: ${choice}.` }];
+    return [
+      {
+        path: [...at, "server"],
+        code: "missing_key",
+        message: `Say which server it uses: ${choice}.`,
+      },
+    ];
   }
   const faults = serverFaults(machine, name, [...at, "server"], settings.model === undefined);
   if (settings.via === "bridge") {

@@ -9,12 +9,15 @@ type Setting =
   | "model.kind"
   | "model.revision";
 
-const flagOf = (setting: string) => `--${setting.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+const flagOf = (setting: string) =>
+  `--${setting.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Flags of `vllm serve` that have a setting of their own, and that setting's name. */
 export const FLAGS_WITH_SETTING: Readonly<Record<string, Setting>> = {
   // Most have the setting's own name.
-  ...Object.fromEntries(Object.keys(inferenceServer.shape).map((setting) => [flagOf(setting), setting])),
+  ...Object.fromEntries(
+    Object.keys(inferenceServer.shape).map((setting) => [flagOf(setting), setting]),
+  ),
   "--model": "model.id",
   "--runner": "model.kind",
   "--revision": "model.revision",
@@ -56,7 +59,8 @@ const KEYS_WITH_SETTING: readonly {
 /** Flags that can't be allowed in `extraArgs` at all, with the reason. */
 const REFUSED_FLAGS: Readonly<Record<string, string>> = {
   "--config": "the plan and the policies can't read a file of further flags",
-  "--num-gpu-blocks-override": "it sets the KV cache in blocks, whatever memory they take; use `kvCacheMemoryBytes`",
+  "--num-gpu-blocks-override":
+    "it sets the KV cache in blocks, whatever memory they take; use `kvCacheMemoryBytes`",
   "--distributed-executor-backend":
     "vLLM's own processes (`mp`) run a model, also over several machines (`nodes`); vLLM's image has no Ray",
   "--hf-token": "the token would stand in the argv; use `huggingFaceTokenVariable`",
@@ -74,9 +78,9 @@ export interface RepeatedFlag {
 }
 
 /**
- * The extra arguments that can't be passed. vLLM takes abbreviated flags, underscores for dashes, `--no-` forms,
- * `--disable-x` for `--no-enable-x` and single keys of JSON (`--flag.key value`), so a flag that only begins like one of ours
- * is refused as well.
+ * The extra arguments that can't be passed. vLLM takes abbreviated flags, underscores for dashes,
+ * `--no-` forms, `--disable-x` for `--no-enable-x` and single keys of JSON (`--flag.key value`), so
+ * a flag that only begins like one of ours is refused as well.
  */
 export function repeatedFlags(extraArgs: readonly string[]): RepeatedFlag[] {
   return extraArgs.flatMap((argument, index) => {
@@ -92,7 +96,9 @@ function flagFault(argument: string, next: string | undefined): string | undefin
   const flag = base.replaceAll("_", "-");
   const positive = flag.replace(/^--no-/, "--").replace(/^--disable-/, "--enable-");
   // vLLM refuses capitals, but only once the key has been printed.
-  const refused = Object.entries(REFUSED_FLAGS).find(([name]) => abbreviates(positive.toLowerCase(), name));
+  const refused = Object.entries(REFUSED_FLAGS).find(([name]) =>
+    abbreviates(positive.toLowerCase(), name),
+  );
   if (refused !== undefined) return `\`${refused[0]}\` can't be passed: ${refused[1]}.`;
   const owner = Object.entries(FLAGS_WITH_SETTING).find(([name]) => abbreviates(positive, name));
   if (owner !== undefined) return repeats(owner[0], owner[1]);
@@ -105,9 +111,12 @@ function flagFault(argument: string, next: string | undefined): string | undefin
   return inside && repeats(`${inside.flag}.${inside.key}`, inside.setting);
 }
 
-const repeats = (flag: string, setting: Setting) => `\`${flag}\` has a setting of its own: use \`${setting}\`.`;
+const repeats = (flag: string, setting: Setting) =>
+  `\`${flag}\` has a setting of its own: use \`${setting}\`.`;
 
-/** With one dash, argparse takes beginnings of a name, and a value right behind one letter (`-n2`). */
+/**
+ * With one dash, argparse takes beginnings of a name, and a value right behind one letter (`-n2`).
+ */
 function abbreviates(flag: string, name: string): boolean {
   if (flag === name) return true;
   if (name.startsWith("--")) return flag.length >= SHORTEST_ABBREVIATION && name.startsWith(flag);
@@ -120,7 +129,10 @@ function holdsKey(json: string | undefined, key: string): boolean {
   return Object.hasOwn(value, key);
 }
 
-/** Variables of a server that settings set, by name or by how the name begins, and what to write instead. */
+/**
+ * Variables of a server that settings set, by name or by how the name begins, and what to write
+ * instead.
+ */
 const VARIABLES_WITH_SETTING: readonly { readonly name: RegExp; readonly instead: string }[] = [
   { name: /^(MAX_JOBS|NINJA_JOBS)$/, instead: "use `compileJobs`" },
   { name: /^VLLM_USE_FLASHINFER_MOE_FP4$/, instead: "use `flashinferMoeFp4`" },
@@ -128,11 +140,19 @@ const VARIABLES_WITH_SETTING: readonly { readonly name: RegExp; readonly instead
     name: /^(HF_TOKEN|HF_TOKEN_PATH|HUGGING_FACE_HUB_TOKEN|HUGGINGFACE_HUB_TOKEN)$/,
     instead: "use `huggingFaceTokenVariable`, by which the token reaches the server as a file",
   },
-  { name: /^LOCAL_SERVING_/, instead: "the machine's settings make these variables; use `nodes` for several ranks" },
+  {
+    name: /^LOCAL_SERVING_/,
+    instead: "the machine's settings make these variables; use `nodes` for several ranks",
+  },
 ];
 
-/** Why a server's `environment` can't have a variable: a setting gives it. `undefined` for any other. */
+/**
+ * Why a server's `environment` can't have a variable: a setting gives it. `undefined` for any
+ * other.
+ */
 export function repeatedVariable(variable: string): string | undefined {
   const found = VARIABLES_WITH_SETTING.find(({ name }) => name.test(variable));
-  return found && `\`${variable}\` has a setting of its own: ${found.instead}, and delete this line.`;
+  return (
+    found && `\`${variable}\` has a setting of its own: ${found.instead}, and delete this line.`
+  );
 }

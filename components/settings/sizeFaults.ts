@@ -6,7 +6,9 @@ import type { SourceDocument } from "../../faults/yamlDocument";
 /** Most entries of one list or map: what compares each with each other one is done in a moment. */
 const MOST_ENTRIES = 1000;
 
-/** Most machines of a stack and most servers of all of them; each costs the plan some milliseconds. */
+/**
+ * Most machines of a stack and most servers of all of them; each costs the plan some milliseconds.
+ */
 const MOST_MACHINES = 512;
 const MOST_SERVERS = 512;
 
@@ -16,16 +18,23 @@ const MOST_SERVERS_HERE = 64;
 /** Deepest nesting that is read, far below what exhausts the stack of those who walk through it. */
 const DEEPEST_NESTING = 200;
 
-/** What is too large to be judged in a moment. Where there is such a fault, nothing else is looked for. */
+/**
+ * What is too large to be judged in a moment. Where there is such a fault, nothing else is looked
+ * for.
+ */
 export function sizeFaults(value: unknown, document?: Pick<SourceDocument, "locate">): Fault[] {
   const fault = (path: readonly PropertyKey[], message: string) =>
     errorAt(dotted(path), "too_large", message, document?.locate(path));
   const [deep] = pathsWhere(value, (_, path) => path.length > DEEPEST_NESTING);
-  if (deep !== undefined) return [fault(deep.slice(0, 1), `This nests deeper than ${DEEPEST_NESTING} levels.`)];
+  if (deep !== undefined)
+    return [fault(deep.slice(0, 1), `This nests deeper than ${DEEPEST_NESTING} levels.`)];
   const long = pathsWhere(value, (each) => sizeOf(each) > MOST_ENTRIES);
   if (long.length > 0)
     return long.map((path) =>
-      fault(path, `This has ${sizeOf(valueAt(value, path))} entries, and at most ${MOST_ENTRIES} are read.`),
+      fault(
+        path,
+        `This has ${sizeOf(valueAt(value, path))} entries, and at most ${MOST_ENTRIES} are read.`,
+      ),
     );
   const machines = objectOr(objectOr(value).machines);
   const counts = Object.entries(machines).map(([name, machine]) => {
@@ -70,5 +79,7 @@ function pathsWhere(
 ): (readonly PropertyKey[])[] {
   if (typeof value !== "object" || value === null) return [];
   if (isMeant(value, path)) return [path];
-  return Object.entries(value).flatMap(([key, inner]) => pathsWhere(inner, isMeant, [...path, key]));
+  return Object.entries(value).flatMap(([key, inner]) =>
+    pathsWhere(inner, isMeant, [...path, key]),
+  );
 }

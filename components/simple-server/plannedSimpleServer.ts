@@ -38,14 +38,35 @@ export function plannedSimpleServer(
     memory: simpleServerMemory(simpleServer),
     warnings: simpleServerWarnings(blocks),
   };
-  if (simpleServer.mode === "host") return { ...common, ...onTheHost(machine, simpleServer, blocks) };
+  if (simpleServer.mode === "host")
+    return { ...common, ...onTheHost(machine, simpleServer, blocks) };
   const { mode, models } = simpleServer;
   return { ...common, detail: { mode, models }, inside: "chat-ui", files: [] };
 }
 
-function onTheHost(machineName: string, server: HostSimpleServerSettings, { elevate }: SimpleServerBlocks) {
-  const { unit, port, listen, modelsDirectory, serviceUser, models, loadedGiB, pull, systemdDirectory } = server;
-  const reach: Reach = { key: "simple-server", name: "simple server (Ollama)", address: listen, port, path: "" };
+function onTheHost(
+  machineName: string,
+  server: HostSimpleServerSettings,
+  { elevate }: SimpleServerBlocks,
+) {
+  const {
+    unit,
+    port,
+    listen,
+    modelsDirectory,
+    serviceUser,
+    models,
+    loadedGiB,
+    pull,
+    systemdDirectory,
+  } = server;
+  const reach: Reach = {
+    key: "simple-server",
+    name: "simple server (Ollama)",
+    address: listen,
+    port,
+    path: "",
+  };
   const baseUrl = originOf(reach);
   const environment = environmentOf(server, listen);
   const dropIn: PlannedFile<FileRole> = {
@@ -71,7 +92,12 @@ function onTheHost(machineName: string, server: HostSimpleServerSettings, { elev
     environment,
     dropIn,
   };
-  return { detail, files: [dropIn], reach, commands: elevate === "none" ? commandsByHand(dropIn, unit) : [] };
+  return {
+    detail,
+    files: [dropIn],
+    reach,
+    commands: elevate === "none" ? commandsByHand(dropIn, unit) : [],
+  };
 }
 
 /** Each can be copied as it is; none has a here-document, which an indented copy would break. */
@@ -86,7 +112,10 @@ function commandsByHand(dropIn: PlannedFile<FileRole>, unit: string): string[] {
 }
 
 /** Variables that Ollama is given. */
-function environmentOf(server: HostSimpleServerSettings, listen: string): Readonly<Record<string, string>> {
+function environmentOf(
+  server: HostSimpleServerSettings,
+  listen: string,
+): Readonly<Record<string, string>> {
   return {
     OLLAMA_CONTEXT_LENGTH: String(server.contextLength),
     // An address with its port and no scheme: `http://` without a port would mean port 80.
@@ -111,17 +140,29 @@ function dropInText(environment: Readonly<Record<string, string>>): string {
 /** Name of the ledger's line for the models that Ollama has loaded. */
 const LOADED_MODELS = "Ollama's loaded models";
 
-/** The largest declared model as often as models are loaded at once: Ollama loads whichever is asked for. */
+/**
+ * The largest declared model as often as models are loaded at once: Ollama loads whichever is asked
+ * for.
+ */
 function simpleServerMemory(server: SimpleServerSettings): LedgerLine[] {
   if (server.mode === "none") return [];
   if (server.residentModelsGiB !== undefined)
-    return [{ name: LOADED_MODELS, gib: server.residentModelsGiB, basis: "setting", source: "residentModelsGiB" }];
+    return [
+      {
+        name: LOADED_MODELS,
+        gib: server.residentModelsGiB,
+        basis: "setting",
+        source: "residentModelsGiB",
+      },
+    ];
   const [largest] = Object.entries(server.loadedGiB).sort(([, a], [, b]) => b - a);
   if (largest === undefined) return [];
   const [model, gib] = largest;
   const { maxLoadedModels, contextLength } = server.mode === "host" ? server : INTEGRATED;
   const source = `${model}: ${gib} GiB with ${contextLength} tokens of context x ${maxLoadedModels} loaded at once`;
-  return [{ name: LOADED_MODELS, gib: hundredths(gib * maxLoadedModels), basis: "setting", source }];
+  return [
+    { name: LOADED_MODELS, gib: hundredths(gib * maxLoadedModels), basis: "setting", source },
+  ];
 }
 
 /** Declared models whose memory nobody has said, so that the ledger can't count them. */

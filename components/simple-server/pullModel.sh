@@ -1,11 +1,11 @@
-# Pulls the model $MODEL into the Ollama at $BASE_URL, unless it is there. Progress goes to the log: a line for each new
-# status, and one for each tenth of a download.
+# Pulls the model $MODEL into the Ollama at $BASE_URL, unless it is there. Progress goes to the log:
+# a line for each new status, and one for each tenth of a download.
 set -eu
 LC_ALL=C
 export LC_ALL
 
-# `show` knows a model by the same short names as `pull` does, and asks no other host. A server that was just restarted
-# gets some seconds to listen.
+# `show` knows a model by the same short names as `pull` does, and asks no other host. A server that
+# was just restarted gets some seconds to listen.
 status=$(curl -q -sS -o /dev/null -w '%{http_code}' --retry "$ANSWER_WITHIN_SECONDS" --retry-delay 1 --retry-connrefused \
   "$BASE_URL/api/show" -d "{\"model\":\"$MODEL\"}") || {
   echo "Ollama does not answer at $BASE_URL: $MODEL was not pulled." >&2

@@ -1,14 +1,30 @@
 import { strictObject, z } from "zod";
-import { count, gibibytes, hostPath, isProto, listenAddress, PROTO, port, textMatching, usual } from "../fields/fields";
+import {
+  count,
+  gibibytes,
+  hostPath,
+  isProto,
+  listenAddress,
+  PROTO,
+  port,
+  textMatching,
+  usual,
+} from "../fields/fields";
 
 /** Form of a model's name at Ollama: `[host/][namespace/]name[:tag]`. */
 const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;
 
-/** A Go duration such as `5m` or `1h30m`, or whole seconds. Ollama takes its default, without a word, for anything else. */
+/**
+ * A Go duration such as `5m` or `1h30m`, or whole seconds. Ollama takes its default, without a
+ * word, for anything else.
+ */
 const KEEP_ALIVE = /^-?(\d+|(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+)$/;
 
 export const ollamaModelName = () =>
-  textMatching(MODEL_NAME, "Expected a model name such as qwen3:8b").refine((name) => !isProto(name), PROTO);
+  textMatching(MODEL_NAME, "Expected a model name such as qwen3:8b").refine(
+    (name) => !isProto(name),
+    PROTO,
+  );
 
 const modelNames = z
   .array(ollamaModelName())
@@ -40,21 +56,26 @@ const onTheHost = strictObject({
     "Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama asks nobody for a key.",
   ),
   port: usual(11434, port()).describe("TCP port that Ollama listens on (OLLAMA_HOST)."),
-  modelsDirectory: hostPath(/^\//, "Expected an absolute path: Ollama runs as a user of its own, without your home")
+  modelsDirectory: hostPath(
+    /^\//,
+    "Expected an absolute path: Ollama runs as a user of its own, without your home",
+  )
     .default("/usr/share/ollama/.ollama/models")
     .describe(
       "Directory of the models (OLLAMA_MODELS). It must be owned by the service's user, and its parents open to it. The default is where Ollama's installer puts it.",
     ),
-  serviceUser: usual("ollama", textMatching(/^[a-z_][a-z0-9_-]*$/, "Expected a user name")).describe(
-    "User that the service runs as; Ollama's installer makes `ollama`.",
-  ),
+  serviceUser: usual(
+    "ollama",
+    textMatching(/^[a-z_][a-z0-9_-]*$/, "Expected a user name"),
+  ).describe("User that the service runs as; Ollama's installer makes `ollama`."),
   unit: usual(
     "ollama.service",
     textMatching(/^[\w@:.][\w@:.-]*\.service$/, "Expected a unit such as ollama.service"),
   ).describe("systemd unit of the service."),
-  systemdDirectory: usual("/etc/systemd/system", hostPath(/^\//, "Expected an absolute path")).describe(
-    "Directory of systemd's local configuration.",
-  ),
+  systemdDirectory: usual(
+    "/etc/systemd/system",
+    hostPath(/^\//, "Expected an absolute path"),
+  ).describe("Directory of systemd's local configuration."),
   maxLoadedModels: usual(1, count(1, 16)).describe(
     "OLLAMA_MAX_LOADED_MODELS: models in memory at once. Ollama's own default is 3 for each GPU, beside everything else.",
   ),
@@ -63,7 +84,10 @@ const onTheHost = strictObject({
   ),
   keepAlive: usual(
     "5m",
-    textMatching(KEEP_ALIVE, "Expected a duration such as 5m or 1h30m, or seconds; negative means forever"),
+    textMatching(
+      KEEP_ALIVE,
+      "Expected a duration such as 5m or 1h30m, or seconds; negative means forever",
+    ),
   ).describe("OLLAMA_KEEP_ALIVE: how long a model stays in memory after its last request."),
   cloud: usual(false, z.boolean()).describe(
     "Whether Ollama may use ollama.com. When false OLLAMA_NO_CLOUD=1 is set, and no other host is asked.",
@@ -82,24 +106,30 @@ export const INTEGRATED = { maxLoadedModels: 1, contextLength: 32_768 } as const
 const inTheChatUi = strictObject({
   mode: z
     .literal("integrated")
-    .describe("Ollama runs inside the chat UI's container; its models are in a volume that the host does not see."),
+    .describe(
+      "Ollama runs inside the chat UI's container; its models are in a volume that the host does not see.",
+    ),
   models: modelNames,
   loadedGiB,
   residentModelsGiB,
 }).describe("Ollama inside the chat UI's container.");
 
-const notHere = strictObject({ mode: z.literal("none").describe("There is no simple server.") }).describe("No Ollama.");
+const notHere = strictObject({
+  mode: z.literal("none").describe("There is no simple server."),
+}).describe("No Ollama.");
 
 /**
- * The simple model server, Ollama. It lives on the host or in the chat UI's container, never in both: models pulled in one
- * place seem to vanish in the other.
+ * The simple model server, Ollama. It lives on the host or in the chat UI's container, never in
+ * both: models pulled in one place seem to vanish in the other.
  */
 export const simpleServerSettings = z
   .discriminatedUnion("mode", [onTheHost, inTheChatUi, notHere], {
     error: "Expected `mode: host`, `mode: integrated` or `mode: none`",
   })
   .prefault({ mode: "none" })
-  .describe("The simple model server (Ollama): on the host, inside the chat UI's container, or none.");
+  .describe(
+    "The simple model server (Ollama): on the host, inside the chat UI's container, or none.",
+  );
 
 export type SimpleServerSettings = z.output<typeof simpleServerSettings>;
 

@@ -32,7 +32,13 @@ export class SimpleServer extends ComponentResource {
     const dropIn: Resource[] =
       elevate === "none"
         ? []
-        : [new SystemdDropIn(server.dropIn.resource, { unit, file: server.dropIn, elevate }, { parent: this })];
+        : [
+            new SystemdDropIn(
+              server.dropIn.resource,
+              { unit, file: server.dropIn, elevate },
+              { parent: this },
+            ),
+          ];
     for (const model of pull ? models : []) {
       new local.Command(
         `${name}-pull-${model}`,
@@ -47,7 +53,11 @@ export class SimpleServer extends ComponentResource {
           },
           addPreviousOutputInEnv: false,
         },
-        { parent: this, dependsOn: dropIn, customTimeouts: { create: PULL_TIMEOUT, update: PULL_TIMEOUT } },
+        {
+          parent: this,
+          dependsOn: dropIn,
+          customTimeouts: { create: PULL_TIMEOUT, update: PULL_TIMEOUT },
+        },
       );
     }
     this.registerOutputs(facts);

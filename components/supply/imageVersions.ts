@@ -31,7 +31,10 @@ export interface ImageDoubt {
 
 /** What may be believed of an image. */
 export interface ImageVerdict {
-  /** Versions inside, as far as they are known; empty where there is a reason not to believe the record. */
+  /**
+   * Versions inside, as far as they are known; empty where there is a reason not to believe the
+   * record.
+   */
   readonly versions: Versions;
   readonly evidence: "read" | "published" | "none";
   readonly doubts: readonly ImageDoubt[];
@@ -40,7 +43,8 @@ export interface ImageVerdict {
 }
 
 /** What is known of the image with this digest, wherever it is pulled from. */
-export const knownRelease = (digest: string | undefined) => images.releases.find((each) => each.digest === digest);
+export const knownRelease = (digest: string | undefined) =>
+  images.releases.find((each) => each.digest === digest);
 
 type KnownRelease = NonNullable<ReturnType<typeof knownRelease>>;
 
@@ -48,11 +52,14 @@ type KnownRelease = NonNullable<ReturnType<typeof knownRelease>>;
 export const versionsOf = (release: KnownRelease | undefined): Versions =>
   Object.fromEntries(Object.entries(release?.versions ?? {}));
 
-/** The version of a package that an image's tag names; `undefined` where it names none, or a date. */
+/**
+ * The version of a package that an image's tag names; `undefined` where it names none, or a date.
+ */
 export function taggedVersion({ repository, tag }: ImageReference): string | undefined {
   if (tag === undefined) return undefined;
   const dated = images.repositories.some(
-    (each) => each.tags === "date" && `/${pathOf(repository)}`.endsWith(`/${pathOf(each.repository)}`),
+    (each) =>
+      each.tags === "date" && `/${pathOf(repository)}`.endsWith(`/${pathOf(each.repository)}`),
   );
   return dated ? undefined : versionInTag(tag);
 }
@@ -66,15 +73,19 @@ const isKnownRepository = ({ repository }: ImageReference) =>
   images.repositories.some((each) => pathOf(each.repository) === pathOf(repository));
 
 /**
- * Says what may be believed of the image that a vLLM server runs: whether it is a vLLM, and which versions are inside. A
- * record counts for the digest that it names. One that names none counts where a known release or the tag says the same.
+ * Says what may be believed of the image that a vLLM server runs: whether it is a vLLM, and which
+ * versions are inside. A record counts for the digest that it names. One that names none counts
+ * where a known release or the tag says the same.
  */
 export function judgeServerImage({ image, record }: ImageClaim): ImageVerdict {
   const reference = imageReference(image);
   if (reference === undefined) return NOTHING_KNOWN;
   const engine = otherEngine(reference);
   if (engine !== undefined)
-    return { ...NOTHING_KNOWN, doubts: [{ why: `its name says ${engine.name}`, remedy: engine.belongs }] };
+    return {
+      ...NOTHING_KNOWN,
+      doubts: [{ why: `its name says ${engine.name}`, remedy: engine.belongs }],
+    };
   const known = knownRelease(reference.digest);
   const tagged = taggedVersion(reference);
   const around = { reference, known, tagged };
@@ -82,7 +93,9 @@ export function judgeServerImage({ image, record }: ImageClaim): ImageVerdict {
   const own = of === undefined || of === reference.digest ? record : undefined;
   const doubts = [
     ...foreign(around, own),
-    ...(of === undefined || own !== undefined ? [] : [{ why: `its record is of another image, ${of}` }]),
+    ...(of === undefined || own !== undefined
+      ? []
+      : [{ why: `its record is of another image, ${of}` }]),
     ...(own === undefined ? [] : recordDoubts(own, around)),
     ...(record === undefined && known === undefined ? [NOTHING_RECORDED] : []),
     ...tagDoubts(own, around),
@@ -105,17 +118,29 @@ interface Around {
   readonly tagged: string | undefined;
 }
 
-const NOTHING_KNOWN: ImageVerdict = { versions: {}, evidence: "none", doubts: [], namesNoDigest: false };
+const NOTHING_KNOWN: ImageVerdict = {
+  versions: {},
+  evidence: "none",
+  doubts: [],
+  namesNoDigest: false,
+};
 
 const NOTHING_RECORDED: ImageDoubt = { why: "nothing is recorded of the versions inside" };
 
 /** What speaks for another program than vLLM. */
 function foreign({ reference, known }: Around, own: ImageRecordClaim | undefined): ImageDoubt[] {
   if (known !== undefined && versionsOf(known).vllm === undefined)
-    return [{ why: `its digest is that of ${known.image}`, remedy: "A server runs vLLM: name an image of it." }];
+    return [
+      {
+        why: `its digest is that of ${known.image}`,
+        remedy: "A server runs vLLM: name an image of it.",
+      },
+    ];
   const isRead = own?.of !== undefined && own.evidence === "read";
   if (isRead && own.versions.vllm === undefined)
-    return [{ why: "no vLLM was found inside", remedy: "A server runs vLLM: name an image of it." }];
+    return [
+      { why: "no vLLM was found inside", remedy: "A server runs vLLM: name an image of it." },
+    ];
   if (known !== undefined || isRead || isKnownRepository(reference)) return [];
   return [{ why: `nobody has seen a vLLM in ${reference.repository}` }];
 }
@@ -126,12 +151,16 @@ function recordDoubts({ of, versions }: ImageRecordClaim, { known, tagged }: Aro
   const published = versionsOf(known).vllm;
   if (published !== undefined && vllm !== undefined && !sameRelease(vllm, published))
     return [{ why: `its record says vllm ${vllm}, and its digest is that of ${known?.image}` }];
-  if (of !== undefined || known !== undefined || (vllm !== undefined && tagged !== undefined)) return [];
+  if (of !== undefined || known !== undefined || (vllm !== undefined && tagged !== undefined))
+    return [];
   return [{ why: "its record names no digest, and nothing else tells that it is of this image" }];
 }
 
 /** Why a tag is not that of what is inside. */
-function tagDoubts(own: ImageRecordClaim | undefined, { reference, known, tagged }: Around): ImageDoubt[] {
+function tagDoubts(
+  own: ImageRecordClaim | undefined,
+  { reference, known, tagged }: Around,
+): ImageDoubt[] {
   const published = versionsOf(known).vllm;
   const vllm = published ?? own?.versions.vllm;
   if (tagged === undefined || vllm === undefined || agree(tagged, vllm)) return [];
@@ -150,14 +179,22 @@ function agree(tagged: string, vllm: string): boolean {
   // What is no version is refused where the floors are.
   if (!isPep440(vllm) || sameRelease(tagged, vllm)) return true;
   const release = parse(vllm);
-  return /^\d+\.\d+$/.test(tagged) && release?.epoch === 0 && tagged === release.release.slice(0, 2).join(".");
+  return (
+    /^\d+\.\d+$/.test(tagged) &&
+    release?.epoch === 0 &&
+    tagged === release.release.slice(0, 2).join(".")
+  );
 }
 
-/** A tag below the floor; where the versions inside are known, the floors are held against those. */
+/**
+ * A tag below the floor; where the versions inside are known, the floors are held against those.
+ */
 function lowTag(tagged: string | undefined, vllm: string | undefined): ImageDoubt[] {
   const floor = lowestAllowed("vllm");
   if (tagged === undefined || vllm !== undefined || atLeast(tagged, floor)) return [];
-  return [{ why: `its tag says vllm ${tagged}, below ${floor}`, remedy: `Pin vllm ${floor} or newer.` }];
+  return [
+    { why: `its tag says vllm ${tagged}, below ${floor}`, remedy: `Pin vllm ${floor} or newer.` },
+  ];
 }
 
 /** A server's image and its `versions`, as in the stack file. */

@@ -16,7 +16,10 @@ const KNOWN_TROUBLES: readonly KnownTrouble[] = releases.kernels;
 
 const ASKED_ARGUMENTS = KNOWN_TROUBLES.flatMap(({ avoidedBy }) => avoidedBy ?? []);
 
-/** What of a machine's kernel and driver is known to matter: its release, the arguments that troubles ask for, the driver. */
+/**
+ * What of a machine's kernel and driver is known to matter: its release, the arguments that
+ * troubles ask for, the driver.
+ */
 export async function readKernel({ text }: Pick<Files, "text">, proc = "/proc") {
   const read = async (file: string) => ((await text(`${proc}/${file}`)) ?? "").trimEnd();
   const words = (await read("cmdline")).split(/\s+/);
@@ -35,7 +38,10 @@ export type Kernel = {
   readonly driver?: string | undefined;
 };
 
-/** The known troubles of a machine's kernel and driver, a sentence each, with what to do and who says so. */
+/**
+ * The known troubles of a machine's kernel and driver, a sentence each, with what to do and who
+ * says so.
+ */
 export function knownTroubles({ kernel, kernelArguments, driver = "" }: Kernel): string[] {
   return KNOWN_TROUBLES.filter(
     (each) =>
@@ -43,7 +49,9 @@ export function knownTroubles({ kernel, kernelArguments, driver = "" }: Kernel):
       new RegExp(each.driver ?? "").test(driver) &&
       !(each.avoidedBy !== undefined && kernelArguments.includes(each.avoidedBy)),
   ).map(({ kernel: ofKernel, driver: ofDriver, message, source }) => {
-    const what = [ofKernel && `kernel ${kernel}`, ofDriver && `driver ${driver}`].filter(Boolean).join(", ");
+    const what = [ofKernel && `kernel ${kernel}`, ofDriver && `driver ${driver}`]
+      .filter(Boolean)
+      .join(", ");
     return `${what}: ${message} (${source})`;
   });
 }

@@ -26,7 +26,10 @@ export const isPep440 = (version: string): boolean => valid(version) !== null;
 /** PEP 440 order: `0.26.0rc1` and `0.26.0.dev5` lie below `0.26.0`, `0.27.1.dev3+gabc` above. */
 export const atLeast = (version: string, floor: string): boolean => gte(version, floor);
 
-/** The first two numbers of a release, `0.27` of `0.27.1.dev3+gabc`, behind any epoch; `undefined` for no version. */
+/**
+ * The first two numbers of a release, `0.27` of `0.27.1.dev3+gabc`, behind any epoch; `undefined`
+ * for no version.
+ */
 export function series(version: string): string | undefined {
   const { epoch, release } = parse(version) ?? {};
   if (release === undefined) return undefined;
@@ -40,9 +43,13 @@ export const sameRelease = (one: string, other: string): boolean =>
 const withoutLocal = (version: string) => version.replace(/\+.*/, "");
 
 /** A version without what marks a post-release, which ships the code of its release. */
-const withoutPost = (version: string) => version.replace(/(?:[-_.]?(?:post|rev|r)[-_.]?\d*|-\d+)$/i, "");
+const withoutPost = (version: string) =>
+  version.replace(/(?:[-_.]?(?:post|rev|r)[-_.]?\d*|-\d+)$/i, "");
 
-/** Why a release must not run, with source and remedy; `undefined` for any other. `beside`: what else is installed with it. */
+/**
+ * Why a release must not run, with source and remedy; `undefined` for any other. `beside`: what
+ * else is installed with it.
+ */
 export function whyRefused(
   name: string,
   version: string,

@@ -32,7 +32,10 @@ let known: AnalyticsKey[] | undefined;
 /** Every key that holds a value, in the order of the schema. */
 export function analyticsKeys(): readonly AnalyticsKey[] {
   known ??= schemaKeys(jsonSchemaOf(analyticsSchema))
-    .filter(({ path, block }) => !block && !REMARKS.has(path[0] ?? "") && !path.some((part) => part.endsWith("[]")))
+    .filter(
+      ({ path, block }) =>
+        !block && !REMARKS.has(path[0] ?? "") && !path.some((part) => part.endsWith("[]")),
+    )
     .map(({ path, schema }) => ({
       pattern: path,
       kind: kindOf(schema),
@@ -44,17 +47,21 @@ export function analyticsKeys(): readonly AnalyticsKey[] {
 
 let lookup: Map<string, AnalyticsKey> | undefined;
 
-/** The key of a dotted name; ids with dots in them are understood (`pricing.models.gpt-4.1.input`). */
+/**
+ * The key of a dotted name; ids with dots in them are understood (`pricing.models.gpt-4.1.input`).
+ */
 export function findKey(name: string): ConcreteKey | undefined {
   lookup ??= new Map(analyticsKeys().map((key) => [key.pattern.join("."), key]));
   const fixed = lookup.get(name);
   if (fixed !== undefined && !fixed.pattern.some(isFree)) return concrete(fixed);
   for (const [pattern, key] of lookup) {
-    // Without a free id the name would have been found; with one there are the texts before and behind it.
+    // Without a free id the name would have been found; with one there are the texts before and
+    // behind it.
     const [before = "", after] = pattern.split(/<[^>]*>/);
     if (after === undefined || name.length <= before.length + after.length) continue;
     const id = name.slice(before.length, name.length - after.length);
-    if (name.startsWith(before) && name.endsWith(after) && id !== "__proto__") return concrete(key, id);
+    if (name.startsWith(before) && name.endsWith(after) && id !== "__proto__")
+      return concrete(key, id);
   }
   return undefined;
 }
@@ -63,7 +70,12 @@ export function findKey(name: string): ConcreteKey | undefined {
 export function concrete(key: AnalyticsKey, id = ""): ConcreteKey {
   const path = key.pattern.map((part) => (isFree(part) ? id : part));
   const ofTool = `${SOURCE_VARIABLE}${id.toUpperCase().replace(/[^A-Z0-9]/g, "_")}`;
-  return { ...key, path, name: path.join("."), variable: key.pattern[0] === "sources" ? ofTool : key.variable };
+  return {
+    ...key,
+    path,
+    name: path.join("."),
+    variable: key.pattern[0] === "sources" ? ofTool : key.variable,
+  };
 }
 
 /** What the variables of tools' session folders begin with, behind the harness's prefix. */
@@ -104,8 +116,8 @@ type FromText = { readonly value: unknown } | { readonly wrong: string };
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /**
- * The value of a key that comes as text, from a variable or an argument. Lists are separated by commas, or one JSON
- * array. A numeric key takes text that is wholly a number.
+ * The value of a key that comes as text, from a variable or an argument. Lists are separated by
+ * commas, or one JSON array. A numeric key takes text that is wholly a number.
  */
 export function valueFromText(key: ConcreteKey, text: string): FromText {
   const read = parse(key.kind, text);
@@ -135,6 +147,7 @@ function parse(kind: Kind, text: string): FromText {
 
 function jsonList(text: string): FromText {
   const value = jsonIn(text);
-  const wrong = "Expected a list: a JSON array, or texts with commas between them where the key holds texts.";
+  const wrong =
+    "Expected a list: a JSON array, or texts with commas between them where the key holds texts.";
   return Array.isArray(value) ? { value } : { wrong };
 }

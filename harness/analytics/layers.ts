@@ -17,9 +17,12 @@ export type EffectiveValue = { readonly value: unknown; readonly layer: Layer };
  * Merges layers: each key by itself comes from the highest layer that sets it, even to empty
  * text, to zero or to what the default is anyway. Lists are replaced, never joined.
  */
-export function effectiveValues(layers: Readonly<Partial<Record<Layer, LayerValues>>>): Map<string, EffectiveValue> {
+export function effectiveValues(
+  layers: Readonly<Partial<Record<Layer, LayerValues>>>,
+): Map<string, EffectiveValue> {
   const merged = new Map<string, EffectiveValue>();
-  for (const layer of LAYERS) for (const [name, value] of layers[layer] ?? []) merged.set(name, { value, layer });
+  for (const layer of LAYERS)
+    for (const [name, value] of layers[layer] ?? []) merged.set(name, { value, layer });
   for (const [name, value] of defaultsOfNewIds(merged.keys()))
     if (!merged.has(name)) merged.set(name, { value, layer: "default" });
   return inSchemaOrder(merged);
@@ -33,12 +36,16 @@ export function defaultLayer(): LayerValues {
   return defaults;
 }
 
-/** The keys that a document sets, by dotted name; keys that the schema does not know are passed over. */
+/**
+ * The keys that a document sets, by dotted name; keys that the schema does not know are passed
+ * over.
+ */
 export function flatten(document: unknown): Map<string, unknown> {
   const found = new Map<string, unknown>();
   for (const key of analyticsKeys()) {
     const free = key.pattern.findIndex(isFree);
-    const ids = free === -1 ? [""] : Object.keys(objectOr(valueAt(document, key.pattern.slice(0, free))));
+    const ids =
+      free === -1 ? [""] : Object.keys(objectOr(valueAt(document, key.pattern.slice(0, free))));
     for (const id of ids) {
       const { path, name } = concrete(key, id);
       const value = valueAt(document, path);
@@ -48,7 +55,10 @@ export function flatten(document: unknown): Map<string, unknown> {
   return found;
 }
 
-/** Defaults of the entries that only an upper layer names, such as the currency of a model that has a price. */
+/**
+ * Defaults of the entries that only an upper layer names, such as the currency of a model that has
+ * a price.
+ */
 function defaultsOfNewIds(names: Iterable<string>): Map<string, unknown> {
   const by_copilot: Record<string, object> = {};
   const models: Record<string, object> = {};
@@ -60,7 +70,10 @@ function defaultsOfNewIds(names: Iterable<string>): Map<string, unknown> {
   return flatten(analyticsSchema.parse({ judge: { by_copilot }, pricing: { models } }));
 }
 
-/** In the schema's order, with the keys of one map entry together; variables that belong to no key come last. */
+/**
+ * In the schema's order, with the keys of one map entry together; variables that belong to no key
+ * come last.
+ */
 function inSchemaOrder(values: ReadonlyMap<string, EffectiveValue>): Map<string, EffectiveValue> {
   const places = new Map(analyticsKeys().map(({ pattern }, place) => [pattern.join("."), place]));
   const placed = [...values].map((entry) => {

@@ -1,13 +1,17 @@
 import { randomUUID } from "node:crypto";
 
 /**
- * What a command's processes carry in their environment, so that they are found wherever they went: a process leaves its
- * group with `setsid`, but its environment goes with it to its children. Jenkins finds what a build left behind in the
- * same way, by its BUILD_ID. A process that must outlive its run is started without the variable.
+ * What a command's processes carry in their environment, so that they are found wherever they went:
+ * a process leaves its group with `setsid`, but its environment goes with it to its children.
+ * Jenkins finds what a build left behind in the same way, by its BUILD_ID. A process that must
+ * outlive its run is started without the variable.
  */
 export interface JobMark {
   readonly variable: string;
-  /** One of the ids, separated by colons, that the variable holds: a run within a run carries both marks. */
+  /**
+   * One of the ids, separated by colons, that the variable holds: a run within a run carries both
+   * marks.
+   */
   readonly id: string;
 }
 
@@ -17,12 +21,17 @@ const VARIABLE = "LOCAL_SERVING_JOB";
 export const jobMark = (id: string = randomUUID()): JobMark => ({ variable: VARIABLE, id });
 
 /** An environment with the mark added to those that are in it. */
-export function marked(env: Readonly<Record<string, string>>, { variable, id }: JobMark): Record<string, string> {
+export function marked(
+  env: Readonly<Record<string, string>>,
+  { variable, id }: JobMark,
+): Record<string, string> {
   const outer = env[variable];
   return { ...env, [variable]: outer === undefined || outer === "" ? id : `${outer}:${id}` };
 }
 
-/** What still runs of a command. A zombie does not run: nothing can end it, and nothing needs to. */
+/**
+ * What still runs of a command. A zombie does not run: nothing can end it, and nothing needs to.
+ */
 export interface JobProcesses {
   readonly groupLives: boolean;
   /** Processes outside the group that carry the command's mark. Only where /proc tells (Linux). */
@@ -30,10 +39,12 @@ export interface JobProcesses {
 }
 
 /**
- * Looks for what still runs of a command: the members of its group, and those that left the group and carry its mark.
- * Without a group everything that carries the mark is `escaped`; without a mark nothing is.
+ * Looks for what still runs of a command: the members of its group, and those that left the group
+ * and carry its mark. Without a group everything that carries the mark is `escaped`; without a mark
+ * nothing is.
  *
- * This function is also sent as text to the supervisor (see supervise.ts), so it uses nothing from outside itself.
+ * This function is also sent as text to the supervisor (see supervise.ts), so it uses nothing from
+ * outside itself.
  */
 export function jobProcesses(pgid: number | undefined, mark: JobMark | undefined): JobProcesses {
   const fs = process.getBuiltinModule("node:fs");
@@ -78,7 +89,8 @@ export function jobProcesses(pgid: number | undefined, mark: JobMark | undefined
     const stat = text(`/proc/${pid}/stat`);
     if (stat === undefined) continue;
     readAny = true;
-    // "pid (name) state ppid pgrp ...": the name may hold anything, brackets included, so read from its end.
+    // "pid (name) state ppid pgrp ...": the name may hold anything, brackets included, so read from
+    // its end.
     const [state, , group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (state === "Z" || state === "X" || state === "x") continue;
     if (groupExists && Number(group) === pgid) inGroup = true;
@@ -87,7 +99,10 @@ export function jobProcesses(pgid: number | undefined, mark: JobMark | undefined
   return { groupLives: groupExists && (inGroup || !readAny), escaped };
 }
 
-/** What ended a command: it ended by itself, on TERM, or only on KILL; or not even that ended all of the command. */
+/**
+ * What ended a command: it ended by itself, on TERM, or only on KILL; or not even that ended all of
+ * the command.
+ */
 export type EndedBy = "itself" | "term" | "kill" | "nothing";
 
 const LOOK_MS = 40;
@@ -96,10 +111,14 @@ const LOOK_MS = 40;
 const KILL_PATIENCE_MS = 5000;
 
 /**
- * Ends what still runs of a command whose supervisor is gone: TERM, then KILL after the grace time, to its group (where
- * one is given) and to every process that carries its mark.
+ * Ends what still runs of a command whose supervisor is gone: TERM, then KILL after the grace time,
+ * to its group (where one is given) and to every process that carries its mark.
  */
-export async function endProcesses(pgid: number | undefined, mark: JobMark, graceMs: number): Promise<EndedBy> {
+export async function endProcesses(
+  pgid: number | undefined,
+  mark: JobMark,
+  graceMs: number,
+): Promise<EndedBy> {
   for (const [signal, patience, by] of [
     ["SIGTERM", graceMs, "term"],
     ["SIGKILL", KILL_PATIENCE_MS, "kill"],

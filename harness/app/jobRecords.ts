@@ -5,20 +5,24 @@ import { attempt } from "../../faults/defined";
 import { WORKTREE_PREFIX } from "./worktree";
 
 /**
- * A process that no other can be taken for: its number is given again, but never with the same start. That is in clock
- * ticks since boot; "" where the system does not tell, and then nothing is known of it later.
+ * A process that no other can be taken for: its number is given again, but never with the same
+ * start. That is in clock ticks since boot; "" where the system does not tell, and then nothing is
+ * known of it later.
  */
 const identitySchema = z.object({ pid: z.int().min(1), start: z.string() });
 
 type ProcessIdentity = Readonly<z.infer<typeof identitySchema>>;
 
-/** Position of the start in /proc/PID/stat, counted behind the program's name (proc(5): field 22). */
+/**
+ * Position of the start in /proc/PID/stat, counted behind the program's name (proc(5): field 22).
+ */
 const START_FIELD = 19;
 
 export const identityOf = (pid: number): ProcessIdentity => ({ pid, start: startOf(pid) ?? "" });
 
 /** Whether that very process still runs; a zombie does not. */
-export const stillRuns = ({ pid, start }: ProcessIdentity): boolean => start !== "" && startOf(pid) === start;
+export const stillRuns = ({ pid, start }: ProcessIdentity): boolean =>
+  start !== "" && startOf(pid) === start;
 
 function startOf(pid: number): string | undefined {
   const stat = attempt(() => fs.readFileSync(`/proc/${pid}/stat`, "utf8"));
@@ -27,7 +31,10 @@ function startOf(pid: number): string | undefined {
   return fields[0] === "Z" ? undefined : fields[START_FIELD];
 }
 
-/** Where process numbers mean what they mean here: since one boot of one kernel, in one namespace of it. */
+/**
+ * Where process numbers mean what they mean here: since one boot of one kernel, in one namespace of
+ * it.
+ */
 const placeSchema = z.object({ boot: z.string(), namespace: z.string() });
 
 /** The place in which this program runs; `undefined` where the system has no /proc. */
@@ -47,7 +54,10 @@ const recordSchema = z.object({
   graceMs: z.number().min(0),
   /** The first process of the command's group, once there is one. */
   leader: identitySchema.optional(),
-  /** A checkout that goes when the run ends; it has a record of its own, whose mark no process carries. */
+  /**
+   * A checkout that goes when the run ends; it has a record of its own, whose mark no process
+   * carries.
+   */
   worktree: z
     .object({
       repository: z.string(),
@@ -57,25 +67,35 @@ const recordSchema = z.object({
     .optional(),
 });
 
-/** A command that runs, or whose end isn't noted yet: enough to find its processes and to recognize them. */
+/**
+ * A command that runs, or whose end isn't noted yet: enough to find its processes and to recognize
+ * them.
+ */
 export type JobRecord = z.infer<typeof recordSchema>;
 
 const ENDING = ".json";
 
 const HALF = `${ENDING}.new`;
 
-/** After this time no run is still writing a record, in milliseconds. Writing takes far less than one. */
+/**
+ * After this time no run is still writing a record, in milliseconds. Writing takes far less than
+ * one.
+ */
 const WRITING_MS = 1000;
 
 /**
- * The commands that run, each in a file of its own, so that the next run ends what this one leaves when this program and
- * its supervisor are killed at the same moment. A file is there before its command starts and goes when all of it has
- * gone. Where the system does not tell processes apart (no /proc) nothing is written.
+ * The commands that run, each in a file of its own, so that the next run ends what this one leaves
+ * when this program and its supervisor are killed at the same moment. A file is there before its
+ * command starts and goes when all of it has gone. Where the system does not tell processes apart
+ * (no /proc) nothing is written.
  */
 export class JobRecords {
   constructor(private readonly directory: string) {}
 
-  /** Notes a command that is about to start, or a checkout that is about to be made. Throws the file system's error. */
+  /**
+   * Notes a command that is about to start, or a checkout that is about to be made. Throws the file
+   * system's error.
+   */
   begin(mark: string, supervisor: number, what: Pick<JobRecord, "graceMs" | "worktree">): void {
     const place = processPlace();
     if (place === undefined) return;
@@ -83,7 +103,10 @@ export class JobRecords {
     this.write({ mark, place, ...owners, ...what });
   }
 
-  /** Notes the process that its group began with; a record that can't be written any more still has the mark. */
+  /**
+   * Notes the process that its group began with; a record that can't be written any more still has
+   * the mark.
+   */
   started(mark: string, pgid: number): void {
     const record = this.read(`${mark}${ENDING}`);
     try {
@@ -106,28 +129,36 @@ export class JobRecords {
     });
   }
 
-  /** Removes the records that were never finished because their run was killed while it wrote them. */
+  /**
+   * Removes the records that were never finished because their run was killed while it wrote them.
+   */
   removeUnfinished(isOver: (record: JobRecord) => boolean): void {
     for (const name of this.names(HALF)) {
       const record = this.read(name);
       const file = join(this.directory, name);
       const written = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-      if (record === undefined ? Date.now() - written > WRITING_MS : isOver(record)) fs.rmSync(file, { force: true });
+      if (record === undefined ? Date.now() - written > WRITING_MS : isOver(record))
+        fs.rmSync(file, { force: true });
     }
   }
 
   private names(ending: string): string[] {
-    return (attempt(() => fs.readdirSync(this.directory)) ?? []).filter((name) => name.endsWith(ending));
+    return (attempt(() => fs.readdirSync(this.directory)) ?? []).filter((name) =>
+      name.endsWith(ending),
+    );
   }
 
   private read(name: string): JobRecord | undefined {
-    return attempt(() => recordSchema.parse(JSON.parse(fs.readFileSync(join(this.directory, name), "utf8"))));
+    return attempt(() =>
+      recordSchema.parse(JSON.parse(fs.readFileSync(join(this.directory, name), "utf8"))),
+    );
   }
 
   private write(record: JobRecord): void {
     fs.mkdirSync(this.directory, { recursive: true, mode: 0o700 });
     const half = join(this.directory, `${record.mark}${HALF}`);
-    // A reader sees a whole record or none. It need not survive a power cut, which ends the processes too.
+    // A reader sees a whole record or none. It need not survive a power cut, which ends the
+    // processes too.
     fs.writeFileSync(half, JSON.stringify(record), { mode: 0o600 });
     fs.renameSync(half, join(this.directory, `${record.mark}${ENDING}`));
   }

@@ -35,7 +35,11 @@ export function openLedger(directory: string): Ledger {
     openLog: (name) => {
       const file = join(directory, name);
       const descriptor = openSync(file, "w", 0o600);
-      return { file, streams: { stdout: descriptor, stderr: descriptor }, close: () => closeSync(descriptor) };
+      return {
+        file,
+        streams: { stdout: descriptor, stderr: descriptor },
+        close: () => closeSync(descriptor),
+      };
     },
     record: (entry) => {
       const dated = { at: new Date().toISOString(), ...entry };

@@ -9,7 +9,11 @@ import { type RunningJob, Supervisor } from "./supervisor";
 /** States of the app, named as in the specification's table. */
 export type AppState = "not launched" | "launching" | "ready" | "stopping" | "stopped";
 
-export type StateChange = { readonly state: AppState; readonly because: string; readonly at: string };
+export type StateChange = {
+  readonly state: AppState;
+  readonly because: string;
+  readonly at: string;
+};
 
 /** What became of an app and of the one who used it. */
 export interface AppRun<Result> {
@@ -28,15 +32,20 @@ export interface AppSetting extends ReadinessSetting, RunSetting {
   readonly project: string;
 }
 
-/** Uses the app while it is ready; `signal` ends the use after an interrupt or when the app dies. */
+/**
+ * Uses the app while it is ready; `signal` ends the use after an interrupt or when the app dies.
+ */
 export type AppUser<Result> = (address: string, signal: AbortSignal) => Promise<Result>;
 
 /**
- * Takes an app through its whole life: probe that must fail, launch, readiness, use, TERM, KILL. Whatever happens on the
- * way, no process of its group is left. Problems of the app come back as `failure`; the user's own errors are thrown,
- * after the app has been stopped.
+ * Takes an app through its whole life: probe that must fail, launch, readiness, use, TERM, KILL.
+ * Whatever happens on the way, no process of its group is left. Problems of the app come back as
+ * `failure`; the user's own errors are thrown, after the app has been stopped.
  */
-export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>): Promise<AppRun<Result>> {
+export async function withApp<Result>(
+  setting: AppSetting,
+  use: AppUser<Result>,
+): Promise<AppRun<Result>> {
   const { app, project, env, ledger, interrupt } = setting;
   const states: StateChange[] = [];
   const enter = (state: AppState, because: string) => {
@@ -46,11 +55,13 @@ export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>)
   enter("not launched", "nothing may answer yet");
 
   const probeLog = ledger.openLog("ready.log");
-  const probes = app.ready.command === undefined ? undefined : new Supervisor(probeLog.streams, ledger.jobs);
+  const probes =
+    app.ready.command === undefined ? undefined : new Supervisor(probeLog.streams, ledger.jobs);
   const appLog = ledger.openLog("app.log");
   const appSupervisor = new Supervisor(appLog.streams, ledger.jobs);
   const probing = { ...(probes && { supervisor: probes }), cwd: project, env };
-  const probe = (limitMs: number) => untilInterrupted(probeReadiness(app, probing, limitMs), interrupt);
+  const probe = (limitMs: number) =>
+    untilInterrupted(probeReadiness(app, probing, limitMs), interrupt);
   try {
     const taken = await whyNotLaunch(setting, probe);
     if (taken !== undefined) return { states, failure: taken };
@@ -80,7 +91,10 @@ export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>)
       enter("stopping", outcome.failure ?? "the app is no longer needed");
       appSupervisor.stop();
       const { by, escaped } = await job.gone;
-      enter("stopped", `${STOPPED_BY[by]}${escaped === 0 ? "" : `, and ${escaped} that had left it were stopped too`}`);
+      enter(
+        "stopped",
+        `${STOPPED_BY[by]}${escaped === 0 ? "" : `, and ${escaped} that had left it were stopped too`}`,
+      );
     }
     const endedBy = (await job.gone).by;
     const survived = endedBy === "nothing" ? "a process of the app survived KILL" : undefined;
@@ -100,7 +114,12 @@ const STOPPED_BY: Readonly<Record<EndedBy, string>> = {
   nothing: "some of its processes survived KILL",
 };
 
-async function useApp<Result>(address: string, use: AppUser<Result>, job: RunningJob, interrupt: AbortSignal) {
+async function useApp<Result>(
+  address: string,
+  use: AppUser<Result>,
+  job: RunningJob,
+  interrupt: AbortSignal,
+) {
   const ending = new AbortController();
   const onInterrupt = () => ending.abort(interruption(interrupt));
   interrupt.addEventListener("abort", onInterrupt);

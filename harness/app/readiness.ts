@@ -10,13 +10,19 @@ export type AppContract = NonNullable<AutomationContract["verification"]["app"]>
 /** What one readiness probe showed; `broken` means that the probe itself could not tell. */
 type Readiness = { readonly verdict: "ready" | "not-ready" | "broken"; readonly detail: string };
 
-/** Longest that a single probe may take, in milliseconds; the rest of a readiness timeout is for more probes. */
+/**
+ * Longest that a single probe may take, in milliseconds; the rest of a readiness timeout is for
+ * more probes.
+ */
 const LONGEST_PROBE_MS = 5000;
 
 /** Time that a stuck readiness command has between TERM and KILL, in milliseconds. */
 const PROBE_GRACE_MS = 500;
 
-/** Exit codes by which a shell says that it could not run a command at all (POSIX, Shell Command Language, 2.8.2). */
+/**
+ * Exit codes by which a shell says that it could not run a command at all (POSIX, Shell Command
+ * Language, 2.8.2).
+ */
 const NOT_RUNNABLE: readonly number[] = [126, 127];
 
 interface ProbeSetting {
@@ -27,22 +33,34 @@ interface ProbeSetting {
 }
 
 /** Probes the app's readiness once, within `limitMs`. */
-export async function probeReadiness(app: AppContract, setting: ProbeSetting, limitMs: number): Promise<Readiness> {
+export async function probeReadiness(
+  app: AppContract,
+  setting: ProbeSetting,
+  limitMs: number,
+): Promise<Readiness> {
   const { url, command } = app.ready;
   const { supervisor, cwd, env } = setting;
   if (url !== undefined) {
     const { status, reason } = await httpProbe(url, limitMs);
     if (status === undefined) return { verdict: "not-ready", detail: reason ?? "no answer" };
-    return { verdict: status >= 200 && status < 400 ? "ready" : "not-ready", detail: `HTTP ${status}` };
+    return {
+      verdict: status >= 200 && status < 400 ? "ready" : "not-ready",
+      detail: `HTTP ${status}`,
+    };
   }
   if (command === undefined || supervisor === undefined)
     return { verdict: "broken", detail: "the contract has no readiness proof" };
   const bounds = { boundMs: limitMs, graceMs: PROBE_GRACE_MS, endWithLeader: true };
-  const { code, signal, timedOut, notStarted } = await supervisor.run({ argv: shell(command), cwd, env, ...bounds })
-    .gone;
+  const { code, signal, timedOut, notStarted } = await supervisor.run({
+    argv: shell(command),
+    cwd,
+    env,
+    ...bounds,
+  }).gone;
   if (timedOut) return { verdict: "not-ready", detail: "the readiness command took too long" };
   if (code === 0) return { verdict: "ready", detail: "the readiness command exited 0" };
-  const how = notStarted === undefined ? `was ended by ${signal}` : `could not be started: ${notStarted}`;
+  const how =
+    notStarted === undefined ? `was ended by ${signal}` : `could not be started: ${notStarted}`;
   if (code === null) return { verdict: "broken", detail: `the readiness command ${how}` };
   const verdict = NOT_RUNNABLE.includes(code) ? "broken" : "not-ready";
   return { verdict, detail: `the readiness command exited ${code}` };
@@ -55,7 +73,9 @@ interface HttpAnswer {
   readonly reason?: string;
 }
 
-/** Asks a URL once, without following redirects. Never rejects: that nothing answers is an answer. */
+/**
+ * Asks a URL once, without following redirects. Never rejects: that nothing answers is an answer.
+ */
 function httpProbe(url: string, timeoutMs: number): Promise<HttpAnswer> {
   return new Promise((resolve) => {
     let connected = false;
@@ -93,10 +113,13 @@ type ReadinessProbe = (limitMs: number) => Promise<Readiness | undefined>;
 const PROBE_PAUSE_MS = 200;
 
 /**
- * Why the app must not be launched: something answers already, so a later answer proves nothing. Whatever takes
- * connections counts, with any HTTP status or none.
+ * Why the app must not be launched: something answers already, so a later answer proves nothing.
+ * Whatever takes connections counts, with any HTTP status or none.
  */
-export async function whyNotLaunch(setting: ReadinessSetting, probe: ReadinessProbe): Promise<string | undefined> {
+export async function whyNotLaunch(
+  setting: ReadinessSetting,
+  probe: ReadinessProbe,
+): Promise<string | undefined> {
   const { app, addresses = [], interrupt } = setting;
   if (app.ready.url === undefined) {
     const result = await probe(LONGEST_PROBE_MS);
@@ -115,7 +138,11 @@ export async function whyNotLaunch(setting: ReadinessSetting, probe: ReadinessPr
 }
 
 /** Waits for readiness; says why it did not come. */
-export async function waitUntilReady(setting: ReadinessSetting, probe: ReadinessProbe, job: RunningJob) {
+export async function waitUntilReady(
+  setting: ReadinessSetting,
+  probe: ReadinessProbe,
+  job: RunningJob,
+) {
   const { app, addresses = [], interrupt } = setting;
   const deadline = Date.now() + app.ready.timeout_sec * 1000;
   const left = () => Math.min(LONGEST_PROBE_MS, deadline - Date.now());
@@ -133,7 +160,8 @@ export async function waitUntilReady(setting: ReadinessSetting, probe: Readiness
     if (result.verdict === "broken") return `readiness can't be probed: ${detail}`;
     if (result.verdict === "ready") {
       const silent = await firstSilent([app.interface, ...addresses], left);
-      if (gone) return "something answered, but the app's process group has ended: it was not the app";
+      if (gone)
+        return "something answered, but the app's process group has ended: it was not the app";
       if (silent === undefined) return undefined;
       detail = `ready, but nothing answers at ${silent}`;
     }
@@ -142,9 +170,13 @@ export async function waitUntilReady(setting: ReadinessSetting, probe: Readiness
   return `the app was not ready within ${app.ready.timeout_sec} s (last probe: ${detail})`;
 }
 
-async function firstSilent(urls: readonly (string | undefined)[], left: () => number): Promise<string | undefined> {
+async function firstSilent(
+  urls: readonly (string | undefined)[],
+  left: () => number,
+): Promise<string | undefined> {
   for (const url of new Set(urls)) {
-    if (url !== undefined && (await httpProbe(url, Math.max(left(), 1))).status === undefined) return url;
+    if (url !== undefined && (await httpProbe(url, Math.max(left(), 1))).status === undefined)
+      return url;
   }
   return undefined;
 }

@@ -9,7 +9,10 @@ export interface Job {
   /** Time after which the group is stopped, in milliseconds; without it there is no bound. */
   readonly boundMs?: number;
   readonly graceMs: number;
-  /** Whether what the command leaves running is stopped when it ends; an app may hand over to its children. */
+  /**
+   * Whether what the command leaves running is stopped when it ends; an app may hand over to its
+   * children.
+   */
   readonly endWithLeader: boolean;
   /** What its processes carry in their environment; `env` holds it too. */
   readonly mark: JobMark;
@@ -19,7 +22,9 @@ export interface Job {
 export type Order =
   | { readonly order: "run"; readonly job: Job }
   | { readonly order: "stop" }
-  /** A git worktree that is removed at the end in any case, together with the directory around it. */
+  /**
+   * A git worktree that is removed at the end in any case, together with the directory around it.
+   */
   | ({ readonly order: "remove-worktree" } & Worktree);
 
 /** Reports of the supervisor, one JSON document a line. */
@@ -27,17 +32,23 @@ export type Report =
   | { readonly report: "started"; readonly pgid: number }
   | { readonly report: "not-started"; readonly message: string }
   | { readonly report: "ended"; readonly code: number | null; readonly signal: string | null }
-  | { readonly report: "gone"; readonly by: EndedBy; readonly timedOut: boolean; readonly escaped: number };
+  | {
+      readonly report: "gone";
+      readonly by: EndedBy;
+      readonly timedOut: boolean;
+      readonly escaped: number;
+    };
 
 /**
- * The supervisor: a small process in a session of its own that starts commands for the driver and outlives it just long
- * enough to end them. It reads orders from a pipe that only the driver holds; when the pipe closes, for whatever reason
- * (SIGKILL of the driver included), it stops the group that runs, TERM first and KILL after the grace time, removes the
- * worktree that it was told of, and goes. Processes that left the group are ended with it, by their mark.
+ * The supervisor: a small process in a session of its own that starts commands for the driver and
+ * outlives it just long enough to end them. It reads orders from a pipe that only the driver holds;
+ * when the pipe closes, for whatever reason (SIGKILL of the driver included), it stops the group
+ * that runs, TERM first and KILL after the grace time, removes the worktree that it was told of,
+ * and goes. Processes that left the group are ended with it, by their mark.
  *
- * It runs as `node -e` from its own source text, since the command line is one bundled file: so nothing from outside
- * this function may be used in it. The two functions that it needs are handed in the same way. Descriptors 3 and 4 are the
- * commands' stdout and stderr, 5 their stdin.
+ * It runs as `node -e` from its own source text, since the command line is one bundled file: so
+ * nothing from outside this function may be used in it. The two functions that it needs are handed
+ * in the same way. Descriptors 3 and 4 are the commands' stdout and stderr, 5 their stdin.
  */
 export function supervise(
   jobProcesses: (pgid: number, mark: JobMark) => JobProcesses,
@@ -48,9 +59,15 @@ export function supervise(
   const LOOK_MS = 40;
   /** Grace time for what a command has left behind when it ended by itself, in milliseconds. */
   const LEFTOVER_GRACE_MS = 1000;
-  /** How long KILL may take to work before it is given up (a process of another user, or stuck in the kernel), in milliseconds. */
+  /**
+   * How long KILL may take to work before it is given up (a process of another user, or stuck in
+   * the kernel), in milliseconds.
+   */
   const KILL_PATIENCE_MS = 5000;
-  /** Longest time that Node's timers hold, in milliseconds (2^31 - 1); a longer bound is cut to these 24.8 days. */
+  /**
+   * Longest time that Node's timers hold, in milliseconds (2^31 - 1); a longer bound is cut to
+   * these 24.8 days.
+   */
   const LONGEST_TIMER_MS = 2147483647;
 
   interface Running {
@@ -123,13 +140,25 @@ export function supervise(
   function run(job: Job): void {
     if (leaving) return;
     const [file = "", ...args] = job.argv;
-    const child = spawn(file, args, { cwd: job.cwd, env: job.env, detached: true, stdio: [5, 3, 4] });
+    const child = spawn(file, args, {
+      cwd: job.cwd,
+      env: job.env,
+      detached: true,
+      stdio: [5, 3, 4],
+    });
     const pgid = child.pid;
     child.on("error", (error) => {
       if (pgid === undefined) tell({ report: "not-started", message: error.message });
     });
     if (pgid === undefined) return;
-    const current: Running = { job, pgid, timedOut: false, stopping: false, by: "itself", escaped: new Set() };
+    const current: Running = {
+      job,
+      pgid,
+      timedOut: false,
+      stopping: false,
+      by: "itself",
+      escaped: new Set(),
+    };
     running = current;
     tell({ report: "started", pgid });
     if (job.boundMs !== undefined) {
@@ -146,7 +175,8 @@ export function supervise(
     child.on("exit", (code, name) => {
       tell({ report: "ended", code, signal: name });
       if (current.stopping) return;
-      // What is left behind by a command that has ended is stopped; only an app hands over to others of its group.
+      // What is left behind by a command that has ended is stopped; only an app hands over to
+      // others of its group.
       const settle = () => {
         if (current.stopping) return;
         const { groupLives, escaped } = look(current);

@@ -1,7 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { defined } from "../../faults/defined";
 import { commandEnvironment } from "./commandEnvironment";
-import { type EndedBy, endProcesses, type JobMark, jobMark, jobProcesses, marked } from "./jobProcesses";
+import {
+  type EndedBy,
+  endProcesses,
+  type JobMark,
+  jobMark,
+  jobProcesses,
+  marked,
+} from "./jobProcesses";
 import type { JobRecords } from "./jobRecords";
 import { type Job, type Order, type Report, supervise } from "./supervise";
 import { removeWorktree, type Worktree } from "./worktree";
@@ -45,16 +52,21 @@ interface Pending {
   signal: string | null;
 }
 
-/** What a supervisor runs when it is started: its own source text, since everything else is in one bundled file. */
+/**
+ * What a supervisor runs when it is started: its own source text, since everything else is in one
+ * bundled file.
+ */
 function source(): string {
-  // Some loaders wrap functions in a helper called __name; in a text of its own it has to be brought along.
+  // Some loaders wrap functions in a helper called __name; in a text of its own it has to be
+  // brought along.
   return `const __name = (f) => f; (${supervise.toString()})(${jobProcesses.toString()}, ${removeWorktree.toString()});`;
 }
 
 /**
- * Runs commands one after the other, each in a process group of its own, in such a way that no process of the group
- * outlives this program, however it ends. See `supervise` for the process that keeps this promise; should both be killed
- * at the same moment, the next run keeps it (`endLeftovers`), by what `records` hold.
+ * Runs commands one after the other, each in a process group of its own, in such a way that no
+ * process of the group outlives this program, however it ends. See `supervise` for the process that
+ * keeps this promise; should both be killed at the same moment, the next run keeps it
+ * (`endLeftovers`), by what `records` hold.
  */
 export class Supervisor {
   private readonly process: ChildProcess;
@@ -106,7 +118,10 @@ export class Supervisor {
     const pending: Pending = { start, end, graceMs, mark, code: null, signal: null };
     const { pid } = this.process;
     if (this.pending !== undefined || this.ended || pid === undefined) {
-      this.refuse(pending, this.pending ? "another command still runs" : "its supervisor has ended");
+      this.refuse(
+        pending,
+        this.pending ? "another command still runs" : "its supervisor has ended",
+      );
     } else {
       this.pending = pending;
       // Before it starts: from here on nothing can happen that would leave it without a trace.
@@ -121,7 +136,9 @@ export class Supervisor {
     this.order({ order: "stop" });
   }
 
-  /** Has a git worktree and the directory around it removed when the supervisor ends, in any case. */
+  /**
+   * Has a git worktree and the directory around it removed when the supervisor ends, in any case.
+   */
   removeWorktreeAtEnd(worktree: Worktree): void {
     this.worktreeMark = jobMark().id;
     if (this.process.pid !== undefined)
@@ -167,7 +184,9 @@ export class Supervisor {
     }
   }
 
-  /** The supervisor is gone. If it was killed during a command, this program ends the group itself. */
+  /**
+   * The supervisor is gone. If it was killed during a command, this program ends the group itself.
+   */
   private lost(): void {
     if (this.ended) return;
     this.ended = true;
@@ -177,7 +196,8 @@ export class Supervisor {
     const { pgid, mark, graceMs } = pending;
     const { escaped } = jobProcesses(pgid, mark);
     void endProcesses(pgid, mark, graceMs).then((by) => {
-      if (pgid !== undefined) return this.finish(pending, { by, timedOut: false, escaped: escaped.length });
+      if (pgid !== undefined)
+        return this.finish(pending, { by, timedOut: false, escaped: escaped.length });
       this.refuse(pending, "its supervisor ended before the command began", by);
     });
   }
@@ -208,16 +228,26 @@ export interface BoundedCommand extends Pick<Job, "argv" | "cwd" | "env"> {
 }
 
 /**
- * Runs a command in a process group of its own and waits until all of it is gone: bounded, and never outliving this
- * program.
+ * Runs a command in a process group of its own and waits until all of it is gone: bounded, and
+ * never outliving this program.
  */
-export async function runBounded(command: BoundedCommand, supervisor?: Supervisor): Promise<JobEnd> {
+export async function runBounded(
+  command: BoundedCommand,
+  supervisor?: Supervisor,
+): Promise<JobEnd> {
   const own = supervisor ?? new Supervisor(command.streams, command.jobs);
   const stop = () => own.stop();
   try {
     const { argv, cwd, env, timeoutSec, interrupt } = command;
     const boundMs = timeoutSec === undefined ? undefined : Math.ceil(timeoutSec * 1000);
-    const job = own.run({ argv, cwd, env, ...defined({ boundMs }), graceMs: BOUND_GRACE_MS, endWithLeader: true });
+    const job = own.run({
+      argv,
+      cwd,
+      env,
+      ...defined({ boundMs }),
+      graceMs: BOUND_GRACE_MS,
+      endWithLeader: true,
+    });
     interrupt.addEventListener("abort", stop);
     if (interrupt.aborted) stop();
     return await job.gone;

@@ -11,14 +11,19 @@ const VISUAL = ["verification", "visual"];
 const VISUAL_URL = [...VISUAL, "url"];
 
 /** The address at which the app is reached: `interface`, else `ready.url`. */
-export const appAddress = (config: ConfigView): string | undefined => config.text(INTERFACE) ?? config.text(READY_URL);
+export const appAddress = (config: ConfigView): string | undefined =>
+  config.text(INTERFACE) ?? config.text(READY_URL);
 
-/** Faults of the app, and of the two blocks that need a running app, beyond the form of their keys. */
+/**
+ * Faults of the app, and of the two blocks that need a running app, beyond the form of their keys.
+ */
 export function appFaults(config: ConfigView, at: FaultMaker): Fault[] {
   const faults: Fault[] = [];
   const found = (...fault: Parameters<FaultMaker["error"]>) => void faults.push(at.error(...fault));
 
-  const needing = [CONFORMANCE, VISUAL].filter((path) => config.has(path)).map((path) => path.at(-1));
+  const needing = [CONFORMANCE, VISUAL]
+    .filter((path) => config.has(path))
+    .map((path) => path.at(-1));
   const need = `\`verification.app\` is required, since ${needing.join(" and ")} need${needing.length === 1 ? "s" : ""} a running app that the harness starts.`;
   if (needing.length > 0 && !config.has(APP)) found(APP, "missing_key", need);
 
@@ -39,7 +44,8 @@ export function appFaults(config: ConfigView, at: FaultMaker): Fault[] {
   };
   const [face, ready, visual] = [originAt(INTERFACE), originAt(READY_URL), originAt(VISUAL_URL)];
   const otherInstance = `The origin ${face} is not that of ready.url (${ready}): readiness would vouch for another instance.`;
-  if (ready !== undefined && face !== undefined && ready !== face) found(INTERFACE, "other_origin", otherInstance);
+  if (ready !== undefined && face !== undefined && ready !== face)
+    found(INTERFACE, "other_origin", otherInstance);
   const address = config.text(INTERFACE) === undefined ? ready : face;
   const otherPlace = `The origin ${visual} is not the app's (${address}): the check would look at something else.`;
   if (visual !== undefined && address !== undefined && visual !== address)
@@ -51,12 +57,17 @@ export function appFaults(config: ConfigView, at: FaultMaker): Fault[] {
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
 
 /**
- * The origin of an absolute http(s) URL, with the default port filled in (`http://127.0.0.1:80`); or what is wrong with it, in
- * words that never repeat it. A user name or password in it is refused: secrets do not belong in a config.
+ * The origin of an absolute http(s) URL, with the default port filled in (`http://127.0.0.1:80`);
+ * or what is wrong with it, in words that never repeat it. A user name or password in it is
+ * refused: secrets do not belong in a config.
  */
 function httpUrl(text: string): { readonly origin?: string; readonly fault?: string } {
-  // URL parsers drop tabs and line breaks without a word, so that two different texts name one address.
-  if (!/^https?:\/\/[^/?#\s\\]/i.test(text) || [...text].some((each) => each <= " " || "\u007f\\".includes(each)))
+  // URL parsers drop tabs and line breaks without a word, so that two different texts name one
+  // address.
+  if (
+    !/^https?:\/\/[^/?#\s\\]/i.test(text) ||
+    [...text].some((each) => each <= " " || "\u007f\\".includes(each))
+  )
     return { fault: "must be an absolute http(s) URL such as http://127.0.0.1:3000" };
   if (!URL.canParse(text)) return { fault: "isn't a valid URL: check its host and port" };
   const url = new URL(text);

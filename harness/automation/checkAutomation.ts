@@ -29,12 +29,17 @@ export interface AutomationFiles {
 const SECRET = "This looks like a secret (not shown): name a variable that holds it.";
 
 /**
- * Checks an automation config and resolves it: every fault at once, in the order of their places. `resolved` is there
- * exactly when it is valid.
- * @param prefix prefix of the harness's variables, by default `HX_`; `<prefix>REVIEW_MAX_ROUNDS` is read from `environment`.
- * Throws `UnreadableInput` when a file can't be read, or isn't YAML, JSON or TOML.
+ * Checks an automation config and resolves it: every fault at once, in the order of their places.
+ * `resolved` is there exactly when it is valid.
+ * @param prefix prefix of the harness's variables, by default `HX_`; `<prefix>REVIEW_MAX_ROUNDS` is
+ * read from `environment`. Throws `UnreadableInput` when a file can't be read, or isn't YAML, JSON
+ * or TOML.
  */
-export function checkAutomation(files: AutomationFiles, environment: Environment, prefix = DEFAULT_HARNESS.prefix) {
+export function checkAutomation(
+  files: AutomationFiles,
+  environment: Environment,
+  prefix = DEFAULT_HARNESS.prefix,
+) {
   const document = readYamlOrJson(files.config);
   const at = faultsIn(document);
   const config = new ConfigView(document.value);
@@ -52,10 +57,14 @@ export function checkAutomation(files: AutomationFiles, environment: Environment
     ...(mapping === undefined ? [] : requiredFaults(config, mapping, at)),
     ...(registry === undefined ? [] : registryFaults(config, registry, at)),
     ...(providers === undefined ? [] : evaluatorFaults(config, providers, at)),
-    ...(review.wrong === undefined ? [] : [at.error(["review", "max_rounds"], "wrong_variable", review.wrong)]),
+    ...(review.wrong === undefined
+      ? []
+      : [at.error(["review", "max_rounds"], "wrong_variable", review.wrong)]),
   ];
   // A rule that speaks of a key by name says more than the schema does of the same key.
-  const known = new Set(named.filter(({ severity }) => severity === "error").map(({ path }) => path));
+  const known = new Set(
+    named.filter(({ severity }) => severity === "error").map(({ path }) => path),
+  );
   const secret = secretFaults(
     document.value,
     [...named, ...formal],
@@ -68,6 +77,9 @@ export function checkAutomation(files: AutomationFiles, environment: Environment
     ...(registry?.faults ?? []),
   ];
   if (data === undefined || hasErrors(issues)) return { valid: false, issues, resolved: null };
-  const resolved = resolveContract(data, config, { review, ...defined({ preset, mapping, registry }) });
+  const resolved = resolveContract(data, config, {
+    review,
+    ...defined({ preset, mapping, registry }),
+  });
   return { valid: true, issues, resolved };
 }

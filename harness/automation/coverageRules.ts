@@ -20,12 +20,18 @@ const at = (key: string): string[] => [...COVERAGE, key];
 
 /** The floors that hold after preset and block are merged: what the block says itself wins. */
 export function effectiveFloors(config: ConfigView, preset: PresetReading | undefined): Preset {
-  const own = Object.fromEntries([...FLOORS, MAX_REGRESSION].map((key) => [key, config.number(at(key))]));
+  const own = Object.fromEntries(
+    [...FLOORS, MAX_REGRESSION].map((key) => [key, config.number(at(key))]),
+  );
   return { ...preset?.values, ...defined(own) };
 }
 
 /** Faults of the coverage block that go beyond the form of its keys. */
-export function coverageFaults(config: ConfigView, preset: PresetReading | undefined, make: FaultMaker): Fault[] {
+export function coverageFaults(
+  config: ConfigView,
+  preset: PresetReading | undefined,
+  make: FaultMaker,
+): Fault[] {
   if (!config.isMap(COVERAGE)) return [];
   const faults: Fault[] = [];
   const parser = config.text(at("parser"));
@@ -36,16 +42,25 @@ export function coverageFaults(config: ConfigView, preset: PresetReading | undef
   const floors = effectiveFloors(config, preset);
   const baseline = config.text(at("baseline"));
   const needed = [...FLOORS, ...(baseline === "admission" ? [MAX_REGRESSION] : [])];
-  const missing = preset?.reason === undefined ? [] : needed.filter((key) => floors[key] === undefined);
+  const missing =
+    preset?.reason === undefined ? [] : needed.filter((key) => floors[key] === undefined);
   if (preset?.reason !== undefined) {
     const [severity, so] =
       missing.length > 0
         ? (["error", `Without it this block must supply ${missing.join(" and ")}.`] as const)
         : (["warning", "This block supplies every floor itself, so it is not needed."] as const);
-    faults.push(make[severity](at("preset"), "unknown_preset", `The preset can't be read: ${preset.reason}. ${so}`));
+    faults.push(
+      make[severity](
+        at("preset"),
+        "unknown_preset",
+        `The preset can't be read: ${preset.reason}. ${so}`,
+      ),
+    );
   }
-  const lacks = (key: keyof Preset) => missing.length === 0 && floors[key] === undefined && !config.has(at(key));
-  const noFloor = "Coverage needs a floor: set min_line_pct or min_branch_pct, here or in a preset.";
+  const lacks = (key: keyof Preset) =>
+    missing.length === 0 && floors[key] === undefined && !config.has(at(key));
+  const noFloor =
+    "Coverage needs a floor: set min_line_pct or min_branch_pct, here or in a preset.";
   if (FLOORS.every(lacks)) faults.push(make.error(COVERAGE, "missing_floor", noFloor, "key"));
   const noAllowance =
     "Baseline `admission` needs max_regression_pct (percentage points), here or in a preset: how far coverage may fall.";
@@ -69,17 +84,28 @@ export type PresetReading =
   | { readonly values: Preset; readonly sha256: string; readonly reason?: undefined }
   | { readonly reason: string; readonly values?: undefined; readonly sha256?: undefined };
 
-/** Reads the preset that a config names. Never throws: what is wrong is the reason, since the caller fails closed. */
-export function readPreset(config: ConfigView, directory: string | undefined): PresetReading | undefined {
+/**
+ * Reads the preset that a config names. Never throws: what is wrong is the reason, since the caller
+ * fails closed.
+ */
+export function readPreset(
+  config: ConfigView,
+  directory: string | undefined,
+): PresetReading | undefined {
   const name = config.text(at("preset"));
   if (name === undefined) return undefined;
   if (!/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(name))
-    return { reason: "a preset is a bare name of letters, digits, dots, dashes and underscores, not a path" };
+    return {
+      reason:
+        "a preset is a bare name of letters, digits, dots, dashes and underscores, not a path",
+    };
   if (directory === undefined) return { reason: "no presets directory was given (--presets DIR)" };
   const file = ENDINGS.map((ending) => join(directory, `${name}${ending}`))
-    // A directory of the preset's name is not the preset; what else can't be read is said when it is read.
+    // A directory of the preset's name is not the preset; what else can't be read is said when it
+    // is read.
     .find((candidate) => attempt(() => statSync(candidate))?.isDirectory() === false);
-  if (file === undefined) return { reason: `${directory} has no preset of that name (${name}.json or .yaml)` };
+  if (file === undefined)
+    return { reason: `${directory} has no preset of that name (${name}.json or .yaml)` };
   try {
     const document = readYamlOrJson(file);
     const { data: values, faults } = readBy(presetSchema, document.value, document);
@@ -91,7 +117,9 @@ export function readPreset(config: ConfigView, directory: string | undefined): P
   }
 }
 
-/** A fault within another fault's sentence: without what the key is for, and without the full stop. */
+/**
+ * A fault within another fault's sentence: without what the key is for, and without the full stop.
+ */
 function faultText({ path, message }: Fault): string {
   const text = message.replace(/ \([^()]*\)$/, "").replace(/\.$/, "");
   return path === "" ? text : `${path}: ${text}`;

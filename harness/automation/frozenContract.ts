@@ -43,8 +43,9 @@ export const alreadyFrozen = (file: string): string =>
   `${file} exists, and a contract is frozen once. A resumed run reads it as it is (--contract ${file}); a new run needs a new file`;
 
 /**
- * Writes a contract once, whole or not at all: the file appears under its name only after everything is on the disk, and
- * an existing file stays as it is. Throws the file system's own errors.
+ * Writes a contract once, whole or not at all: the file appears under its name only after
+ * everything is on the disk, and an existing file stays as it is. Throws the file system's own
+ * errors.
  * @returns the digest that the file holds; `undefined` where there is a file already.
  */
 export function writeFrozen(file: string, frozen: FrozenContract): string | undefined {
@@ -54,22 +55,32 @@ export function writeFrozen(file: string, frozen: FrozenContract): string | unde
 }
 
 /**
- * Reads a frozen contract and verifies its digest. Nothing is resolved again: no preset, mapping, registry or variable.
- * Throws `UnreadableInput` when it can't be read, has another form, or was changed since it was frozen.
+ * Reads a frozen contract and verifies its digest. Nothing is resolved again: no preset, mapping,
+ * registry or variable. Throws `UnreadableInput` when it can't be read, has another form, or was
+ * changed since it was frozen.
  */
 export function readFrozen(file: string): FrozenContract {
   const value = jsonIn(readTextFile(file, LARGEST_CONTRACT_BYTES));
-  if (value === undefined) throw new UnreadableInput(file, "isn't a frozen contract: it is not JSON");
+  if (value === undefined)
+    throw new UnreadableInput(file, "isn't a frozen contract: it is not JSON");
   const read = fileSchema.safeParse(value);
   if (!read.success)
-    throw new UnreadableInput(file, "isn't a frozen contract; write one with `serving config freeze automation`");
+    throw new UnreadableInput(
+      file,
+      "isn't a frozen contract; write one with `serving config freeze automation`",
+    );
   const { sha256, ...body } = read.data;
   const digest = attempt(() => digestOf(body));
   // No contract of ours nests so deep that its digest can't be made.
-  if (digest === undefined) throw new UnreadableInput(file, "isn't a frozen contract: it nests too deeply");
+  if (digest === undefined)
+    throw new UnreadableInput(file, "isn't a frozen contract: it nests too deeply");
   if (digest !== sha256)
-    throw new UnreadableInput(file, "was changed after it was frozen: its digest does not match its content");
-  // The digest says that these are the very bytes that `writeFrozen` was given, so they have its form.
+    throw new UnreadableInput(
+      file,
+      "was changed after it was frozen: its digest does not match its content",
+    );
+  // The digest says that these are the very bytes that `writeFrozen` was given, so they have its
+  // form.
   return body as unknown as FrozenContract;
 }
 

@@ -6,8 +6,15 @@ import type { ProfileDocument } from "../providers/profile";
 import { REQUEST_PLACEHOLDER } from "../providers/schema";
 import { type ConfigView, readToml, readYamlOrJson } from "./ruleContext";
 
-/** Faults of the evaluator that a config names: the profile must have it, with a command that tries a running app. */
-export function evaluatorFaults(config: ConfigView, { value, naive }: ProfileDocument, at: FaultMaker): Fault[] {
+/**
+ * Faults of the evaluator that a config names: the profile must have it, with a command that tries
+ * a running app.
+ */
+export function evaluatorFaults(
+  config: ConfigView,
+  { value, naive }: ProfileDocument,
+  at: FaultMaker,
+): Fault[] {
   const path = ["verification", "conformance", "evaluator"];
   const evaluator = config.text(path);
   if (evaluator === undefined) return [];
@@ -27,7 +34,11 @@ export function evaluatorFaults(config: ConfigView, { value, naive }: ProfileDoc
       `The \`conformance_command\` of provider \`${evaluator}\` lacks ${REQUEST_PLACEHOLDER}, so it would never see the request.`,
     );
   // What runs is the command as the harness's own reader takes it.
-  if (naive.get(`providers.${evaluator}`, "conformance_command")?.text.includes(REQUEST_PLACEHOLDER) === true)
+  if (
+    naive
+      .get(`providers.${evaluator}`, "conformance_command")
+      ?.text.includes(REQUEST_PLACEHOLDER) === true
+  )
     return [];
   return refused(
     `The harness reads the \`conformance_command\` of provider \`${evaluator}\` otherwise than TOML means it; \`serving config check providers\` says why.`,
@@ -42,8 +53,9 @@ export interface RoutingRegistry {
 }
 
 /**
- * Reads a routing registry: `profiles: [id, ...]` and `routes: [name, ...]`, as YAML, JSON or TOML. Profiles may be
- * tables with an `id`, routes a map by name (also called `route_classes`). Throws `UnreadableInput`.
+ * Reads a routing registry: `profiles: [id, ...]` and `routes: [name, ...]`, as YAML, JSON or TOML.
+ * Profiles may be tables with an `id`, routes a map by name (also called `route_classes`). Throws
+ * `UnreadableInput`.
  */
 export function readRegistry(file: string): RoutingRegistry {
   const document = extname(file).toLowerCase() === ".toml" ? readToml(file) : readYamlOrJson(file);
@@ -57,7 +69,9 @@ export function readRegistry(file: string): RoutingRegistry {
   const profiles = namesOf(value.profiles);
   const routes = namesOf(value[routesKey]);
   const wrong = (key: string, names: string[] | undefined) =>
-    names === undefined ? [at.error([key], "wrong_type", `\`${key}\` must be a list of names.`)] : [];
+    names === undefined
+      ? [at.error([key], "wrong_type", `\`${key}\` must be a list of names.`)]
+      : [];
   return {
     profiles: profiles ?? [],
     routes: routes ?? [],
@@ -65,15 +79,27 @@ export function readRegistry(file: string): RoutingRegistry {
   };
 }
 
-/** Faults of a config's routing block against a registry: it may only narrow what the registry has. */
-export function registryFaults(config: ConfigView, registry: RoutingRegistry, at: FaultMaker): Fault[] {
+/**
+ * Faults of a config's routing block against a registry: it may only narrow what the registry has.
+ */
+export function registryFaults(
+  config: ConfigView,
+  registry: RoutingRegistry,
+  at: FaultMaker,
+): Fault[] {
   const allowed = ["routing", "allowed_profiles"];
   const profiles = config
     .texts(allowed)
     .flatMap(({ text, index }) =>
       registry.profiles.includes(text)
         ? []
-        : [at.error([...allowed, index], "unknown_profile", lacks("profile", text, registry.profiles))],
+        : [
+            at.error(
+              [...allowed, index],
+              "unknown_profile",
+              lacks("profile", text, registry.profiles),
+            ),
+          ],
     );
   const path = ["routing", "default_task_route"];
   const route = config.text(path);

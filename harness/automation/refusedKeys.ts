@@ -15,7 +15,10 @@ const REFUSED_KEYS = {
     "whether the visual check is required is derived from the verification mapping (a requirement of kind visual). Remove it.",
 };
 
-/** Words whose presence in an unknown routing key means that it would define something only the user's registry may. */
+/**
+ * Words whose presence in an unknown routing key means that it would define something only the
+ * user's registry may.
+ */
 const AUTHORITY = {
   "a profile": /^(profiles?|models?|backend|providers?|roles?)$/,
   "a credential": /^(credentials?|key|apikey|token|secret|password|auth|login)$/,
@@ -31,22 +34,38 @@ const RECOVERY_POLICY = /^(probes?|cadence|interval|healthy?|thresholds?)$/;
 const TYPO = 2;
 
 const ROUTING_LEVELS = [
-  { path: ["routing"], known: ["enabled", "allowed_profiles", "default_task_route", "tier2", "recovery"] },
+  {
+    path: ["routing"],
+    known: ["enabled", "allowed_profiles", "default_task_route", "tier2", "recovery"],
+  },
   { path: ["routing", "tier2"], known: ["delegation_enabled"] },
   { path: ["routing", "recovery"], known: ["wake_enabled", "auto_failback_enabled"] },
 ] as const;
 
-/** Faults for every key that is refused by name, each with its reason. The values of such keys are never shown. */
+/**
+ * Faults for every key that is refused by name, each with its reason. The values of such keys are
+ * never shown.
+ */
 export function refusedKeyFaults(config: unknown, at: FaultMaker): Fault[] {
   const named = Object.entries(REFUSED_KEYS).flatMap(([key, reason]) => {
     const path = key.split(".");
     const message = `\`${key}\` is refused: ${reason}`;
-    return valueAt(config, path) === undefined ? [] : [at.error(path, "refused_key", message, "key")];
+    return valueAt(config, path) === undefined
+      ? []
+      : [at.error(path, "refused_key", message, "key")];
   });
-  return [...named, ...ROUTING_LEVELS.flatMap(({ path, known }) => routingFaults(config, path, known, at))];
+  return [
+    ...named,
+    ...ROUTING_LEVELS.flatMap(({ path, known }) => routingFaults(config, path, known, at)),
+  ];
 }
 
-function routingFaults(config: unknown, path: readonly string[], known: readonly string[], at: FaultMaker): Fault[] {
+function routingFaults(
+  config: unknown,
+  path: readonly string[],
+  known: readonly string[],
+  at: FaultMaker,
+): Fault[] {
   const level = valueAt(config, path);
   if (!isRecord(level)) return [];
   return Object.keys(level).flatMap((key) => {

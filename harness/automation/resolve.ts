@@ -6,10 +6,15 @@ import type { RoutingRegistry } from "./namesElsewhere";
 import type { ConfigView } from "./ruleContext";
 import type { AutomationConfig } from "./schema";
 
-/** A valid config with everything that it leaves to other places filled in: what later gates read, and nothing else. */
+/**
+ * A valid config with everything that it leaves to other places filled in: what later gates read,
+ * and nothing else.
+ */
 export interface AutomationContract extends Omit<AutomationConfig, "verification" | "routing"> {
   readonly verification: Omit<Verification, "coverage" | "app"> & {
-    /** `preset_sha256` is the digest of the preset file that supplied floors; `null` when none did. */
+    /**
+     * `preset_sha256` is the digest of the preset file that supplied floors; `null` when none did.
+     */
     readonly coverage?: Coverage & { readonly preset_sha256: string | null };
     /** `address` is where evaluators reach the app: `interface`, else `ready.url`. */
     readonly app?: App & { readonly address: string };
@@ -43,7 +48,8 @@ export function resolveContract(
   const { coverage, app, ...blocks } = verification;
   const { preset, mapping, registry } = inputs;
   const address = appAddress(view);
-  const criteria = (kind: DerivingKind) => (mapping === undefined ? [] : requirementsOfKind(mapping, kind));
+  const criteria = (kind: DerivingKind) =>
+    mapping === undefined ? [] : requirementsOfKind(mapping, kind);
   const conformance = criteria("runtime_conformance");
   const visual = criteria("visual");
   // Profiles that both the registry and this config allow; absent when no registry was given.
@@ -64,7 +70,10 @@ export function resolveContract(
       }),
     },
     ...defined({ routing: routing && { ...routing, ...defined({ effective_profiles }) } }),
-    required: mapping === undefined ? null : { conformance: conformance.length > 0, visual: visual.length > 0 },
+    required:
+      mapping === undefined
+        ? null
+        : { conformance: conformance.length > 0, visual: visual.length > 0 },
     criteria: { conformance, visual },
   };
 }
@@ -74,7 +83,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** What the environment says of `review.max_rounds`. */
 type ReviewOverride = ReturnType<typeof reviewOverride>;
 
-/** Reads `<prefix>REVIEW_MAX_ROUNDS`; no rounds when it is unset, faulty, or empty, which counts as not set. */
+/**
+ * Reads `<prefix>REVIEW_MAX_ROUNDS`; no rounds when it is unset, faulty, or empty, which counts as
+ * not set.
+ */
 export function reviewOverride(environment: Environment, prefix: string) {
   const variable = `${prefix}REVIEW_MAX_ROUNDS`;
   const text = environment[variable]?.trim() ?? "";

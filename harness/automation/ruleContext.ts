@@ -8,8 +8,9 @@ import { parseYaml, type SourceDocument } from "../../faults/yamlDocument";
 import { parseToml } from "../providers/profile";
 
 /**
- * A config that its schema may have refused, read key by key: a rule about one block still speaks when another block
- * is broken, so that all faults come at once. A value of the wrong type reads as absent; the schema has said so.
+ * A config that its schema may have refused, read key by key: a rule about one block still speaks
+ * when another block is broken, so that all faults come at once. A value of the wrong type reads as
+ * absent; the schema has said so.
  */
 export class ConfigView {
   constructor(private readonly config: unknown) {}
@@ -34,13 +35,15 @@ export class ConfigView {
   texts(path: readonly string[]): { readonly index: number; readonly text: string }[] {
     const value = valueAt(this.config, path);
     if (!Array.isArray(value)) return [];
-    return value.flatMap((text: unknown, index) => (typeof text === "string" ? [{ index, text }] : []));
+    return value.flatMap((text: unknown, index) =>
+      typeof text === "string" ? [{ index, text }] : [],
+    );
   }
 }
 
 /**
- * Reads a YAML or JSON file of the harness. A file named `.json` must be JSON: other readers of it know no YAML.
- * Throws `UnreadableInput`; an empty file is one of the things it throws for.
+ * Reads a YAML or JSON file of the harness. A file named `.json` must be JSON: other readers of it
+ * know no YAML. Throws `UnreadableInput`; an empty file is one of the things it throws for.
  */
 export function readYamlOrJson(file: string): SourceDocument {
   const text = readTextFile(file);
@@ -50,7 +53,13 @@ export function readYamlOrJson(file: string): SourceDocument {
   throw new UnreadableInput(file, reason, jsonSyntaxFault(text));
 }
 
-/** Reads a TOML file. It knows no places, so its faults point at the top. Throws `UnreadableInput`. */
+/**
+ * Reads a TOML file. It knows no places, so its faults point at the top. Throws `UnreadableInput`.
+ */
 export function readToml(file: string): SourceDocument {
-  return { file, value: parseToml(file, readTextFile(file)), locate: () => ({ line: 1, column: 1 }) };
+  return {
+    file,
+    value: parseToml(file, readTextFile(file)),
+    locate: () => ({ line: 1, column: 1 }),
+  };
 }

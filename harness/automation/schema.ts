@@ -5,22 +5,32 @@ import { key } from "../schema/key";
 const OUR_WORDS = { ours: true } as const;
 
 /** Text that can't be empty: an empty command, say, would do nothing and look as if it had. */
-const text = (description: string, example: string) => key(z.string().min(1), description, { examples: [example] });
+const text = (description: string, example: string) =>
+  key(z.string().min(1), description, { examples: [example] });
 
 const flag = (description: string, notes?: z.GlobalMeta) => key(z.boolean(), description, notes);
 
 const amount = (description: string, unit: string, example?: number) =>
   key(z.number().positive(), description, { unit, ...(example && { examples: [example] }) });
 
-/** A bound that the harness counts in whole seconds with integer shell arithmetic: a fraction can't be enforced there. */
+/**
+ * A bound that the harness counts in whole seconds with integer shell arithmetic: a fraction can't
+ * be enforced there.
+ */
 const seconds = (description: string, example?: number) =>
   key(z.int().min(1), description, { unit: "seconds", ...(example && { examples: [example] }) });
 
 /** Share of code that tests reach, or a distance between two such shares. */
 const percentage = (description: string, example: number, notes: z.GlobalMeta = OUR_WORDS) =>
-  key(z.number().min(0).max(100), description, { unit: "percent", examples: [example], ...notes }).optional();
+  key(z.number().min(0).max(100), description, {
+    unit: "percent",
+    examples: [example],
+    ...notes,
+  }).optional();
 
-/** The coverage block's keys that a preset file may supply; a preset holds these and nothing else. */
+/**
+ * The coverage block's keys that a preset file may supply; a preset holds these and nothing else.
+ */
 export const presetSchema = strictObject({
   min_line_pct: percentage("Smallest share of lines that tests must reach.", 80),
   min_branch_pct: percentage("Smallest share of branches that tests must reach.", 70),
@@ -29,17 +39,25 @@ export const presetSchema = strictObject({
     0.5,
     { unit: "percentage points" },
   ),
-}).describe("Coverage floors shared by several projects: a flat file, named by `verification.coverage.preset`.");
+}).describe(
+  "Coverage floors shared by several projects: a flat file, named by `verification.coverage.preset`.",
+);
 
 export type Preset = z.infer<typeof presetSchema>;
 
 const coverageSchema = strictObject({
-  command: text("Shell command that runs the tests and writes `artifact`.", "npm run coverage").meta(OUR_WORDS),
+  command: text(
+    "Shell command that runs the tests and writes `artifact`.",
+    "npm run coverage",
+  ).meta(OUR_WORDS),
   artifact: text(
     "File that `command` writes, relative to the project and inside it, symlinks resolved. It is deleted before every run, and counts only when the command has written it anew.",
     "coverage/coverage-summary.json",
   ),
-  parser: key(z.enum(["istanbul", "lcov"]), "Format of `artifact`: istanbul's json-summary, or an lcov tracefile."),
+  parser: key(
+    z.enum(["istanbul", "lcov"]),
+    "Format of `artifact`: istanbul's json-summary, or an lcov tracefile.",
+  ),
   baseline: key(
     z.enum(["none", "admission"]),
     "`none`: new code, floors only. `admission`: the base commit is measured when the contract is frozen, and coverage may not fall below it.",
@@ -65,7 +83,10 @@ const readySchema = strictObject({
     "Absolute http(s) URL that answers with 2xx or 3xx once the app is ready. This or `command`.",
     "http://127.0.0.1:3000/healthz",
   ).optional(),
-  command: text("Shell command that exits 0 once the app is ready. This or `url`.", "./scripts/ready.sh").optional(),
+  command: text(
+    "Shell command that exits 0 once the app is ready. This or `url`.",
+    "./scripts/ready.sh",
+  ).optional(),
   timeout_sec: seconds("How long the app may take to become ready.", 60),
 }).describe("Proof that the app is up: exactly one of `url` and `command`.");
 
@@ -83,7 +104,10 @@ const appSchema = strictObject({
 }).describe("The application under test, started and stopped by the harness itself.");
 
 const conformanceSchema = strictObject({
-  evaluator: text("A provider of the providers profile that declares `conformance_command`.", "local-evaluator"),
+  evaluator: text(
+    "A provider of the providers profile that declares `conformance_command`.",
+    "local-evaluator",
+  ),
   timeout_sec: seconds("Longest run of the evaluator. It has no default.", 600),
 }).describe(
   "Evaluator that tries the running app. Required when the verification mapping has a `runtime_conformance` requirement.",
@@ -106,7 +130,9 @@ const visualSchema = strictObject({
   skip_is_failure: flag(
     "Whether a result that is degraded, skipped or says no mode fails the gate although it says passed. Only `false` lets such a result land.",
   ).default(true),
-}).describe("Check of the rendered UI before landing. Required when the mapping has a `visual` requirement.");
+}).describe(
+  "Check of the rendered UI before landing. Required when the mapping has a `visual` requirement.",
+);
 
 const verificationSchema = strictObject({
   conformance: conformanceSchema.optional(),
@@ -134,10 +160,18 @@ const reviewSchema = strictObject({
   .meta(OUR_WORDS);
 
 const capsSchema = strictObject({
-  wall_clock_sec: amount("Longest time of the whole run; when it has passed, the run stops.", "seconds", 14400)
+  wall_clock_sec: amount(
+    "Longest time of the whole run; when it has passed, the run stops.",
+    "seconds",
+    14400,
+  )
     .meta(OUR_WORDS)
     .optional(),
-  cost_usd: amount("Most that the whole run may cost, measured and estimated debits together.", "USD", 25)
+  cost_usd: amount(
+    "Most that the whole run may cost, measured and estimated debits together.",
+    "USD",
+    25,
+  )
     .meta(OUR_WORDS)
     .optional(),
 })
@@ -154,7 +188,10 @@ const routingSchema = strictObject({
     "The only profiles that this repository may use: what holds are those that the user's registry has, too. One that it lacks is an error.",
     { examples: [["local-coder"]] },
   ).optional(),
-  default_task_route: text("Route for tasks that name none; the user's registry must have it.", "local-first")
+  default_task_route: text(
+    "Route for tasks that name none; the user's registry must have it.",
+    "local-first",
+  )
     .meta(OUR_WORDS)
     .optional(),
   tier2: strictObject({
@@ -166,7 +203,9 @@ const routingSchema = strictObject({
     .optional(),
   recovery: strictObject({
     wake_enabled: flag("`false` forbids waking automatically; `true` changes nothing.").optional(),
-    auto_failback_enabled: flag("`false` forbids failing back automatically; `true` changes nothing.").optional(),
+    auto_failback_enabled: flag(
+      "`false` forbids failing back automatically; `true` changes nothing.",
+    ).optional(),
   })
     .describe(
       "Restrictions on recovery. How often it is probed, and when it counts as healthy, is policy of the user's registry.",
@@ -175,7 +214,11 @@ const routingSchema = strictObject({
 }).describe("Narrows what the user's routing registry permits; nothing here can widen it.");
 
 const terminate = (when: string) =>
-  key(z.enum(["terminate"]), `What the run does ${when}: it ends. There is no other choice.`, OUR_WORDS).optional();
+  key(
+    z.enum(["terminate"]),
+    `What the run does ${when}: it ends. There is no other choice.`,
+    OUR_WORDS,
+  ).optional();
 
 const unattendedSchema = strictObject({
   on_review_breaker: terminate("when the review loop has used up its rounds or time"),
@@ -203,7 +246,10 @@ const unattendedSchema = strictObject({
   .describe("What a run without a person does where a person would decide.")
   .meta(OUR_WORDS);
 
-/** The automation config of one auto-build run: closed at every level except the blocks said to be free. */
+/**
+ * The automation config of one auto-build run: closed at every level except the blocks said to be
+ * free.
+ */
 export const automationSchema = strictObject({
   schema_version: key(
     z.literal([1, 2]),
@@ -223,7 +269,9 @@ export const automationSchema = strictObject({
     source: "tasks.md",
     max_phases: 8,
   }).optional(),
-  build: freeBlock("How one phase is built: turns, permissions, attempts to repair it.", { max_turns: 80 }).optional(),
+  build: freeBlock("How one phase is built: turns, permissions, attempts to repair it.", {
+    max_turns: 80,
+  }).optional(),
   verification: verificationSchema.optional(),
   review: reviewSchema.prefault({}),
   caps: capsSchema.optional(),

@@ -25,7 +25,10 @@ export function checkAnalyticsCommand(): Command {
     name: "analytics",
     description: "Check a session-analytics file and the variables that override it.",
     arguments: [new Argument("[file]", "the file (default: the one in the harness's folder)")],
-    options: [new Option("--dotenv <file>", "a .env file whose variables are checked as well"), ...harnessOptions()],
+    options: [
+      new Option("--dotenv <file>", "a .env file whose variables are checked as well"),
+      ...harnessOptions(),
+    ],
     example: "config check analytics ~/.hx/session-analytics.json --dotenv .env",
     run: (options: Harness & { readonly dotenv?: string }, given: string | undefined) => {
       const file = given ?? harnessFile(options.home, "analytics");
@@ -54,8 +57,14 @@ export function showAnalyticsCommand(): Command {
     name: "analytics",
     description: "Show every effective value and its layer: default < file < dotenv < env < cli.",
     options: [
-      new Option("--config <file>", "the session-analytics file (default: the one in the harness's folder, if any)"),
-      new Option("--dotenv <file>", "the .env file (default: the one at the repository's root, if any)"),
+      new Option(
+        "--config <file>",
+        "the session-analytics file (default: the one in the harness's folder, if any)",
+      ),
+      new Option(
+        "--dotenv <file>",
+        "the .env file (default: the one at the repository's root, if any)",
+      ),
       new Option("--set <key=value>", "value of a key that has a variable; repeatable").argParser(
         (text: string, earlier: readonly string[] = []) => [...earlier, text],
       ),
@@ -92,7 +101,10 @@ export function setAnalyticsCommand(): Command {
       new Argument("<value>", "its value; separate a list's items by commas, or give a JSON array"),
     ],
     options: [
-      new Option("--config <file>", "the file (default: the one in the harness's folder); made if missing"),
+      new Option(
+        "--config <file>",
+        "the file (default: the one in the harness's folder); made if missing",
+      ),
       ...harnessOptions(),
     ],
     example: "config set analytics judge.default.model qwen3-coder-next",
@@ -102,7 +114,9 @@ export function setAnalyticsCommand(): Command {
       const issues: Fault[] = "fault" in set ? [set.fault] : [];
       if ("document" in set) writeDocument(file, renderDocument(set.document));
       const written = issues.length === 0;
-      const text = written ? [`${file}: ${key} is set`] : [...issueLines(issues, file), `${file} is unchanged`];
+      const text = written
+        ? [`${file}: ${key} is set`]
+        : [...issueLines(issues, file), `${file} is unchanged`];
       return { result: { written, file, key, issues }, text: text.join("\n"), failed: !written };
     },
   });
@@ -146,6 +160,7 @@ function readObject(file: string): Record<string, unknown> {
   if (!isRecord(value)) throw new UnreadableInput(file, "is not a JSON object");
   const [twice] = duplicates;
   // Writing the file would silently drop one of the two.
-  if (twice !== undefined) throw new UnreadableInput(file, "gives a key twice; remove one of them first", twice.place);
+  if (twice !== undefined)
+    throw new UnreadableInput(file, "gives a key twice; remove one of them first", twice.place);
   return value;
 }

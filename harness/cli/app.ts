@@ -22,7 +22,9 @@ function runCommand(): Command {
     name: "run",
     description:
       "Start the app, wait until it is ready, run an evaluator against it, and always stop the app. The evaluator finds the app's address in HX_APP_URL (with --prefix P: P + APP_URL). verification.conformance.timeout_sec bounds it if set.",
-    arguments: [new Argument("<evaluator...>", "the evaluator's command and its arguments, after --")],
+    arguments: [
+      new Argument("<evaluator...>", "the evaluator's command and its arguments, after --"),
+    ],
     options: contractOptions(),
     notes:
       "Every process that carries the run's mark (LOCAL_SERVING_JOB in its environment) ends with it, inside the app's\nprocess group or not. Start what must outlive the run without that variable.",
@@ -38,7 +40,8 @@ function runCommand(): Command {
             cwd: process.cwd(),
             env: { ...setting.env, [`${options.prefix}APP_URL`]: address },
             streams: {
-              // With --format json our stdout is one document, so the evaluator's output goes to stderr.
+              // With --format json our stdout is one document, so the evaluator's output goes to
+              // stderr.
               stdout: options.format === "json" ? 2 : 1,
               stderr: 2,
               // A process group in the background must not read from a terminal.
@@ -52,7 +55,8 @@ function runCommand(): Command {
       );
       const { result, ...run } = used;
       const ended = result && failureOf(result, conformance?.timeout_sec);
-      const unmet = result === undefined ? "the evaluator did not run" : ended && `the evaluator ${ended}`;
+      const unmet =
+        result === undefined ? "the evaluator did not run" : ended && `the evaluator ${ended}`;
       const failure = run.failure ?? unmet;
       const verdict = failure === undefined ? "pass" : "fail";
       const report = {

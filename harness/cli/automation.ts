@@ -7,7 +7,13 @@ import { commandEnvironment } from "../app/commandEnvironment";
 import { checkAutomation } from "../automation/checkAutomation";
 import { reviewLimitsText, reviewOverride } from "../automation/resolve";
 import { checked, checkOutcome } from "./checkResult";
-import { type AutomationOptions, automationFiles, automationOptions, ledgerOf, ledgerOption } from "./options";
+import {
+  type AutomationOptions,
+  automationFiles,
+  automationOptions,
+  ledgerOf,
+  ledgerOption,
+} from "./options";
 
 const FILE = new Argument("<file>", "the automation config");
 
@@ -22,29 +28,45 @@ export function checkAutomationCommand(): Command {
       checked(file, () => {
         const check = checkAutomation(automationFiles(file, options), process.env, options.prefix);
         const override = reviewOverride(process.env, options.prefix);
-        const limits = check.resolved === null ? [] : [reviewLimitsText(check.resolved.review, override)];
+        const limits =
+          check.resolved === null ? [] : [reviewLimitsText(check.resolved.review, override)];
         return checkOutcome(file, check, limits);
       }),
   });
 }
 
-type FreezeOptions = AutomationOptions & { readonly ledger?: string; readonly out: string; readonly base: string };
+type FreezeOptions = AutomationOptions & {
+  readonly ledger?: string;
+  readonly out: string;
+  readonly base: string;
+};
 
 export function freezeAutomationCommand(): Command {
   return command({
     name: "automation",
-    description: "Resolve an automation config and write the contract, once; every later gate reads that file.",
+    description:
+      "Resolve an automation config and write the contract, once; every later gate reads that file.",
     arguments: [FILE],
     options: [
-      new Option("--out <file>", "where the contract goes; an existing file is never replaced").makeOptionMandatory(),
-      new Option("--base <ref>", "commit whose coverage is captured when the baseline is `admission`").default("HEAD"),
+      new Option(
+        "--out <file>",
+        "where the contract goes; an existing file is never replaced",
+      ).makeOptionMandatory(),
+      new Option(
+        "--base <ref>",
+        "commit whose coverage is captured when the baseline is `admission`",
+      ).default("HEAD"),
       ledgerOption(),
       ...automationOptions(),
     ],
     example: "config freeze automation automation.yaml --out contract.json --base main",
     refused: ({ faults }) => ({ frozen: false, valid: false, issues: faults, resolved: null }),
     run: async (options: FreezeOptions, file: string) => {
-      const { resolved, issues } = checkAutomation(automationFiles(file, options), process.env, options.prefix);
+      const { resolved, issues } = checkAutomation(
+        automationFiles(file, options),
+        process.env,
+        options.prefix,
+      );
       if (resolved === null) throw new FaultyInput(file, issues);
       const { freezeContract } = await import("../gates/freezeContract");
       const result = await endingInOrder((interrupt) =>
@@ -60,7 +82,9 @@ export function freezeAutomationCommand(): Command {
       const failed = "fault" in result;
       return {
         result: { frozen: !failed, ...result },
-        text: failed ? `refused: ${result.fault}` : `${result.file}: frozen, sha256 ${result.sha256}`,
+        text: failed
+          ? `refused: ${result.fault}`
+          : `${result.file}: frozen, sha256 ${result.sha256}`,
         failed,
       };
     },

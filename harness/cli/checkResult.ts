@@ -1,9 +1,20 @@
 import { basename } from "node:path";
 import type { Outcome } from "../../commandLine/command";
-import { errorAt, type Fault, faultLine, hasErrors, listed, UnreadableInput } from "../../faults/fault";
+import {
+  errorAt,
+  type Fault,
+  faultLine,
+  hasErrors,
+  listed,
+  UnreadableInput,
+} from "../../faults/fault";
 
 /** What `serving config check` prints as JSON. A command may add keys. */
-export type CheckResult = { readonly valid: boolean; readonly issues: readonly Fault[]; readonly resolved: unknown };
+export type CheckResult = {
+  readonly valid: boolean;
+  readonly issues: readonly Fault[];
+  readonly resolved: unknown;
+};
 
 /** A check's result from its faults. It is valid without an error, and only then resolved. */
 export function checkResult(faults: readonly Fault[], resolved: unknown): CheckResult {
@@ -12,7 +23,11 @@ export function checkResult(faults: readonly Fault[], resolved: unknown): CheckR
 }
 
 /** A checked file: its faults, `more` lines, and whether it is valid. */
-export function checkOutcome(file: string, result: CheckResult, more: readonly string[] = []): Outcome {
+export function checkOutcome(
+  file: string,
+  result: CheckResult,
+  more: readonly string[] = [],
+): Outcome {
   const count = result.issues.filter(({ severity }) => severity === "error").length;
   const verdict = result.valid ? "valid" : `${count} ${count === 1 ? "fault" : "faults"}`;
   return {
@@ -22,19 +37,35 @@ export function checkOutcome(file: string, result: CheckResult, more: readonly s
   };
 }
 
-/** Faults as lines for people. A fault without a line is not in the file but in a variable or argument. */
+/**
+ * Faults as lines for people. A fault without a line is not in the file but in a variable or
+ * argument.
+ */
 export const issueLines = (issues: readonly Fault[], file: string): string[] =>
-  listed(issues).map((issue) => `${issue.severity}: ${faultLine(issue, issue.line === undefined ? undefined : file)}`);
+  listed(issues).map(
+    (issue) =>
+      `${issue.severity}: ${faultLine(issue, issue.line === undefined ? undefined : file)}`,
+  );
 
-/** Checks a file. If it can't be read, that is a result too: a script always finds one document on stdout. */
-export async function checked(file: string, check: () => Outcome | Promise<Outcome>): Promise<Outcome> {
+/**
+ * Checks a file. If it can't be read, that is a result too: a script always finds one document on
+ * stdout.
+ */
+export async function checked(
+  file: string,
+  check: () => Outcome | Promise<Outcome>,
+): Promise<Outcome> {
   try {
     if (isStackFile(file)) throw new UnreadableInput(file, stackFileHint(file));
     return await check();
   } catch (error) {
     if (!(error instanceof UnreadableInput)) throw error;
     const { input, reason, place } = error;
-    const issue = { ...errorAt("", "unreadable", reason), ...(input === file ? {} : { file: input }), ...place };
+    const issue = {
+      ...errorAt("", "unreadable", reason),
+      ...(input === file ? {} : { file: input }),
+      ...place,
+    };
     const result: CheckResult = { valid: false, issues: [issue], resolved: null };
     return { result, text: error.message, failed: "unreadable" };
   }

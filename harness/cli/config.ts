@@ -46,7 +46,8 @@ const TABLE: CommandTable = Object.fromEntries(
   GROUPS.map(({ files, ...form }) => [
     form.name,
     async ([file]) => {
-      // `config check Pulumi.dgx.yaml` is easily typed: nearly every other command is about that file.
+      // `config check Pulumi.dgx.yaml` is easily typed: nearly every other command is about that
+      // file.
       if (form.name === "check" && file !== undefined && isStackFile(file))
         throw new WrongUse(`${file}: ${stackFileHint(file)}`);
       return commandGroup(form, await loadNamed(files, [file]));
@@ -54,8 +55,14 @@ const TABLE: CommandTable = Object.fromEntries(
   ]),
 );
 
-/** `serving config`: the harness's configuration files. `more` are commands about other files as well. */
-export async function configCommand(args: readonly (string | undefined)[], more: CommandTable = {}): Promise<Command> {
+/**
+ * `serving config`: the harness's configuration files. `more` are commands about other files as
+ * well.
+ */
+export async function configCommand(
+  args: readonly (string | undefined)[],
+  more: CommandTable = {},
+): Promise<Command> {
   return commandGroup(
     {
       name: "config",

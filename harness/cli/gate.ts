@@ -20,11 +20,13 @@ export function gateCommand(): Command {
 const GATES: readonly GateForm[] = [
   {
     name: "coverage",
-    description: "Run the coverage command in the project and judge its report by the contract's floors and baseline.",
+    description:
+      "Run the coverage command in the project and judge its report by the contract's floors and baseline.",
     example: "gate coverage --contract contract.json",
     prepare: ({ contract: { verification }, baseline }, { project: root }) => {
       const { coverage } = verification;
-      if (coverage === undefined) throw new WrongUse("the contract has no coverage (verification.coverage)");
+      if (coverage === undefined)
+        throw new WrongUse("the contract has no coverage (verification.coverage)");
       return (run) => coverageGate({ coverage, root, ...run }, baseline);
     },
   },
@@ -35,7 +37,8 @@ const GATES: readonly GateForm[] = [
     example: "gate visual --config automation.yaml --project .",
     prepare: ({ contract: { verification } }, { project, prefix }) => {
       const { visual, app } = verification;
-      if (visual === undefined) throw new WrongUse("the contract has no visual check (verification.visual)");
+      if (visual === undefined)
+        throw new WrongUse("the contract has no visual check (verification.visual)");
       if (app === undefined) throw new WrongUse("the contract has no app (verification.app)");
       return (run) => visualGate({ visual, app, project, prefix, ...run });
     },

@@ -19,7 +19,9 @@ export const INIT_COMMANDS: CommandTable = {
       new Argument("[file]", "where to write it").default(AUTOMATION_FILE),
     ),
   providers: async () =>
-    initCommand("providers", "Write a commented providers profile, unless there is one already.", [homeOption()]),
+    initCommand("providers", "Write a commented providers profile, unless there is one already.", [
+      homeOption(),
+    ]),
   analytics: async () =>
     initCommand(
       "analytics",
@@ -50,7 +52,9 @@ function initCommand(
       }
       return {
         result: { written, file },
-        text: written ? `${file}: written` : `${file} exists already and stays as it is; name another file`,
+        text: written
+          ? `${file}: written`
+          : `${file} exists already and stays as it is; name another file`,
         failed: !written,
       };
     },

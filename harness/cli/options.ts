@@ -21,7 +21,9 @@ const prefixOption = () =>
     });
 
 export const homeOption = () =>
-  new Option("--home <dir>", "the harness's per-user folder").default(DEFAULT_HARNESS.home).env("SERVING_HARNESS_HOME");
+  new Option("--home <dir>", "the harness's per-user folder")
+    .default(DEFAULT_HARNESS.home)
+    .env("SERVING_HARNESS_HOME");
 
 export const harnessOptions = () => [prefixOption(), homeOption()];
 
@@ -32,10 +34,16 @@ export interface AutomationOptions extends Omit<AutomationFiles, "config"> {
 }
 
 export const automationOptions = (): Option[] => [
-  new Option("--mapping <file>", "verification mapping: what it maps to runtime_conformance or visual is required"),
+  new Option(
+    "--mapping <file>",
+    "verification mapping: what it maps to runtime_conformance or visual is required",
+  ),
   new Option("--presets <dir>", "directory of coverage presets (NAME.json or NAME.yaml)"),
   new Option("--registry <file>", "the user's routing registry, which the config may only narrow"),
-  new Option("--providers <file>", "providers profile: the evaluator must declare conformance_command there"),
+  new Option(
+    "--providers <file>",
+    "providers profile: the evaluator must declare conformance_command there",
+  ),
   new Option("--project <dir>", "the project's directory").default("."),
   prefixOption(),
 ];
@@ -54,16 +62,24 @@ export interface ContractOptions extends AutomationOptions {
 
 export const contractOptions = (): Option[] => [
   new Option("--config <file>", "automation config to carry out, resolved now"),
-  new Option("--contract <file>", "frozen contract to carry out (serving config freeze automation), read as it is"),
+  new Option(
+    "--contract <file>",
+    "frozen contract to carry out (serving config freeze automation), read as it is",
+  ),
   ledgerOption(),
   ...automationOptions(),
 ];
 
 export const ledgerOption = () =>
-  new Option("--ledger <dir>", "directory that keeps output and events (default: .hx/ledger in the project)");
+  new Option(
+    "--ledger <dir>",
+    "directory that keeps output and events (default: .hx/ledger in the project)",
+  );
 
 /** The contract that the options name. Throws `WrongUse`, `FaultyInput` or `UnreadableInput`. */
-export function readContract(options: ContractOptions): Pick<FrozenContract, "contract" | "baseline"> {
+export function readContract(
+  options: ContractOptions,
+): Pick<FrozenContract, "contract" | "baseline"> {
   const { config, contract } = options;
   if (contract !== undefined && config === undefined) return readFrozen(contract);
   if (config === undefined || contract !== undefined)
@@ -74,17 +90,23 @@ export function readContract(options: ContractOptions): Pick<FrozenContract, "co
 }
 
 /** Does work with the ledger that the options name; it ends in order when it is interrupted. */
-export async function withLedger<Result>(options: ContractOptions, work: (run: RunSetting) => Promise<Result>) {
+export async function withLedger<Result>(
+  options: ContractOptions,
+  work: (run: RunSetting) => Promise<Result>,
+) {
   const ledger = await ledgerOf(options);
   const env = commandEnvironment(process.env);
   return { ledger, result: await endingInOrder((interrupt) => work({ env, ledger, interrupt })) };
 }
 
 /**
- * Opens the ledger that the options name, by default `.<prefix>/ledger` in the project. First it ends whatever a killed
- * run left behind: that would answer in place of what is about to start. Throws `WrongUse`.
+ * Opens the ledger that the options name, by default `.<prefix>/ledger` in the project. First it
+ * ends whatever a killed run left behind: that would answer in place of what is about to start.
+ * Throws `WrongUse`.
  */
-export async function ledgerOf(options: Pick<ContractOptions, "ledger" | "project" | "prefix">): Promise<Ledger> {
+export async function ledgerOf(
+  options: Pick<ContractOptions, "ledger" | "project" | "prefix">,
+): Promise<Ledger> {
   const home = `.${options.prefix.replace(/_+$/, "").toLowerCase() || "hx"}`;
   const directory = options.ledger ?? `${options.project}/${home}/ledger`;
   let ledger: Ledger;

@@ -13,7 +13,8 @@ import { checked, checkOutcome, checkResult } from "./checkResult";
 export function checkProvidersCommand(): Command {
   return command({
     name: "providers",
-    description: "Check a providers profile, both as TOML and as the harness's own reader reads it.",
+    description:
+      "Check a providers profile, both as TOML and as the harness's own reader reads it.",
     arguments: [new Argument("<file>", "the profile, such as ~/.hx/providers.toml")],
     options: [
       new Option(
@@ -36,7 +37,11 @@ export function checkProvidersCommand(): Command {
         const probes = verdictsOf(probed);
         const reviewers = tryReviewers(check.pairings, (name) => reviewerHealth(probed, name));
         const costs = probed.flatMap(costOf);
-        const lines = [...probes.map(probeLine), ...reviewers.map(chainLine), ...costs.map(costLine)];
+        const lines = [
+          ...probes.map(probeLine),
+          ...reviewers.map(chainLine),
+          ...costs.map(costLine),
+        ];
         const { text, failed = false } = checkOutcome(file, result, lines);
         return {
           result: { ...result, probes, reviewers, costs },
@@ -67,7 +72,9 @@ function costLine({ provider, basis, probe_usd }: ReturnType<typeof costOf>[numb
   if (basis === "estimated")
     return `cost of ${provider}: estimated, by unattended.budget.estimate_usd_per_invocation of the automation config`;
   const probe =
-    probe_usd === undefined ? "the server reported no usage for the probe" : `the probe cost ${probe_usd} USD`;
+    probe_usd === undefined
+      ? "the server reported no usage for the probe"
+      : `the probe cost ${probe_usd} USD`;
   return `cost of ${provider}: metered, by its prices; ${probe}`;
 }
 

@@ -10,14 +10,18 @@ import { type Coverage, readCoverage, UnreadableCoverage } from "./coverageRepor
 import { artifactOf } from "./freshArtifact";
 
 /** Outcome of a gate; it passes exactly when there are no failures. */
-export type GateResult = { readonly verdict: "pass" | "fail"; readonly failures: readonly string[] };
+export type GateResult = {
+  readonly verdict: "pass" | "fail";
+  readonly failures: readonly string[];
+};
 
 /** Measures coverage and judges it by the contract's floors and the captured baseline. */
 export async function coverageGate(setting: MeasureSetting, baseline: CapturedBaseline | null) {
   const { coverage, ledger } = setting;
   const lacksBaseline = coverage.baseline === "admission" && baseline === null;
   const measured = lacksBaseline ? { fault: NO_BASELINE } : await measureCoverage(setting);
-  const failures = "fault" in measured ? [measured.fault] : coverageFailures(coverage, measured, baseline);
+  const failures =
+    "fault" in measured ? [measured.fault] : coverageFailures(coverage, measured, baseline);
   const outcome: GateResult = { verdict: failures.length === 0 ? "pass" : "fail", failures };
   // `null` when nothing could be measured.
   const result = { ...outcome, measured: "fault" in measured ? null : measured, baseline };
@@ -28,7 +32,10 @@ export async function coverageGate(setting: MeasureSetting, baseline: CapturedBa
 const NO_BASELINE =
   "baseline `admission` needs a captured baseline: freeze the contract first (serving config freeze automation) and pass it with --contract";
 
-/** How far two percentages may differ by rounding alone, in percentage points: far below what any report shows. */
+/**
+ * How far two percentages may differ by rounding alone, in percentage points: far below what any
+ * report shows.
+ */
 const ROUNDING = 1e-9;
 
 /** What is measured: its key in reports and baselines, and that of its floor. */
@@ -38,30 +45,42 @@ export const METRICS = [
 ] as const;
 
 /**
- * Faults of measured coverage against its contract, one sentence each; none means that the gate passes. Only a metric with
- * a floor is judged, for its floor and for regression alike.
+ * Faults of measured coverage against its contract, one sentence each; none means that the gate
+ * passes. Only a metric with a floor is judged, for its floor and for regression alike.
  */
-export function coverageFailures(floors: Preset, measured: Coverage, baseline: CapturedBaseline | null): string[] {
+export function coverageFailures(
+  floors: Preset,
+  measured: Coverage,
+  baseline: CapturedBaseline | null,
+): string[] {
   const { max_regression_pct: allowed } = floors;
   return METRICS.flatMap(({ name, pct, floorKey }) => {
     const [floor, value, before] = [floors[floorKey], measured[pct], baseline?.[pct]];
     if (floor === undefined) return [];
-    if (value === null) return [`there is a floor of ${floor} % under ${name} coverage, and the artifact has none`];
+    if (value === null)
+      return [`there is a floor of ${floor} % under ${name} coverage, and the artifact has none`];
     const below = `${name} coverage is ${shown(value)} %, below its floor of ${floor} %`;
     const failures = value < floor - ROUNDING ? [below] : [];
     if (before === undefined || allowed === undefined) return failures;
-    if (before === null) return [...failures, `the baseline has no ${name} coverage, so it can't be compared`];
+    if (before === null)
+      return [...failures, `the baseline has no ${name} coverage, so it can't be compared`];
     const fell = `${name} coverage fell by ${shown(before - value)} percentage points, from ${shown(before)} % to ${shown(value)} %; ${allowed} are allowed`;
     return before - value > allowed + ROUNDING ? [...failures, fell] : failures;
   });
 }
 
-/** A percentage with two digits after the point at most, cut and not rounded, so that 79.999 does not read as 80. */
+/**
+ * A percentage with two digits after the point at most, cut and not rounded, so that 79.999 does
+ * not read as 80.
+ */
 const shown = (value: number): string => String(Math.floor(value * 100 + ROUNDING) / 100);
 
 export type CoverageContract = NonNullable<AutomationContract["verification"]["coverage"]>;
 
-/** Seconds by which the host's own bound comes after ours, so that it only acts when we no longer can. */
+/**
+ * Seconds by which the host's own bound comes after ours, so that it only acts when we no longer
+ * can.
+ */
 const HOST_BOUND_MARGIN_SEC = 15;
 
 export interface MeasureSetting extends RunSetting {
@@ -73,7 +92,9 @@ export interface MeasureSetting extends RunSetting {
 }
 
 /** Runs the coverage command and reads its artifact: measured coverage, or why it doesn't count. */
-export async function measureCoverage(setting: MeasureSetting): Promise<Coverage | { readonly fault: string }> {
+export async function measureCoverage(
+  setting: MeasureSetting,
+): Promise<Coverage | { readonly fault: string }> {
   const { coverage, root, env, ledger, interrupt, supervisor } = setting;
   const timeout = findHostTimeout(env.PATH);
   if (timeout === undefined) return { fault: NO_HOST_TIMEOUT };
@@ -81,7 +102,9 @@ export async function measureCoverage(setting: MeasureSetting): Promise<Coverage
   const hostBound = Math.ceil(coverage.timeout_sec) + HOST_BOUND_MARGIN_SEC;
   const argv = [timeout, "-k", "1", String(hostBound), ...shell(coverage.command)];
   const command = { argv, cwd: root, env, jobs: ledger.jobs, interrupt };
-  const read = await artifactOf("coverage", coverage, command, { log, supervisor }).finally(log.close);
+  const read = await artifactOf("coverage", coverage, command, { log, supervisor }).finally(
+    log.close,
+  );
   if (interrupt.aborted) return { fault: interruption(interrupt) };
   if ("fault" in read) return read;
   try {
@@ -93,8 +116,9 @@ export async function measureCoverage(setting: MeasureSetting): Promise<Coverage
 }
 
 /**
- * The host's timeout mechanism: coreutils' own, also as it is called on macOS. A coverage command runs under it, as a second
- * bound that holds even when this program and its supervisor are both killed; so a host without one refuses coverage.
+ * The host's timeout mechanism: coreutils' own, also as it is called on macOS. A coverage command
+ * runs under it, as a second bound that holds even when this program and its supervisor are both
+ * killed; so a host without one refuses coverage.
  */
 export const findHostTimeout = (path?: string) => programOnPath(["timeout", "gtimeout"], path);
 

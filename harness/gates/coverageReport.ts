@@ -15,18 +15,24 @@ export const readCoverage = (format: CoverageFormat, text: string): Coverage =>
   format === "istanbul" ? readIstanbul(text) : readLcov(text);
 
 /**
- * Reads istanbul's json-summary: `total.lines` and `total.branches`. What is covered is computed from the counts, since
- * `pct` is rounded and may be anything; where a report has no counts, its `pct` counts.
+ * Reads istanbul's json-summary: `total.lines` and `total.branches`. What is covered is computed
+ * from the counts, since `pct` is rounded and may be anything; where a report has no counts, its
+ * `pct` counts.
  */
 function readIstanbul(text: string): Coverage {
   const summary = jsonIn(text);
   if (summary === undefined)
-    throw new UnreadableCoverage("is not JSON; istanbul's `json-summary` reporter writes coverage-summary.json");
+    throw new UnreadableCoverage(
+      "is not JSON; istanbul's `json-summary` reporter writes coverage-summary.json",
+    );
   const { total } = objectOr(summary);
   if (!isRecord(total))
-    throw new UnreadableCoverage("has no `total`; it must be the output of istanbul's `json-summary` reporter");
+    throw new UnreadableCoverage(
+      "has no `total`; it must be the output of istanbul's `json-summary` reporter",
+    );
   const line_pct = istanbulMetric(total, "lines");
-  if (line_pct === null && total.lines === undefined) throw new UnreadableCoverage("has no `total.lines`");
+  if (line_pct === null && total.lines === undefined)
+    throw new UnreadableCoverage("has no `total.lines`");
   return { line_pct, branch_pct: istanbulMetric(total, "branches") };
 }
 
@@ -49,7 +55,9 @@ function istanbulMetric(totals: JsonObject, name: string): number | null {
 
 function count(value: unknown, name: string): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new UnreadableCoverage(`has no whole numbers in \`total.${name}.total\` and \`total.${name}.covered\``);
+  throw new UnreadableCoverage(
+    `has no whole numbers in \`total.${name}.total\` and \`total.${name}.covered\``,
+  );
 }
 
 /** What the records of one source file add up to. */
@@ -63,19 +71,26 @@ interface SourceFile {
 const COUNTERS = ["LF", "LH", "BRF", "BRH"];
 
 /**
- * Reads an lcov tracefile (geninfo(1), FILES). The counters LF/LH and BRF/BRH of every record are summed; where they are
- * missing, or a file has several records (one for each test), the DA and BRDA lines are counted instead.
+ * Reads an lcov tracefile (geninfo(1), FILES). The counters LF/LH and BRF/BRH of every record are
+ * summed; where they are missing, or a file has several records (one for each test), the DA and
+ * BRDA lines are counted instead.
  */
 function readLcov(text: string): Coverage {
   const files = new Map<string, SourceFile>();
   let current: SourceFile | undefined;
   for (const [index, raw] of text.split("\n").entries()) {
     const line = raw.replace(/\r$/, "");
-    const broken = (why: string) => new UnreadableCoverage(`isn't an lcov tracefile: line ${index + 1} ${why}`);
+    const broken = (why: string) =>
+      new UnreadableCoverage(`isn't an lcov tracefile: line ${index + 1} ${why}`);
     const [, key = "", rest = ""] = /^([A-Z]+):(.*)$/.exec(line) ?? [];
     if (key === "SF") {
       if (current !== undefined) throw broken("begins a record inside another one");
-      current = files.get(rest) ?? { records: 0, lines: new Map(), branches: new Map(), counts: new Map() };
+      current = files.get(rest) ?? {
+        records: 0,
+        lines: new Map(),
+        branches: new Map(),
+        counts: new Map(),
+      };
       current.records += 1;
       files.set(rest, current);
     } else if (line === "end_of_record") {
@@ -84,7 +99,8 @@ function readLcov(text: string): Coverage {
       current = undefined;
     } else if (current !== undefined && COUNTERS.includes(key)) {
       if (!/^\d+$/.test(rest)) throw broken(`has no whole number in ${key}`);
-      if (current.records === 1 && current.counts.has(key)) throw broken(`has a second ${key} in one record`);
+      if (current.records === 1 && current.counts.has(key))
+        throw broken(`has a second ${key} in one record`);
       current.counts.set(key, Number(rest));
     } else if (current !== undefined && key === "DA") {
       const [, number, hits] = /^(\d+),(-?\d+)(?:,.*)?$/.exec(rest) ?? [];
@@ -93,14 +109,21 @@ function readLcov(text: string): Coverage {
     } else if (current !== undefined && key === "BRDA") {
       const [, branch, taken] = /^(.*),(-|\d+)$/.exec(rest) ?? [];
       if (branch === undefined) throw broken("has no branch and count in BRDA");
-      current.branches.set(branch, (current.branches.get(branch) ?? false) || (taken !== "-" && taken !== "0"));
+      current.branches.set(
+        branch,
+        (current.branches.get(branch) ?? false) || (taken !== "-" && taken !== "0"),
+      );
     }
   }
-  if (current !== undefined) throw new UnreadableCoverage("is cut off: its last record has no end_of_record");
+  if (current !== undefined)
+    throw new UnreadableCoverage("is cut off: its last record has no end_of_record");
   const all = [...files.values()];
   const line_pct = share(all.map((file) => tally(file, file.lines, "LF", "LH")));
   if (line_pct === null) throw new UnreadableCoverage("has no lines at all");
-  return { line_pct, branch_pct: share(all.map((file) => tally(file, file.branches, "BRF", "BRH"))) };
+  return {
+    line_pct,
+    branch_pct: share(all.map((file) => tally(file, file.branches, "BRF", "BRH"))),
+  };
 }
 
 function checkPairs(file: SourceFile, broken: (why: string) => Error): void {
@@ -116,11 +139,18 @@ function checkPairs(file: SourceFile, broken: (why: string) => Error): void {
   }
 }
 
-function tally(file: SourceFile, seen: ReadonlyMap<string, boolean>, found: string, hit: string): [number, number] {
+function tally(
+  file: SourceFile,
+  seen: ReadonlyMap<string, boolean>,
+  found: string,
+  hit: string,
+): [number, number] {
   const counted = file.counts.get(found);
   if (file.records === 1 && counted !== undefined) return [counted, file.counts.get(hit) ?? 0];
   if (file.records > 1 && seen.size === 0 && (counted ?? 0) > 0)
-    throw new UnreadableCoverage(`has several records for one file, and no lines of detail to join their ${found} by`);
+    throw new UnreadableCoverage(
+      `has several records for one file, and no lines of detail to join their ${found} by`,
+    );
   return [seen.size, [...seen.values()].filter(Boolean).length];
 }
 

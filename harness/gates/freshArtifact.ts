@@ -1,4 +1,12 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, unlinkSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+} from "node:fs";
 import type { LedgerLog } from "../app/ledger";
 import { type BoundedCommand, failureOf, runBounded, type Supervisor } from "../app/supervisor";
 import { containedArtifact } from "../automation/artifactPath";
@@ -7,8 +15,8 @@ import { containedArtifact } from "../automation/artifactPath";
 const LARGEST_ARTIFACT_BYTES = 128 * 1024 * 1024;
 
 /**
- * How much older than the start of the run a file's time may be, in milliseconds: file systems keep coarser times than
- * the clock, FAT with its two seconds the coarsest.
+ * How much older than the start of the run a file's time may be, in milliseconds: file systems keep
+ * coarser times than the clock, FAT with its two seconds the coarsest.
  */
 const CLOCK_TOLERANCE_MS = 2000;
 
@@ -16,13 +24,16 @@ const CLOCK_TOLERANCE_MS = 2000;
 type ArtifactText = { readonly text: string } | { readonly fault: string };
 
 /**
- * Runs a gate's command and reads the artifact that this very run has written. What an earlier one left is removed first,
- * with symlinks resolved, then and again behind the command: nothing outside the root is deleted or read.
- * Whether the command was interrupted is the caller's to say.
+ * Runs a gate's command and reads the artifact that this very run has written. What an earlier one
+ * left is removed first, with symlinks resolved, then and again behind the command: nothing outside
+ * the root is deleted or read. Whether the command was interrupted is the caller's to say.
  */
 export async function artifactOf(
   gate: "coverage" | "visual",
-  { artifact: path, timeout_sec: timeoutSec }: { readonly artifact: string; readonly timeout_sec: number },
+  {
+    artifact: path,
+    timeout_sec: timeoutSec,
+  }: { readonly artifact: string; readonly timeout_sec: number },
   command: Omit<BoundedCommand, "timeoutSec" | "streams">,
   { log, supervisor }: { readonly log: LedgerLog; readonly supervisor?: Supervisor | undefined },
 ): Promise<ArtifactText> {
@@ -49,7 +60,10 @@ function readFresh(root: string, path: string, start: number): ArtifactText {
   if (!found.isFile()) return { fault: `what the command left at ${path} isn't a regular file` };
   try {
     // A file could be exchanged for a link or a pipe since the look above.
-    const descriptor = openSync(place.file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const descriptor = openSync(
+      place.file,
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    );
     try {
       const { size, mtimeMs } = fstatSync(descriptor);
       if (size > LARGEST_ARTIFACT_BYTES)
@@ -65,4 +79,5 @@ function readFresh(root: string, path: string, start: number): ArtifactText {
   }
 }
 
-const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const message = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -30,9 +30,10 @@ interface WorktreeSetting extends RunSetting {
 }
 
 /**
- * Gives `use` a detached checkout of a commit in a temporary directory and removes it afterwards, whatever happens: the
- * supervisor that makes it and runs commands in it also removes it when this program is killed. Ignored files, such as
- * installed packages, are not in it. `fault` says what could not be done with git.
+ * Gives `use` a detached checkout of a commit in a temporary directory and removes it afterwards,
+ * whatever happens: the supervisor that makes it and runs commands in it also removes it when this
+ * program is killed. Ignored files, such as installed packages, are not in it. `fault` says what
+ * could not be done with git.
  */
 export async function inThrowawayWorktree<Result>(
   setting: WorktreeSetting,
@@ -42,11 +43,16 @@ export async function inThrowawayWorktree<Result>(
   const repository = resolve(setting.repository);
   const commit = commitOf(repository, ref, env);
   if (commit === undefined)
-    return { fault: `${repository} has no commit ${ref}; a git repository with a commit is needed` };
+    return {
+      fault: `${repository} has no commit ${ref}; a git repository with a commit is needed`,
+    };
   const log = ledger.openLog(setting.log);
   const { streams } = log;
   const supervisor = new Supervisor(streams, ledger.jobs);
-  const parent = join(realpathSync(tmpdir()), `${WORKTREE_PREFIX}${randomBytes(8).toString("hex")}`);
+  const parent = join(
+    realpathSync(tmpdir()),
+    `${WORKTREE_PREFIX}${randomBytes(8).toString("hex")}`,
+  );
   const worktree = { repository, parent, directory: join(parent, "tree") };
   const { directory } = worktree;
   try {
@@ -54,7 +60,10 @@ export async function inThrowawayWorktree<Result>(
     mkdirSync(parent, { mode: 0o700 });
     const argv = [...GIT, "-C", repository, "worktree", "add", "--detach", directory, commit];
     const bounds = { timeoutSec: CHECKOUT_BOUND_SEC, interrupt };
-    const end = await runBounded({ argv, cwd: repository, env, streams, jobs: ledger.jobs, ...bounds }, supervisor);
+    const end = await runBounded(
+      { argv, cwd: repository, env, streams, jobs: ledger.jobs, ...bounds },
+      supervisor,
+    );
     if (end.notStarted !== undefined) return { fault: end.notStarted };
     if (interrupt.aborted) return { fault: interruption(interrupt) };
     if (end.code !== 0) return { fault: `git could not check out ${commit} into a worktree` };
@@ -71,7 +80,15 @@ export async function inThrowawayWorktree<Result>(
 const GIT = ["git", "-c", "core.hooksPath=/dev/null"];
 
 function commitOf(repository: string, ref: string, env: NodeJS.ProcessEnv): string | undefined {
-  const args = ["-C", repository, "rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`];
+  const args = [
+    "-C",
+    repository,
+    "rev-parse",
+    "--verify",
+    "--quiet",
+    "--end-of-options",
+    `${ref}^{commit}`,
+  ];
   const { status, stdout } = spawnSync("git", args, { env, encoding: "utf8" });
   return status === 0 ? stdout.trim() : undefined;
 }

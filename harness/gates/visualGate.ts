@@ -19,8 +19,9 @@ interface VisualSetting extends AppSetting {
 }
 
 /**
- * Runs the UI check against the running app, in a throwaway checkout of HEAD, and judges its result. The check finds
- * the browser's address in `<prefix>VISUAL_URL` and the app's in `<prefix>APP_URL`.
+ * Runs the UI check against the running app, in a throwaway checkout of HEAD, and judges its
+ * result. The check finds the browser's address in `<prefix>VISUAL_URL` and the app's in
+ * `<prefix>APP_URL`.
  */
 export async function visualGate(setting: VisualSetting) {
   const { visual, ledger } = setting;
@@ -28,7 +29,10 @@ export async function visualGate(setting: VisualSetting) {
     check(setting, address, signal),
   );
   const { result, ...app } = run;
-  const failures = [...(run.failure === undefined ? [] : [run.failure]), ...(result?.failures ?? [])];
+  const failures = [
+    ...(run.failure === undefined ? [] : [run.failure]),
+    ...(result?.failures ?? []),
+  ];
   const passed = failures.length === 0 && result !== undefined;
   const outcome: GateResult = { verdict: passed ? "pass" : "fail", failures };
   // Absent when no checkout was made.
@@ -39,7 +43,11 @@ export async function visualGate(setting: VisualSetting) {
 
 type Checked = { readonly failures: readonly string[]; readonly commit?: string };
 
-async function check(setting: VisualSetting, address: string, interrupt: AbortSignal): Promise<Checked> {
+async function check(
+  setting: VisualSetting,
+  address: string,
+  interrupt: AbortSignal,
+): Promise<Checked> {
   const { project, env, prefix, visual, ledger } = setting;
   const variables = { [`${prefix}VISUAL_URL`]: visual.url, [`${prefix}APP_URL`]: address };
   const checked = await inThrowawayWorktree(
@@ -65,8 +73,10 @@ const FULL = "full";
 const RED = ["fail", "unreached"];
 
 /**
- * Judges a visual artifact: `{"passed": bool, "mode": "full"|..., "skipped": [...], "criteria": [{"verdict": ...}]}`.
- * @param skipIsFailure whether a result that is degraded, skipped or without a mode fails even if it says passed
+ * Judges a visual artifact: `{"passed": bool, "mode": "full"|..., "skipped": [...], "criteria":
+ * [{"verdict": ...}]}`.
+ * @param skipIsFailure whether a result that is degraded, skipped or without a mode fails even if
+ * it says passed
  * @returns why the gate fails, one sentence each; none means that it passes
  */
 export function visualFailures(text: string, skipIsFailure: boolean): string[] {

@@ -6,7 +6,8 @@ import type { Provider } from "./schema";
 
 /** What to do about each cause of a failed chat request. */
 const FIXES = {
-  "no-key": "Export it where non-interactive shells see it; a server that ignores keys takes any text.",
+  "no-key":
+    "Export it where non-interactive shells see it; a server that ignores keys takes any text.",
   "key-refused": "Check `api_key_env` and its value.",
   "not-found": "Check `model` against `/v1/models`, and that `base_url` ends in `/v1`.",
   "request-refused":
@@ -20,7 +21,10 @@ const FIXES = {
 /** Cause of a failed probe, for callers that can give a better fix. */
 export type ProbeCause = keyof typeof FIXES | "healthcheck-failed" | "no-bash";
 
-/** What a probe of a provider found. `detail` and `fix` never hold a key, a command or a server's own words. */
+/**
+ * What a probe of a provider found. `detail` and `fix` never hold a key, a command or a server's
+ * own words.
+ */
 export interface ProviderVerdict {
   readonly name: string;
   readonly status: "pass" | "fail" | "skip";
@@ -35,7 +39,10 @@ export interface ProviderVerdict {
 /** Tokens of the answer: enough to see one, few enough to cost nothing. */
 const PROBE_TOKENS = 16;
 
-/** Sends one tiny chat request to an openai-compatible provider, with both switches that turn hidden reasoning off. */
+/**
+ * Sends one tiny chat request to an openai-compatible provider, with both switches that turn hidden
+ * reasoning off.
+ */
 export async function chatProbe(
   name: string,
   provider: Provider,
@@ -47,7 +54,12 @@ export async function chatProbe(
     return { ...about, status: "fail", detail, fix: FIXES[cause], cause };
   };
   if (!provider.base_url || !provider.model)
-    return { ...about, status: "skip", detail: "no base_url or no model", fix: "Set `base_url` and `model`." };
+    return {
+      ...about,
+      status: "skip",
+      detail: "no base_url or no model",
+      fix: "Set `base_url` and `model`.",
+    };
   const key = provider.api_key_env === undefined ? undefined : env[provider.api_key_env];
   if (provider.api_key_env !== undefined && !key)
     return failure({ cause: "no-key", detail: `the variable ${provider.api_key_env} is not set` });
@@ -59,12 +71,18 @@ export async function chatProbe(
     if (answer.status !== 400) {
       const judged = judge(answer);
       if ("cause" in judged) return failure(judged);
-      return { ...about, status: "pass", detail: `answered; ${acceptedSwitches(switches)}`, ...judged };
+      return {
+        ...about,
+        status: "pass",
+        detail: `answered; ${acceptedSwitches(switches)}`,
+        ...judged,
+      };
     }
     refused.push(switches);
     switches = nextSwitches(refused, answer.text);
   }
-  const detail = "the server answers 400, with and without the switches that turn hidden reasoning off";
+  const detail =
+    "the server answers 400, with and without the switches that turn hidden reasoning off";
   return failure({ cause: "request-refused", detail });
 }
 
@@ -90,7 +108,10 @@ async function ask(
   } catch (error) {
     return error instanceof NoAnswer && error.reason === "timeout"
       ? { cause: "timeout", detail: `no answer within ${timeoutSec} s` }
-      : { cause: "no-connection", detail: `no connection: ${error instanceof NoAnswer ? error.message : "refused"}` };
+      : {
+          cause: "no-connection",
+          detail: `no connection: ${error instanceof NoAnswer ? error.message : "refused"}`,
+        };
   }
 }
 
@@ -106,8 +127,13 @@ function judge({ status, text }: HttpAnswer): Failure | { readonly usage?: Usage
 }
 
 function acceptedSwitches(switches: readonly ThinkingSwitch[]): string {
-  const field = { chat_template: "chat_template_kwargs.enable_thinking", thinking: "thinking.type" };
-  const dropped = BOTH_SWITCHES.filter((name) => !switches.includes(name)).map((name) => field[name]);
+  const field = {
+    chat_template: "chat_template_kwargs.enable_thinking",
+    thinking: "thinking.type",
+  };
+  const dropped = BOTH_SWITCHES.filter((name) => !switches.includes(name)).map(
+    (name) => field[name],
+  );
   return dropped.length === 0
     ? "it takes both switches that turn hidden reasoning off"
     : `it answers 400 to ${dropped.join(" and ")}, and takes the request without`;
@@ -126,8 +152,9 @@ export const SWITCH_FIELDS: Readonly<Record<ThinkingSwitch, Readonly<Record<stri
 export const BOTH_SWITCHES: readonly ThinkingSwitch[] = ["chat_template", "thinking"];
 
 /**
- * The switches of the request to send after a server has answered 400 to all of `refused`, or `undefined` when even
- * a request without any was refused. The switch that the server complains of is left out first.
+ * The switches of the request to send after a server has answered 400 to all of `refused`, or
+ * `undefined` when even a request without any was refused. The switch that the server complains of
+ * is left out first.
  */
 export function nextSwitches(refused: readonly (readonly ThinkingSwitch[])[], complaint = "") {
   const ofTemplate = /chat_template|enable_thinking/.test(complaint);

@@ -8,7 +8,12 @@ import { dialectFaults } from "./dialect";
 import type { ProfileDocument } from "./profile";
 import type { Pairings } from "./reviewers";
 import { defaultFaults, type PartialProvider, providerFaults } from "./rules";
-import { type Provider, type ProvidersProfile, providerSchema, providersProfileSchema } from "./schema";
+import {
+  type Provider,
+  type ProvidersProfile,
+  providerSchema,
+  providersProfileSchema,
+} from "./schema";
 
 /** What a check of a profile found. */
 export interface ProfileCheck {
@@ -28,15 +33,30 @@ export function checkProfile(document: ProfileDocument): ProfileCheck {
   const issues = read.success ? [] : read.error.issues;
   const pairings: Pairings = {
     peer_for: validEntries(document.value, ["defaults", "peer_for"], z.string()),
-    fallback_chain: validEntries(document.value, ["defaults", "fallback_chain"], z.array(z.string())),
+    fallback_chain: validEntries(
+      document.value,
+      ["defaults", "fallback_chain"],
+      z.array(z.string()),
+    ),
   };
   const found = [
     ...schemaFaults(providersProfileSchema, document.value, issues, document).map(reworded),
     ...providerFaults(partialProviders(document.value), document),
-    ...defaultFaults(Object.keys(tableAt(document.value, ["providers"])), pairings, faultsIn(document)),
+    ...defaultFaults(
+      Object.keys(tableAt(document.value, ["providers"])),
+      pairings,
+      faultsIn(document),
+    ),
   ];
-  const secrets = secretFaults(document.value, found, { code: "secret_in_file", message: SECRET }, document);
-  const explained = new Set(found.filter(({ code }) => code === "escaped_bearer").map(({ path }) => path));
+  const secrets = secretFaults(
+    document.value,
+    found,
+    { code: "secret_in_file", message: SECRET },
+    document,
+  );
+  const explained = new Set(
+    found.filter(({ code }) => code === "escaped_bearer").map(({ path }) => path),
+  );
   const ofDialect = dialectFaults(document).filter(({ path }) => !explained.has(path));
   const faults = inFileOrder([...found, ...secrets, ...ofDialect]);
   if (hasErrors(faults)) return { faults, pairings };
@@ -45,19 +65,33 @@ export function checkProfile(document: ProfileDocument): ProfileCheck {
 }
 
 function partialProviders(root: unknown): Map<string, PartialProvider> {
-  const providers = Object.entries(tableAt(root, ["providers"])).map(([name, table]): [string, PartialProvider] => {
-    const given = objectOr(table);
-    const right = Object.entries(providerSchema.shape).flatMap(([key, schema]) => {
-      const value = given[key];
-      return value !== undefined && schema.safeParse(value).success ? [[key, value] as const] : [];
-    });
-    // Each value has just been judged by the schema of its own key.
-    return [name, { values: Object.fromEntries(right) as Partial<Provider>, given: new Set(Object.keys(given)) }];
-  });
+  const providers = Object.entries(tableAt(root, ["providers"])).map(
+    ([name, table]): [string, PartialProvider] => {
+      const given = objectOr(table);
+      const right = Object.entries(providerSchema.shape).flatMap(([key, schema]) => {
+        const value = given[key];
+        return value !== undefined && schema.safeParse(value).success
+          ? [[key, value] as const]
+          : [];
+      });
+      // Each value has just been judged by the schema of its own key.
+      return [
+        name,
+        {
+          values: Object.fromEntries(right) as Partial<Provider>,
+          given: new Set(Object.keys(given)),
+        },
+      ];
+    },
+  );
   return new Map(providers);
 }
 
-function validEntries<T>(root: unknown, path: readonly string[], schema: z.ZodType<T>): Record<string, T> {
+function validEntries<T>(
+  root: unknown,
+  path: readonly string[],
+  schema: z.ZodType<T>,
+): Record<string, T> {
   return Object.fromEntries(
     Object.entries(tableAt(root, path)).flatMap(([key, value]) => {
       const read = schema.safeParse(value);
@@ -71,7 +105,10 @@ const tableAt = (root: unknown, path: readonly string[]) => objectOr(valueAt(roo
 function reworded(fault: Fault): Fault {
   // A key of digits only would be named as the number that it is.
   if (fault.path.endsWith(".api_key_env") && fault.code === "wrong_type")
-    return { ...fault, message: "Expected the name of an environment variable, as text in double quotes." };
+    return {
+      ...fault,
+      message: "Expected the name of an environment variable, as text in double quotes.",
+    };
   const refusal = (key: string) =>
     `The profile never holds a key's value, so \`${key}\` is refused. Name the environment variable that holds it: \`api_key_env\`.`;
   return softened(fault, refusal);
@@ -83,12 +120,16 @@ function withoutUnknown(value: unknown, issues: Issues): unknown {
   const copy: unknown = structuredClone(value);
   for (const issue of issues) {
     const table = valueAt(copy, issue.path);
-    if (issue.code === "unrecognized_keys" && isRecord(table)) for (const key of issue.keys) delete table[key];
+    if (issue.code === "unrecognized_keys" && isRecord(table))
+      for (const key of issue.keys) delete table[key];
   }
   return copy;
 }
 
-/** What the harness works with: defaults filled in, commands left out since they may be long and private. */
+/**
+ * What the harness works with: defaults filled in, commands left out since they may be long and
+ * private.
+ */
 export function resolvedProfile({ profile }: ProfileCheck): unknown {
   if (profile === undefined) return undefined;
   const providers = Object.entries(profile.providers).map(([name, provider]) => {
@@ -107,6 +148,10 @@ export function resolvedProfile({ profile }: ProfileCheck): unknown {
 
 /** The provider names whose tables have an error. */
 export function faultyProviders(faults: readonly Fault[]): Set<string> {
-  const paths = faults.filter(({ severity }) => severity === "error").map(({ path }) => path.split("."));
-  return new Set(paths.flatMap(([table, name]) => (table === "providers" && name !== undefined ? [name] : [])));
+  const paths = faults
+    .filter(({ severity }) => severity === "error")
+    .map(({ path }) => path.split("."));
+  return new Set(
+    paths.flatMap(([table, name]) => (table === "providers" && name !== undefined ? [name] : [])),
+  );
 }

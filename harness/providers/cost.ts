@@ -10,12 +10,15 @@ const TOKENS_PER_PRICE = 1_000_000;
 
 /** Whether a provider's cost is measured, which takes both prices. */
 export function isMetered(prices: Prices): prices is Record<keyof Prices, number> {
-  return prices.price_usd_per_mtok_input !== undefined && prices.price_usd_per_mtok_output !== undefined;
+  return (
+    prices.price_usd_per_mtok_input !== undefined && prices.price_usd_per_mtok_output !== undefined
+  );
 }
 
 /**
- * What a request cost in USD. `undefined` unless the provider is metered and the server reported usage: then the harness
- * takes the automation config's estimate per invocation, and marks it `estimated`.
+ * What a request cost in USD. `undefined` unless the provider is metered and the server reported
+ * usage: then the harness takes the automation config's estimate per invocation, and marks it
+ * `estimated`.
  */
 export function measuredUsd(prices: Prices, usage: Usage | undefined): number | undefined {
   if (usage === undefined || !isMetered(prices)) return undefined;
@@ -25,8 +28,11 @@ export function measuredUsd(prices: Prices, usage: Usage | undefined): number | 
 
 /** The usage in a chat-completions answer. Counts that no server can mean are not taken. */
 export function usageOf(answer: unknown): Usage | undefined {
-  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = objectOr(objectOr(answer).usage);
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = objectOr(
+    objectOr(answer).usage,
+  );
   return isCount(inputTokens) && isCount(outputTokens) ? { inputTokens, outputTokens } : undefined;
 }
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0;

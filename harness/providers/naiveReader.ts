@@ -3,16 +3,24 @@ type NaiveValue = { readonly text: string; readonly line: number };
 
 /** A profile by its sections and keys, as the harness's reader finds them. */
 export interface NaiveProfile {
-  /** What the harness finds under a key of a section; the key is looked up as it is written (`peer_for.codex`). */
+  /**
+   * What the harness finds under a key of a section; the key is looked up as it is written
+   * (`peer_for.codex`).
+   */
   readonly get: (section: string, key: string) => NaiveValue | undefined;
-  readonly entries: () => Iterable<{ readonly section: string; readonly key: string; readonly value: NaiveValue }>;
+  readonly entries: () => Iterable<{
+    readonly section: string;
+    readonly key: string;
+    readonly value: NaiveValue;
+  }>;
 }
 
 /**
- * Reads a profile as the harness does, which is not as TOML says: line by line, without knowing of strings that span
- * lines. A line that begins with `[` starts a section, named by the whole line without brackets and spaces. A key
- * counts only at the very start of a line, followed by spaces and `=`. The value is everything behind the first `=`
- * and the spaces after it, less one double quote at its start and one at its end. The first match in a section wins.
+ * Reads a profile as the harness does, which is not as TOML says: line by line, without knowing of
+ * strings that span lines. A line that begins with `[` starts a section, named by the whole line
+ * without brackets and spaces. A key counts only at the very start of a line, followed by spaces
+ * and `=`. The value is everything behind the first `=` and the spaces after it, less one double
+ * quote at its start and one at its end. The first match in a section wins.
  */
 export function readNaively(text: string): NaiveProfile {
   const values = new Map<string, Map<string, NaiveValue>>();
@@ -29,12 +37,16 @@ export function readNaively(text: string): NaiveProfile {
   return {
     get: (section, key) => values.get(section)?.get(key),
     *entries() {
-      for (const [section, keys] of values) for (const [key, value] of keys) yield { section, key, value };
+      for (const [section, keys] of values)
+        for (const [key, value] of keys) yield { section, key, value };
     },
   };
 }
 
-/** The items of a list value: brackets go, commas part, then spaces and one double quote on each side go. */
+/**
+ * The items of a list value: brackets go, commas part, then spaces and one double quote on each
+ * side go.
+ */
 export function naiveList(text: string): string[] {
   return text
     .replace(/[[\]]/g, "")

@@ -7,7 +7,10 @@ import type { ProfileDocument } from "./profile";
 import type { ReviewerHealth } from "./reviewers";
 import { type Provider, providerSchema } from "./schema";
 
-/** Longest time that one probe waits, in seconds. A provider's own `timeout_sec` is for whole reviews. */
+/**
+ * Longest time that one probe waits, in seconds. A provider's own `timeout_sec` is for whole
+ * reviews.
+ */
 export const PROBE_TIMEOUT_SEC = 30;
 
 /** One provider of a profile, as far as it can be asked. */
@@ -39,8 +42,8 @@ export interface ProbedProvider extends AskedProvider {
 }
 
 /**
- * Asks every provider of a profile: its healthcheck, as the harness reads it, and one tiny request if it is
- * openai-compatible. A provider with a fault is not asked.
+ * Asks every provider of a profile: its healthcheck, as the harness reads it, and one tiny request
+ * if it is openai-compatible. A provider with a fault is not asked.
  */
 export async function probeProviders(
   document: ProfileDocument,
@@ -52,18 +55,26 @@ export async function probeProviders(
   for (const { name, provider, command } of askedProviders(document, check)) {
     if (provider === undefined) {
       const [detail, fix] = ["its table has faults", "Fix them first."];
-      probed.push({ name, healthcheck: { name: `${name}: healthcheck`, status: "skip", detail, fix } });
+      probed.push({
+        name,
+        healthcheck: { name: `${name}: healthcheck`, status: "skip", detail, fix },
+      });
       continue;
     }
     const healthcheck = await healthcheckProbe(name, command, env, timeoutSec);
-    const chat = provider.type === "openai-compatible" ? await chatProbe(name, provider, env, timeoutSec) : undefined;
+    const chat =
+      provider.type === "openai-compatible"
+        ? await chatProbe(name, provider, env, timeoutSec)
+        : undefined;
     probed.push({ name, provider, healthcheck, ...defined({ chat }) });
   }
   return probed;
 }
 
 export const verdictsOf = (probed: readonly ProbedProvider[]): ProviderVerdict[] =>
-  probed.flatMap(({ healthcheck, chat }) => (chat === undefined ? [healthcheck] : [healthcheck, chat]));
+  probed.flatMap(({ healthcheck, chat }) =>
+    chat === undefined ? [healthcheck] : [healthcheck, chat],
+  );
 
 /** What the harness would make of a provider as a reviewer, by its probes. */
 export function reviewerHealth(probed: readonly ProbedProvider[], name: string): ReviewerHealth {
@@ -78,8 +89,8 @@ export function reviewerHealth(probed: readonly ProbedProvider[], name: string):
 }
 
 /**
- * Runs a provider's healthcheck as the harness does, by `bash -c`, in a process group of its own that is gone when
- * this returns. What the command prints is thrown away: it may hold a key.
+ * Runs a provider's healthcheck as the harness does, by `bash -c`, in a process group of its own
+ * that is gone when this returns. What the command prints is thrown away: it may hold a key.
  */
 export async function healthcheckProbe(
   name: string,
@@ -87,18 +98,26 @@ export async function healthcheckProbe(
   env: NodeJS.ProcessEnv,
   timeoutSec: number,
 ): Promise<ProviderVerdict> {
-  const result = (status: ProviderVerdict["status"], detail: string, fix = "", cause?: ProbeCause) => {
+  const result = (
+    status: ProviderVerdict["status"],
+    detail: string,
+    fix = "",
+    cause?: ProbeCause,
+  ) => {
     return { name: `${name}: healthcheck`, status, detail, fix, ...defined({ cause }) };
   };
-  if (!command) return result("skip", "no healthcheck is set", "The harness takes the provider for reachable.");
+  if (!command)
+    return result("skip", "no healthcheck is set", "The harness takes the provider for reachable.");
   const { stdout, stderr, ended } = start(["bash", "-c", command], { seconds: timeoutSec, env });
   stdout.resume();
   stderr.resume();
   const { code, stopped, notStarted } = await ended;
   if (code === 0) return result("pass", "the command exits with 0");
-  if (notStarted !== undefined) return result("fail", "bash could not be started", "Install bash.", "no-bash");
+  if (notStarted !== undefined)
+    return result("fail", "bash could not be started", "Install bash.", "no-bash");
   const fix = "Run the command in a shell to see what it says.";
-  if (stopped === "timeout") return result("fail", `the command did not end within ${timeoutSec} s`, fix, "timeout");
+  if (stopped === "timeout")
+    return result("fail", `the command did not end within ${timeoutSec} s`, fix, "timeout");
   const detail = code === null ? "the command was killed" : `the command exits with ${code}`;
   return result("fail", detail, fix, "healthcheck-failed");
 }

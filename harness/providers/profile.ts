@@ -7,7 +7,9 @@ import type { SourceDocument } from "../../faults/yamlDocument";
 import { type NaiveProfile, readNaively } from "./naiveReader";
 import { DEEPEST_PATH, LONGEST_KEY, type TomlStatement, tomlStatements } from "./tomlStatements";
 
-/** A providers profile in both readings: as TOML means it, and as the harness's own reader takes it. */
+/**
+ * A providers profile in both readings: as TOML means it, and as the harness's own reader takes it.
+ */
 export interface ProfileDocument extends SourceDocument {
   readonly text: string;
   readonly statements: readonly TomlStatement[];
@@ -15,7 +17,8 @@ export interface ProfileDocument extends SourceDocument {
 }
 
 /** Reads a profile. Throws `UnreadableInput` when the file can't be read or isn't TOML. */
-export const readProfile = (file: string): ProfileDocument => parseProfile(file, readTextFile(file));
+export const readProfile = (file: string): ProfileDocument =>
+  parseProfile(file, readTextFile(file));
 
 /** Parses a profile's text. Throws `UnreadableInput`, whose message never quotes the text. */
 export function parseProfile(file: string, text: string): ProfileDocument {
@@ -26,7 +29,10 @@ export function parseProfile(file: string, text: string): ProfileDocument {
   const long = statements.find(({ written }) => written.length > LONGEST_KEY);
   if (long !== undefined) {
     const { line, column } = long;
-    throw new UnreadableInput(file, `a key or header is longer than ${LONGEST_KEY} characters`, { line, column });
+    throw new UnreadableInput(file, `a key or header is longer than ${LONGEST_KEY} characters`, {
+      line,
+      column,
+    });
   }
   const places: Places = new Map();
   for (const statement of statements) {
@@ -36,7 +42,8 @@ export function parseProfile(file: string, text: string): ProfileDocument {
     for (let length = 1; length <= path.length; length++) {
       const name = pathKey(path.slice(0, length));
       const whole = length === path.length;
-      if (whole || !places.has(name)) places.set(name, { key, value: whole ? { line, column: valueColumn } : key });
+      if (whole || !places.has(name))
+        places.set(name, { key, value: whole ? { line, column: valueColumn } : key });
     }
   }
   return {
@@ -59,9 +66,13 @@ export function parseToml(file: string, text: string): unknown {
   } catch (error) {
     if (!(error instanceof TomlError))
       throw new UnreadableInput(file, "not valid TOML: it is nested too deeply to be read");
-    // Behind its first line the message quotes the file, which may hold a key that was pasted by mistake.
+    // Behind its first line the message quotes the file, which may hold a key that was pasted by
+    // mistake.
     const [summary = ""] = error.message.split("\n");
     const reason = summary.replace(/^Invalid TOML document: /, "");
-    throw new UnreadableInput(file, `not valid TOML: ${reason}`, { line: error.line, column: error.column });
+    throw new UnreadableInput(file, `not valid TOML: ${reason}`, {
+      line: error.line,
+      column: error.column,
+    });
   }
 }

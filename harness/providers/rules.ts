@@ -12,7 +12,10 @@ export interface PartialProvider {
   readonly given: ReadonlySet<string>;
 }
 
-export function providerFaults(providers: ReadonlyMap<string, PartialProvider>, document: ProfileDocument): Fault[] {
+export function providerFaults(
+  providers: ReadonlyMap<string, PartialProvider>,
+  document: ProfileDocument,
+): Fault[] {
   const none = "The profile declares no provider: add a `[providers.<name>]`.";
   const at = faultsIn(document);
   if (providers.size === 0) return [at.warning([], "no_providers", none)];
@@ -22,7 +25,9 @@ export function providerFaults(providers: ReadonlyMap<string, PartialProvider>, 
     const healthcheck = document.naive.get(`providers.${name}`, "healthcheck");
     const { api_key_env = "" } = provider;
     return [
-      ...(looksLikeAKey(api_key_env) ? [report("api_key_env", "secret_in_file", KEY_AS_NAME, "error")] : []),
+      ...(looksLikeAKey(api_key_env)
+        ? [report("api_key_env", "secret_in_file", KEY_AS_NAME, "error")]
+        : []),
       ...healthcheckFaults(healthcheck?.text ?? provider.healthcheck ?? "", report),
       ...priceFaults(given, report),
       ...templateFaults(provider, report),
@@ -31,17 +36,25 @@ export function providerFaults(providers: ReadonlyMap<string, PartialProvider>, 
   });
 }
 
-type Report = (key: keyof Provider | undefined, code: string, message: string, severity?: Fault["severity"]) => Fault;
+type Report = (
+  key: keyof Provider | undefined,
+  code: string,
+  message: string,
+  severity?: Fault["severity"],
+) => Fault;
 
 function healthcheckFaults(command: string, report: Report): Fault[] {
   if (!/bearer/i.test(command) || !/authorization/i.test(command)) return [];
   const remedy = "Pass the token as `curl --oauth2-bearer $VARIABLE`.";
   if (command.includes("\\")) {
-    const why = "The harness keeps the backslashes, so the header arrives in pieces and the check never passes.";
+    const why =
+      "The harness keeps the backslashes, so the header arrives in pieces and the check never passes.";
     return [report("healthcheck", "escaped_bearer", `${why} ${remedy}`, "error")];
   }
   const why = "In single quotes the shell does not fill in the variable.";
-  return /'[^']*\$[^']*'/.test(command) ? [report("healthcheck", "quoted_bearer", `${why} ${remedy}`)] : [];
+  return /'[^']*\$[^']*'/.test(command)
+    ? [report("healthcheck", "quoted_bearer", `${why} ${remedy}`)]
+    : [];
 }
 
 function priceFaults(given: ReadonlySet<string>, report: Report): Fault[] {
@@ -57,37 +70,59 @@ function templateFaults(provider: Partial<Provider>, report: Report): Fault[] {
   const { command, model } = provider;
   const noRequest = `Without ${REQUEST_PLACEHOLDER} the command never sees what it is to review.`;
   const noModel = `${MODEL_PLACEHOLDER} is replaced with \`model\`, which is not set.`;
-  if (command && !command.includes(REQUEST_PLACEHOLDER)) faults.push(report("command", "no_request", noRequest));
+  if (command && !command.includes(REQUEST_PLACEHOLDER))
+    faults.push(report("command", "no_request", noRequest));
   for (const key of ["command", "conformance_command"] as const)
-    if (provider[key]?.includes(MODEL_PLACEHOLDER) && !model) faults.push(report(key, "no_model", noModel));
+    if (provider[key]?.includes(MODEL_PLACEHOLDER) && !model)
+      faults.push(report(key, "no_model", noModel));
   return faults;
 }
 
 const COMMAND = { command: "it is what runs a review" };
 const MODEL = { model: "every request names one" };
 
-/** What a type can't work without, and why. The specification requires only `type`, so its lack is a warning. */
-const NEEDED_BY: Readonly<Record<Provider["type"], Readonly<Partial<Record<keyof Provider, string>>>>> = {
+/**
+ * What a type can't work without, and why. The specification requires only `type`, so its lack is a
+ * warning.
+ */
+const NEEDED_BY: Readonly<
+  Record<Provider["type"], Readonly<Partial<Record<keyof Provider, string>>>>
+> = {
   cli: COMMAND,
   custom: COMMAND,
   "openai-compatible": { base_url: "it is where requests go", ...MODEL },
   ollama: MODEL,
 };
 
-function typeFaults(provider: Partial<Provider>, given: ReadonlySet<string>, report: Report): Fault[] {
+function typeFaults(
+  provider: Partial<Provider>,
+  given: ReadonlySet<string>,
+  report: Report,
+): Fault[] {
   if (provider.type === undefined) return [];
   return Object.entries(NEEDED_BY[provider.type]).flatMap(([key, why]) => {
     const isThere = given.has(key) && provider[key as keyof Provider] !== "";
     if (isThere || (key === "command" && given.has("conformance_command"))) return [];
-    return [report(undefined, "missing_for_type", `A provider of type ${provider.type} needs \`${key}\`: ${why}.`)];
+    return [
+      report(
+        undefined,
+        "missing_for_type",
+        `A provider of type ${provider.type} needs \`${key}\`: ${why}.`,
+      ),
+    ];
   });
 }
 
 /** Pairings must name providers that are declared. */
-export function defaultFaults(declared: readonly string[], pairings: Pairings, at: FaultMaker): Fault[] {
+export function defaultFaults(
+  declared: readonly string[],
+  pairings: Pairings,
+  at: FaultMaker,
+): Fault[] {
   const undeclared = (path: string[], name: string, severity: Fault["severity"]): Fault => {
     const hint = nearOf(name, declared, `Declared: ${listOf(declared)}.`);
-    const quoted = mayBeQuoted(name) || isSlip(name, nearestKey(name, declared)) ? ` (\`${name}\`)` : "";
+    const quoted =
+      mayBeQuoted(name) || isSlip(name, nearestKey(name, declared)) ? ` (\`${name}\`)` : "";
     const message = `This names a provider that is not declared${quoted}. ${hint}`;
     return at[severity](path, "undeclared_provider", message);
   };
@@ -96,7 +131,8 @@ export function defaultFaults(declared: readonly string[], pairings: Pairings, a
   for (const [subject, peer] of Object.entries(pairings.peer_for)) {
     const path = ["defaults", "peer_for", subject];
     if (!known.has(peer)) faults.push(undeclared(path, peer, "error"));
-    else if (peer === subject) faults.push(at.warning(path, "self_review", "The subject would review itself."));
+    else if (peer === subject)
+      faults.push(at.warning(path, "self_review", "The subject would review itself."));
   }
   for (const [subject, chain] of Object.entries(pairings.fallback_chain)) {
     const path = ["defaults", "fallback_chain", subject];

@@ -27,10 +27,15 @@ const PLAIN_URL = new RegExp(`^https?://(?:[^\\s/?#@]*@)?${HOST}(?::${PORT})?(?:
 const text = (description: string, example: string, form = z.string()) =>
   key(form.optional(), description, { examples: [example] });
 const rate = (description: string, example: number) =>
-  key(z.number().min(0).optional(), description, { unit: "USD per million tokens", examples: [example] });
+  key(z.number().min(0).optional(), description, {
+    unit: "USD per million tokens",
+    examples: [example],
+  });
 
 export const providerSchema = strictObject({
-  type: key(z.enum(PROVIDER_TYPES), "How the harness talks to the provider.", { examples: ["cli"] }),
+  type: key(z.enum(PROVIDER_TYPES), "How the harness talks to the provider.", {
+    examples: ["cli"],
+  }),
   command: text(
     "Command that runs a review, for cli and custom providers. `{review_request}` becomes the path of the request file and `{model}` the model's name. The harness parses stdout, so the tool's own chatter must go to stderr or /dev/null.",
     "codex exec --color never -s read-only - < {review_request} 2>/dev/null",
@@ -51,7 +56,10 @@ export const providerSchema = strictObject({
     "Shell command that exits with 0 when the provider can be reached. Pass a bearer token as `curl --oauth2-bearer $VAR`: the harness keeps backslashes, so an escaped header never arrives whole.",
     "curl -sf --oauth2-bearer $LOCAL_KEY http://127.0.0.1:8001/v1/models",
   ),
-  model: text("Name of the model that is sent, or put in the place of `{model}`.", "qwen3-coder-next"),
+  model: text(
+    "Name of the model that is sent, or put in the place of `{model}`.",
+    "qwen3-coder-next",
+  ),
   base_url: text(
     "Base URL of the API of an openai-compatible provider, with the version path: it ends in `/v1`.",
     "http://127.0.0.1:8001/v1",
@@ -61,17 +69,23 @@ export const providerSchema = strictObject({
         error: "Expected an absolute http or https URL, with a port that can be and without query",
         abort: true,
       })
-      .regex(/(?<!\/v1)\/v1$/, { error: "The URL must end in exactly `/v1`, with nothing after it" }),
+      .regex(/(?<!\/v1)\/v1$/, {
+        error: "The URL must end in exactly `/v1`, with nothing after it",
+      }),
   ),
   api_key_env: text(
     "Name of the environment variable that holds the API key, never the key. Export it where non-interactive shells see it.",
     "LOCAL_KEY",
-    matching(/^[A-Za-z_][A-Za-z0-9_]*$/, "Expected the name of an environment variable, never the key itself"),
+    matching(
+      /^[A-Za-z_][A-Za-z0-9_]*$/,
+      "Expected the name of an environment variable, never the key itself",
+    ),
   ),
   host: key(
-    matching(HOST_AND_PORT, "Expected `host:port`, the port from 1 to 65535, without scheme or path").default(
-      "localhost:11434",
-    ),
+    matching(
+      HOST_AND_PORT,
+      "Expected `host:port`, the port from 1 to 65535, without scheme or path",
+    ).default("localhost:11434"),
     "Address of an ollama provider, as `host:port`.",
   ),
   max_tokens: key(
@@ -113,9 +127,13 @@ export const providersProfileSchema = strictObject({
     fallback_chain: z
       .record(
         z.string(),
-        key(z.array(z.string()), "Names of declared providers, in the order in which they are tried.", {
-          examples: [["local", "ollama"]],
-        }),
+        key(
+          z.array(z.string()),
+          "Names of declared providers, in the order in which they are tried.",
+          {
+            examples: [["local", "ollama"]],
+          },
+        ),
       )
       .prefault({})
       .describe(

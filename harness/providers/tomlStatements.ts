@@ -23,13 +23,15 @@ export interface TomlStatement {
 }
 
 /**
- * Walks through the statements of text that a TOML parser has accepted: smol-toml keeps no positions, and the places
- * are needed to report differences. On text that isn't TOML it ends early, but it does end.
+ * Walks through the statements of text that a TOML parser has accepted: smol-toml keeps no
+ * positions, and the places are needed to report differences. On text that isn't TOML it ends
+ * early, but it does end.
  */
 export function* tomlStatements(text: string): Generator<TomlStatement> {
   const lines = new LineCounter();
   lines.addNewLine(0);
-  for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) lines.addNewLine(end + 1);
+  for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1))
+    lines.addNewLine(end + 1);
   let header: TomlStatement | undefined;
   for (let at = text.startsWith("\ufeff") ? 1 : 0; at < text.length; ) {
     const start = at;
@@ -52,7 +54,12 @@ export function* tomlStatements(text: string): Generator<TomlStatement> {
       const place = { written, value, rest, line, column };
       if (isHeader) {
         const path = keyPath(written.replace(/^\[\[?|\]\]?$/g, ""));
-        header = { kind: written.startsWith("[[") ? "table-array" : "table", path, ...place, valueColumn: column };
+        header = {
+          kind: written.startsWith("[[") ? "table-array" : "table",
+          path,
+          ...place,
+          valueColumn: column,
+        };
         yield header;
       } else {
         const path = [...(header?.path ?? []), ...keyPath(written)].slice(0, DEEPEST_PATH);
@@ -101,14 +108,16 @@ function stringEnd(text: string, start: number): number {
   const multi = quote.repeat(3);
   if (text.startsWith(multi, start)) {
     let at = start + 3;
-    while (at < text.length && !text.startsWith(multi, at)) at += quote === '"' && text[at] === "\\" ? 2 : 1;
+    while (at < text.length && !text.startsWith(multi, at))
+      at += quote === '"' && text[at] === "\\" ? 2 : 1;
     at += 3;
     // Up to two quotes may come before the closing ones.
     while (text[at] === quote) at += 1;
     return at;
   }
   let at = start + 1;
-  while (at < text.length && text[at] !== quote && text[at] !== "\n") at += quote === '"' && text[at] === "\\" ? 2 : 1;
+  while (at < text.length && text[at] !== quote && text[at] !== "\n")
+    at += quote === '"' && text[at] === "\\" ? 2 : 1;
   return at + 1;
 }
 
@@ -121,7 +130,8 @@ export const LONGEST_KEY = 1000;
 /** The parts of a key, as the parser takes it. */
 function keyPath(written: string): string[] {
   const parts: string[] = [];
-  let inner = written.length > LONGEST_KEY ? undefined : attempt(() => parse(`${written} = 0`) as unknown);
+  let inner =
+    written.length > LONGEST_KEY ? undefined : attempt(() => parse(`${written} = 0`) as unknown);
   while (isRecord(inner)) {
     const [part = ""] = Object.keys(inner);
     parts.push(part);

@@ -12,9 +12,14 @@ import {
   schemaKeys,
 } from "../schema/jsonSchema";
 
-/** Every file of the reference: a page for each document, its JSON Schema, and a list of the pages. */
+/**
+ * Every file of the reference: a page for each document, its JSON Schema, and a list of the pages.
+ */
 export function renderReference(documents: readonly ReferenceDocument[]): ReferenceFile[] {
-  return [{ name: "README.md", text: renderContents(documents) }, ...documents.flatMap(renderDocument)];
+  return [
+    { name: "README.md", text: renderContents(documents) },
+    ...documents.flatMap(renderDocument),
+  ];
 }
 
 function renderDocument(document: ReferenceDocument): ReferenceFile[] {
@@ -25,7 +30,9 @@ function renderDocument(document: ReferenceDocument): ReferenceFile[] {
     : [page, { name: `${name}.schema.json`, text: renderJsonSchema(document, schema) }];
 }
 
-/** The JSON Schema for editors. It judges as the checks do: where they only warn, it lets through. */
+/**
+ * The JSON Schema for editors. It judges as the checks do: where they only warn, it lets through.
+ */
 function renderJsonSchema(document: ReferenceDocument, schema: z.ZodType): string {
   const published = publishedSchema(jsonSchemaOf(schema), document.prefix ?? "");
   const { $schema, ...judged } = document.closed === false ? openSchema(published) : published;
@@ -55,7 +62,10 @@ export function staleFiles(folder: string, files: readonly ReferenceFile[]): Ref
   });
 }
 
-/** One page of the reference. A page about a file has a schema, and gets a JSON Schema for editors beside it. */
+/**
+ * One page of the reference. A page about a file has a schema, and gets a JSON Schema for editors
+ * beside it.
+ */
 export interface ReferenceDocument {
   /** Name of the page's file, without its ending. */
   readonly name: string;
@@ -64,9 +74,15 @@ export interface ReferenceDocument {
   readonly madeFrom: string;
   readonly intro: readonly string[];
   readonly schema?: z.ZodType;
-  /** The schema of what our program writes: published as well, and the page's own words list its keys. */
+  /**
+   * The schema of what our program writes: published as well, and the page's own words list its
+   * keys.
+   */
   readonly output?: z.ZodType;
-  /** Puts the schema into its place in the whole file, when the file holds more than the schema describes. */
+  /**
+   * Puts the schema into its place in the whole file, when the file holds more than the schema
+   * describes.
+   */
   readonly wholeFile?: (schema: JsonSchema) => JsonSchema;
   /** `false` where a key that the schema does not know is only worth a warning. */
   readonly closed?: boolean;
@@ -88,10 +104,16 @@ const REFERENCE_COMMAND = "serving config reference";
 const madeFrom = (document: ReferenceDocument): string =>
   `Made by \`${REFERENCE_COMMAND}\` from ${document.madeFrom}. Edits here are lost.`;
 
-/** Marks a description that is ours because the specification has none; the page's introduction says so. */
+/**
+ * Marks a description that is ours because the specification has none; the page's introduction says
+ * so.
+ */
 export const OURS_MARK = "†";
 
-/** The words of a page: a Markdown file of its name in this folder, with what is made in the place of each `{{...}}`. */
+/**
+ * The words of a page: a Markdown file of its name in this folder, with what is made in the place
+ * of each `{{...}}`.
+ */
 export function readPage(name: string, made: Readonly<Record<string, string>> = {}) {
   const [top = "", ...parts] = filledFile(join(__dirname, `${name}.md`), made).split(/^## /m);
   const [title = "", ...intro] = top.trim().split("\n\n");
@@ -104,12 +126,16 @@ export function readPage(name: string, made: Readonly<Record<string, string>> = 
 
 /** A page as Markdown: its introduction, its keys block by block, its further sections. */
 function renderMarkdown(document: ReferenceDocument): string {
-  const keys = document.schema === undefined ? [] : keySections(document.schema, document.prefix ?? "");
+  const keys =
+    document.schema === undefined ? [] : keySections(document.schema, document.prefix ?? "");
   const parts = [
     `<!-- ${madeFrom(document)} -->`,
     `# ${document.title}`,
     ...document.intro,
-    ...[...keys, ...(document.sections ?? [])].flatMap(({ heading, text }) => [`## ${heading}`, ...text]),
+    ...[...keys, ...(document.sections ?? [])].flatMap(({ heading, text }) => [
+      `## ${heading}`,
+      ...text,
+    ]),
   ];
   return `${parts.join("\n\n")}\n`;
 }
@@ -129,7 +155,9 @@ function keySections(schema: z.ZodType, prefix: string): ReferenceSection[] {
     if (block === undefined && own.length === 0) return [];
     const heading = block === undefined ? "Keys of the file itself" : code(path.join("."));
     const text = block === undefined ? [] : blockText(block, prefix);
-    return [{ heading, text: own.length === 0 ? text : [...text, keyTable(own, path.length, prefix)] }];
+    return [
+      { heading, text: own.length === 0 ? text : [...text, keyTable(own, path.length, prefix)] },
+    ];
   });
 }
 
@@ -140,7 +168,9 @@ function isChild(block: readonly string[], key: readonly string[]): boolean {
 }
 
 function blockText({ schema, required }: SchemaKey, prefix: string): string[] {
-  const forms = (schema.anyOf ?? schema.oneOf ?? []).map(typeText).filter((form) => form !== "block");
+  const forms = (schema.anyOf ?? schema.oneOf ?? [])
+    .map(typeText)
+    .filter((form) => form !== "block");
   const text = sentences(
     descriptionOf(schema),
     schema.ours && OURS_MARK,
@@ -154,15 +184,22 @@ function blockText({ schema, required }: SchemaKey, prefix: string): string[] {
 }
 
 /** The sentences that there are. */
-const sentences = (...texts: readonly (string | false | undefined)[]): string => texts.filter(Boolean).join(" ");
+const sentences = (...texts: readonly (string | false | undefined)[]): string =>
+  texts.filter(Boolean).join(" ");
 
 /** Keys are shown relative to their block, whose whole path is the heading. */
 function keyTable(keys: readonly SchemaKey[], depth: number, prefix: string): string {
   const columns: { head: string; cell: (key: SchemaKey) => string }[] = [
     { head: "Key", cell: ({ path }) => code(path.slice(depth).join(".")) },
     { head: "Type", cell: ({ schema }) => typeText(schema) },
-    { head: "Default", cell: ({ schema, required }) => (required ? "**required**" : defaultText(schema)) },
-    { head: "Variable", cell: ({ schema }) => (schema.variable ? code(`${prefix}${schema.variable}`) : "") },
+    {
+      head: "Default",
+      cell: ({ schema, required }) => (required ? "**required**" : defaultText(schema)),
+    },
+    {
+      head: "Variable",
+      cell: ({ schema }) => (schema.variable ? code(`${prefix}${schema.variable}`) : ""),
+    },
     { head: "Meaning", cell: ({ schema }) => meaning(schema) },
   ];
   // An empty column says nothing.
@@ -174,7 +211,8 @@ function keyTable(keys: readonly SchemaKey[], depth: number, prefix: string): st
   );
 }
 
-const defaultText = (schema: JsonSchema): string => (schema.default === undefined ? "" : code(schema.default));
+const defaultText = (schema: JsonSchema): string =>
+  schema.default === undefined ? "" : code(schema.default);
 
 function meaning(schema: JsonSchema): string {
   const secret = schema.secret && "A secret: it is never shown.";
@@ -232,7 +270,12 @@ function plural(items: JsonSchema | undefined): string {
 function range(schema: JsonSchema): string {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
-  const bounds = { "at least": minimum, above: exclusiveMinimum, "at most": maximum, below: exclusiveMaximum };
+  const bounds = {
+    "at least": minimum,
+    above: exclusiveMinimum,
+    "at most": maximum,
+    below: exclusiveMaximum,
+  };
   return Object.entries(bounds)
     .flatMap(([words, bound]) => (bound === undefined ? [] : `, ${words} ${bound}`))
     .join("");

@@ -3,7 +3,18 @@ import { defined } from "../../faults/defined";
 import type { KeyNotes } from "./key";
 
 type Keyword =
-  | ("$schema" | "$ref" | "title" | "description" | "type" | "const" | "enum" | "default" | "examples" | "required")
+  | (
+      | "$schema"
+      | "$ref"
+      | "title"
+      | "description"
+      | "type"
+      | "const"
+      | "enum"
+      | "default"
+      | "examples"
+      | "required"
+    )
   | ("minItems" | "minimum" | "maximum" | "minLength" | "maxLength" | "pattern" | "format");
 
 /** A JSON Schema of what a person writes, with our notes still on its keys. */
@@ -28,7 +39,10 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
   return tidy(made as JsonSchema);
 }
 
-/** Takes away what says nothing: the bounds of safe integers, the type of JSON keys, `{}` as a block's default. */
+/**
+ * Takes away what says nothing: the bounds of safe integers, the type of JSON keys, `{}` as a
+ * block's default.
+ */
 function tidy(node: JsonSchema): JsonSchema {
   const result = mapChildren(node, tidy);
   if (result.minimum === Number.MIN_SAFE_INTEGER) delete result.minimum;
@@ -50,7 +64,10 @@ export function publishedSchema(node: JsonSchema, prefix: string): JsonSchema {
   return result;
 }
 
-/** Lets keys through that the schema does not know, for documents in which they are only worth a warning. */
+/**
+ * Lets keys through that the schema does not know, for documents in which they are only worth a
+ * warning.
+ */
 export function openSchema(node: JsonSchema): JsonSchema {
   const result = mapChildren(node, openSchema);
   if (result.additionalProperties === false) delete result.additionalProperties;
@@ -61,10 +78,13 @@ function mapChildren(node: JsonSchema, change: (child: JsonSchema) => JsonSchema
   const result: JsonSchema = { ...node };
   for (const part of ["properties", "definitions"] as const) {
     const children = Object.entries(node[part] ?? {});
-    if (children.length > 0) result[part] = Object.fromEntries(children.map(([key, child]) => [key, change(child)]));
+    if (children.length > 0)
+      result[part] = Object.fromEntries(children.map(([key, child]) => [key, change(child)]));
   }
-  if (typeof node.additionalProperties === "object") result.additionalProperties = change(node.additionalProperties);
-  if (node.items !== undefined) result.items = Array.isArray(node.items) ? node.items.map(change) : change(node.items);
+  if (typeof node.additionalProperties === "object")
+    result.additionalProperties = change(node.additionalProperties);
+  if (node.items !== undefined)
+    result.items = Array.isArray(node.items) ? node.items.map(change) : change(node.items);
   if (node.propertyNames !== undefined) result.propertyNames = change(node.propertyNames);
   for (const part of ["anyOf", "oneOf", "allOf"] as const) {
     const children = node[part];
@@ -73,7 +93,10 @@ function mapChildren(node: JsonSchema, change: (child: JsonSchema) => JsonSchema
   return result;
 }
 
-/** The names of the notes, which no published JSON Schema may hold since validators refuse unknown keywords. */
+/**
+ * The names of the notes, which no published JSON Schema may hold since validators refuse unknown
+ * keywords.
+ */
 const KEY_NOTES = ["unit", "variable", "secret", "ours", "placeholder"] as const;
 
 export interface SchemaKey {
@@ -96,12 +119,21 @@ function collect(node: JsonSchema, path: readonly string[], keys: Map<string, Sc
   for (const form of formsOf(node)) collect(form, path, keys);
   for (const [name, child] of Object.entries(node.properties ?? {}))
     add(child, [...path, name], node.required?.includes(name) ?? false, keys);
-  if (typeof node.additionalProperties === "object" && Object.keys(node.additionalProperties).length > 0)
+  if (
+    typeof node.additionalProperties === "object" &&
+    Object.keys(node.additionalProperties).length > 0
+  )
     add(node.additionalProperties, [...path, `<${node.placeholder ?? "name"}>`], false, keys);
-  for (const item of [node.items ?? []].flat()) collect(item, [...path.slice(0, -1), `${path.at(-1) ?? ""}[]`], keys);
+  for (const item of [node.items ?? []].flat())
+    collect(item, [...path.slice(0, -1), `${path.at(-1) ?? ""}[]`], keys);
 }
 
-function add(schema: JsonSchema, path: readonly string[], required: boolean, keys: Map<string, SchemaKey>): void {
+function add(
+  schema: JsonSchema,
+  path: readonly string[],
+  required: boolean,
+  keys: Map<string, SchemaKey>,
+): void {
   const name = path.join(".");
   const known = keys.get(name);
   const key = { path, schema, required, block: isBlock(schema) };
@@ -109,7 +141,10 @@ function add(schema: JsonSchema, path: readonly string[], required: boolean, key
   collect(schema, path, keys);
 }
 
-/** Options of a union may share a key: it takes what any of them takes, and is described as in the first. */
+/**
+ * Options of a union may share a key: it takes what any of them takes, and is described as in the
+ * first.
+ */
 function joined(first: JsonSchema, second: JsonSchema): JsonSchema {
   const { description, default: fallback, examples, ...form } = first;
   const { description: _, default: __, examples: ___, ...other } = second;
@@ -120,14 +155,25 @@ function joined(first: JsonSchema, second: JsonSchema): JsonSchema {
 
 function isBlock(node: JsonSchema): boolean {
   if (node.properties !== undefined) return true;
-  if (typeof node.additionalProperties === "object" && Object.keys(node.additionalProperties).length > 0) return true;
+  if (
+    typeof node.additionalProperties === "object" &&
+    Object.keys(node.additionalProperties).length > 0
+  )
+    return true;
   return formsOf(node).some(isBlock);
 }
 
-const formsOf = ({ anyOf = [], oneOf = [], allOf = [] }: JsonSchema) => [...anyOf, ...oneOf, ...allOf];
+const formsOf = ({ anyOf = [], oneOf = [], allOf = [] }: JsonSchema) => [
+  ...anyOf,
+  ...oneOf,
+  ...allOf,
+];
 
 /** What a schema says of a key: its own description, else the first that one of its forms has. */
 export function descriptionOf(node: JsonSchema): string {
   if (node.description !== undefined) return node.description;
-  return [...(node.anyOf ?? []), ...(node.oneOf ?? [])].map(descriptionOf).find((text) => text !== "") ?? "";
+  return (
+    [...(node.anyOf ?? []), ...(node.oneOf ?? [])].map(descriptionOf).find((text) => text !== "") ??
+    ""
+  );
 }

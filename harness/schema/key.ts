@@ -1,6 +1,9 @@
 import { strictObject, z } from "zod";
 
-/** What a schema may say of a key besides its description and `examples`; the reference shows it and the layers use it. */
+/**
+ * What a schema may say of a key besides its description and `examples`; the reference shows it and
+ * the layers use it.
+ */
 export interface KeyNotes {
   unit?: string;
   /** Environment variable of the key, without the harness's prefix. */
@@ -18,8 +21,11 @@ declare module "zod" {
 }
 
 /** A key with its description and what else its schema says of it. */
-export const key = <Schema extends z.ZodType>(schema: Schema, description: string, notes: z.GlobalMeta = {}) =>
-  schema.meta({ description, ...notes });
+export const key = <Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+  notes: z.GlobalMeta = {},
+) => schema.meta({ description, ...notes });
 
 /** Text of a form; `error` says what is expected in its place. */
 export const matching = (pattern: RegExp, error: string) => z.string().regex(pattern, { error });

@@ -2,7 +2,10 @@ import { join } from "node:path";
 import { filledFile } from "../../faults/textFile";
 import { DEFAULT_HARNESS } from "../harness";
 
-/** Files to start from. Each is valid as it is, and so is all of it uncommented; comments say what a key does. */
+/**
+ * Files to start from. Each is valid as it is, and so is all of it uncommented; comments say what a
+ * key does.
+ */
 const TEMPLATES = {
   automation: "automation-template.yaml",
   providers: "providers-template.toml",

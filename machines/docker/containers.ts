@@ -25,12 +25,25 @@ export interface ContainerState {
   readonly error: string;
   /** `healthy`, `unhealthy` or `starting`, where there is a health check. */
   readonly health?: string;
-  readonly ports: readonly { readonly ip: string; readonly host: number; readonly container: string }[];
-  readonly mounts: readonly { readonly type: string; readonly source: string; readonly target: string }[];
+  readonly ports: readonly {
+    readonly ip: string;
+    readonly host: number;
+    readonly container: string;
+  }[];
+  readonly mounts: readonly {
+    readonly type: string;
+    readonly source: string;
+    readonly target: string;
+  }[];
   readonly labels: Readonly<Record<string, string>>;
-  /** Values of the variables that bound how many compilers run at once; no other variable is read. */
+  /**
+   * Values of the variables that bound how many compilers run at once; no other variable is read.
+   */
   readonly compileJobs: Readonly<Record<string, string>>;
-  /** Share of the memory that it was started with, where its argv is an inference server's; no other argument is kept. */
+  /**
+   * Share of the memory that it was started with, where its argv is an inference server's; no other
+   * argument is kept.
+   */
   readonly gpuMemoryUtilization?: number;
   /** What that argv asks of the memory, where all of it can be counted. */
   readonly memory?: MemoryDemand;
@@ -47,11 +60,20 @@ const MOST_CONTAINERS = 100;
 const JOB_VARIABLES = ["MAX_JOBS", "NINJA_JOBS"];
 const ANSWER_WITHIN_SECONDS = 15;
 
-/** How often the engine is asked anew because a container went away between two questions, as it does during `up`. */
+/**
+ * How often the engine is asked anew because a container went away between two questions, as it
+ * does during `up`.
+ */
 const LOOKS = 3;
 
-/** Every container of an engine, running or not, or those that pass all of `docker ps`'s filters. Reads only. Throws `Failed` with docker's own words. */
-export async function readContainers(dockerHost: string, filters: readonly string[] = []): Promise<ContainerState[]> {
+/**
+ * Every container of an engine, running or not, or those that pass all of `docker ps`'s filters.
+ * Reads only. Throws `Failed` with docker's own words.
+ */
+export async function readContainers(
+  dockerHost: string,
+  filters: readonly string[] = [],
+): Promise<ContainerState[]> {
   for (let look = 1; ; look++) {
     try {
       return await readOnce(dockerHost, filters);
@@ -63,14 +85,22 @@ export async function readContainers(dockerHost: string, filters: readonly strin
 }
 
 async function readOnce(dockerHost: string, filters: readonly string[]): Promise<ContainerState[]> {
-  const list = ["ps", "--all", "--quiet", "--no-trunc", ...filters.flatMap((each) => ["--filter", each])];
+  const list = [
+    "ps",
+    "--all",
+    "--quiet",
+    "--no-trunc",
+    ...filters.flatMap((each) => ["--filter", each]),
+  ];
   const listed = await docker(list, ANSWER_WITHIN_SECONDS, dockerHost);
   const ids = listed.split("\n").filter(Boolean).slice(0, MOST_CONTAINERS);
   if (ids.length === 0) return [];
-  if (!ids.every((id) => /^[\w-]+$/.test(id))) throw otherAnswer(list, "ids of containers", listed, dockerHost);
+  if (!ids.every((id) => /^[\w-]+$/.test(id)))
+    throw otherAnswer(list, "ids of containers", listed, dockerHost);
   const inspect = ["inspect", ...ids];
   const inspected = await dockerJson(inspect, ANSWER_WITHIN_SECONDS, dockerHost);
-  if (!Array.isArray(inspected)) throw otherAnswer(inspect, "a list", JSON.stringify(inspected), dockerHost);
+  if (!Array.isArray(inspected))
+    throw otherAnswer(inspect, "a list", JSON.stringify(inspected), dockerHost);
   return containersOf(inspected);
 }
 
@@ -102,7 +132,9 @@ function containerOf(found: JsonObject): ContainerState | [] {
       target: String(mount.Destination ?? ""),
     })),
     labels: isRecord(config.Labels)
-      ? Object.fromEntries(Object.entries(config.Labels).map(([name, value]) => [name, String(value)]))
+      ? Object.fromEntries(
+          Object.entries(config.Labels).map(([name, value]) => [name, String(value)]),
+        )
       : {},
     compileJobs: jobsOf(config.Env),
     ...defined({
@@ -126,8 +158,11 @@ function portsOf(found: JsonObject): ContainerState["ports"] {
 }
 
 function jobsOf(env: unknown): Record<string, string> {
-  return Object.fromEntries([...variablesIn(textsOf(env))].filter(([name]) => JOB_VARIABLES.includes(name)));
+  return Object.fromEntries(
+    [...variablesIn(textsOf(env))].filter(([name]) => JOB_VARIABLES.includes(name)),
+  );
 }
 
 /** The words of a list; nothing if the value is not a list. */
-export const textsOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+export const textsOf = (value: unknown): string[] =>
+  Array.isArray(value) ? value.map(String) : [];

@@ -9,7 +9,10 @@ import { askOn, commandOn } from "../onMachine";
 /** Most characters of an answer that are shown. */
 const SHOWN = 120;
 
-/** The JSON that a docker command prints. Throws `Failed` as `docker` does, and where it prints anything else. */
+/**
+ * The JSON that a docker command prints. Throws `Failed` as `docker` does, and where it prints
+ * anything else.
+ */
 export async function dockerJson(
   args: readonly string[],
   timeoutSeconds?: number,
@@ -21,8 +24,16 @@ export async function dockerJson(
   return value;
 }
 
-/** An answer that is not what was asked for: a wrapper, or a login on the machine that prints, may have answered. */
-export function otherAnswer(args: readonly string[], wanted: string, answer: string, dockerHost = ""): Failed {
+/**
+ * An answer that is not what was asked for: a wrapper, or a login on the machine that prints, may
+ * have answered.
+ */
+export function otherAnswer(
+  args: readonly string[],
+  wanted: string,
+  answer: string,
+  dockerHost = "",
+): Failed {
   const [line = ""] = answer.trim().split("\n", 1);
   const shown = plainText(redactSecrets(line)).slice(0, SHOWN);
   const said = shown === "" ? "printed nothing" : `printed \`${shown}\``;
@@ -34,8 +45,8 @@ export function otherAnswer(args: readonly string[], wanted: string, answer: str
 export const NO_DOCKER = "No `docker` on PATH: install the Docker client.";
 
 /**
- * How docker is started for an engine: over ssh the machine's own docker, else the one here, told where the engine is. One that
- * is followed must be given a stdin that stays open.
+ * How docker is started for an engine: over ssh the machine's own docker, else the one here, told
+ * where the engine is. One that is followed must be given a stdin that stays open.
  */
 export function dockerCommand(
   args: readonly string[],
@@ -43,20 +54,31 @@ export function dockerCommand(
   on: typeof commandOn = commandOn,
 ): { readonly words: readonly string[]; readonly env: Readonly<Record<string, string>> } {
   const place = { dockerHost: dockerHost ?? HERE };
-  return { words: on(place, ["docker", ...args]), env: isOverSsh(place) ? {} : defined({ DOCKER_HOST: dockerHost }) };
+  return {
+    words: on(place, ["docker", ...args]),
+    env: isOverSsh(place) ? {} : defined({ DOCKER_HOST: dockerHost }),
+  };
 }
 
 /**
- * Runs a docker command and returns what it printed. Without a host it is the engine that docker itself would take.
- * Throws `Failed` with docker's own last line.
+ * Runs a docker command and returns what it printed. Without a host it is the engine that docker
+ * itself would take. Throws `Failed` with docker's own last line.
  */
-export async function docker(args: readonly string[], timeoutSeconds = 60, dockerHost?: string): Promise<string> {
+export async function docker(
+  args: readonly string[],
+  timeoutSeconds = 60,
+  dockerHost?: string,
+): Promise<string> {
   const there = dockerHost !== undefined && isOverSsh({ dockerHost });
   const env = there ? {} : defined({ DOCKER_HOST: dockerHost });
   const place = { dockerHost: dockerHost ?? HERE };
-  const { error, out, err } = await askOn(place, ["docker", ...args], { seconds: timeoutSeconds, env });
+  const { error, out, err } = await askOn(place, ["docker", ...args], {
+    seconds: timeoutSeconds,
+    env,
+  });
   if (error === null) return out;
-  if (error.code === "ENOENT") throw new Failed(there ? "No `ssh` on PATH: install the OpenSSH client." : NO_DOCKER);
+  if (error.code === "ENOENT")
+    throw new Failed(there ? "No `ssh` on PATH: install the OpenSSH client." : NO_DOCKER);
   const tooLong = String(error.code) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER";
   if (error.killed === true && !tooLong)
     throw new Failed(`docker ${args[0]} gave no answer within ${timeoutSeconds} s.`);

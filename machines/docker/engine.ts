@@ -26,7 +26,10 @@ export type DockerFacts<Container = RunningContainer> =
       readonly missingBridge?: string;
     };
 
-/** One that removes a large image answers nobody for many seconds; beyond this it is not going to run a container. */
+/**
+ * One that removes a large image answers nobody for many seconds; beyond this it is not going to
+ * run a container.
+ */
 const ANSWER_WITHIN_SECONDS = 30;
 
 /** Binary through which the daemon serves `--gpus` where no `nvidia` runtime is configured. */
@@ -37,20 +40,28 @@ const DAEMON_PATH = ["/usr/bin", "/usr/local/bin", "/usr/sbin", "/bin"];
 export const RUNNING: readonly string[] = ["status=running"];
 
 /**
- * Asks an engine whether it answers, whether it can serve GPUs, whether its bridge is there, and which containers pass the
- * filters. Reads only.
+ * Asks an engine whether it answers, whether it can serve GPUs, whether its bridge is there, and
+ * which containers pass the filters. Reads only.
  */
-export async function readDocker(dockerHost: string, filters: readonly string[]): Promise<DockerFacts<ContainerState>> {
+export async function readDocker(
+  dockerHost: string,
+  filters: readonly string[],
+): Promise<DockerFacts<ContainerState>> {
   const ask = (...args: string[]) => docker(args, ANSWER_WITHIN_SECONDS, dockerHost);
   const files = filesOf({ dockerHost });
   try {
-    const info = await dockerJson(["info", "--format", "{{json .}}"], ANSWER_WITHIN_SECONDS, dockerHost);
+    const info = await dockerJson(
+      ["info", "--format", "{{json .}}"],
+      ANSWER_WITHIN_SECONDS,
+      dockerHost,
+    );
     const missingBridge = await bridgeMissing(info, ask, files);
     return {
       reachable: true,
       ...(isRecord(info) && typeof info.ID === "string" && info.ID !== "" ? { id: info.ID } : {}),
       gpuRuntime:
-        hasNvidiaRuntime(info) || (await hookOnPath(files, isOverSsh({ dockerHost }) ? "" : process.env.PATH)),
+        hasNvidiaRuntime(info) ||
+        (await hookOnPath(files, isOverSsh({ dockerHost }) ? "" : process.env.PATH)),
       containers: await readContainers(dockerHost, filters),
       ...defined({ missingBridge }),
     };
@@ -59,7 +70,10 @@ export async function readDocker(dockerHost: string, filters: readonly string[])
   }
 }
 
-/** The interface of Docker's default network, where the machine has none of that name: no container can start then. */
+/**
+ * The interface of Docker's default network, where the machine has none of that name: no container
+ * can start then.
+ */
 async function bridgeMissing(
   info: unknown,
   ask: (...args: string[]) => Promise<string>,
@@ -71,8 +85,12 @@ async function bridgeMissing(
   );
   if (elsewhere) return undefined;
   const option = '{{index .Options "com.docker.network.bridge.name"}}';
-  const name = (await ask("network", "inspect", "bridge", "--format", option).catch(() => "")).trim();
-  return name === "" || typeof (await files.state(`/sys/class/net/${name}`)) === "object" ? undefined : name;
+  const name = (
+    await ask("network", "inspect", "bridge", "--format", option).catch(() => "")
+  ).trim();
+  return name === "" || typeof (await files.state(`/sys/class/net/${name}`)) === "object"
+    ? undefined
+    : name;
 }
 
 function hasNvidiaRuntime(info: unknown): boolean {
@@ -80,18 +98,25 @@ function hasNvidiaRuntime(info: unknown): boolean {
   if (isRecord(info.Runtimes) && "nvidia" in info.Runtimes) return true;
   const devices = info.DiscoveredDevices;
   return (
-    Array.isArray(devices) && devices.some((each) => isRecord(each) && String(each.ID).startsWith("nvidia.com/gpu"))
+    Array.isArray(devices) &&
+    devices.some((each) => isRecord(each) && String(each.ID).startsWith("nvidia.com/gpu"))
   );
 }
 
 async function hookOnPath(files: Files, path = ""): Promise<boolean> {
   const folders = [...new Set([...path.split(delimiter), ...DAEMON_PATH])].filter(Boolean);
-  const found = await Promise.all(folders.map((each) => files.may(posix.join(each, GPU_HOOK), "run")));
+  const found = await Promise.all(
+    folders.map((each) => files.may(posix.join(each, GPU_HOOK), "run")),
+  );
   return found.includes(true);
 }
 
 /** Why no engine answers for a machine; `undefined` where one does. */
-export async function engineProblem({ dockerHost }: { readonly dockerHost: string }): Promise<string | undefined> {
+export async function engineProblem({
+  dockerHost,
+}: {
+  readonly dockerHost: string;
+}): Promise<string | undefined> {
   const version = ["version", "--format", "{{.Server.Version}}"];
   return docker(version, ANSWER_WITHIN_SECONDS, dockerHost).then(() => undefined, reasonOf);
 }

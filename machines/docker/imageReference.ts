@@ -19,7 +19,10 @@ const LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?";
 const REGISTRY = String.raw`(?:${LABEL}(?:\.${LABEL})*|\[[a-fA-F0-9:]+\])(?::\d+)?`;
 const PART = String.raw`[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*`;
 
-/** The form of a reference: the grammar of the distribution project, which Docker goes by, with digests that are sha256. */
+/**
+ * The form of a reference: the grammar of the distribution project, which Docker goes by, with
+ * digests that are sha256.
+ */
 export const IMAGE_REFERENCE = new RegExp(
   `^(?:${REGISTRY}/)?${PART}(?:/${PART})*(?::${TAG})?(?:@sha256:[0-9a-f]{64})?$`,
 );
@@ -45,7 +48,10 @@ function split(image: string): ImageReference {
   return { repository, tag, digest };
 }
 
-/** Why a text is no image reference, as a clause about it; `undefined` for one that is. It quotes nothing of the text. */
+/**
+ * Why a text is no image reference, as a clause about it; `undefined` for one that is. It quotes
+ * nothing of the text.
+ */
 export function referenceFault(image: string): string | undefined {
   if (!IMAGE_REFERENCE.test(image)) return formFault(image);
   if (ID.test(image.split("@", 1)[0] ?? "")) return IS_ID;
@@ -65,7 +71,10 @@ function formFault(image: string): string {
   return "a part of its name is not letters and digits, joined by single `.`, `_` or `__`, or by `-`";
 }
 
-/** Tells a registry from the path behind it as Docker does: by a dot, a colon, a capital, or the name localhost. */
+/**
+ * Tells a registry from the path behind it as Docker does: by a dot, a colon, a capital, or the
+ * name localhost.
+ */
 function places(repository: string): { readonly registry?: string; readonly path: string } {
   const slash = repository.indexOf("/");
   const first = repository.slice(0, Math.max(slash, 0));
@@ -73,7 +82,10 @@ function places(repository: string): { readonly registry?: string; readonly path
   return { registry: first, path: repository.slice(slash + 1) };
 }
 
-/** A repository in one spelling: Docker Hub's may be written with its host or without, and with `library/`. */
+/**
+ * A repository in one spelling: Docker Hub's may be written with its host or without, and with
+ * `library/`.
+ */
 export const hubName = (repository: string): string =>
   repository.replace(/^(?:index\.)?docker\.io\//, "").replace(/^library\//, "");
 

@@ -2,16 +2,29 @@ import { Failed } from "../../faults/fault";
 import { objectOr, objectsIn, textOr } from "../../faults/json";
 import { docker, dockerJson } from "./docker";
 
-/** Digest of an engine's own image within what a reference points at; `undefined` where that is a single image. */
-export async function platformDigest(reference: string, dockerHost?: string): Promise<string | undefined> {
+/**
+ * Digest of an engine's own image within what a reference points at; `undefined` where that is a
+ * single image.
+ */
+export async function platformDigest(
+  reference: string,
+  dockerHost?: string,
+): Promise<string | undefined> {
   return ownDigest(reference, await manifest(reference, dockerHost), dockerHost);
 }
 
-/** The layers of an engine's own image: bytes to download by digest, as the registry says. Throws `Failed` with docker's words. */
-export async function layersOf(reference: string, dockerHost: string): Promise<Map<string, number>> {
+/**
+ * The layers of an engine's own image: bytes to download by digest, as the registry says. Throws
+ * `Failed` with docker's words.
+ */
+export async function layersOf(
+  reference: string,
+  dockerHost: string,
+): Promise<Map<string, number>> {
   const answer = await manifest(reference, dockerHost);
   const own = await ownDigest(reference, answer, dockerHost);
-  const image = own === undefined ? answer : await manifest(`${repositoryOf(reference)}@${own}`, dockerHost);
+  const image =
+    own === undefined ? answer : await manifest(`${repositoryOf(reference)}@${own}`, dockerHost);
   return new Map(objectsIn(image.layers).map(({ digest, size }) => [textOr(digest), Number(size)]));
 }
 
@@ -24,10 +37,16 @@ async function manifest(reference: string, dockerHost?: string) {
   const insecure = /^(localhost|127\.)/.test(reference) ? ["--insecure"] : [];
   // It knows either a tag or a digest.
   const named = reference.replace(/:[^/:@]+@/, "@");
-  return objectOr(await dockerJson(["manifest", "inspect", ...insecure, named], undefined, dockerHost));
+  return objectOr(
+    await dockerJson(["manifest", "inspect", ...insecure, named], undefined, dockerHost),
+  );
 }
 
-async function ownDigest(reference: string, answer: Awaited<ReturnType<typeof manifest>>, dockerHost?: string) {
+async function ownDigest(
+  reference: string,
+  answer: Awaited<ReturnType<typeof manifest>>,
+  dockerHost?: string,
+) {
   if (answer.manifests === undefined) return undefined;
   const platform = ["version", "--format", "{{.Server.Os}}/{{.Server.Arch}}"];
   const here = (await docker(platform, undefined, dockerHost)).trim();

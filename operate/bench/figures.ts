@@ -15,7 +15,10 @@ const saved = z.object({
   median_tpot_ms: z.number(),
 });
 
-/** Faster than any answer is written: where tokens come in less, in ms, the server held them back and sent them at once. */
+/**
+ * Faster than any answer is written: where tokens come in less, in ms, the server held them back
+ * and sent them at once.
+ */
 const LEAST_STEP_MS = 0.1;
 
 type Counters = Readonly<Record<"queries" | "hits", number>>;
@@ -39,7 +42,10 @@ export interface BenchFigures {
   readonly disturbed: boolean;
 }
 
-/** Reads a run's figures. Throws `Failed` where a request failed, or the file isn't of the known form. */
+/**
+ * Reads a run's figures. Throws `Failed` where a request failed, or the file isn't of the known
+ * form.
+ */
 export function figuresOf(
   { title, requests, before }: BenchRun,
   text: string,
@@ -47,9 +53,11 @@ export function figuresOf(
   last: Counters,
 ): BenchFigures {
   const { data, error } = saved.safeParse(jsonIn(text));
-  if (data === undefined) throw new Failed(`This vLLM's results have another form: ${z.prettifyError(error)}`);
+  if (data === undefined)
+    throw new Failed(`This vLLM's results have another form: ${z.prettifyError(error)}`);
   const failed = requests - data.completed;
-  if (failed > 0) throw new Failed(`${title}: ${failed} of ${requests} requests failed. See: serving doctor`);
+  if (failed > 0)
+    throw new Failed(`${title}: ${failed} of ${requests} requests failed. See: serving doctor`);
   const { total_input_tokens: read, median_ttft_ms: wait, median_tpot_ms: step } = data;
   const looked = last.queries - first.queries;
   return {
@@ -76,7 +84,9 @@ export function benchText(runs: readonly BenchFigures[], speeds: Recipe["speeds"
     reuse === null ? "off" : `${Math.round(reuse * 100)} %`,
   ]);
   return [
-    ...columns([["", "first token", "p99", "tokens/s each", "together", "reused"], ...rows], { numbers: true }),
+    ...columns([["", "first token", "p99", "tokens/s each", "together", "reused"], ...rows], {
+      numbers: true,
+    }),
     "",
     `prefill ${cold?.prefill} tokens/s of a cold prompt; published: ${published("prefill")}`,
     `decode ${one?.decode} tokens/s of one agent; published: ${published("decode")}`,

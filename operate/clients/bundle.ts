@@ -1,4 +1,13 @@
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { replaceFile } from "../../commandLine/replaceFile";
@@ -18,12 +27,19 @@ type BundleFile = Pick<PlannedFile, "path" | "mode" | "text">;
 
 const NO_CLIENT = "No client is declared. Write one, such as `clients.codex: {}`.";
 
-/** The clients of a machine as a laptop gets them. Throws `FaultyInput` with everything that a laptop can't reach. */
+/**
+ * The clients of a machine as a laptop gets them. Throws `FaultyInput` with everything that a
+ * laptop can't reach.
+ */
 export function clientBundle({ file, name, stack, settings }: OneMachine) {
-  const { machine, unreached } = machinePlan(name, onLaptop(settings), stack.machines, { home: "~" });
+  const { machine, unreached } = machinePlan(name, onLaptop(settings), stack.machines, {
+    home: "~",
+  });
   const planned = machine.clients;
   const none = { path: ["clients"], code: "missing_key", message: NO_CLIENT };
-  const faults = (planned.length === 0 ? [none] : unreached).map((fault) => machineFault(stack, name, fault));
+  const faults = (planned.length === 0 ? [none] : unreached).map((fault) =>
+    machineFault(stack, name, fault),
+  );
   if (faults.length > 0) throw new FaultyInput(file, faults);
   const secretOf = ({ key }: ClientPlan) => (key?.setBy === null ? key.variable : undefined);
   const files: BundleFile[] = planned.flatMap((client) =>
@@ -54,7 +70,11 @@ function check(baseUrl: string, variable: string | undefined): string {
 export const NOTE = "README.md";
 const NOTE_HEAD = "# Clients of ";
 
-function note(machine: string, planned: readonly ClientPlan[], bundle: ReturnType<typeof clientBundle>): string {
+function note(
+  machine: string,
+  planned: readonly ClientPlan[],
+  bundle: ReturnType<typeof clientBundle>,
+): string {
   const { files, variables, checks } = bundle;
   const lines = (texts: readonly string[]) => texts.map((text) => `    ${text}`).join("\n");
   const keys = `Set before you start a launcher, in \`~/.profile\` for example; ask whoever runs ${machine} for the value:`;
@@ -62,7 +82,8 @@ function note(machine: string, planned: readonly ClientPlan[], bundle: ReturnTyp
   return filledFile(join(__dirname, "laptop-note.md"), {
     machine,
     files: files.map(({ path }) => `| \`${path}\` | \`~${path.replace("home", "")}\` |`).join("\n"),
-    keys: variables.length === 0 ? "None is needed: the servers check none." : `${keys}\n\n${exports}`,
+    keys:
+      variables.length === 0 ? "None is needed: the servers check none." : `${keys}\n\n${exports}`,
     checks: lines(checks),
     launcher: basename(planned[0]?.command ?? ""),
   });
@@ -99,6 +120,9 @@ function foreignIn(folder: string): string | undefined {
   // Only a bundle is searched as a whole: any other folder may be a home.
   if (!note.startsWith(NOTE_HEAD)) return found[0];
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).find(
-    (path) => path !== NOTE && !note.includes(`\`${path}\``) && !lstatSync(join(folder, path)).isDirectory(),
+    (path) =>
+      path !== NOTE &&
+      !note.includes(`\`${path}\``) &&
+      !lstatSync(join(folder, path)).isDirectory(),
   );
 }

@@ -14,33 +14,59 @@ import { isPooling } from "../../components/planned";
 import { docker, dockerCommand } from "../../machines/docker/docker";
 import { modelFolder } from "../../machines/hubCache";
 import { type BenchFigures, benchText, figuresOf } from "../bench/figures";
-import { type BenchRun, type BenchShape, benchArguments, runsOf, secondsOf, shapeFor } from "../bench/runs";
+import {
+  type BenchRun,
+  type BenchShape,
+  benchArguments,
+  runsOf,
+  secondsOf,
+  shapeFor,
+} from "../bench/runs";
 import { Api } from "../sees/api";
 import { cacheCounters } from "../sees/metrics";
 import { expectConnection, originFromHere, tunnelTo } from "../sees/tunnel";
 import { readOneMachine } from "../stack/readStack";
-import { machineOption, projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import {
+  machineOption,
+  projectFolder,
+  type StackFileOptions,
+  stackFile,
+  stackFileOptions,
+} from "../stack/stackFile";
 import { editStackFile } from "../stackEdit/writeStackFile";
 
-type BenchOptions = StackFileOptions & Parameters<typeof shapeFor>[1] & { machine?: string; record?: true };
+type BenchOptions = StackFileOptions &
+  Parameters<typeof shapeFor>[1] & { machine?: string; record?: true };
 
 const SHORT_SECONDS = 30;
 
 export function benchCommand(): Command {
-  const option = (flag: string, what: string, least = 2) => new Option(flag, what).argParser(wholeNumber(least));
+  const option = (flag: string, what: string, least = 2) =>
+    new Option(flag, what).argParser(wholeNumber(least));
   return command({
     name: "bench",
-    description: "Measure a running server with vLLM's own client: how fast it reads prompts and answers agents.",
-    arguments: [new Argument("[server]", "key of inferenceServers (default: the only one that writes text)")],
+    description:
+      "Measure a running server with vLLM's own client: how fast it reads prompts and answers agents.",
+    arguments: [
+      new Argument("[server]", "key of inferenceServers (default: the only one that writes text)"),
+    ],
     options: [
       ...[...stackFileOptions(), machineOption()],
       option("--prompt <tokens>", "prompt of each call").default(30_000),
-      option("--new <tokens>", "what is new in it; the rest is the same in all of them").default(2000),
+      option("--new <tokens>", "what is new in it; the rest is the same in all of them").default(
+        2000,
+      ),
       option("--answer <tokens>", "length of each answer").default(1024),
-      option("--cold <tokens>", "one prompt with nothing in the cache (default: 131072, or what the window holds)"),
+      option(
+        "--cold <tokens>",
+        "one prompt with nothing in the cache (default: 131072, or what the window holds)",
+      ),
       option("--agents <n>", "most agents at once (default: 4, or maxNumSeqs)", 1),
       option("--calls <n>", "calls of each agent", 1).default(3),
-      new Option("--record", "write the rates into the stack file (measuredSpeeds), for the plan and `models`"),
+      new Option(
+        "--record",
+        "write the rates into the stack file (measuredSpeeds), for the plan and `models`",
+      ),
     ],
     notes: `Clients feel it: for minutes their answers come slower. It starts \`vllm bench serve\` in the server's container; Ctrl-C
 ends it there, too. With --record the old file is kept beside it as FILE.bak.
@@ -53,7 +79,9 @@ Exit code: 0 measured, 1 the server doesn't answer or a request failed, 2 wrong 
       const writing = machine.inferenceServers.filter(({ model }) => !isPooling(model.kind));
       const [server, ...more] = writing.filter((each) => key === undefined || each.key === key);
       if (server === undefined || more.length > 0)
-        throw new WrongUse(`Which server? These write text: ${writing.map((each) => each.key).join(", ") || "none"}.`);
+        throw new WrongUse(
+          `Which server? These write text: ${writing.map((each) => each.key).join(", ") || "none"}.`,
+        );
       const shape = shapeFor(server.serve, options);
       await expectConnection(machine);
       const recipe = readRecipe(join(projectFolder(), "models", modelFolder(server.model.id)));
@@ -63,17 +91,25 @@ Exit code: 0 measured, 1 the server doesn't answer or a request failed, 2 wrong 
         own?.[of] ?? published.find(({ what }) => what === of)?.tokensPerSecond ?? guess;
       const minutes = Math.ceil(secondsOf(shape, rate("prefill", 2000), rate("decode", 30)) / 60);
       const { name, image } = server.container;
-      say(`Clients of ${name} will feel this for about ${minutes} to ${2 * minutes} minutes. Ctrl-C ends it.`);
+      say(
+        `Clients of ${name} will feel this for about ${minutes} to ${2 * minutes} minutes. Ctrl-C ends it.`,
+      );
       const runs = await endingInOrder((interrupt) => measure(server, shape, machine, interrupt));
-      const text = [`${name}: prompts of ${shape.prompt} tokens, ${shape.new} of them new; answers of ${shape.answer}`];
+      const text = [
+        `${name}: prompts of ${shape.prompt} tokens, ${shape.new} of them new; answers of ${shape.answer}`,
+      ];
       text.push("", ...benchText(runs, published));
       const disturbed = runs.some((run) => run.disturbed);
-      if (disturbed) text.push("Clients used the server meanwhile, so nothing is recorded: alone it is faster.");
+      if (disturbed)
+        text.push("Clients used the server meanwhile, so nothing is recorded: alone it is faster.");
       const [{ prefill = 0 } = {}, { decode = null } = {}] = runs;
       if (decode === null)
-        text.push("Answers came in one piece, so nothing is recorded: ask for longer ones (--answer).");
+        text.push(
+          "Answers came in one piece, so nothing is recorded: ask for longer ones (--answer).",
+        );
       const result = { machine: machine.name, server: server.key, shape, runs, published };
-      if (options.record === undefined || disturbed || decode === null) return { result, text: text.join("\n") };
+      if (options.record === undefined || disturbed || decode === null)
+        return { result, text: text.join("\n") };
       // Read anew: it may have been edited in these minutes.
       const { text: before } = readOneMachine(file, machine.name);
       const path = ["machines", machine.name, "inferenceServers", server.key, "measuredSpeeds"];
@@ -81,20 +117,36 @@ Exit code: 0 measured, 1 the server doesn't answer or a request failed, 2 wrong 
       const value = { prefill, decode, at, image: image.replace(/^.*@/, "") };
       const edits = [undefined, value].map((each) => ({ path, value: each }));
       const { diff, backup } = editStackFile(file, before, edits);
-      text.push("", diff.trimEnd(), backup === "" ? "" : `${file} is written; the old file is ${backup}.`);
+      text.push(
+        "",
+        diff.trimEnd(),
+        backup === "" ? "" : `${file} is written; the old file is ${backup}.`,
+      );
       return { result: { ...result, diff, backup }, text: text.join("\n") };
     },
   });
 }
 
 /** What the client runs in: the hub is never asked, and a key of the server stays inside. */
-const BEGIN = 'echo $$ > "$0/pid" && export HF_HUB_OFFLINE=1 OPENAI_API_KEY="$VLLM_API_KEY" && cd "$0" && exec "$@"';
+const BEGIN =
+  'echo $$ > "$0/pid" && export HF_HUB_OFFLINE=1 OPENAI_API_KEY="$VLLM_API_KEY" && cd "$0" && exec "$@"';
 
-/** Docker leaves a program running whose caller went away. One that is only about to begin ends without its folder. */
+/**
+ * Docker leaves a program running whose caller went away. One that is only about to begin ends
+ * without its folder.
+ */
 const END = 'mv "$0" "$0.over" && { kill -KILL "-$(cat "$0.over/pid")"; rm -rf "$0.over"; }';
 
-/** All runs, one after another, with vLLM's own words on stderr. Throws `Failed` where one doesn't come to its end. */
-async function measure(server: InferenceServerPlan, shape: BenchShape, machine: MachinePlan, interrupt: AbortSignal) {
+/**
+ * All runs, one after another, with vLLM's own words on stderr. Throws `Failed` where one doesn't
+ * come to its end.
+ */
+async function measure(
+  server: InferenceServerPlan,
+  shape: BenchShape,
+  machine: MachinePlan,
+  interrupt: AbortSignal,
+) {
   const { name } = server.container;
   const tunnel = await tunnelTo({ ...machine, reach: [server.reach] });
   const api = new Api(originFromHere(machine, server.reach, tunnel).url ?? "", SHORT_SECONDS);
@@ -124,7 +176,8 @@ async function resultOf(
   interrupt: AbortSignal,
 ) {
   const { name } = server.container;
-  const inside = (...words: string[]) => docker(["exec", name, ...words], SHORT_SECONDS, dockerHost);
+  const inside = (...words: string[]) =>
+    docker(["exec", name, ...words], SHORT_SECONDS, dockerHost);
   const folder = `/tmp/local-serving-bench-${randomBytes(6).toString("hex")}`;
   await inside("mkdir", folder);
   let ended: Promise<string> | undefined;
@@ -133,11 +186,19 @@ async function resultOf(
   try {
     // Another seed for each: nothing of an earlier run is in the cache.
     const argv = benchArguments(server, run, randomInt(2 ** 31), folder);
-    const { words, env } = dockerCommand(["exec", name, "sh", "-c", BEGIN, folder, ...argv], dockerHost);
+    const { words, env } = dockerCommand(
+      ["exec", name, "sh", "-c", BEGIN, folder, ...argv],
+      dockerHost,
+    );
     const environment = { ...process.env, ...env };
-    const code = interrupt.aborted ? 1 : await runShown(words, { env: environment, stdio: ["ignore", 2, 2] });
+    const code = interrupt.aborted
+      ? 1
+      : await runShown(words, { env: environment, stdio: ["ignore", 2, 2] });
     if (interrupt.aborted) throw new Failed(`The measurement was ${interruption(interrupt)}.`);
-    if (code !== 0) throw new Failed(`\`vllm bench serve\` failed in ${name} (exit code ${code}); it says why above.`);
+    if (code !== 0)
+      throw new Failed(
+        `\`vllm bench serve\` failed in ${name} (exit code ${code}); it says why above.`,
+      );
     return await inside("cat", `${folder}/result.json`);
   } finally {
     await end();

@@ -3,14 +3,21 @@ import { command, commandGroup } from "../../commandLine/command";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { clientBundle, NOTE, writeBundle } from "../clients/bundle";
 import { readOneMachine } from "../stack/readStack";
-import { machineOption, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import {
+  machineOption,
+  type StackFileOptions,
+  stackFile,
+  stackFileOptions,
+} from "../stack/stackFile";
 
 export function clientsCommand(): Command {
   const exporting = command({
     name: "export",
     description:
       "Write the clients' files and launchers of a machine for a laptop, with a note on how to install them.",
-    arguments: [new Argument("<dir>", "folder of the bundle: new, empty, or from an earlier export")],
+    arguments: [
+      new Argument("<dir>", "folder of the bundle: new, empty, or from an earlier export"),
+    ],
     options: [...stackFileOptions(), machineOption()],
     notes: `They name the machine as the network knows it, and keys by the names of their variables.
 Exit code: 0 written, 1 faults or a laptop could not reach something, 2 wrong use or a folder that isn't ours.`,
@@ -28,5 +35,7 @@ Exit code: 0 written, 1 faults or a laptop could not reach something, 2 wrong us
     },
   });
   const description = "Files by which clients on other computers use a machine.";
-  return commandGroup({ name: "clients", description, example: "clients export laptop" }, [exporting]);
+  return commandGroup({ name: "clients", description, example: "clients export laptop" }, [
+    exporting,
+  ]);
 }

@@ -16,7 +16,10 @@ The script knows the stacks that the project has when it is printed.`,
     example: "completion bash",
     run: async (_, shell: keyof typeof SCRIPTS) => {
       const commands = await Promise.all(Object.values(table).map((load) => load([])));
-      const script = SCRIPTS[shell]([placeOf("", commands), ...commands.flatMap((each) => placesOf("", each))]);
+      const script = SCRIPTS[shell]([
+        placeOf("", commands),
+        ...commands.flatMap((each) => placesOf("", each)),
+      ]);
       return { result: { shell, script }, text: script };
     },
   });
@@ -48,7 +51,10 @@ function placeOf(
   return { at, words: [...words, ...values.map((value) => [value, ""] as const)], options };
 }
 
-/** The values of an option: `undefined` where it takes none, no names where it takes a file or something else. */
+/**
+ * The values of an option: `undefined` where it takes none, no names where it takes a file or
+ * something else.
+ */
 function valuesOf(option: Option): readonly string[] | undefined {
   if (!option.required && !option.optional) return undefined;
   return option.argChoices ?? (option.long === "--stack" ? stackNames() : []);
@@ -65,9 +71,13 @@ function posixBody(places: readonly Place[]): string {
     words.length === 0 ? [] : [`${pattern}) _serving_offer ${words.join(" ")} ;;`];
   const cases = [
     ...places.flatMap(({ at, options }) =>
-      options.flatMap((option) => offer(`${quoted(`${at}|${flagOf(option)}|`)}*`, valuesOf(option) ?? [])),
+      options.flatMap((option) =>
+        offer(`${quoted(`${at}|${flagOf(option)}|`)}*`, valuesOf(option) ?? []),
+      ),
     ),
-    ...places.flatMap(({ at, options }) => offer(`${quoted(`${at}|`)}*'|-'*`, [...options.map(flagOf), "--help"])),
+    ...places.flatMap(({ at, options }) =>
+      offer(`${quoted(`${at}|`)}*'|-'*`, [...options.map(flagOf), "--help"]),
+    ),
     ...places.flatMap(({ at, words }) =>
       offer(
         `${quoted(`${at}|`)}*`,
@@ -87,7 +97,9 @@ function posixBody(places: readonly Place[]): string {
 }
 
 const SCRIPTS = {
-  bash: (places: readonly Place[]) => `_serving_offer() { COMPREPLY=($(compgen -W "$*" -- "$current")); }
+  bash: (
+    places: readonly Place[],
+  ) => `_serving_offer() { COMPREPLY=($(compgen -W "$*" -- "$current")); }
 _serving_files() { :; } # bash itself offers files
 _serving() {
   local at= word current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
@@ -111,7 +123,12 @@ compdef _serving serving
         ...words.map(([word, text]) => `${here} -f -a ${quoted(word)} -d ${quoted(text)}`),
         ...options.map((option) => {
           const values = valuesOf(option);
-          const takes = values === undefined ? "" : values.length > 0 ? ` -x -a ${quoted(values.join(" "))}` : " -r";
+          const takes =
+            values === undefined
+              ? ""
+              : values.length > 0
+                ? ` -x -a ${quoted(values.join(" "))}`
+                : " -r";
           return `${here} -l ${flagOf(option).replace(/^-+/, "")}${takes} -d ${quoted(option.description)}`;
         }),
       ];

@@ -27,7 +27,8 @@ interface DoctorOptions extends StackFileOptions, GivenFiles {
 export function doctorCommand(): Command {
   return command({
     name: "doctor",
-    description: "Say what is wrong with a machine and which line of the stack file fixes it. Changes nothing.",
+    description:
+      "Say what is wrong with a machine and which line of the stack file fixes it. Changes nothing.",
     options: [
       ...stackFileOptions(),
       new Option("--log <file...>", "log to read instead of the machine; - is stdin"),
@@ -48,9 +49,13 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
     example: "doctor --file stack.yaml --log server.log --meminfo meminfo.txt --dmesg dmesg.txt",
     run: async (options: DoctorOptions) => {
       const fromAfar = (["log", ...GIVEN] as const).some((name) => options[name] !== undefined);
-      const { unreadable, ...known } = fromAfar ? stackFromAfar(options) : { stack: stackOf(options) };
+      const { unreadable, ...known } = fromAfar
+        ? stackFromAfar(options)
+        : { stack: stackOf(options) };
       const { facts: read, notes } =
-        fromAfar || known.stack === undefined ? await fromGivenFiles(options) : await fromMachine(known.stack);
+        fromAfar || known.stack === undefined
+          ? await fromGivenFiles(options)
+          : await fromMachine(known.stack);
       for (const note of notes) say(note);
       const facts: Facts = { ...read, ...known, ...defined({ serverKey: options.server }) };
       const diagnoses = diagnose(facts, options);
@@ -70,7 +75,10 @@ interface Known extends Pick<Facts, "stack" | "stackProblem"> {
   readonly unreadable?: "unreadable";
 }
 
-/** With given files, the stack file may be faulty, or absent if nobody asked for it: the files are judged anyway. */
+/**
+ * With given files, the stack file may be faulty, or absent if nobody asked for it: the files are
+ * judged anyway.
+ */
 function stackFromAfar(options: DoctorOptions): Known {
   const asked = options.file ?? askedStack(options);
   if (asked === undefined && !existsSync(stackPath(options))) return {};
@@ -80,7 +88,10 @@ function stackFromAfar(options: DoctorOptions): Known {
   } catch (error) {
     if (error instanceof FaultyInput) {
       return {
-        stackProblem: { file, faults: error.faults.map((fault) => faultLine(fault, basename(file))) },
+        stackProblem: {
+          file,
+          faults: error.faults.map((fault) => faultLine(fault, basename(file))),
+        },
       };
     }
     if (error instanceof UnreadableInput && existsSync(file))
@@ -94,7 +105,9 @@ function stackOf(options: DoctorOptions): Stack {
   const stack = readMachineStack(file, options.machine);
   const servers = Object.keys(stack.settings.inferenceServers);
   if (options.server !== undefined && !servers.includes(options.server))
-    throw new WrongUse(`--server ${options.server}: ${basename(file)} has ${servers.join(", ") || "none"}.`);
+    throw new WrongUse(
+      `--server ${options.server}: ${basename(file)} has ${servers.join(", ") || "none"}.`,
+    );
   return stack;
 }
 

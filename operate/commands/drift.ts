@@ -9,7 +9,8 @@ import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 export function driftCommand(): Command {
   return command({
     name: "drift",
-    description: "Compare each machine with the plan that was applied to it, and say what mends the difference.",
+    description:
+      "Compare each machine with the plan that was applied to it, and say what mends the difference.",
     options: stackFileOptions(),
     notes: `Compared are containers (what really runs, its image, arguments, variables and ports), files and launchers,
 Ollama's environment, instance A's share, and the machine's memory. Nothing is changed. A file that holds a
@@ -19,7 +20,9 @@ Exit code: 0 everything is as it was applied, 1 something differs, or nothing is
     example: "drift --format json | jq -r '.mend[]'",
     run: async (options: StackFileOptions) => {
       const { driftOf, mending } = await import("../drift/drift");
-      const found = await Promise.all(plannedStack(options).machines.map((machine) => driftOf(machine)));
+      const found = await Promise.all(
+        plannedStack(options).machines.map((machine) => driftOf(machine)),
+      );
       const mend = mending(
         found.flatMap(({ drifts }) => drifts.map(({ mend }) => mend)),
         options,
@@ -34,7 +37,10 @@ Exit code: 0 everything is as it was applied, 1 something differs, or nothing is
           ...found.map(driftText),
           ...(mend.length === 0 ? [] : ["", "What mends it:", ...mend.map((each) => `  ${each}`)]),
         ].join("\n"),
-        failed: found.some(({ missing, drifts, unread }) => missing !== undefined || drifts.length + unread.length > 0),
+        failed: found.some(
+          ({ missing, drifts, unread }) =>
+            missing !== undefined || drifts.length + unread.length > 0,
+        ),
       };
     },
   });
@@ -50,7 +56,9 @@ function driftText(drift: MachineDrift): string {
     ),
     ...unread.map((each) => `  not read: ${each}`),
     ...(ahead
-      ? ["  The stack file has changes that aren't applied: `serving plan --against applied` shows them."]
+      ? [
+          "  The stack file has changes that aren't applied: `serving plan --against applied` shows them.",
+        ]
       : []),
   ].join("\n");
 }

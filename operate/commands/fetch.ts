@@ -9,7 +9,13 @@ import { gb } from "../../units/memory";
 import { fetchMissing } from "../fetch/fetchMissing";
 import { expectConnection } from "../sees/tunnel";
 import { readOneMachine } from "../stack/readStack";
-import { machineOption, projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import {
+  machineOption,
+  projectFolder,
+  type StackFileOptions,
+  stackFile,
+  stackFileOptions,
+} from "../stack/stackFile";
 
 interface FetchOptions extends StackFileOptions {
   readonly machine?: string;
@@ -19,7 +25,8 @@ interface FetchOptions extends StackFileOptions {
 export function fetchCommand(): Command {
   return command({
     name: "fetch",
-    description: "Pull the images and download the models of the stack file, before `up` stops anything.",
+    description:
+      "Pull the images and download the models of the stack file, before `up` stops anything.",
     options: [
       ...stackFileOptions(),
       machineOption(),
@@ -41,17 +48,24 @@ Exit code: 0 everything is here, 1 something is missing, doesn't fit or didn't c
       const needs = await readNeeds(machine, { knownGB });
       const missing = [...needs.images, ...needs.models];
       const refusals = [
-        ...missing.map((each) => (isCertain(each.problem ?? "") ? explained(each, each.problem ?? "") : undefined)),
+        ...missing.map((each) =>
+          isCertain(each.problem ?? "") ? explained(each, each.problem ?? "") : undefined,
+        ),
         roomProblem(needs),
       ].filter((problem) => problem !== undefined);
       const changes = options.check !== true && refusals.length === 0 && missing.length > 0;
       if (changes) say(needsText(needs).join("\n"));
-      const failure = changes ? await endingInOrder((ended) => fetchMissing(needs, machine, ended)) : undefined;
+      const failure = changes
+        ? await endingInOrder((ended) => fetchMissing(needs, machine, ended))
+        : undefined;
       const problems = failure === undefined ? refusals : [failure];
       const complete = missing.length === 0 || (changes && failure === undefined);
       const text = complete
         ? [`${machine.name} has every image and model of ${stackFile(options)}.`]
-        : [...(changes ? [] : needsText(needs)), ...(problems.length > 0 ? problems : ["Next: serving fetch"])];
+        : [
+            ...(changes ? [] : needsText(needs)),
+            ...(problems.length > 0 ? problems : ["Next: serving fetch"]),
+          ];
       const result = { machine: machine.name, complete, problems, ...documentOf(needs) };
       return { result, text: text.join("\n"), failed: !complete };
     },
@@ -63,7 +77,11 @@ function documentOf({ images, models, disks }: Needs) {
   return {
     missing: {
       images: images.map(({ name: image, bytes = null }) => ({ image, bytes })),
-      models: models.map(({ name: id, revision = null, bytes = null }) => ({ id, revision, bytes })),
+      models: models.map(({ name: id, revision = null, bytes = null }) => ({
+        id,
+        revision,
+        bytes,
+      })),
     },
     disks,
   };
@@ -77,7 +95,8 @@ function needsText({ images, models, disks }: Needs): string[] {
         `  ${kind} ${name}  ${bytes === undefined ? `(size not known: ${problem?.trim().split("\n")[0]})` : gb(bytes)}`,
     ),
     ...disks.map(
-      ({ paths, freeBytes, neededBytes }) => `${paths.join(", ")}: needs ${gb(neededBytes)}, has ${gb(freeBytes)} free`,
+      ({ paths, freeBytes, neededBytes }) =>
+        `${paths.join(", ")}: needs ${gb(neededBytes)}, has ${gb(freeBytes)} free`,
     ),
   ];
 }

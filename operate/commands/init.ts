@@ -21,7 +21,9 @@ import { computerAt, readHost, thisComputer } from "../init/readHost";
 import { BRIDGE_KEY, machineName, SERVER_IMAGE, type Wanted } from "../init/settings";
 import { projectFolder, stackName, stackNames, stackPath } from "../stack/stackFile";
 
-type InitOptions = Readonly<Partial<Record<"name" | "from" | "on", string> & Record<"facts" | "yes", true>>>;
+type InitOptions = Readonly<
+  Partial<Record<"name" | "from" | "on", string> & Record<"facts" | "yes", true>>
+>;
 
 export function initCommand(): Command {
   return command({
@@ -32,12 +34,21 @@ export function initCommand(): Command {
         "--name <name>",
         "stack, whose file is to be Pulumi.<name>.yaml (default: $LOCAL_SERVING_STACK, else dgx)",
       ),
-      new Option("--on <address>", "look at another machine, as ssh://user@host, instead of this one")
+      new Option(
+        "--on <address>",
+        "look at another machine, as ssh://user@host, instead of this one",
+      )
         .argParser(machineOverSsh)
         .conflicts("from"),
-      new Option("--from <file>", "write it from what --facts printed on another machine, and don't look at this one"),
+      new Option(
+        "--from <file>",
+        "write it from what --facts printed on another machine, and don't look at this one",
+      ),
       new Option("--facts", "print what was found as JSON, and write nothing"),
-      new Option("-y, --yes", "ask nothing: the model that fits best, this machine alone, the clients on PATH"),
+      new Option(
+        "-y, --yes",
+        "ask nothing: the model that fits best, this machine alone, the clients on PATH",
+      ),
     ],
     notes: `Only the stack file is written, in one step, and only where none is yet. Nothing on the machine is changed or started. A
 server's argv is read without its keys.
@@ -50,13 +61,16 @@ is there already.`,
       const file = stackPath({ stack: name });
       if (options.facts !== true) keptIn(file);
       const look = async () => readHost(on === undefined ? thisComputer() : await computerAt(on));
-      const facts = from === undefined ? await look() : valueBy(hostFacts, from, readJsonFile(from));
+      const facts =
+        from === undefined ? await look() : valueBy(hostFacts, from, readJsonFile(from));
       if (options.facts === true) return { result: facts, text: plainJson(facts) };
       // What lies on this computer says nothing of another one.
       const home = from === undefined && on === undefined ? operatorHome() : undefined;
       const asks = options.yes !== true && process.stdin.isTTY === true;
       const place = { name, project: projectFolder(), ...defined({ home }) };
-      const choice = asks ? await atTerminal((ask) => choose(facts, place, ask)) : await choose(facts, place);
+      const choice = asks
+        ? await atTerminal((ask) => choose(facts, place, ask))
+        : await choose(facts, place);
       write(file, choice.text);
       const { model, mend, refused } = choice;
       const next = nextCommands(choice.wanted);
@@ -67,11 +81,15 @@ is there already.`,
 }
 
 function machineOverSsh(dockerHost: string): string {
-  if (isOverSsh({ dockerHost }) && machine.shape.dockerHost.safeParse(dockerHost).success) return dockerHost;
+  if (isOverSsh({ dockerHost }) && machine.shape.dockerHost.safeParse(dockerHost).success)
+    return dockerHost;
   throw new InvalidArgumentError("Expected ssh://user@host, or ssh://user@host:port.");
 }
 
-/** What Pulumi keeps of its own in a file that may be written. Throws `WrongUse` where it declares something. */
+/**
+ * What Pulumi keeps of its own in a file that may be written. Throws `WrongUse` where it declares
+ * something.
+ */
 function keptIn(path: string): string {
   const text = existsSync(path) ? readTextFile(path) : "";
   if (text === "" || declaresNothing(path, text)) return text.replace(/^config:.*$/m, "").trim();
@@ -109,7 +127,12 @@ function nextCommands({ name, server, network }: Wanted): string[] {
   ];
 }
 
-function report(facts: HostFacts, file: string, mend: readonly string[], next: readonly string[]): string {
+function report(
+  facts: HostFacts,
+  file: string,
+  mend: readonly string[],
+  next: readonly string[],
+): string {
   return [
     `Found on ${facts.host}:`,
     ...found(facts).map((each) => `  - ${each}`),

@@ -6,29 +6,43 @@ import { type Inventory, inventory } from "../inventory/inventory";
 import type { Leftover } from "../inventory/leftovers";
 import { shortDigest } from "../pin/writePin";
 import { readOneMachine } from "../stack/readStack";
-import { machineOption, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import {
+  machineOption,
+  type StackFileOptions,
+  stackFile,
+  stackFileOptions,
+} from "../stack/stackFile";
 import { applyEdits, unifiedDiff } from "../stackEdit/applyEdits";
 
 export function inventoryCommand(): Command {
   return command({
     name: "inventory",
-    description: "List containers and venvs with their versions, and the record that the stack file should keep.",
+    description:
+      "List containers and venvs with their versions, and the record that the stack file should keep.",
     options: [
       ...stackFileOptions(),
       machineOption(),
-      new Option("--leftovers", "list what `down` or an earlier stack file left, and how to remove it"),
+      new Option(
+        "--leftovers",
+        "list what `down` or an earlier stack file left, and how to remove it",
+      ),
     ],
     notes: `A venv's packages are read by its own interpreter, those of an inference server in a short-lived container of its
 image without network. Nothing is imported, pulled or changed; a package that isn't there is shown as MISSING.
 
 Exit code: 0 everything was read, 1 something could not be, 2 wrong use or an unreadable file.`,
     example: "inventory --format json | jq '.containers[] | {name, digest, versions}'",
-    run: async (options: StackFileOptions & { readonly machine?: string; readonly leftovers?: boolean }) => {
+    run: async (
+      options: StackFileOptions & { readonly machine?: string; readonly leftovers?: boolean },
+    ) => {
       const stack = readOneMachine(stackFile(options), options.machine);
       if (options.leftovers) {
         const { leftovers } = await import("../inventory/leftovers");
         const found = await leftovers(stack.machine);
-        return { result: { machine: stack.name, leftovers: found }, text: leftoversText(stack.name, found) };
+        return {
+          result: { machine: stack.name, leftovers: found },
+          text: leftoversText(stack.name, found),
+        };
       }
       const found = await inventory(stack.machine, stack.settings, { home: operatorHome() });
       const diff = unifiedDiff(stack.file, stack.text, applyEdits(stack.text, found.record));
@@ -72,8 +86,12 @@ function inventoryText(found: Inventory, diff: string): string {
     ...gates,
     "",
     ...table(["venv", "versions"], venvs),
-    ...(found.problems.length === 0 ? [] : ["", ...found.problems.map((problem) => `not read: ${problem}`)]),
-    ...(diff === "" ? [] : ["", "What was read, for the stack file (apply with `git apply` or `patch -p1`):", diff]),
+    ...(found.problems.length === 0
+      ? []
+      : ["", ...found.problems.map((problem) => `not read: ${problem}`)]),
+    ...(diff === ""
+      ? []
+      : ["", "What was read, for the stack file (apply with `git apply` or `patch -p1`):", diff]),
   ].join("\n");
 }
 

@@ -30,26 +30,41 @@ export function kvCommand(): Command {
   const answer = "tokens of an agent's answer, to count how many agents can work at once";
   return command({
     name: "kv",
-    description: "Plan a model's KV cache from its config.json and the bytes available for the cache.",
+    description:
+      "Plan a model's KV cache from its config.json and the bytes available for the cache.",
     options: [
       new Option("--config <file>", "the model's config.json").makeOptionMandatory(),
       new Option("--available <size>", "memory for the KV cache: 20GiB, 21474836480")
         .argParser(byteSize)
         .makeOptionMandatory(),
-      choice("--kv-cache-dtype <dtype>", "format of the cache", choices.kvCacheDtype, defaults.kvCacheDtype),
+      choice(
+        "--kv-cache-dtype <dtype>",
+        "format of the cache",
+        choices.kvCacheDtype,
+        defaults.kvCacheDtype,
+      ),
       whole("--max-model-len <tokens>", "context window (default: the model's own)"),
       whole("--max-num-seqs <count>", "concurrent sequences (default: not checked)"),
       whole("--max-num-batched-tokens <tokens>", "tokens of a batch", defaults.maxNumBatchedTokens),
       whole("--drafts <count>", "draft tokens of a step, 0 for none", defaults.draftTokens, 0),
       new Option("--no-prefix-caching", "plan without prefix caching"),
-      choice("--gdn-prefill-backend <backend>", gdnPrefill, choices.gdnPrefillBackend, defaults.gdnPrefillBackend),
+      choice(
+        "--gdn-prefill-backend <backend>",
+        gdnPrefill,
+        choices.gdnPrefillBackend,
+        defaults.gdnPrefillBackend,
+      ),
       choice(
         "--mamba-ssm-cache-dtype <dtype>",
         "format of their state",
         choices.mambaSsmCacheDtype,
         defaults.mambaSsmCacheDtype,
       ),
-      whole("--tensor-parallel-size <devices>", "devices that share the model", defaults.tensorParallelSize),
+      whole(
+        "--tensor-parallel-size <devices>",
+        "devices that share the model",
+        defaults.tensorParallelSize,
+      ),
       new Option("--vllm-version <version>", "version of vLLM to plan for")
         .argParser(vllmVersion)
         .default(defaults.vllmVersion),
@@ -59,11 +74,16 @@ export function kvCommand(): Command {
 2 wrong use or an unreadable file.`,
     example: `kv --config models/my-model/config.json --available 20GiB --kv-cache-dtype fp8 \\
     --max-model-len 262144 --max-num-seqs 4 --max-num-batched-tokens 8192`,
-    // A script gets its one document also where no plan can be made; `fits` is neither true nor false then.
+    // A script gets its one document also where no plan can be made; `fits` is neither true nor
+    // false then.
     refused: ({ faults }) => ({ fits: null, issues: faults }),
     run: ({ config, available, drafts: draftTokens, maxTokens, format: _, ...engine }: Options) => {
       const document = readJsonFile(config, { pythonNumbers: true });
-      const plan = kvPlan(modelShape(document.value, document), { ...engine, draftTokens }, available);
+      const plan = kvPlan(
+        modelShape(document.value, document),
+        { ...engine, draftTokens },
+        available,
+      );
       const agents = agentsAtOnce(plan, maxTokens);
       return { result: { ...plan, agents }, text: kvTable(plan, agents), failed: !plan.starts };
     },

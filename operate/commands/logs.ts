@@ -39,18 +39,24 @@ export function logsCommand(): Command {
       new Option("-f, --follow", "go on with what is written from now on, until Ctrl-C"),
       new Option("--tail <lines>", "newest lines").argParser(wholeNumber(1)).default(LINES),
     ],
-    notes: "Exit code: 0 printed, 1 there is no such container, or its log can't be read, 2 wrong use.",
+    notes:
+      "Exit code: 0 printed, 1 there is no such container, or its log can't be read, 2 wrong use.",
     example: "logs b --tail 50",
     run: async (options: LogsOptions, name: string) => {
       const asJson = options.format === "json";
-      if (options.follow && asJson) throw new WrongUse("--follow prints lines as they come: leave out --format json.");
+      if (options.follow && asJson)
+        throw new WrongUse("--follow prints lines as they come: leave out --format json.");
       const { machines } = plannedStack(options);
       const sources = sourcesOf(named(machines, name), machines, options);
       const read = sources.map(async ({ machine, name, words, env }) => {
         const lines: string[] = [];
         let last = "";
         const mark = sources.length === 1 ? "" : `${machine}: `;
-        const { stdout, ended } = start(words, { env, merged: true, held: options.follow === true });
+        const { stdout, ended } = start(words, {
+          env,
+          merged: true,
+          held: options.follow === true,
+        });
         eachLine(stdout, (text) => {
           last = redact(text);
           if (asJson) lines.push(last);
@@ -71,13 +77,23 @@ function sourcesOf(found: Named, machines: readonly MachinePlan[], { follow, tai
   const going = follow ? ["--follow"] : [];
   const { machine, key, container } = found;
   if (container)
-    return namedContainers(found, machines).map(({ machine: { name: machine, dockerHost }, container: { name } }) => ({
-      ...{ machine, name },
-      ...dockerCommand(["logs", "--tail", `${tail}`, ...going, name], dockerHost, on),
-    }));
+    return namedContainers(found, machines).map(
+      ({ machine: { name: machine, dockerHost }, container: { name } }) => ({
+        ...{ machine, name },
+        ...dockerCommand(["logs", "--tail", `${tail}`, ...going, name], dockerHost, on),
+      }),
+    );
   if (machine.simpleServer.mode !== "host" || key !== SIMPLE_SERVER)
     throw new WrongUse("Instance A isn't ours: whoever starts it knows where its log is.");
   const { unit } = machine.simpleServer;
-  const words = on(machine, ["journalctl", "--no-pager", "--unit", unit, "--lines", `${tail}`, ...going]);
+  const words = on(machine, [
+    "journalctl",
+    "--no-pager",
+    "--unit",
+    unit,
+    "--lines",
+    `${tail}`,
+    ...going,
+  ]);
   return [{ machine: machine.name, name: unit, words, env: {} }];
 }

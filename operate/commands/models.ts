@@ -10,7 +10,13 @@ import { aloneIn, type Fit, fitModel, type Seat, seatFor, withOwnSpeeds } from "
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
 import { changeModel, chooseRecipe, seatOf } from "../models/useModel";
 import { readOneMachine } from "../stack/readStack";
-import { machineOption, projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import {
+  machineOption,
+  projectFolder,
+  type StackFileOptions,
+  stackFile,
+  stackFileOptions,
+} from "../stack/stackFile";
 import { writeStackFile } from "../stackEdit/writeStackFile";
 
 type Options = StackFileOptions & { readonly machine?: string; readonly server?: string };
@@ -18,7 +24,10 @@ type Options = StackFileOptions & { readonly machine?: string; readonly server?:
 const seatOptions = () => [
   ...stackFileOptions(),
   machineOption(),
-  new Option("--server <key>", "server of the stack file that the model would run in (default: the only one)"),
+  new Option(
+    "--server <key>",
+    "server of the stack file that the model would run in (default: the only one)",
+  ),
 ];
 const model = () => new Argument("<model>", "hub id, or a part of it that only one has");
 
@@ -26,8 +35,12 @@ const model = () => new Argument("<model>", "hub id, or a part of it that only o
 export function modelsCommand(): Command {
   const list = command({
     name: "models",
-    description: "List the models that are known, and whether each fits on the machine of the stack file.",
-    options: [...seatOptions(), new Option("--all", "also those for more machines than are linked")],
+    description:
+      "List the models that are known, and whether each fits on the machine of the stack file.",
+    options: [
+      ...seatOptions(),
+      new Option("--all", "also those for more machines than are linked"),
+    ],
     notes: `"perhaps" is what starts at best: what it takes outside its weights is not known of that model.
 The first line of each entry's sources: serving models show MODEL. Exit code: 0, or 2 for wrong use.`,
     example: "models",
@@ -37,7 +50,12 @@ The first line of each entry's sources: serving models show MODEL. Exit code: 0,
       const shown = known.filter(({ fit }) => options.all === true || !fit.lacksMachines);
       const rows = shown.sort((a, b) => rank(a.fit) - rank(b.fit));
       const where = rows.some((row) => row.fit.beside) ? "beside its other engines" : "alone";
-      const text = [`Machine ${seat.machine}, server ${seat.server}, ${where}:`, "", ...modelTable(rows), ""];
+      const text = [
+        `Machine ${seat.machine}, server ${seat.server}, ${where}:`,
+        "",
+        ...modelTable(rows),
+        "",
+      ];
       text.push("Next: serving models show MODEL, then serving models use MODEL --write");
       const result = { machine: seat.machine, server: seat.server, models: rows.map(rowResult) };
       return { result, text: text.join("\n") };
@@ -58,7 +76,10 @@ function show(): Command {
       const recipe = chooseRecipe(seat.project, wanted);
       const row = rowOf(recipe, seat);
       const speeds = [...new Set([...row.fit.recipe.speeds, ...recipe.speeds])];
-      return { result: { ...rowResult(row), recipe }, text: recipeText({ ...recipe, speeds }, row) };
+      return {
+        result: { ...rowResult(row), recipe },
+        text: recipeText({ ...recipe, speeds }, row),
+      };
     },
   });
 }
@@ -66,7 +87,8 @@ function show(): Command {
 function use(): Command {
   return command({
     name: "use",
-    description: "Show the change of the stack file by which a server serves this model; --write makes it.",
+    description:
+      "Show the change of the stack file by which a server serves this model; --write makes it.",
     arguments: [model()],
     options: [
       ...seatOptions(),
@@ -82,9 +104,13 @@ Exit code: 0 shown or written, 1 the model doesn't fit, 2 wrong use.`,
       const recipe = chooseRecipe(bare.project, wanted);
       const seat = { ...seatFor(recipe, bare), drafts: options.drafts === true };
       const { fit: found, before, after, diff } = changeModel(stack, seat, recipe);
-      const backup = options.write === true && diff !== "" ? writeStackFile(stack.file, before, after) : undefined;
+      const backup =
+        options.write === true && diff !== ""
+          ? writeStackFile(stack.file, before, after)
+          : undefined;
       const why = found.values.map(
-        ({ path, value, why: reason }) => `  ${path.join(".")}: ${JSON.stringify(value)}  ${reason}`,
+        ({ path, value, why: reason }) =>
+          `  ${path.join(".")}: ${JSON.stringify(value)}  ${reason}`,
       );
       const next =
         backup === undefined
@@ -93,7 +119,10 @@ Exit code: 0 shown or written, 1 the model doesn't fit, 2 wrong use.`,
       const change = diff.trimEnd() || `${stack.file} has all of this already.`;
       const text = [change, "", "Why each value:", ...why, "", ...next].join("\n");
       const row = rowResult({ fit: found, alone: found.verdict });
-      return { result: { ...row, diff, written: backup !== undefined, backup: backup ?? "" }, text };
+      return {
+        result: { ...row, diff, written: backup !== undefined, backup: backup ?? "" },
+        text,
+      };
     },
   });
 }
@@ -105,21 +134,35 @@ function add(): Command {
     arguments: [new Argument("<id>", "hub id of the model")],
     options: [
       new Option("--config <file>", "its config.json").conflicts("fromCache"),
-      new Option("--from-cache", "take the config.json of the model cache of the stack file's machine"),
+      new Option(
+        "--from-cache",
+        "take the config.json of the model cache of the stack file's machine",
+      ),
       ...stackFileOptions(),
       machineOption(),
     ],
-    notes: "Nothing is overwritten. Exit code: 0 added, 2 wrong use, or a config.json that can't be read.",
+    notes:
+      "Nothing is overwritten. Exit code: 0 added, 2 wrong use, or a config.json that can't be read.",
     example: "models add org/model --config config.json",
-    run: async (options: Options & { readonly config?: string; readonly fromCache?: true }, id: string) => {
+    run: async (
+      options: Options & { readonly config?: string; readonly fromCache?: true },
+      id: string,
+    ) => {
       const cache = () => {
         const { settings } = readOneMachine(stackFile(options), options.machine);
         const home = homeOn(settings, { home: operatorHome() });
         return cacheOn(settings, onMachine(settings.modelCache, { home }), id);
       };
-      const written = addModel(projectFolder(), id, options.fromCache === true ? await cache() : options.config);
+      const written = addModel(
+        projectFolder(),
+        id,
+        options.fromCache === true ? await cache() : options.config,
+      );
       const next = "Fill in what you know, and where it is from: docs/reference/model-recipe.md";
-      return { result: { written }, text: [...written.map((file) => `wrote ${file}`), next].join("\n") };
+      return {
+        result: { written },
+        text: [...written.map((file) => `wrote ${file}`), next].join("\n"),
+      };
     },
   });
 }
@@ -133,12 +176,19 @@ function rowOf(known: Recipe, given: Seat): ModelRow {
   const recipe = withOwnSpeeds(known, given);
   const seat = seatFor(recipe, given);
   const here = fitModel(recipe, seat);
-  const alone = here.beside && here.verdict === "no" ? fitModel(recipe, aloneIn(seat)).verdict : here.verdict;
+  const alone =
+    here.beside && here.verdict === "no" ? fitModel(recipe, aloneIn(seat)).verdict : here.verdict;
   return { fit: here, alone };
 }
 
 function rowResult({ fit: { recipe, ...found }, alone }: ModelRow) {
-  return { id: recipe.id, servedModelName: recipe.servedModelName, ...found, alone, speeds: recipe.speeds };
+  return {
+    id: recipe.id,
+    servedModelName: recipe.servedModelName,
+    ...found,
+    alone,
+    speeds: recipe.speeds,
+  };
 }
 
 /** Those that fit come first. */

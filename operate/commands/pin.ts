@@ -19,13 +19,20 @@ type PinOptions = StackFileOptions & {
 export function pinCommand(): Command {
   return command({
     name: "pin",
-    description: "Pin an image: its digest, the versions inside it, and whether it may run; or look for newer ones.",
+    description:
+      "Pin an image: its digest, the versions inside it, and whether it may run; or look for newer ones.",
     arguments: [
-      new Argument("[image:tag]", "image to pull and read, with its tag, its digest, or both: then its digest is read"),
+      new Argument(
+        "[image:tag]",
+        "image to pull and read, with its tag, its digest, or both: then its digest is read",
+      ),
     ],
     options: [
       ...stackFileOptions(),
-      new Option("--write", "write digest and versions into the stack file, unless the image is refused"),
+      new Option(
+        "--write",
+        "write digest and versions into the stack file, unless the image is refused",
+      ),
       new Option(
         "--entry <path>",
         "entry to write to, such as inferenceServers.b or bridge (default: the only one that runs this repository)",
@@ -34,7 +41,10 @@ export function pinCommand(): Command {
         "--newer [entry]",
         "list newer releases of the stack file's images, or of one entry's; changes nothing",
       ),
-      new Option("--check", "for CI: does each tag still point to its digest, and may its image still run?"),
+      new Option(
+        "--check",
+        "for CI: does each tag still point to its digest, and may its image still run?",
+      ),
     ],
     notes: `The image is pulled and one short-lived container without network reads the package versions. --write changes the
 lines concerned and nothing else, in one step; the old file is kept beside it as FILE.bak.
@@ -48,12 +58,14 @@ Exit code: 0 read, and written where that was asked for, 1 an image is refused, 
       const { newer, check } = options;
       if ([reference, newer, check].filter((each) => each !== undefined).length !== 1)
         throw new WrongUse("Give an IMAGE:TAG to read, or --newer, or --check.");
-      if (reference === undefined) return newer === undefined ? checkAll(options) : newerOf(newer, options);
+      if (reference === undefined)
+        return newer === undefined ? checkAll(options) : newerOf(newer, options);
       const entry = options.write === true ? entryFor(reference, options) : undefined;
       const reading = await readImage(reference);
       const { verdict, reasons } = judgeImage(reading, entry);
       const refused = verdict === "refused";
-      const written = entry === undefined || refused ? undefined : writePin(stackFile(options), entry, reading);
+      const written =
+        entry === undefined || refused ? undefined : writePin(stackFile(options), entry, reading);
       const done = { written: written !== undefined && written.diff !== "", ...written };
       const result = { ...reading, verdict, reasons, ...(entry === undefined ? {} : done) };
       const record = entry === undefined ? recordText(reading) : writtenText(written);
@@ -67,8 +79,13 @@ async function newerOf(named: string | true, options: PinOptions) {
   const { newerImages, newerText } = await import("../pin/stackImages");
   const file = stackFile(options);
   const all = entriesOf(file);
-  const images = await Promise.all((named === true ? all : [chooseEntry(file, all, "", named)]).map(newerImages));
-  const given = options.file === undefined ? options.stack && ` --stack ${options.stack}` : ` --file ${options.file}`;
+  const images = await Promise.all(
+    (named === true ? all : [chooseEntry(file, all, "", named)]).map(newerImages),
+  );
+  const given =
+    options.file === undefined
+      ? options.stack && ` --stack ${options.stack}`
+      : ` --file ${options.file}`;
   return {
     result: { images },
     text: newerText(images, given ?? ""),
@@ -79,19 +96,30 @@ async function newerOf(named: string | true, options: PinOptions) {
 async function checkAll(options: PinOptions) {
   const { checkPin, checkText } = await import("../pin/stackImages");
   const images = await Promise.all(entriesOf(stackFile(options)).map(checkPin));
-  return { result: { images }, text: checkText(images), failed: images.some(({ faults }) => faults.length > 0) };
+  return {
+    result: { images },
+    text: checkText(images),
+    failed: images.some(({ faults }) => faults.length > 0),
+  };
 }
 
 const entriesOf = (file: string) => imageEntries(parseStackFile(file, readTextFile(file)));
 
-/** Checked before anything is pulled: nobody should wait for 20 GB to be told that the entry is unknown. */
+/**
+ * Checked before anything is pulled: nobody should wait for 20 GB to be told that the entry is
+ * unknown.
+ */
 function entryFor(reference: string, options: PinOptions) {
   const { repository } = splitReference(reference);
   const file = stackFile(options);
   return chooseEntry(file, entriesOf(file), repository, options.entry);
 }
 
-const imageText = ({ image, platformDigest, versions }: ImageReading, verdict: string, reasons: readonly string[]) => [
+const imageText = (
+  { image, platformDigest, versions }: ImageReading,
+  verdict: string,
+  reasons: readonly string[],
+) => [
   image,
   `  this machine's image: ${platformDigest}`,
   ...Object.entries(versions).map(([name, version]) => `  ${name} ${version}`),
@@ -101,7 +129,10 @@ const imageText = ({ image, platformDigest, versions }: ImageReading, verdict: s
 
 /** What an inference server's entry should hold. */
 function recordText(reading: ImageReading): string[] {
-  const lines = ["For the stack file (--write puts it there):", `          image: ${reading.image}`];
+  const lines = [
+    "For the stack file (--write puts it there):",
+    `          image: ${reading.image}`,
+  ];
   const { vllm, transformers, ...record } = recordOf(reading);
   if (vllm === undefined && transformers === undefined) return lines;
   const keys = Object.entries({ ...defined({ vllm, transformers }), ...record });
@@ -112,5 +143,10 @@ function writtenText(written: Written | undefined): string[] {
   if (written === undefined) return ["Nothing was written: the image is refused."];
   const { file, entry, diff, backup } = written;
   if (diff === "") return [`${file} has all of this already (${entry}).`];
-  return [diff.trimEnd(), "", `${file} is written (${entry}); the old file is ${backup}.`, "Next: npm run preview"];
+  return [
+    diff.trimEnd(),
+    "",
+    `${file} is written (${entry}); the old file is ${backup}.`,
+    "Next: npm run preview",
+  ];
 }

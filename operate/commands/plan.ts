@@ -24,7 +24,12 @@ import { terminalWidth } from "../plan/layout";
 import { meminfoIn } from "../plan/meminfoFile";
 import { partText, planText } from "../plan/planText";
 import { named } from "../stack/named";
-import { projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import {
+  projectFolder,
+  type StackFileOptions,
+  stackFile,
+  stackFileOptions,
+} from "../stack/stackFile";
 
 interface PlanOptions extends StackFileOptions {
   readonly meminfo: readonly string[];
@@ -38,7 +43,8 @@ interface PlanOptions extends StackFileOptions {
 export function planCommand(): Command {
   return command({
     name: "plan",
-    description: "Show what `up` would do: what changes, memory, endpoints, and what each policy says.",
+    description:
+      "Show what `up` would do: what changes, memory, endpoints, and what each policy says.",
     arguments: [
       new Argument(
         "[name]",
@@ -60,7 +66,10 @@ export function planCommand(): Command {
         "what changes, for a review: against what was `applied`, what was last `verified`, a stack file, or that of a commit",
       ),
       new Option("--out <dir>", "write every rendered file to DIR/<machine>/<role>"),
-      new Option("--policy-config <file>", `levels of the policies (default: ${LEVELS_FILE} beside the project)`),
+      new Option(
+        "--policy-config <file>",
+        `levels of the policies (default: ${LEVELS_FILE} beside the project)`,
+      ),
     ],
     notes:
       "Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (JSON is whole then, too; of faults it has `faults` and no `machines`),\n2 wrong use or a file that can't be read. `--format markdown` goes with `--against`.",
@@ -69,24 +78,36 @@ export function planCommand(): Command {
     run: async (options: PlanOptions, name?: string) => {
       const { full = false, against, format } = options;
       if (format === "markdown" && against === undefined)
-        throw new WrongUse("--format markdown is what a review gets: add --against applied|verified|FILE|COMMIT.");
+        throw new WrongUse(
+          "--format markdown is what a review gets: add --against applied|verified|FILE|COMMIT.",
+        );
       const file = stackFile(options);
       const settings = parseStackFile(file, readTextFile(file));
       const known = evidence(options, settings);
       const { planned, policies } = judgedPlan(settings, known, options.policyConfig);
-      if (options.out !== undefined) for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
+      if (options.out !== undefined)
+        for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
       const findings = policies.filter(({ verdict }) => verdict !== "pass");
       const failed = policies.some(({ verdict }) => verdict === "refused");
       const width = terminalWidth(process.stdout);
       const result = { version: PLAN_VERSION, ...planned, policies, findings };
       if (against !== undefined) {
         const levels = readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE));
-        const { result: change, sections } = await compare(against, file, settings, planned, levels);
+        const { result: change, sections } = await compare(
+          against,
+          file,
+          settings,
+          planned,
+          levels,
+        );
         const shown =
-          format === "markdown" ? sections.map(sectionMarkdown) : sections.map((each) => sectionText(each, width));
+          format === "markdown"
+            ? sections.map(sectionMarkdown)
+            : sections.map((each) => sectionText(each, width));
         return { result: { ...result, change }, text: shown.join("\n\n"), failed };
       }
-      if (name !== undefined) return { result, text: partText(named(planned.machines, name), width), failed };
+      if (name !== undefined)
+        return { result, text: partText(named(planned.machines, name), width), failed };
       const changes = full ? [] : await changesHere(planned);
       return { result, text: planText(planned, policies, width, { full, changes }), failed };
     },
@@ -100,14 +121,17 @@ async function changesHere({ machines }: Plan): Promise<Section[]> {
   const unread = read.flatMap((each) => ("plan" in each || !each.isThere ? [] : [each.missing]));
   if (unread.length > 0) return [{ title: "What changes is not known.", lines: unread }];
   const applied = read.flatMap((each) => ("plan" in each ? [each.plan] : []));
-  if (applied.length === 0) return here.length === 0 ? [] : [{ title: "Nothing is applied yet.", lines: [] }];
+  if (applied.length === 0)
+    return here.length === 0 ? [] : [{ title: "Nothing is applied yet.", lines: [] }];
   return changeSections(changesOf(applied, here));
 }
 
 function evidence(options: PlanOptions, settings: StackSettings): Evidence {
   const machines = Object.keys(settings.machines);
   const given = options.meminfo.map((each) => ofMachine(each, machines));
-  const meminfo = given.map(([machine, file]) => [machine, meminfoIn(file, readTextFile(file))] as const);
+  const meminfo = given.map(
+    ([machine, file]) => [machine, meminfoIn(file, readTextFile(file))] as const,
+  );
   return { ...readEvidence(settings, projectFolder()), meminfo: Object.fromEntries(meminfo) };
 }
 
@@ -122,12 +146,18 @@ function ofMachine(given: string, machines: readonly string[]): [machine: string
   );
 }
 
-/** Writes every rendered file to DIR/<machine>/<role>, and each container as `docker run`. Returns what was written. */
+/**
+ * Writes every rendered file to DIR/<machine>/<role>, and each container as `docker run`. Returns
+ * what was written.
+ */
 function writePlan(plan: Plan, folder: string): string[] {
   return plan.machines.flatMap((machine) => [
     ...machine.files.map((file) => write(join(folder, machine.name, file.role), file.text)),
     ...machine.containers.map((container) =>
-      write(join(folder, machine.name, `${container.name}.docker-run.sh`), `${dockerRun(container)}\n`),
+      write(
+        join(folder, machine.name, `${container.name}.docker-run.sh`),
+        `${dockerRun(container)}\n`,
+      ),
     ),
   ]);
 }

@@ -20,8 +20,10 @@ export function referenceCommand(): Command {
       const stale = staleFiles(folder, renderReference(referenceDocuments()));
       const names = stale.map(({ name }) => join(folder, name));
       if (check !== true)
-        for (const { name, text } of stale) replaceFile(join(folder, name), text, { newFileMode: 0o644 });
-      const [key, remedy] = check === true ? ["stale", ["Make it anew: serving config reference"]] : ["written", []];
+        for (const { name, text } of stale)
+          replaceFile(join(folder, name), text, { newFileMode: 0o644 });
+      const [key, remedy] =
+        check === true ? ["stale", ["Make it anew: serving config reference"]] : ["written", []];
       const lines = [...names.map((name) => `${key}: ${name}`), ...remedy];
       const text = names.length === 0 ? "The reference is up to date." : lines.join("\n");
       return { result: { [key]: names }, text, failed: check === true && names.length > 0 };

@@ -26,7 +26,11 @@ Requests that run are cut off once the server's \`stopGraceSeconds\` are over.`,
   );
 
 export const startCommand = (): Command =>
-  turn("start", "Start a server or service that was stopped.", "`serving wait` follows the start of a server.");
+  turn(
+    "start",
+    "Start a server or service that was stopped.",
+    "`serving wait` follows the start of a server.",
+  );
 
 function turn(word: Word, description: string, notes: string): Command {
   return command({
@@ -48,19 +52,27 @@ function turn(word: Word, description: string, notes: string): Command {
       const results = [];
       for (const { machine, container } of all) {
         const { stopGraceSeconds } = container;
-        await docker([word, container.name], ANSWER_SECONDS + stopGraceSeconds, machine.dockerHost).catch((error) => {
+        await docker(
+          [word, container.name],
+          ANSWER_SECONDS + stopGraceSeconds,
+          machine.dockerHost,
+        ).catch((error) => {
           if (!/No such container/i.test(error instanceof Failed ? error.message : "")) throw error;
           const up = forStack("npm run up -- --refresh", options);
-          throw new Failed(`There is no container ${container.name} on ${machine.name}: \`${up}\` makes it.`);
+          throw new Failed(
+            `There is no container ${container.name} on ${machine.name}: \`${up}\` makes it.`,
+          );
         });
-        const { availableGiB = null } = parseMeminfo(await hostOf(machine.dockerHost).meminfo()) ?? {};
+        const { availableGiB = null } =
+          parseMeminfo(await hostOf(machine.dockerHost).meminfo()) ?? {};
         results.push({ machine: machine.name, container: container.name, availableGiB });
       }
       const lines = results.map(({ container, availableGiB }) => {
         if (word === "start") return `${container} is started.`;
         return `${container} is stopped.${availableGiB === null ? "" : ` MemAvailable is ${availableGiB.toFixed(1)} GiB.`}`;
       });
-      if (word === "stop") lines.push(`\`${forStack(`serving start ${name}`, options)}\` starts it again.`);
+      if (word === "stop")
+        lines.push(`\`${forStack(`serving start ${name}`, options)}\` starts it again.`);
       else if (found.server) lines.push(`\`${forStack("serving wait", options)}\` follows it.`);
       return { result: { [word]: results }, text: lines.join("\n") };
     },
@@ -70,9 +82,11 @@ function turn(word: Word, description: string, notes: string): Command {
 /** Why something isn't ours to start or stop, and how it is done. */
 function notForUs({ machine, key, container }: Named, word: Word): string | undefined {
   const { simpleServer } = machine;
-  if (key === INSTANCE_A) return "Instance A isn't ours: nothing here starts or stops it. Whoever runs it does that.";
+  if (key === INSTANCE_A)
+    return "Instance A isn't ours: nothing here starts or stops it. Whoever runs it does that.";
   if (key !== SIMPLE_SERVER) return undefined;
-  if (container) return `Ollama runs inside ${container.name}: \`serving ${word} chat-ui\` ${word}s both.`;
+  if (container)
+    return `Ollama runs inside ${container.name}: \`serving ${word} chat-ui\` ${word}s both.`;
   if (simpleServer.mode !== "host") return undefined;
   return `Ollama is systemd's: run \`${typedOn(machine, ["sudo", "systemctl", word, simpleServer.unit])}\`.`;
 }

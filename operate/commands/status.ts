@@ -19,8 +19,12 @@ Exit code: 0 everything declared is ready, 1 something isn't, or a machine can't
     example: "status --format json | jq '.machines[].items[] | {key, state}'",
     run: async (options: StackFileOptions) => {
       const file = stackFile(options);
-      const machines = await Promise.all(plannedStack(options).machines.map((machine) => lookAt(machine, file)));
-      const failed = machines.some(({ problem, items }) => problem !== undefined || items.some(({ well }) => !well));
+      const machines = await Promise.all(
+        plannedStack(options).machines.map((machine) => lookAt(machine, file)),
+      );
+      const failed = machines.some(
+        ({ problem, items }) => problem !== undefined || items.some(({ well }) => !well),
+      );
       return { result: { machines }, text: machines.map(machineText).join("\n\n"), failed };
     },
   });
@@ -39,7 +43,15 @@ async function lookAt(machine: MachinePlan, file: string): Promise<Seen> {
   const { lastVerify } = await import("../verify/lastVerify");
   const { name } = machine;
   const away = await connectionProblem(machine);
-  if (away) return { machine: name, memory: null, items: [], drift: "", verify: null, problem: away.message };
+  if (away)
+    return {
+      machine: name,
+      memory: null,
+      items: [],
+      drift: "",
+      verify: null,
+      problem: away.message,
+    };
   const kept = await lastVerify({ stackFile: file, machine: name });
   const [status, drift] = await Promise.all([statusOf(machine), driftOf(machine)]);
   const count = (wanted: string) => kept.filter((each) => each.status === wanted).length;
@@ -55,10 +67,26 @@ const HEADS = ["", "state", "for", "KV", "running", "waiting", "tokens/s", "pref
 
 function machineText({ machine, memory, items, drift, verify, problem }: Seen): string {
   const rows = items.map(({ key, state, seconds, figures, note = "" }: ItemStatus) => {
-    const { kvUse = null, running = "", waiting = "", tokensPerSecond = null, prefixHits = null } = figures ?? {};
+    const {
+      kvUse = null,
+      running = "",
+      waiting = "",
+      tokensPerSecond = null,
+      prefixHits = null,
+    } = figures ?? {};
     const speed = tokensPerSecond?.toFixed(1) ?? "";
     const age = seconds === undefined ? "" : ageText(seconds);
-    return [key, state, age, percent(kvUse), `${running}`, `${waiting}`, speed, percent(prefixHits), note];
+    return [
+      key,
+      state,
+      age,
+      percent(kvUse),
+      `${running}`,
+      `${waiting}`,
+      speed,
+      percent(prefixHits),
+      note,
+    ];
   });
   const used = HEADS.map((_, column) => column < 2 || rows.some((row) => row[column] !== ""));
   const shown = [HEADS, ...rows].map((row) => row.filter((_, column) => used[column]));
@@ -66,19 +94,28 @@ function machineText({ machine, memory, items, drift, verify, problem }: Seen): 
     styled("bold", machine),
     ...(problem === undefined ? [] : [`  ${problem}`]),
     ...(memory === null ? [] : [`  ${memoryText(memory)}`]),
-    ...(problem !== undefined && items.length === 0 ? [] : columns(shown).map((line) => `  ${line}`)),
+    ...(problem !== undefined && items.length === 0
+      ? []
+      : columns(shown).map((line) => `  ${line}`)),
     ...(drift === "" ? [] : [`  drift: ${drift}`]),
-    ...(verify === null ? [] : [`  last verify: ${verify.pass} passed, ${verify.fail} failed, at ${verify.at}`]),
+    ...(verify === null
+      ? []
+      : [`  last verify: ${verify.pass} passed, ${verify.fail} failed, at ${verify.at}`]),
   ].join("\n");
 }
 
-function memoryText({ availableGiB, totalGiB, floorGiB }: NonNullable<MachineStatus["memory"]>): string {
+function memoryText({
+  availableGiB,
+  totalGiB,
+  floorGiB,
+}: NonNullable<MachineStatus["memory"]>): string {
   const floor = floorGiB === 0 ? "" : `; start gates stop a server below ${floorGiB.toFixed(1)}`;
   const text = `MemAvailable ${availableGiB.toFixed(1)} of ${totalGiB.toFixed(1)} GiB${floor}`;
   return availableGiB < floorGiB ? styled("red", text) : text;
 }
 
-const percent = (share: number | null): string => (share === null ? "" : `${Math.round(share * 100)} %`);
+const percent = (share: number | null): string =>
+  share === null ? "" : `${Math.round(share * 100)} %`;
 
 /** `41 s`, `12 min`, `3 h`, `5 days`. */
 function ageText(seconds: number): string {

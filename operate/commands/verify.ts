@@ -14,7 +14,10 @@ interface VerifyCommandOptions extends StackFileOptions {
   readonly baseUrl?: string;
 }
 
-/** Seconds that one answer may take: 28,000 tokens of cold prefill were measured to take half a minute, so four times that. */
+/**
+ * Seconds that one answer may take: 28,000 tokens of cold prefill were measured to take half a
+ * minute, so four times that.
+ */
 const ANSWER_SECONDS = 120;
 
 export function verifyCommand(): Command {
@@ -30,7 +33,9 @@ export function verifyCommand(): Command {
       new Option("--timeout <seconds>", "longest time for one answer")
         .argParser(wholeNumber(1))
         .default(ANSWER_SECONDS),
-      new Option("--base-url <url>", "probe only the inference server at this address").argParser(baseUrl),
+      new Option("--base-url <url>", "probe only the inference server at this address").argParser(
+        baseUrl,
+      ),
     ],
     notes: `Probes only ask and change nothing. The harness's healthchecks run from its profile on the machine. Results are
 kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving (~/.local/state), and so is the stack file once all of it
@@ -49,9 +54,13 @@ before the first \`npm run up\`.`,
       const { only, baseUrl, timeout: timeoutSeconds } = options;
       checkNames(only ?? [], probeNames());
       if (only === undefined && baseUrl === undefined) {
-        const machines = planned.machines.map((machine) => ({ machine, host: hostOf(machine.dockerHost) }));
+        const machines = planned.machines.map((machine) => ({
+          machine,
+          host: hostOf(machine.dockerHost),
+        }));
         const setUp = await Promise.all(machines.map(isSetUp));
-        if (!setUp.includes(true)) throw new Failed("Nothing to verify yet: run `npm run up` first.");
+        if (!setUp.includes(true))
+          throw new Failed("Nothing to verify yet: run `npm run up` first.");
       }
       const probes: ProbeResult[] = [];
       for (const machine of planned.machines) {
@@ -64,10 +73,12 @@ before the first \`npm run up\`.`,
         });
         probes.push(...found);
         // The server at `--base-url` need not be the machine's.
-        if (baseUrl === undefined) await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found);
+        if (baseUrl === undefined)
+          await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found);
       }
       const summary = summaryOf(probes);
-      const whole = only === undefined && baseUrl === undefined && summary.pass > 0 && summary.fail === 0;
+      const whole =
+        only === undefined && baseUrl === undefined && summary.pass > 0 && summary.fail === 0;
       if (whole) keepPassed(stackFile(options), text);
       return { result: { probes, summary }, text: verifyText(probes), failed: summary.fail > 0 };
     },
@@ -80,7 +91,8 @@ function probeList(text: string, earlier: readonly string[] = []): string[] {
     .split(",")
     .map((name) => name.trim())
     .filter(Boolean);
-  if (names.length === 0) throw new InvalidArgumentError("Expected at least one name, such as models,chat-tools.");
+  if (names.length === 0)
+    throw new InvalidArgumentError("Expected at least one name, such as models,chat-tools.");
   return [...earlier, ...names];
 }
 
@@ -96,13 +108,16 @@ function checkNames(only: readonly string[], known: readonly string[]): void {
 
 /** Scheme, host and port; a path such as /v1 is left off, since probes name their own. */
 function baseUrl(text: string): string {
-  if (!URL.canParse(text)) throw new InvalidArgumentError("Expected an address such as http://127.0.0.1:8001.");
+  if (!URL.canParse(text))
+    throw new InvalidArgumentError("Expected an address such as http://127.0.0.1:8001.");
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new InvalidArgumentError("Expected an address that begins with http:// or https://.");
   }
   if (!/^(\/v1)?\/?$/.test(url.pathname) || url.search !== "") {
-    throw new InvalidArgumentError("Expected scheme, host and port alone, such as http://127.0.0.1:8001.");
+    throw new InvalidArgumentError(
+      "Expected scheme, host and port alone, such as http://127.0.0.1:8001.",
+    );
   }
   return url.origin;
 }

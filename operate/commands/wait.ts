@@ -7,7 +7,13 @@ import type { MachinePlan } from "../../components/plan";
 import type { DiagnosisReport } from "../doctor/report/diagnose";
 import { type OnMachine, ranksOf } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
-import { projectFolder, type StackFileOptions, stackFile, stackFileOptions, stackName } from "../stack/stackFile";
+import {
+  projectFolder,
+  type StackFileOptions,
+  stackFile,
+  stackFileOptions,
+  stackName,
+} from "../stack/stackFile";
 import type { ProbeResult } from "../verify/probe";
 import { afterTimeout } from "../wait/progress";
 import type { WaitResult } from "../wait/waitForStart";
@@ -27,12 +33,18 @@ const INTERVAL_MILLISECONDS = 2000;
 export function waitCommand(): Command {
   return command({
     name: "wait",
-    description: "Follow the start of the inference servers until they are ready, or say why one died.",
+    description:
+      "Follow the start of the inference servers until they are ready, or say why one died.",
     options: [
       ...stackFileOptions(),
       new Option("--server <key>", "wait only for this entry of inferenceServers"),
-      new Option("--warm", "then send each server a call of a tool and a long prompt, before a client does"),
-      new Option("--timeout <seconds>", "longest wait").argParser(wholeNumber(1)).default(START_SECONDS),
+      new Option(
+        "--warm",
+        "then send each server a call of a tool and a long prompt, before a client does",
+      ),
+      new Option("--timeout <seconds>", "longest wait")
+        .argParser(wholeNumber(1))
+        .default(START_SECONDS),
     ],
     notes:
       "It only looks at the containers. Exit code 1 when one died or was not ready in time, or failed what --warm asks.",
@@ -69,7 +81,8 @@ export function waitCommand(): Command {
         result: { servers: results, diagnoses },
         text: [...results.map(text), ...explained].join("\n"),
         failed: results.some(
-          ({ outcome, warm }) => outcome !== "ready" || warm?.some(({ status }) => status === "fail"),
+          ({ outcome, warm }) =>
+            outcome !== "ready" || warm?.some(({ status }) => status === "fail"),
         ),
       };
     },
@@ -83,12 +96,19 @@ type Result = WaitResult & { readonly machine: string; readonly warm?: readonly 
 async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine[]): Promise<void> {
   const { nothingApplied } = await import("../engine/backend");
   // A file by itself has no state to look at.
-  if (options.file !== undefined || !nothingApplied(projectFolder(), stackName(options), process.env)) return;
+  if (
+    options.file !== undefined ||
+    !nothingApplied(projectFolder(), stackName(options), process.env)
+  )
+    return;
   const { dockerReader } = await import("../sees/container");
   const found = await Promise.all(
-    servers.map(({ machine, server }) => dockerReader(machine.dockerHost).state(server.container.name)),
+    servers.map(({ machine, server }) =>
+      dockerReader(machine.dockerHost).state(server.container.name),
+    ),
   );
-  if (found.every((each) => each === undefined)) throw new Failed("Nothing runs yet: run `npm run up` first.");
+  if (found.every((each) => each === undefined))
+    throw new Failed("Nothing runs yet: run `npm run up` first.");
 }
 
 /** What the doctor says of the machine whose container died. */
@@ -141,13 +161,24 @@ function noServer(machines: readonly MachinePlan[], key: string | undefined): Wr
   );
 }
 
-function text({ container, outcome, seconds, phase, reason, cause, lastLines, warm = [] }: Result): string {
+function text({
+  container,
+  outcome,
+  seconds,
+  phase,
+  reason,
+  cause,
+  lastLines,
+  warm = [],
+}: Result): string {
   if (outcome === "ready")
     return [`${container} is ready (${Math.round(seconds)} s).`, ...warm.map(warmText)].join("\n");
   return [
     `${container}: ${reason}`,
     ...(cause === "" ? [] : [`Its log says why: ${cause}`]),
-    ...(lastLines.length === 0 ? [] : ["The end of its log:", ...lastLines.map((line) => `  ${line}`)]),
+    ...(lastLines.length === 0
+      ? []
+      : ["The end of its log:", ...lastLines.map((line) => `  ${line}`)]),
     ...(outcome === "died" ? [] : [afterTimeout(phase)]),
   ].join("\n");
 }

@@ -11,7 +11,10 @@ import type { FileState } from "../sees/machineReader";
 import type { Edit, EditValue } from "../stackEdit/applyEdits";
 import type { ProbeResult } from "../verify/probe";
 
-/** Everything that the diagnoses judge. What was not read is absent, which never means "nothing there". */
+/**
+ * Everything that the diagnoses judge. What was not read is absent, which never means "nothing
+ * there".
+ */
 export interface Facts {
   readonly logs: readonly LogReading[];
   readonly meminfo?: Meminfo;
@@ -28,7 +31,10 @@ export interface Facts {
   readonly probes?: readonly ProbeFacts[];
   /** The stack file of the machine, where one was given. */
   readonly stack?: Stack;
-  /** Why a stack file that exists could not be read, a line for each fault; then there is no `stack`. */
+  /**
+   * Why a stack file that exists could not be read, a line for each fault; then there is no
+   * `stack`.
+   */
   readonly stackProblem?: { readonly file: string; readonly faults: readonly string[] };
   /** Key of the server that a log without a name belongs to, where the user said so. */
   readonly serverKey?: string;
@@ -51,7 +57,10 @@ export type ProbeFacts = Pick<ProbeResult, "name" | "status" | "detail" | "fix">
 /** A sign that was seen, and the log that it was seen in. */
 export type Sighting = Hit & { readonly log: LogReading };
 
-/** Where the first of these signs was seen; a failed start is forgotten once a later start in the same log succeeded. */
+/**
+ * Where the first of these signs was seen; a failed start is forgotten once a later start in the
+ * same log succeeded.
+ */
 export function seen(facts: Facts, ...signs: readonly Sign[]): Sighting | undefined {
   for (const sign of signs) {
     for (const log of facts.logs) {
@@ -71,10 +80,12 @@ export function cameUpAfter({ log, lineNumber }: Sighting): boolean {
 }
 
 /** What the first group that took part caught. */
-export const firstGroup = (hit: Hit): string | undefined => hit.groups.find((group) => group !== "");
+export const firstGroup = (hit: Hit): string | undefined =>
+  hit.groups.find((group) => group !== "");
 
 /** A number that a group caught; thousands commas are taken out. */
-export const numberOf = (hit: Hit, group: number): number => Number((hit.groups[group] ?? "").replaceAll(",", ""));
+export const numberOf = (hit: Hit, group: number): number =>
+  Number((hit.groups[group] ?? "").replaceAll(",", ""));
 
 /** The inference server that a sighting is about. */
 export interface Server {
@@ -86,7 +97,10 @@ export interface Server {
   readonly set: (path: readonly string[], value: EditValue | undefined) => Edit;
 }
 
-/** The server that a log belongs to: by its container, by what the user said, by its port, or because there is only one. */
+/**
+ * The server that a log belongs to: by its container, by what the user said, by its port, or
+ * because there is only one.
+ */
 export function serverOf(facts: Facts, log?: LogReading): Server {
   const { stack } = facts;
   const planned = stack === undefined ? [] : serversOn(stack.plan);
@@ -115,15 +129,23 @@ export function serverOf(facts: Facts, log?: LogReading): Server {
 }
 
 /**
- * A number that a server runs with: as its log says it was started, else as the stack file has it. A change is worked out
- * from what ran, so that asking twice gives the same answer.
+ * A number that a server runs with: as its log says it was started, else as the stack file has it.
+ * A change is worked out from what ran, so that asking twice gives the same answer.
  */
-export function ranWith({ hits }: LogReading, sign: Sign, setting: number | undefined): number | undefined {
+export function ranWith(
+  { hits }: LogReading,
+  sign: Sign,
+  setting: number | undefined,
+): number | undefined {
   const said = hits.get(sign)?.groups[0];
   return said === undefined ? setting : Number(said);
 }
 
-export function machineEdit({ stack }: Facts, path: readonly string[], value: EditValue | undefined): Edit {
+export function machineEdit(
+  { stack }: Facts,
+  path: readonly string[],
+  value: EditValue | undefined,
+): Edit {
   return { path: ["machines", stack?.machine ?? "<machine>", ...path], value };
 }
 
@@ -137,13 +159,20 @@ export function textSetting(facts: Facts, ...path: string[]): string | undefined
 }
 
 /** The state of the container that a server of the plan runs in. */
-export const stateOf = ({ containers }: Pick<Facts, "containers">, name: string): ContainerState | undefined =>
-  containers?.find((each) => each.name === name);
+export const stateOf = (
+  { containers }: Pick<Facts, "containers">,
+  name: string,
+): ContainerState | undefined => containers?.find((each) => each.name === name);
 
-/** Containers of the plan with their state, where it was read, ranks on other machines too; without a stack file those that were given. */
+/**
+ * Containers of the plan with their state, where it was read, ranks on other machines too; without
+ * a stack file those that were given.
+ */
 export function plannedStates({ stack, containers = [] }: Facts): readonly ContainerState[] {
   if (stack === undefined) return containers;
-  const ranks = serversOn(stack.plan).flatMap(({ rank }) => rank?.nodes.map(({ container }) => container) ?? []);
+  const ranks = serversOn(stack.plan).flatMap(
+    ({ rank }) => rank?.nodes.map(({ container }) => container) ?? [],
+  );
   const names = new Set([...stack.plan.containers.map(({ name }) => name), ...ranks]);
   return [...names].flatMap((name) => stateOf({ containers }, name) ?? []);
 }

@@ -6,17 +6,28 @@ import { type ContainerState, containersOf, textsOf } from "../../machines/docke
 import { variablesIn } from "../../machines/shell";
 import { type Difference, differs, isNot } from "./difference";
 
-/** How a container differs from its plan, by what `docker inspect` says of it; `undefined` if there is none. */
-export function containerDifferences(planned: PlannedContainer, inspected: JsonObject | undefined): Difference[] {
+/**
+ * How a container differs from its plan, by what `docker inspect` says of it; `undefined` if there
+ * is none.
+ */
+export function containerDifferences(
+  planned: PlannedContainer,
+  inspected: JsonObject | undefined,
+): Difference[] {
   const [state] = containersOf([inspected]);
-  if (inspected === undefined || state === undefined) return [isNot("container", "running", "not there")];
+  if (inspected === undefined || state === undefined)
+    return [isNot("container", "running", "not there")];
   const networks = Object.keys(objectOr(objectOr(inspected.NetworkSettings).Networks));
   return [
     ...(state.status === "running" ? [] : [isNot("status", "running", state.status)]),
-    ...(networks.includes(planned.network) ? [] : [differs("network", planned.network, networks.join(", ") || null)]),
+    ...(networks.includes(planned.network)
+      ? []
+      : [differs("network", planned.network, networks.join(", ") || null)]),
     ...argumentChanges(planned, asRun(planned, inspected, state))
       .sort((a, b) => Number(b.argument === "image") - Number(a.argument === "image"))
-      .map(({ argument, before, after }) => differs(argument, before, after && shown(argument, after))),
+      .map(({ argument, before, after }) =>
+        differs(argument, before, after && shown(argument, after)),
+      ),
   ];
 }
 
@@ -26,12 +37,21 @@ function shown(argument: string, value: string): string {
   return redactSecrets(`${name}${value}`).slice(name.length);
 }
 
-/** The plan with what really runs in the place of what we give: of an image's own variables, labels and mounts nothing is known. */
-function asRun(planned: PlannedContainer, inspected: JsonObject, state: ContainerState): PlannedContainer {
+/**
+ * The plan with what really runs in the place of what we give: of an image's own variables, labels
+ * and mounts nothing is known.
+ */
+function asRun(
+  planned: PlannedContainer,
+  inspected: JsonObject,
+  state: ContainerState,
+): PlannedContainer {
   const [config, host] = [objectOr(inspected.Config), objectOr(inspected.HostConfig)];
   const { image, labels, ports, mounts } = state;
-  const onlyOurs = (found: Iterable<readonly [string, string]>, ours: Readonly<Record<string, string>>) =>
-    Object.fromEntries([...found].filter(([name]) => name in ours));
+  const onlyOurs = (
+    found: Iterable<readonly [string, string]>,
+    ours: Readonly<Record<string, string>>,
+  ) => Object.fromEntries([...found].filter(([name]) => name in ours));
   return {
     ...planned,
     image,
@@ -43,7 +63,12 @@ function asRun(planned: PlannedContainer, inspected: JsonObject, state: Containe
     mounts: planned.mounts.flatMap(({ target, readOnly }) =>
       mounts
         .filter((each) => each.target === target)
-        .map(({ type, source }) => ({ type: type === "bind" ? type : "volume", source, target, readOnly })),
+        .map(({ type, source }) => ({
+          type: type === "bind" ? type : "volume",
+          source,
+          target,
+          readOnly,
+        })),
     ),
     // Anybody may have given it another policy.
     restart: textOr(objectOr(host.RestartPolicy).Name) as PlannedContainer["restart"],

@@ -1,6 +1,9 @@
 /** How something on a machine differs from what was planned for it; `null` where there is none. */
 export interface Difference {
-  /** A setting of Docker (`image`, `restart`), an argument (`--max-model-len`), `env NAME`, `mode`, `text` ... */
+  /**
+   * A setting of Docker (`image`, `restart`), an argument (`--max-model-len`), `env NAME`, `mode`,
+   * `text` ...
+   */
   readonly what: string;
   readonly planned: string | null;
   readonly found: string | null;
@@ -8,12 +11,17 @@ export interface Difference {
   readonly says: string;
 }
 
-export const differs = (what: string, planned: string | null, found: string | null): Difference => ({
+export const differs = (
+  what: string,
+  planned: string | null,
+  found: string | null,
+): Difference => ({
   ...{ what, planned, found },
   says:
     found === null
       ? `lacks ${what} ${planned}`.trim()
-      : `has ${what} ${found}`.trim() + (planned === null ? ", which is not planned" : `, planned is ${planned}`),
+      : `has ${what} ${found}`.trim() +
+        (planned === null ? ", which is not planned" : `, planned is ${planned}`),
 });
 
 /** One that isn't there, or isn't as it is to be, in one word. */
@@ -28,5 +36,7 @@ const MOST = 5;
 /** What is said of a thing that differs, once it is long enough to be another one. */
 export function saidOf(differences: readonly Difference[]): string[] {
   const said = differences.map(({ says }) => says);
-  return said.length <= MOST ? said : [...said.slice(0, MOST), `differs in ${said.length - MOST} things more`];
+  return said.length <= MOST
+    ? said
+    : [...said.slice(0, MOST), `differs in ${said.length - MOST} things more`];
 }

@@ -48,12 +48,20 @@ export interface MachineDrift {
 }
 
 /** Compares a machine with the plan that was applied to it. It only reads. */
-export async function driftOf(machine: MachinePlan, host = hostOf(machine.dockerHost)): Promise<MachineDrift> {
+export async function driftOf(
+  machine: MachinePlan,
+  host = hostOf(machine.dockerHost),
+): Promise<MachineDrift> {
   const away = await connectionProblem(machine);
-  const applied = away ? { missing: away.message } : await readAppliedPlan(machine, filesOf(machine));
-  if (!("plan" in applied)) return { machine: machine.name, drifts: [], missing: applied.missing, unread: [] };
+  const applied = away
+    ? { missing: away.message }
+    : await readAppliedPlan(machine, filesOf(machine));
+  if (!("plan" in applied))
+    return { machine: machine.name, drifts: [], missing: applied.missing, unread: [] };
   const { plan } = applied;
-  const parts = [ofContainers, ofFiles, ofSimpleServer, ofMemory].map((part) => part(plan, host).catch(unreadPart));
+  const parts = [ofContainers, ofFiles, ofSimpleServer, ofMemory].map((part) =>
+    part(plan, host).catch(unreadPart),
+  );
   const found = (await Promise.all(parts)).flat();
   return {
     machine: machine.name,
@@ -68,7 +76,10 @@ function unreadPart(error: unknown): string[] {
   throw error;
 }
 
-/** What an update acts on: figures of the plan may change with the evidence, such as a model that was downloaded since. */
+/**
+ * What an update acts on: figures of the plan may change with the evidence, such as a model that
+ * was downloaded since.
+ */
 function acted({ containers, files, secretFiles, simpleServer }: MachinePlan): string {
   const made = containers.map(({ env, labels, ...rest }) => {
     const container = { ...rest, env: inNameOrder(env), labels: inNameOrder(labels) };
@@ -77,7 +88,12 @@ function acted({ containers, files, secretFiles, simpleServer }: MachinePlan): s
   const written = files
     .filter(({ role }) => role !== "applied-plan")
     .map(({ resource, path, mode, here, text }) => ({ resource, path, mode, here, text }));
-  const secret = secretFiles.map(({ resource, path, mode, variable }) => ({ resource, path, mode, variable }));
+  const secret = secretFiles.map(({ resource, path, mode, variable }) => ({
+    resource,
+    path,
+    mode,
+    variable,
+  }));
   const { mode } = simpleServer;
   const { unit, baseUrl, models, pull } = mode === "host" ? simpleServer : {};
   const ollama = { mode, unit, baseUrl, models, pull };
@@ -88,15 +104,27 @@ async function ofContainers(plan: MachinePlan, host: Host): Promise<Drift[]> {
   const all = plan.containers.map(async (planned) => {
     const found = containerDifferences(planned, await inspected(host, planned.name));
     const mend = mendContainer(plan, planned, found);
-    return found.map((each) => ({ kind: "container" as const, where: planned.name, ...each, mend }));
+    return found.map((each) => ({
+      kind: "container" as const,
+      where: planned.name,
+      ...each,
+      mend,
+    }));
   });
   return (await Promise.all(all)).flat();
 }
 
-/** The engine compares its own record with the stack file, and looks at what runs only where it is told to. */
+/**
+ * The engine compares its own record with the stack file, and looks at what runs only where it is
+ * told to.
+ */
 const ANEW = ["--refresh"];
 
-function mendContainer(plan: MachinePlan, planned: PlannedContainer, found: readonly Difference[]): Mend {
+function mendContainer(
+  plan: MachinePlan,
+  planned: PlannedContainer,
+  found: readonly Difference[],
+): Mend {
   const { name, network, restart } = planned;
   const docker = (...words: string[]) => typedOn(plan, ["docker", ...words]);
   const { key } = namedOn(plan).find(({ container }) => container?.name === name) ?? { key: name };
@@ -118,12 +146,17 @@ async function ofFiles(plan: MachinePlan, host: Host): Promise<Drift[]> {
     const disk = await host.file(file.path, "here" in file ? file.here : undefined);
     const found = fileDifference(file, disk);
     const kind = clients.includes(file.partOf) ? "client" : "file";
-    return found === undefined ? [] : [{ kind, where: file.path, ...found, mend: mendFile(plan, file) }];
+    return found === undefined
+      ? []
+      : [{ kind, where: file.path, ...found, mend: mendFile(plan, file) }];
   });
   return (await Promise.all(all)).flat();
 }
 
-/** The engine writes a file again where it replaces its resource; a program that reads it once is started again. */
+/**
+ * The engine writes a file again where it replaces its resource; a program that reads it once is
+ * started again.
+ */
 function mendFile(
   plan: MachinePlan,
   { role, resource, partOf }: Pick<PlannedFile, "role" | "resource" | "partOf">,
@@ -131,7 +164,9 @@ function mendFile(
   const isDropIn = role === "simple-server-dropin";
   if (isDropIn && plan.elevate === "none") return { after: plan.commands };
   const resources = isDropIn ? [resource, `${resource}-restart`] : [resource];
-  const reader = plan.services.find((each) => each.resource === partOf && serviceNamed(each.name)?.readsOnce);
+  const reader = plan.services.find(
+    (each) => each.resource === partOf && serviceNamed(each.name)?.readsOnce,
+  );
   return {
     up: resources.map((each) => `--replace '**::${each}'`),
     after: reader?.container ? [typedOn(plan, ["docker", "restart", reader.container])] : [],
@@ -166,11 +201,19 @@ async function ofMemory({ hostInstance, ledger }: MachinePlan, host: Host): Prom
     const { setting: what, value, message } = finding;
     // Without a setting it is no difference: nobody could see.
     if (what === undefined) return [];
-    const difference = { what, planned: String(planned), found: String(value), says: `differs: ${message}` };
+    const difference = {
+      what,
+      planned: String(planned),
+      found: String(value),
+      says: `differs: ${message}`,
+    };
     return [{ ...part, ...difference, mend: { up: [] } }];
   };
   return [
-    ...hostInstanceFindings({ hostInstance, ledger }, { listeners, ...defined({ memory }) }).flatMap((finding) =>
+    ...hostInstanceFindings(
+      { hostInstance, ledger },
+      { listeners, ...defined({ memory }) },
+    ).flatMap((finding) =>
       drift({ kind: "instance-a", where: "instance A" }, a?.gpuMemoryUtilization, finding),
     ),
     ...(total ? drift({ kind: "memory", where: "memory" }, ledger.totalGiB, total) : []),

@@ -1,7 +1,10 @@
 import type { FileOnDisk } from "../sees/host";
 import { type Difference, differs, isNot } from "./difference";
 
-/** How a file differs from its plan, by what is at its path. The text of a secret's file is not compared. */
+/**
+ * How a file differs from its plan, by what is at its path. The text of a secret's file is not
+ * compared.
+ */
 export function fileDifference(
   planned: { readonly mode: string; readonly text?: string },
   disk: FileOnDisk | undefined,
@@ -10,6 +13,7 @@ export function fileDifference(
   if (disk.mode !== planned.mode) return differs("mode", planned.mode, disk.mode);
   if (planned.text === undefined || disk.text === planned.text) return undefined;
   const text = { what: "text", planned: "as applied", found: "another" };
-  if (disk.text === undefined) return { ...text, found: "unreadable", says: "can't be read by this user" };
+  if (disk.text === undefined)
+    return { ...text, found: "unreadable", says: "can't be read by this user" };
   return { ...text, says: "was changed on the machine" };
 }

@@ -4,20 +4,31 @@ import type { Host } from "../sees/host";
 import { type Difference, differs, isNot } from "./difference";
 
 /**
- * How the environment that Ollama runs with differs from that of its drop-in: by its process where we may see it, else by what
- * systemd has loaded for its next start. `overruled` is one that a restart wouldn't mend. Other variables are nobody's business.
- * Throws `Failed` where systemd doesn't say.
+ * How the environment that Ollama runs with differs from that of its drop-in: by its process where
+ * we may see it, else by what systemd has loaded for its next start. `overruled` is one that a
+ * restart wouldn't mend. Other variables are nobody's business. Throws `Failed` where systemd
+ * doesn't say.
  */
 export async function simpleServerDifferences(
-  { unit, environment }: { readonly unit: string; readonly environment: Readonly<Record<string, string>> },
+  {
+    unit,
+    environment,
+  }: { readonly unit: string; readonly environment: Readonly<Record<string, string>> },
   host: Host,
 ): Promise<(Difference & { readonly overruled: boolean })[]> {
   const asked = ["Environment", "MainPID", "ActiveState", "NeedDaemonReload"];
-  const { code, out } = await host.ask(["systemctl", "show", `--property=${asked.join(",")}`, "--", unit]);
+  const { code, out } = await host.ask([
+    "systemctl",
+    "show",
+    `--property=${asked.join(",")}`,
+    "--",
+    unit,
+  ]);
   if (code !== 0) throw new Failed(`systemd doesn't say what ${unit} runs with.`);
   const property = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(out)?.[1] ?? "";
   const state = property("ActiveState");
-  if (state !== "active") return [{ ...isNot("status", "active", state || "unknown"), overruled: false }];
+  if (state !== "active")
+    return [{ ...isNot("status", "active", state || "unknown"), overruled: false }];
   const loaded = variablesIn(wordsOf(property("Environment")));
   const environ = (await host.file(`/proc/${property("MainPID")}/environ`))?.text;
   const running = environ ? variablesIn(environ.split("\0")) : loaded;
@@ -31,4 +42,6 @@ export async function simpleServerDifferences(
 
 /** systemd quotes what a shell would part. */
 const wordsOf = (text: string): string[] =>
-  [...text.matchAll(/"((?:\\.|[^"\\])*)"|\S+/g)].map(([word, quoted]) => quoted?.replace(/\\(.)/g, "$1") ?? word);
+  [...text.matchAll(/"((?:\\.|[^"\\])*)"|\S+/g)].map(
+    ([word, quoted]) => quoted?.replace(/\\(.)/g, "$1") ?? word,
+  );

@@ -6,22 +6,31 @@ import { say } from "../../commandLine/output";
 import { jsonIn, objectOr } from "../../faults/json";
 import { pulumiHome } from "./findPulumi";
 
-/** Folder below the project that holds the state and its passphrase, unless the operator has logged in elsewhere. */
+/**
+ * Folder below the project that holds the state and its passphrase, unless the operator has logged
+ * in elsewhere.
+ */
 const STATE_FOLDER = ".pulumi-state";
 
 /** Bytes of randomness in a passphrase that we make. */
 const PASSPHRASE_BYTES = 32;
 
 /**
- * Variables that tell the engine where its state is and how its secrets are locked. What the operator has set or logged
- * in to stays as it is; else the state is a local folder, and a random passphrase is made once, readable by the operator
- * alone. An empty passphrase is never chosen for anybody.
+ * Variables that tell the engine where its state is and how its secrets are locked. What the
+ * operator has set or logged in to stays as it is; else the state is a local folder, and a random
+ * passphrase is made once, readable by the operator alone. An empty passphrase is never chosen for
+ * anybody.
  */
-export function backendEnvironment(project: string, stack: string, env: NodeJS.ProcessEnv): Record<string, string> {
+export function backendEnvironment(
+  project: string,
+  stack: string,
+  env: NodeJS.ProcessEnv,
+): Record<string, string> {
   if (!isOurs(env)) return {};
   const folder = join(project, STATE_FOLDER);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const given = env.PULUMI_CONFIG_PASSPHRASE !== undefined || env.PULUMI_CONFIG_PASSPHRASE_FILE !== undefined;
+  const given =
+    env.PULUMI_CONFIG_PASSPHRASE !== undefined || env.PULUMI_CONFIG_PASSPHRASE_FILE !== undefined;
   return {
     PULUMI_BACKEND_URL: `file://${folder}`,
     ...(given ? {} : { PULUMI_CONFIG_PASSPHRASE_FILE: passphraseFile(project, stack, folder) }),
@@ -44,19 +53,23 @@ function passphraseFile(project: string, stack: string, folder: string): string 
 }
 
 /**
- * Whether nothing of a stack is applied and no `up` is under way, as far as our own state folder shows; `false` where the
- * state is elsewhere.
+ * Whether nothing of a stack is applied and no `up` is under way, as far as our own state folder
+ * shows; `false` where the state is elsewhere.
  */
 export function nothingApplied(project: string, stack: string, env: NodeJS.ProcessEnv): boolean {
   const state = join(project, STATE_FOLDER, ".pulumi");
   const locks = join(state, "locks");
   const isBusy =
-    existsSync(locks) && readdirSync(locks, { recursive: true }).some((name) => String(name).endsWith(".json"));
+    existsSync(locks) &&
+    readdirSync(locks, { recursive: true }).some((name) => String(name).endsWith(".json"));
   const checkpoint = textOf(join(state, "stacks/local-serving", `${stack}.json`));
   return isOurs(env) && !isBusy && !/"resources": ?\[/.test(checkpoint);
 }
 
-/** Whether the operator left it to us where state lives: they named no place, and never ran `pulumi login`. */
+/**
+ * Whether the operator left it to us where state lives: they named no place, and never ran `pulumi
+ * login`.
+ */
 function isOurs(env: NodeJS.ProcessEnv): boolean {
   const credentials = objectOr(jsonIn(textOf(join(pulumiHome(env), "credentials.json"))));
   return env.PULUMI_BACKEND_URL === undefined && !credentials.current;

@@ -13,8 +13,9 @@ const eventsIn = (log: string) =>
 const QUIET_MS = 60_000;
 
 /**
- * Whether an update waits for what never comes, by the engine's event log: where the old container of a replacement could
- * not be removed, an engine that goes on waits for the new one for ever (seen with Pulumi 3.246.0; pulumi/pulumi#16373).
+ * Whether an update waits for what never comes, by the engine's event log: where the old container
+ * of a replacement could not be removed, an engine that goes on waits for the new one for ever
+ * (seen with Pulumi 3.246.0; pulumi/pulumi#16373).
  */
 export function waitsForEver(log: string): () => boolean {
   let [size, since, judged] = [0, Date.now(), false];
@@ -39,7 +40,13 @@ export function failedPulls(log: string): string[] {
     const { severity, message } = objectOr(diagnosticEvent);
     const [, name, words] = FAILED_PULL.exec(stripVTControlCharacters(textOr(message))) ?? [];
     if (severity !== "error" || name === undefined || words === undefined) return [];
-    return [explained({ kind: "image", name }, words, "`npm run up` again (`serving fetch` loads everything first)")];
+    return [
+      explained(
+        { kind: "image", name },
+        words,
+        "`npm run up` again (`serving fetch` loads everything first)",
+      ),
+    ];
   });
   return [...new Set(said)];
 }

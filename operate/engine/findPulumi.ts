@@ -7,14 +7,19 @@ import { programOnPath } from "../../commandLine/run";
 /** Seconds between two signs of life while the engine is being installed. */
 const SIGN_OF_LIFE_SECONDS = 5;
 
-/** The Pulumi CLI: on PATH, in ~/.pulumi/bin, or installed by the Automation API's own installer. */
+/**
+ * The Pulumi CLI: on PATH, in ~/.pulumi/bin, or installed by the Automation API's own installer.
+ */
 export async function findPulumi(env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const found = installedPulumi(env);
   if (found !== undefined) return found;
   const { PulumiCommand } = await import("@pulumi/pulumi/automation");
-  say("No Pulumi CLI on PATH or in ~/.pulumi/bin: installing the one that fits this project below ~/.pulumi/versions.");
+  say(
+    "No Pulumi CLI on PATH or in ~/.pulumi/bin: installing the one that fits this project below ~/.pulumi/versions.",
+  );
   const started = Date.now();
-  const sayHowLong = () => say(`  still installing, ${Math.round((Date.now() - started) / 1000)} s`);
+  const sayHowLong = () =>
+    say(`  still installing, ${Math.round((Date.now() - started) / 1000)} s`);
   const progress = setInterval(sayHowLong, SIGN_OF_LIFE_SECONDS * 1000);
   try {
     const installation = await PulumiCommand.install();
@@ -36,7 +41,8 @@ export function installedPulumi(env: NodeJS.ProcessEnv): string | undefined {
 }
 
 /** Folder of the engine's own files: credentials, plugins, versions. */
-export const pulumiHome = (env: NodeJS.ProcessEnv): string => env.PULUMI_HOME ?? join(env.HOME ?? homedir(), ".pulumi");
+export const pulumiHome = (env: NodeJS.ProcessEnv): string =>
+  env.PULUMI_HOME ?? join(env.HOME ?? homedir(), ".pulumi");
 
 /** PATH for the engine: its language host lies beside it. */
 export const pathWith = (command: string, env: NodeJS.ProcessEnv): string =>

@@ -9,7 +9,13 @@ import { WAITS_VARIABLE } from "../../components/program";
 import { attempt, defined } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
-import { projectFolder, type StackFileOptions, stackFile, stackName, stackOption } from "../stack/stackFile";
+import {
+  projectFolder,
+  type StackFileOptions,
+  stackFile,
+  stackName,
+  stackOption,
+} from "../stack/stackFile";
 import { backendEnvironment } from "./backend";
 import { failedPulls, waitsForEver } from "./eventLog";
 import { findPulumi, pathWith } from "./findPulumi";
@@ -23,13 +29,19 @@ const SAYS_YES = /^(--yes|-y|--yes=.*)$/;
 
 const SKIPS_PREVIEW = /^(--skip-preview|-f|--skip-preview=.*)$/;
 
-/** Runs the real Pulumi with our policies, our default state folder and a preview that is never skipped. */
+/**
+ * Runs the real Pulumi with our policies, our default state folder and a preview that is never
+ * skipped.
+ */
 async function drive(word: Word, stack: string, given: readonly string[]): Promise<number> {
   const rest = word === "preview" ? given.filter((argument) => !SAYS_YES.test(argument)) : given;
-  if (rest.length < given.length) say("A preview changes nothing and asks nothing, so it needs no `--yes`.");
+  if (rest.length < given.length)
+    say("A preview changes nothing and asks nothing, so it needs no `--yes`.");
   const skipping = rest.find((argument) => SKIPS_PREVIEW.test(argument));
   if (skipping !== undefined)
-    throw new WrongUse(`${skipping}: the preview is what the policies judge; it is never skipped here.`);
+    throw new WrongUse(
+      `${skipping}: the preview is what the policies judge; it is never skipped here.`,
+    );
   const project = projectFolder();
   stackFile({ stack });
   const pulumi = await findPulumi();
@@ -51,10 +63,13 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
     runShown([pulumi, ...args], { cwd: project, env, stdio: "inherit" }, isStuck);
   const selected = await engine(["stack", "select", "--create", "--stack", stack]);
   if (selected !== 0) return selected;
-  const configured = levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
-  const policies = word === "down" ? [] : ["--policy-pack", join(project, "policies"), ...configured];
+  const configured =
+    levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
+  const policies =
+    word === "down" ? [] : ["--policy-pack", join(project, "policies"), ...configured];
   // What fails on one machine is no reason to leave the others half done.
-  const goesOn = word !== "preview" && (await hasSeveralMachines(stack)) ? ["--continue-on-error"] : [];
+  const goesOn =
+    word !== "preview" && (await hasSeveralMachines(stack)) ? ["--continue-on-error"] : [];
   const args = [ENGINE_COMMANDS[word], "--stack", stack, ...goesOn, ...policies, ...rest];
   if (word !== "up" || rest.some((argument) => argument.startsWith(EVENT_LOG))) return engine(args);
   const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
@@ -72,15 +87,22 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
 async function hasSeveralMachines(stack: string): Promise<boolean> {
   const { parseStackFile } = await import("../../components/settings");
   const file = stackFile({ stack });
-  return attempt(() => Object.keys(parseStackFile(file, readTextFile(file)).machines).length > 1) ?? false;
+  return (
+    attempt(() => Object.keys(parseStackFile(file, readTextFile(file)).machines).length > 1) ??
+    false
+  );
 }
 
 const EVENT_LOG = "--event-log";
 
 const LEVELS_OPTION = "--policy-pack-config";
-const isLevelsOption = (argument: string) => argument === LEVELS_OPTION || argument.startsWith(`${LEVELS_OPTION}=`);
+const isLevelsOption = (argument: string) =>
+  argument === LEVELS_OPTION || argument.startsWith(`${LEVELS_OPTION}=`);
 
-/** The policy configuration that is in force: the one named on the command line, else the project's own. */
+/**
+ * The policy configuration that is in force: the one named on the command line, else the project's
+ * own.
+ */
 function policyLevels(project: string, rest: readonly string[]): string | undefined {
   const at = rest.findIndex(isLevelsOption);
   const named = at < 0 ? undefined : (rest[at]?.split("=")[1] ?? rest[at + 1]);
@@ -103,7 +125,10 @@ function program(): Command {
       .addOption(stackOption("-s, --stack <name>"))
       .argument("[engine options...]", "handed on to Pulumi, for example --diff or --yes")
       .allowUnknownOption()
-      .addHelpText("after", `\nExample:\n  npm run ${word} -- --stack dgx${word === "preview" ? " --diff" : ""}`)
+      .addHelpText(
+        "after",
+        `\nExample:\n  npm run ${word} -- --stack dgx${word === "preview" ? " --diff" : ""}`,
+      )
       .action(async (rest: string[], options: StackFileOptions) => {
         process.exitCode = await drive(word, stackName(options), rest);
       });

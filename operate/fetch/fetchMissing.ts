@@ -21,17 +21,30 @@ const KEPT_CHARACTERS = 4000;
 
 /** How the tool is set. */
 const TOOL_ENVIRONMENT = [
-  ...["HF_HOME=/cache", "HOME=/tmp", "HF_HUB_DISABLE_UPDATE_CHECK=1", "HF_HUB_DISABLE_PROGRESS_BARS=1"],
+  ...[
+    "HF_HOME=/cache",
+    "HOME=/tmp",
+    "HF_HUB_DISABLE_UPDATE_CHECK=1",
+    "HF_HUB_DISABLE_PROGRESS_BARS=1",
+  ],
   // It would begin every file anew.
   "HF_HUB_DISABLE_XET=1",
 ];
 
 /** The variables of this shell by which the tool finds the hub. */
-const PASSED_ON = ["HF_ENDPOINT", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"];
+const PASSED_ON = [
+  "HF_ENDPOINT",
+  "HTTPS_PROXY",
+  "HTTP_PROXY",
+  "NO_PROXY",
+  "https_proxy",
+  "http_proxy",
+  "no_proxy",
+];
 
 /**
- * The hub's own command line. From 1.2x on it begins a file anew that an earlier run has begun; this goes on with what is
- * there, as it did before, where its insides are still as they were.
+ * The hub's own command line. From 1.2x on it begins a file anew that an earlier run has begun;
+ * this goes on with what is there, as it did before, where its insides are still as they were.
  */
 const TOOL = `
 import inspect
@@ -57,12 +70,16 @@ main()
 const LOST =
   "The connection was lost, and the machine doesn't answer again. A model that is on its way goes on there; then `serving fetch` again.";
 
-/** How often a lost connection is taken up again, how many times the machine is then asked, and the pause between two of these. */
+/**
+ * How often a lost connection is taken up again, how many times the machine is then asked, and the
+ * pause between two of these.
+ */
 const [RESUMED, ASKED, PAUSE_MILLISECONDS] = [20, 60, 10_000];
 
 /**
- * Pulls the images and downloads the models that are missing, one after another. Returns why one didn't come; the rest then
- * waits for another run. When interrupted, what was started is stopped and what was loaded stays.
+ * Pulls the images and downloads the models that are missing, one after another. Returns why one
+ * didn't come; the rest then waits for another run. When interrupted, what was started is stopped
+ * and what was loaded stays.
  */
 export async function fetchMissing(
   { images, models, rootless }: Needs,
@@ -78,9 +95,14 @@ export async function fetchMissing(
   ];
   for (const fetch of each) {
     let problem = await fetch();
-    for (let lost = 0; problem === LOST && lost < RESUMED && (await isBack(machine, interrupt)); lost++)
+    for (
+      let lost = 0;
+      problem === LOST && lost < RESUMED && (await isBack(machine, interrupt));
+      lost++
+    )
       problem = await fetch();
-    if (interrupt.aborted) say("Interrupted. What was loaded stays: `serving fetch` goes on from there.");
+    if (interrupt.aborted)
+      say("Interrupted. What was loaded stays: `serving fetch` goes on from there.");
     if (problem !== undefined || interrupt.aborted) return problem;
   }
   return undefined;
@@ -99,7 +121,10 @@ async function isBack(machine: MachinePlan, interrupt: AbortSignal): Promise<boo
 function pull(image: Needs["images"][number], machine: MachinePlan, interrupt: AbortSignal) {
   const done = new Set<string>();
   const came = async () =>
-    [...image.layers].reduce((sum, [digest, size]) => sum + (done.has(digest.slice(7, 19)) ? size : 0), 0);
+    [...image.layers].reduce(
+      (sum, [digest, size]) => sum + (done.has(digest.slice(7, 19)) ? size : 0),
+      0,
+    );
   const { words, env } = dockerCommand(["pull", image.name], machine.dockerHost, followedOn);
   return followed(image, machine, words, { env, held: true }, came, interrupt, (line) => {
     const [, layer] = /^([0-9a-f]{12}): (?:Download|Pull) complete/.exec(line) ?? [];
@@ -110,7 +135,10 @@ function pull(image: Needs["images"][number], machine: MachinePlan, interrupt: A
 /** Hands its stdin on as a file that docker can open. */
 const WITH_INPUT = 'cat | "$@"';
 
-/** Runs the tool of the server's own image on the cache, as the cache's owner, so that nobody's files change hands. */
+/**
+ * Runs the tool of the server's own image on the cache, as the cache's owner, so that nobody's
+ * files change hands.
+ */
 async function download(
   model: Needs["models"][number],
   container: string,
@@ -122,7 +150,8 @@ async function download(
   const { dockerHost } = machine;
   const files = filesOf(machine);
   // A client that went away leaves its container running.
-  const remove = () => docker(["rm", "--force", container], REMOVE_SECONDS, dockerHost).catch(() => {});
+  const remove = () =>
+    docker(["rm", "--force", container], REMOVE_SECONDS, dockerHost).catch(() => {});
   if (isOverSsh(machine)) await remove();
   const made = await files.ask(["mkdir", "-p", cache], REMOVE_SECONDS);
   const folders = [repositoryIn(cache, id), join(cache, "hub"), cache];
@@ -139,13 +168,24 @@ async function download(
     ...LEFT_OUT.flatMap((pattern) => ["--exclude", pattern]),
   ];
   const token = process.env[tokenVariable ?? ""];
-  const passed = PASSED_ON.flatMap((name) => (process.env[name] ? [`${name}=${process.env[name]}`] : []));
-  const input = [...TOOL_ENVIRONMENT, ...passed, ...(token ? [`HF_TOKEN=${token}`] : [])].join("\n");
+  const passed = PASSED_ON.flatMap((name) =>
+    process.env[name] ? [`${name}=${process.env[name]}`] : [],
+  );
+  const input = [...TOOL_ENVIRONMENT, ...passed, ...(token ? [`HF_TOKEN=${token}`] : [])].join(
+    "\n",
+  );
   const { words, env } = dockerCommand(args, dockerHost, (place, given) =>
     commandOn(place, ["sh", "-c", WITH_INPUT, "sh", ...given]),
   );
   try {
-    return await followed(model, machine, words, { env, input }, async () => (await has()) - before, interrupt);
+    return await followed(
+      model,
+      machine,
+      words,
+      { env, input },
+      async () => (await has()) - before,
+      interrupt,
+    );
   } finally {
     if (interrupt.aborted) await remove();
   }

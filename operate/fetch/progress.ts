@@ -9,21 +9,33 @@ const LINE_SECONDS = 10;
 const LEAST_BYTES = 10e6;
 
 /** How far something is: what came, how fast, and how long the rest takes at that rate. */
-export function downloadLine({ name, bytes: total }: Missing, came: number, seconds: number): string {
+export function downloadLine(
+  { name, bytes: total }: Missing,
+  came: number,
+  seconds: number,
+): string {
   const rate = came / Math.max(seconds, 1);
   const of = total === undefined ? "" : ` of ${gb(total)}`;
-  const left = total === undefined || came < LEAST_BYTES ? "" : `, ${duration(Math.max(0, total - came) / rate)} left`;
+  const left =
+    total === undefined || came < LEAST_BYTES
+      ? ""
+      : `, ${duration(Math.max(0, total - came) / rate)} left`;
   return `${name}: ${gb(came)}${of}, ${gb(rate)}/s${left}`;
 }
 
-/** On a terminal one line that changes; elsewhere a line every few seconds. The function that it returns ends it. */
+/**
+ * On a terminal one line that changes; elsewhere a line every few seconds. The function that it
+ * returns ends it.
+ */
 export function showProgress(stream: ProgressStream, of: Missing, came: () => Promise<number>) {
   const started = performance.now();
   const terminal = stream.isTTY === true;
   let shown = Promise.resolve();
   const show = async (end = "") => {
     const line = forTerminal(downloadLine(of, await came(), (performance.now() - started) / 1000));
-    stream.write(terminal ? `${CLEAR_LINE}${line.slice(0, (stream.columns ?? 80) - 1)}${end}` : `${line}\n`);
+    stream.write(
+      terminal ? `${CLEAR_LINE}${line.slice(0, (stream.columns ?? 80) - 1)}${end}` : `${line}\n`,
+    );
   };
   // The next look begins once the last one has its answer.
   let timer: NodeJS.Timeout | undefined;

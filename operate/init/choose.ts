@@ -12,13 +12,19 @@ import { shareOfA, type Wanted } from "./settings";
 /** Given to a machine on which no coding client was found. */
 const USUAL_CLIENTS: readonly ClientKey[] = ["claudeCode", "codex"];
 
-/** Chooses what the stack file declares, by a person's answers where there is somebody to ask, and writes its text. */
+/**
+ * Chooses what the stack file declares, by a person's answers where there is somebody to ask, and
+ * writes its text.
+ */
 export async function choose(facts: HostFacts, place: Place, ask?: Ask) {
   const { name, home } = place;
-  const onPath = CLIENTS.filter((client) => "program" in client && facts.clients.includes(client.program.name)).map(
-    ({ key }) => key,
-  );
-  const base: Wanted = { name, clients: [...(onPath.length > 0 ? onPath : USUAL_CLIENTS), "clientEnv"] };
+  const onPath = CLIENTS.filter(
+    (client) => "program" in client && facts.clients.includes(client.program.name),
+  ).map(({ key }) => key);
+  const base: Wanted = {
+    name,
+    clients: [...(onPath.length > 0 ? onPath : USUAL_CLIENTS), "clientEnv"],
+  };
   const { offer, lowerA, none = [] } = await chooseServer(facts, base, place, ask);
   const wanted: Wanted = {
     ...base,
@@ -43,8 +49,16 @@ interface Chosen {
   readonly none?: readonly string[];
 }
 
-/** Server B. Where none fits beside instance A, that stays as it runs, unless it takes more than any plan may hold. */
-async function chooseServer(facts: HostFacts, base: Wanted, place: Place, ask?: Ask): Promise<Chosen> {
+/**
+ * Server B. Where none fits beside instance A, that stays as it runs, unless it takes more than any
+ * plan may hold.
+ */
+async function chooseServer(
+  facts: HostFacts,
+  base: Wanted,
+  place: Place,
+  ask?: Ask,
+): Promise<Chosen> {
   const recipes = readCatalogue(place.project);
   const fitting = () => offers(facts, base, recipes, place);
   const [best] = fitting();

@@ -12,10 +12,16 @@ import { found } from "./found";
 import { machineName, settingsFor, shareOfA, type Wanted } from "./settings";
 
 /**
- * Writes and plans a stack file. `home` is that of the operator where the facts are of this computer: then the model cache
- * is read; else nothing of this computer is. `toMend` is said in the file.
+ * Writes and plans a stack file. `home` is that of the operator where the facts are of this
+ * computer: then the model cache is read; else nothing of this computer is. `toMend` is said in the
+ * file.
  */
-export function draft(facts: HostFacts, wanted: Wanted, home?: string, toMend: readonly string[] = []) {
+export function draft(
+  facts: HostFacts,
+  wanted: Wanted,
+  home?: string,
+  toMend: readonly string[] = [],
+) {
   const text = stackText(facts, wanted, toMend);
   const settings = parseStackFile(`Pulumi.${wanted.name}.yaml`, text);
   const models = readModels(settings, projectFolder(), home);
@@ -38,8 +44,12 @@ function machineFacts(
   const released = a === undefined || lowerA === undefined ? 0 : shareOfA(a, memory) - lowerA;
   const availableGiB = memory.availableGiB + released * memory.totalGiB;
   const ours = docker.reachable ? docker.ours.filter((each) => each.machine === machine.name) : [];
-  const containers = ours.map((each) => defined({ ...each, ports: each.ports.map((host) => ({ host })) }));
-  const listeners = ports.map((port) => defined({ port, argv: servers.find((server) => server.port === port)?.argv }));
+  const containers = ours.map((each) =>
+    defined({ ...each, ports: each.ports.map((host) => ({ host })) }),
+  );
+  const listeners = ports.map((port) =>
+    defined({ port, argv: servers.find((server) => server.port === port)?.argv }),
+  );
   return {
     docker: docker.reachable ? defined({ ...docker, containers }) : docker,
     memory: { ...memory, availableGiB },
@@ -53,7 +63,9 @@ function machineFacts(
 
 function stackText(facts: HostFacts, wanted: Wanted, toMend: readonly string[]): string {
   const list = (title: string, sentences: readonly string[]) =>
-    sentences.length === 0 ? "" : `#\n# ${title}:\n${sentences.map((each) => commented(each, "", "- ")).join("")}`;
+    sentences.length === 0
+      ? ""
+      : `#\n# ${title}:\n${sentences.map((each) => commented(each, "", "- ")).join("")}`;
   const { settings, comments } = settingsFor(facts, wanted);
   return [
     "# yaml-language-server: $schema=docs/reference/stack-file.schema.json\n#\n",

@@ -8,7 +8,10 @@ const hostServer = z.strictObject({
   port: port(),
   address: text().describe("Address that it listens on."),
   runsIn: text().optional().describe("Its systemd unit or container, where that can be seen."),
-  argv: z.array(text()).optional().describe("How it was started, without options that say nothing of memory or model."),
+  argv: z
+    .array(text())
+    .optional()
+    .describe("How it was started, without options that say nothing of memory or model."),
   unread: text().optional().describe("Why its argv can't be read."),
   venv: text().optional().describe("Its Python environment."),
   version: text().optional(),
@@ -25,7 +28,9 @@ const ollama = z.strictObject({
   user: text().optional(),
   address: text().optional().describe("Address that it listens on."),
   modelsDirectory: text().optional(),
-  models: z.array(z.strictObject({ name: text(), sizeGB: z.number().min(0), loadedGiB: gibibytes().optional() })),
+  models: z.array(
+    z.strictObject({ name: text(), sizeGB: z.number().min(0), loadedGiB: gibibytes().optional() }),
+  ),
 });
 
 const docker = z.union([
@@ -47,7 +52,9 @@ const docker = z.union([
   }),
 ]);
 
-/** What `serving init` sees of a machine: what `--facts` prints and `--from` takes. No key is in it. */
+/**
+ * What `serving init` sees of a machine: what `--facts` prints and `--from` takes. No key is in it.
+ */
 export const hostFacts = z.strictObject({
   readAt: z.iso.datetime(),
   host: text().describe("Its name."),
@@ -56,7 +63,9 @@ export const hostFacts = z.strictObject({
   driver: text().optional().describe("Version of the NVIDIA driver."),
   gpus: z.array(text()),
   memory: z.strictObject({ totalGiB: gibibytes(), availableGiB: z.number().min(0) }),
-  dockerHost: text().optional().describe("Where Docker listens, if not at its usual socket here: `ssh://` there."),
+  dockerHost: text()
+    .optional()
+    .describe("Where Docker listens, if not at its usual socket here: `ssh://` there."),
   home: text().optional().describe("Home directory, where it isn't the usual one of that user."),
   docker,
   servers: z.array(hostServer),
@@ -66,7 +75,13 @@ export const hostFacts = z.strictObject({
     path: text(),
     usual: z.boolean().describe("Whether it is ~/.cache/huggingface."),
     freeGB: z.number().min(0).optional(),
-    models: z.array(z.strictObject({ id: text(), whole: z.boolean(), weightsGB: z.number().positive().optional() })),
+    models: z.array(
+      z.strictObject({
+        id: text(),
+        whole: z.boolean(),
+        weightsGB: z.number().positive().optional(),
+      }),
+    ),
   }),
   clients: z.array(text()).describe("Coding clients on PATH, by their programs."),
 });

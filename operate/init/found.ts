@@ -9,7 +9,9 @@ export function found(facts: HostFacts): string[] {
   return [
     `Memory: ${totalGiB} GiB, of which ${availableGiB} were available.`,
     `GPU: ${gpus.join(", ") || "none that the NVIDIA driver shows"}; driver ${driver ?? "none"}, kernel ${kernel}.`,
-    ...(servers.length === 0 ? ["No vLLM runs on the host: there is no instance A."] : servers.map(serverText)),
+    ...(servers.length === 0
+      ? ["No vLLM runs on the host: there is no instance A."]
+      : servers.map(serverText)),
     ollama === undefined ? "No Ollama." : ollamaText(ollama),
     docker.reachable
       ? `Docker answers, ${docker.gpuRuntime ? "with" : "without"} a GPU runtime${docker.ours.length === 0 ? "" : `; of ours run ${docker.ours.map(({ name }) => name).join(", ")}`}.`
@@ -44,7 +46,8 @@ function ollamaText({ version, unit, address, models }: NonNullable<HostFacts["o
   const which = models.map(({ name, loadedGiB }) =>
     loadedGiB === undefined ? name : `${name} (loaded, ${loadedGiB} GiB)`,
   );
-  const answers = version === undefined ? "that doesn't answer" : `${version} on ${address ?? "127.0.0.1"}:11434`;
+  const answers =
+    version === undefined ? "that doesn't answer" : `${version} on ${address ?? "127.0.0.1"}:11434`;
   return `Ollama ${answers}, ${unit ? "run by ollama.service" : "without a systemd unit"}; models: ${which.join(", ") || "none"}.`;
 }
 
@@ -63,6 +66,8 @@ export function toMend(
   const full = `The disk of ${path} has ${freeGB} GB free. ${weights > 0 ? `${weights} GB of weights and about` : "About"} ${IMAGE_GB} GB of image are to be loaded: free ${needed - (freeGB ?? 0)} GB, or set \`modelCache\` to a folder on another disk.`;
   return [
     ...(freeGB !== undefined && freeGB < needed ? [full] : []),
-    ...(facts.gpus.length === 0 ? ["The NVIDIA driver shows no GPU: install it, or no vLLM starts here."] : []),
+    ...(facts.gpus.length === 0
+      ? ["The NVIDIA driver shows no GPU: install it, or no vLLM starts here."]
+      : []),
   ];
 }

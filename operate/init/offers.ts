@@ -28,12 +28,16 @@ export interface Offer {
   readonly lowerA?: number;
 }
 
-/** Served unless a model of the catalogue that fits is in the cache already: the one of Pulumi.dgx.yaml. */
+/**
+ * Served unless a model of the catalogue that fits is in the cache already: the one of
+ * Pulumi.dgx.yaml.
+ */
 const DEFAULT_MODEL = "nvidia/Qwen3.6-35B-A3B-NVFP4";
 
 /**
- * The models that can be server B beside everything that was found: those in the cache first, then the default one, then the
- * catalogue's others. A model that may start only at best is offered with its recipe's own share, and no other.
+ * The models that can be server B beside everything that was found: those in the cache first, then
+ * the default one, then the catalogue's others. A model that may start only at best is offered with
+ * its recipe's own share, and no other.
  */
 export function* offers(
   facts: HostFacts,
@@ -49,7 +53,11 @@ export function* offers(
   const [first, ...others] = servable.sort((a, b) => rank(a) - rank(b));
   if (first === undefined) return;
   // The first one holds the place for all.
-  const { settings, machine } = draft(facts, { ...wanted, server: serverValues(first, { beside }) }, home);
+  const { settings, machine } = draft(
+    facts,
+    { ...wanted, server: serverValues(first, { beside }) },
+    home,
+  );
   const { memory, docker } = facts;
   // A server of ours, or a lower A, gives memory back.
   const asItIs = wanted.lowerA === undefined && !(docker.reachable && docker.ours.length > 0);
@@ -70,13 +78,24 @@ export function* offers(
 
 /** Whether the server that is declared can serve a recipe's model to coding agents. */
 const isServable = ({ kind, machines, image, minimumVllm = "0" }: Recipe): boolean =>
-  kind === "chat" && machines === 1 && image === undefined && gte(SERVER_VERSIONS.vllm, minimumVllm);
+  kind === "chat" &&
+  machines === 1 &&
+  image === undefined &&
+  gte(SERVER_VERSIONS.vllm, minimumVllm);
 
 /** MemAvailable in GiB that is left at the least, so that the start gate stops nothing. */
 const FLOOR_GIB = 2;
 
-/** The default model beside instance A, lowered to what the limit on all servers leaves; `undefined` where that isn't enough. */
-export function offerBesideLowered(facts: HostFacts, wanted: Wanted, recipes: readonly Recipe[], place: Place) {
+/**
+ * The default model beside instance A, lowered to what the limit on all servers leaves; `undefined`
+ * where that isn't enough.
+ */
+export function offerBesideLowered(
+  facts: HostFacts,
+  wanted: Wanted,
+  recipes: readonly Recipe[],
+  place: Place,
+) {
   const usual = recipes.filter(({ id }) => id === DEFAULT_MODEL);
   const share = usual.map((recipe) => shareFor(recipe, { beside: true }))[0];
   const lowerA = downToHundredth(AGGREGATE_LIMIT - (share ?? AGGREGATE_LIMIT));

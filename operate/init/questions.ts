@@ -10,11 +10,15 @@ export type Ask = (question: string) => Promise<string>;
 export async function atTerminal<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const ended = new Promise<never>((_, reject) =>
-    terminal.once("close", () => reject(new WrongUse("Nothing was written: the questions have no answer."))),
+    terminal.once("close", () =>
+      reject(new WrongUse("Nothing was written: the questions have no answer.")),
+    ),
   );
   ended.catch(() => {});
   try {
-    return await work(async (question) => (await Promise.race([terminal.question(`${question} `), ended])).trim());
+    return await work(async (question) =>
+      (await Promise.race([terminal.question(`${question} `), ended])).trim(),
+    );
   } finally {
     terminal.close();
   }
@@ -51,7 +55,9 @@ export function askClients(ask: Ask, byDefault: readonly ClientKey[]): Promise<C
   const question = `Which clients get files (${keys.join(", ")})? [${byDefault.join(" ")}]`;
   return asked(ask, question, byDefault.join(" "), (answer) => {
     const named = answer.split(/[\s,]+/);
-    const known = keys.filter((key) => named.some((name) => name.toLowerCase() === key.toLowerCase()));
+    const known = keys.filter((key) =>
+      named.some((name) => name.toLowerCase() === key.toLowerCase()),
+    );
     return known.length === new Set(named).size ? known : undefined;
   });
 }

@@ -29,7 +29,10 @@ export interface Sources {
   readonly env: Readonly<Record<"PATH" | "HF_HOME", string | undefined>>;
   readonly home: string;
   readonly ollamaUrl: string;
-  /** Ports at which another user's process is asked whether it is a vLLM; people count up from vLLM's own. */
+  /**
+   * Ports at which another user's process is asked whether it is a vLLM; people count up from
+   * vLLM's own.
+   */
   readonly usualPorts: readonly number[];
 }
 
@@ -41,7 +44,13 @@ const USUAL = {
 export function thisComputer(): Sources {
   const { DOCKER_HOST: given, PATH, HF_HOME } = process.env;
   const dockerHost = given?.startsWith("unix:///") ? given : HERE;
-  return { ...USUAL, dockerHost, files: filesOf({ dockerHost }), env: { PATH, HF_HOME }, home: operatorHome() };
+  return {
+    ...USUAL,
+    dockerHost,
+    files: filesOf({ dockerHost }),
+    env: { PATH, HF_HOME },
+    home: operatorHome(),
+  };
 }
 
 /** Longer than ssh itself takes to give up. */
@@ -54,7 +63,8 @@ const LOGIN = 'cd && printf "\\n%s\\n%s\\n%s" "$(pwd -P)" "$HF_HOME" "$PATH"';
 export async function computerAt(dockerHost: string): Promise<Sources> {
   const files = filesOf({ dockerHost });
   const { code, out, err } = await files.ask(["sh", "-lc", LOGIN], CONNECT_SECONDS);
-  if (code !== 0) throw new Failed(whyNot({ name: new URL(dockerHost).hostname, dockerHost }, err).message);
+  if (code !== 0)
+    throw new Failed(whyNot({ name: new URL(dockerHost).hostname, dockerHost }, err).message);
   const [home = "", HF_HOME, PATH] = out.split("\n").slice(-3);
   return { ...USUAL, dockerHost, files, env: { PATH, HF_HOME }, home };
 }
@@ -74,16 +84,26 @@ export async function readHost(sources: Sources): Promise<HostFacts> {
   const listeners = await readListeners(ports, proc, files);
   const running = docker.reachable ? docker.containers : [];
   const ours = running.filter(({ labels }) => labels[LABEL.machine] !== undefined);
-  const isOurs = (port: number) => ours.some((each) => each.ports.some(({ host }) => host === port));
+  const isOurs = (port: number) =>
+    ours.some((each) => each.ports.some(({ host }) => host === port));
   const ollamaPort = Number(new URL(ollamaUrl).port);
   const at = (port: number) => ({ address: inUrl(addressOf(sockets, port)), port });
   // Over ssh only what may be a vLLM or an Ollama is knocked at.
   const asked = [
-    ...[...sources.usualPorts, ollamaPort, ...running.flatMap((each) => each.ports.map(({ host }) => host))],
-    ...listeners.flatMap(({ port, argv }) => (argv?.some((word) => word.includes("vllm")) ? port : [])),
+    ...[
+      ...sources.usualPorts,
+      ollamaPort,
+      ...running.flatMap((each) => each.ports.map(({ host }) => host)),
+    ],
+    ...listeners.flatMap(({ port, argv }) =>
+      argv?.some((word) => word.includes("vllm")) ? port : [],
+    ),
   ];
   const place = { name: new URL(dockerHost).hostname, dockerHost };
-  const tunnel = await tunnelTo({ ...place, reach: ports.filter((port) => asked.includes(port)).map(at) });
+  const tunnel = await tunnelTo({
+    ...place,
+    reach: ports.filter((port) => asked.includes(port)).map(at),
+  });
   const { totalGiB } = memory;
   const usualHome = homeOn({ dockerHost }, { home: operatorHome() });
   try {
@@ -113,7 +133,10 @@ export async function readHost(sources: Sources): Promise<HostFacts> {
         ollama: await readOllama(
           files,
           ports.includes(ollamaPort)
-            ? { address: addressOf(sockets, ollamaPort), url: originFromHere(place, at(ollamaPort), tunnel).url ?? "" }
+            ? {
+                address: addressOf(sockets, ollamaPort),
+                url: originFromHere(place, at(ollamaPort), tunnel).url ?? "",
+              }
             : undefined,
         ),
       }),
@@ -129,7 +152,9 @@ function dockerFacts(docker: DockerFacts<ContainerState>): HostFacts["docker"] {
   const ours = containers.flatMap(({ name, labels, ports, gpuMemoryUtilization }) => {
     const machine = labels[LABEL.machine];
     const published = ports.map(({ host }) => host);
-    return machine === undefined ? [] : [{ name, machine, ports: published, ...defined({ gpuMemoryUtilization }) }];
+    return machine === undefined
+      ? []
+      : [{ name, machine, ports: published, ...defined({ gpuMemoryUtilization }) }];
   });
   return { reachable: true, gpuRuntime, ours, ...defined({ missingBridge }) };
 }
@@ -146,7 +171,12 @@ async function modelCache(sources: Sources): Promise<HostFacts["modelCache"]> {
   const path = env.HF_HOME?.startsWith("/") ? env.HF_HOME.replace(/\/+$/, "") : usual;
   const disk = await diskFor(path, files);
   const freeGB = disk && Math.floor(disk.freeBytes / BYTES_PER_GB);
-  return { path, usual: path === usual, models: cachedModels(await cacheOn(sources, path)), ...defined({ freeGB }) };
+  return {
+    path,
+    usual: path === usual,
+    models: cachedModels(await cacheOn(sources, path)),
+    ...defined({ freeGB }),
+  };
 }
 
 const ASK_SECONDS = 20;
@@ -157,6 +187,8 @@ async function clientsOnPath({ env, files }: Sources): Promise<string[]> {
   const folders = (env.PATH ?? "").split(delimiter).filter(Boolean);
   const paths = folders.flatMap((folder) => programs.map((program) => join(folder, program)));
   const script = 'for each; do test -f "$each" && test -x "$each" && echo "$each"; done';
-  const found = (await files.ask(["sh", "-c", script, "sh", ...paths], ASK_SECONDS)).out.split("\n");
+  const found = (await files.ask(["sh", "-c", script, "sh", ...paths], ASK_SECONDS)).out.split(
+    "\n",
+  );
   return programs.filter((program) => found.some((path) => path.endsWith(`/${program}`)));
 }

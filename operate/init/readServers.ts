@@ -12,7 +12,12 @@ import { demandOfProcess, humanReadableInteger, shareFrom } from "../../vllm/arg
 import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
 import { serverInvocations } from "../../vllm/argv/serverInvocations";
 import { isText } from "../../vllm/argv/unknown";
-import { type MemoryDemand, shareToDeclare, TEN_THOUSAND, upToHundredth } from "../../vllm/utilization";
+import {
+  type MemoryDemand,
+  shareToDeclare,
+  TEN_THOUSAND,
+  upToHundredth,
+} from "../../vllm/utilization";
 import { Api } from "../sees/api";
 import { readMetrics } from "../sees/metrics";
 import type { HostServer, OllamaFacts } from "./facts";
@@ -32,16 +37,28 @@ export interface Around {
   origin(listening: Listening): string;
 }
 
-/** Options that say what a server is and what it takes; the value of any other, such as `--api-key`, is left unread. */
+/**
+ * Options that say what a server is and what it takes; the value of any other, such as `--api-key`,
+ * is left unread.
+ */
 const KEPT = [
   ...["served-model-name", "host", "port", "tensor-parallel-size", "max-model-len", "max-num-seqs"],
-  ...["gpu-memory-utilization", "kv-cache-memory-bytes", "kv-cache-dtype", "quantization", "cpu-offload-gb"],
+  ...[
+    "gpu-memory-utilization",
+    "kv-cache-memory-bytes",
+    "kv-cache-dtype",
+    "quantization",
+    "cpu-offload-gb",
+  ],
   ...["kv-offloading-size", "swap-space"],
 ];
 
 const ANSWER_WITHIN_SECONDS = 2;
 
-/** Every vLLM on the machine that isn't ours, the one on the lowest port first: by its argv, its container, its own answers. */
+/**
+ * Every vLLM on the machine that isn't ours, the one on the lowest port first: by its argv, its
+ * container, its own answers.
+ */
 export async function readHostServers(around: Around): Promise<HostServer[]> {
   const { listeners, containers } = around;
   const found = await Promise.all(listeners.map((listener) => hostServer(listener, around)));
@@ -58,8 +75,13 @@ export async function readHostServers(around: Around): Promise<HostServer[]> {
     const [published] = container.ports;
     const server = servers[at] ?? { port, address: published?.ip ?? EVERY_ADDRESS };
     const { gpuMemoryUtilization, memory } = container;
-    const share = memory === undefined ? gpuMemoryUtilization : shareToDeclare(memory, around.totalGiB);
-    const known = { runsIn: containerText(container), ...defined({ share }), shareFrom: "container" as const };
+    const share =
+      memory === undefined ? gpuMemoryUtilization : shareToDeclare(memory, around.totalGiB);
+    const known = {
+      runsIn: containerText(container),
+      ...defined({ share }),
+      shareFrom: "container" as const,
+    };
     const merged = { ...server, ...known };
     if (at < 0) servers.push(merged);
     else servers[at] = merged;
@@ -89,7 +111,12 @@ async function hostServer(listener: Listener, around: Around): Promise<HostServe
   if (!contained && !usualPorts.includes(port)) return undefined;
   const asked = await answers({ address, port }, around);
   if (asked === undefined) return undefined;
-  return { port, address, ...asked, ...(contained ? {} : { unread: "it belongs to another user" }) };
+  return {
+    port,
+    address,
+    ...asked,
+    ...(contained ? {} : { unread: "it belongs to another user" }),
+  };
 }
 
 /** An address as URLs and ssh have it. */
@@ -101,7 +128,11 @@ export function addressOf(sockets: readonly ListeningSocket[], port: number): st
   return address === "::" ? EVERY_ADDRESS : address;
 }
 
-function fromArgv(argv: readonly string[], args: ServerArguments, totalGiB: number): Partial<HostServer> {
+function fromArgv(
+  argv: readonly string[],
+  args: ServerArguments,
+  totalGiB: number,
+): Partial<HostServer> {
   const first = (name: string) => {
     const [value] = args.options.get(name) ?? [];
     return isText(value) && !holdsSecret(value) ? value : undefined;
@@ -109,36 +140,55 @@ function fromArgv(argv: readonly string[], args: ServerArguments, totalGiB: numb
   const model = isText(args.model) && !holdsSecret(args.model) ? args.model : undefined;
   const window = humanReadableInteger(first("max-model-len") ?? "");
   const demand = demandOfProcess(argv);
-  const kept = KEPT.flatMap((name) => (first(name) === undefined ? [] : [`--${name}`, String(first(name))]));
+  const kept = KEPT.flatMap((name) =>
+    first(name) === undefined ? [] : [`--${name}`, String(first(name))],
+  );
   return {
-    ...defined({ model, servedModelName: first("served-model-name") ?? model, maxModelLen: window }),
+    ...defined({
+      model,
+      servedModelName: first("served-model-name") ?? model,
+      maxModelLen: window,
+    }),
     ...(demand === undefined
       ? { unread: args.unreadable[0] ?? "what it asks of the memory can't be counted" }
       : {
           argv: ["vllm", "serve", ...(model === undefined ? [] : [model]), ...kept],
           share: shareToDeclare(demand, totalGiB),
-          shareFrom: args.options.has("gpu-memory-utilization") ? ("argv" as const) : ("default" as const),
+          shareFrom: args.options.has("gpu-memory-utilization")
+            ? ("argv" as const)
+            : ("default" as const),
         }),
   };
 }
 
 /** The Python environment that a process runs in, by the path of its program. */
-async function venvOf([program = ""]: readonly string[], files: Files): Promise<string | undefined> {
+async function venvOf(
+  [program = ""]: readonly string[],
+  files: Files,
+): Promise<string | undefined> {
   const folder = dirname(dirname(program));
   if (!program.startsWith("/")) return undefined;
   return typeof (await files.state(`${folder}/pyvenv.cfg`)) === "object" ? folder : undefined;
 }
 
 /** The systemd unit or the container that a process belongs to, by its control group. */
-async function unitOf(pid: number, { files, proc, containers }: Around): Promise<string | undefined> {
+async function unitOf(
+  pid: number,
+  { files, proc, containers }: Around,
+): Promise<string | undefined> {
   const group = (await files.text(`${proc}/${pid}/cgroup`)) ?? "";
   const id = /docker[-/]([0-9a-f]{64})/.exec(group)?.[1];
   const container = containers.find((each) => each.id === id);
-  return container === undefined ? /\/([^/\s]+\.service)$/m.exec(group)?.[1] : containerText(container);
+  return container === undefined
+    ? /\/([^/\s]+\.service)$/m.exec(group)?.[1]
+    : containerText(container);
 }
 
 /** What a server says of itself without a key; `undefined` where it isn't a vLLM. */
-async function answers({ address, port }: Pick<HostServer, "address" | "port">, { origin, totalGiB }: Around) {
+async function answers(
+  { address, port }: Pick<HostServer, "address" | "port">,
+  { origin, totalGiB }: Around,
+) {
   const api = new Api(origin({ address: inUrl(address), port }), ANSWER_WITHIN_SECONDS);
   const none = () => undefined;
   const [version, models, metrics] = await Promise.all([
@@ -173,15 +223,18 @@ const OLLAMA_UNIT = "ollama.service";
 const OLLAMA_ANSWERS_WITHIN_SECONDS = 5;
 
 /**
- * An Ollama on the machine: its unit as systemd has it, and what answers where something listens at its usual address.
- * `undefined` where there is neither.
+ * An Ollama on the machine: its unit as systemd has it, and what answers where something listens at
+ * its usual address. `undefined` where there is neither.
  */
 export async function readOllama(
   files: Files,
   listens: { readonly url: string; readonly address: string } | undefined,
 ): Promise<OllamaFacts | undefined> {
   const { url = "", address } = listens ?? {};
-  const [unit, answer] = await Promise.all([readUnit(files), url === "" ? undefined : askOllama(url)]);
+  const [unit, answer] = await Promise.all([
+    readUnit(files),
+    url === "" ? undefined : askOllama(url),
+  ]);
   const answers = answer?.kind === "ollama";
   if (unit === undefined && !answers) return undefined;
   return {
@@ -192,9 +245,14 @@ export async function readOllama(
   };
 }
 
-async function readUnit(files: Files): Promise<Pick<OllamaFacts, "user" | "modelsDirectory"> | undefined> {
+async function readUnit(
+  files: Files,
+): Promise<Pick<OllamaFacts, "user" | "modelsDirectory"> | undefined> {
   const properties = "--property=LoadState,User,Environment";
-  const ran = await files.ask(["systemctl", "show", OLLAMA_UNIT, properties], OLLAMA_ANSWERS_WITHIN_SECONDS);
+  const ran = await files.ask(
+    ["systemctl", "show", OLLAMA_UNIT, properties],
+    OLLAMA_ANSWERS_WITHIN_SECONDS,
+  );
   if (ran.code !== 0 || !/^LoadState=(loaded|masked)$/m.test(ran.out)) return undefined;
   // Only this variable of its environment is read: another may hold a secret.
   const directory = /^Environment=(?:.*\s)?"?OLLAMA_MODELS=([^\s"]+)/m.exec(ran.out)?.[1];
@@ -203,13 +261,16 @@ async function readUnit(files: Files): Promise<Pick<OllamaFacts, "user" | "model
 
 async function readModels(url: string): Promise<OllamaFacts["models"]> {
   const api = new Api(url, OLLAMA_ANSWERS_WITHIN_SECONDS);
-  const list = async (path: string) => objectsIn((await api.json(path).catch(() => undefined))?.models);
+  const list = async (path: string) =>
+    objectsIn((await api.json(path).catch(() => undefined))?.models);
   const [there, loaded] = await Promise.all([list("/api/tags"), list("/api/ps")]);
   // What is taken is never shown as less.
-  const sizeIn = (unit: number, size: unknown) => upToHundredth(Math.max(0, Number(size) || 0) / unit);
+  const sizeIn = (unit: number, size: unknown) =>
+    upToHundredth(Math.max(0, Number(size) || 0) / unit);
   return there.flatMap(({ name, size }) => {
     if (textOr(name) === "") return [];
-    const loadedGiB = sizeIn(BYTES_PER_GIB, loaded.find((each) => each.name === name)?.size) || undefined;
+    const loadedGiB =
+      sizeIn(BYTES_PER_GIB, loaded.find((each) => each.name === name)?.size) || undefined;
     return [{ name: textOr(name), sizeGB: sizeIn(BYTES_PER_GB, size), ...defined({ loadedGiB }) }];
   });
 }

@@ -12,7 +12,10 @@ import { upToHundredth } from "../../vllm/utilization";
 import { reasonsOf, type ServerValue } from "../models/serverValues";
 import type { HostFacts, HostServer } from "./facts";
 
-/** The server's image in a new stack file, that of Pulumi.dgx.yaml; its digest was seen in several public repositories (read 2026-11-22). */
+/**
+ * The server's image in a new stack file, that of Pulumi.dgx.yaml; its digest was seen in several
+ * public repositories (read 2026-11-22).
+ */
 export const SERVER_IMAGE =
   "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
 
@@ -44,7 +47,10 @@ export const BRIDGE_KEY = "LOCAL_SERVING_BRIDGE_KEY";
 type Settings = Record<string, unknown>;
 
 /** A machine's settings with the reason for each, by dotted path. Pure. */
-export function settingsFor(facts: HostFacts, wanted: Wanted): { settings: Settings; comments: Map<string, string> } {
+export function settingsFor(
+  facts: HostFacts,
+  wanted: Wanted,
+): { settings: Settings; comments: Map<string, string> } {
   const { memory, dockerHost, home, modelCache, servers, ollama } = facts;
   const [a, ...others] = servers;
   const venvs = servers.flatMap(({ venv }) => venv ?? []);
@@ -73,7 +79,8 @@ export function settingsFor(facts: HostFacts, wanted: Wanted): { settings: Setti
 const NO_INSTANCE_A =
   "No vLLM of your own runs. If one does at other times, start it, remove this file and run `serving init` again: its memory counts.";
 
-const OVER_SSH = "Another computer: its files are written and read over this ssh (docs/guide/elsewhere.md).";
+const OVER_SSH =
+  "Another computer: its files are written and read over this ssh (docs/guide/elsewhere.md).";
 
 const COMMENTS = {
   totalGiB: "MemTotal of /proc/meminfo, in GiB.",
@@ -97,18 +104,31 @@ const COMMENTS = {
 /** Memory that neither a server nor a loaded model of Ollama explains, where that can be told. */
 function operatingSystem({ memory, docker, servers, ollama }: HostFacts): number | undefined {
   const { totalGiB, availableGiB } = memory;
-  const theirs = servers.reduce((sum, { share = 1 }) => sum + takenBy({ utilization: share }, totalGiB), 0);
+  const theirs = servers.reduce(
+    (sum, { share = 1 }) => sum + takenBy({ utilization: share }, totalGiB),
+    0,
+  );
   const loaded = (ollama?.models ?? []).reduce((sum, { loadedGiB = 0 }) => sum + loadedGiB, 0);
   const left = hundredths(totalGiB - availableGiB - theirs - loaded);
   const oursRun = docker.reachable && docker.ours.length > 0;
   return oursRun || left < machine.shape.operatingSystemGiB.parse(undefined) ? undefined : left;
 }
 
-/** The share that instance A runs with. What can't be read counts as everything in use: that is never too little. */
-export const shareOfA = ({ share }: HostServer, { totalGiB, availableGiB }: HostFacts["memory"]): number =>
-  share ?? Math.min(1, upToHundredth((totalGiB - availableGiB) / totalGiB));
+/**
+ * The share that instance A runs with. What can't be read counts as everything in use: that is
+ * never too little.
+ */
+export const shareOfA = (
+  { share }: HostServer,
+  { totalGiB, availableGiB }: HostFacts["memory"],
+): number => share ?? Math.min(1, upToHundredth((totalGiB - availableGiB) / totalGiB));
 
-function instanceA(a: HostServer, { memory }: HostFacts, { lowerA }: Wanted, comments: Map<string, string>) {
+function instanceA(
+  a: HostServer,
+  { memory }: HostFacts,
+  { lowerA }: Wanted,
+  comments: Map<string, string>,
+) {
   const { port, address, maxModelLen, model, runsIn } = a;
   const runs = shareOfA(a, memory);
   const message = `Instance A is the vLLM on port ${port}${runsIn === undefined ? "" : `, run by ${runsIn}`}. It is not ours: nothing here starts, stops or changes it. It is declared because its memory counts.`;
@@ -133,14 +153,22 @@ function instanceA(a: HostServer, { memory }: HostFacts, { lowerA }: Wanted, com
 }
 
 /** The name that instance A serves its model by, where clients can ask for it. */
-const nameOf = ({ servedModelName }: HostServer): string | undefined => servedName().safeParse(servedModelName).data;
+const nameOf = ({ servedModelName }: HostServer): string | undefined =>
+  servedName().safeParse(servedModelName).data;
 
-function serverB(facts: HostFacts, wanted: Wanted, values: readonly ServerValue[], comments: Map<string, string>) {
+function serverB(
+  facts: HostFacts,
+  wanted: Wanted,
+  values: readonly ServerValue[],
+  comments: Map<string, string>,
+) {
   const b: Settings = {};
   for (const { path, value } of values) putAt(b, path, value);
   for (const [path, why] of reasonsOf(values)) comments.set(`inferenceServers.b.${path}`, why);
   const port = freePort(8001, facts, wanted);
-  return { inferenceServers: { b: { ...b, image: SERVER_IMAGE, versions: SERVER_VERSIONS, port } } };
+  return {
+    inferenceServers: { b: { ...b, image: SERVER_IMAGE, versions: SERVER_VERSIONS, port } },
+  };
 }
 
 /** The machine's name in the file: the stack's, as far as a machine may have it. */
@@ -154,14 +182,18 @@ export function machineName({ name }: Pick<Wanted, "name">): string {
 
 /** The first port from `port` on that nothing but this machine's own containers listens on. */
 function freePort(port: number, { ports, docker }: HostFacts, wanted: Wanted): number {
-  const ours = docker.reachable ? docker.ours.filter(({ machine }) => machine === machineName(wanted)) : [];
+  const ours = docker.reachable
+    ? docker.ours.filter(({ machine }) => machine === machineName(wanted))
+    : [];
   const own = ours.flatMap((each) => each.ports);
   let free = port;
   while (ports.includes(free) && !own.includes(free)) free++;
   return free;
 }
 
-/** Bridge, chat UI and clients of server B; without one, of instance A where it says what it serves. */
+/**
+ * Bridge, chat UI and clients of server B; without one, of instance A where it says what it serves.
+ */
 function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string>): Settings {
   const [a] = facts.servers;
   const { server, network, clients } = wanted;
@@ -176,7 +208,9 @@ function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string
   const known = CLIENTS.map(({ key }) => key).filter((key) => clients.includes(key));
   const proposal = {
     freePort: (from: number) => freePort(from, facts, wanted),
-    ...(network === undefined ? {} : { network: { listen: EVERY_ADDRESS, keyVariable: BRIDGE_KEY } }),
+    ...(network === undefined
+      ? {}
+      : { network: { listen: EVERY_ADDRESS, keyVariable: BRIDGE_KEY } }),
     ...(ofA ? { servers: [INSTANCE_A] } : {}),
   };
   const around: Settings = {};
@@ -192,9 +226,16 @@ function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string
   };
 }
 
-function simpleServer({ user, address, modelsDirectory, models }: NonNullable<HostFacts["ollama"]>) {
+function simpleServer({
+  user,
+  address,
+  modelsDirectory,
+  models,
+}: NonNullable<HostFacts["ollama"]>) {
   const named = models.filter(({ name }) => ollamaModelName().safeParse(name).success);
-  const loaded = named.flatMap(({ name, loadedGiB }) => (loadedGiB === undefined ? [] : [[name, loadedGiB]]));
+  const loaded = named.flatMap(({ name, loadedGiB }) =>
+    loadedGiB === undefined ? [] : [[name, loadedGiB]],
+  );
   return {
     mode: "host",
     listen: address?.includes(":") ? undefined : address,

@@ -20,7 +20,9 @@ export interface Inventory {
   readonly machine: string;
   readonly containers: readonly ContainerEntry[];
   readonly venvs: readonly VenvEntry[];
-  /** What the stack file should record of the versions that were read, if it records something else. */
+  /**
+   * What the stack file should record of the versions that were read, if it records something else.
+   */
   readonly record: readonly Edit[];
   /** What could not be read, and why. */
   readonly problems: readonly string[];
@@ -50,7 +52,10 @@ type RecordedVersions = Readonly<Record<"torch" | "vllm" | "transformers", strin
 
 const ANSWER_WITHIN_SECONDS = 15;
 
-/** Reads which versions run where. Nothing is changed; an image is looked into by a short-lived container of its own. */
+/**
+ * Reads which versions run where. Nothing is changed; an image is looked into by a short-lived
+ * container of its own.
+ */
 export async function inventory(
   machine: MachinePlan,
   settings: MachineSettings,
@@ -60,7 +65,9 @@ export async function inventory(
   const containers = await allContainers(machine, problems);
   const venvs: VenvEntry[] = [];
   for (const path of settings.venvs)
-    venvs.push(await readVenv(onMachine(path, { home: homeOn(settings, evidence) }), READ_SECONDS, machine));
+    venvs.push(
+      await readVenv(onMachine(path, { home: homeOn(settings, evidence) }), READ_SECONDS, machine),
+    );
   problems.push(...venvs.flatMap(({ problem }) => problem ?? []));
   const record = differingRecords(machine, settings, containers);
   return { machine: machine.name, containers, venvs, record, problems };
@@ -77,7 +84,12 @@ async function allContainers(machine: MachinePlan, problems: string[]): Promise<
 }
 
 /** What is read, or what stands for it where it can't be, which is noted. */
-async function orProblem<Found>(without: Found, problems: string[], of: string, read: () => Promise<Found>) {
+async function orProblem<Found>(
+  without: Found,
+  problems: string[],
+  of: string,
+  read: () => Promise<Found>,
+) {
   return read().catch((error: unknown) => {
     if (!(error instanceof Failed)) throw error;
     problems.push(`${of}${error.message}`);
@@ -106,7 +118,10 @@ async function entryOf(
 }
 
 /** Registry digests by image id. */
-async function digestsOf(states: readonly ContainerState[], dockerHost: string): Promise<ReadonlyMap<string, string>> {
+async function digestsOf(
+  states: readonly ContainerState[],
+  dockerHost: string,
+): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set(states.map(({ imageId }) => imageId))];
   if (ids.length === 0) return new Map();
   const lines = await docker(
@@ -121,8 +136,15 @@ async function digestsOf(states: readonly ContainerState[], dockerHost: string):
   return new Map(entries);
 }
 
-/** The stack file keeps the versions of an image beside its digest, so only what was read of that digest is recorded. */
-function differingRecords(machine: MachinePlan, settings: MachineSettings, containers: readonly ContainerEntry[]) {
+/**
+ * The stack file keeps the versions of an image beside its digest, so only what was read of that
+ * digest is recorded.
+ */
+function differingRecords(
+  machine: MachinePlan,
+  settings: MachineSettings,
+  containers: readonly ContainerEntry[],
+) {
   return machine.inferenceServers.flatMap(({ key, container, imageRecord }) => {
     const found = containers.find(({ name }) => name === container.name);
     const { versions } = found ?? {};
@@ -138,9 +160,18 @@ function differingRecords(machine: MachinePlan, settings: MachineSettings, conta
     if (same) return [];
     const path = ["machines", machine.name, "inferenceServers", key];
     const { vllm, transformers } = versions;
-    const read = { vllm, transformers, evidence: "read", digest, source: `serving inventory, ${shortDigest(digest)}` };
+    const read = {
+      vllm,
+      transformers,
+      evidence: "read",
+      digest,
+      source: `serving inventory, ${shortDigest(digest)}`,
+    };
     // What was read of another image goes with it.
-    const stale = held?.platformDigest !== undefined && held.digest !== digest ? { platformDigest: undefined } : {};
+    const stale =
+      held?.platformDigest !== undefined && held.digest !== digest
+        ? { platformDigest: undefined }
+        : {};
     const edits = recordEdits(path, { ...read, ...stale });
     return edits.filter(({ value }) => value !== MISSING);
   });
@@ -149,7 +180,10 @@ function differingRecords(machine: MachinePlan, settings: MachineSettings, conta
 /** Shown in place of a version if the package is not installed. */
 const MISSING = "MISSING";
 
-/** Starting an interpreter takes under a second; a network mount that hangs must not hold the command up. */
+/**
+ * Starting an interpreter takes under a second; a network mount that hangs must not hold the
+ * command up.
+ */
 const READ_SECONDS = 20;
 const LARGEST_ANSWER = 64 * 1024;
 
@@ -161,7 +195,10 @@ export async function readVenv(
 ): Promise<VenvEntry> {
   const python = `${path}/bin/python`;
   // -I: neither the user's own packages nor the variables of this shell have a say.
-  const ran = await run(commandOn(machine, [python, "-I", "-c", READ_VERSIONS]), { seconds, largest: LARGEST_ANSWER });
+  const ran = await run(commandOn(machine, [python, "-I", "-c", READ_VERSIONS]), {
+    seconds,
+    largest: LARGEST_ANSWER,
+  });
   const versions = ran.code === 0 ? parseVersions(ran.out) : undefined;
   if (versions !== undefined) return { path, versions: recorded(versions) };
   return { path, versions: recorded({}), problem: problemText(python, ran, seconds) };

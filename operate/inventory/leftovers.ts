@@ -12,7 +12,10 @@ import { typedOn } from "../stack/typed";
 
 /** Something on a machine that nothing uses now. */
 export interface Leftover {
-  /** `container`, `volume`, `network`, `image`; of a path what lies there: `model`, `file` or `state`. */
+  /**
+   * `container`, `volume`, `network`, `image`; of a path what lies there: `model`, `file` or
+   * `state`.
+   */
   readonly kind: string;
   readonly name: string;
   /** What it is, or why it is left. */
@@ -35,16 +38,24 @@ const REMOVES = {
 } as const;
 
 /**
- * What `down` or an earlier stack file left on a machine and nothing uses now, each with the command that removes it. Sizes are as
- * Docker or du says them. It only reads. Throws `Failed` where no Docker answers.
+ * What `down` or an earlier stack file left on a machine and nothing uses now, each with the
+ * command that removes it. Sizes are as Docker or du says them. It only reads. Throws `Failed`
+ * where no Docker answers.
  */
 export async function leftovers(machine: MachinePlan): Promise<Leftover[]> {
   const { network, containers: planned, services, dockerHost } = machine;
   const files = filesOf(machine);
   const left = (kind: keyof typeof REMOVES, name: string, what: string, size?: string) => ({
-    ...{ kind, name, what, ...defined({ size }), remove: typedOn(machine, [...REMOVES[kind], name]) },
+    ...{
+      kind,
+      name,
+      what,
+      ...defined({ size }),
+      remove: typedOn(machine, [...REMOVES[kind], name]),
+    },
   });
-  const ask = async (...words: string[]) => (await docker(words, SECONDS, dockerHost)).split("\n").filter(Boolean);
+  const ask = async (...words: string[]) =>
+    (await docker(words, SECONDS, dockerHost)).split("\n").filter(Boolean);
   const isApplied = "plan" in (await readAppliedPlan(machine, files));
   const containers = await readContainers(dockerHost);
   const ours = await readContainers(dockerHost, oursOn(machine));
@@ -52,7 +63,9 @@ export async function leftovers(machine: MachinePlan): Promise<Leftover[]> {
   const others = ours.filter(({ name }) => planned.every((each) => each.name !== name));
   const volumes = await ask("volume", "ls", "--quiet", "--filter", "dangling=true");
   const networks =
-    ours.length > 0 ? [] : await ask("network", "ls", "--format", "{{.Name}}", "--filter", `name=^${network}$`);
+    ours.length > 0
+      ? []
+      : await ask("network", "ls", "--format", "{{.Name}}", "--filter", `name=^${network}$`);
   const repositories = new Set(planned.map(({ image }) => repositoryOf(image)));
   const list = ["images", "--digests", "--no-trunc", "--format", "{{json .}}"];
   const images = (await ask(...list)).map((line) => {
@@ -61,7 +74,9 @@ export async function leftovers(machine: MachinePlan): Promise<Leftover[]> {
     return image;
   });
   const unused = images.filter(
-    (image) => repositories.has(textOr(image.Repository)) && containers.every(({ imageId }) => imageId !== image.ID),
+    (image) =>
+      repositories.has(textOr(image.Repository)) &&
+      containers.every(({ imageId }) => imageId !== image.ID),
   );
 
   /** A path with its size; what root owns needs root. */
@@ -71,7 +86,13 @@ export async function leftovers(machine: MachinePlan): Promise<Leftover[]> {
     const { out } = await files.ask(["du", "-sh", "--", path], SECONDS);
     const sudo = found.uid === 0 && process.getuid?.() !== 0 ? ["sudo"] : [];
     const size = /^\S+/.exec(out)?.[0];
-    return [{ ...left("path", path, what, size), kind, remove: typedOn(machine, [...sudo, ...REMOVES.path, path]) }];
+    return [
+      {
+        ...left("path", path, what, size),
+        kind,
+        remove: typedOn(machine, [...sudo, ...REMOVES.path, path]),
+      },
+    ];
   };
   const loaded = serversOn(machine)
     .filter(({ container }) => ours.some(({ name }) => name === container.name))
@@ -88,11 +109,19 @@ export async function leftovers(machine: MachinePlan): Promise<Leftover[]> {
     ...(await Promise.all(models))
       .flat()
       .map((path) => pathLeft("model", path, "in the cache, which instance A and others may use")),
-    ...written.map(({ path }) => pathLeft("file", `${path}.edited`, "edited by somebody, and kept beside ours")),
-    ...(isApplied ? [] : written.map(({ path }) => pathLeft("file", recordPathOf(path), "what was there before ours"))),
+    ...written.map(({ path }) =>
+      pathLeft("file", `${path}.edited`, "edited by somebody, and kept beside ours"),
+    ),
+    ...(isApplied
+      ? []
+      : written.map(({ path }) =>
+          pathLeft("file", recordPathOf(path), "what was there before ours"),
+        )),
     ...(isApplied ? [] : [pathLeft("state", state, "our state on the machine")]),
   ];
-  const holds = new Map(services.flatMap(({ volumes }) => volumes.map((volume) => [volume.name, volume.holds])));
+  const holds = new Map(
+    services.flatMap(({ volumes }) => volumes.map((volume) => [volume.name, volume.holds])),
+  );
   return [
     ...others.map(({ name, status }) =>
       left("container", name, `${status}; has our label and isn't in the stack file`),

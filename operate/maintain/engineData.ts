@@ -14,11 +14,21 @@ const READER = join(__dirname, "readEngine.py");
 /** Nothing here opens a connection, and a registry's mirror may lack the newest certificates. */
 const ANY_VERSION_DOES = "certifi\n";
 
-/** What vLLM's own parser makes of each shortened long option: every spelling that fits, with its option's name. */
-type Abbreviations = Readonly<Record<string, readonly (readonly [spelling: string, name: string])[]>>;
+/**
+ * What vLLM's own parser makes of each shortened long option: every spelling that fits, with its
+ * option's name.
+ */
+type Abbreviations = Readonly<
+  Record<string, readonly (readonly [spelling: string, name: string])[]>
+>;
 
-/** Installs one version of vLLM in a temporary folder, reads it and removes the folder. Takes minutes and 10 GB of disk. */
-export async function readEngine(version: string): Promise<{ data: EngineData; abbreviations: Abbreviations }> {
+/**
+ * Installs one version of vLLM in a temporary folder, reads it and removes the folder. Takes
+ * minutes and 10 GB of disk.
+ */
+export async function readEngine(
+  version: string,
+): Promise<{ data: EngineData; abbreviations: Abbreviations }> {
   const folder = mkdtempSync(join(tmpdir(), "engine-data-"));
   try {
     await run("python3", ["-m", "venv", join(folder, "env")]);
@@ -28,14 +38,20 @@ export async function readEngine(version: string): Promise<{ data: EngineData; a
     await run(program("pip"), ["download", "--quiet", ...only, `vllm==${version}`]);
     const wheel = readdirSync(folder).find((file) => file.endsWith(".whl")) ?? "";
     writeFileSync(join(folder, "override.txt"), ANY_VERSION_DOES);
-    await run(program("uv"), ["pip", "install", "--python", program("python"), "--override", "override.txt", wheel], {
-      cwd: folder,
-      env: { UV_CACHE_DIR: join(folder, "cache"), ...process.env },
-      maxBuffer: 2 ** 26,
-    });
+    await run(
+      program("uv"),
+      ["pip", "install", "--python", program("python"), "--override", "override.txt", wheel],
+      {
+        cwd: folder,
+        env: { UV_CACHE_DIR: join(folder, "cache"), ...process.env },
+        maxBuffer: 2 ** 26,
+      },
+    );
     // Elsewhere than in the folder of this project, whose folders Python would take for packages.
     const { stdout } = await run(program("python"), [READER], { cwd: folder, maxBuffer: 2 ** 26 });
-    const { abbreviations, ...read } = JSON.parse(stdout.slice(stdout.indexOf("ENGINE") + "ENGINE".length));
+    const { abbreviations, ...read } = JSON.parse(
+      stdout.slice(stdout.indexOf("ENGINE") + "ENGINE".length),
+    );
     const madeBy = {
       command: `npm run engine-data -- ${version}`,
       date: new Date().toISOString().slice(0, 10),

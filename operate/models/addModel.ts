@@ -10,13 +10,15 @@ import type { ModelCache } from "../../machines/hubCache";
 import { modelFolder, snapshotConfig } from "../../machines/hubCache";
 
 /**
- * Makes a model's folder with its config.json, out of a file or of a model cache, and a recipe with gaps; returns what was
- * written. Overwrites nothing.
+ * Makes a model's folder with its config.json, out of a file or of a model cache, and a recipe with
+ * gaps; returns what was written. Overwrites nothing.
  */
 export function addModel(project: string, id: string, from?: string | ModelCache): string[] {
-  if (!/^[\w.-]+\/[\w.-]+$/.test(id)) throw new WrongUse(`${id}: expected a hub id such as org/model.`);
+  if (!/^[\w.-]+\/[\w.-]+$/.test(id))
+    throw new WrongUse(`${id}: expected a hub id such as org/model.`);
   const folder = join(project, "models", modelFolder(id));
-  if (from === undefined) throw new WrongUse("Say where its config.json is: --config FILE, or --from-cache.");
+  if (from === undefined)
+    throw new WrongUse("Say where its config.json is: --config FILE, or --from-cache.");
   const own = typeof from === "string";
   const source = own ? { file: from, text: readTextFile(from) } : snapshotConfig(from, id);
   if (source === undefined)
@@ -40,7 +42,8 @@ export function addModel(project: string, id: string, from?: string | ModelCache
     ["recipe.yaml", `${SCHEMA}\n${stringify(recipe)}`],
   ] as const;
   const missing = files.filter(([name]) => !existsSync(join(folder, name)));
-  if (missing.length === 0) throw new WrongUse(`${folder} has both files already; edit them there.`);
+  if (missing.length === 0)
+    throw new WrongUse(`${folder} has both files already; edit them there.`);
   mkdirSync(folder, { recursive: true });
   return missing.map(([name, text]) => {
     replaceFile(join(folder, name), text, { newFileMode: 0o644 });

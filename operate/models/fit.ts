@@ -63,7 +63,10 @@ const ONE_JOB: ServerValue = {
   why: "more compile processes beside these weights would not fit into the machine",
 };
 
-/** Plans a model in its seat with the values of its recipe: the largest share that is left, and a window that fits at best. */
+/**
+ * Plans a model in its seat with the values of its recipe: the largest share that is left, and a
+ * window that fits at best.
+ */
 export function fitModel(recipe: Recipe, seat: Seat): Fit {
   const nodes = nodesFor(recipe, seat);
   const beside = besideOthers(seat, nodes);
@@ -87,17 +90,21 @@ export function fitModel(recipe: Recipe, seat: Seat): Fit {
   };
   const first = tried(wanted);
   const { largest } = first;
-  if (largest <= 0) return { ...none, reasons: ["Nothing of the machine's memory is left for it."] };
+  if (largest <= 0)
+    return { ...none, reasons: ["Nothing of the machine's memory is left for it."] };
   const share = Math.min(wanted, largest);
   let best = share === wanted ? first : tried(share);
   const jobs = best.shortGiB > 0 ? ONE_JOB : undefined;
   if (jobs !== undefined) best = tried(share, undefined, jobs);
   // Half a window, down to a power of two.
   const half = 2 ** Math.floor(Math.log2((recipe.settings.maxModelLen ?? 0) / 2));
-  for (let window = half; isCramped(best) && window >= SHORTEST_WINDOW; window /= 2) best = tried(share, window, jobs);
+  for (let window = half; isCramped(best) && window >= SHORTEST_WINDOW; window /= 2)
+    best = tried(share, window, jobs);
   const { values, kv } = best;
   const judged = judge(declaredResources(best.whole));
-  const refused = judged.flatMap(({ verdict, message }) => (verdict === "refused" ? [message] : []));
+  const refused = judged.flatMap(({ verdict, message }) =>
+    verdict === "refused" ? [message] : [],
+  );
   if (refused.length === 0 && kv?.atBest.fits !== false)
     return { ...none, values, kv, verdict: kv?.fits === true ? "yes" : "perhaps" };
   const least = leastShare(best, totalOf(seat));
@@ -107,22 +114,35 @@ export function fitModel(recipe: Recipe, seat: Seat): Fit {
   return { ...none, values, kv, missingGiB, reasons: [why] };
 }
 
-/** The seat of a model in a stack: what makes vectors or sorts gets a server of its own beside one that chats, and the other way round. */
+/**
+ * The seat of a model in a stack: what makes vectors or sorts gets a server of its own beside one
+ * that chats, and the other way round.
+ */
 export function seatFor({ kind }: Recipe, seat: Seat): Seat {
   const { inferenceServers } = machineOf(seat.settings, seat.machine);
-  const kinds = Object.entries(inferenceServers).map(([key, { model }]) => [key, model.kind] as const);
+  const kinds = Object.entries(inferenceServers).map(
+    ([key, { model }]) => [key, model.kind] as const,
+  );
   const isKept = kinds.every(([key, has]) => key !== seat.server || has === kind);
   const moved = { ...seat, server: kinds.find(([, has]) => has === kind)?.[0] ?? kind };
   return isKept ? seat : { ...moved, leaves: leavesOf(moved) };
 }
 
-/** A recipe with the speeds that were measured of its model on the seat's machine, where there are any, in place of its own. */
+/**
+ * A recipe with the speeds that were measured of its model on the seat's machine, where there are
+ * any, in place of its own.
+ */
 export function withOwnSpeeds(recipe: Recipe, { settings, machine }: Seat): Recipe {
   const servers = Object.values(machineOf(settings, machine).inferenceServers);
   const own = servers.flatMap((each) => (each.model.id === recipe.id && ownSpeeds(each)) || []);
   const basis = { basis: "measured", source: "serving bench on this machine" } as const;
   const speeds = own.flatMap(({ at: date, ...rates }) =>
-    (["decode", "prefill"] as const).map((what) => ({ what, tokensPerSecond: rates[what], date, ...basis })),
+    (["decode", "prefill"] as const).map((what) => ({
+      what,
+      tokensPerSecond: rates[what],
+      date,
+      ...basis,
+    })),
   );
   return speeds.length > 0 ? { ...recipe, speeds } : recipe;
 }
@@ -134,7 +154,9 @@ export function leavesOf({ settings, machine, server, project }: Omit<Seat, "lea
   return Object.keys(leaving?.settings.environment ?? {});
 }
 
-/** The machines that a model would run on, the seat's first; too few where no more are linked to it. */
+/**
+ * The machines that a model would run on, the seat's first; too few where no more are linked to it.
+ */
 function nodesFor({ machines: wanted }: Recipe, { settings, machine }: Seat): readonly string[] {
   const { gpus, link: own } = machineOf(settings, machine);
   const others = Object.entries(settings.machines).filter(([name, { link, ...each }]) => {
@@ -147,7 +169,10 @@ function nodesFor({ machines: wanted }: Recipe, { settings, machine }: Seat): re
 function besideOthers({ settings, machine, server }: Seat, nodes: readonly string[]): boolean {
   return nodes.some((name) => {
     const { instanceA, inferenceServers } = machineOf(settings, name);
-    return instanceA !== "none" || Object.keys(inferenceServers).some((key) => name !== machine || key !== server);
+    return (
+      instanceA !== "none" ||
+      Object.keys(inferenceServers).some((key) => name !== machine || key !== server)
+    );
   });
 }
 
@@ -157,7 +182,9 @@ export function aloneIn(seat: Seat): Seat {
   const machines = Object.entries(seat.settings.machines).flatMap(([name, machine]) => {
     const inferenceServers = name === seat.machine ? own : {};
     const isOf = name === seat.machine || machine.link !== undefined;
-    return isOf ? [[name, { ...machine, instanceA: "none" as const, inferenceServers }] as const] : [];
+    return isOf
+      ? [[name, { ...machine, instanceA: "none" as const, inferenceServers }] as const]
+      : [];
   });
   return { ...seat, settings: { machines: Object.fromEntries(machines) } };
 }
@@ -174,7 +201,8 @@ function unfit(recipe: Recipe, seat: Seat, nodes: readonly string[], beside: boo
   if (nodes.length < machines) return [`It needs ${machines} machines, and ${why}.`];
   const has = vllmOf(current);
   const repository = imageReference(current.image)?.repository;
-  if (beside && share.beside === "never") return ["It is only ever published as the one engine of its machine."];
+  if (beside && share.beside === "never")
+    return ["It is only ever published as the one engine of its machine."];
   if (share.alone === undefined) return ["Its recipe names no share yet: write `share.alone`."];
   if (recipe.settings.maxModelLen === undefined)
     return ["Its recipe names no window yet: write `settings.maxModelLen`."];
@@ -190,12 +218,20 @@ function unfit(recipe: Recipe, seat: Seat, nodes: readonly string[], beside: boo
 /** The stack's settings with a model's values in the seat. */
 export function withModel(seat: Seat, values: readonly ServerValue[]): StackSettings {
   const block: Record<string, unknown> = structuredClone(currentServer(seat));
-  const gone = [...modelKeys(currentServer(seat), values), ...seat.leaves.map((name) => ["environment", name])];
+  const gone = [
+    ...modelKeys(currentServer(seat), values),
+    ...seat.leaves.map((name) => ["environment", name]),
+  ];
   for (const path of gone) putAt(block, path, undefined);
   for (const { path, value } of values) putAt(block, path, value);
   const machine = machineOf(seat.settings, seat.machine);
-  const inferenceServers = { ...machine.inferenceServers, [seat.server]: inferenceServer.parse(block) };
-  return { machines: { ...seat.settings.machines, [seat.machine]: { ...machine, inferenceServers } } };
+  const inferenceServers = {
+    ...machine.inferenceServers,
+    [seat.server]: inferenceServer.parse(block),
+  };
+  return {
+    machines: { ...seat.settings.machines, [seat.machine]: { ...machine, inferenceServers } },
+  };
 }
 
 function planned(values: readonly ServerValue[], seat: Seat) {
@@ -203,12 +239,16 @@ function planned(values: readonly ServerValue[], seat: Seat) {
   const whole = plan(settings, readEvidence(settings, seat.project));
   const own = whole.machines.find(({ name }) => name === seat.machine);
   const name = own?.inferenceServers.find(({ key }) => key === seat.server)?.container.name ?? "";
-  const nodes = settings.machines[seat.machine]?.inferenceServers[seat.server]?.nodes ?? [seat.machine];
+  const nodes = settings.machines[seat.machine]?.inferenceServers[seat.server]?.nodes ?? [
+    seat.machine,
+  ];
   const held = nodes.flatMap((node, index) => {
     const ledger = whole.machines.find((each) => each.name === node)?.ledger;
     return ledger === undefined ? [] : [{ ledger, container: rankContainer(name, index) }];
   });
-  const left = held.map(({ ledger, container }) => ledger.largestUtilizationThatFits[container] ?? 0);
+  const left = held.map(
+    ({ ledger, container }) => ledger.largestUtilizationThatFits[container] ?? 0,
+  );
   const largest = Math.min(...left, seat.free ?? 1);
   const shortGiB = Math.max(...held.map(({ ledger }) => ledger.sumGiB - ledger.totalGiB));
   return { whole, largest, shortGiB, kv: own?.kv[name] ?? null, needs: own?.starts[name] ?? {} };
@@ -216,7 +256,8 @@ function planned(values: readonly ServerValue[], seat: Seat) {
 type Planned = ReturnType<typeof planned>;
 
 /** Whether a shorter window may help. */
-const isCramped = ({ kv }: Planned): boolean => kv !== null && !kv.atBest.fits && kv.room.highGiB > 0;
+const isCramped = ({ kv }: Planned): boolean =>
+  kv !== null && !kv.atBest.fits && kv.room.highGiB > 0;
 
 /** The least share with which it starts at best. */
 function leastShare({ kv, needs }: Planned, totalGiB: number): number {
@@ -230,7 +271,8 @@ export function currentServer({ settings, machine, server }: Seat): InferenceSer
   const there = inferenceServers[server];
   if (there !== undefined) return there;
   const [other] = Object.values(inferenceServers);
-  if (other === undefined) throw new Error(`${machine} has no server whose image ${server} could take.`);
+  if (other === undefined)
+    throw new Error(`${machine} has no server whose image ${server} could take.`);
   const ports = Object.values(inferenceServers).map(({ port }) => port);
   const { image, versions, model, servedModelName, gpuMemoryUtilization, maxModelLen } = other;
   const placeholder = { model, servedModelName, gpuMemoryUtilization, maxModelLen };

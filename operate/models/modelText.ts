@@ -45,7 +45,11 @@ function speedText({ speeds }: Recipe): string {
   return decode.length === 0 ? UNKNOWN : String(Math.max(...decode));
 }
 
-function needs({ minimumVllm, image, weights, machines }: Recipe, { verdict, beside }: Fit, alone: string): string {
+function needs(
+  { minimumVllm, image, weights, machines }: Recipe,
+  { verdict, beside }: Fit,
+  alone: string,
+): string {
   return [
     ...(machines > 1 ? [`${machines} linked machines`] : []),
     ...(beside && verdict === "no" && alone !== "no" ? ["the machine for itself"] : []),
@@ -59,28 +63,40 @@ function needs({ minimumVllm, image, weights, machines }: Recipe, { verdict, bes
 export function recipeText(recipe: Recipe, { fit, alone }: ModelRow): string {
   const { config, notes, speeds, starts, sources } = recipe;
   const value = (path: string) => {
-    const found = path.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], recipe);
+    const found = path
+      .split(".")
+      .reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], recipe);
     return typeof found === "object" ? JSON.stringify(found) : String(found);
   };
   const known = sources.flatMap(({ of, basis, source, date }) =>
     of.map((path) => [path, value(path), `${basis}: ${source} (${date})`]),
   );
-  const missing = ["weights.diskGB", "quantization", "minimumVllm", "share.alone", "share.beside", "draft"].filter(
-    (path) => !known.some(([each]) => each === path),
-  );
+  const missing = [
+    "weights.diskGB",
+    "quantization",
+    "minimumVllm",
+    "share.alone",
+    "share.beside",
+    "draft",
+  ].filter((path) => !known.some(([each]) => each === path));
   return [
     styled("bold", recipe.id),
     `  family ${recipe.family}, ${recipe.kind}${recipe.thinking ? ", with a thinking mode" : ""}`,
     `  config.json: ${config.from}, ${config.source} (${config.date})`,
     `  here: ${[fit.lacksMachines ? fit.verdict : fitText(fit), ...fit.reasons].join(". ")}${fit.beside ? `; alone on the machine: ${alone}` : ""}`,
     "",
-    ...columns([...known, ...missing.map((path) => [path, UNKNOWN, ""])]).map((line) => `  ${line}`),
+    ...columns([...known, ...missing.map((path) => [path, UNKNOWN, ""])]).map(
+      (line) => `  ${line}`,
+    ),
     "",
     ...speeds.map(
       (each) =>
         `  ${each.what} ${each.tokensPerSecond} tokens/s${each.with === undefined ? "" : ` (${each.with})`}, ${each.basis}: ${each.source} (${each.date})`,
     ),
-    ...starts.map((each) => `  ${each.works ? "started" : "failed"} at ${each.share}: ${each.source} (${each.date})`),
+    ...starts.map(
+      (each) =>
+        `  ${each.works ? "started" : "failed"} at ${each.share}: ${each.source} (${each.date})`,
+    ),
     ...notes.map((note) => `  ${note}`),
   ].join("\n");
 }

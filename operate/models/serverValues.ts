@@ -15,9 +15,13 @@ type Value = string | number | boolean | readonly Value[] | { readonly [key: str
 /** What needs no reason. */
 const NAMES_MODEL = "names the model";
 
-/** The reasons by dotted path. One that is the same for several values in a row stands at the first. */
+/**
+ * The reasons by dotted path. One that is the same for several values in a row stands at the first.
+ */
 export function reasonsOf(values: readonly ServerValue[]): Map<string, string> {
-  const told = values.filter(({ why }, index) => why !== NAMES_MODEL && why !== values[index - 1]?.why);
+  const told = values.filter(
+    ({ why }, index) => why !== NAMES_MODEL && why !== values[index - 1]?.why,
+  );
   return new Map(told.map(({ path, why }) => [path.join("."), why]));
 }
 
@@ -29,7 +33,10 @@ export const BEGINS_REASON =
 export interface Placement {
   /** Whether another engine takes memory of the same machine. */
   readonly beside: boolean;
-  /** The largest share that the machine leaves for the server; at most this is chosen. Default: 0.90. */
+  /**
+   * The largest share that the machine leaves for the server; at most this is chosen. Default:
+   * 0.90.
+   */
   readonly largest?: number;
   /** The machines that would share the model, and the GPUs of all. Default: one machine alone. */
   readonly shared?: { readonly nodes: readonly string[]; readonly gpus: number };
@@ -39,31 +46,54 @@ export interface Placement {
 
 /** Keys of a server that belong to its model. */
 const MODEL_KEYS: readonly (readonly string[])[] = [
-  ...["id", "family", "kind", "thinking", "weightsGB", "residentGiB", "revision"].map((key) => ["model", key]),
-  ...["servedModelName", "aliases", "gpuMemoryUtilization", "maxModelLen", "maxNumSeqs"].map((key) => [key]),
-  ...["maxNumBatchedTokens", "kvCacheDtype", "kvCacheMemoryBytes", "trustRemoteCode"].map((key) => [key]),
+  ...["id", "family", "kind", "thinking", "weightsGB", "residentGiB", "revision"].map((key) => [
+    "model",
+    key,
+  ]),
+  ...["servedModelName", "aliases", "gpuMemoryUtilization", "maxModelLen", "maxNumSeqs"].map(
+    (key) => [key],
+  ),
+  ...["maxNumBatchedTokens", "kvCacheDtype", "kvCacheMemoryBytes", "trustRemoteCode"].map((key) => [
+    key,
+  ]),
   ["tools", "parser"],
-  ...["reasoningParser", "moeBackend", "attentionBackend", "gdnPrefillBackend", "loadFormat"].map((key) => [key]),
+  ...["reasoningParser", "moeBackend", "attentionBackend", "gdnPrefillBackend", "loadFormat"].map(
+    (key) => [key],
+  ),
   ...["chatTemplate", "speculative", "extraArgs", "measured", "measuredSpeeds"].map((key) => [key]),
 ];
 
 /** Keys of a server that another model with these values replaces, or that go. */
-export function modelKeys(now: { readonly nodes?: unknown } | undefined, values: readonly ServerValue[]) {
+export function modelKeys(
+  now: { readonly nodes?: unknown } | undefined,
+  values: readonly ServerValue[],
+) {
   const isShared = values.some(({ path }) => path[0] === "nodes");
   const ranks = ["nodes", "tensorParallelSize", "pipelineParallelSize"].map((key) => [key]);
   // One over several machines listens on the link alone.
-  return [...MODEL_KEYS, ...(isShared || now?.nodes !== undefined ? ranks : []), ...(isShared ? [["listen"]] : [])];
+  return [
+    ...MODEL_KEYS,
+    ...(isShared || now?.nodes !== undefined ? ranks : []),
+    ...(isShared ? [["listen"]] : []),
+  ];
 }
 
-/** The share to give a model; `undefined` where the recipe names none, or says that it can't run beside another engine. */
-export function shareFor({ share }: Recipe, { beside, largest = AGGREGATE_LIMIT }: Placement): number | undefined {
+/**
+ * The share to give a model; `undefined` where the recipe names none, or says that it can't run
+ * beside another engine.
+ */
+export function shareFor(
+  { share }: Recipe,
+  { beside, largest = AGGREGATE_LIMIT }: Placement,
+): number | undefined {
   const wanted = beside ? (share.beside ?? share.alone) : share.alone;
   return typeof wanted === "number" ? Math.min(wanted, largest) : undefined;
 }
 
 /**
- * The values that a recipe gives to a server's block, in the order of the stack file, each with its reason. Keys of
- * `modelKeys` that are not among them are to be left out; the rest of the block (image, port and so on) isn't the model's.
+ * The values that a recipe gives to a server's block, in the order of the stack file, each with its
+ * reason. Keys of `modelKeys` that are not among them are to be left out; the rest of the block
+ * (image, port and so on) isn't the model's.
  */
 export function serverValues(given: Recipe, placement: Placement): ServerValue[] {
   const { settings, parsers, draft, machines } = given;
@@ -85,11 +115,21 @@ export function serverValues(given: Recipe, placement: Placement): ServerValue[]
       ? []
       : [
           { path: ["nodes"], value: shared.nodes, why: `it needs ${machines} machines` },
-          { path: ["tensorParallelSize"], value: shared.gpus, why: "a part of each layer for every GPU of them" },
+          {
+            path: ["tensorParallelSize"],
+            value: shared.gpus,
+            why: "a part of each layer for every GPU of them",
+          },
         ]),
     ...(share === undefined
       ? []
-      : [{ path: ["gpuMemoryUtilization"], value: share, why: shareReason(given, placement, share) }]),
+      : [
+          {
+            path: ["gpuMemoryUtilization"],
+            value: share,
+            why: shareReason(given, placement, share),
+          },
+        ]),
     ...value("maxModelLen", maxModelLen, "settings.maxModelLen"),
     ...Object.entries(others).flatMap(([key, of]) => value(key, of, `settings.${key}`)),
     ...value("tools.parser", tool, "parsers.tool"),

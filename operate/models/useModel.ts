@@ -20,10 +20,15 @@ export interface ModelChange {
   readonly diff: string;
 }
 
-/** The recipe of an id, of a served name, or of the only id that holds the text. Throws `WrongUse` with what there is. */
+/**
+ * The recipe of an id, of a served name, or of the only id that holds the text. Throws `WrongUse`
+ * with what there is.
+ */
 export function chooseRecipe(project: string, wanted: string): Recipe {
   const all = readCatalogue(project);
-  const exact = all.find(({ id, servedModelName }) => [id, servedModelName, modelFolder(id)].includes(wanted));
+  const exact = all.find(({ id, servedModelName }) =>
+    [id, servedModelName, modelFolder(id)].includes(wanted),
+  );
   const like = all.filter(({ id }) => id.toLowerCase().includes(wanted.toLowerCase()));
   const [only] = exact === undefined && like.length === 1 ? like : [exact];
   if (only !== undefined) return only;
@@ -45,24 +50,39 @@ export function seatOf(stack: OneMachine, project: string, named?: string): Seat
       `${basename(stack.file)} has no server in \`inferenceServers\` whose image and port a model could take.`,
     );
   if (named === undefined && more.length > 0)
-    throw new WrongUse(`Which server? Say --server ${servers.map(([key]) => key).join(" or --server ")}.`);
+    throw new WrongUse(
+      `Which server? Say --server ${servers.map(([key]) => key).join(" or --server ")}.`,
+    );
   if (named !== undefined && !/^[a-z][a-z0-9-]{0,30}$/.test(named))
-    throw new WrongUse(`--server ${named}: expected lower-case letters, digits and dashes, first a letter.`);
+    throw new WrongUse(
+      `--server ${named}: expected lower-case letters, digits and dashes, first a letter.`,
+    );
   const settings = parseStackFile(stack.file, stack.text);
   const seat = { settings, machine: stack.name, server: named ?? first[0], project };
   return { ...seat, leaves: leavesOf(seat) };
 }
 
-/** The change by which a seat gets a model. Throws `Failed` with figures and remedies where it doesn't fit. */
+/**
+ * The change by which a seat gets a model. Throws `Failed` with figures and remedies where it
+ * doesn't fit.
+ */
 export function changeModel(stack: OneMachine, seat: Seat, recipe: Recipe): ModelChange {
   const found = fitModel(recipe, seat);
   if (found.verdict === "no") throw new Failed(refusal(found, seat));
   const after = withReasons(applyEdits(stack.text, editsOf(stack, seat, found)), seat, found);
   parseStackFile(stack.file, after);
-  return { fit: found, before: stack.text, after, diff: unifiedDiff(stack.file, stack.text, after) };
+  return {
+    fit: found,
+    before: stack.text,
+    after,
+    diff: unifiedDiff(stack.file, stack.text, after),
+  };
 }
 
-/** Where init wrote reasons above a server's values, those of the model before go, and those of this one come. */
+/**
+ * Where init wrote reasons above a server's values, those of the model before go, and those of this
+ * one come.
+ */
 function withReasons(text: string, { machine, server }: Seat, { values }: Fit): string {
   const path = ["config", `${NAMESPACE}:machines`, machine, "inferenceServers", server];
   const block = parseDocument(text).getIn(path, true);
@@ -96,7 +116,10 @@ function editsOf({ settings }: OneMachine, seat: Seat, { values }: Fit): Edit[] 
     server === undefined
       ? [
           { path: [...at, "image"], value: image },
-          ...Object.entries(versions ?? {}).map(([key, value]) => ({ path: [...at, "versions", key], value })),
+          ...Object.entries(versions ?? {}).map(([key, value]) => ({
+            path: [...at, "versions", key],
+            value,
+          })),
           { path: [...at, "port"], value: port },
         ]
       : [];
@@ -112,7 +135,10 @@ function editsOf({ settings }: OneMachine, seat: Seat, { values }: Fit): Edit[] 
 
 function refusal({ recipe, reasons, beside, missingGiB, lacksMachines }: Fit, seat: Seat): string {
   if (lacksMachines) return `${recipe.id}: ${reasons.join(" ")}`;
-  const { instanceA, totalGiB } = seat.settings.machines[seat.machine] ?? { instanceA: "none", totalGiB: 0 };
+  const { instanceA, totalGiB } = seat.settings.machines[seat.machine] ?? {
+    instanceA: "none",
+    totalGiB: 0,
+  };
   const there = beside ? "beside the other engines of this machine" : "on this machine";
   const alone = beside && fitModel(recipe, aloneIn(seat)).verdict !== "no";
   const lower =

@@ -19,7 +19,10 @@ interface JudgedImage {
   /** Versions inside, by package; left out where nothing is recorded. */
   readonly versions?: Readonly<Record<string, string | undefined>>;
   readonly evidence?: string;
-  /** Digest that the record of the versions names, "" where it names none; the image's own where they were read now. */
+  /**
+   * Digest that the record of the versions names, "" where it names none; the image's own where
+   * they were read now.
+   */
   readonly recordedOf?: string;
 }
 
@@ -38,8 +41,8 @@ const labelsOf = ({ machine, path: [block, key = ""] }: Pick<ImageEntry, "machin
 ];
 
 /**
- * Judges an image by the same rules that judge a stack, as if its entry ran it, and by what its model needs. Without an entry
- * an image with a vLLM inside is a server's.
+ * Judges an image by the same rules that judge a stack, as if its entry ran it, and by what its
+ * model needs. Without an entry an image with a vLLM inside is a server's.
  */
 export function judgeImage(
   { image, digest, versions, evidence = "read", recordedOf = digest }: JudgedImage,
@@ -51,20 +54,30 @@ export function judgeImage(
   const role = roleOf(entry) ?? (versions?.vllm === undefined ? undefined : "inference-server");
   const verdicts = judge([
     { type: TYPE.container, name: "image", ...defined({ role }), props: container },
-    ...(versions === undefined ? [] : [{ type: TYPE.imageRecord, name: imageRecordName("image"), props: record }]),
+    ...(versions === undefined
+      ? []
+      : [{ type: TYPE.imageRecord, name: imageRecordName("image"), props: record }]),
   ]).filter((each) => IMAGE_RULES.includes(each.name) && each.verdict !== "pass");
   const tooOld = belowModel(versions?.vllm, entry?.model);
   const isRefused = tooOld !== undefined || verdicts.some((each) => each.verdict === "refused");
   const verdict = isRefused ? "refused" : verdicts.length > 0 ? "warned" : "pass";
-  return { verdict, reasons: [...verdicts.map((each) => each.message), ...(tooOld ?? [])] } as const;
+  return {
+    verdict,
+    reasons: [...verdicts.map((each) => each.message), ...(tooOld ?? [])],
+  } as const;
 }
 
-/** Why a release of an image must not be taken, as far as its version alone tells; `undefined` where nothing does. */
+/**
+ * Why a release of an image must not be taken, as far as its version alone tells; `undefined` where
+ * nothing does.
+ */
 export function releaseRefusal(entry: ImageEntry, version: string): string | undefined {
   const [name] = packagesOf(entry.image, roleOf(entry));
   if (name === undefined) return undefined;
   const lowest = lowestAllowed(name);
-  const tooLow = atLeast(version, lowest) ? undefined : `it is below ${lowest}, the lowest that may run`;
+  const tooLow = atLeast(version, lowest)
+    ? undefined
+    : `it is below ${lowest}, the lowest that may run`;
   return whyRefused(name, version) ?? tooLow ?? belowModel(version, entry.model)?.[0];
 }
 

@@ -17,14 +17,20 @@ const MANIFESTS = [
   "application/vnd.docker.distribution.manifest.v2+json",
 ].join(", ");
 
-/** What a registry of images (its HTTP API, version 2) says of one repository. Without Docker, and without a key of anybody's. */
+/**
+ * What a registry of images (its HTTP API, version 2) says of one repository. Without Docker, and
+ * without a key of anybody's.
+ */
 export class Registry {
   private readonly host: string;
   private readonly origin: string;
   private readonly path: string;
   private token: string | undefined;
 
-  /** @param repository as an image's name begins: `vllm/vllm-openai`, `ghcr.io/berriai/litellm`, `localhost:5000/a/b`. */
+  /**
+   * @param repository as an image's name begins: `vllm/vllm-openai`, `ghcr.io/berriai/litellm`,
+   * `localhost:5000/a/b`.
+   */
   constructor(repository: string) {
     const [first = "", ...rest] = repository.split("/");
     const named = rest.length > 0 && /[.:]|^localhost$/.test(first);
@@ -42,24 +48,32 @@ export class Registry {
     let next: string | undefined = `tags/list?n=${TAGS_PER_PAGE}`;
     for (let page = 0; next !== undefined; page += 1) {
       if (page === MOST_PAGES)
-        throw new Failed(`${this.host} has more than ${tags.length} tags of ${this.path}: too many to read.`);
+        throw new Failed(
+          `${this.host} has more than ${tags.length} tags of ${this.path}: too many to read.`,
+        );
       const { text, headers } = await this.get(next);
       const { tags: some } = objectOr(jsonIn(text));
-      if (!Array.isArray(some)) throw new Failed(`${this.host} gave no list of the tags of ${this.path}.`);
+      if (!Array.isArray(some))
+        throw new Failed(`${this.host} gave no list of the tags of ${this.path}.`);
       tags.push(...some.map(String));
       // The next page lies beside this one, whatever the registry calls its host and path.
-      const [, query] = /<[^>]*\?([^>]*)>;\s*rel="?next/.exec([headers.link ?? []].flat().join()) ?? [];
+      const [, query] =
+        /<[^>]*\?([^>]*)>;\s*rel="?next/.exec([headers.link ?? []].flat().join()) ?? [];
       next = query && `tags/list?${query}`;
     }
     return tags;
   }
 
-  /** Digest of what a tag points to, the index of all platforms where there is one; `undefined` where there is no such tag. */
+  /**
+   * Digest of what a tag points to, the index of all platforms where there is one; `undefined`
+   * where there is no such tag.
+   */
   async digest(tag: string): Promise<string | undefined> {
     const { status, headers } = await this.get(`manifests/${tag}`, "HEAD");
     if (status === 404) return undefined;
     const digest = String(headers["docker-content-digest"]);
-    if (!/^sha256:[0-9a-f]{64}$/.test(digest)) throw new Failed(`${this.host} gives no digest of ${this.path}:${tag}.`);
+    if (!/^sha256:[0-9a-f]{64}$/.test(digest))
+      throw new Failed(`${this.host} gives no digest of ${this.path}:${tag}.`);
     return digest;
   }
 
@@ -108,5 +122,7 @@ export class Registry {
   }
 
   private isPrivate = () =>
-    new Failed(`${this.host} shows ${this.path} only with a key, and nobody's key is used here: look there yourself.`);
+    new Failed(
+      `${this.host} shows ${this.path} only with a key, and nobody's key is used here: look there yourself.`,
+    );
 }

@@ -17,14 +17,19 @@ const answerOf = <T>(asked: Promise<T>): Promise<T | Failed> =>
   });
 
 /**
- * Asks the registry of an entry's image for newer releases, the newest first, each with the image as a stack file names it
- * and why it must not be taken, as far as its version tells. `more` counts those beyond; `problem`: why nothing is known.
+ * Asks the registry of an entry's image for newer releases, the newest first, each with the image
+ * as a stack file names it and why it must not be taken, as far as its version tells. `more` counts
+ * those beyond; `problem`: why nothing is known.
  */
 export async function newerImages(entry: ImageEntry) {
-  const of: { entry: string; image: string; problem?: string } = { entry: entryName(entry), image: entry.image };
+  const of: { entry: string; image: string; problem?: string } = {
+    entry: entryName(entry),
+    image: entry.image,
+  };
   const none = { ...of, newer: [], more: 0 };
   const { repository, tag } = imageReference(entry.image) ?? {};
-  if (repository === undefined) return { ...none, problem: `\`${entry.image}\` is no image of a registry.` };
+  if (repository === undefined)
+    return { ...none, problem: `\`${entry.image}\` is no image of a registry.` };
   if (tag === undefined || tagRelease(tag) === undefined) {
     const problem = `\`${tag ?? "no tag"}\` names no release, so nothing is newer: pin one, \`serving pin ${repository}:TAG --write\`.`;
     return { ...none, problem };
@@ -45,9 +50,17 @@ export async function newerImages(entry: ImageEntry) {
   return answer instanceof Failed ? { ...none, problem: answer.message } : { ...of, ...answer };
 }
 
-/** What people read of the newer releases, with the command that takes the newest one that may run. */
-export function newerText(found: readonly Awaited<ReturnType<typeof newerImages>>[], stackOptions: string): string {
-  const [nameOf, digestOf] = [(image: string) => image.replace(/@.*/, ""), (image: string) => image.replace(/.*@/, "")];
+/**
+ * What people read of the newer releases, with the command that takes the newest one that may run.
+ */
+export function newerText(
+  found: readonly Awaited<ReturnType<typeof newerImages>>[],
+  stackOptions: string,
+): string {
+  const [nameOf, digestOf] = [
+    (image: string) => image.replace(/@.*/, ""),
+    (image: string) => image.replace(/.*@/, ""),
+  ];
   const lines = found.flatMap(({ entry, image, newer, more, problem }) => {
     const best = newer.find(({ refused }) => refused === undefined);
     return [
@@ -58,15 +71,17 @@ export function newerText(found: readonly Awaited<ReturnType<typeof newerImages>
         ...(each.refused === undefined ? [] : [`    refused: ${each.refused}`]),
       ]),
       ...(more > 0 ? [`  and ${more} older ones`] : []),
-      ...(best ? [`  Take it: serving pin ${nameOf(best.image)} --write --entry ${entry}${stackOptions}`] : []),
+      ...(best
+        ? [`  Take it: serving pin ${nameOf(best.image)} --write --entry ${entry}${stackOptions}`]
+        : []),
     ];
   });
   return lines.join("\n");
 }
 
 /**
- * Whether an entry's tag still points to its digest, and whether it may still run. `points`: what the tag points to now,
- * where the registry was asked.
+ * Whether an entry's tag still points to its digest, and whether it may still run. `points`: what
+ * the tag points to now, where the registry was asked.
  */
 export async function checkPin(entry: ImageEntry) {
   const { image, versions: { digest: recordedOf = "", evidence, vllm, transformers } = {} } = entry;
@@ -81,7 +96,8 @@ export async function checkPin(entry: ImageEntry) {
   // Nothing can move without a tag.
   if (tag === undefined) return { ...of, faults: denied };
   const points = await answerOf(new Registry(repository).digest(tag));
-  if (points instanceof Failed) return { ...of, faults: [`Not checked. ${points.message}`, ...denied] };
+  if (points instanceof Failed)
+    return { ...of, faults: [`Not checked. ${points.message}`, ...denied] };
   const moved = `${tag} points to ${points} now: somebody moved the tag. Find out why before you pin it anew.`;
   const gone = `${repository} has no ${tag} any more: the image may vanish, too.`;
   const faults = points === undefined ? [gone] : points === digest ? [] : [moved];

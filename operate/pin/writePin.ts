@@ -27,7 +27,9 @@ export function imageEntries(settings: StackSettings): ImageEntry[] {
     })),
     ...SERVICES.flatMap(({ key }) => {
       const block = blocks[key];
-      return block !== undefined && "image" in block ? [{ machine, path: [key], image: block.image }] : [];
+      return block !== undefined && "image" in block
+        ? [{ machine, path: [key], image: block.image }]
+        : [];
     }),
   ]);
 }
@@ -36,8 +38,8 @@ export function imageEntries(settings: StackSettings): ImageEntry[] {
 export const entryName = ({ machine, path }: ImageEntry): string => [machine, ...path].join(".");
 
 /**
- * The entry that an image is for: the one that was named, else the only one that runs this repository. Throws `WrongUse`
- * where that is none or several.
+ * The entry that an image is for: the one that was named, else the only one that runs this
+ * repository. Throws `WrongUse` where that is none or several.
  */
 export function chooseEntry(
   file: string,
@@ -72,7 +74,10 @@ export interface Written extends WrittenFile {
   readonly entry: string;
 }
 
-/** The changes by which an entry runs this image: its digest, and for an inference server the versions inside. */
+/**
+ * The changes by which an entry runs this image: its digest, and for an inference server the
+ * versions inside.
+ */
 function pinEdits({ machine, path }: ImageEntry, reading: ImageReading): Edit[] {
   const place = ["machines", machine, ...path];
   const recorded = path[0] === "inferenceServers" ? recordEdits(place, recordOf(reading)) : [];
@@ -95,7 +100,9 @@ type RecordOfVersions = Readonly<
   >
 >;
 
-/** The changes by which a server's entry records the versions inside its image, as they were read. */
+/**
+ * The changes by which a server's entry records the versions inside its image, as they were read.
+ */
 export const recordEdits = (entry: readonly string[], record: RecordOfVersions): Edit[] =>
   Object.entries(record).map(([name, value]) => ({ path: [...entry, "versions", name], value }));
 
@@ -103,14 +110,18 @@ export const recordEdits = (entry: readonly string[], record: RecordOfVersions):
 export const shortDigest = (digest: string): string => digest.slice(0, "sha256:".length + 12);
 
 /**
- * Writes an image into its entry of the stack file, in one step and with a backup beside it; comments and order stay. The
- * file is read anew, since it may have been edited while the image was pulled. Throws `Failed`, and leaves the file as it
- * is, where its entry is gone or the result would not be read.
+ * Writes an image into its entry of the stack file, in one step and with a backup beside it;
+ * comments and order stay. The file is read anew, since it may have been edited while the image was
+ * pulled. Throws `Failed`, and leaves the file as it is, where its entry is gone or the result
+ * would not be read.
  */
 export function writePin(file: string, entry: ImageEntry, reading: ImageReading): Written {
   const before = readTextFile(file);
   const name = entryName(entry);
   const there = imageEntries(parseStackFile(file, before)).some((each) => entryName(each) === name);
-  if (!there) throw new Failed(`${file} was edited meanwhile and has no ${name} any more: nothing was written.`);
+  if (!there)
+    throw new Failed(
+      `${file} was edited meanwhile and has no ${name} any more: nothing was written.`,
+    );
   return { file, entry: name, ...editStackFile(file, before, pinEdits(entry, reading)) };
 }

@@ -17,7 +17,13 @@ import { shellWords } from "../../machines/shell";
 import { judge, type Levels } from "../../policies/judge";
 import { projectFolder, stackName } from "../stack/stackFile";
 import { passedStackFile } from "../verify/lastVerify";
-import { changeSections, memorySections, memoryVerdict, type Section, section } from "./changeReport";
+import {
+  changeSections,
+  memorySections,
+  memoryVerdict,
+  type Section,
+  section,
+} from "./changeReport";
 import { verdictOf } from "./planText";
 import { settingChanges, settingText } from "./settingChanges";
 
@@ -31,10 +37,16 @@ interface Earlier {
 }
 
 /**
- * Compares a plan of `file` with what was applied, verified, a stack file, or the file at a commit: for people as sections,
- * and the same as data. Throws `WrongUse`.
+ * Compares a plan of `file` with what was applied, verified, a stack file, or the file at a commit:
+ * for people as sections, and the same as data. Throws `WrongUse`.
  */
-export async function compare(source: string, file: string, settings: StackSettings, planned: Plan, levels: Levels) {
+export async function compare(
+  source: string,
+  file: string,
+  settings: StackSettings,
+  planned: Plan,
+  levels: Levels,
+) {
   const { machines, stack, back } = await earlier(source, file, planned);
   const changes = changesOf(machines, planned.machines);
   const changed = stack === undefined ? null : settingChanges(stack.settings, settings);
@@ -44,13 +56,20 @@ export async function compare(source: string, file: string, settings: StackSetti
   const only = (these: typeof now, those: typeof now) =>
     these.filter(({ id }) => those.every((each) => each.id !== id));
   const [added, gone] = [only(now, old), only(old, now)];
-  const found = [...added.map((each) => `New: ${each.text}`), ...gone.map((each) => `Gone: ${each.text}`)];
+  const found = [
+    ...added.map((each) => `New: ${each.text}`),
+    ...gone.map((each) => `Gone: ${each.text}`),
+  ];
   const judged = judge(declaredResources(planned), levels);
   const refused = judged.some((each) => each.verdict === "refused");
   const sections: Section[] = [
     {
       title: `Against ${source}`,
-      lines: [verdictOf(planned.machines, judged), ...(refused ? [IF_NOT_REFUSED] : []), ...summary(changes)],
+      lines: [
+        verdictOf(planned.machines, judged),
+        ...(refused ? [IF_NOT_REFUSED] : []),
+        ...summary(changes),
+      ],
     },
     ...(changed === null ? [] : [section("Changed settings", changed.map(settingText), "None.")]),
     ...changeSections(changes),
@@ -58,10 +77,18 @@ export async function compare(source: string, file: string, settings: StackSetti
     section("Findings", found, "None is new, and none is gone."),
     ...(back === undefined || changed?.length === 0
       ? []
-      : [{ title: "The way back", lines: [`\`${back}\``, ...summary(changesOf(planned.machines, machines))] }]),
+      : [
+          {
+            title: "The way back",
+            lines: [`\`${back}\``, ...summary(changesOf(planned.machines, machines))],
+          },
+        ]),
   ];
   const findings = { new: added, gone };
-  return { result: { against: source, settings: changed, machines: changes, findings, back: back ?? null }, sections };
+  return {
+    result: { against: source, settings: changed, machines: changes, findings, back: back ?? null },
+    sections,
+  };
 }
 
 const IF_NOT_REFUSED = "What follows would happen if it were not refused.";
@@ -86,7 +113,12 @@ function findingsOf({ machines, warnings }: Plan, levels: Levels) {
     ...judged.flatMap(({ name, resource, verdict, message }) =>
       verdict === "pass"
         ? []
-        : [{ id: `${name} ${resource} ${verdict}`, text: `${verdict} by ${name} (${resource}): ${message}` }],
+        : [
+            {
+              id: `${name} ${resource} ${verdict}`,
+              text: `${verdict} by ${name} (${resource}): ${message}`,
+            },
+          ],
     ),
     ...warnings.map(({ machine, code, message, note }) => ({
       id: [code, machine, /^\S+:/.exec(message)?.[0]].join(" "),
@@ -116,7 +148,8 @@ async function earlier(source: string, file: string, planned: Plan): Promise<Ear
 async function appliedTo({ machines }: Plan): Promise<MachinePlan[]> {
   const read = await readAppliedPlans(machines);
   const missing = read.flatMap((each) => ("missing" in each ? [each.missing] : []));
-  if (missing.length === machines.length) throw new WrongUse(`--against applied: ${missing.join("; ")}.`);
+  if (missing.length === machines.length)
+    throw new WrongUse(`--against applied: ${missing.join("; ")}.`);
   for (const each of missing) say(each);
   return read.flatMap((each) => ("plan" in each ? [each.plan] : []));
 }
@@ -128,7 +161,9 @@ function planOf(source: string, name: string, text: string): Earlier {
     return { machines: before.machines, stack: { settings, plan: before } };
   } catch (error) {
     if (!(error instanceof FaultyInput || error instanceof UnreadableInput)) throw error;
-    throw new WrongUse(`--against ${source}: this version can't read it, so nothing is compared.\n${error.message}`);
+    throw new WrongUse(
+      `--against ${source}: this version can't read it, so nothing is compared.\n${error.message}`,
+    );
   }
 }
 
@@ -137,10 +172,21 @@ const GIT_SECONDS = 20;
 const LARGEST = 4e6;
 
 async function atCommit(commit: string, file: string): Promise<string> {
-  const command = ["git", "-C", dirname(file), "show", "--end-of-options", `${commit}:./${basename(file)}`];
-  const { code, notStarted, out, err } = await run(command, { seconds: GIT_SECONDS, largest: LARGEST });
+  const command = [
+    "git",
+    "-C",
+    dirname(file),
+    "show",
+    "--end-of-options",
+    `${commit}:./${basename(file)}`,
+  ];
+  const { code, notStarted, out, err } = await run(command, {
+    seconds: GIT_SECONDS,
+    largest: LARGEST,
+  });
   if (code === 0) return out;
-  const why = notStarted === undefined ? (err.trim().split("\n")[0] ?? "") : "there is no `git` on PATH";
+  const why =
+    notStarted === undefined ? (err.trim().split("\n")[0] ?? "") : "there is no `git` on PATH";
   throw new WrongUse(
     `--against ${commit}: no such file, and git has nothing of that name (${why}). Write \`applied\`, \`verified\`, a stack file such as old.yaml, or a commit such as HEAD~1.`,
   );

@@ -1,5 +1,10 @@
 import { styled } from "../../commandLine/output";
-import { isUnchanged, lossText, type MachineChange, stepsWithSources } from "../../components/change";
+import {
+  isUnchanged,
+  lossText,
+  type MachineChange,
+  stepsWithSources,
+} from "../../components/change";
 import { gibRange, timesRange } from "../../components/memory";
 import { hanging, type Width } from "./layout";
 import { fromTo } from "./settingChanges";
@@ -27,7 +32,9 @@ export function changeSections(changes: readonly MachineChange[]): Section[] {
   return changes.flatMap((change): Section[] => {
     const { machine, containers, files, ollama, losses, memory } = change;
     const failing = losses.flatMap(({ key, what }) => (what === "fails" ? [key] : []));
-    const [oldA, nowA] = [memory.before, memory.after].map((figures) => figures?.lines["instance A"]?.gib);
+    const [oldA, nowA] = [memory.before, memory.after].map(
+      (figures) => figures?.lines["instance A"]?.gib,
+    );
     const untouched = containers.filter(({ kind }) => kind === "unchanged").map(({ key }) => key);
     const changed = [
       ...(isUnchanged(change) ? ["Nothing is replaced or written."] : []),
@@ -52,13 +59,16 @@ const INSTANCE_A =
 
 const OLLAMA = {
   restarted: "Ollama is restarted: its drop-in changes.",
-  "by-hand": "Ollama's drop-in changes, and that is left to you: `serving plan simple-server` prints the commands.",
+  "by-hand":
+    "Ollama's drop-in changes, and that is left to you: `serving plan simple-server` prints the commands.",
 };
 
 function containerLines(change: MachineChange["containers"][number], fails: boolean): string[] {
   const { key, name, kind, changes, steps, pulls, downloads } = change;
   if (kind === "unchanged") return [];
-  const why = changes.map(({ argument, before, after }) => `\`${argument}\` ${fromTo(before, after)}`).join("; ");
+  const why = changes
+    .map(({ argument, before, after }) => `\`${argument}\` ${fromTo(before, after)}`)
+    .join("; ");
   const meanwhile = kind === "replaced" ? " while the old one still answers" : "";
   const models = downloads.join(", ");
   return [
@@ -67,8 +77,12 @@ function containerLines(change: MachineChange["containers"][number], fails: bool
     ...(fails ? [`${key} would not start: its KV cache lacks the room.`] : []),
     ...(kind === "removed" || fails
       ? []
-      : [`${key} ${kind === "replaced" ? "is gone for" : "answers after"} ${stepsWithSources(steps)}.`]),
-    ...(downloads.length === 0 ? [] : [`Longer by the download of ${models}, unless \`serving fetch\` came first.`]),
+      : [
+          `${key} ${kind === "replaced" ? "is gone for" : "answers after"} ${stepsWithSources(steps)}.`,
+        ]),
+    ...(downloads.length === 0
+      ? []
+      : [`Longer by the download of ${models}, unless \`serving fetch\` came first.`]),
   ];
 }
 
@@ -94,7 +108,8 @@ export const memoryVerdict = ({ totalGiB, leftGiB }: Figures): string =>
     ? `memory does not fit: ${(-leftGiB).toFixed(2)} GiB too much for ${totalGiB.toFixed(2)} GiB`
     : `memory fits: ${leftGiB.toFixed(2)} of ${totalGiB.toFixed(2)} GiB are left`;
 
-const sumText = ({ sumGiB, totalGiB }: Figures) => `${sumGiB.toFixed(2)} of ${totalGiB.toFixed(2)} GiB`;
+const sumText = ({ sumGiB, totalGiB }: Figures) =>
+  `${sumGiB.toFixed(2)} of ${totalGiB.toFixed(2)} GiB`;
 
 function changedLines(before: Figures | null, after: Figures | null): string[] {
   if (before === null || after === null) return [];
@@ -102,10 +117,12 @@ function changedLines(before: Figures | null, after: Figures | null): string[] {
     const gib = figures.lines[name]?.gib;
     return gib === undefined ? "nothing" : `${gib.toFixed(2)} GiB`;
   };
-  return [...new Set([...Object.keys(after.lines), ...Object.keys(before.lines)])].flatMap((name) => {
-    const [old, now] = [text(before, name), text(after, name)];
-    return old === now ? [] : [`${name}: ${old} -> ${now}.`];
-  });
+  return [...new Set([...Object.keys(after.lines), ...Object.keys(before.lines)])].flatMap(
+    (name) => {
+      const [old, now] = [text(before, name), text(after, name)];
+      return old === now ? [] : [`${name}: ${old} -> ${now}.`];
+    },
+  );
 }
 
 function kvLine(kv: Kv): string {

@@ -1,7 +1,10 @@
 import type { PlannedContainer } from "../../components/planned";
 import { shellWords } from "../../machines/shell";
 
-/** The container as a `docker run` to copy into a shell: for reading and trying out, not for operating. */
+/**
+ * The container as a `docker run` to copy into a shell: for reading and trying out, not for
+ * operating.
+ */
 export function dockerRun(container: PlannedContainer): string {
   const { healthcheck } = container;
   const [entrypoint, ...entrypointArguments] = container.entrypoint ?? [];

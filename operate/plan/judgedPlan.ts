@@ -9,8 +9,15 @@ import { type Judged, judge } from "../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { projectFolder } from "../stack/stackFile";
 
-/** A plan, and what every policy says of it by the levels of a file. Throws `FaultyInput` as `plan` does. */
-export function judgedPlan(settings: StackSettings, known: Evidence, levels = join(projectFolder(), LEVELS_FILE)) {
+/**
+ * A plan, and what every policy says of it by the levels of a file. Throws `FaultyInput` as `plan`
+ * does.
+ */
+export function judgedPlan(
+  settings: StackSettings,
+  known: Evidence,
+  levels = join(projectFolder(), LEVELS_FILE),
+) {
   const locate = (path: readonly string[]) => placeOf(settings, path);
   const planned = plan(settings, known);
   const judged = judge(declaredResources(planned), readLevels(levels), locate);
@@ -29,6 +36,14 @@ function wrongTotals(
     if (found?.verdict !== "refused") return [];
     const { verdict, message, setting, value } = found;
     const change = { path: ["machines", resource, setting], value };
-    return [{ name: "preflight", level: "mandatory", resource, verdict, ...placed(message, change, locate) }];
+    return [
+      {
+        name: "preflight",
+        level: "mandatory",
+        resource,
+        verdict,
+        ...placed(message, change, locate),
+      },
+    ];
   });
 }

@@ -3,7 +3,9 @@ import { type Admission, type KvPlan, reuseText } from "../../components/kv";
 import { BYTES_PER_GIB, gib } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 
-/** A KV plan for people: what the engine will do, what requests cost, how many agents work at once. */
+/**
+ * A KV plan for people: what the engine will do, what requests cost, how many agents work at once.
+ */
 export function kvTable(plan: KvPlan, agents: readonly Admission[]): string {
   const verdict = plan.fits
     ? `Fits: ${plan.maxConcurrency.toFixed(2)} requests of ${thousands(plan.maxModelLen)} tokens at once in ${gib(plan.availableBytes)} (${plan.kvCacheDtype}, vLLM ${plan.vllmVersion}).`
@@ -34,7 +36,9 @@ export function kvTable(plan: KvPlan, agents: readonly Admission[]): string {
           `${thousands(agent.promptTokens)} + ${thousands(agent.maxTokens)}`,
           thousands(agent.blocksPerAgent),
           memory(agent.bytesPerAgent),
-          plan.starts ? `${agent.atOnce} (${LIMITS[agent.limitedBy]})` : "0 (the engine does not start)",
+          plan.starts
+            ? `${agent.atOnce} (${LIMITS[agent.limitedBy]})`
+            : "0 (the engine does not start)",
         ]),
       ],
       { numbers: true },
@@ -51,28 +55,44 @@ const LIMITS: Readonly<Record<Admission["limitedBy"], string>> = {
 function facts(plan: KvPlan): [string, string][] {
   const { layers } = plan;
   const kinds = [
-    layers.full > 0 ? `${layers.full} full${layers.draft > 0 ? ` (${layers.draft} of the draft module)` : ""}` : "",
+    layers.full > 0
+      ? `${layers.full} full${layers.draft > 0 ? ` (${layers.draft} of the draft module)` : ""}`
+      : "",
     layers.sliding > 0 ? `${layers.sliding} sliding-window` : "",
     layers.linear > 0 ? `${layers.linear} linear` : "",
   ].filter(Boolean);
   const constant = plan.constantBytesPerRequest;
-  const oneRequest: [string, string] = ["a request", `${memory(constant)} for its linear layers, whatever its length`];
+  const oneRequest: [string, string] = [
+    "a request",
+    `${memory(constant)} for its linear layers, whatever its length`,
+  ];
   const padded = plan.padding > 0 ? `, state padded by ${(100 * plan.padding).toFixed(2)}%` : "";
   const reuse =
     plan.prefixReuseTokens === null
       ? "none (prefix caching is off)"
       : `in steps of ${thousands(plan.prefixReuseTokens)} tokens; a shorter prompt is never found again`;
   const agent: [string, string][] =
-    plan.agentReuse === null ? [] : [["agent's turn", `finds ${reuseText(plan.agentReuse)} of its last prompt again`]];
+    plan.agentReuse === null
+      ? []
+      : [["agent's turn", `finds ${reuseText(plan.agentReuse)} of its last prompt again`]];
   const groups = `${layers.groups} of ${layers.layersPerGroup} layers${layers.padding > 0 ? `, ${layers.padding} places empty` : ""}`;
   return [
     ["layers", kinds.join(", ")],
     ["groups", groups],
-    ["block", `${thousands(plan.blockSize)} tokens, ${thousands(plan.bytesPerBlock)} bytes${padded}`],
-    ["pool", `${thousands(plan.numBlocks)} blocks, ${thousands(plan.tokens)} tokens as the engine's log counts`],
+    [
+      "block",
+      `${thousands(plan.blockSize)} tokens, ${thousands(plan.bytesPerBlock)} bytes${padded}`,
+    ],
+    [
+      "pool",
+      `${thousands(plan.numBlocks)} blocks, ${thousands(plan.tokens)} tokens as the engine's log counts`,
+    ],
     ["a token", `${thousands(plan.bytesPerToken)} bytes in the full-attention layers`],
     ...(constant > 0 ? [oneRequest] : []),
-    ["longest window", plan.largestMaxModelLen === null ? "any" : `${thousands(plan.largestMaxModelLen)} tokens`],
+    [
+      "longest window",
+      plan.largestMaxModelLen === null ? "any" : `${thousands(plan.largestMaxModelLen)} tokens`,
+    ],
     ["full windows", `${plan.fullWindowsAtOnce} at once`],
     ["prefix reuse", reuse],
     ...agent,

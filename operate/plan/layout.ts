@@ -2,7 +2,10 @@ import { stripVTControlCharacters } from "node:util";
 import { Help } from "commander";
 import { columns, forTerminal, styled } from "../../commandLine/output";
 
-/** Columns of the terminal that the text goes to; unbounded for a file or a pipe, where nothing is wrapped. */
+/**
+ * Columns of the terminal that the text goes to; unbounded for a file or a pipe, where nothing is
+ * wrapped.
+ */
 export type Width = number;
 export const UNBOUNDED: Width = Number.POSITIVE_INFINITY;
 
@@ -31,7 +34,10 @@ export function hanging(text: string, indent: number, width: Width): string {
 /** Indentation of a cell that is placed below its row. */
 const BELOW = 8;
 
-/** Rows in columns, indented by four. The last cell wraps, or moves below its row if there is no room beside it. */
+/**
+ * Rows in columns, indented by four. The last cell wraps, or moves below its row if there is no
+ * room beside it.
+ */
 export function table(rows: readonly (readonly string[])[], width: Width): string[] {
   const heads = columns(rows.map((row) => row.slice(0, -1)));
   const before = Math.max(...heads.map(({ length }) => length)) + 6;
@@ -44,6 +50,7 @@ export function table(rows: readonly (readonly string[])[], width: Width): strin
   });
 }
 
-export const indented = (text: string, by = 4): string => text.trimEnd().replaceAll(/^/gm, " ".repeat(by));
+export const indented = (text: string, by = 4): string =>
+  text.trimEnd().replaceAll(/^/gm, " ".repeat(by));
 
 export const heading = (text: string): string => `  ${styled("cyan", text)}`;

@@ -9,9 +9,11 @@ import { hanging, heading, table, UNBOUNDED, type Width } from "./layout";
 export function ledgerText({ ledger, admission }: MachinePlan, width: Width): string {
   const free = leftGiB(ledger);
   const aggregate = `aggregate utilization ${utilizationText(ledger.aggregateUtilization)}, limit ${utilizationText(AGGREGATE_LIMIT)}`;
-  const largest = Object.entries(ledger.largestUtilization).map(([name, { bySum, byAggregate }]) => {
-    return `largest utilization that fits for ${name}: ${Math.min(bySum, byAggregate).toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit)`;
-  });
+  const largest = Object.entries(ledger.largestUtilization).map(
+    ([name, { bySum, byAggregate }]) => {
+      return `largest utilization that fits for ${name}: ${Math.min(bySum, byAggregate).toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit)`;
+    },
+  );
   const admissions = admission.map(({ name, wantedGiB, availableGiB, admitted }) => {
     return `${name} ${admitted ? "would start" : styled("red", "would not start")}: ${wantedGiB.toFixed(2)} GiB wanted, ${availableGiB.toFixed(2)} GiB available by this meminfo`;
   });
@@ -26,7 +28,9 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
           `${basis}: ${source}`,
         ]),
         ["  sum", gibColumn(ledger.sumGiB), `of ${ledger.totalGiB.toFixed(2)} GiB`],
-        free < 0 ? ["  missing", gibColumn(-free), styled("red", "does not fit")] : ["  left", gibColumn(free), ""],
+        free < 0
+          ? ["  missing", gibColumn(-free), styled("red", "does not fit")]
+          : ["  left", gibColumn(free), ""],
       ],
       width,
     ),
@@ -46,7 +50,12 @@ function lineName({ lines }: MemoryLedger, index: number): string {
 /** Rows of a KV cache that a summary has. */
 const SUMMARY = ["weights", "room", "outside it", "full windows", "agents at once", "cold prompt"];
 
-export function kvText(container: string, kv: ServerKv | null, width: Width, full = true): string[] {
+export function kvText(
+  container: string,
+  kv: ServerKv | null,
+  width: Width,
+  full = true,
+): string[] {
   const rows = kv === null ? [] : kvFacts(kv).filter(([label]) => full || SUMMARY.includes(label));
   const facts = kv === null ? ["    not known, see the warnings"] : table(rows, width);
   return [heading(`KV cache of ${container}`), ...facts, ""];
@@ -56,16 +65,23 @@ export function kvText(container: string, kv: ServerKv | null, width: Width, ful
 export function graveWarnings({ name, ledger, kv, admission }: MachinePlan): string[] {
   const beyond = -leftGiB(ledger);
   const refusals = [
-    ...Object.entries(kv).flatMap(([container, plan]) => (plan?.atBest.fits === false ? [container] : [])),
+    ...Object.entries(kv).flatMap(([container, plan]) =>
+      plan?.atBest.fits === false ? [container] : [],
+    ),
     ...admission.filter(({ admitted }) => !admitted).map((each) => each.name),
   ];
   return [
-    ...(beyond > 0 ? [`the memory of ${name} is ${beyond.toFixed(2)} GiB short, defaults included`] : []),
+    ...(beyond > 0
+      ? [`the memory of ${name} is ${beyond.toFixed(2)} GiB short, defaults included`]
+      : []),
     ...[...new Set(refusals)].map((container) => `${container} would not start`),
   ];
 }
 
-/** Most and fewest columns of the bar; with indentation and brackets the longest fits a terminal of 80. */
+/**
+ * Most and fewest columns of the bar; with indentation and brackets the longest fits a terminal of
+ * 80.
+ */
 const LONGEST = 60;
 const SHORTEST = 10;
 
@@ -78,8 +94,9 @@ const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const letterOf = (index: number): string => LETTERS[index % LETTERS.length] ?? "?";
 
 /**
- * The machine's memory as one bar: a letter for each line of the ledger, dots for what is free. Cells are given out by
- * running totals, so the bar adds up to the sum and not to rounded parts. What exceeds the machine comes after `|`.
+ * The machine's memory as one bar: a letter for each line of the ledger, dots for what is free.
+ * Cells are given out by running totals, so the bar adds up to the sum and not to rounded parts.
+ * What exceeds the machine comes after `|`.
  */
 export function memoryBar(ledger: MemoryLedger, width: Width = UNBOUNDED): string {
   const length = Math.max(SHORTEST, Math.min(LONGEST, width - BEYOND - 4));

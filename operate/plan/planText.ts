@@ -10,15 +10,18 @@ import { hanging, heading, indented, table, UNBOUNDED, type Width } from "./layo
 import { graveWarnings, kvText, ledgerText } from "./memoryText";
 
 /**
- * A plan as a person reads it: the verdict, what changes, the memory, the addresses, and any reason not to apply it.
- * `changes`: what `up` would change, as far as that is known. `full`: also every container and file, and all of each KV
- * cache; then the verdict comes last, where the eye rests.
+ * A plan as a person reads it: the verdict, what changes, the memory, the addresses, and any reason
+ * not to apply it. `changes`: what `up` would change, as far as that is known. `full`: also every
+ * container and file, and all of each KV cache; then the verdict comes last, where the eye rests.
  */
 export function planText(
   { machines, warnings }: Plan,
   policies: readonly Judged[],
   width: Width = UNBOUNDED,
-  { full = false, changes = [] }: { readonly full?: boolean; readonly changes?: readonly Section[] } = {},
+  {
+    full = false,
+    changes = [],
+  }: { readonly full?: boolean; readonly changes?: readonly Section[] } = {},
 ): string {
   const all: Plan["warnings"][number][] = [...warnings, ...policies.filter(isNote).map(asNote)];
   const [notes, warned] = [all.filter(({ note }) => note), all.filter(({ note }) => !note)];
@@ -40,7 +43,10 @@ export function planText(
   return parts.filter(Boolean).join("\n\n");
 }
 
-/** One server or service with its `docker run`, its files and its KV cache, or what is known of one that isn't ours. */
+/**
+ * One server or service with its `docker run`, its files and its KV cache, or what is known of one
+ * that isn't ours.
+ */
 export function partText({ machine, key, container, server }: Named, width: Width): string {
   const { resource } = machine.services.find(({ name }) => name === key) ?? {};
   const isShown = ({ role, partOf }: PlannedFile) =>
@@ -48,7 +54,9 @@ export function partText({ machine, key, container, server }: Named, width: Widt
   const kv = container && machine.kv[container.name];
   const parts = [
     ...(container === undefined ? [] : containerText(machine, container)),
-    ...(kv === undefined || container === undefined ? [] : ["", ...kvText(container.name, kv, width)]),
+    ...(kv === undefined || container === undefined
+      ? []
+      : ["", ...kvText(container.name, kv, width)]),
     ...machine.files.filter(isShown).flatMap((file) => fileText(machine, file)),
     ...(key === SIMPLE_SERVER ? commandsText(machine) : []),
   ];
@@ -63,7 +71,9 @@ function machineText(machine: MachinePlan, width: Width, full: boolean): string 
     ledgerText(machine, width),
     "",
     ...Object.entries(machine.kv).flatMap(([container, kv]) => kvText(container, kv, width, full)),
-    heading(machine.endpoints.length === 0 ? "Nothing here answers: a rank's head does" : "Reached at"),
+    heading(
+      machine.endpoints.length === 0 ? "Nothing here answers: a rank's head does" : "Reached at",
+    ),
     ...table(
       machine.endpoints.map(({ name, url, network }) => [
         name,
@@ -92,7 +102,9 @@ const instanceText = ({ hostInstance }: MachinePlan, width: Width) =>
     : `  ${hanging(`instance A: port ${hostInstance.port}, utilization ${hostInstance.gpuMemoryUtilization}, declared only: nothing here touches it`, 4, width)}`;
 
 const commandsText = ({ commands }: MachinePlan) =>
-  commands.length === 0 ? [] : ["", heading("To be run by you"), ...commands.map((command) => indented(command))];
+  commands.length === 0
+    ? []
+    : ["", heading("To be run by you"), ...commands.map((command) => indented(command))];
 
 const containerText = (machine: MachinePlan, container: PlannedContainer) => [
   "",
@@ -102,12 +114,18 @@ const containerText = (machine: MachinePlan, container: PlannedContainer) => [
   indented(dockerRun(ungated(container))),
 ];
 
-/** The applied plan repeats this plan, and launchers mostly repeat each other: `--out` writes them. */
-function fileText({ elevate }: MachinePlan, { role, purpose, path, mode, here, text }: PlannedFile): string[] {
+/**
+ * The applied plan repeats this plan, and launchers mostly repeat each other: `--out` writes them.
+ */
+function fileText(
+  { elevate }: MachinePlan,
+  { role, purpose, path, mode, here, text }: PlannedFile,
+): string[] {
   const byHand = role === "simple-server-dropin" && elevate === "none";
   const where = `File ${path} (mode ${mode}${here ? ", on this computer" : ""})${byHand ? ": needs root, so by you" : ""}`;
   const launcher = `# ${purpose}\n# ${text.trimEnd().split("\n").length} lines of sh: \`--out DIR\` writes them.`;
-  const shown = role === "applied-plan" ? "this plan as JSON" : role.startsWith("launcher-") ? launcher : text;
+  const shown =
+    role === "applied-plan" ? "this plan as JSON" : role.startsWith("launcher-") ? launcher : text;
   return ["", heading(where), indented(shown)];
 }
 
@@ -122,7 +140,8 @@ function rankText(machine: MachinePlan, { name }: PlannedContainer): string[] {
   const others = nodes.flatMap(({ machine, address, container }, at) =>
     at === index ? [] : [`rank ${at} is ${container} on ${machine} (${address})`],
   );
-  const by = link.hcas.length === 0 ? "sockets" : `RDMA on ${link.hcas.join(" and ")}, GID ${link.gidIndex}`;
+  const by =
+    link.hcas.length === 0 ? "sockets" : `RDMA on ${link.hcas.join(" and ")}, GID ${link.gidIndex}`;
   return [
     `    rank ${index} of ${nodes.length}${index === 0 ? ", the head, which has the API" : ""}; ${others.join(", ")}`,
     `    link: ${link.interface}, ${link.address}, by ${by}; no other computer may be on it`,
@@ -134,8 +153,11 @@ function gateText(machine: MachinePlan, container: PlannedContainer): string[] {
   const { hostInstance } = machine;
   if (!container.gate) return [];
   const beside = hostInstance === "none" ? "" : ", and instance A's share too unless that answers";
-  const together = rankOf(machine, container.name) === undefined ? "" : ", and until all ranks can start";
-  return [`    starts behind a gate: waits until MemAvailable covers what it takes${beside}${together}`];
+  const together =
+    rankOf(machine, container.name) === undefined ? "" : ", and until all ranks can start";
+  return [
+    `    starts behind a gate: waits until MemAvailable covers what it takes${beside}${together}`,
+  ];
 }
 
 const ungated = (container: PlannedContainer): PlannedContainer =>
@@ -166,9 +188,16 @@ const asNote = ({ resource: machine, name: code, message }: Judged): Plan["warni
 });
 const count = (number: number, word: string) => (number === 1 ? `1 ${word}` : `${number} ${word}s`);
 
-function listText(title: string, mark: string, warnings: readonly Plan["warnings"][number][], width: Width): string {
+function listText(
+  title: string,
+  mark: string,
+  warnings: readonly Plan["warnings"][number][],
+  width: Width,
+): string {
   if (warnings.length === 0) return "";
-  const lines = warnings.map(({ machine, message }) => `  ${mark} ${hanging(`${machine}: ${message}`, 4, width)}`);
+  const lines = warnings.map(
+    ({ machine, message }) => `  ${mark} ${hanging(`${machine}: ${message}`, 4, width)}`,
+  );
   return [styled("bold", title), ...lines].join("\n");
 }
 

@@ -5,7 +5,10 @@ import { placeOf } from "../../components/settings";
 import { dotted } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 
-/** A setting that differs between two stack files, defaults included; `undefined` where one has none. */
+/**
+ * A setting that differs between two stack files, defaults included; `undefined` where one has
+ * none.
+ */
 export interface SettingChange {
   readonly path: string;
   readonly before?: unknown;
@@ -22,7 +25,9 @@ export function settingChanges(before: StackSettings, after: StackSettings): Set
         changes(old[key], now[key], [...path, key]),
       );
     const { line }: { readonly line?: number } = placeOf(now === undefined ? before : after, path);
-    return [{ path: dotted(path), before: old, after: now, ...(line === undefined ? {} : { line }) }];
+    return [
+      { path: dotted(path), before: old, after: now, ...(line === undefined ? {} : { line }) },
+    ];
   };
   return changes(before, after, []);
 }
@@ -33,7 +38,9 @@ export const fromTo = (before: string | null, after: string | null): string =>
 
 function valueText(value: unknown): string | null {
   if (value === undefined) return null;
-  return isRecord(value) ? "a block" : stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
+  return isRecord(value)
+    ? "a block"
+    : stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
 }
 
 export function settingText({ path, before, after, line }: SettingChange): string {

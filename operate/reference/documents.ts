@@ -5,7 +5,12 @@ import { analyticsSchema, KEYLESS_VARIABLES } from "../../harness/analytics/sche
 import { automationSchema } from "../../harness/automation/schema";
 import { DEFAULT_HARNESS } from "../../harness/harness";
 import { providersProfileSchema } from "../../harness/providers/schema";
-import { OURS_MARK, type ReferenceDocument, readPage, renderTable } from "../../harness/reference/render";
+import {
+  OURS_MARK,
+  type ReferenceDocument,
+  readPage,
+  renderTable,
+} from "../../harness/reference/render";
 import type { JsonSchema } from "../../harness/schema/jsonSchema";
 import { template } from "../../harness/templates/template";
 import { rules } from "../../policies/rules";
@@ -13,7 +18,10 @@ import { planKeys } from "./planKeys";
 
 const { home, prefix } = DEFAULT_HARNESS;
 
-/** Every page of docs/reference, in the order of its table of contents. A new page is a row here, and its Markdown file. */
+/**
+ * Every page of docs/reference, in the order of its table of contents. A new page is a row here,
+ * and its Markdown file.
+ */
 export function referenceDocuments(): ReferenceDocument[] {
   const started = template("automation").trimEnd();
   return [
@@ -44,14 +52,21 @@ export function referenceDocuments(): ReferenceDocument[] {
 
 function rulesTable(): string {
   const rows = rules.map(({ name, level, fixed, advises, description }) => {
-    const levels = [level, fixed === true ? "fixed" : "", advises === true ? "gives advice, too" : ""];
+    const levels = [
+      level,
+      fixed === true ? "fixed" : "",
+      advises === true ? "gives advice, too" : "",
+    ];
     return [`\`${name}\``, levels.filter(Boolean).join(", "), description];
   });
   return renderTable(["Rule", "Level", "What it asks for"], rows);
 }
 
 function variablesTable(): string {
-  const rows = Object.entries(KEYLESS_VARIABLES).map(([name, meaning]) => [`\`${prefix}${name}\``, meaning]);
+  const rows = Object.entries(KEYLESS_VARIABLES).map(([name, meaning]) => [
+    `\`${prefix}${name}\``,
+    meaning,
+  ]);
   return renderTable(["Variable", "Meaning"], rows);
 }
 
@@ -63,7 +78,9 @@ function wholeFile(settings: JsonSchema): JsonSchema {
     properties: {
       config: {
         type: "object",
-        properties: Object.fromEntries(keys.map(([key, schema]) => [`${NAMESPACE}:${key}`, schema])),
+        properties: Object.fromEntries(
+          keys.map(([key, schema]) => [`${NAMESPACE}:${key}`, schema]),
+        ),
         required: (settings.required ?? []).map((key) => `${NAMESPACE}:${key}`),
       },
     },

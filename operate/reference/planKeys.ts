@@ -2,7 +2,10 @@ import type { z } from "zod";
 import { renderTable, typeText } from "../../harness/reference/render";
 import { descriptionOf, jsonSchemaOf, schemaKeys } from "../../harness/schema/jsonSchema";
 
-/** Every part of the plan's schema that has a name, as Markdown: what it is, and a table of its keys. */
+/**
+ * Every part of the plan's schema that has a name, as Markdown: what it is, and a table of its
+ * keys.
+ */
 export function planKeys(schema: z.ZodType): string {
   const parts = Object.entries(jsonSchemaOf(schema).definitions ?? {});
   return parts

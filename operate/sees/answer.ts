@@ -4,7 +4,10 @@ export class BadAnswer extends Error {
 
   constructor(
     message: string,
-    /** Whether the server failed in itself: then its log says why, and no setting that a probe knows. */
+    /**
+     * Whether the server failed in itself: then its log says why, and no setting that a probe
+     * knows.
+     */
     readonly isFailure = false,
   ) {
     super(message);
@@ -14,10 +17,16 @@ export class BadAnswer extends Error {
 /** Longest piece of a server's words that is shown. */
 const LONGEST_QUOTE = 240;
 
-/** Longest sentence about an answer: a list of everything that a server offers must not fill the screen. */
+/**
+ * Longest sentence about an answer: a list of everything that a server offers must not fill the
+ * screen.
+ */
 const LONGEST_SENTENCE = 2000;
 
-/** Control characters, and those that turn or break a line: what follows them could be read as something else. */
+/**
+ * Control characters, and those that turn or break a line: what follows them could be read as
+ * something else.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach a terminal.
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 

@@ -5,13 +5,18 @@ import { BadAnswer, quote } from "./answer";
 export interface ServerEvent {
   /** Its name, if the server gives one. */
   readonly event: string | undefined;
-  /** Its data; `undefined` for the closing `[DONE]` and for anything else that is not a JSON object. */
+  /**
+   * Its data; `undefined` for the closing `[DONE]` and for anything else that is not a JSON object.
+   */
   readonly data: JsonObject | undefined;
   /** Its data as it was sent. */
   readonly raw: string;
 }
 
-/** Reads a whole stream of server-sent events by the standard: comments are left out, data lines joined. */
+/**
+ * Reads a whole stream of server-sent events by the standard: comments are left out, data lines
+ * joined.
+ */
 const readEvents = (text: string): ServerEvent[] =>
   text.split(/\r\n\r\n|\n\n|\r\r/).flatMap((block) => readEvent(block) ?? []);
 
@@ -66,36 +71,51 @@ export class Api {
     return ask(`${this.baseUrl}${path}`, { body, headers, timeoutSeconds });
   }
 
-  /** Like `get` or, with a body, `post`. Only a 200 with a JSON object that is not an error counts as an answer. */
+  /**
+   * Like `get` or, with a body, `post`. Only a 200 with a JSON object that is not an error counts
+   * as an answer.
+   */
   async json(path: string, body?: JsonObject): Promise<JsonObject> {
     const answer = body === undefined ? await this.get(path) : await this.post(path, body);
     expectOk(path, answer);
     const value = jsonIn(answer.text);
-    if (!isRecord(value)) throw new BadAnswer(`${path} answered 200 without a JSON object: ${quoted(answer)}`);
+    if (!isRecord(value))
+      throw new BadAnswer(`${path} answered 200 without a JSON object: ${quoted(answer)}`);
     const error = errorMessage(value);
-    if (error !== undefined) throw new BadAnswer(`${path} answered 200 with an error: ${quote(error)}`);
+    if (error !== undefined)
+      throw new BadAnswer(`${path} answered 200 with an error: ${quote(error)}`);
     return value;
   }
 
-  /** Sends a body with `stream: true`. Only a 200 with server-sent events, none of them an error, counts as an answer. */
+  /**
+   * Sends a body with `stream: true`. Only a 200 with server-sent events, none of them an error,
+   * counts as an answer.
+   */
   async stream(path: string, body: JsonObject): Promise<ServerEvent[]> {
     const answer = await this.post(path, { ...body, stream: true });
     expectOk(path, answer);
     const events = readEvents(answer.text);
-    if (events.length === 0) throw new BadAnswer(`${path} was asked for a stream and sent no event: ${quoted(answer)}`);
+    if (events.length === 0)
+      throw new BadAnswer(`${path} was asked for a stream and sent no event: ${quoted(answer)}`);
     for (const { data } of events) {
       const error = data === undefined ? undefined : errorMessage(data);
-      if (error !== undefined) throw new BadAnswer(`${path} sent an error in its stream: ${quote(error)}`);
+      if (error !== undefined)
+        throw new BadAnswer(`${path} sent an error in its stream: ${quote(error)}`);
     }
     return events;
   }
 }
 
-/** The message of an error body, in any of the known shapes; `undefined` if the body is not an error. */
+/**
+ * The message of an error body, in any of the known shapes; `undefined` if the body is not an
+ * error.
+ */
 export function errorMessage(body: JsonObject): string | undefined {
   const isError = isRecord(body.error) || body.object === "error" || body.type === "error";
   if (!isError) return typeof body.error === "string" ? body.error : undefined;
-  return textOr(objectOr(body.error).message) || textOr(body.message) || "an error without a message";
+  return (
+    textOr(objectOr(body.error).message) || textOr(body.message) || "an error without a message"
+  );
 }
 
 /** The message of a refusal, or the body that came instead. */

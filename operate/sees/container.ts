@@ -13,19 +13,27 @@ export interface ContainerReader {
   imageIsThere(image: string): Promise<boolean>;
   /** Bytes of layers of any image that the engine is downloading; 0 if that can't be seen. */
   downloadedBytes(): Promise<number>;
-  /** Hands every line of the log since this time to `line`, until it is stopped or Docker lets go of it. */
+  /**
+   * Hands every line of the log since this time to `line`, until it is stopped or Docker lets go of
+   * it.
+   */
   follow(name: string, since: string, line: (text: string) => void): Following;
 }
 
 export interface Following {
   stop(): void;
-  /** Whether Docker ended the stream, as it does at the container's end or when the log is rotated. */
+  /**
+   * Whether Docker ended the stream, as it does at the container's end or when the log is rotated.
+   */
   ended(): boolean;
 }
 
 const INSPECT_SECONDS = 20;
 
-/** More than a start prints; a server that ran for months prints more before it goes back to its gate. */
+/**
+ * More than a start prints; a server that ran for months prints more before it goes back to its
+ * gate.
+ */
 const NEWEST_LINES = "5000";
 
 export function dockerReader(dockerHost: string): ContainerReader {
@@ -39,7 +47,11 @@ export function dockerReader(dockerHost: string): ContainerReader {
       ),
     downloadedBytes: async () => {
       if (!isHere({ dockerHost })) return 0;
-      root ??= docker(["info", "--format", "{{.DockerRootDir}}"], INSPECT_SECONDS, dockerHost).catch(() => "");
+      root ??= docker(
+        ["info", "--format", "{{.DockerRootDir}}"],
+        INSPECT_SECONDS,
+        dockerHost,
+      ).catch(() => "");
       const folder = (await root).trim();
       return folder === "" ? 0 : downloadedBytes(folder);
     },
@@ -57,14 +69,20 @@ export function dockerReader(dockerHost: string): ContainerReader {
   };
 }
 
-/** Docker notes a start only after the container has begun: first lines were seen up to 11 ms older (20.10). */
+/**
+ * Docker notes a start only after the container has begun: first lines were seen up to 11 ms older
+ * (20.10).
+ */
 const NOTED_LATE_MILLISECONDS = 1000;
 
 function before(time: string): string {
   return new Date(Date.parse(time) - NOTED_LATE_MILLISECONDS).toISOString();
 }
 
-/** Below a store of containerd: one folder for each piece that is on its way, with its bytes so far in `data`. */
+/**
+ * Below a store of containerd: one folder for each piece that is on its way, with its bytes so far
+ * in `data`.
+ */
 const INGEST = "io.containerd.content.v1.content/ingest";
 
 /** containerd's own folder, where the engine shares it. */
@@ -74,10 +92,14 @@ const CONTAINERD_ROOT = "/var/lib/containerd";
 const LAYER = /^GetImageBlob\d+$/;
 
 /**
- * Bytes of layers that an engine has downloaded and not yet unpacked, of any image. Docker doesn't say how far
- * somebody else's pull is; these files do, and only root may see them: 0 where there are none or they can't be seen.
+ * Bytes of layers that an engine has downloaded and not yet unpacked, of any image. Docker doesn't
+ * say how far somebody else's pull is; these files do, and only root may see them: 0 where there
+ * are none or they can't be seen.
  */
-export async function downloadedBytes(dockerRoot: string, containerdRoot = CONTAINERD_ROOT): Promise<number> {
+export async function downloadedBytes(
+  dockerRoot: string,
+  containerdRoot = CONTAINERD_ROOT,
+): Promise<number> {
   const layers = (await namesIn(join(dockerRoot, "tmp")))
     .filter((name) => LAYER.test(name))
     .map((name) => join(dockerRoot, "tmp", name));

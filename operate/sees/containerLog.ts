@@ -9,7 +9,10 @@ import { scanProgram } from "./log/scanProgram";
 import type { Sign } from "./log/sign";
 import { afterLine, START, type StartProgress } from "./phases";
 
-/** Newest lines of a container's log that are read: some days of a server that logs every ten seconds. */
+/**
+ * Newest lines of a container's log that are read: some days of a server that logs every ten
+ * seconds.
+ */
 const LOG_LINES = "50000";
 
 /** Looks for these signs in a container's log; `undefined` where it can't be read. */
@@ -19,7 +22,12 @@ export function scanContainer(
   signs: readonly Sign[],
 ): Promise<LogReading | undefined> {
   const { words, env } = dockerCommand(["logs", "--tail", LOG_LINES, name], dockerHost);
-  return scanProgram({ name: `docker logs ${name}`, kind: "container", container: name }, words, signs, env);
+  return scanProgram(
+    { name: `docker logs ${name}`, kind: "container", container: name },
+    words,
+    signs,
+    env,
+  );
 }
 
 /** More than a start prints. */
@@ -29,8 +37,14 @@ const NEWEST_LINES = "5000";
 const START_LOG_SECONDS = 5;
 
 /** How far a start is, by the log since then. */
-export async function phaseOf({ name, startedAt }: ContainerState, dockerHost: string): Promise<StartProgress> {
-  const { words, env } = dockerCommand(["logs", "--since", startedAt, "--tail", NEWEST_LINES, name], dockerHost);
+export async function phaseOf(
+  { name, startedAt }: ContainerState,
+  dockerHost: string,
+): Promise<StartProgress> {
+  const { words, env } = dockerCommand(
+    ["logs", "--since", startedAt, "--tail", NEWEST_LINES, name],
+    dockerHost,
+  );
   const { stdout, ended } = start(words, { env, merged: true, seconds: START_LOG_SECONDS });
   let progress = START;
   eachLine(stdout, (line) => {
@@ -44,12 +58,18 @@ export async function phaseOf({ name, startedAt }: ContainerState, dockerHost: s
 const LINE_SECONDS = 15;
 
 /**
- * What the start gate of a running server says last; `undefined` if the last line of its log isn't the gate's. Docker's health
- * check counts no failure before its start period, so a closed gate shows in the log first.
+ * What the start gate of a running server says last; `undefined` if the last line of its log isn't
+ * the gate's. Docker's health check counts no failure before its start period, so a closed gate
+ * shows in the log first.
  */
-export async function gateSays({ name, status }: ContainerState, dockerHost: string): Promise<string | undefined> {
+export async function gateSays(
+  { name, status }: ContainerState,
+  dockerHost: string,
+): Promise<string | undefined> {
   if (status !== "running") return undefined;
-  const line = await docker(["logs", "--tail", "1", name], LINE_SECONDS, dockerHost).catch(() => "");
+  const line = await docker(["logs", "--tail", "1", name], LINE_SECONDS, dockerHost).catch(
+    () => "",
+  );
   return GATE_SAYS.exec(line.trim())?.[1];
 }
 
@@ -63,7 +83,11 @@ export interface MemoryLines {
 const LINES_KEPT = 2000;
 
 /** Lines about memory in a container's log since its last start, of any size. */
-export async function memoryLines(container: string, dockerHost: string, seconds: number): Promise<MemoryLines> {
+export async function memoryLines(
+  container: string,
+  dockerHost: string,
+  seconds: number,
+): Promise<MemoryLines> {
   const { words, env } = dockerCommand(["logs", container], dockerHost);
   const { stdout, ended } = start(words, { seconds, env, merged: true });
   const kept: string[] = [];
@@ -75,6 +99,7 @@ export async function memoryLines(container: string, dockerHost: string, seconds
     if (kept.length > LINES_KEPT) kept.shift();
   });
   const { stopped } = await ended;
-  const cutShort = stopped && `its log was not read beyond ${seconds} s: a later start may be missing`;
+  const cutShort =
+    stopped && `its log was not read beyond ${seconds} s: a later start may be missing`;
   return { text: kept.join("\n"), ...defined({ cutShort }) };
 }

@@ -21,8 +21,8 @@ export interface Host {
   /** Output of a docker command. Throws `Failed` with docker's own words. */
   readonly docker: (args: readonly string[]) => Promise<string>;
   /**
-   * What an inference server's log says of memory since its last start, its start gate included; nothing if there is no
-   * such container.
+   * What an inference server's log says of memory since its last start, its start gate included;
+   * nothing if there is no such container.
    */
   readonly memoryLines: (container: string) => Promise<MemoryLines>;
   /** What is at a path of the machine, or of this computer. */
@@ -42,10 +42,15 @@ export interface Host {
 
 const KIB_PER_GIB = 1024 ** 2;
 
-/** Position of the start time in /proc/PID/stat, counted behind the program's name (proc(5): field 22). */
+/**
+ * Position of the start time in /proc/PID/stat, counted behind the program's name (proc(5): field
+ * 22).
+ */
 const START_TIME_FIELD = 19;
 
-/** Interfaces of container engines and tunnels: their addresses lead nowhere from another machine. */
+/**
+ * Interfaces of container engines and tunnels: their addresses lead nowhere from another machine.
+ */
 const NOT_THE_LAN = /^(lo|docker|br-|veth|virbr|cni|flannel|podman|tun|tap|wg)/;
 
 /** Seconds that a command of a probe may take. */
@@ -74,13 +79,21 @@ export function hostOf(dockerHost: string): Host {
     lanAddresses: async () => {
       // What the network reaches is asked from here, by the name that ssh takes.
       if (isOverSsh({ dockerHost })) return [new URL(dockerHost).hostname];
-      return (await files.addresses()).flatMap(({ name, address }) => (NOT_THE_LAN.test(name) ? [] : [address]));
+      return (await files.addresses()).flatMap(({ name, address }) =>
+        NOT_THE_LAN.test(name) ? [] : [address],
+      );
     },
   };
 }
 
-/** What `docker inspect` says of a container; `undefined` if there is none. Throws `Failed` if Docker can't tell. */
-export async function inspected({ docker }: Pick<Host, "docker">, name: string): Promise<JsonObject | undefined> {
+/**
+ * What `docker inspect` says of a container; `undefined` if there is none. Throws `Failed` if
+ * Docker can't tell.
+ */
+export async function inspected(
+  { docker }: Pick<Host, "docker">,
+  name: string,
+): Promise<JsonObject | undefined> {
   const asked = ["inspect", "--type", "container", name];
   try {
     const answer = await docker(asked);
@@ -88,14 +101,17 @@ export async function inspected({ docker }: Pick<Host, "docker">, name: string):
     if (!Array.isArray(found)) throw otherAnswer(asked, "a list in JSON", answer);
     return objectsIn(found)[0];
   } catch (error) {
-    if (error instanceof Failed && /No such (?:object|container)/i.test(error.message)) return undefined;
+    if (error instanceof Failed && /No such (?:object|container)/i.test(error.message))
+      return undefined;
     throw error;
   }
 }
 
 /** The same as a state. */
-export const inspect = async (host: Pick<Host, "docker">, name: string): Promise<ContainerState | undefined> =>
-  containersOf([await inspected(host, name)])[0];
+export const inspect = async (
+  host: Pick<Host, "docker">,
+  name: string,
+): Promise<ContainerState | undefined> => containersOf([await inspected(host, name)])[0];
 
 async function readFileOnDisk(path: string, files: Files): Promise<FileOnDisk | undefined> {
   const found = await files.state(path);

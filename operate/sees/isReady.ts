@@ -12,8 +12,8 @@ const HEALTH_SECONDS = 5;
 const TOKEN_SECONDS = 120;
 
 /**
- * Whether a server is ready; "unknown" where it can't be asked from here. Of one over several machines /health proves nothing:
- * it is ready once its ranks have made a token together.
+ * Whether a server is ready; "unknown" where it can't be asked from here. Of one over several
+ * machines /health proves nothing: it is ready once its ranks have made a token together.
  */
 export async function isReady(
   machine: MachinePlan,

@@ -16,12 +16,17 @@ export interface FileState {
 /** With times that can be compared. */
 const NEWEST_LINES = ["--no-pager", "--lines", "5000", "--output", "short-iso"];
 
-/** A boot prints hundreds of lines; fewer than these are how journalctl says that we may read none. */
+/**
+ * A boot prints hundreds of lines; fewer than these are how journalctl says that we may read none.
+ */
 const FEWEST_KERNEL_LINES = 5;
 
 export const machineReaders = { of: machineReader };
 
-/** What is read of a machine beside its containers, logs by these signs; absent or "" where we may not read it. */
+/**
+ * What is read of a machine beside its containers, logs by these signs; absent or "" where we may
+ * not read it.
+ */
 function machineReader(machine: CommandPlace, signs: readonly Sign[]) {
   const files = filesOf(machine);
   const scan = (about: Pick<LogReading, "name" | "kind">, words: readonly string[]) =>
@@ -34,7 +39,12 @@ function machineReader(machine: CommandPlace, signs: readonly Sign[]) {
       return scan(about, ["dmesg", "--time-format", "iso"]);
     },
     journal: (unit: string) =>
-      scan({ name: `journal of ${unit}`, kind: "service" }, ["journalctl", "--unit", unit, ...NEWEST_LINES]),
+      scan({ name: `journal of ${unit}`, kind: "service" }, [
+        "journalctl",
+        "--unit",
+        unit,
+        ...NEWEST_LINES,
+      ]),
     meminfo: async () => (await files.text("/proc/meminfo")) ?? "",
     sockets: () => readSockets("/proc", files),
     addresses: async () => (await files.addresses()).map(({ address }) => address),
@@ -45,7 +55,11 @@ function machineReader(machine: CommandPlace, signs: readonly Sign[]) {
       if (typeof found === "string") return { role, path, state: found };
       if (found.kind !== "file") return { role, path, state: "different" };
       const read = await files.text(path);
-      return { role, path, state: read === undefined ? "unreadable" : read === text ? "same" : "different" };
+      return {
+        role,
+        path,
+        state: read === undefined ? "unreadable" : read === text ? "same" : "different",
+      };
     },
   };
 }

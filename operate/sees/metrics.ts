@@ -12,7 +12,10 @@ export async function readMetrics(api: Api): Promise<Metrics> {
   return metrics;
 }
 
-/** Tokens of prompts that were looked up in the prefix cache, and found there, since the start. Throws as `readMetrics` does. */
+/**
+ * Tokens of prompts that were looked up in the prefix cache, and found there, since the start.
+ * Throws as `readMetrics` does.
+ */
 export async function cacheCounters(api: Api) {
   const metrics = await readMetrics(api);
   return {
@@ -21,17 +24,28 @@ export async function cacheCounters(api: Api) {
   };
 }
 
-/** A process. An equal `mark` means the same one; `words` are for a person: `process 4711`, `started 2026-11-21T13:00:00.000Z`. */
+/**
+ * A process. An equal `mark` means the same one; `words` are for a person: `process 4711`, `started
+ * 2026-11-21T13:00:00.000Z`.
+ */
 export interface ProcessStart {
   readonly mark: string;
   readonly words: string;
 }
 
-/** When a server's process was started, by the kernel if we may see the process, else by the server's own metrics. */
-export async function processStart(host: Host, api: Api, port: number): Promise<ProcessStart | undefined> {
+/**
+ * When a server's process was started, by the kernel if we may see the process, else by the
+ * server's own metrics.
+ */
+export async function processStart(
+  host: Host,
+  api: Api,
+  port: number,
+): Promise<ProcessStart | undefined> {
   const pid = (await host.listener(port))?.pid;
   const ticks = pid === undefined ? undefined : await host.startTime(pid);
-  if (pid !== undefined && ticks !== undefined) return { mark: `${pid}: ${ticks}`, words: `process ${pid}` };
+  if (pid !== undefined && ticks !== undefined)
+    return { mark: `${pid}: ${ticks}`, words: `process ${pid}` };
   const metrics = await readMetrics(api).catch(() => undefined);
   const seconds = metrics?.sum("process_start_time_seconds");
   // A date has an end, a server's number need not.

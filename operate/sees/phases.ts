@@ -28,7 +28,10 @@ export interface StartProgress {
 
 export const START: StartProgress = { phase: "starting" };
 
-/** Before there is a container. A pull by somebody else shows only if its layers can be seen arriving. */
+/**
+ * Before there is a container. A pull by somebody else shows only if its layers can be seen
+ * arriving.
+ */
 export function beforeContainer(imageIsThere: boolean, downloadedBytes: number): StartProgress {
   if (imageIsThere) {
     return {
@@ -58,7 +61,10 @@ interface Rule {
   readonly note?: (groups: readonly string[]) => string;
 }
 
-/** What a line of the log means for the start, in the words of vLLM 0.30.0's source; the first rule that fits counts. */
+/**
+ * What a line of the log means for the start, in the words of vLLM 0.30.0's source; the first rule
+ * that fits counts.
+ */
 const RULES: readonly Rule[] = [
   {
     phase: "loading weights",
@@ -73,7 +79,8 @@ const RULES: readonly Rule[] = [
   {
     phase: "compiling",
     pattern: /Model loading took ([\d.]+) GiB(?: memory)? and ([\d.]+) seconds/,
-    note: ([, gib, seconds]) => `${gib} GiB of weights were loaded in ${Math.round(Number(seconds))} s`,
+    note: ([, gib, seconds]) =>
+      `${gib} GiB of weights were loaded in ${Math.round(Number(seconds))} s`,
   },
   { phase: "capturing graphs", pattern: /Capturing CUDA graphs?[^:]*: +(?<share>\d+)%/ },
   { phase: "capturing graphs", pattern: /Capturing CUDA graph/ },
@@ -95,10 +102,15 @@ const RULES: readonly Rule[] = [
 function atTheGate(line: string): StartProgress | undefined {
   if (GATE_OPENS.test(line)) return START;
   const note = GATE_SAYS.exec(line)?.[1];
-  return note === undefined ? undefined : { phase: note.startsWith("closed") ? "gate closed" : "start gate", note };
+  return note === undefined
+    ? undefined
+    : { phase: note.startsWith("closed") ? "gate closed" : "start gate", note };
 }
 
-/** The progress behind one more line of the log. Within a start late lines of an earlier phase are ignored. */
+/**
+ * The progress behind one more line of the log. Within a start late lines of an earlier phase are
+ * ignored.
+ */
 export function afterLine(before: StartProgress, line: string): StartProgress {
   const gate = atTheGate(line);
   if (gate !== undefined) return gate;

@@ -4,10 +4,20 @@ import { Failed } from "../../commandLine/exit";
 import { start } from "../../commandLine/run";
 import type { MachinePlan } from "../../components/plan";
 import { connectionProblem } from "../../components/preflight";
-import { EVERY_ADDRESS, isHere, isLoopback, isOverSsh, type Listening, originOf } from "../../machines/address";
+import {
+  EVERY_ADDRESS,
+  isHere,
+  isLoopback,
+  isOverSsh,
+  type Listening,
+  originOf,
+} from "../../machines/address";
 import { forwardingTo } from "../../machines/onMachine";
 
-/** Ways from here to what listens on a machine, by its port there; a machine that is here needs none. */
+/**
+ * Ways from here to what listens on a machine, by its port there; a machine that is here needs
+ * none.
+ */
 export interface Tunnel {
   readonly ports: ReadonlyMap<number, number>;
   close(): void;
@@ -22,12 +32,16 @@ const CONNECT_SECONDS = 30;
 const LOOK_EVERY_MILLISECONDS = 50;
 
 /**
- * Forwards what the plan publishes, over ssh, so that services on loopback are asked too. It ends when it is closed, and with
- * this process. Throws `Failed` where ssh doesn't get there.
+ * Forwards what the plan publishes, over ssh, so that services on loopback are asked too. It ends
+ * when it is closed, and with this process. Throws `Failed` where ssh doesn't get there.
  */
-export async function tunnelTo(machine: Named & { readonly reach: readonly Listening[] }): Promise<Tunnel> {
+export async function tunnelTo(
+  machine: Named & { readonly reach: readonly Listening[] },
+): Promise<Tunnel> {
   if (!isOverSsh(machine)) return NO_TUNNEL;
-  const forwards = await Promise.all(machine.reach.map(async (each) => ({ ...each, here: await freePort() })));
+  const forwards = await Promise.all(
+    machine.reach.map(async (each) => ({ ...each, here: await freePort() })),
+  );
   const { stderr, ended, stop } = start(forwardingTo(machine, forwards));
   let [said, over] = ["", false];
   stderr.setEncoding("utf8").on("data", (text: string) => {
@@ -38,7 +52,8 @@ export async function tunnelTo(machine: Named & { readonly reach: readonly Liste
   });
   for (let waited = 0; !over; waited += LOOK_EVERY_MILLISECONDS) {
     const open = await Promise.all(forwards.map(({ here }) => listens(here)));
-    if (!open.includes(false)) return { ports: new Map(forwards.map(({ port, here }) => [port, here])), close: stop };
+    if (!open.includes(false))
+      return { ports: new Map(forwards.map(({ port, here }) => [port, here])), close: stop };
     if (waited > CONNECT_SECONDS * 1000) stop();
     await sleep(LOOK_EVERY_MILLISECONDS);
   }
@@ -47,7 +62,10 @@ export async function tunnelTo(machine: Named & { readonly reach: readonly Liste
   );
 }
 
-/** Throws `Failed`, with what to do, for a machine that ssh doesn't get to, or whose home is another one. */
+/**
+ * Throws `Failed`, with what to do, for a machine that ssh doesn't get to, or whose home is another
+ * one.
+ */
 export async function expectConnection(machine: MachinePlan): Promise<void> {
   const problem = await connectionProblem(machine);
   if (problem !== undefined) throw new Failed(problem.message);
@@ -59,7 +77,9 @@ function freePort(): Promise<number> {
     const server = createServer();
     server.on("error", reject).listen(0, "127.0.0.1", () => {
       const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+      server.close(() =>
+        resolve(typeof address === "object" && address !== null ? address.port : 0),
+      );
     });
   });
 }
@@ -76,7 +96,9 @@ export function originFromHere(
   machine: Named,
   listening: Listening,
   { ports }: Pick<Tunnel, "ports"> = NO_TUNNEL,
-): { readonly url: string; readonly unreachable?: never } | { readonly url?: never; readonly unreachable: string } {
+):
+  | { readonly url: string; readonly unreachable?: never }
+  | { readonly url?: never; readonly unreachable: string } {
   const forwarded = ports.get(listening.port);
   if (forwarded !== undefined) return { url: originOf({ address: "127.0.0.1", port: forwarded }) };
   if (isHere(machine)) return { url: originOf(listening) };
@@ -87,6 +109,9 @@ export function originFromHere(
     };
   }
   return {
-    url: originOf(listening, address === EVERY_ADDRESS ? new URL(machine.dockerHost).hostname : address),
+    url: originOf(
+      listening,
+      address === EVERY_ADDRESS ? new URL(machine.dockerHost).hostname : address,
+    ),
   };
 }

@@ -7,10 +7,15 @@ import { defined } from "../../faults/defined";
 import { nearOf } from "../../faults/quoting";
 import { ranksOf } from "./ranksOf";
 
-/** Something on a machine that has a name: a container of ours, an Ollama that is systemd's, or instance A. */
+/**
+ * Something on a machine that has a name: a container of ours, an Ollama that is systemd's, or
+ * instance A.
+ */
 export interface Named {
   readonly machine: MachinePlan;
-  /** Key of a server (`b`), name of a service (`chat-ui`), or `instance-a`; a worker's is `dgx1.b`. */
+  /**
+   * Key of a server (`b`), name of a service (`chat-ui`), or `instance-a`; a worker's is `dgx1.b`.
+   */
   readonly key: string;
   /** Absent of what runs in no container of ours. */
   readonly container?: PlannedContainer;
@@ -38,7 +43,10 @@ export function namedOn(machine: MachinePlan): Named[] {
 }
 
 /** The containers of a thing, each with its machine: of a server all ranks, the head first. */
-export const namedContainers = ({ machine, container, server }: Named, machines: readonly MachinePlan[]) =>
+export const namedContainers = (
+  { machine, container, server }: Named,
+  machines: readonly MachinePlan[],
+) =>
   server !== undefined
     ? ranksOf({ machine, server }, machines).map((rank) => ({
         machine: rank.machine,
@@ -52,8 +60,9 @@ export const namedContainers = ({ machine, container, server }: Named, machines:
 const ALSO: Readonly<Record<string, string>> = { ollama: SIMPLE_SERVER, a: INSTANCE_A };
 
 /**
- * The thing that somebody means by `b`, `bridge`, `chatUi`, the name of a container, or one of these behind `MACHINE.`. Throws
- * `WrongUse`, with the names that there are, for a name that nothing or more than one has.
+ * The thing that somebody means by `b`, `bridge`, `chatUi`, the name of a container, or one of
+ * these behind `MACHINE.`. Throws `WrongUse`, with the names that there are, for a name that
+ * nothing or more than one has.
  */
 export function named(machines: readonly MachinePlan[], name: string): Named {
   const all = machines.flatMap(namedOn);
@@ -64,7 +73,9 @@ export function named(machines: readonly MachinePlan[], name: string): Named {
   if (only !== undefined && others.length === 0) return only;
   const full = (each: Named) => `${each.machine.name}.${shortName(each)}`;
   if (only !== undefined)
-    throw new WrongUse(`${name} is on several machines: write ${[only, ...others].map(full).join(" or ")}.`);
+    throw new WrongUse(
+      `${name} is on several machines: write ${[only, ...others].map(full).join(" or ")}.`,
+    );
   const known = all.map(machines.length === 1 ? shortName : full);
   const near = nearOf(name, [...known, ...all.flatMap(namesOf)], "");
   throw new WrongUse(
@@ -75,7 +86,8 @@ export function named(machines: readonly MachinePlan[], name: string): Named {
 const isWorker = ({ server }: Named) => (server?.rank?.index ?? 0) > 0;
 
 /** The key; of a worker its container, since `dgx1.b` names the head. */
-const shortName = (each: Named): string => (isWorker(each) ? (each.container?.name ?? each.key) : each.key);
+const shortName = (each: Named): string =>
+  isWorker(each) ? (each.container?.name ?? each.key) : each.key;
 
 /** Every name of a thing; a container is no other name of what runs inside it. */
 function namesOf(each: Named): string[] {

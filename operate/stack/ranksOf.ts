@@ -8,10 +8,17 @@ export interface OnMachine {
 }
 
 /** All ranks of a server, its head first; itself alone where it has no others. */
-export function ranksOf({ machine, server }: OnMachine, machines: readonly MachinePlan[]): OnMachine[] {
+export function ranksOf(
+  { machine, server }: OnMachine,
+  machines: readonly MachinePlan[],
+): OnMachine[] {
   if (server.rank === undefined) return [{ machine, server }];
-  const all = machines.flatMap((each) => serversOn(each).map((server) => ({ machine: each, server })));
+  const all = machines.flatMap((each) =>
+    serversOn(each).map((server) => ({ machine: each, server })),
+  );
   return server.rank.nodes.flatMap((node) =>
-    all.filter((each) => each.machine.name === node.machine && each.server.container.name === node.container),
+    all.filter(
+      (each) => each.machine.name === node.machine && each.server.container.name === node.container,
+    ),
   );
 }

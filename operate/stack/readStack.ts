@@ -15,7 +15,9 @@ export function readStack(file: string) {
   return { text, settings, plan: plan(settings, readEvidence(settings, projectFolder())) };
 }
 
-/** The plan of the stack file that a command was pointed at, for commands that look at what runs. */
+/**
+ * The plan of the stack file that a command was pointed at, for commands that look at what runs.
+ */
 export const plannedStack = (options: StackFileOptions): Plan => readStack(stackFile(options)).plan;
 
 /** One machine of a stack file, with the text that a change is made to. */
@@ -29,7 +31,10 @@ export interface OneMachine {
   readonly plan: Plan;
 }
 
-/** Reads a stack file and plans it. Throws as `readStack` does, and `WrongUse` for a machine that it lacks. */
+/**
+ * Reads a stack file and plans it. Throws as `readStack` does, and `WrongUse` for a machine that it
+ * lacks.
+ */
 export function readOneMachine(file: string, wanted?: string): OneMachine {
   const { text, settings, plan } = readStack(file);
   const names = Object.keys(settings.machines);

@@ -10,19 +10,32 @@ export type StackFileOptions = { readonly stack?: string; readonly file?: string
 const STACK_VARIABLE = "LOCAL_SERVING_STACK";
 
 export const stackOption = (flags = "--stack <name>") =>
-  new Option(flags, `stack, whose file is Pulumi.<name>.yaml (default: $${STACK_VARIABLE}, else dgx)`);
+  new Option(
+    flags,
+    `stack, whose file is Pulumi.<name>.yaml (default: $${STACK_VARIABLE}, else dgx)`,
+  );
 
-export const stackFileOptions = () => [stackOption(), new Option("--file <path>", "read this stack file instead")];
+export const stackFileOptions = () => [
+  stackOption(),
+  new Option("--file <path>", "read this stack file instead"),
+];
 
-export const machineOption = () => new Option("--machine <name>", "machine of the stack file (default: the first)");
+export const machineOption = () =>
+  new Option("--machine <name>", "machine of the stack file (default: the first)");
 
-/** The stack that somebody asked for, on the command line or by the variable. An empty variable counts as not set. */
+/**
+ * The stack that somebody asked for, on the command line or by the variable. An empty variable
+ * counts as not set.
+ */
 export const askedStack = ({ stack }: StackFileOptions = {}): string | undefined =>
   stack ?? (process.env[STACK_VARIABLE] || undefined);
 
 export const stackName = (options: StackFileOptions = {}): string => askedStack(options) ?? "dgx";
 
-/** The stack file to read. Throws `WrongUse` where the project has no stack of that name, with those that it has. */
+/**
+ * The stack file to read. Throws `WrongUse` where the project has no stack of that name, with those
+ * that it has.
+ */
 export function stackFile(options: StackFileOptions): string {
   if (options.file !== undefined) return options.file;
   const file = stackPath(options);
@@ -33,7 +46,10 @@ export function stackFile(options: StackFileOptions): string {
   );
 }
 
-/** Where the project's stack has its file, whether it is there or not. Throws `WrongUse` for what can't be a stack's name. */
+/**
+ * Where the project's stack has its file, whether it is there or not. Throws `WrongUse` for what
+ * can't be a stack's name.
+ */
 export function stackPath(options: StackFileOptions): string {
   const stack = stackName(options);
   if (!/^[\w.-]+$/.test(stack))
@@ -44,7 +60,10 @@ export function stackPath(options: StackFileOptions): string {
 export const stackNames = (): string[] =>
   readdirSync(projectFolder()).flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? []);
 
-/** The nearest folder upward that holds our Pulumi.yaml, else the project that this program belongs to. */
+/**
+ * The nearest folder upward that holds our Pulumi.yaml, else the project that this program belongs
+ * to.
+ */
 export function projectFolder(): string {
   const program = dirname(realpathSync(__filename));
   return projectAbove(process.cwd()) ?? projectAbove(program) ?? program;
@@ -53,7 +72,8 @@ export function projectFolder(): string {
 function projectAbove(from: string): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     const project = join(folder, "Pulumi.yaml");
-    if (existsSync(project) && /^name: local-serving$/m.test(readFileSync(project, "utf8"))) return folder;
+    if (existsSync(project) && /^name: local-serving$/m.test(readFileSync(project, "utf8")))
+      return folder;
     if (dirname(folder) === folder) return undefined;
   }
 }

@@ -4,17 +4,29 @@ import { shellWord, shellWords } from "../../machines/shell";
 import { type StackFileOptions, stackName } from "./stackFile";
 
 /** A command on a machine, as a person types it here. */
-export function typedOn({ dockerHost }: { readonly dockerHost: string }, words: readonly string[]): string {
+export function typedOn(
+  { dockerHost }: { readonly dockerHost: string },
+  words: readonly string[],
+): string {
   if (isOverSsh({ dockerHost })) return shellWords(["ssh", "-t", dockerHost, shellWords(words)]);
   const [program = "", ...rest] = words;
-  return shellWords(program === "docker" && dockerHost !== HERE ? [program, "--host", dockerHost, ...rest] : words);
+  return shellWords(
+    program === "docker" && dockerHost !== HERE ? [program, "--host", dockerHost, ...rest] : words,
+  );
 }
 
-/** Commands of `serving` that read a stack file without naming it, and words of `npm run` that apply one. */
-const READS = /\bserving (plan|verify|wait|doctor|drift|inventory|start|stop|status)\b(?! --(?:file|stack) )/g;
+/**
+ * Commands of `serving` that read a stack file without naming it, and words of `npm run` that apply
+ * one.
+ */
+const READS =
+  /\bserving (plan|verify|wait|doctor|drift|inventory|start|stop|status)\b(?! --(?:file|stack) )/g;
 const APPLIES = /\bnpm run (preview|up)\b( --)?/g;
 
-/** A proposed command for the stack that was looked at: without its name it would act on the default one. */
+/**
+ * A proposed command for the stack that was looked at: without its name it would act on the default
+ * one.
+ */
 export function forStack(command: string, { stack, file }: StackFileOptions): string {
   const name = file === undefined ? stack : /^Pulumi\.(.+)\.yaml$/.exec(basename(file))?.[1];
   const other = name !== undefined && name !== stackName();

@@ -1,6 +1,16 @@
 import { basename } from "node:path";
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
-import { isCollection, isMap, isNode, isPair, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from "yaml";
+import {
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  type Pair,
+  parseDocument,
+  stringify,
+  type YAMLMap,
+} from "yaml";
 import { NAMESPACE } from "../../components/settings";
 import { valueAt } from "../../faults/schemaFaults";
 
@@ -15,7 +25,10 @@ type Plain = string | number | boolean;
 
 export type EditValue = Plain | readonly EditValue[] | { readonly [key: string]: EditValue };
 
-/** The text of a stack file after the edits. Only the lines concerned change: comments and order stay. */
+/**
+ * The text of a stack file after the edits. Only the lines concerned change: comments and order
+ * stay.
+ */
 export function applyEdits(text: string, edits: readonly Edit[]): string {
   if (!LINE_ENDS_OF_WINDOWS.test(text)) return edits.reduce(applyEdit, text);
   return edits.reduce(applyEdit, text.replaceAll("\r\n", "\n")).replaceAll("\n", "\r\n");
@@ -39,7 +52,9 @@ function applyEdit(text: string, edit: Edit): string {
   const [key = "", ...missing] = path.slice(depth);
   const value = missing.reduceRight<EditValue>((inner, step) => ({ [step]: inner }), edit.value);
   const changed =
-    pair === undefined ? withPair(text, map, key, value) : withValue(text, pair, value, map?.flow === true);
+    pair === undefined
+      ? withPair(text, map, key, value)
+      : withValue(text, pair, value, map?.flow === true);
   if (changed !== undefined && holds(changed, path, edit.value)) return changed;
   document.setIn(path, document.createNode(edit.value));
   return document.toString({ lineWidth: 0 });
@@ -51,12 +66,17 @@ const placeInFile = ([first = "", ...rest]: readonly string[]): string[] => [
   ...rest,
 ];
 
-/** The innermost map on the way, how many steps lead to it, and the pair of the last step if the whole path is there. */
+/**
+ * The innermost map on the way, how many steps lead to it, and the pair of the last step if the
+ * whole path is there.
+ */
 function walk(root: unknown, path: readonly string[]) {
   let map = isMap(root) ? root : undefined;
   for (let depth = 0; map !== undefined; depth++) {
     const step = path[depth];
-    const pair: Pair | undefined = map.items.find((item) => isNode(item.key) && String(item.key) === step);
+    const pair: Pair | undefined = map.items.find(
+      (item) => isNode(item.key) && String(item.key) === step,
+    );
     const isLast = depth === path.length - 1;
     if (isLast || !isMap(pair?.value)) return { map, depth, pair: isLast ? pair : undefined };
     map = pair.value;
@@ -68,15 +88,30 @@ function walk(root: unknown, path: readonly string[]) {
 const spanOf = (node: unknown) => (isNode(node) ? node.range : undefined) ?? [];
 
 /** Replaces a plain value in place. */
-function withValue(text: string, pair: Pair, value: EditValue, inFlow: boolean): string | undefined {
+function withValue(
+  text: string,
+  pair: Pair,
+  value: EditValue,
+  inFlow: boolean,
+): string | undefined {
   const { value: node } = pair;
-  if (!isScalar(node) || isBlock(node.type) || !node.range || typeof value === "object") return undefined;
+  if (!isScalar(node) || isBlock(node.type) || !node.range || typeof value === "object")
+    return undefined;
   return `${text.slice(0, node.range[0])}${scalar(value, inFlow)}${text.slice(node.range[1])}`;
 }
 
-/** Adds a key to a map: behind the last one-line key with its indentation, or behind the last one between braces. */
-function withPair(text: string, map: YAMLMap | undefined, key: string, value: EditValue): string | undefined {
-  if (map?.flow === true) return typeof value === "object" ? undefined : withFlowPair(text, map, key, value);
+/**
+ * Adds a key to a map: behind the last one-line key with its indentation, or behind the last one
+ * between braces.
+ */
+function withPair(
+  text: string,
+  map: YAMLMap | undefined,
+  key: string,
+  value: EditValue,
+): string | undefined {
+  if (map?.flow === true)
+    return typeof value === "object" ? undefined : withFlowPair(text, map, key, value);
   const neighbour = map?.items.filter(isOneLine).at(-1);
   const at = neighbour === undefined ? undefined : lineOf(text, neighbour);
   if (at === undefined) return undefined;
@@ -109,13 +144,17 @@ function withoutFlowPair(text: string, map: YAMLMap, pair: Pair): string | undef
   const index = map.items.indexOf(pair);
   const [before, after] = [map.items[index - 1], map.items[index + 1]];
   const from = before === undefined ? spanOf(pair.key)[0] : spanOf(before.value)[1];
-  const to = before === undefined && after !== undefined ? spanOf(after.key)[0] : spanOf(pair.value)[1];
-  return from === undefined || to === undefined ? undefined : `${text.slice(0, from)}${text.slice(to)}`;
+  const to =
+    before === undefined && after !== undefined ? spanOf(after.key)[0] : spanOf(pair.value)[1];
+  return from === undefined || to === undefined
+    ? undefined
+    : `${text.slice(0, from)}${text.slice(to)}`;
 }
 
 /** Removes a key with its lines. */
 function withoutPair(text: string, map: YAMLMap, pair: Pair): string | undefined {
-  if (map.flow === true) return map.items.length === 1 ? undefined : withoutFlowPair(text, map, pair);
+  if (map.flow === true)
+    return map.items.length === 1 ? undefined : withoutFlowPair(text, map, pair);
   const at = lineOf(text, pair);
   if (at === undefined) return undefined;
   const before = text.slice(0, at.start);
@@ -128,9 +167,13 @@ function withoutPair(text: string, map: YAMLMap, pair: Pair): string | undefined
 const isOneLine = ({ value }: Pair): boolean =>
   isScalar(value) && !isBlock(value.type) && !String(value.source ?? "").includes("\n");
 
-const isBlock = (type: string | undefined): boolean => type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED";
+const isBlock = (type: string | undefined): boolean =>
+  type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED";
 
-/** The lines of a pair, the last newline included; `undefined` if something else comes before the key. */
+/**
+ * The lines of a pair, the last newline included; `undefined` if something else comes before the
+ * key.
+ */
 function lineOf(text: string, pair: Pair): { start: number; end: number } | undefined {
   const [key] = spanOf(pair.key);
   const value = endOf(pair.value);
@@ -157,13 +200,20 @@ function holds(text: string, path: readonly string[], value: EditValue): boolean
 /** A value as YAML writes it; between braces a comma or a bracket would end it. */
 function scalar(value: Plain, inFlow = false): string {
   const plain = stringify(value, { lineWidth: 0 }).trimEnd();
-  return inFlow && typeof value === "string" && /^[^"'].*[,[\]{}]/.test(plain) ? JSON.stringify(value) : plain;
+  return inFlow && typeof value === "string" && /^[^"'].*[,[\]{}]/.test(plain)
+    ? JSON.stringify(value)
+    : plain;
 }
 
-/** The difference of two texts of a file as `git apply` and `patch -p1` in its folder take it; empty where there is none. */
+/**
+ * The difference of two texts of a file as `git apply` and `patch -p1` in its folder take it; empty
+ * where there is none.
+ */
 export function unifiedDiff(file: string, before: string, after: string): string {
   if (before === after) return "";
   const name = basename(file);
-  const patch = structuredPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, { context: 3 });
+  const patch = structuredPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, {
+    context: 3,
+  });
   return formatPatch(patch, FILE_HEADERS_ONLY);
 }

@@ -7,8 +7,8 @@ import { plainText } from "../../faults/plainText";
 const WIDTH = 116;
 
 /**
- * A document as YAML, each key below its comment; `comments` has them by dotted path. A list, and a map of one key, stand on
- * the line of their key; a value of `undefined` is left out with its key.
+ * A document as YAML, each key below its comment; `comments` has them by dotted path. A list, and a
+ * map of one key, stand on the line of their key; a value of `undefined` is left out with its key.
  */
 export function commentedYaml(
   document: Readonly<Record<string, unknown>>,
@@ -21,7 +21,8 @@ export function commentedYaml(
     .map(([key, value]) => {
       const path = `${above}${key}`;
       const [only] = isRecord(value) ? Object.keys(value) : [];
-      const why = comments.get(path) ?? (isLong(value) ? undefined : comments.get(`${path}.${only}`));
+      const why =
+        comments.get(path) ?? (isLong(value) ? undefined : comments.get(`${path}.${only}`));
       const start = `${why === undefined ? "" : commented(why, indent)}${indent}${inline(key)}:`;
       return isLong(value)
         ? `${start}\n${commentedYaml(value, comments, `${indent}  `, `${path}.`)}`
@@ -36,7 +37,10 @@ function isLong(map: unknown): map is Record<string, unknown> {
   return values.length > 1 || values.some(isRecord);
 }
 
-/** A sentence as lines of a comment, or as an item of a list there. Whatever it quotes, no line of it ends early. */
+/**
+ * A sentence as lines of a comment, or as an item of a list there. Whatever it quotes, no line of
+ * it ends early.
+ */
 export function commented(text: string, indent = "", bullet = ""): string {
   const words = plainText(text).trim().replace(/\s+/g, " ");
   const lines = new Help().boxWrap(words, WIDTH - indent.length - bullet.length).split("\n");
@@ -44,4 +48,5 @@ export function commented(text: string, indent = "", bullet = ""): string {
   return lines.map((line, index) => `${indent}# ${lead(index)}${line}\n`).join("");
 }
 
-const inline = (value: unknown): string => stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
+const inline = (value: unknown): string =>
+  stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();

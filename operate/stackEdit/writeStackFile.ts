@@ -5,15 +5,17 @@ import { parseStackFile } from "../../components/settings";
 import { applyEdits, type Edit, unifiedDiff } from "./applyEdits";
 
 /**
- * Writes a changed stack file in one step, with the old text in a backup beside it; returns the backup's path. Throws, and
- * leaves the file as it is, where the new text would not be read, or the file no longer holds the old one.
+ * Writes a changed stack file in one step, with the old text in a backup beside it; returns the
+ * backup's path. Throws, and leaves the file as it is, where the new text would not be read, or the
+ * file no longer holds the old one.
  */
 export function writeStackFile(file: string, before: string, after: string): string {
   parseStackFile(file, after);
   const backup = `${realpathSync(file)}.bak`;
   try {
     replaceFile(backup, before, { newFileMode: statSync(file).mode & 0o777 });
-    if (readFileSync(file, "utf8") !== before) throw new Failed(`${file} was edited meanwhile: nothing was written.`);
+    if (readFileSync(file, "utf8") !== before)
+      throw new Failed(`${file} was edited meanwhile: nothing was written.`);
     replaceFile(file, after);
   } catch (error) {
     explainWriting(file, error);

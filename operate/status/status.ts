@@ -25,21 +25,30 @@ export interface ItemStatus {
   readonly figures?: ServerFigures;
 }
 
-/** What a server does, by its own metrics. Shares are from 0 to 1, `null` where nothing tells them. */
+/**
+ * What a server does, by its own metrics. Shares are from 0 to 1, `null` where nothing tells them.
+ */
 interface ServerFigures {
   readonly kvUse: number | null;
   readonly running: number;
   readonly waiting: number;
   /** Tokens that it wrote between two looks, per second. */
   readonly tokensPerSecond: number | null;
-  /** Share of the prompts' tokens that the prefix cache had, since its start; `null` before the first. */
+  /**
+   * Share of the prompts' tokens that the prefix cache had, since its start; `null` before the
+   * first.
+   */
   readonly prefixHits: number | null;
 }
 
 export interface MachineStatus {
   readonly machine: string;
   /** GiB; `null` where it can't be read. */
-  readonly memory: { readonly availableGiB: number; readonly totalGiB: number; readonly floorGiB: number } | null;
+  readonly memory: {
+    readonly availableGiB: number;
+    readonly totalGiB: number;
+    readonly floorGiB: number;
+  } | null;
   readonly items: readonly ItemStatus[];
   /** Why nothing is known of its containers. */
   readonly problem?: string;
@@ -101,7 +110,10 @@ async function ofContainer(
   // A worker has no API: it is well once its head is, which Docker's health check asks.
   const hasApi = server !== undefined && (server.rank?.index ?? 0) === 0;
   const { url } = hasApi ? originFromHere(machine, server.reach, tunnel) : {};
-  const figures = url === undefined ? undefined : await figuresOf(new Api(url, ANSWER_SECONDS)).catch(() => undefined);
+  const figures =
+    url === undefined
+      ? undefined
+      : await figuresOf(new Api(url, ANSWER_SECONDS)).catch(() => undefined);
   if (figures || (url === undefined && health === "healthy"))
     return { ...item, state: "ready", well: true, ...defined({ figures }) };
   if (server === undefined) return { ...item, state: health, well: false };

@@ -25,7 +25,11 @@ export type Verified = { readonly stackFile: string; readonly machine: string };
 const ABOUT = "What `serving verify` last found on this machine; `serving doctor` reads it.";
 
 /** A file of the operator about a stack file, by the XDG convention; `undefined` without a home. */
-function stateFile(stackFile: string, env: NodeJS.ProcessEnv, name: (stack: string) => string): string | undefined {
+function stateFile(
+  stackFile: string,
+  env: NodeJS.ProcessEnv,
+  name: (stack: string) => string,
+): string | undefined {
   const state = env.XDG_STATE_HOME || (env.HOME && join(env.HOME, ".local/state"));
   if (!state) return undefined;
   const stack = createHash("sha256").update(resolve(stackFile)).digest("hex").slice(0, 12);
@@ -50,7 +54,10 @@ export function passedStackFile(stackFile: string, env = process.env): string | 
   return file !== undefined && existsSync(file) ? file : undefined;
 }
 
-/** Keeps the results of a run, and the older ones of probes that it did not run. Failing to keep them is not an error. */
+/**
+ * Keeps the results of a run, and the older ones of probes that it did not run. Failing to keep
+ * them is not an error.
+ */
 export async function keepVerify(
   verified: Verified,
   results: readonly ProbeResult[],
@@ -63,7 +70,12 @@ export async function keepVerify(
   const asked = new Set(fresh.map(keyOf));
   const older = (await lastVerify(verified, env)).filter((each) => !asked.has(keyOf(each)));
   const { stackFile, machine } = verified;
-  const kept = { about: ABOUT, stackFile: resolve(stackFile), machine, probes: [...older, ...fresh] };
+  const kept = {
+    about: ABOUT,
+    stackFile: resolve(stackFile),
+    machine,
+    probes: [...older, ...fresh],
+  };
   // A full disk, or a home that nobody may write to: the result was printed.
   attempt(() => replaceFile(file, `${JSON.stringify(kept, null, 2)}\n`));
 }
@@ -73,7 +85,8 @@ const keyOf = ({ name, target }: Pick<ProbeResult, "name" | "target">) => `${tar
 /** The newest kept result of each probe. */
 export async function lastVerify(verified: Verified, env = process.env): Promise<KeptResult[]> {
   const file = fileOf(verified, env);
-  const kept = file === undefined ? undefined : jsonIn(await readFile(file, "utf8").catch(() => ""));
+  const kept =
+    file === undefined ? undefined : jsonIn(await readFile(file, "utf8").catch(() => ""));
   if (!isRecord(kept)) return [];
   return objectsIn(kept.probes).flatMap((each) => keptResult.safeParse(each).data ?? []);
 }

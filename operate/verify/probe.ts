@@ -4,7 +4,9 @@ export interface Verdict {
   readonly status: Status;
   /** What was seen, in a sentence, figures included. */
   readonly detail: string;
-  /** What to change, by its name in the stack file. Left out, a failure has the fix of its probe. */
+  /**
+   * What to change, by its name in the stack file. Left out, a failure has the fix of its probe.
+   */
   readonly fix?: string | undefined;
   /** Why the other probes of this target can't run, e.g. `the bridge refuses the key`. */
   readonly closes?: string;
@@ -19,7 +21,10 @@ export interface ProbeResult extends Pick<Verdict, "status" | "detail"> {
   readonly seconds: number;
 }
 
-/** One question to one kind of target. A probe judges what an answer holds: a good status alone proves nothing. */
+/**
+ * One question to one kind of target. A probe judges what an answer holds: a good status alone
+ * proves nothing.
+ */
 export interface Probe<Target> {
   /** Unique; stays the same, since scripts select by it. */
   readonly name: string;
@@ -44,7 +49,9 @@ export const passUnless = (faults: readonly string[], detail: string, fix?: stri
 
 /** Several verdicts as one: the worst status, and what the verdicts of that status say. */
 export function worst(verdicts: readonly Verdict[]): Verdict {
-  const status = (["fail", "pass", "skip"] as const).find((each) => verdicts.some((one) => one.status === each));
+  const status = (["fail", "pass", "skip"] as const).find((each) =>
+    verdicts.some((one) => one.status === each),
+  );
   const said = verdicts.filter((verdict) => verdict.status === status);
   const detail = said.map((verdict) => verdict.detail).join("; ");
   return { status: status ?? "skip", detail, fix: said[0]?.fix };
@@ -52,4 +59,6 @@ export function worst(verdicts: readonly Verdict[]): Verdict {
 
 /** The text without secrets, whoever put them there. */
 export const withoutSecrets = (text: string, secrets: readonly string[]): string =>
-  secrets.filter((secret) => secret.length > 0).reduce((rest, secret) => rest.replaceAll(secret, "<key>"), text);
+  secrets
+    .filter((secret) => secret.length > 0)
+    .reduce((rest, secret) => rest.replaceAll(secret, "<key>"), text);

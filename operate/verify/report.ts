@@ -8,11 +8,18 @@ export interface VerifyProgress {
 }
 
 /** Counts by status, and the next steps for a person, each once. */
-export type Summary = Readonly<Record<ProbeResult["status"], number>> & { readonly next: readonly string[] };
+export type Summary = Readonly<Record<ProbeResult["status"], number>> & {
+  readonly next: readonly string[];
+};
 
 export function summaryOf(results: readonly ProbeResult[]): Summary {
   const count = (status: string) => results.filter((result) => result.status === status).length;
-  return { pass: count("pass"), fail: count("fail"), skip: count("skip"), next: nextSteps(results) };
+  return {
+    pass: count("pass"),
+    fail: count("fail"),
+    skip: count("skip"),
+    next: nextSteps(results),
+  };
 }
 
 /** Each step with the probes that ask for it, failures first. */
@@ -24,7 +31,10 @@ function nextSteps(results: readonly ProbeResult[]): string[] {
 }
 
 /** Each text of these results once, with the probes that say it. */
-function namesBy(key: "fix" | "detail", results: readonly ProbeResult[]): [text: string, names: string][] {
+function namesBy(
+  key: "fix" | "detail",
+  results: readonly ProbeResult[],
+): [text: string, names: string][] {
   return [...new Set(results.map((each) => each[key]))].map((text) => {
     const same = results.filter((each) => each[key] === text);
     return [text, same.map(({ name }) => name).join(", ")];
@@ -49,15 +59,23 @@ export function verifyText(results: readonly ProbeResult[]): string {
       const skipped = here.filter((result) => result.status === "skip");
       return [
         styled("bold", target),
-        ...here.filter((result) => result.status !== "skip").flatMap((result) => lines(result, width)),
-        ...namesBy("detail", skipped).map(([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names}`),
+        ...here
+          .filter((result) => result.status !== "skip")
+          .flatMap((result) => lines(result, width)),
+        ...namesBy("detail", skipped).map(
+          ([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names}`,
+        ),
         "",
       ];
     }),
     `${pass} passed, ${fail} failed, ${skip} skipped`,
     ...(next.length === 0
       ? []
-      : ["", styled("bold", "What to do next"), ...next.map((each) => `  - ${each.replaceAll("\n", "\n    ")}`)]),
+      : [
+          "",
+          styled("bold", "What to do next"),
+          ...next.map((each) => `  - ${each.replaceAll("\n", "\n    ")}`),
+        ]),
   ].join("\n");
 }
 
@@ -67,19 +85,28 @@ function lines({ name, status, detail, fix }: ProbeResult, width: number): strin
   const label = status === "fail" ? "fix:" : "better:";
   // Lines to copy are printed once, under the next steps.
   const short = fix.includes("\n") ? "see below" : fix;
-  return fix === "" ? [line] : [line, `       ${" ".repeat(width)}  ${styled("cyan", label)} ${short}`];
+  return fix === ""
+    ? [line]
+    : [line, `       ${" ".repeat(width)}  ${styled("cyan", label)} ${short}`];
 }
 
-/** On a terminal the running probe on one line that comes and goes; elsewhere a line for each probe that ended. */
+/**
+ * On a terminal the running probe on one line that comes and goes; elsewhere a line for each probe
+ * that ended.
+ */
 export function verifyProgress(stream: ProgressStream): VerifyProgress {
   const terminal = stream.isTTY === true;
   return {
     starts: (name, target, about) => {
-      if (terminal) stream.write(`${CLEAR_LINE}${forTerminal(`${target}: ${name} (${about}) ...`).slice(0, 100)}`);
+      if (terminal)
+        stream.write(
+          `${CLEAR_LINE}${forTerminal(`${target}: ${name} (${about}) ...`).slice(0, 100)}`,
+        );
     },
     ended: ({ name, target, status, seconds }) => {
       if (terminal) stream.write(CLEAR_LINE);
-      else if (status !== "skip") stream.write(forTerminal(`${target}: ${name} ${status} (${seconds.toFixed(1)} s)\n`));
+      else if (status !== "skip")
+        stream.write(forTerminal(`${target}: ${name} ${status} (${seconds.toFixed(1)} s)\n`));
     },
   };
 }

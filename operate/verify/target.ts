@@ -20,7 +20,10 @@ interface Common {
   readonly host: Host;
   /** Why it can't be asked from here. */
   readonly unreachable?: string | undefined;
-  /** NAMES of the variables with keys that its requests carry, beyond those of the machine's secret files. */
+  /**
+   * NAMES of the variables with keys that its requests carry, beyond those of the machine's secret
+   * files.
+   */
   readonly keyVariables?: readonly string[];
 }
 
@@ -38,7 +41,9 @@ export type Target =
   | MachineTarget;
 
 /** The probes of one kind of target. */
-export type ProbesOf<Kind extends Target["kind"]> = readonly Probe<Extract<Target, { kind: Kind }>>[];
+export type ProbesOf<Kind extends Target["kind"]> = readonly Probe<
+  Extract<Target, { kind: Kind }>
+>[];
 
 /** Instance A, which is never changed. */
 export interface InstanceATarget extends Common {
@@ -113,8 +118,14 @@ export interface ServiceTarget extends Common {
 export interface HarnessTarget extends Common {
   readonly kind: "harness";
   readonly timeoutSeconds: number;
-  readonly profile: ReadFile<{ readonly verdict: ProfileCheck; readonly providers: readonly AskedProvider[] }>;
-  /** The session-analytics file upon the defaults; the environment of this shell is not the harness's. */
+  readonly profile: ReadFile<{
+    readonly verdict: ProfileCheck;
+    readonly providers: readonly AskedProvider[];
+  }>;
+  /**
+   * The session-analytics file upon the defaults; the environment of this shell is not the
+   * harness's.
+   */
   readonly analytics: ReadFile<AnalyticsConfiguration>;
   /** NAME of the variable with the judge's key. */
   readonly judgeKeyVariable: string;
@@ -132,13 +143,19 @@ export interface ProviderTarget extends Common {
 
 export interface MachineTarget extends Common {
   readonly kind: "machine";
-  /** When the run began, in milliseconds: of a container that started later, the probes before met two. */
+  /**
+   * When the run began, in milliseconds: of a container that started later, the probes before met
+   * two.
+   */
   readonly began: number;
 }
 
 export interface TargetOptions {
   readonly timeoutSeconds: number;
-  /** Probe an inference server here instead of at its planned address, and nothing else unless it is named. */
+  /**
+   * Probe an inference server here instead of at its planned address, and nothing else unless it is
+   * named.
+   */
   readonly baseUrl?: string;
   /** The machine's files, processes and Docker, by the machine's Docker address. */
   readonly host: (dockerHost: string) => Host;

@@ -34,7 +34,10 @@ const SERVER_HEADERS = { ...MESSAGES_VERSION, "x-api-key": PLACEHOLDER_KEY };
 type Here = Pick<Target, "machine" | "host" | "unreachable">;
 
 /** Something on the machine that is asked by HTTP, or why it can't be asked from here. */
-type At = (listening: Listening, headers?: Readonly<Record<string, string>>) => Here & { readonly api: Api };
+type At = (
+  listening: Listening,
+  headers?: Readonly<Record<string, string>>,
+) => Here & { readonly api: Api };
 
 /** Everything of one machine that can be probed. */
 export async function targetsOf(
@@ -69,7 +72,11 @@ export async function targetsOf(
   ];
 }
 
-function inferenceServers(machine: MachinePlan, at: At, { baseUrl, timeoutSeconds }: TargetOptions): ServerTarget[] {
+function inferenceServers(
+  machine: MachinePlan,
+  at: At,
+  { baseUrl, timeoutSeconds }: TargetOptions,
+): ServerTarget[] {
   const all = machine.inferenceServers.map((server): ServerTarget => {
     const { names, maxModelLen } = server.serve;
     return {
@@ -88,7 +95,9 @@ function inferenceServers(machine: MachinePlan, at: At, { baseUrl, timeoutSecond
   const { port } = new URL(baseUrl);
   const meant = all.find((each) => String(each.server.reach.port) === port) ?? all[0];
   if (meant === undefined) return [];
-  return [{ ...meant, api: new Api(baseUrl, timeoutSeconds, SERVER_HEADERS), unreachable: undefined }];
+  return [
+    { ...meant, api: new Api(baseUrl, timeoutSeconds, SERVER_HEADERS), unreachable: undefined },
+  ];
 }
 
 function serversOverMachines(
@@ -98,7 +107,10 @@ function serversOverMachines(
 ): RanksTarget[] {
   return machine.inferenceServers.flatMap((server): RanksTarget[] => {
     const ranks = ranksOf({ machine, server }, machines);
-    const [head, ...workers] = ranks.map((each) => ({ ...each, host: host(each.machine.dockerHost) }));
+    const [head, ...workers] = ranks.map((each) => ({
+      ...each,
+      host: host(each.machine.dockerHost),
+    }));
     const name = server.container.name;
     return head === undefined || workers.length === 0
       ? []
@@ -106,19 +118,30 @@ function serversOverMachines(
   });
 }
 
-const messagesClient = ({ clients }: MachinePlan) => clients.find((each) => each.surface === "messages");
+const messagesClient = ({ clients }: MachinePlan) =>
+  clients.find((each) => each.surface === "messages");
 
-function bridges(machine: MachinePlan, { env }: Host, at: At, servers: readonly ServerTarget[]): BridgeTarget[] {
+function bridges(
+  machine: MachinePlan,
+  { env }: Host,
+  at: At,
+  servers: readonly ServerTarget[],
+): BridgeTarget[] {
   const { bridge } = machine;
   if (bridge === null) return [];
   const client = messagesClient(machine);
-  const tiers = client?.via === "bridge" ? Object.values(client.tiers).filter((name) => name !== "") : [];
+  const tiers =
+    client?.via === "bridge" ? Object.values(client.tiers).filter((name) => name !== "") : [];
   const keyVariable = bridge.key?.variable;
   const key = keyVariable === undefined ? PLACEHOLDER_KEY : (env[keyVariable] ?? "");
   // A bad key is a fault by itself (probe bridge-key), and travels nowhere.
   const bad = keyVariable !== undefined && keyFault(key) !== undefined;
-  const place = at(bridge, bad ? MESSAGES_VERSION : { ...MESSAGES_VERSION, authorization: `Bearer ${key}` });
-  const keyless = key === "" ? `its key is in the variable ${keyVariable}, which is not set here` : undefined;
+  const place = at(
+    bridge,
+    bad ? MESSAGES_VERSION : { ...MESSAGES_VERSION, authorization: `Bearer ${key}` },
+  );
+  const keyless =
+    key === "" ? `its key is in the variable ${keyVariable}, which is not set here` : undefined;
   return [
     {
       kind: "bridge",
@@ -169,9 +192,11 @@ async function instanceA(
   if (hostInstance === "none") return [];
   const { port } = hostInstance;
   const url = `http://127.0.0.1:${tunnel?.ports.get(port) ?? port}`;
-  // Looked at even if its probe was not asked for, since no probe may touch it. So the look is short.
+  // Looked at even if its probe was not asked for, since no probe may touch it. So the look is
+  // short.
   const look = new Api(url, Math.min(LOOK_SECONDS, timeoutSeconds));
-  const before = here.unreachable === undefined ? await processStart(here.host, look, port) : undefined;
+  const before =
+    here.unreachable === undefined ? await processStart(here.host, look, port) : undefined;
   const api = new Api(url, timeoutSeconds);
   return [{ kind: "instance-a", name: "instance A", ...here, api, port, before }];
 }
@@ -185,7 +210,10 @@ async function harnessTargets(
   const { machine, host, unreachable } = here;
   const { harness } = machine;
   if (harness === null) return [];
-  const asRead = async <Content>(path: string, parse: (text: string) => Content): Promise<ReadFile<Content>> =>
+  const asRead = async <Content>(
+    path: string,
+    parse: (text: string) => Content,
+  ): Promise<ReadFile<Content>> =>
     unreachable === undefined
       ? asWritten(host, path, (text) => parse(fromHere(text, machine, tunnel?.ports)))
       : { unreadable: unreachable };
@@ -207,19 +235,36 @@ async function harnessTargets(
   const common = { ...here, timeoutSeconds };
   const providers = "content" in profile ? profile.content.providers : [];
   const files: HarnessTarget = {
-    ...{ ...common, kind: "harness", name: "the harness's files", keyVariables: [judgeKeyVariable] },
+    ...{
+      ...common,
+      kind: "harness",
+      name: "the harness's files",
+      keyVariables: [judgeKeyVariable],
+    },
     ...{ profile, analytics, judgeKeyVariable },
   };
-  return [files, ...(providers.length > 0 ? providers : [undefined]).map((asked) => providerTarget(asked, common))];
+  return [
+    files,
+    ...(providers.length > 0 ? providers : [undefined]).map((asked) =>
+      providerTarget(asked, common),
+    ),
+  ];
 }
 
 /** A text of the harness with the addresses of its own machine as this program reaches them. */
-function fromHere(text: string, { reach }: MachinePlan, ports: Tunnel["ports"] = new Map()): string {
-  return text.replace(/(?<![\w.-])(localhost|\d{1,3}(?:\.\d{1,3}){3}):(\d+)\b/g, (given, address, port) => {
-    const here = ports.get(Number(port));
-    const own = isLoopback(address) || reach.some((each) => each.address === address);
-    return here !== undefined && own ? `127.0.0.1:${here}` : given;
-  });
+function fromHere(
+  text: string,
+  { reach }: MachinePlan,
+  ports: Tunnel["ports"] = new Map(),
+): string {
+  return text.replace(
+    /(?<![\w.-])(localhost|\d{1,3}(?:\.\d{1,3}){3}):(\d+)\b/g,
+    (given, address, port) => {
+      const here = ports.get(Number(port));
+      const own = isLoopback(address) || reach.some((each) => each.address === address);
+      return here !== undefined && own ? `127.0.0.1:${here}` : given;
+    },
+  );
 }
 
 function providerTarget(

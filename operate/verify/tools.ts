@@ -18,31 +18,48 @@ const tool = (name: string, description: string, argument: string, about: string
   },
 });
 
-export const READ_FILE = tool("read_file", "Read a file and return its text.", "path", "Absolute path of the file");
+export const READ_FILE = tool(
+  "read_file",
+  "Read a file and return its text.",
+  "path",
+  "Absolute path of the file",
+);
 const RUNS = "Run a shell command and return what it prints.";
 export const RUN_COMMAND = tool("run_command", RUNS, "command", "The command line");
-export const LIST_FOLDER = tool("list_folder", "List the names in a folder.", "path", "Absolute path of the folder");
+export const LIST_FOLDER = tool(
+  "list_folder",
+  "List the names in a folder.",
+  "path",
+  "Absolute path of the folder",
+);
 
 /** What an agent offers at least. */
 export const AGENT_TOOLS = [READ_FILE, RUN_COMMAND];
 
 /** A request that needs a tool: no model that can call tools answers it otherwise. */
-export const TOOL_REQUEST = "Use the tool read_file to read the file /etc/hostname. Call the tool now.";
+export const TOOL_REQUEST =
+  "Use the tool read_file to read the file /etc/hostname. Call the tool now.";
 
 /** Beginnings of a tool call that a parser missed, in the formats of the known model families. */
-const CALL_AS_TEXT = /<tool_call>|<function=|<function_calls?>|<invoke |<parameter=|<tool_use>|<\|tool_call/;
+const CALL_AS_TEXT =
+  /<tool_call>|<function=|<function_calls?>|<invoke |<parameter=|<tool_use>|<\|tool_call/;
 
 /** Whether a text holds a tool call that should have been structured. */
 export const holdsCallAsText = (text: string): boolean => CALL_AS_TEXT.test(text);
 
 /** What is wrong with a call of one of these tools; `undefined` if nothing is. */
-export function callFault(tools: readonly OfferedTool[], call: Readonly<Record<"name" | "arguments", string>>) {
+export function callFault(
+  tools: readonly OfferedTool[],
+  call: Readonly<Record<"name" | "arguments", string>>,
+) {
   const tool = tools.find((each) => each.name === call.name);
   if (tool === undefined) return `it called \`${call.name}\`, which was not offered`;
   const value = jsonIn(call.arguments);
   if (!isRecord(value)) return `the arguments of \`${call.name}\` are not a JSON object`;
   const missing = tool.parameters.required.filter((each) => typeof value[each] !== "string");
-  return missing.length === 0 ? undefined : `the arguments of \`${call.name}\` lack \`${missing.join("`, `")}\``;
+  return missing.length === 0
+    ? undefined
+    : `the arguments of \`${call.name}\` lack \`${missing.join("`, `")}\``;
 }
 
 /** What is said of an answer that holds neither the call that was asked for nor a text. */
@@ -54,15 +71,25 @@ export const GREETING = "Say hello in one word.";
 /** Output tokens for an answer in one word by a model that does not think first. */
 const SHORT_ANSWER_TOKENS = 512;
 
-/** Output tokens for a model that thinks as it does for a real client: greetings were seen to take a thousand and more. */
+/**
+ * Output tokens for a model that thinks as it does for a real client: greetings were seen to take a
+ * thousand and more.
+ */
 const THOUGHTFUL_ANSWER_TOKENS = 4096;
 
-/** Output tokens to ask for in a window of this many; at least half of the window is left for the prompt. */
+/**
+ * Output tokens to ask for in a window of this many; at least half of the window is left for the
+ * prompt.
+ */
 export const answerTokens = (window: number, thinks: boolean): number =>
   Math.min(thinks ? THOUGHTFUL_ANSWER_TOKENS : SHORT_ANSWER_TOKENS, Math.floor(window / 2));
 
-/** Words that are one token in the usual vocabularies, so that a prompt's length in tokens is near its words. */
-const FILLER = "the river runs past the old stone house and the quiet garden near the long road to the green hill";
+/**
+ * Words that are one token in the usual vocabularies, so that a prompt's length in tokens is near
+ * its words.
+ */
+const FILLER =
+  "the river runs past the old stone house and the quiet garden near the long road to the green hill";
 
 /** A code that no model can guess and no earlier prompt has held. */
 export const freshCode = (): string => `QX-${randomBytes(3).toString("hex").toUpperCase()}`;

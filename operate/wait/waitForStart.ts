@@ -25,7 +25,9 @@ export interface WaitOptions {
   readonly container: string;
   readonly image: string;
   readonly reader: ContainerReader;
-  /** Whether the server itself says that it is ready; "unknown" where it can't be asked from here. */
+  /**
+   * Whether the server itself says that it is ready; "unknown" where it can't be asked from here.
+   */
   readonly healthy: (state: ContainerState) => Promise<boolean | "unknown">;
   /** Whether nobody waits for it any more. */
   readonly over?: () => boolean;
@@ -48,7 +50,10 @@ function shortened(line: string): string {
 /** Lines that are kept, so that a private key of several lines is known by its first. */
 const KEPT_LINES = 120;
 
-/** Follows one start to its end: ready, dead, or out of time. The container itself is only looked at. */
+/**
+ * Follows one start to its end: ready, dead, or out of time. The container itself is only looked
+ * at.
+ */
 export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
   const { container, image, reader, intervalMilliseconds, timeoutSeconds } = options;
   const started = performance.now();
@@ -68,7 +73,9 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
     cause: outcome === "died" ? shortened(redact(cause)).trim() : "",
     // vLLM prints the arguments that it was started with, a key among them.
     lastLines:
-      outcome === "ready" ? [] : redact(lines.join("\n")).split("\n").slice(-LAST_LINES).filter(Boolean).map(shortened),
+      outcome === "ready"
+        ? []
+        : redact(lines.join("\n")).split("\n").slice(-LAST_LINES).filter(Boolean).map(shortened),
   });
   const follow = (since: string) =>
     reader.follow(container, since, (line) => {
@@ -81,7 +88,8 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
   try {
     for (;;) {
       const looked = await reader.state(container).catch(orFailed);
-      // A machine that loads a model may be too busy to answer; one that never answered has no Docker.
+      // A machine that loads a model may be too busy to answer; one that never answered has no
+      // Docker.
       if (looked instanceof Failed && !answered) throw looked;
       answered = true;
       const state = looked instanceof Failed ? undefined : looked;
@@ -98,7 +106,10 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
         first ??= state;
         const death = deathOf(state, first);
         // If Docker restarted the container, show the log of the failed start, not the next one.
-        if (followed === undefined || (death === undefined && followed.startedAt !== state.startedAt)) {
+        if (
+          followed === undefined ||
+          (death === undefined && followed.startedAt !== state.startedAt)
+        ) {
           followed?.stop();
           if (state.status === "running" || followed === undefined) progress = START;
           followed = { startedAt: state.startedAt, ...follow(state.startedAt) };
@@ -123,7 +134,12 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
       if (seconds() >= timeoutSeconds) {
         return result("timeout", `not ready after ${timeoutSeconds} s (${progress.phase})`);
       }
-      await sleep(Math.min(intervalMilliseconds, Math.max(0, timeoutSeconds * 1000 - (performance.now() - started))));
+      await sleep(
+        Math.min(
+          intervalMilliseconds,
+          Math.max(0, timeoutSeconds * 1000 - (performance.now() - started)),
+        ),
+      );
     }
   } finally {
     followed?.stop();

@@ -5,8 +5,9 @@ import { verifyProgress } from "../verify/report";
 import { verify } from "../verify/run/runner";
 
 /**
- * Asks a server that is ready as its clients will, with the probes of `verify`: one call of a tool and one long prompt. The
- * first of each compiles kernels and its grammar, which then no client waits for.
+ * Asks a server that is ready as its clients will, with the probes of `verify`: one call of a tool
+ * and one long prompt. The first of each compiles kernels and its grammar, which then no client
+ * waits for.
  */
 export async function warm(
   { machine, server }: OnMachine,
@@ -15,9 +16,12 @@ export async function warm(
 ): Promise<ProbeResult[]> {
   const alone = { ...machine, inferenceServers: [server], ranks: [] };
   const progress = verifyProgress(process.stderr);
-  const ask = (...only: string[]) => verify(alone, { only, timeoutSeconds, host: hostOf, machines, progress });
+  const ask = (...only: string[]) =>
+    verify(alone, { only, timeoutSeconds, host: hostOf, machines, progress });
   const asked = await ask("chat-tools", "long-prompt");
   // A window that is too short for the long one takes a shorter one.
   const short = asked.find(({ name, status }) => name === "long-prompt" && status === "skip");
-  return short === undefined ? asked : [...asked.filter((each) => each !== short), ...(await ask("needle"))];
+  return short === undefined
+    ? asked
+    : [...asked.filter((each) => each !== short), ...(await ask("needle"))];
 }

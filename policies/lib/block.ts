@@ -5,7 +5,10 @@ import { knownMaps } from "../../vllm/argv/unknown";
 import type { DeclaredResource } from "./container";
 import { roleOf } from "./role";
 
-/** The block of a machine of ours, of one of its servers by its container's name, or of a container of ours. */
+/**
+ * The block of a machine of ours, of one of its servers by its container's name, or of a container
+ * of ours.
+ */
 export function blockOf(resource: DeclaredResource, server?: string): string[] | undefined {
   const { type, name, props } = resource;
   if (type === TYPE.machine) {

@@ -26,7 +26,10 @@ export interface LaunchInputs {
   readonly files: readonly string[];
 }
 
-/** Launch inputs of a `docker.Container`, or of an entry in `servers` of a machine component, which has an `environment`. */
+/**
+ * Launch inputs of a `docker.Container`, or of an entry in `servers` of a machine component, which
+ * has an `environment`.
+ */
 export function launchOf(props: DeclaredResource["props"]): LaunchInputs {
   const entrypoint = wordsOf(list(props.entrypoints));
   return {
@@ -39,7 +42,9 @@ export function launchOf(props: DeclaredResource["props"]): LaunchInputs {
   };
 }
 
-/** The command of a health check: Docker hands `CMD-SHELL` to a shell, and runs what follows `CMD`. */
+/**
+ * The command of a health check: Docker hands `CMD-SHELL` to a shell, and runs what follows `CMD`.
+ */
 function checkOf(healthcheck: unknown): Word[][] {
   const [kind, ...words] = wordsOf(list(knownMap(healthcheck).tests));
   if (kind === undefined || kind === "NONE") return [];
@@ -53,7 +58,10 @@ export function textsIn(value: unknown): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Whether a container asks for GPUs, or may: by request, runtime, device or the variable of NVIDIA's runtime. */
+/**
+ * Whether a container asks for GPUs, or may: by request, runtime, device or the variable of
+ * NVIDIA's runtime.
+ */
 export function asksForGpus(props: DeclaredResource["props"]): boolean {
   const requests = list(props.deviceRequests);
   return (
@@ -73,16 +81,30 @@ const NO_GPUS = new Set<Word | undefined>([undefined, "", "none", "void"]);
 /** The same, and what lets a container reach GPUs without asking for one. */
 export function reachesGpus(props: DeclaredResource["props"]): boolean {
   const { privileged, devices, deviceCgroupRules: rules } = props;
-  return asksForGpus(props) || privileged === true || rules !== undefined || holdsUnknown([privileged, devices]);
+  return (
+    asksForGpus(props) ||
+    privileged === true ||
+    rules !== undefined ||
+    holdsUnknown([privileged, devices])
+  );
 }
 
-/** Environment of a container as name and value; an entry that is not known has no name and is left out. */
+/**
+ * Environment of a container as name and value; an entry that is not known has no name and is left
+ * out.
+ */
 export function variables(environment: unknown): Map<string, Word> {
   if (Array.isArray(environment)) {
-    const entries = environment.map((entry) => /^([^=]+)=(.*)/s.exec(typeof entry === "string" ? entry : "") ?? []);
-    return new Map(entries.flatMap(([, name, value = ""]) => (name === undefined ? [] : [[name, value]])));
+    const entries = environment.map(
+      (entry) => /^([^=]+)=(.*)/s.exec(typeof entry === "string" ? entry : "") ?? [],
+    );
+    return new Map(
+      entries.flatMap(([, name, value = ""]) => (name === undefined ? [] : [[name, value]])),
+    );
   }
-  return new Map(Object.entries(knownMap(environment)).map(([name, value]) => [name, text(value) ?? SOME_WORDS]));
+  return new Map(
+    Object.entries(knownMap(environment)).map(([name, value]) => [name, text(value) ?? SOME_WORDS]),
+  );
 }
 
 /** A property's text, where it has one that is known. */
@@ -92,9 +114,13 @@ export function knownText(value: unknown): string | undefined {
 }
 
 /** The name that Docker and other resources know a container by. */
-export const containerName = (resource: DeclaredResource): string => knownText(resource.props.name) ?? resource.name;
+export const containerName = (resource: DeclaredResource): string =>
+  knownText(resource.props.name) ?? resource.name;
 
-/** The name for a message: the program's own where Pulumi made the container's name from it with a random suffix. */
+/**
+ * The name for a message: the program's own where Pulumi made the container's name from it with a
+ * random suffix.
+ */
 export function displayName(resource: DeclaredResource): string {
   const name = containerName(resource);
   return /^-[0-9a-f]{7}$/.test(name.slice(resource.name.length)) && name.startsWith(resource.name)
@@ -104,7 +130,11 @@ export function displayName(resource: DeclaredResource): string {
 
 /** What a property that may be unknown is, in words for a message. */
 export function valueInWords(value: Read<string>): string {
-  return value === UNKNOWN ? "a value that is not known yet" : value === undefined ? "nothing" : `\`${value}\``;
+  return value === UNKNOWN
+    ? "a value that is not known yet"
+    : value === undefined
+      ? "nothing"
+      : `\`${value}\``;
 }
 
 /** A published port. */
@@ -117,12 +147,15 @@ export interface PublishedPort {
 }
 
 /** The ports that a container publishes, `UNKNOWN` when the list itself is not known. */
-export function publishedPorts(props: DeclaredResource["props"]): readonly PublishedPort[] | typeof UNKNOWN {
+export function publishedPorts(
+  props: DeclaredResource["props"],
+): readonly PublishedPort[] | typeof UNKNOWN {
   const ports = list(props.ports);
   if (ports === UNKNOWN) return UNKNOWN;
   return ports.map((entry) => {
     const port = map(entry);
-    if (port === undefined || port === UNKNOWN) return { address: UNKNOWN, port: UNKNOWN, protocol: "tcp" };
+    if (port === undefined || port === UNKNOWN)
+      return { address: UNKNOWN, port: UNKNOWN, protocol: "tcp" };
     const protocol = knownText(port.protocol) ?? "tcp";
     return { address: text(port.ip) || EVERY_ADDRESS, port: text(port.external), protocol };
   });
@@ -137,7 +170,10 @@ export interface DeclaredResource {
   readonly urn?: string;
   /** URN of its parent. */
   readonly parent?: string;
-  /** What says on which Docker host it lives: the URN of its provider, or the name of the machine in a plan. */
+  /**
+   * What says on which Docker host it lives: the URN of its provider, or the name of the machine in
+   * a plan.
+   */
   readonly provider?: string;
   /** What the plan says that a container of ours is; in the engine the types in its URN say so. */
   readonly role?: string;

@@ -1,6 +1,12 @@
 import { imageRecordName } from "../../components/inference-server";
 import { TYPE } from "../../components/planned";
-import { type ImageVerdict, judgeServerImage, knownRelease, sameRelease, taggedVersion } from "../../components/supply";
+import {
+  type ImageVerdict,
+  judgeServerImage,
+  knownRelease,
+  sameRelease,
+  taggedVersion,
+} from "../../components/supply";
 import { hubName, imageReference } from "../../machines/docker/imageReference";
 import { knownMap, type Read, text } from "../../vllm/argv/unknown";
 import { engineData, engineVersions, newestEngineData } from "../../vllm/engineData";
@@ -32,7 +38,10 @@ export function imageRecord(resource: DeclaredResource): RecordedImage {
   };
 }
 
-/** Tells the records of a container's image: those that name its digest, and its own. Of several that say the same one is kept. */
+/**
+ * Tells the records of a container's image: those that name its digest, and its own. Of several
+ * that say the same one is kept.
+ */
 export function recordsIn(resources: readonly DeclaredResource[]) {
   const all = ofType(resources, TYPE.imageRecord)
     .map((resource) => ({ name: resource.name, ...imageRecord(resource) }))
@@ -42,18 +51,25 @@ export function recordsIn(resources: readonly DeclaredResource[]) {
     const image = text(props.image);
     const digest = typeof image === "string" ? imageReference(image)?.digest : undefined;
     const own = imageRecordName(name);
-    const found = all.filter((each) => digest !== undefined && (each.of === digest || each.name === own));
+    const found = all.filter(
+      (each) => digest !== undefined && (each.of === digest || each.name === own),
+    );
     return [...new Map(found.map((each) => [saying(each), each])).values()];
   };
 }
 
-const saying = ({ of, versions, evidence }: RecordedImage) => [of, ...versions, evidence].flat().map(String).join("\n");
+const saying = ({ of, versions, evidence }: RecordedImage) =>
+  [of, ...versions, evidence].flat().map(String).join("\n");
 
-/** What may be believed of a server's image: one verdict a record of its digest, or one without any. */
+/**
+ * What may be believed of a server's image: one verdict a record of its digest, or one without any.
+ */
 export function verdictsOn(image: string, records: readonly RecordedImage[]): ImageVerdict[] {
   if (records.length === 0) return [judgeServerImage({ image })];
   return records.map(({ of, versions, evidence }) => {
-    const known = [...versions].filter((entry): entry is [string, string] => typeof entry[1] === "string");
+    const known = [...versions].filter(
+      (entry): entry is [string, string] => typeof entry[1] === "string",
+    );
     const record = { of, versions: Object.fromEntries(known), evidence: String(evidence) };
     return judgeServerImage({ image, record });
   });
@@ -63,16 +79,22 @@ export function verdictsOn(image: string, records: readonly RecordedImage[]): Im
 const OFFICIAL = "vllm/vllm-openai";
 
 /**
- * What an image's vLLM takes, as far as it can be told: by its known digest or what is recorded of it, else by its tag
- * (`v0.30.0-aarch64`); else the newest.
+ * What an image's vLLM takes, as far as it can be told: by its known digest or what is recorded of
+ * it, else by its tag (`v0.30.0-aarch64`); else the newest.
  */
 export function engineDataOf(image: unknown, records: readonly RecordedImage[] = []) {
   const reference = typeof image === "string" ? imageReference(image) : undefined;
-  const believed = typeof image === "string" ? verdictsOn(image, records).map(({ versions }) => versions.vllm) : [];
-  const version = believed.find((each) => each !== undefined) ?? (reference && taggedVersion(reference));
+  const believed =
+    typeof image === "string"
+      ? verdictsOn(image, records).map(({ versions }) => versions.vllm)
+      : [];
+  const version =
+    believed.find((each) => each !== undefined) ?? (reference && taggedVersion(reference));
   const isSame = (release: string) => version !== undefined && sameRelease(release, version);
   const [data] = engineVersions().filter(isSame).map(engineData);
-  const official = hubName(reference?.repository ?? "") === OFFICIAL || knownRelease(reference?.digest) !== undefined;
+  const official =
+    hubName(reference?.repository ?? "") === OFFICIAL ||
+    knownRelease(reference?.digest) !== undefined;
   return {
     data: data ?? newestEngineData(),
     /** vLLM's own image in exactly this version; else the data is the nearest that there is. */

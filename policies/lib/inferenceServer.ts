@@ -18,8 +18,14 @@ import { declaredRole, roleByName } from "./role";
 /** What a container is, as far as an inference server goes. */
 export type ServerReading =
   | { readonly kind: "no" }
-  /** It is one; `servers` are those that it starts, `unreadable` says what can't be told about them. */
-  | { readonly kind: "yes"; readonly servers: readonly ServerArguments[]; readonly unreadable: readonly string[] }
+  /**
+   * It is one; `servers` are those that it starts, `unreadable` says what can't be told about them.
+   */
+  | {
+      readonly kind: "yes";
+      readonly servers: readonly ServerArguments[];
+      readonly unreadable: readonly string[];
+    }
   /** It may be one: what it runs is not known yet, and something about it speaks for it. */
   | { readonly kind: "possible"; readonly unreadable: readonly string[] };
 
@@ -61,8 +67,8 @@ const isNamedServer = ({ image }: LaunchInputs) =>
   typeof image === "string" && roleByName(image) === "inference-server";
 
 /**
- * What `readContainer` tells, by the launch inputs alone. `hint`: anything else speaks for a server; `gpus`: what only vLLM has
- * tells it; `isServer`: its image runs one by itself.
+ * What `readContainer` tells, by the launch inputs alone. `hint`: anything else speaks for a
+ * server; `gpus`: what only vLLM has tells it; `isServer`: its image runs one by itself.
  */
 function readLaunch(
   launch: LaunchInputs,
@@ -85,16 +91,29 @@ function readLaunch(
   if (servers.length === 0 && unreadable.length === 0) return reading;
   if (reading.kind === "no") return { kind: "yes", servers, unreadable };
   const own = reading.kind === "yes" ? reading.servers : [];
-  return { kind: "yes", servers: [...own, ...servers], unreadable: [...reading.unreadable, ...unreadable] };
+  return {
+    kind: "yes",
+    servers: [...own, ...servers],
+    unreadable: [...reading.unreadable, ...unreadable],
+  };
 }
 
-const checksOf = ({ checks, variables }: LaunchInputs) => checks.map((words) => serverInvocations(words, variables));
+const checksOf = ({ checks, variables }: LaunchInputs) =>
+  checks.map((words) => serverInvocations(words, variables));
 
 /** The same of its command alone. */
-function readCommand(launch: LaunchInputs, hint: () => boolean, gpus: () => boolean, isServer: boolean): ServerReading {
+function readCommand(
+  launch: LaunchInputs,
+  hint: () => boolean,
+  gpus: () => boolean,
+  isServer: boolean,
+): ServerReading {
   const argv: readonly Word[] = [...(launch.entrypoint ?? []), ...launch.command];
   const found = serverInvocations(argv, launch.variables);
-  const readable = (servers: readonly (readonly Word[])[], unreadable: readonly string[]): ServerReading => {
+  const readable = (
+    servers: readonly (readonly Word[])[],
+    unreadable: readonly string[],
+  ): ServerReading => {
     const { data } = engineDataOf(launch.image);
     const read = servers.map((words) => readServerArguments(words, data));
     const faults = read.flatMap((each) => each.unreadable);
@@ -108,28 +127,42 @@ function readCommand(launch: LaunchInputs, hint: () => boolean, gpus: () => bool
 
   if (isServer || (onGpus && !unknownWord && (imageTells || argv.length > 0) && saysVllm(launch))) {
     // The image's own entrypoint is the server, and the command its arguments.
-    if (launch.entrypoint === undefined && found.unreadable.length === 0 && found.scripts.length === 0)
+    if (
+      launch.entrypoint === undefined &&
+      found.unreadable.length === 0 &&
+      found.scripts.length === 0
+    )
       return readable([launch.command], []);
     if (wrapped.length > 0) return readable(wrapped, found.unreadable);
     const why = unknownWord
       ? "its entrypoint or command is not known before the update"
       : "its entrypoint starts no `vllm serve` that can be read";
-    return { kind: "yes", servers: [], unreadable: found.unreadable.length > 0 ? found.unreadable : [why] };
+    return {
+      kind: "yes",
+      servers: [],
+      unreadable: found.unreadable.length > 0 ? found.unreadable : [why],
+    };
   }
-  if (found.unreadable.length > 0) return { kind: "yes", servers: [], unreadable: found.unreadable };
+  if (found.unreadable.length > 0)
+    return { kind: "yes", servers: [], unreadable: found.unreadable };
   if (wrapped.length > 0) return readable(wrapped, []);
   const scripts = () => [...found.scripts, ...checksOf(launch).flatMap((check) => check.scripts)];
   const hidden = onGpus ? hiddenVllm(launch, scripts()) : [];
   if (hidden.length > 0) return { kind: "yes", servers: [], unreadable: hidden };
 
   if (imageTells && !unknownWord) return NOT_A_SERVER;
-  // A known program in an unknown image is that program; an unknown image with its own entrypoint may be anything.
+  // A known program in an unknown image is that program; an unknown image with its own entrypoint
+  // may be anything.
   const [program] = argv;
   if (!unknownWord && isText(program) && !program.startsWith("-")) return NOT_A_SERVER;
   if (!hint()) return NOT_A_SERVER;
   const unreadable = [
-    ...(imageTells ? [] : ["its image can't be told before the update; give `image` as plain text"]),
-    ...(unknownWord ? ["its `entrypoints` or `command` is not known before the update; give them as plain text"] : []),
+    ...(imageTells
+      ? []
+      : ["its image can't be told before the update; give `image` as plain text"]),
+    ...(unknownWord
+      ? ["its `entrypoints` or `command` is not known before the update; give them as plain text"]
+      : []),
   ];
   return { kind: "possible", unreadable };
 }
@@ -145,7 +178,10 @@ export interface RankOf {
   readonly headless: boolean;
 }
 
-/** Which rank a server is; `undefined` for one of a machine alone. What is left out is what vLLM takes. */
+/**
+ * Which rank a server is; `undefined` for one of a machine alone. What is left out is what vLLM
+ * takes.
+ */
 export function rankOf(server: ServerArguments): RankOf | undefined {
   const value = (option: string, byDefault: string) => {
     const word = server.options.get(option)?.[0] ?? byDefault;
@@ -160,7 +196,8 @@ export function rankOf(server: ServerArguments): RankOf | undefined {
 
 /** The arguments that a wrapper hands on to vLLM, as far as they tell that it does. */
 function wrapperArguments(command: readonly Word[], onGpus: boolean): (readonly Word[])[] {
-  if (!command.some((word) => isText(word) && (isShare(word) || (onGpus && isOnlyOfVllm(word))))) return [];
+  if (!command.some((word) => isText(word) && (isShare(word) || (onGpus && isOnlyOfVllm(word)))))
+    return [];
   // An unknown word in front stays in, since it may be an option too.
   return [command.slice(command.findIndex((word) => !isText(word) || word.startsWith("-")))];
 }
@@ -176,18 +213,26 @@ function hiddenVllm({ variables, files }: LaunchInputs, scripts: readonly string
   const starts = (text: string) => mentionsServer(text) || text.split(/\s+/).some(isOnlyOfVllm);
   const held = [...variables].filter(([, value]) => isText(value) && starts(value));
   return [
-    ...held.map(([name]) => `its variable ${name} holds arguments of vLLM; put them into \`command\``),
+    ...held.map(
+      ([name]) => `its variable ${name} holds arguments of vLLM; put them into \`command\``,
+    ),
     ...(files.some(mentionsServer) || scripts.some((script) => PROGRAM.test(script))
       ? ["a script, a file or a health check of it starts vLLM; start it by `command`"]
       : []),
   ];
 }
 
-/** The word `vllm` where a shell makes a program of it: first in a command, by its path, as an alias or a variable. */
+/**
+ * The word `vllm` where a shell makes a program of it: first in a command, by its path, as an alias
+ * or a variable.
+ */
 const PROGRAM =
   /(?:(?:^|[;&|({`\n])\s*|\bbin\/|\b(?:which|command(?: -v)?|exec|then|do|else|xargs|nohup|eval)\s+["']?|\balias\s+\w+=["']?)vllm(?=$|[\s"'`;&|)},\\$])|(?<!\S)(\w+)=["']?vllm\b.*\$\{?\1\b/s;
 
-/** What only a server of models needs: GPUs, the host's shared memory, vLLM's own variables, its name. */
+/**
+ * What only a server of models needs: GPUs, the host's shared memory, vLLM's own variables, its
+ * name.
+ */
 function speaksForServer(resource: DeclaredResource): boolean {
   const { props } = resource;
   return (
@@ -198,7 +243,10 @@ function speaksForServer(resource: DeclaredResource): boolean {
   );
 }
 
-/** Options of several words, and variables, that other programs have too. An option of one word tells nothing. */
+/**
+ * Options of several words, and variables, that other programs have too. An option of one word
+ * tells nothing.
+ */
 const SHARED = new Set(Object.values(namesOfOthers).flat());
 
 /** The options and variables that only vLLM has, of every version. */
@@ -218,9 +266,13 @@ function namesOfVllm(): readonly string[] {
 }
 
 /** The share of memory, an option that tells vLLM and what wraps it even without GPUs. */
-const isShare = (word: string): boolean => /^--(gpu|device)[-_]memory[-_]utilization(=|$)/.test(word);
+const isShare = (word: string): boolean =>
+  /^--(gpu|device)[-_]memory[-_]utilization(=|$)/.test(word);
 
-/** Whether a word is an option that only vLLM has; cut short it counts as long as each of its words is begun. */
+/**
+ * Whether a word is an option that only vLLM has; cut short it counts as long as each of its words
+ * is begun.
+ */
 function isOnlyOfVllm(word: string): boolean {
   const name = /^--([a-z][\w-]*)/.exec(word)?.[1]?.replaceAll("_", "-");
   if (name === undefined || !name.includes("-")) return false;

@@ -20,7 +20,9 @@ export function largestShares(component: DeclaredResource | undefined): LargestS
     const fits = knownMap(entry);
     const [bySum, byAggregate] = [figure(fits.bySum), figure(fits.byAggregate)];
     // A figure that isn't known is missing.
-    const known = Object.entries(knownMap(starts[name])).filter(([, value]) => typeof value === "number");
+    const known = Object.entries(knownMap(starts[name])).filter(
+      ([, value]) => typeof value === "number",
+    );
     const needs: StartNeeds = Object.fromEntries(known);
     return [{ name, bySum, byAggregate, needs }];
   });

@@ -17,14 +17,17 @@ export interface MachineGroup {
 }
 
 /**
- * Groups containers by the machine that they run on: the machine component above them, the machine that their provider
- * names, what an InferenceServer or a machine component says of their name, the Docker provider that they share with such
- * a container, else the only machine there is. Where several machines are declared and nothing tells, a container is put
- * on each of them, so that no sum comes out too small.
+ * Groups containers by the machine that they run on: the machine component above them, the machine
+ * that their provider names, what an InferenceServer or a machine component says of their name, the
+ * Docker provider that they share with such a container, else the only machine there is. Where
+ * several machines are declared and nothing tells, a container is put on each of them, so that no
+ * sum comes out too small.
  */
 export function byMachine(resources: readonly DeclaredResource[]): MachineGroup[] {
   const containers = ofType(resources, TYPE.container);
-  const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer].flatMap((type) => ofType(resources, type));
+  const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer].flatMap((type) =>
+    ofType(resources, type),
+  );
   const machines = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
   const places = placesOf(resources, containers, machines);
   const names: readonly (string | undefined)[] = machines.length === 0 ? [undefined] : machines;
@@ -42,7 +45,10 @@ export function byMachine(resources: readonly DeclaredResource[]): MachineGroup[
 }
 
 function machineOf(resource: DeclaredResource): string | undefined {
-  return knownText(resource.props.machine) ?? (resource.type === TYPE.machine ? resource.name : undefined);
+  return (
+    knownText(resource.props.machine) ??
+    (resource.type === TYPE.machine ? resource.name : undefined)
+  );
 }
 
 function placesOf(
@@ -79,7 +85,10 @@ function placesOf(
   return new Map(
     containers.map((container) => {
       const own = told(container);
-      return [container, [...(ofEngine.get(engineOf(container)) ?? (own === undefined ? anywhere : [own]))]];
+      return [
+        container,
+        [...(ofEngine.get(engineOf(container)) ?? (own === undefined ? anywhere : [own]))],
+      ];
     }),
   );
 }
@@ -87,8 +96,13 @@ function placesOf(
 /** Docker's provider, as a program declares it. */
 const DOCKER_PROVIDER = "pulumi:providers:docker";
 
-/** Finds the Docker engine of a container: by the host of its provider, whatever way it is written, else by the provider. */
-function engines(resources: readonly DeclaredResource[]): (container: DeclaredResource) => string | undefined {
+/**
+ * Finds the Docker engine of a container: by the host of its provider, whatever way it is written,
+ * else by the provider.
+ */
+function engines(
+  resources: readonly DeclaredResource[],
+): (container: DeclaredResource) => string | undefined {
   const hosts = new Map(
     ofType(resources, DOCKER_PROVIDER).flatMap(({ urn, props: { host } }) => {
       const dockerHost = host === undefined ? HERE : knownText(host);
@@ -105,14 +119,18 @@ function statedMachines(resources: readonly DeclaredResource[]): Map<unknown, re
     if (machine === undefined) return;
     stated.set(name, [...new Set([...(stated.get(name) ?? []), machine])]);
   };
-  for (const server of ofType(resources, TYPE.inferenceServer)) state(server.props.container, machineOf(server));
+  for (const server of ofType(resources, TYPE.inferenceServer))
+    state(server.props.container, machineOf(server));
   for (const component of ofType(resources, TYPE.machine)) {
     for (const { name } of knownMaps(component.props.servers)) state(name, machineOf(component));
   }
   return stated;
 }
 
-/** What a program says of an inference server that its arguments don't: the model's kind and who uses it. */
+/**
+ * What a program says of an inference server that its arguments don't: the model's kind and who
+ * uses it.
+ */
 export interface ServerRecord {
   readonly resource: DeclaredResource;
   /** Absent where the container that it speaks of isn't declared. */

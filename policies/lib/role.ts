@@ -3,11 +3,23 @@ import { type ContainerRole, SERVICES, serviceNamed } from "../../components/ser
 import { text } from "../../vllm/argv/unknown";
 import type { DeclaredResource } from "./container";
 
-/** Well-known images: what each serves, its name, and the package that it is made for, whose release its tags name. */
-const KNOWN_IMAGES: readonly { readonly role: ContainerRole; readonly name: RegExp; readonly package: string }[] = [
-  // vllm/vllm-openai, nvcr.io/nvidia/vllm, anything with /vllm in its name, and community builds named ...-vllm.
+/**
+ * Well-known images: what each serves, its name, and the package that it is made for, whose release
+ * its tags name.
+ */
+const KNOWN_IMAGES: readonly {
+  readonly role: ContainerRole;
+  readonly name: RegExp;
+  readonly package: string;
+}[] = [
+  // vllm/vllm-openai, nvcr.io/nvidia/vllm, anything with /vllm in its name, and community builds
+  // named ...-vllm.
   { role: "inference-server", name: /(^|\/)vllm|-vllm$/i, package: "vllm" },
-  ...SERVICES.map(({ name, image }) => ({ role: name, name: image.repository, package: image.package })),
+  ...SERVICES.map(({ name, image }) => ({
+    role: name,
+    name: image.repository,
+    package: image.package,
+  })),
 ];
 
 /** The components of ours that declare a container, and what it is below each. */
@@ -16,7 +28,10 @@ const ROLE_BELOW: ReadonlyMap<string, ContainerRole> = new Map([
   ...SERVICES.map(({ component, name }) => [component, name] as const),
 ]);
 
-/** What a container of ours is, by what declares it, whatever its image is called; `undefined` for one made by hand. */
+/**
+ * What a container of ours is, by what declares it, whatever its image is called; `undefined` for
+ * one made by hand.
+ */
 export function declaredRole({ role, urn = "" }: DeclaredResource): ContainerRole | undefined {
   if (role !== undefined) return role === "inference-server" ? role : serviceNamed(role)?.name;
   // urn:pulumi:STACK::PROJECT::TYPE$TYPE::NAME, the outermost parent's type first.
@@ -24,7 +39,10 @@ export function declaredRole({ role, urn = "" }: DeclaredResource): ContainerRol
   return types.map((type) => ROLE_BELOW.get(type)).findLast((each) => each !== undefined);
 }
 
-/** What a container is: by what declares it, else by the name of its image; `undefined` for any other container. */
+/**
+ * What a container is: by what declares it, else by the name of its image; `undefined` for any
+ * other container.
+ */
 export function roleOf(resource: DeclaredResource): ContainerRole | undefined {
   const image = text(resource.props.image);
   return declaredRole(resource) ?? (typeof image === "string" ? roleByName(image) : undefined);

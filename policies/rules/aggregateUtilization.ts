@@ -28,13 +28,17 @@ type Claim = ClaimedShare & {
   readonly ours?: true;
   /** Where the server takes more than its share by other flags: what it asks, of how much. */
   readonly beyond?: { readonly demand: MemoryDemand; readonly totalGiB: number };
-  /** What to do about a claim that is not known; it is to be made plain where nothing else is said. */
+  /**
+   * What to do about a claim that is not known; it is to be made plain where nothing else is said.
+   */
   readonly remedy?: string;
 };
 
 type KnownClaim = Extract<Claim, { known: true }>;
 
-/** All `--gpu-memory-utilization` shares of one machine stay at or under 0.90, instance A included. */
+/**
+ * All `--gpu-memory-utilization` shares of one machine stay at or under 0.90, instance A included.
+ */
 export const aggregateUtilization: Rule = {
   name: "aggregate-utilization",
   description:
@@ -48,24 +52,37 @@ export const aggregateUtilization: Rule = {
     const size = sizeOf(group.component);
     const claims = [
       ...hostClaims(group),
-      ...group.containers.flatMap((each) => readingClaims(displayName(each), readContainer(each), size)),
+      ...group.containers.flatMap((each) =>
+        readingClaims(displayName(each), readContainer(each), size),
+      ),
     ];
-    const [subject] = group.containers.filter((container) => readContainer(container).kind !== "no");
+    const [subject] = group.containers.filter(
+      (container) => readContainer(container).kind !== "no",
+    );
     if (subject === undefined) return undefined;
-    // The machine component was judged before anything was touched; the same sum needs no second word.
-    if (group.component !== undefined && sameSum(claims, claimsOf(group.component))) return undefined;
+    // The machine component was judged before anything was touched; the same sum needs no second
+    // word.
+    if (group.component !== undefined && sameSum(claims, claimsOf(group.component)))
+      return undefined;
     return judged(subject, claims, group.component) ?? undeclaredHost(subject, group);
   },
 };
 
-function judged(subject: DeclaredResource, claims: readonly Claim[], component?: DeclaredResource): Found {
+function judged(
+  subject: DeclaredResource,
+  claims: readonly Claim[],
+  component?: DeclaredResource,
+): Found {
   const limit = tenThousandths(AGGREGATE_LIMIT);
   if (!areKnown(claims))
     return claims
       .filter((claim) => !claim.known)
       .map(({ who, why, remedy: cure }) => {
         const plain = `Make it plain, so that the sum can be held against the limit of ${shareText(limit)}.`;
-        return violation(subject, `${who} has no memory share that can be judged: ${why}. ${cure ?? plain}`);
+        return violation(
+          subject,
+          `${who} has no memory share that can be judged: ${why}. ${cure ?? plain}`,
+        );
       });
   const sum = total(claims);
   if (sum <= limit) return undefined;
@@ -73,7 +90,9 @@ function judged(subject: DeclaredResource, claims: readonly Claim[], component?:
   const gib = size ? ` (${((sum / TEN_THOUSAND) * size).toFixed(1)} of ${size} GiB)` : "";
   const shares = largestShares(component);
   const shareOf = (claim: Claim) => shares.find(({ name }) => name === claim.who);
-  const remedies = claims.filter(({ ours }) => ours).map((claim) => remedy(claim, limit, sum, shareOf(claim)));
+  const remedies = claims
+    .filter(({ ours }) => ours)
+    .map((claim) => remedy(claim, limit, sum, shareOf(claim)));
   const host = claims.flatMap(({ ours, tenThousandths: its }) => {
     // What its owner may lower it to, where that alone would do.
     const fits = largestThatFits(limit, sum - its);
@@ -92,7 +111,8 @@ function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestSh
   const { who: server, beyond } = claim;
   if (beyond !== undefined) return beyondRemedy(server, beyond, (sum - limit) / TEN_THOUSAND);
   const byLimit = largestThatFits(limit, sum - claim.tenThousandths);
-  const bySum = share && Number.isFinite(share.bySum) ? Math.round(share.bySum * TEN_THOUSAND) : byLimit;
+  const bySum =
+    share && Number.isFinite(share.bySum) ? Math.round(share.bySum * TEN_THOUSAND) : byLimit;
   const fits = Math.min(byLimit, bySum);
   if (fits <= 0) return { text: `Beside the others no share is left for ${server}.` };
   const least = tenThousandths(share?.needs.leastUtilization ?? 0);
@@ -100,23 +120,34 @@ function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestSh
     return {
       text: `Beside the others ${shareText(fits)} is left for ${server}, and it needs ${shareText(least)} at the least to start: lower another server, or leave this one out.`,
     };
-  const both = bySum < byLimit ? ` (${shareText(byLimit)} by this limit, but all memory has to fit)` : "";
+  const both =
+    bySum < byLimit ? ` (${shareText(byLimit)} by this limit, but all memory has to fit)` : "";
   const set = `Set --gpu-memory-utilization of ${server} to ${shareText(fits)} or less${both}.`;
-  return { text: set, change: { server, setting: "gpuMemoryUtilization", value: fits / TEN_THOUSAND } };
+  return {
+    text: set,
+    change: { server, setting: "gpuMemoryUtilization", value: fits / TEN_THOUSAND },
+  };
 }
 
-/** No lower share helps a server that takes more than its share: what it takes beside it must shrink. */
+/**
+ * No lower share helps a server that takes more than its share: what it takes beside it must
+ * shrink.
+ */
 function beyondRemedy(
   who: string,
   { demand: { kvCacheGiB = 0, hostGiB = 0 }, totalGiB }: NonNullable<Claim["beyond"]>,
   tooMuch: number,
 ): Remedy {
-  if (hostGiB > 0) return { text: `Lower what ${who} takes outside its share, or leave those flags out.` };
+  if (hostGiB > 0)
+    return { text: `Lower what ${who} takes outside its share, or leave those flags out.` };
   const lessGiB = Math.ceil(tooMuch * totalGiB * 100) / 100;
   const setting = "kvCacheMemoryBytes";
   if (lessGiB >= kvCacheGiB) return { text: `Leave --kv-cache-memory-bytes of ${who} out.` };
   const lower = `Lower --kv-cache-memory-bytes of ${who} by ${lessGiB.toFixed(2)} GiB or more.`;
-  return { text: lower, change: { server: who, setting, value: Math.floor((kvCacheGiB - lessGiB) * BYTES_PER_GIB) } };
+  return {
+    text: lower,
+    change: { server: who, setting, value: Math.floor((kvCacheGiB - lessGiB) * BYTES_PER_GIB) },
+  };
 }
 
 function claimText({ who, tenThousandths: share, byDefault, beyond }: KnownClaim): string {
@@ -130,13 +161,16 @@ function beyondText({ demand, totalGiB }: NonNullable<Claim["beyond"]>): string 
   const host = `${hostGiB.toFixed(2)} GiB of buffers outside it`;
   if (kvCacheGiB === 0) return `${utilizationText(utilization)} and ${host}`;
   const rest = outsideGiB ?? utilization * totalGiB;
-  const outside = outsideGiB === undefined ? "its share, as its weights are not known" : "outside its KV cache";
+  const outside =
+    outsideGiB === undefined ? "its share, as its weights are not known" : "outside its KV cache";
   return `${kvCacheGiB.toFixed(2)} GiB of --kv-cache-memory-bytes + ${rest.toFixed(2)} ${outside}${hostGiB > 0 ? ` + ${host}` : ""}`;
 }
 
-const areKnown = (claims: readonly Claim[]): claims is readonly KnownClaim[] => claims.every(({ known }) => known);
+const areKnown = (claims: readonly Claim[]): claims is readonly KnownClaim[] =>
+  claims.every(({ known }) => known);
 
-const total = (claims: readonly KnownClaim[]): number => claims.reduce((sum, claim) => sum + claim.tenThousandths, 0);
+const total = (claims: readonly KnownClaim[]): number =>
+  claims.reduce((sum, claim) => sum + claim.tenThousandths, 0);
 
 const sameSum = (a: readonly Claim[], b: readonly Claim[]): boolean =>
   areKnown(a) && areKnown(b) && a.length === b.length && total(a) === total(b);
@@ -149,12 +183,19 @@ function claimsOf(machine: DeclaredResource): Claim[] {
   const claims: Claim[] = typeof host === "object" ? [hostClaim(host)] : [];
   if (host === UNKNOWN) claims.push(unknownClaim("Instance A", "`hostInstance` is not known"));
   else if (host === undefined && hostInstance !== "none")
-    claims.push(unknownClaim("Instance A", "nothing is declared of it; say its share, or `none` if there is no A"));
+    claims.push(
+      unknownClaim(
+        "Instance A",
+        "nothing is declared of it; say its share, or `none` if there is no A",
+      ),
+    );
   const servers = list(machine.props.servers);
-  if (servers === UNKNOWN) return [...claims, unknownClaim("A server of ours", "`servers` is not known")];
+  if (servers === UNKNOWN)
+    return [...claims, unknownClaim("A server of ours", "`servers` is not known")];
   const ofServers = servers.flatMap((entry, index) => {
     const server = map(entry);
-    if (typeof server !== "object") return unknownClaim(`Server ${index + 1}`, "its arguments are not known");
+    if (typeof server !== "object")
+      return unknownClaim(`Server ${index + 1}`, "its arguments are not known");
     const who = knownText(server.name) ?? `server ${index + 1}`;
     return readingClaims(who, readDeclared(server), size);
   });
@@ -167,14 +208,21 @@ function hostClaims({ hostInstances, component }: MachineGroup): Claim[] {
   return typeof host === "object" ? [hostClaim(host)] : [];
 }
 
-function hostClaim({ port, gpuMemoryUtilization: value }: Readonly<Record<string, unknown>>): Claim {
+function hostClaim({
+  port,
+  gpuMemoryUtilization: value,
+}: Readonly<Record<string, unknown>>): Claim {
   const known = knownText(port);
   const who = known === undefined ? "instance A (host)" : `instance A (host, port ${known})`;
-  if (value === UNKNOWN || value === undefined) return unknownClaim(who, "its gpuMemoryUtilization is not known");
+  if (value === UNKNOWN || value === undefined)
+    return unknownClaim(who, "its gpuMemoryUtilization is not known");
   return { who, ...shareFrom(value, "its gpuMemoryUtilization") };
 }
 
-/** What the machine component says: its total, its GPUs, and what servers take outside their KV cache. */
+/**
+ * What the machine component says: its total, its GPUs, and what servers take outside their KV
+ * cache.
+ */
 type MachineSize = {
   readonly totalGiB: number | undefined;
   readonly gpus: number;
@@ -197,7 +245,11 @@ function sizeOf(component: DeclaredResource | undefined): MachineSize {
   };
 }
 
-function serverClaim(who: string, args: ServerArguments, { totalGiB, gpus, outsideGiB }: MachineSize): Claim {
+function serverClaim(
+  who: string,
+  args: ServerArguments,
+  { totalGiB, gpus, outsideGiB }: MachineSize,
+): Claim {
   const needed = gpusNeeded(args);
   if (typeof needed === "string") return unknownClaim(who, needed);
   if (needed > gpus) {

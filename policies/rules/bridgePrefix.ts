@@ -44,12 +44,16 @@ function inArguments(resource: DeclaredResource): Sent[] {
   const { entrypoint = [], command } = launchOf(resource.props);
   const words = [...entrypoint, ...command].filter(isText);
   return words.flatMap((word, index) => {
-    const model = word === "--model" || word === "-m" ? words[index + 1] : /^--model=(.+)/.exec(word)?.[1];
+    const model =
+      word === "--model" || word === "-m" ? words[index + 1] : /^--model=(.+)/.exec(word)?.[1];
     return model === undefined ? [] : [{ name: model, model }];
   });
 }
 
-/** A configuration may be uploaded into a container, written by a command, or be in a resource of its own. */
+/**
+ * A configuration may be uploaded into a container, written by a command, or be in a resource of
+ * its own.
+ */
 function inConfigurations({ props }: DeclaredResource): Sent[] {
   const written = textsIn(props).filter((text) => text.includes("model_list"));
   return written.flatMap((text) => modelsOf(text) ?? text.split("\n").flatMap(inLine));

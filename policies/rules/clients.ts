@@ -4,7 +4,10 @@ import { knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknow
 import { type DeclaredResource, displayName, knownText, variables } from "../lib/container";
 import type { Rule } from "./rule";
 
-/** A messages-style client adds /v1/messages itself: with /v1 in its base URL every call is a 404 that blames the model. */
+/**
+ * A messages-style client adds /v1/messages itself: with /v1 in its base URL every call is a 404
+ * that blames the model.
+ */
 export const clientBaseUrl: Rule = {
   name: "client-base-url",
   description: "A messages-style client's base URL is a bare origin, without /v1.",
@@ -23,7 +26,10 @@ export const clientBaseUrl: Rule = {
   },
 };
 
-/** A tier that is not pinned asks for a hosted model by its real name; the 404 then looks like a network failure. */
+/**
+ * A tier that is not pinned asks for a hosted model by its real name; the 404 then looks like a
+ * network failure.
+ */
 export const clientTiers: Rule = {
   name: "client-tiers",
   description: "Every model variable of a messages-style client names a model that is served.",
@@ -47,14 +53,18 @@ export const clientTiers: Rule = {
 /** Ollama's port. */
 const SIMPLE_SERVER_PORT = "11434";
 
-/** The simple server makes no structured tool calls, without which a coding client can do nothing but talk. */
+/**
+ * The simple server makes no structured tool calls, without which a coding client can do nothing
+ * but talk.
+ */
 export const clientServer: Rule = {
   name: "client-server",
   description: "Coding clients use an inference server, not the simple server.",
   level: "mandatory",
   judgeResource(resource) {
     return clientsOf(resource).flatMap(({ who, coding, baseUrl, onSimpleServer }) => {
-      if (!coding || !(onSimpleServer || urlOf(baseUrl ?? "")?.port === SIMPLE_SERVER_PORT)) return [];
+      if (!coding || !(onSimpleServer || urlOf(baseUrl ?? "")?.port === SIMPLE_SERVER_PORT))
+        return [];
       return `${who} is a coding client and would use the simple server (${baseUrl ?? "Ollama"}), which makes no structured tool calls. Point it at an inference server.`;
     });
   },
@@ -67,7 +77,10 @@ const TIERS = new Set<string>(MESSAGES_CLIENT.modelVariables);
 /** A client of a server, as a program declares it. */
 type ClientFacts = ReturnType<typeof machineClients>[number];
 
-/** The clients that a resource declares: those of a machine, or a container that runs a messages-style client. */
+/**
+ * The clients that a resource declares: those of a machine, or a container that runs a
+ * messages-style client.
+ */
 function clientsOf(resource: DeclaredResource): ClientFacts[] {
   if (resource.type === TYPE.machine) return machineClients(resource);
   if (resource.type !== TYPE.container) return [];
@@ -102,10 +115,14 @@ function machineClients(resource: DeclaredResource) {
 }
 
 function texts(entries: readonly (readonly [string, unknown])[]): Map<string, string> {
-  return new Map(entries.flatMap(([name, value]) => (typeof value === "string" ? [[name, value] as const] : [])));
+  return new Map(
+    entries.flatMap(([name, value]) => (typeof value === "string" ? [[name, value] as const] : [])),
+  );
 }
 
 /** Whether one of the names, of which some may end in `*`, answers to a model. */
 function answersTo(names: readonly string[], model: string): boolean {
-  return names.some((name) => (name.endsWith("*") ? model.startsWith(name.slice(0, -1)) : name === model));
+  return names.some((name) =>
+    name.endsWith("*") ? model.startsWith(name.slice(0, -1)) : name === model,
+  );
 }

@@ -5,21 +5,33 @@ import { jsonIn, objectOr } from "../../faults/json";
 import { nearestKey } from "../../faults/quoting";
 import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
 import { isText, text, type Word } from "../../vllm/argv/unknown";
-import { type EngineData, engineData, engineVersions, lastReleaseWith, optionInsteadOf } from "../../vllm/engineData";
+import {
+  type EngineData,
+  engineData,
+  engineVersions,
+  lastReleaseWith,
+  optionInsteadOf,
+} from "../../vllm/engineData";
 import { type DeclaredResource, displayName, launchOf, ofType } from "../lib/container";
 import { engineDataOf, type RecordedImage, recordsIn } from "../lib/imageRecord";
 import { readContainer } from "../lib/inferenceServer";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
-/** vLLM refuses an unknown name minutes into its start, and an unknown variable it only mentions in its log. */
+/**
+ * vLLM refuses an unknown name minutes into its start, and an unknown variable it only mentions in
+ * its log.
+ */
 export const engineNames: Rule = {
   name: "engine-names",
-  description: "An inference server has only flags, values and VLLM_ variables that its vLLM version knows.",
+  description:
+    "An inference server has only flags, values and VLLM_ variables that its vLLM version knows.",
   level: "mandatory",
   advises: true,
   judgeStack(resources) {
     const recordsOf = recordsIn(resources);
-    return ofType(resources, TYPE.container).flatMap((container) => judge(container, recordsOf(container)));
+    return ofType(resources, TYPE.container).flatMap((container) =>
+      judge(container, recordsOf(container)),
+    );
   },
 };
 
@@ -32,8 +44,13 @@ function judge(container: DeclaredResource, records: readonly RecordedImage[]): 
   const who = displayName(container);
   const other = exact ? "" : " Its image may differ: it is not vLLM's own in this version.";
   return reading.servers.flatMap(({ words }) =>
-    engineFaults(readServerArguments(words, data), variables, data).map(({ message, harmless, change }) =>
-      (exact && !harmless ? violation : advice)(container, `${who}: ${message}${other}`, exact ? change : undefined),
+    engineFaults(readServerArguments(words, data), variables, data).map(
+      ({ message, harmless, change }) =>
+        (exact && !harmless ? violation : advice)(
+          container,
+          `${who}: ${message}${other}`,
+          exact ? change : undefined,
+        ),
     ),
   );
 }
@@ -62,14 +79,19 @@ const JSON_KEYS = [
 ] as const;
 
 /** Settings without a flag of their own. */
-const SETTINGS: Readonly<Record<string, string>> = { "--speculative-config.method": "speculative.method" };
+const SETTINGS: Readonly<Record<string, string>> = {
+  "--speculative-config.method": "speculative.method",
+};
 
 const PREFIX = "VLLM_";
 
 /** Most unknown flags of a server that are named. */
 const MOST_NAMED = 20;
 
-/** The flags, values and `VLLM_` variables of a server that this vLLM doesn't know, each with the nearest that it does. */
+/**
+ * The flags, values and `VLLM_` variables of a server that this vLLM doesn't know, each with the
+ * nearest that it does.
+ */
 function engineFaults(
   server: ServerArguments,
   variables: ReadonlyMap<string, Word>,
@@ -80,7 +102,11 @@ function engineFaults(
   return [
     ...server.unknownFlags.slice(0, MOST_NAMED).map((flag) => {
       const near = nearestKey(flag.slice(2), names);
-      return fault(`has no flag \`${flag}\``, near === undefined ? "Remove it" : `Write \`--${near}\``, engine);
+      return fault(
+        `has no flag \`${flag}\``,
+        near === undefined ? "Remove it" : `Write \`--${near}\``,
+        engine,
+      );
     }),
     ...(more > 0 ? [fault(`doesn't know ${more} more of its flags`, "Remove them", engine)] : []),
     ...writtenChoices(server).flatMap((each) => choiceFault(each, server, engine)),
@@ -88,11 +114,19 @@ function engineFaults(
   ];
 }
 
-function fault(what: string, remedy: string, { version }: EngineData, harmless = false): EngineFault {
+function fault(
+  what: string,
+  remedy: string,
+  { version }: EngineData,
+  harmless = false,
+): EngineFault {
   return { message: `vLLM ${version} ${what}. ${remedy}.`, harmless };
 }
 
-/** Every value that was written, of an option or inside its JSON; `choices` is its name in the engine's `choices`. */
+/**
+ * Every value that was written, of an option or inside its JSON; `choices` is its name in the
+ * engine's `choices`.
+ */
 function writtenChoices({ options }: ServerArguments) {
   const plain = [...options].flatMap(([name, values]) =>
     values.filter(isText).map((value) => ({ choices: name, flag: `--${name}`, value })),
@@ -107,10 +141,16 @@ function writtenChoices({ options }: ServerArguments) {
 
 type Written = ReturnType<typeof writtenChoices>[number];
 
-function choiceFault({ choices, flag, value }: Written, server: ServerArguments, engine: EngineData): EngineFault[] {
+function choiceFault(
+  { choices, flag, value }: Written,
+  server: ServerArguments,
+  engine: EngineData,
+): EngineFault[] {
   const known = Object.hasOwn(engine.choices, choices) ? engine.choices[choices] : undefined;
-  const same = (one: string) => (engine.anyCase.includes(choices) ? one.toLowerCase().replaceAll("-", "_") : one);
-  if (value === "" || known === undefined || known.some((each) => same(each) === same(value))) return [];
+  const same = (one: string) =>
+    engine.anyCase.includes(choices) ? one.toLowerCase().replaceAll("-", "_") : one;
+  if (value === "" || known === undefined || known.some((each) => same(each) === same(value)))
+    return [];
   const near = nearestKey(value, known);
   const setting = SETTINGS[flag] ?? FLAGS_WITH_SETTING[flag];
   const write = setting === undefined ? `${flag} ${near}` : `${setting}: ${near}`;
@@ -119,7 +159,11 @@ function choiceFault({ choices, flag, value }: Written, server: ServerArguments,
   const maybeAdded = plugIn !== undefined && server.options.has(plugIn);
   const unless = maybeAdded ? `, unless \`--${plugIn}\` adds it` : "";
   const found = fault(`has no \`${value}\` for \`${flag}\`${unless}`, remedy, engine, maybeAdded);
-  return [setting === undefined || near === undefined ? found : { ...found, change: { setting, value: near } }];
+  return [
+    setting === undefined || near === undefined
+      ? found
+      : { ...found, change: { setting, value: near } },
+  ];
 }
 
 function variableFault(name: string, value: Word, engine: EngineData): EngineFault[] {
@@ -130,7 +174,12 @@ function variableFault(name: string, value: Word, engine: EngineData): EngineFau
   const had = releasesWith(name);
   if (had !== undefined) {
     const [remedy, change] = instead(name, value, engine);
-    return [{ ...fault(`${what}, which ${had} had: it does nothing`, remedy, engine, true), ...defined({ change }) }];
+    return [
+      {
+        ...fault(`${what}, which ${had} had: it does nothing`, remedy, engine, true),
+        ...defined({ change }),
+      },
+    ];
   }
   const known = engine.variables.map((each) => each.slice(PREFIX.length));
   const near = nearestKey(name.slice(PREFIX.length), known);
@@ -139,14 +188,21 @@ function variableFault(name: string, value: Word, engine: EngineData): EngineFau
 }
 
 function releasesWith(name: string): string | undefined {
-  const versions = engineVersions().filter((version) => engineData(version)?.variables.includes(name));
-  if (versions.length > 0) return versions.length === 1 ? versions[0] : `${versions[0]} to ${versions.at(-1)}`;
+  const versions = engineVersions().filter((version) =>
+    engineData(version)?.variables.includes(name),
+  );
+  if (versions.length > 0)
+    return versions.length === 1 ? versions[0] : `${versions[0]} to ${versions.at(-1)}`;
   const last = lastReleaseWith(name);
   return last && `releases up to ${last}`;
 }
 
 /** What took a variable's place: with the variable's value where the option takes that. */
-function instead(name: string, value: Word, { choices }: EngineData): [string, EngineFault["change"]?] {
+function instead(
+  name: string,
+  value: Word,
+  { choices }: EngineData,
+): [string, EngineFault["change"]?] {
   const option = optionInsteadOf(name);
   if (option === undefined) return ["Remove it"];
   const setting = FLAGS_WITH_SETTING[`--${option}`];

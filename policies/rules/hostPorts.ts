@@ -1,7 +1,12 @@
 import { gatePort, TYPE } from "../../components/planned";
 import { EVERY_ADDRESS } from "../../machines/address";
 import { isText, knownMap, text, UNKNOWN } from "../../vllm/argv/unknown";
-import { type DeclaredResource, displayName, type PublishedPort, publishedPorts } from "../lib/container";
+import {
+  type DeclaredResource,
+  displayName,
+  type PublishedPort,
+  publishedPorts,
+} from "../lib/container";
 import { rankOf, readContainer, serversIn } from "../lib/inferenceServer";
 import type { MachineGroup } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
@@ -57,7 +62,9 @@ function portsOn({ containers }: MachineGroup) {
   });
 }
 
-/** Only an inference server must say its ports; an unrelated container may leave them to the update. */
+/**
+ * Only an inference server must say its ports; an unrelated container may leave them to the update.
+ */
 function notKnown(resource: DeclaredResource, what: string): Finding | [] {
   if (readContainer(resource).kind === "no") return [];
   const message = `${displayName(resource)}: ${what} is not known before the update, so it may be instance A's port ${INSTANCE_A_PORT}. Give it as a plain number.`;
@@ -65,7 +72,10 @@ function notKnown(resource: DeclaredResource, what: string): Finding | [] {
 }
 
 /** A port that nothing of the machine takes, as far as is known, and where to write it. */
-function freePort(group: MachineGroup, { setting = "port" }: { readonly setting?: "port" | "masterPort" }) {
+function freePort(
+  group: MachineGroup,
+  { setting = "port" }: { readonly setting?: "port" | "masterPort" },
+) {
   const taken = [...portsOn(group).map(({ port }) => port.port), ...hostInstancePorts(group)];
   const isTaken = (port: number) => taken.includes(String(port));
   let value = setting === "port" ? 8001 : 29_501;
@@ -88,13 +98,18 @@ function collide(a: PublishedPort, b: PublishedPort): boolean {
   if (typeof a.port !== "string" || a.port !== b.port || a.protocol !== b.protocol) return false;
   // An address that is not known may be the same one.
   const everywhere: readonly unknown[] = [UNKNOWN, EVERY_ADDRESS, "::", "[::]", "*"];
-  return a.address === b.address || everywhere.includes(a.address) || everywhere.includes(b.address);
+  return (
+    a.address === b.address || everywhere.includes(a.address) || everywhere.includes(b.address)
+  );
 }
 
 const addressText = (port: PublishedPort): string =>
   port.address === UNKNOWN ? "an address that is not known yet" : String(port.address);
 
-/** Instance A's port is its own: 8000, unless the machine says that it has none, and where else it is declared. */
+/**
+ * Instance A's port is its own: 8000, unless the machine says that it has none, and where else it
+ * is declared.
+ */
 function hostInstancePorts(group: MachineGroup) {
   const host = group.component?.props.hostInstance;
   return [

@@ -20,15 +20,19 @@ import { readContainer, serversIn } from "../lib/inferenceServer";
 import { packagesOf, roleOf } from "../lib/role";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
-/** Tags that name a track, alone or as the start of a longer tag (`main-latest`, `nightly-aarch64`). */
-const TRACK = /^(latest|nightly|main|master|dev|edge|stable|rolling|git|cuda|ollama|openai)([-_.]|$)/i;
+/**
+ * Tags that name a track, alone or as the start of a longer tag (`main-latest`, `nightly-aarch64`).
+ */
+const TRACK =
+  /^(latest|nightly|main|master|dev|edge|stable|rolling|git|cuda|ollama|openai)([-_.]|$)/i;
 /** A tag with a release number stays where it is, as far as a tag does. */
 const RELEASE = /\d+\.\d+/;
 
 /** A tag that moves makes tomorrow's `up` another program than today's preview. */
 export const movingTag: Rule = {
   name: "moving-tag",
-  description: "An image that serves models, chats or the bridge is not taken from a moving tag without a digest.",
+  description:
+    "An image that serves models, chats or the bridge is not taken from a moving tag without a digest.",
   level: "mandatory",
   of: TYPE.container,
   judgeResource(resource) {
@@ -40,7 +44,8 @@ export const movingTag: Rule = {
     const { tag, digest } = reference;
     if (digest !== undefined) return [];
     if (tag !== undefined && RELEASE.test(tag) && !TRACK.test(tag)) return [];
-    const what = tag === undefined ? "has no tag, which means `latest`," : `has the tag \`${tag}\`, which`;
+    const what =
+      tag === undefined ? "has no tag, which means `latest`," : `has the tag \`${tag}\`, which`;
     const message = `${displayName(resource)}: the image \`${image}\` ${what} moves from release to release. Name a release and its digest, \`${reference.repository}:<release>@sha256:...\`.`;
     return violation(resource, message, { setting: "image" });
   },
@@ -86,7 +91,8 @@ function openedBy(resource: DeclaredResource): Finding[] {
   const options = REFUSED_OPTIONS.flatMap(({ name, ...why }) => {
     const given = serversIn(resource).some((server) =>
       [...server.options].some(
-        ([option, [value]]) => (option === name && value !== "off") || option.startsWith(`${name}.`),
+        ([option, [value]]) =>
+          (option === name && value !== "off") || option.startsWith(`${name}.`),
       ),
     );
     return given ? opened(resource, `is started with --${name}`, why, "extraArgs") : [];
@@ -96,33 +102,54 @@ function openedBy(resource: DeclaredResource): Finding[] {
 
 type Why = Readonly<Record<"reason" | "source" | "remedy", string>>;
 
-function opened(resource: DeclaredResource, what: string, { reason, source, remedy }: Why, setting: string): Finding {
-  return violation(resource, `${displayName(resource)} ${what}: ${reason} (${source}). ${remedy}`, { setting });
+function opened(
+  resource: DeclaredResource,
+  what: string,
+  { reason, source, remedy }: Why,
+  setting: string,
+): Finding {
+  return violation(resource, `${displayName(resource)} ${what}: ${reason} (${source}). ${remedy}`, {
+    setting,
+  });
 }
 
-/** Values that a variable is given inside a command, a script, a health check or an uploaded file. */
-function assignedIn({ entrypoint = [], command, checks, files }: LaunchInputs, name: string): string[] {
+/**
+ * Values that a variable is given inside a command, a script, a health check or an uploaded file.
+ */
+function assignedIn(
+  { entrypoint = [], command, checks, files }: LaunchInputs,
+  name: string,
+): string[] {
   const texts = [...entrypoint, ...command, ...checks.flat(), ...files].filter(isText);
   return texts.flatMap((each) =>
     each.includes(name)
-      ? [...each.matchAll(new RegExp(`(?<![\\w$])${name}["']?[=:]\\s*["']?([^\\s"';&|)]*)`, "g"))].map(
-          ([, value = ""]) => value,
-        )
+      ? [
+          ...each.matchAll(new RegExp(`(?<![\\w$])${name}["']?[=:]\\s*["']?([^\\s"';&|)]*)`, "g")),
+        ].map(([, value = ""]) => value)
       : [],
   );
 }
 
-/** What an image holds by its known digest, and by its own tag: `litellm:main-v1.82.7-stable` holds litellm 1.82.7. */
+/**
+ * What an image holds by its known digest, and by its own tag: `litellm:main-v1.82.7-stable` holds
+ * litellm 1.82.7.
+ */
 function heldBy(image: string, resource: DeclaredResource): ReadonlyMap<string, string>[] {
   const reference = imageReference(image);
   if (reference === undefined) return [];
   const tagged = taggedVersion(reference);
   const byTag =
-    tagged === undefined ? [] : packagesOf(image, roleOf(resource)).map((each) => new Map([[each, tagged]]));
+    tagged === undefined
+      ? []
+      : packagesOf(image, roleOf(resource)).map((each) => new Map([[each, tagged]]));
   return [new Map(Object.entries(versionsOf(knownRelease(reference.digest)))), ...byTag];
 }
 
-function denied(resource: DeclaredResource, who: string, held: ReadonlyMap<string, string>): Finding[] {
+function denied(
+  resource: DeclaredResource,
+  who: string,
+  held: ReadonlyMap<string, string>,
+): Finding[] {
   return [...held].flatMap(([name, version]) => {
     const why = whyRefused(name, version, held);
     return why === undefined
@@ -131,10 +158,14 @@ function denied(resource: DeclaredResource, who: string, held: ReadonlyMap<strin
   });
 }
 
-/** The transformers library of an image suits its vLLM: the ceiling goes with the release, it is never one number. */
+/**
+ * The transformers library of an image suits its vLLM: the ceiling goes with the release, it is
+ * never one number.
+ */
 export const transformersRange: Rule = {
   name: "transformers-range",
-  description: "The transformers release in an image lies in the range that its vLLM release asks for.",
+  description:
+    "The transformers release in an image lies in the range that its vLLM release asks for.",
   level: "mandatory",
   advises: true,
   of: TYPE.imageRecord,

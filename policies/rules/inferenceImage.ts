@@ -11,7 +11,10 @@ import { advice, type Finding, note, type Rule, violation } from "./rule";
 
 const FLOORS_TEXT = FLOORS.map((floor) => `${floor.package} ${floor.version}`).join(" and ");
 
-/** An inference server's image is one exact image of vLLM whose versions are known to reach the floors. */
+/**
+ * An inference server's image is one exact image of vLLM whose versions are known to reach the
+ * floors.
+ */
 export const inferenceImage: Rule = {
   name: "inference-image",
   description: `An inference server runs an image of vLLM, pinned by digest, that is known to hold at least ${FLOORS_TEXT}.`,
@@ -31,12 +34,17 @@ export const inferenceImage: Rule = {
     return servers.flatMap(({ container, image }) => {
       const own = recordsOf(container);
       const look = lookText(container, image, servers);
-      return verdictsOn(image, own).flatMap((verdict, index) => judgeVerdict(container, verdict, own[index], look));
+      return verdictsOn(image, own).flatMap((verdict, index) =>
+        judgeVerdict(container, verdict, own[index], look),
+      );
     });
   },
 };
 
-/** The image of an inference server, or what is wrong with its form; `undefined` for other resources. */
+/**
+ * The image of an inference server, or what is wrong with its form; `undefined` for other
+ * resources.
+ */
 function pinned(resource: DeclaredResource): string | Finding | undefined {
   if (resource.type !== TYPE.container || readContainer(resource).kind === "no") return undefined;
   const name = displayName(resource);
@@ -66,7 +74,8 @@ function lookText(
   const repositoryOf = (each: string) => hubName(imageReference(each)?.repository ?? "");
   const isShared = servers.some(
     (other) =>
-      repositoryOf(other.image) === repositoryOf(image) && blockOf(other.container)?.slice(1).join(".") !== name,
+      repositoryOf(other.image) === repositoryOf(image) &&
+      blockOf(other.container)?.slice(1).join(".") !== name,
   );
   return `\`serving pin ${image} --write${isShared ? ` --entry ${name}` : ""}\` looks inside and records what it finds.`;
 }
@@ -92,28 +101,38 @@ function judgeVerdict(
       remedies.length > 0 ? remedies : [look],
     );
   }
-  const lacks = record === undefined ? "nothing says which version it has of" : "its record has no version of";
+  const lacks =
+    record === undefined ? "nothing says which version it has of" : "its record has no version of";
   const faults = FLOORS.flatMap((floor) => {
     const version = held(floor.package);
     return version === undefined ? `${lacks} ${floor.package}` : (floorFault(version, floor) ?? []);
   });
   if (record !== undefined && record.evidence !== "read" && record.evidence !== "published")
-    faults.push(`its evidence is ${valueInWords(record.evidence)} instead of \`read\` or \`published\``);
-  if (faults.length > 0) return unusable(faults, [`The floors are ${FLOORS_TEXT}; pin an image that holds them.`]);
+    faults.push(
+      `its evidence is ${valueInWords(record.evidence)} instead of \`read\` or \`published\``,
+    );
+  if (faults.length > 0)
+    return unusable(faults, [`The floors are ${FLOORS_TEXT}; pin an image that holds them.`]);
   if (namesNoDigest) {
     const message = `${image}, and its record names no digest. It is believed because the tag or a known digest says the same. ${look}`;
     const value = imageReference(String(container.props.image))?.digest ?? "";
     return [advice(container, message, { setting: "versions.digest", value })];
   }
   if (evidence === "read") return [];
-  const known = FLOORS.map((floor) => `${floor.package} ${valueInWords(held(floor.package))}`).join(" and ");
+  const known = FLOORS.map((floor) => `${floor.package} ${valueInWords(held(floor.package))}`).join(
+    " and ",
+  );
   const message = `${displayName(container)}: ${known} are what was published about ${valueInWords(text(container.props.image))}, not what was read inside it. Run \`serving pin\` on a machine with Docker and record the result as evidence \`read\`.`;
   return [note(container, message, { setting: "versions" })];
 }
 
-function floorFault(version: string | typeof UNKNOWN, floor: (typeof FLOORS)[number]): string | undefined {
+function floorFault(
+  version: string | typeof UNKNOWN,
+  floor: (typeof FLOORS)[number],
+): string | undefined {
   const { package: name, version: least } = floor;
-  if (version === UNKNOWN) return `the version of ${name} in its record is not known before the update`;
+  if (version === UNKNOWN)
+    return `the version of ${name} in its record is not known before the update`;
   if (!isPep440(version)) return `\`${version}\` is not a version of ${name} that can be compared`;
   return atLeast(version, least) ? undefined : `it holds ${name} ${version}, below ${least}`;
 }

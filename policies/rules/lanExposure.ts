@@ -25,27 +25,38 @@ export const lanExposure: Rule = {
     return (ports === UNKNOWN ? [] : ports).flatMap(({ address, port }) => {
       if (typeof address !== "string" || isLoopback(address)) return [];
       const shownPort = typeof port === "string" ? port : "of Docker's choice";
-      return violation(resource, `${displayName(resource)} publishes port ${shownPort} on ${address}: ${open}`, {
-        setting: "listen",
-        value: "127.0.0.1",
-      });
+      return violation(
+        resource,
+        `${displayName(resource)} publishes port ${shownPort} on ${address}: ${open}`,
+        {
+          setting: "listen",
+          value: "127.0.0.1",
+        },
+      );
     });
   },
 };
 
-/** Whether a container's servers are ranks that listen where they meet, on the link between their machines, or nowhere. */
+/**
+ * Whether a container's servers are ranks that listen where they meet, on the link between their
+ * machines, or nowhere.
+ */
 function onLinkAlone(resource: DeclaredResource): boolean {
   const reading = readContainer(resource);
   if (reading.kind !== "yes" || reading.unreadable.length > 0) return false;
   return reading.servers.every((server) => {
     const rank = rankOf(server);
-    return rank !== undefined && (rank.headless || server.options.get("host")?.[0] === rank.address);
+    return (
+      rank !== undefined && (rank.headless || server.options.get("host")?.[0] === rank.address)
+    );
   });
 }
 
 const REACHED = "everyone on the local network can use it";
 
-/** What is wrong with a port of this container that others can reach; `undefined` where nothing is. */
+/**
+ * What is wrong with a port of this container that others can reach; `undefined` where nothing is.
+ */
 function openTo(resource: DeclaredResource): string | undefined {
   const { entrypoint, command, variables } = launchOf(resource.props);
   const role = roleOf(resource);

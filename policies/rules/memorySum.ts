@@ -32,7 +32,10 @@ export const memorySum: Rule = {
     const lines = typeof memory === "object" ? linesOf(memory.lines) : undefined;
     const total = Math.round(figure(machine.props.totalGiB) * HUNDRED);
     if (lines === undefined || !Number.isFinite(total))
-      return violation(machine, "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.");
+      return violation(
+        machine,
+        "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.",
+      );
     const pinned = Object.keys(knownMap(knownMap(memory).fixedKvCache));
     const largest = largestShares(machine);
     const certain = lines.filter((line) => line.certain);
@@ -63,7 +66,10 @@ function linesOf(given: unknown): Line[] | undefined {
   return lines.every((line) => line !== undefined) ? lines : undefined;
 }
 
-function remedy({ name, bySum, byAggregate, needs }: LargestShare, pinned: readonly string[]): string {
+function remedy(
+  { name, bySum, byAggregate, needs }: LargestShare,
+  pinned: readonly string[],
+): string {
   const least = Math.min(bySum, byAggregate);
   const { leastUtilization: needed = 0 } = needs;
   const both = `${utilizationText(bySum)} by the sum, ${utilizationText(byAggregate)} by the aggregate limit`;
@@ -93,11 +99,15 @@ function givesWay(others: readonly Line[]): string {
 const spelled = (lines: readonly Line[]): string =>
   lines.map((line) => `${line.name} ${(line.hundredths / HUNDRED).toFixed(2)}`).join(" + ");
 
-const sum = (lines: readonly Line[]): number => lines.reduce((total, line) => total + line.hundredths, 0);
+const sum = (lines: readonly Line[]): number =>
+  lines.reduce((total, line) => total + line.hundredths, 0);
 
 const gib = (hundredths: number): string => `${(hundredths / HUNDRED).toFixed(2)} GiB`;
 
-/** On this machine a GPU's memory is everybody's: whoever is given the GPU takes from the same pool as the servers. */
+/**
+ * On this machine a GPU's memory is everybody's: whoever is given the GPU takes from the same pool
+ * as the servers.
+ */
 export const otherGpuMemory: Rule = {
   name: "other-gpu-memory",
   description:
@@ -106,7 +116,10 @@ export const otherGpuMemory: Rule = {
   judgeMachine({ component, containers, machine }) {
     if (component === undefined || figure(component.props.otherGpuMemoryGiB) > 0) return [];
     return containers
-      .filter(({ props }) => asksForGpus(props) && !holdsUnknown([props.gpus, props.deviceRequests, props.runtime]))
+      .filter(
+        ({ props }) =>
+          asksForGpus(props) && !holdsUnknown([props.gpus, props.deviceRequests, props.runtime]),
+      )
       .filter((container) => readContainer(container).kind === "no")
       .filter((container) => !holdsOllama(container, component))
       .map((container) => {

@@ -6,10 +6,13 @@ import { serversIn } from "../lib/inferenceServer";
 import { type ServerRecord, serverRecords } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
 
-/** Coding clients work only with structured tool calls, and those only with the flag and a parser. */
+/**
+ * Coding clients work only with structured tool calls, and those only with the flag and a parser.
+ */
 export const toolCalling: Rule = {
   name: "tool-calling",
-  description: "Automatic tool choice has a parser, and coding clients use only servers that have both.",
+  description:
+    "Automatic tool choice has a parser, and coding clients use only servers that have both.",
   level: "mandatory",
   of: TYPE.container,
   judgeResource(resource) {
@@ -21,7 +24,8 @@ export const toolCalling: Rule = {
   judgeMachine: (group) => serverRecords(group).flatMap(judgeClients),
 };
 
-const hasParser = (server: ServerArguments): boolean => (server.options.get("tool-call-parser")?.length ?? 0) > 0;
+const hasParser = (server: ServerArguments): boolean =>
+  (server.options.get("tool-call-parser")?.length ?? 0) > 0;
 
 function judgeClients({ resource, container, ...record }: ServerRecord): Finding | [] {
   if (record.codingClients.length === 0) return [];
@@ -36,7 +40,10 @@ function judgeClients({ resource, container, ...record }: ServerRecord): Finding
   }
   const parsing = serversIn(container).filter(hasParser);
   if (parsing.some((server) => isOn(server, "enable-auto-tool-choice"))) return [];
-  const change = parsing.length === 0 ? { setting: "tools.parser" } : { setting: "tools.autoChoice", value: true };
+  const change =
+    parsing.length === 0
+      ? { setting: "tools.parser" }
+      : { setting: "tools.autoChoice", value: true };
   const message = `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add \`--enable-auto-tool-choice --tool-call-parser <parser>\`, or point the coding clients elsewhere.`;
   return violation(container, message, change);
 }
@@ -64,7 +71,10 @@ function judge(container: DeclaredResource, thinking: boolean | undefined): Find
     if (thinking === true || parser === undefined || parser === "") return [];
     const model = isText(server.model) ? server.model : "";
     if (thinking === undefined && !NAMED_AS_NOT_THINKING.test(model)) return [];
-    const why = thinking === false ? "is declared to have no thinking mode" : "has no thinking mode by its name";
+    const why =
+      thinking === false
+        ? "is declared to have no thinking mode"
+        : "has no thinking mode by its name";
     const message = `${displayName(container)} has --reasoning-parser ${isText(parser) ? parser : "(not known yet)"}, but ${model || "its model"} ${why}: the parser would take the tool calls for reasoning. Pass no reasoning parser${thinking === false ? "." : ", or declare the model's thinking mode."}`;
     return violation(container, message, { setting: "reasoningParser", value: "auto" });
   });

@@ -1,6 +1,12 @@
 import { TYPE } from "../../components/planned";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
-import { type DeclaredResource, displayName, launchOf, ofType, valueInWords } from "../lib/container";
+import {
+  type DeclaredResource,
+  displayName,
+  launchOf,
+  ofType,
+  valueInWords,
+} from "../lib/container";
 import { type RankOf, rankOf, serversIn } from "../lib/inferenceServer";
 import { type Finding, type Rule, violation } from "./rule";
 

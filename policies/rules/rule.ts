@@ -19,7 +19,10 @@ export interface Finding {
   readonly note?: true;
 }
 
-/** A setting of the resource that a finding is about, such as `tools.parser`, and its new value where that is known. */
+/**
+ * A setting of the resource that a finding is about, such as `tools.parser`, and its new value
+ * where that is known.
+ */
 export interface Change {
   /** Name of another container that has the setting. */
   readonly server?: string;
@@ -38,15 +41,17 @@ export function findingsOf({ judgeResource, of }: Rule, resource: DeclaredResour
     .map((found) => (typeof found === "string" ? violation(resource, found) : found));
 }
 
-/** What a rule finds of everything together; `undefined` for one that judges single resources alone. */
+/**
+ * What a rule finds of everything together; `undefined` for one that judges single resources alone.
+ */
 export function stackJudge({ judgeStack, judgeMachine }: Rule): Rule["judgeStack"] {
   if (judgeMachine === undefined) return judgeStack;
   return (resources) => byMachine(resources).flatMap((group) => judgeMachine(group) ?? []);
 }
 
 /**
- * One rule about what may run. Pure and free of @pulumi/policy, since the program, `serving plan` and the tests evaluate
- * the same objects that the policy pack hands to the engine.
+ * One rule about what may run. Pure and free of @pulumi/policy, since the program, `serving plan`
+ * and the tests evaluate the same objects that the policy pack hands to the engine.
  */
 export interface Rule {
   /** Kebab-case; the name that a policy configuration uses. */
@@ -55,11 +60,17 @@ export interface Rule {
   readonly level: "mandatory" | "advisory";
   /** The level can't be lowered by a policy configuration. */
   readonly fixed?: true;
-  /** The rule also gives advice, which the engine must show as a warning even when the rule is mandatory. */
+  /**
+   * The rule also gives advice, which the engine must show as a warning even when the rule is
+   * mandatory.
+   */
   readonly advises?: true;
   /** Type of the resources that `judgeResource` is asked about; all if it is absent. */
   readonly of?: string;
-  /** Judges one resource by its inputs, before it is touched. A text is a violation of that resource. */
+  /**
+   * Judges one resource by its inputs, before it is touched. A text is a violation of that
+   * resource.
+   */
   judgeResource?(resource: DeclaredResource): string | Found | readonly string[];
   /** Judges all resources of a run together. */
   judgeStack?(resources: readonly DeclaredResource[]): Finding[];
@@ -80,4 +91,7 @@ export const violation = finding("violation");
 export const advice = finding("advice");
 
 /** Advice that is only good to know. */
-export const note = (...said: Parameters<typeof advice>): Finding => ({ ...advice(...said), note: true });
+export const note = (...said: Parameters<typeof advice>): Finding => ({
+  ...advice(...said),
+  note: true,
+});

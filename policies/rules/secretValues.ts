@@ -9,7 +9,10 @@ import type { Rule } from "./rule";
 const REMEDY =
   "Anyone who may read the state or `docker inspect` can read it. Name a variable that holds it and hand it to the container as a file of mode 0600 (such as HF_TOKEN_PATH), or use a placeholder where the value is ignored.";
 
-/** Secrets are names: a value in a container's environment or arguments ends up in the state and in `docker inspect`. */
+/**
+ * Secrets are names: a value in a container's environment or arguments ends up in the state and in
+ * `docker inspect`.
+ */
 export const secretValues: Rule = {
   name: "secret-values",
   description: "No secret stands in a container's environment or arguments; placeholders are fine.",
@@ -30,15 +33,24 @@ function inEnvironment(resource: DeclaredResource): string[] {
   });
 }
 
-/** What the server's own reading finds, abbreviated flags included; else what any argument, label or check shows. */
+/**
+ * What the server's own reading finds, abbreviated flags included; else what any argument, label or
+ * check shows.
+ */
 function inArguments(resource: DeclaredResource): string[] {
   const flags = serversIn(resource)
     .flatMap(({ options }) => [...options])
-    .filter(([name, values]) => isSecretName(name) && values.some((value) => !isText(value) || !isPlaceholder(value)))
+    .filter(
+      ([name, values]) =>
+        isSecretName(name) && values.some((value) => !isText(value) || !isPlaceholder(value)),
+    )
     .map(([name]) => `behind --${name}`);
   const { envs: _, ...props } = resource.props;
-  const places = flags.length > 0 ? flags : secretPaths(props).map((path) => `in \`${dotted(path)}\``);
-  return places.map((place) => `${displayName(resource)} has a secret (not shown) ${place}. ${REMEDY}`);
+  const places =
+    flags.length > 0 ? flags : secretPaths(props).map((path) => `in \`${dotted(path)}\``);
+  return places.map(
+    (place) => `${displayName(resource)} has a secret (not shown) ${place}. ${REMEDY}`,
+  );
 }
 
 const unknown = (resource: DeclaredResource, what: string): string =>

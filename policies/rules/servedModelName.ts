@@ -9,10 +9,13 @@ import { type Rule, violation } from "./rule";
 /** What vLLM serves when no model is named. */
 const VLLM_DEFAULT_MODEL = "Qwen/Qwen3-0.6B";
 
-/** The first served name is the canonical one, and a coding client can't address an id with a slash. */
+/**
+ * The first served name is the canonical one, and a coding client can't address an id with a slash.
+ */
 export const servedModelName: Rule = {
   name: "served-model-name",
-  description: "The first name under which a model is served has no slash, since coding clients can't address one.",
+  description:
+    "The first name under which a model is served has no slash, since coding clients can't address one.",
   level: "mandatory",
   fixed: true,
   of: TYPE.container,
@@ -21,7 +24,8 @@ export const servedModelName: Rule = {
     if (reading.kind === "no") return [];
     const name = displayName(resource);
     if (reading.unreadable.length > 0) {
-      const what = reading.kind === "possible" ? "may be an inference server" : "is an inference server";
+      const what =
+        reading.kind === "possible" ? "may be an inference server" : "is an inference server";
       return `${name} ${what} whose served model name can't be judged: ${reading.unreadable.join("; ")}. Make it plain, so that its first name can be seen to have no slash.`;
     }
     if (reading.kind === "possible") return [];
@@ -30,7 +34,11 @@ export const servedModelName: Rule = {
       if (fault === undefined) return [];
       const [first] = server.options.get("served-model-name") ?? [];
       const value = isText(first) ? suggestion(first) : undefined;
-      return violation(resource, `${name} ${fault}`, defined({ setting: "servedModelName", value }));
+      return violation(
+        resource,
+        `${name} ${fault}`,
+        defined({ setting: "servedModelName", value }),
+      );
     });
   },
 };

@@ -11,9 +11,16 @@ import { advice, type Rule, violation } from "./rule";
 type Asked = MemoryDemand & { readonly window: number };
 
 /** Why it can't start, and the setting whose value mends that; no value where none does. */
-type Fault = { readonly message: string; readonly setting: string; readonly value: number | undefined };
+type Fault = {
+  readonly message: string;
+  readonly setting: string;
+  readonly value: number | undefined;
+};
 
-/** A server that can't start even in the best case costs half an hour and a loop of restarts to find out. */
+/**
+ * A server that can't start even in the best case costs half an hour and a loop of restarts to find
+ * out.
+ */
 export const serverStarts: Rule = {
   name: "server-starts",
   description:
@@ -52,7 +59,11 @@ function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
   };
 }
 
-function faults({ utilization, kvCacheGiB, window }: Asked, share: LargestShare, totalGiB: number): Fault[] {
+function faults(
+  { utilization, kvCacheGiB, window }: Asked,
+  share: LargestShare,
+  totalGiB: number,
+): Fault[] {
   const {
     weightsGiB = 0,
     outsideGiB = 0,
@@ -76,7 +87,8 @@ function faults({ utilization, kvCacheGiB, window }: Asked, share: LargestShare,
       kvCacheGiB === undefined
         ? `${given}, of which ${Math.max(0, budget - outsideGiB).toFixed(2)} are left for it at best. ${more}`
         : `--kv-cache-memory-bytes gives it ${kvCacheGiB.toFixed(2)}. Set \`kvCacheMemoryBytes: ${leastCacheBytes}\` or more.`;
-    const shorter = longestWindow > 0 ? ` A \`maxModelLen\` of at most ${longestWindow} fits as it is.` : "";
+    const shorter =
+      longestWindow > 0 ? ` A \`maxModelLen\` of at most ${longestWindow} fits as it is.` : "";
     found.push({
       message: `one request of ${thousands(window)} tokens needs ${windowGiB.toFixed(2)} GiB of KV cache, and ${room}${shorter}`,
       ...(kvCacheGiB === undefined
@@ -94,7 +106,10 @@ function faults({ utilization, kvCacheGiB, window }: Asked, share: LargestShare,
 }
 
 /** A larger share, where one that suffices is left. */
-function moreShare({ bySum, byAggregate, needs }: LargestShare): { readonly text: string; readonly value?: number } {
+function moreShare({ bySum, byAggregate, needs }: LargestShare): {
+  readonly text: string;
+  readonly value?: number;
+} {
   const largest = Math.min(bySum, byAggregate);
   const value = needs.leastUtilization ?? 1;
   return value <= largest

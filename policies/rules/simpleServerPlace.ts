@@ -11,7 +11,8 @@ const STARTS_OLLAMA = "USE_OLLAMA_DOCKER";
 /** Models that were pulled into one place seem to vanish when the other is asked. */
 export const simpleServerPlace: Rule = {
   name: "simple-server-place",
-  description: "The simple server runs on the host or inside the chat UI's container, never in both.",
+  description:
+    "The simple server runs on the host or inside the chat UI's container, never in both.",
   level: "mandatory",
   judgeMachine,
 };
@@ -29,7 +30,10 @@ function judgeMachine({ component, containers }: MachineGroup): Found {
   }
   const [, ...further] = holding;
   return further.map((container) =>
-    violation(container, `${displayName(container)} starts a second Ollama on one machine. Keep one of them.`),
+    violation(
+      container,
+      `${displayName(container)} starts a second Ollama on one machine. Keep one of them.`,
+    ),
   );
 }
 

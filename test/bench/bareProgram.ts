@@ -5,7 +5,10 @@ import type { MachinePlan } from "../../components/plan/types";
 
 const PROJECT = resolve(__dirname, "../..");
 
-/** A program without components, settings or policies that declares the same provider resources as ours. */
+/**
+ * A program without components, settings or policies that declares the same provider resources as
+ * ours.
+ */
 const PROGRAM = `
 import { readFileSync } from "node:fs";
 import { local } from "@pulumi/command";

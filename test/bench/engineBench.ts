@@ -87,10 +87,14 @@ async function benchIn(root: string): Promise<void> {
       1.15,
     );
   } finally {
-    await mustRun(engine.pulumi, ["destroy", "--yes", "--skip-preview", "--stack", "bench", "--non-interactive"], {
-      cwd: ours,
-      env,
-    }).catch(() => {});
+    await mustRun(
+      engine.pulumi,
+      ["destroy", "--yes", "--skip-preview", "--stack", "bench", "--non-interactive"],
+      {
+        cwd: ours,
+        env,
+      },
+    ).catch(() => {});
     await docker.stop();
   }
 }

@@ -15,8 +15,8 @@ export async function timed(runs: number, work: Work): Promise<Figures> {
 }
 
 /**
- * Times two things in turns (ours, other, ours, other, ...), after one of each that isn't counted. The ratio is taken
- * pair by pair, so that a machine that gets slower on the way slows both.
+ * Times two things in turns (ours, other, ours, other, ...), after one of each that isn't counted.
+ * The ratio is taken pair by pair, so that a machine that gets slower on the way slows both.
  */
 export async function inTurns(
   pairs: number,

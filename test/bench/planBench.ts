@@ -43,9 +43,13 @@ export async function planBench(): Promise<void> {
   rmSync(folder, { recursive: true });
   for (const count of [1, 100, 1000]) {
     const input = {
-      machines: Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, machine(index)])),
+      machines: Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [`m${index}`, machine(index)]),
+      ),
     };
-    const core = await timed(count > 100 ? 5 : WARM_RUNS, () => plan(stackSettings.parse(input), evidence));
+    const core = await timed(count > 100 ? 5 : WARM_RUNS, () =>
+      plan(stackSettings.parse(input), evidence),
+    );
     report(
       `settings to plan, ${count} machines`,
       core,
@@ -53,7 +57,11 @@ export async function planBench(): Promise<void> {
     );
     const planned = plan(stackSettings.parse(input), evidence);
     const judged = await timed(count > 100 ? 1 : 5, () => judge(declaredResources(planned)));
-    report(`policies over the plan, ${count} machines`, judged, `${(judged.median / count).toFixed(3)} ms a machine`);
+    report(
+      `policies over the plan, ${count} machines`,
+      judged,
+      `${(judged.median / count).toFixed(3)} ms a machine`,
+    );
   }
 }
 

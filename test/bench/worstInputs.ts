@@ -43,7 +43,9 @@ const many = (count: number, make: (index: number) => string) =>
 const withText = (text: string) =>
   `${MACHINE}      inferenceServers:\n${server("b", 8001, 0.45)}          environment: {A: "${text}"}\n`;
 
-/** What is said again and again in the worst texts: each could once begin anew wherever it stood. */
+/**
+ * What is said again and again in the worst texts: each could once begin anew wherever it stood.
+ */
 const PIECES = {
   "names of secrets": "key",
   "names with a value": "key: x ",
@@ -82,14 +84,26 @@ const STACKS: Readonly<Record<string, string>> = {
 };
 
 const HARNESS: Readonly<Record<string, readonly [command: string, file: string, text: string]>> = {
-  "automation: unknown keys": ["automation", "a.yaml", filled((index) => `k${index}: 1\n`, "", "", READ)],
+  "automation: unknown keys": [
+    "automation",
+    "a.yaml",
+    filled((index) => `k${index}: 1\n`, "", "", READ),
+  ],
   "automation: unknown keys in JSON": [
     "automation",
     "a.json",
     filled((index) => `"k${index}":1,`, "{", '"z":1}', READ),
   ],
-  "analytics: unknown keys": ["analytics", "s.json", filled((index) => `"k${index}":1,`, "{", '"z":1}')],
-  "analytics: a key again and again": ["analytics", "s.json", filled(() => '"k":1,', "{", '"z":1}')],
+  "analytics: unknown keys": [
+    "analytics",
+    "s.json",
+    filled((index) => `"k${index}":1,`, "{", '"z":1}'),
+  ],
+  "analytics: a key again and again": [
+    "analytics",
+    "s.json",
+    filled(() => '"k":1,', "{", '"z":1}'),
+  ],
   "analytics: no JSON at its end": ["analytics", "s.json", filled(() => "1,", "[")],
   "providers: unknown keys": ["providers", "p.toml", filled((index) => `k${index} = 1\n`)],
   "providers: dotted keys": ["providers", "p.toml", filled(() => "a.", "", "a = 1\n")],
@@ -106,7 +120,10 @@ const HARNESS: Readonly<Record<string, readonly [command: string, file: string, 
   ],
 };
 
-/** CPU seconds of `serving` on inputs of at most 1 MiB that were found to cost the most, and of redacting a log. */
+/**
+ * CPU seconds of `serving` on inputs of at most 1 MiB that were found to cost the most, and of
+ * redacting a log.
+ */
 export function worstInputs(): void {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   try {

@@ -27,7 +27,9 @@ const SERVER = {
 
 describe("the bridge's configuration", () => {
   it("is this text", async () => {
-    await expect(fileOf(planned(), "bridge-config").text).toMatchFileSnapshot("../golden/bridge-config.yaml");
+    await expect(fileOf(planned(), "bridge-config").text).toMatchFileSnapshot(
+      "../golden/bridge-config.yaml",
+    );
   });
 
   it("sends every name to the served model by `hosted_vllm/`, at /v1, with a placeholder key", () => {
@@ -62,7 +64,11 @@ describe("the bridge's configuration", () => {
   it("drops what the server does not know, and neither retries nor cools down", () => {
     const config = configOf();
     expect(config.litellm_settings).toEqual({ drop_params: true, request_timeout: 3600 });
-    expect(config.router_settings).toEqual({ disable_cooldowns: true, num_retries: 0, timeout: 3600 });
+    expect(config.router_settings).toEqual({
+      disable_cooldowns: true,
+      num_retries: 0,
+      timeout: 3600,
+    });
   });
 
   it("always has a key: a placeholder on loopback, a named variable elsewhere", () => {
@@ -76,12 +82,16 @@ describe("the bridge's configuration", () => {
   it("translates /v1/messages unless it is to be passed through", () => {
     expect(configOf().model_list.every((entry) => entry.model_info === undefined)).toBe(true);
     const passed = configOf({ bridge: { ...BRIDGE, messagesPath: "passThrough" } });
-    for (const entry of passed.model_list) expect(entry.model_info?.supported_endpoints).toContain("/v1/messages");
+    for (const entry of passed.model_list)
+      expect(entry.model_info?.supported_endpoints).toContain("/v1/messages");
   });
 
   it("gives the tiers to the first of several servers", () => {
     const servers = configOf({
-      inferenceServers: { other: SERVER, third: { ...SERVER, port: 8003, servedModelName: "third" } },
+      inferenceServers: {
+        other: SERVER,
+        third: { ...SERVER, port: 8003, servedModelName: "third" },
+      },
       bridge: { ...BRIDGE, servers: ["third", "other"] },
       clients: {},
     }).model_list;
@@ -97,11 +107,22 @@ describe("the bridge's configuration", () => {
   it("routes between servers of one name, and cools none down for good", () => {
     const servers = ["http://vllm:8001", "http://dgx2.local:8001"].map(
       (fromContainer): Upstream => ({
-        ...{ key: "b", kind: "inference-server", serves: "chat", names: ["model", "org/model"], maxModelLen: 1024 },
+        ...{
+          key: "b",
+          kind: "inference-server",
+          serves: "chat",
+          names: ["model", "org/model"],
+          maxModelLen: 1024,
+        },
         ...{ fromContainer, address: "0.0.0.0", port: 8001, container: undefined },
       }),
     );
-    const alone: Upstream = { ...(servers[0] as Upstream), key: "c", names: ["alone"], fromContainer: "http://c:1" };
+    const alone: Upstream = {
+      ...(servers[0] as Upstream),
+      key: "c",
+      names: ["alone"],
+      fromContainer: "http://c:1",
+    };
     const models = bridgeModels([...servers, alone]);
     const config = parse(bridgeConfig("m", bridgeSettings.parse(BRIDGE), models, false)) as Config;
     expect(config.router_settings).toEqual({
@@ -120,11 +141,14 @@ describe("the bridge's configuration", () => {
       health_check_ignore_transient_errors: true,
     });
     const at = (name: string) =>
-      config.model_list.filter((each) => each.model_name === name).map((each) => each.litellm_params.api_base);
+      config.model_list
+        .filter((each) => each.model_name === name)
+        .map((each) => each.litellm_params.api_base);
     for (const name of ["model", "org/model", "claude-opus-5-5", "claude-*"])
       expect(at(name), name).toEqual(["http://vllm:8001/v1", "http://dgx2.local:8001/v1"]);
     expect(at("alone")).toEqual(["http://c:1/v1"]);
-    for (const each of config.model_list) expect(each.model_info).toEqual({ allowed_fails: 0, cooldown_time: 15 });
+    for (const each of config.model_list)
+      expect(each.model_info).toEqual({ allowed_fails: 0, cooldown_time: 15 });
   });
 
   it("reaches instance A on the host", () => {
@@ -157,7 +181,9 @@ describe("the bridge's configuration", () => {
           port: 1,
           container: "x",
         };
-        const read = parse(bridgeConfig("m", bridgeSettings.parse(BRIDGE), bridgeModels([server]), false)) as {
+        const read = parse(
+          bridgeConfig("m", bridgeSettings.parse(BRIDGE), bridgeModels([server]), false),
+        ) as {
           model_list: Entry[];
         };
         expect(read.model_list[0]?.model_name).toBe(name);

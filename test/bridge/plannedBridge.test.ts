@@ -55,7 +55,8 @@ describe("the bridge's container", () => {
   });
 
   it("is another container exactly when its configuration is another text", () => {
-    const label = (bridge: Record<string, unknown>) => containerOf(bridge).labels["local-serving.config"];
+    const label = (bridge: Record<string, unknown>) =>
+      containerOf(bridge).labels["local-serving.config"];
     expect(label({})).toMatch(/^[0-9a-f]{12}$/);
     expect(label({ memoryGiB: 1 })).toBe(label({}));
     expect(label({ messagesPath: "passThrough" })).not.toBe(label({}));

@@ -7,7 +7,8 @@ import { temporaryFolder } from "../layers/temporaryFolder";
 
 const PROJECT = resolve(__dirname, "../..");
 const LEFT_OUT = [".git", ".pulumi-state", "dist", "docs", "node_modules", "test"];
-const FROM_SOURCE = "Running from source: dist/ is missing or out of date. `npm run build` makes it.\n";
+const FROM_SOURCE =
+  "Running from source: dist/ is missing or out of date. `npm run build` makes it.\n";
 const SOURCE = "operate/commands/plan.ts";
 /** A build and its warm-up, or a start from source, beside other tests. */
 const LIMIT_MS = 120_000;
@@ -16,7 +17,8 @@ let copy = "";
 beforeAll(async () => {
   copy = temporaryFolder("bundle-test-");
   for (const name of readdirSync(PROJECT)) {
-    if (!LEFT_OUT.includes(name)) cpSync(join(PROJECT, name), join(copy, name), { recursive: true });
+    if (!LEFT_OUT.includes(name))
+      cpSync(join(PROJECT, name), join(copy, name), { recursive: true });
   }
   symlinkSync(join(PROJECT, "node_modules"), join(copy, "node_modules"));
 }, LIMIT_MS);
@@ -66,20 +68,30 @@ it("tells a bug as one, with a stack in our sources, and ends with 70", async ()
 
 it("tells a bug of the Pulumi program in the same words", async () => {
   const sound = readFileSync(join(copy, BROKEN), "utf8");
-  const { config } = parse(readFileSync(join(copy, "Pulumi.dgx.yaml"), "utf8")) as { config: Record<string, unknown> };
+  const { config } = parse(readFileSync(join(copy, "Pulumi.dgx.yaml"), "utf8")) as {
+    config: Record<string, unknown>;
+  };
   const values = Object.entries(config).map(([key, value]) => [key, JSON.stringify(value)]);
   edit(BROKEN, () => "{");
-  const { stdout } = await run("node", ["-e", 'require("./program.cjs")().catch(({ stack }) => console.log(stack))'], {
-    cwd: copy,
-    env: { PULUMI_CONFIG: JSON.stringify(Object.fromEntries(values)) },
-  });
+  const { stdout } = await run(
+    "node",
+    ["-e", 'require("./program.cjs")().catch(({ stack }) => console.log(stack))'],
+    {
+      cwd: copy,
+      env: { PULUMI_CONFIG: JSON.stringify(Object.fromEntries(values)) },
+    },
+  );
   edit(BROKEN, () => sound);
   // In front of it the program says its warnings.
-  expect(stdout.slice(stdout.indexOf("This is a bug")).trimEnd()).toMatch(BUG("the Pulumi program"));
+  expect(stdout.slice(stdout.indexOf("This is a bug")).trimEnd()).toMatch(
+    BUG("the Pulumi program"),
+  );
 });
 
 it("tells an output that can't be written from a bug", async () => {
-  const { code, stderr } = await run("sh", ["-c", "node bundle/serving.cjs plan >/dev/full"], { cwd: copy });
+  const { code, stderr } = await run("sh", ["-c", "node bundle/serving.cjs plan >/dev/full"], {
+    cwd: copy,
+  });
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr: "The output can't be written: ENOSPC: no space left on device, write\n",
@@ -104,9 +116,13 @@ it("runs changed sources and says so", { timeout: LIMIT_MS }, async () => {
 it("ends a program that exports no function with one sentence", { timeout: LIMIT_MS }, async () => {
   const before = readFileSync(join(copy, "index.ts"), "utf8");
   edit("index.ts", () => "export const answer = 42;\n");
-  const { stdout } = await run("node", ["-e", 'require("./program.cjs")().catch(({ stack }) => console.log(stack))'], {
-    cwd: copy,
-  });
+  const { stdout } = await run(
+    "node",
+    ["-e", 'require("./program.cjs")().catch(({ stack }) => console.log(stack))'],
+    {
+      cwd: copy,
+    },
+  );
   edit("index.ts", () => before);
   expect(stdout).toBe(
     "index.ts exports no function. It must export the program as one: `export = async () => { ... };`.\n",
@@ -134,7 +150,9 @@ it.each([
 ])("names npm ci where the packages are missing: %s %s", async (program, word) => {
   rmSync(join(copy, "node_modules"), { force: true });
   rmSync(join(copy, "dist"), { recursive: true, force: true });
-  const { code, stdout, stderr } = await run("node", [`bundle/${program}.cjs`, word], { cwd: copy });
+  const { code, stdout, stderr } = await run("node", [`bundle/${program}.cjs`, word], {
+    cwd: copy,
+  });
   expect({ code, stdout, stderr }).toEqual({
     code: 2,
     stdout: "",

@@ -13,14 +13,20 @@ import { type EngineData, engineData, engineVersions } from "../../vllm/engineDa
 
 const recipes = readCatalogue(process.cwd());
 const each = recipes.map((given) => [given.id, given] as const);
-const configOf = ({ id }: Recipe) => JSON.parse(readFileSync(join("models", modelFolder(id), "config.json"), "utf8"));
+const configOf = ({ id }: Recipe) =>
+  JSON.parse(readFileSync(join("models", modelFolder(id), "config.json"), "utf8"));
 
 /** The releases that may serve a model. */
 function engines({ minimumVllm = "0.30.0" }: Recipe): EngineData[] {
-  return engineVersions().flatMap((version) => (gte(version, minimumVllm) ? (engineData(version) ?? []) : []));
+  return engineVersions().flatMap((version) =>
+    gte(version, minimumVllm) ? (engineData(version) ?? []) : [],
+  );
 }
 
-/** The choices of vLLM that a recipe makes, by the option. An image of its own has backends of its own. */
+/**
+ * The choices of vLLM that a recipe makes, by the option. An image of its own has backends of its
+ * own.
+ */
 function choices({ parsers, settings, draft, image }: Recipe) {
   return {
     "tool-call-parser": parsers.tool,
@@ -47,45 +53,62 @@ describe("the catalogue", () => {
     expect(otherFamily(given.family, configOf(given))).toBeUndefined();
   });
 
-  it.each(each)("%s: every release that may serve it knows its parsers, backends and drafts", (_, given) => {
-    const unknown = engines(given).flatMap(({ version, choices: known }) =>
-      Object.entries(choices(given)).flatMap(([option, value]) =>
-        value === undefined || known[option]?.includes(value) ? [] : [`${version}: ${option} ${value}`],
-      ),
-    );
-    expect(unknown).toEqual([]);
-    expect(engines(given).length).toBeGreaterThan(0);
-  });
+  it.each(each)(
+    "%s: every release that may serve it knows its parsers, backends and drafts",
+    (_, given) => {
+      const unknown = engines(given).flatMap(({ version, choices: known }) =>
+        Object.entries(choices(given)).flatMap(([option, value]) =>
+          value === undefined || known[option]?.includes(value)
+            ? []
+            : [`${version}: ${option} ${value}`],
+        ),
+      );
+      expect(unknown).toEqual([]);
+      expect(engines(given).length).toBeGreaterThan(0);
+    },
+  );
 
   it.each(each)("%s: vLLM's own image knows its variables", (_, given) => {
-    const names = Object.keys(given.settings.environment ?? {}).filter((name) => name.startsWith("VLLM_"));
-    const unknown = names.filter((name) => engines(given).some(({ variables }) => !variables.includes(name)));
+    const names = Object.keys(given.settings.environment ?? {}).filter((name) =>
+      name.startsWith("VLLM_"),
+    );
+    const unknown = names.filter((name) =>
+      engines(given).some(({ variables }) => !variables.includes(name)),
+    );
     expect(unknown.length > 0).toBe(given.image !== undefined);
   });
 
-  it.each(each)("%s: a reasoning parser goes with a thinking mode", (_, { kind, thinking, parsers }) => {
-    expect(parsers.reasoning !== undefined).toBe(thinking);
-    expect(parsers.tool !== undefined).toBe(kind === "chat");
-  });
+  it.each(each)(
+    "%s: a reasoning parser goes with a thinking mode",
+    (_, { kind, thinking, parsers }) => {
+      expect(parsers.reasoning !== undefined).toBe(thinking);
+      expect(parsers.tool !== undefined).toBe(kind === "chat");
+    },
+  );
 
-  it.each(each)("%s: the KV cache can be planned in its format, or nobody knows it", (id, given) => {
-    if (id === "local-inference-lab/GLM-5.3-Flash-NVFP4") {
-      expect(() => modelShape(configOf(given))).toThrow(
-        "This field means sparse attention, for which there is no KV plan.",
-      );
-      return;
-    }
-    const kvCacheDtype = plannedKvDtype(given.settings.kvCacheDtype ?? "fp8");
-    const { machines: tensorParallelSize, settings } = given;
-    const engine = { kvCacheDtype, tensorParallelSize, maxModelLen: settings.maxModelLen };
-    expect(kvPlan(modelShape(configOf(given)), engine, 60 * 2 ** 30).fits).toBe(true);
-  });
+  it.each(each)(
+    "%s: the KV cache can be planned in its format, or nobody knows it",
+    (id, given) => {
+      if (id === "local-inference-lab/GLM-5.3-Flash-NVFP4") {
+        expect(() => modelShape(configOf(given))).toThrow(
+          "This field means sparse attention, for which there is no KV plan.",
+        );
+        return;
+      }
+      const kvCacheDtype = plannedKvDtype(given.settings.kvCacheDtype ?? "fp8");
+      const { machines: tensorParallelSize, settings } = given;
+      const engine = { kvCacheDtype, tensorParallelSize, maxModelLen: settings.maxModelLen };
+      expect(kvPlan(modelShape(configOf(given)), engine, 60 * 2 ** 30).fits).toBe(true);
+    },
+  );
 });
 
 describe("a recipe", () => {
   const text = readFileSync("models/openai--gpt-oss-20b/recipe.yaml", "utf8");
   const faultsOf = (changed: string) =>
-    sourceIssues(recipe.parse(parse(changed))).map(({ path, message }) => `${path.join(".")}: ${message}`);
+    sourceIssues(recipe.parse(parse(changed))).map(
+      ({ path, message }) => `${path.join(".")}: ${message}`,
+    );
 
   it("is refused where nothing says where a value is from", () => {
     expect(faultsOf(text.replace("of: [weights.diskGB]", "of: [quantization]"))).toEqual([

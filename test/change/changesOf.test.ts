@@ -58,7 +58,13 @@ describe("two plans", () => {
       window: fc.constantFrom(65536, 262144),
       image: fc.constantFrom(OTHER, serverInput().image),
     });
-    const made = ({ bridge, floor, share, window, image }: typeof machines extends fc.Arbitrary<infer V> ? V : never) =>
+    const made = ({
+      bridge,
+      floor,
+      share,
+      window,
+      image,
+    }: typeof machines extends fc.Arbitrary<infer V> ? V : never) =>
       plan(
         stackSettings.parse({
           machines: {
@@ -66,21 +72,31 @@ describe("two plans", () => {
               totalGiB: 121.63,
               instanceA: { gpuMemoryUtilization: 0.45 },
               memoryFloorGiB: floor,
-              inferenceServers: { b: serverInput({ gpuMemoryUtilization: share, maxModelLen: window, image }) },
+              inferenceServers: {
+                b: serverInput({ gpuMemoryUtilization: share, maxModelLen: window, image }),
+              },
               ...bridge,
             },
           },
         }),
         { home: HOME },
       ).machines;
-    const mirror = { created: "removed", removed: "created", replaced: "replaced", unchanged: "unchanged" };
+    const mirror = {
+      created: "removed",
+      removed: "created",
+      replaced: "replaced",
+      unchanged: "unchanged",
+    };
     fc.assert(
       fc.property(machines, machines, (first, second) => {
         const [there] = changesOf(made(first), made(second));
         const [back] = changesOf(made(second), made(first));
-        if (there === undefined || back === undefined) throw new Error("one machine has one change");
+        if (there === undefined || back === undefined)
+          throw new Error("one machine has one change");
         const sorted = (change: typeof there) => Object.entries(kinds(change)).sort();
-        expect(sorted(back)).toEqual(sorted(there).map(([key, kind]) => [key, mirror[kind as keyof typeof mirror]]));
+        expect(sorted(back)).toEqual(
+          sorted(there).map(([key, kind]) => [key, mirror[kind as keyof typeof mirror]]),
+        );
         expect(there.memory.before).toEqual(back.memory.after);
         for (const { kind, steps, changes } of there.containers) {
           const { least, most } = totalOf(steps);
@@ -102,11 +118,14 @@ describe("a changed setting", () => {
     ["health check", {}, { healthcheck: { intervalSeconds: 2 } }, ["healthcheck"]],
     ["grace", {}, { stopGraceSeconds: 30 }, ["destroyGraceSeconds"]],
     ["folder of models", { modelCache: "~/models" }, {}, ["mount /root/.cache/huggingface"]],
-  ])("of a server (%s) replaces its container alone, and says by what", (_, machine, server, names) => {
-    const change = changed(machine, server);
-    expect(kinds(change)).toEqual({ ...SAME, b: "replaced" });
-    expect(ofB(change).changes.map(({ argument }) => argument)).toEqual(names);
-  });
+  ])(
+    "of a server (%s) replaces its container alone, and says by what",
+    (_, machine, server, names) => {
+      const change = changed(machine, server);
+      expect(kinds(change)).toEqual({ ...SAME, b: "replaced" });
+      expect(ofB(change).changes.map(({ argument }) => argument)).toEqual(names);
+    },
+  );
 
   it("has its value before and after", () => {
     expect(ofB(changed({}, { gpuMemoryUtilization: 0.4 })).changes).toEqual([
@@ -121,7 +140,15 @@ describe("a changed setting", () => {
     [
       "versions",
       {},
-      { versions: { vllm: "0.30.0", transformers: "5.11.0", evidence: "read", digest: DIGEST, source: "test" } },
+      {
+        versions: {
+          vllm: "0.30.0",
+          transformers: "5.11.0",
+          evidence: "read",
+          digest: DIGEST,
+          source: "test",
+        },
+      },
     ],
     ["the operating system's memory", { operatingSystemGiB: 6 }, {}],
   ])("that is a record (%s) touches nothing", (_, machine, server) => {
@@ -132,7 +159,9 @@ describe("a changed setting", () => {
     for (const machine of [{ memoryFloorGiB: 1 }, { instanceA: { gpuMemoryUtilization: 0.4 } }]) {
       const change = changed(machine);
       expect(kinds(change)).toEqual(SAME);
-      expect(change.files.map(({ role, kind }) => `${role} ${kind}`)).toEqual(["start-gate rewritten"]);
+      expect(change.files.map(({ role, kind }) => `${role} ${kind}`)).toEqual([
+        "start-gate rewritten",
+      ]);
       expect(change.losses).toEqual([]);
     }
   });
@@ -155,7 +184,12 @@ describe("a changed setting", () => {
 
 describe("how long a server is gone", () => {
   const parts = (server: Record<string, unknown>) =>
-    ofB(changed({}, server)).steps.map(({ what, least, most, keptIn }) => [what, least, most, keptIn]);
+    ofB(changed({}, server)).steps.map(({ what, least, most, keptIn }) => [
+      what,
+      least,
+      most,
+      keptIn,
+    ]);
   const LOAD = "loading at most 59 GB of weights";
 
   it("is its end and its weights where no kernel depends on the change", () => {
@@ -172,9 +206,17 @@ describe("how long a server is gone", () => {
     ["a shorter window", { maxModelLen: 65_536 }, 0],
     ["more sequences", { maxNumSeqs: 8 }, 0],
     ["an unknown variable", { environment: { SOME: "1" } }, 0],
-  ])("has up to 15 minutes of compiling for %s, unless its kernels are kept", (_, server, least) => {
-    expect(parts(server).at(-1)).toEqual(["compiling kernels", least, 900, "local-serving-b-jit"]);
-  });
+  ])(
+    "has up to 15 minutes of compiling for %s, unless its kernels are kept",
+    (_, server, least) => {
+      expect(parts(server).at(-1)).toEqual([
+        "compiling kernels",
+        least,
+        900,
+        "local-serving-b-jit",
+      ]);
+    },
+  );
 
   it("compiles in any case where the volume of its kernels is another", () => {
     const steps = ofB(changed({ network: "other" })).steps;
@@ -193,7 +235,8 @@ describe("how long a server is gone", () => {
 describe("what clients lose", () => {
   const said = (machine: Record<string, unknown>, server: Record<string, unknown> = {}) =>
     changed(machine, server).losses.map(lossText);
-  const USERS = "Used by claude-code, codex, client-env, opencode, pi, qwen-code, crush, bridge, chat-ui.";
+  const USERS =
+    "Used by claude-code, codex, client-env, opencode, pi, qwen-code, crush, bridge, chat-ui.";
 
   it("is a server with its names, who uses it, and for how long", () => {
     expect(said({}, { gpuMemoryUtilization: 0.4 })).toEqual([
@@ -210,7 +253,9 @@ describe("what clients lose", () => {
     expect(sentences).toContain(
       `The window of b shrinks from 262144 to 65536 tokens: longer prompts are refused. ${USERS}`,
     );
-    expect(sentences).toContain(`b moves from http://127.0.0.1:8001/v1 to http://127.0.0.1:8005/v1. ${USERS}`);
+    expect(sentences).toContain(
+      `b moves from http://127.0.0.1:8001/v1 to http://127.0.0.1:8005/v1. ${USERS}`,
+    );
   });
 
   it("is nothing of a window that grows", () => {
@@ -224,14 +269,23 @@ describe("the ranks of one server", () => {
       (settings) => plan(settings, { home: HOME }).machines,
     );
     const changes = changesOf(old ?? [], now ?? []);
-    expect(changes.map(({ machine, ...change }) => [machine, kinds(change as (typeof changes)[number])])).toEqual([
+    expect(
+      changes.map(({ machine, ...change }) => [machine, kinds(change as (typeof changes)[number])]),
+    ).toEqual([
       ["dgx1", { b: "replaced" }],
       ["dgx2", { "dgx1.b": "replaced" }],
     ]);
     expect(changes[0]?.containers[0]?.changes).toEqual([
-      { argument: "worker", before: "vllm-model-8001-rank1", after: "vllm-model-8001-rank1, which restarts" },
+      {
+        argument: "worker",
+        before: "vllm-model-8001-rank1",
+        after: "vllm-model-8001-rank1, which restarts",
+      },
     ]);
-    expect(changes.map(({ losses }) => losses.map(({ key, what }) => `${key} ${what}`))).toEqual([["b gone"], []]);
+    expect(changes.map(({ losses }) => losses.map(({ key, what }) => `${key} ${what}`))).toEqual([
+      ["b gone"],
+      [],
+    ]);
   });
 });
 

@@ -3,7 +3,10 @@ import { connections } from "../../components/chat-ui/plannedChatUi";
 import type { Upstream } from "../../components/planned/reach";
 import { CHAT_UI, planned } from "../fixtures/services";
 
-const containerOf = (chatUi: Record<string, unknown> = {}, machine: Record<string, unknown> = {}) => {
+const containerOf = (
+  chatUi: Record<string, unknown> = {},
+  machine: Record<string, unknown> = {},
+) => {
   const container = planned({ chatUi: { ...CHAT_UI, ...chatUi }, ...machine }).chatUi?.container;
   if (container === undefined) throw new Error("a chat UI was declared");
   return container;
@@ -79,7 +82,12 @@ describe("the chat UI's container", () => {
     });
     expect(machine.chatUi?.container.mounts.slice(1)).toEqual(
       ["chat-ui-email", "chat-ui-password"].map((role) => ({
-        ...{ type: "bind", source: `${secrets}/${role}`, target: `/run/secrets/${role}`, readOnly: true },
+        ...{
+          type: "bind",
+          source: `${secrets}/${role}`,
+          target: `/run/secrets/${role}`,
+          readOnly: true,
+        },
       })),
     );
     expect(machine.chatUi?.container.env).toMatchObject({ ENABLE_SIGNUP: "False" });
@@ -106,7 +114,9 @@ describe("the chat UI's container", () => {
 
   it("connects to instance A where it is told to", () => {
     const env = containerOf({ connections: ["b", "instance-a"] }).env;
-    expect(env.OPENAI_API_BASE_URLS).toBe("http://vllm-model-8001:8001/v1;http://host.docker.internal:8000/v1");
+    expect(env.OPENAI_API_BASE_URLS).toBe(
+      "http://vllm-model-8001:8001/v1;http://host.docker.internal:8000/v1",
+    );
     expect(env.OPENAI_API_KEYS).toBe("local-serving-placeholder;local-serving-placeholder");
   });
 });
@@ -145,7 +155,10 @@ describe("an Ollama", () => {
 describe("connections", () => {
   it("have a base URL ending in /v1 and a key for each inference server", () => {
     const both = connections([upstream({}), upstream({ fromContainer: "http://other:8002" })]);
-    expect(both.OPENAI_API_BASE_URLS?.split(";")).toEqual(["http://vllm-model-8001:8001/v1", "http://other:8002/v1"]);
+    expect(both.OPENAI_API_BASE_URLS?.split(";")).toEqual([
+      "http://vllm-model-8001:8001/v1",
+      "http://other:8002/v1",
+    ]);
     expect(both.OPENAI_API_KEYS?.split(";")).toHaveLength(2);
   });
 

@@ -109,11 +109,14 @@ it.each([
       'exec crush "$@"',
     ],
   ],
-])("%s has a launcher that differs from Codex's in these lines", (key, title, program, npm, lines) => {
-  const name = key === "qwenCode" ? "qwen-code" : key;
-  expect(launcherLines(name, { [key]: {} })).toEqual([
-    `# Starts ${title} with the model model, once its server answers.`,
-    `command -v ${program} >/dev/null 2>&1 || stop 127 "$me: ${program} is not installed (npm install -g ${npm})."`,
-    ...lines,
-  ]);
-});
+])(
+  "%s has a launcher that differs from Codex's in these lines",
+  (key, title, program, npm, lines) => {
+    const name = key === "qwenCode" ? "qwen-code" : key;
+    expect(launcherLines(name, { [key]: {} })).toEqual([
+      `# Starts ${title} with the model model, once its server answers.`,
+      `command -v ${program} >/dev/null 2>&1 || stop 127 "$me: ${program} is not installed (npm install -g ${npm})."`,
+      ...lines,
+    ]);
+  },
+);

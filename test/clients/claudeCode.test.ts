@@ -8,8 +8,13 @@ interface Settings {
   env: Record<string, string>;
   permissions: Record<string, string>;
 }
-const settingsOf = (claudeCode: Record<string, unknown> = {}, machine: Record<string, unknown> = {}) =>
-  JSON.parse(fileOf(planned({ clients: { claudeCode }, ...machine }), "claude-code-settings").text) as Settings;
+const settingsOf = (
+  claudeCode: Record<string, unknown> = {},
+  machine: Record<string, unknown> = {},
+) =>
+  JSON.parse(
+    fileOf(planned({ clients: { claudeCode }, ...machine }), "claude-code-settings").text,
+  ) as Settings;
 
 describe("Claude Code's settings", () => {
   it("are this text", async () => {
@@ -37,7 +42,10 @@ describe("Claude Code's settings", () => {
     const native = settingsOf({ via: "native" });
     expect(native.env.ANTHROPIC_BASE_URL).toBe("http://127.0.0.1:8001");
     const bridged = settingsOf();
-    expect({ ...native.env, ANTHROPIC_BASE_URL: "" }).toEqual({ ...bridged.env, ANTHROPIC_BASE_URL: "" });
+    expect({ ...native.env, ANTHROPIC_BASE_URL: "" }).toEqual({
+      ...bridged.env,
+      ANTHROPIC_BASE_URL: "",
+    });
   });
 
   it("carry a placeholder token and 32000 output tokens", () => {
@@ -50,7 +58,9 @@ describe("Claude Code's settings", () => {
   it("carry no token where the bridge's key is a secret", () => {
     const bridge = { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };
     expect(settingsOf({}, { bridge }).env).not.toHaveProperty("ANTHROPIC_AUTH_TOKEN");
-    expect(settingsOf({ via: "native" }, { bridge }).env.ANTHROPIC_AUTH_TOKEN).toBe("local-serving-placeholder");
+    expect(settingsOf({ via: "native" }, { bridge }).env.ANTHROPIC_AUTH_TOKEN).toBe(
+      "local-serving-placeholder",
+    );
   });
 
   it("switch off what asks other hosts or changes the prompt's beginning", () => {
@@ -67,7 +77,9 @@ describe("Claude Code's settings", () => {
   });
 
   it("let the operator's variables win over ours", () => {
-    const { env } = settingsOf({ environment: { MAX_THINKING_TOKENS: "0", DISABLE_AUTOUPDATER: "0" } });
+    const { env } = settingsOf({
+      environment: { MAX_THINKING_TOKENS: "0", DISABLE_AUTOUPDATER: "0" },
+    });
     expect(env).toMatchObject({ MAX_THINKING_TOKENS: "0", DISABLE_AUTOUPDATER: "0" });
   });
 
@@ -77,7 +89,10 @@ describe("Claude Code's settings", () => {
       { instanceA: { gpuMemoryUtilization: 0.4 } },
     );
     expect(env).not.toHaveProperty("CLAUDE_CODE_MAX_CONTEXT_TOKENS");
-    expect(env).toMatchObject({ ANTHROPIC_BASE_URL: "http://127.0.0.1:8000", ANTHROPIC_MODEL: "old" });
+    expect(env).toMatchObject({
+      ANTHROPIC_BASE_URL: "http://127.0.0.1:8000",
+      ANTHROPIC_MODEL: "old",
+    });
   });
 
   it("come with a launcher that differs from Codex's in these lines", () => {
@@ -115,11 +130,15 @@ describe("the window that is claimed", () => {
 
   it("lets the prompt and all of the output fit when it compacts", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 2 ** 20 }), fc.integer({ min: 1, max: 2 ** 17 }), (window, output) => {
-        // Measured: it compacts at the claimed window less min(output, 20000) and 3000 more.
-        const compactsAt = claudeWindow(window, output) - Math.min(output, 20_000) - 3000;
-        expect(compactsAt + output).toBeLessThanOrEqual(window);
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 2 ** 20 }),
+        fc.integer({ min: 1, max: 2 ** 17 }),
+        (window, output) => {
+          // Measured: it compacts at the claimed window less min(output, 20000) and 3000 more.
+          const compactsAt = claudeWindow(window, output) - Math.min(output, 20_000) - 3000;
+          expect(compactsAt + output).toBeLessThanOrEqual(window);
+        },
+      ),
     );
   });
 });

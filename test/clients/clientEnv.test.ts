@@ -17,7 +17,11 @@ describe("the variables of a chat-completions client", () => {
   });
 
   it("hold no key where the key is a secret", () => {
-    const file = clientText("client-env", { clientEnv: { via: "bridge" } }, { bridge: KEYED_BRIDGE });
+    const file = clientText(
+      "client-env",
+      { clientEnv: { via: "bridge" } },
+      { bridge: KEYED_BRIDGE },
+    );
     expect(file).not.toMatch(/^OPENAI_API_KEY=/m);
     expect(file).toContain("BRIDGE_KEY of your shell");
   });
@@ -27,7 +31,9 @@ describe("the variables of a chat-completions client", () => {
     for (const name of ["plain-1.0", "it's", "$HOME", "`id`", "a;b", 'say"hi"', "back\\slash"]) {
       const file = join(folder, "client.env");
       writeFileSync(file, clientText("client-env", { clientEnv: { model: name } }));
-      const run = spawnSync("dash", ["-c", `. ${file}; printf %s "$OPENAI_MODEL"`], { encoding: "utf8" });
+      const run = spawnSync("dash", ["-c", `. ${file}; printf %s "$OPENAI_MODEL"`], {
+        encoding: "utf8",
+      });
       expect(run.stdout).toBe(name);
     }
   });

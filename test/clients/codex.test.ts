@@ -52,7 +52,9 @@ describe("Codex's profile", () => {
   });
 
   it("goes through the bridge by one setting, with its key variable", () => {
-    const bridged = parseToml(clientText("codex-config", { codex: { via: "bridge" } }, { bridge: KEYED_BRIDGE }));
+    const bridged = parseToml(
+      clientText("codex-config", { codex: { via: "bridge" } }, { bridge: KEYED_BRIDGE }),
+    );
     expect(bridged.model_providers).toMatchObject({
       "local-serving": { base_url: "http://127.0.0.1:8787/v1", env_key: "BRIDGE_KEY" },
     });
@@ -68,7 +70,8 @@ describe("Codex's profile", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[^\s/-][^\s/]{0,29}$/), (name) => {
         const read = parseToml(
-          fileOf(planned({ clients: { codex: {} } }, { servedModelName: name }), "codex-config").text,
+          fileOf(planned({ clients: { codex: {} } }, { servedModelName: name }), "codex-config")
+            .text,
         );
         expect(read.model).toBe(name);
       }),

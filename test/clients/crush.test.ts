@@ -25,7 +25,9 @@ describe("Crush's configuration", () => {
           api_key: "$LOCAL_SERVING_API_KEY",
           base_url: "http://127.0.0.1:8001/v1",
           discover_models: false,
-          models: [{ context_window: 262144, default_max_tokens: 8192, id: "model", name: "model" }],
+          models: [
+            { context_window: 262144, default_max_tokens: 8192, id: "model", name: "model" },
+          ],
           name: "Local model server",
           type: "openai-compat",
         },
@@ -34,7 +36,9 @@ describe("Crush's configuration", () => {
   });
 
   it("lies in a folder of its own and leaves the user's alone", () => {
-    expect(fileOf(planned(), "crush-config").path).toBe("/home/me/.local/share/local-serving/clients/crush/crush.json");
+    expect(fileOf(planned(), "crush-config").path).toBe(
+      "/home/me/.local/share/local-serving/clients/crush/crush.json",
+    );
   });
 
   it("says nothing of a window that nobody knows", () => {

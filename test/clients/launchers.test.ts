@@ -11,7 +11,10 @@ import { BRIDGE, fileOf, planned } from "../fixtures/services";
 import { httpServer } from "../layers/httpServer";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
-/** Within this a launcher says that a server is not well, on a busy machine too; clients wait a minute and longer. */
+/**
+ * Within this a launcher says that a server is not well, on a busy machine too; clients wait a
+ * minute and longer.
+ */
 const PATIENCE_MS = 20_000;
 
 const folder = temporaryFolder("launchers-");
@@ -57,7 +60,9 @@ const lists =
   (...ids: string[]): RequestListener =>
   (_request, response) => {
     const permission = [{ id: "modelperm-1", object: "model_permission" }];
-    response.end(JSON.stringify({ object: "list", data: ids.map((id) => ({ id, permission })) }, null, 1));
+    response.end(
+      JSON.stringify({ object: "list", data: ids.map((id) => ({ id, permission })) }, null, 1),
+    );
   };
 
 interface Ran {
@@ -124,29 +129,39 @@ describe("the launchers", () => {
 
   it("lie where people keep programs, executable, under names of their own", () => {
     const launchers = planned().files.filter(({ role }) => role.startsWith("launcher-"));
-    expect(launchers.map(({ path }) => path)).toEqual(planned().clients.map(({ command }) => command));
+    expect(launchers.map(({ path }) => path)).toEqual(
+      planned().clients.map(({ command }) => command),
+    );
     for (const { path, mode } of launchers)
-      expect([path, mode]).toEqual([expect.stringMatching(/^\/home\/me\/\.local\/bin\/local-\w+$/), "0755"]);
+      expect([path, mode]).toEqual([
+        expect.stringMatching(/^\/home\/me\/\.local\/bin\/local-\w+$/),
+        "0755",
+      ]);
     expect(new Set(launchers.map(({ path }) => path)).size).toBe(CLIENTS.length);
   });
 });
 
 describe("a launcher before a server that is well", () => {
-  it.each(["dash", "bash"])("becomes the client, with every argument as it was (%s)", async (shell) => {
-    const { port } = await serve(lists("other", "model"));
-    const args = ["exec", "two words", "", "it's", '$HOME "x"', "--flag=`id`"];
-    const text = codex(port);
-    const ran = await run(text, { args, shell });
-    expect(ran.err).toBe("");
-    expect(ran.out.split("\n").filter((line) => line.startsWith("argument"))).toEqual(
-      ["--profile", "local-serving", ...args].map((word) => `argument [${word}]`),
-    );
-    expect(ran.code).toBe(7);
-  });
+  it.each(["dash", "bash"])(
+    "becomes the client, with every argument as it was (%s)",
+    async (shell) => {
+      const { port } = await serve(lists("other", "model"));
+      const args = ["exec", "two words", "", "it's", '$HOME "x"', "--flag=`id`"];
+      const text = codex(port);
+      const ran = await run(text, { args, shell });
+      expect(ran.err).toBe("");
+      expect(ran.out.split("\n").filter((line) => line.startsWith("argument"))).toEqual(
+        ["--profile", "local-serving", ...args].map((word) => `argument [${word}]`),
+      );
+      expect(ran.code).toBe(7);
+    },
+  );
 
   it("sets the placeholder only where no key is set", async () => {
     const { port, authorizations } = await serve(lists("model"));
-    expect((await run(codex(port))).out).toContain("LOCAL_SERVING_API_KEY=local-serving-placeholder");
+    expect((await run(codex(port))).out).toContain(
+      "LOCAL_SERVING_API_KEY=local-serving-placeholder",
+    );
     const mine = await run(codex(port), { env: { LOCAL_SERVING_API_KEY: "mine" } });
     expect(mine.out).toContain("LOCAL_SERVING_API_KEY=mine");
     expect(authorizations).toEqual(["Bearer local-serving-placeholder", "Bearer mine"]);
@@ -166,25 +181,39 @@ describe("a launcher before a server that is well", () => {
     const text = launcher("claude-code", port, { claudeCode: { via: "native" } });
     const ran = await run(text, { args: ["-p", "hi"], env: { ANTHROPIC_API_KEY: "theirs" } });
     expect(ran.out).toContain("argument [--settings]\n");
-    expect(ran.out).toContain(`argument [${folder}/files/claude-code.settings.json]\nargument [-p]\nargument [hi]\n`);
+    expect(ran.out).toContain(
+      `argument [${folder}/files/claude-code.settings.json]\nargument [-p]\nargument [hi]\n`,
+    );
     expect(ran.out).not.toContain("theirs");
   });
 
   it.each([
-    ["opencode", { opencode: {} }, ["OPENCODE_CONFIG=FOLDER/opencode.json", "OPENCODE_DISABLE_MODELS_FETCH=1"]],
+    [
+      "opencode",
+      { opencode: {} },
+      ["OPENCODE_CONFIG=FOLDER/opencode.json", "OPENCODE_DISABLE_MODELS_FETCH=1"],
+    ],
     ["pi", { pi: {} }, ["PI_CODING_AGENT_DIR=FOLDER/pi", "PI_OFFLINE=1"]],
-    ["qwen-code", { qwenCode: {} }, ["QWEN_CODE_SYSTEM_SETTINGS_PATH=FOLDER/qwen-code.settings.json"]],
+    [
+      "qwen-code",
+      { qwenCode: {} },
+      ["QWEN_CODE_SYSTEM_SETTINGS_PATH=FOLDER/qwen-code.settings.json"],
+    ],
   ])("points %s at its own file", async (client, clients, variables) => {
     const { port } = await serve(lists("model"));
     const { out } = await run(launcher(client, port, clients));
     for (const variable of variables)
       expect(out.split("\n")).toContain(variable.replace("FOLDER", join(folder, "files")));
-    if (client === "pi") expect(out).toContain("argument [--model]\nargument [local-serving/model]\n");
+    if (client === "pi")
+      expect(out).toContain("argument [--model]\nargument [local-serving/model]\n");
   });
 
   it("starts any program with the variables of chat completions", async () => {
     const { port } = await serve(lists("model"));
-    const machine = planned({ clients: { folder: join(folder, "files"), clientEnv: {} } }, { port });
+    const machine = planned(
+      { clients: { folder: join(folder, "files"), clientEnv: {} } },
+      { port },
+    );
     mkdirSync(join(folder, "files"), { recursive: true });
     writeFileSync(fileOf(machine, "client-env").path, fileOf(machine, "client-env").text);
     const text = fileOf(machine, "launcher-client-env").text;
@@ -195,7 +224,10 @@ describe("a launcher before a server that is well", () => {
     expect(ran.out).toContain("OPENAI_API_KEY=local-serving-placeholder\n");
     expect(ran.out).not.toContain("theirs");
     const bare = await run(text);
-    expect([bare.code, bare.err]).toEqual([64, expect.stringContaining("local-env PROGRAM ARGUMENTS")]);
+    expect([bare.code, bare.err]).toEqual([
+      64,
+      expect.stringContaining("local-env PROGRAM ARGUMENTS"),
+    ]);
   });
 });
 
@@ -204,7 +236,9 @@ describe("a launcher before a server that is not well", () => {
     const ran = await run(codex(CLOSED_PORT));
     expect(ran.code).toBe(69);
     expect(ran.out).toBe("");
-    expect(ran.err).toContain(`the inference server does not answer (http://127.0.0.1:${CLOSED_PORT}/v1/models).`);
+    expect(ran.err).toContain(
+      `the inference server does not answer (http://127.0.0.1:${CLOSED_PORT}/v1/models).`,
+    );
     expect(ran.err).toContain(`docker logs --tail 20 vllm-model-${CLOSED_PORT}`);
     expect(ran.err).toContain("A first boot compiles for 10 to 15 minutes: let it.");
     expect(ran.ms).toBeLessThan(PATIENCE_MS);
@@ -228,7 +262,9 @@ describe("a launcher before a server that is not well", () => {
     const ran = await run(codex(port));
     expect(ran.code).toBe(69);
     expect(ran.err.split("\n").slice(0, 3)).toEqual([
-      expect.stringContaining("the inference server answers, but serves no model 'model'. It serves:"),
+      expect.stringContaining(
+        "the inference server answers, but serves no model 'model'. It serves:",
+      ),
       "  model-2",
       "  org/other",
     ]);
@@ -255,7 +291,12 @@ describe("a launcher before a server that is not well", () => {
 
 describe("a launcher through the bridge", () => {
   const bridged = (port: number, bridgePort: number, bridge: Record<string, unknown> = {}) =>
-    launcher("claude-code", port, { claudeCode: {} }, { bridge: { ...BRIDGE, port: bridgePort, ...bridge } });
+    launcher(
+      "claude-code",
+      port,
+      { claudeCode: {} },
+      { bridge: { ...BRIDGE, port: bridgePort, ...bridge } },
+    );
   const KEYED = { listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };
   const KEY = "s3cret-of-27-characters-xyz";
 
@@ -287,7 +328,9 @@ describe("a launcher through the bridge", () => {
     const unset = await run(text);
     expect([unset.code, unset.err]).toEqual([
       78,
-      expect.stringContaining("BRIDGE_KEY is not set. Set it to the bridge's key, then start again.\n"),
+      expect.stringContaining(
+        "BRIDGE_KEY is not set. Set it to the bridge's key, then start again.\n",
+      ),
     ]);
     expect(unset.err).toContain("  export BRIDGE_KEY=$(openssl rand -hex 32)\n");
     const ran = await run(text, { env: { BRIDGE_KEY: KEY } });
@@ -298,7 +341,10 @@ describe("a launcher through the bridge", () => {
 
   it.each(BAD_KEYS)("refuses a key for which %j stands, and asks nobody", async (key, wrong) => {
     for (const shell of ["dash", "bash"]) {
-      const ran = await run(bridged(CLOSED_PORT, CLOSED_PORT, KEYED), { env: { BRIDGE_KEY: key }, shell });
+      const ran = await run(bridged(CLOSED_PORT, CLOSED_PORT, KEYED), {
+        env: { BRIDGE_KEY: key },
+        shell,
+      });
       expect([ran.code, ran.err]).toEqual([78, expect.stringContaining(`: BRIDGE_KEY ${wrong}. `)]);
       if (key.trim() !== "") expect(ran.err).not.toContain(key.trim());
     }
@@ -307,7 +353,8 @@ describe("a launcher through the bridge", () => {
 
   describe("on the network, where it can ask the bridge alone", () => {
     /** What LiteLLM 1.103.0 says of a server that it tried, shortened. */
-    const HEALTH = '{"healthy_endpoints":[],"unhealthy_endpoints":[{"error":"litellm.InternalServerError:';
+    const HEALTH =
+      '{"healthy_endpoints":[],"unhealthy_endpoints":[{"error":"litellm.InternalServerError:';
     const DOWN = `${HEALTH} Hosted_vllmException - Cannot connect to host vllm-model-9:9"}],"unhealthy_count":1}`;
     const starts: Partial<Ran> = { code: 7, err: "" };
 
@@ -324,8 +371,16 @@ describe("a launcher through the bridge", () => {
         },
       ],
       ["is too busy to answer: starts", () => {}, starts],
-      ["refuses the trial: starts", (_, response) => response.writeHead(503).end(`${HEALTH} 400"}]}`), starts],
-      ["is unknown to another bridge: starts", (_, response) => response.writeHead(404).end(), starts],
+      [
+        "refuses the trial: starts",
+        (_, response) => response.writeHead(503).end(`${HEALTH} 400"}]}`),
+        starts,
+      ],
+      [
+        "is unknown to another bridge: starts",
+        (_, response) => response.writeHead(404).end(),
+        starts,
+      ],
     ])("and the server behind it %s", async (_, health, expected) => {
       const asked: (string | undefined)[] = [];
       const { port, authorizations } = await serve((request, response) => {
@@ -408,8 +463,12 @@ describe("a launcher without curl", () => {
       response.statusCode = 401;
       response.end("{}");
     });
-    expect((await run(codex(refused.port), { path, shell: "/usr/bin/dash" })).err).toContain("status 401");
-    expect((await run(codex(CLOSED_PORT), { path, shell: "/usr/bin/dash" })).err).toContain("does not answer");
+    expect((await run(codex(refused.port), { path, shell: "/usr/bin/dash" })).err).toContain(
+      "status 401",
+    );
+    expect((await run(codex(CLOSED_PORT), { path, shell: "/usr/bin/dash" })).err).toContain(
+      "does not answer",
+    );
     for (const [, answer, said] of HOSTILE) {
       const { port, authorizations } = await serve(answer);
       expect((await run(codex(port), { path, shell: "/usr/bin/dash" })).err).toContain(said);

@@ -64,7 +64,10 @@ describe("replacing a file", () => {
       for (;;) replaceFile(${JSON.stringify(file)}, "n".repeat(200000));`;
     for (const ms of [250, 400]) {
       writeFileSync(file, old);
-      spawnSync(process.execPath, ["--import", "tsx", "-e", script], { timeout: ms, killSignal: "SIGKILL" });
+      spawnSync(process.execPath, ["--import", "tsx", "-e", script], {
+        timeout: ms,
+        killSignal: "SIGKILL",
+      });
       expect([old, fresh]).toContain(readFileSync(file, "utf8"));
     }
   });
@@ -75,7 +78,9 @@ describe("what is no regular file", () => {
     const file = join(folder(), name);
     const target = name.startsWith("/") ? name : file;
     if (target === file) spawnSync("mkfifo", [file]);
-    expect(() => replaceFile(target, "text")).toThrow(`${target}: not a regular file, so it stays as it is`);
+    expect(() => replaceFile(target, "text")).toThrow(
+      `${target}: not a regular file, so it stays as it is`,
+    );
     expect(lstatSync(target).isFile()).toBe(false);
   });
 });

@@ -27,11 +27,16 @@ describe("a program that is run to its end", () => {
   });
 
   test("that isn't there is reported as not started", async () => {
-    expect(await run(["/none/program"], BOUNDS)).toMatchObject({ code: null, notStarted: "ENOENT" });
+    expect(await run(["/none/program"], BOUNDS)).toMatchObject({
+      code: null,
+      notStarted: "ENOENT",
+    });
   });
 
   test("is stopped when its time is up, and when it prints without end", async () => {
-    expect(await run(["sleep", "600"], { ...BOUNDS, seconds: 0.1 })).toMatchObject({ stopped: "timeout" });
+    expect(await run(["sleep", "600"], { ...BOUNDS, seconds: 0.1 })).toMatchObject({
+      stopped: "timeout",
+    });
     expect(await run(["yes"], BOUNDS)).toMatchObject({ code: null, stopped: "output" });
   });
 
@@ -62,7 +67,9 @@ test("Ctrl-C ends the programs that run, and then this process by that signal", 
 
 test("both outputs come line by line in the order in which they were written", async () => {
   const lines: string[] = [];
-  const { stdout, ended } = start(["sh", "-c", "echo a; echo b >&2; printf 'c\\rd'"], { merged: true });
+  const { stdout, ended } = start(["sh", "-c", "echo a; echo b >&2; printf 'c\\rd'"], {
+    merged: true,
+  });
   eachLine(stdout, (line) => lines.push(line));
   await ended;
   expect(lines).toEqual(["a", "b", "c", "d"]);

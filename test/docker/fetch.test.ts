@@ -1,5 +1,13 @@
 import { spawn } from "node:child_process";
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { join, resolve } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it, type TestContext } from "vitest";
@@ -41,7 +49,9 @@ describeDocker("serving fetch with the real huggingface_hub", () => {
     beforeEach(async ({ skip }: TestContext) => {
       if (!reached) skip("huggingface_hub can't be installed from PyPI");
       hub = new StandInHub(WEIGHTS / 2);
-      const server = await listening(createServer((request, response) => void hub.answer(request, response)));
+      const server = await listening(
+        createServer((request, response) => void hub.answer(request, response)),
+      );
       url = server.url;
       folder = temporaryFolder("fetch-");
       cache = join(folder, "cache");
@@ -70,19 +80,29 @@ describeDocker("serving fetch with the real huggingface_hub", () => {
 ${server}`,
       );
     const fetch = (args: readonly string[] = [], more: Record<string, string> = {}) =>
-      run("node", [program, "fetch", "--file", file(), ...args], { env: { HF_ENDPOINT: url, ...more } });
-    const snapshot = (path: string) => join(cache, "hub/models--org--model/snapshots", COMMIT, path);
+      run("node", [program, "fetch", "--file", file(), ...args], {
+        env: { HF_ENDPOINT: url, ...more },
+      });
+    const snapshot = (path: string) =>
+      join(cache, "hub/models--org--model/snapshots", COMMIT, path);
     const isWhole = () =>
       [...hub.files].every(
-        ([path, { body }]) => path.startsWith("original/") || readFileSync(snapshot(path)).equals(body),
+        ([path, { body }]) =>
+          path.startsWith("original/") || readFileSync(snapshot(path)).equals(body),
       );
     const continued = () => hub.asked.filter((asked) => !asked.endsWith(" from 0")).length;
-    const containers = () => mustRun("docker", ["ps", "--all", "--quiet", "--filter", "name=local-serving-fetch"]);
+    const containers = () =>
+      mustRun("docker", ["ps", "--all", "--quiet", "--filter", "name=local-serving-fetch"]);
 
     it("pulls the image, fetches the model as the cache's owner, and then has nothing to do", async () => {
       mkdirSync(cache);
       chownSync(cache, 1234, 1234);
-      await mustRun("docker", ["rmi", "--force", image.tag, image.reference.replace(/:[^:/]*@/, "@")]);
+      await mustRun("docker", [
+        "rmi",
+        "--force",
+        image.tag,
+        image.reference.replace(/:[^:/]*@/, "@"),
+      ]);
       const before = await fetch(["--check", "--format", "json"]);
       expect([before.code, readdirSync(cache)]).toEqual([1, []]);
       const { missing } = JSON.parse(before.stdout);
@@ -93,10 +113,17 @@ ${server}`,
       expect(missing.images[0].bytes).toBeGreaterThan(10e6);
       const { code, stderr } = await fetch();
       expect([stderr, code]).toEqual([expect.stringMatching(/org\/model: 121 MB of 121 MB, /), 0]);
-      expect([isWhole(), hub.sent, existsSync(snapshot("original"))]).toEqual([true, WEIGHTS, false]);
+      expect([isWhole(), hub.sent, existsSync(snapshot("original"))]).toEqual([
+        true,
+        WEIGHTS,
+        false,
+      ]);
       expect(statSync(snapshot("config.json")).uid).toBe(1234);
       const after = await fetch(["--check"]);
-      expect([after.code, after.stdout]).toEqual([0, expect.stringContaining("dgx has every image and model")]);
+      expect([after.code, after.stdout]).toEqual([
+        0,
+        expect.stringContaining("dgx has every image and model"),
+      ]);
     });
 
     it("goes on by range where the line is cut in the middle", async () => {
@@ -142,7 +169,10 @@ ${server}`,
       write({ server });
       hub.behaviour = { token: "hf_GoodGoodGood1" };
       const wrong = await fetch([], { MY_TOKEN: "hf_WrongWrong111" });
-      expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining("token in MY_TOKEN is not accepted")]);
+      expect([wrong.code, wrong.stdout]).toEqual([
+        1,
+        expect.stringContaining("token in MY_TOKEN is not accepted"),
+      ]);
       hub.behaviour = { gated: true };
       expect((await fetch([], { MY_TOKEN: "x" })).stdout).toContain("the model is gated");
       hub.behaviour = { status: 429 };
@@ -153,7 +183,9 @@ ${server}`,
       write({ reference: image.reference.replace(/[0-9a-f]{64}$/, "0".repeat(64)) });
       expect((await fetch()).stdout).toContain("the registry has no such tag or digest");
       write({ model: ", weightsGB: 0.1" });
-      expect((await fetch([], { HF_ENDPOINT: "http://127.0.0.1:9" })).stdout).toContain("the hub can't be reached");
+      expect((await fetch([], { HF_ENDPOINT: "http://127.0.0.1:9" })).stdout).toContain(
+        "the hub can't be reached",
+      );
       expect(hub.sent).toBe(0);
     });
 
@@ -173,7 +205,10 @@ ${server}`,
         await expect.poll(() => hub.sent).toBeGreaterThan(0);
         writeFileSync(join(cache, "other"), Buffer.alloc(60e6));
         const filled = await filling;
-        expect([filled.code, filled.stdout]).toEqual([1, expect.stringContaining("the disk is full")]);
+        expect([filled.code, filled.stdout]).toEqual([
+          1,
+          expect.stringContaining("the disk is full"),
+        ]);
       } finally {
         await mustRun("umount", ["--lazy", cache]);
       }

@@ -8,14 +8,18 @@ import { statusOf } from "./statusOf";
 describeDocker("the stand-in image", () => {
   let image: PinnedImage;
   beforeAll(async () => {
-    image = await pinnedImage({ versions: { vllm: "0.29.0", transformers: "5.11.0", torch: "2.13.0" } });
+    image = await pinnedImage({
+      versions: { vllm: "0.29.0", transformers: "5.11.0", torch: "2.13.0" },
+    });
   });
 
   const inside = (entrypoint: string, ...args: string[]) =>
     run("docker", ["run", "--rm", "--entrypoint", entrypoint, image.reference, ...args]);
 
   it("has a tag of its vLLM version and a digest that the registry knows", async () => {
-    expect(image.reference).toMatch(/^localhost:\d+\/vllm\/vllm-openai:v0\.29\.0@sha256:[0-9a-f]{64}$/);
+    expect(image.reference).toMatch(
+      /^localhost:\d+\/vllm\/vllm-openai:v0\.29\.0@sha256:[0-9a-f]{64}$/,
+    );
     await mustRun("docker", ["rmi", image.tag]);
     await mustRun("docker", ["pull", image.reference]);
   });
@@ -26,10 +30,22 @@ describeDocker("the stand-in image", () => {
 
   it("starts `vllm serve` with the container's arguments", async () => {
     const args = JSON.parse(
-      await mustRun("docker", ["image", "inspect", "--format", "{{json .Config.Entrypoint}}", image.reference]),
+      await mustRun("docker", [
+        "image",
+        "inspect",
+        "--format",
+        "{{json .Config.Entrypoint}}",
+        image.reference,
+      ]),
     );
     expect(args).toEqual(["vllm", "serve"]);
-    const refused = await run("docker", ["run", "--rm", image.reference, "m", "--enable-auto-tool-choice"]);
+    const refused = await run("docker", [
+      "run",
+      "--rm",
+      image.reference,
+      "m",
+      "--enable-auto-tool-choice",
+    ]);
     expect(refused).toMatchObject({
       code: 1,
       stderr: "Error: --enable-auto-tool-choice requires --tool-call-parser\n",
@@ -48,7 +64,8 @@ describeDocker("the stand-in image", () => {
   });
 
   it("has the shell and the tools that a start script needs", async () => {
-    const script = "awk '/^MemAvailable:/ { print ($2 > 0) }' /proc/meminfo; sleep 0; date +%s | grep -c '^[0-9]*$'";
+    const script =
+      "awk '/^MemAvailable:/ { print ($2 > 0) }' /proc/meminfo; sleep 0; date +%s | grep -c '^[0-9]*$'";
     expect(await inside("/bin/sh", "-c", script)).toMatchObject({ code: 0, stdout: "1\n1\n" });
   });
 });
@@ -60,8 +77,26 @@ describeDockerWithGpus("a container of the stand-in image", () => {
     port = await freePort();
     const image = await pinnedImage();
     container = await mustRun("docker", [
-      ...["run", "--detach", "--gpus", "all", "--ipc", "host", "--publish", `127.0.0.1:${port}:8001`],
-      ...[image.reference, "org/m", "--served-model-name", "qwen", "--host", "0.0.0.0", "--port", "8001"],
+      ...[
+        "run",
+        "--detach",
+        "--gpus",
+        "all",
+        "--ipc",
+        "host",
+        "--publish",
+        `127.0.0.1:${port}:8001`,
+      ],
+      ...[
+        image.reference,
+        "org/m",
+        "--served-model-name",
+        "qwen",
+        "--host",
+        "0.0.0.0",
+        "--port",
+        "8001",
+      ],
     ]);
   });
   afterAll(async () => {
@@ -70,7 +105,9 @@ describeDockerWithGpus("a container of the stand-in image", () => {
 
   it("answers on its published port", async () => {
     await expect.poll(() => statusOf(`http://127.0.0.1:${port}/health`)).toBe(200);
-    expect(await (await fetch(`http://127.0.0.1:${port}/version`)).json()).toEqual({ version: "0.30.0" });
+    expect(await (await fetch(`http://127.0.0.1:${port}/version`)).json()).toEqual({
+      version: "0.30.0",
+    });
   });
 
   it.each([
@@ -78,11 +115,15 @@ describeDockerWithGpus("a container of the stand-in image", () => {
     ["http://127.0.0.1:8001/nowhere", 22],
     ["http://127.0.0.1:9/health", 7],
   ])("has a curl that ends as a healthcheck on %s expects", async (url, code) => {
-    expect((await run("docker", ["exec", container, "curl", "-fsS", "-m", "5", url])).code).toBe(code);
+    expect((await run("docker", ["exec", container, "curl", "-fsS", "-m", "5", url])).code).toBe(
+      code,
+    );
   });
 
   it("ends within its grace when it is stopped", async () => {
     await mustRun("docker", ["stop", "--time", "60", container]);
-    expect(await mustRun("docker", ["inspect", "--format", "{{.State.ExitCode}}", container])).toBe("0");
+    expect(await mustRun("docker", ["inspect", "--format", "{{.State.ExitCode}}", container])).toBe(
+      "0",
+    );
   });
 });

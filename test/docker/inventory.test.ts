@@ -18,7 +18,14 @@ describeDocker("serving inventory and doctor on a real engine", () => {
   let image: PinnedImage;
   beforeAll(async () => {
     image = await pinnedImage({ versions: { vllm: "0.30.0", transformers: "5.12.1" } });
-    await mustRun("docker", ["create", "--name", container, "--label", `${LABEL.machine}=dgx`, image.reference]);
+    await mustRun("docker", [
+      "create",
+      "--name",
+      container,
+      "--label",
+      `${LABEL.machine}=dgx`,
+      image.reference,
+    ]);
     writeFileSync(
       file,
       JSON.stringify({
@@ -51,12 +58,14 @@ describeDocker("serving inventory and doctor on a real engine", () => {
     const { out, code } = await runServing(["inventory", "--file", file, "--format", "json"]);
     expect(code).toBe(0);
     const found = JSON.parse(out);
-    expect(found.containers.find(({ name }: { name: string }) => name === container)).toMatchObject({
-      digest: image.digest,
-      status: "created",
-      ours: true,
-      versions: { vllm: "0.30.0", transformers: "5.12.1", torch: "MISSING" },
-    });
+    expect(found.containers.find(({ name }: { name: string }) => name === container)).toMatchObject(
+      {
+        digest: image.digest,
+        status: "created",
+        ours: true,
+        versions: { vllm: "0.30.0", transformers: "5.12.1", torch: "MISSING" },
+      },
+    );
     expect(found.record.edits.map(({ value }: { value: string }) => value)).toContain("read");
   });
 
@@ -65,6 +74,8 @@ describeDocker("serving inventory and doctor on a real engine", () => {
     expect(code).toBe(1);
     const ids = JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id);
     expect(ids).toContain("container-not-running");
-    expect(await mustRun("docker", ["inspect", "--format", "{{.State.Status}}", container])).toBe("created");
+    expect(await mustRun("docker", ["inspect", "--format", "{{.State.Status}}", container])).toBe(
+      "created",
+    );
   });
 });

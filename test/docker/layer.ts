@@ -39,8 +39,21 @@ export async function startDockerLayer(): Promise<Started> {
     mkdirSync(root);
     await makeRootfs(root);
     const archive = join(folder, "rootfs.tar");
-    await mustRun("tar", ["--create", "--file", archive, "--directory", root, "--owner=0", "--group=0", "."]);
-    const changes = ['ENTRYPOINT ["vllm","serve"]', "ENV PATH=/usr/local/bin:/usr/bin:/bin", labelOf(registry.address)];
+    await mustRun("tar", [
+      "--create",
+      "--file",
+      archive,
+      "--directory",
+      root,
+      "--owner=0",
+      "--group=0",
+      ".",
+    ]);
+    const changes = [
+      'ENTRYPOINT ["vllm","serve"]',
+      "ENV PATH=/usr/local/bin:/usr/bin:/bin",
+      labelOf(registry.address),
+    ];
     const baseImage = await mustRun("docker", [
       "import",
       ...changes.flatMap((change) => ["--change", change]),
@@ -62,7 +75,9 @@ async function daemonMissing(): Promise<string | undefined> {
   const { code, stderr } = await run("docker", ["version", "--format", "{{.Server.Version}}"], {
     limitSeconds: 60,
   });
-  return code === 0 ? bridgeMissing() : `no Docker daemon answers (${stderr.trim().split("\n")[0]})`;
+  return code === 0
+    ? bridgeMissing()
+    : `no Docker daemon answers (${stderr.trim().split("\n")[0]})`;
 }
 
 /** A daemon whose bridge somebody removed answers everything, and starts no container. */
@@ -84,7 +99,10 @@ async function gpuRefusal(image: string): Promise<string | undefined> {
   return `the daemon starts no container with --gpus all (${said}); it needs nvidia-container-runtime-hook on its PATH`;
 }
 
-/** On the base image, and so on each that is made from it: by names alone one that lost its tag is not found. */
+/**
+ * On the base image, and so on each that is made from it: by names alone one that lost its tag is
+ * not found.
+ */
 const LABEL = "local-serving.tests";
 
 /** Instruction that lets an image go with the registry. */
@@ -93,10 +111,23 @@ export const labelOf = (registry: string) => `LABEL ${LABEL}=${registry}`;
 /** Removes the images of this run, with every container made from them. */
 async function removeImages(registry: string): Promise<void> {
   const filter = `label=${LABEL}=${registry}`;
-  const listed = await run("docker", ["images", "--all", "--quiet", "--no-trunc", "--filter", filter]);
+  const listed = await run("docker", [
+    "images",
+    "--all",
+    "--quiet",
+    "--no-trunc",
+    "--filter",
+    filter,
+  ]);
   const images = [...new Set(listed.stdout.split("\n").filter(Boolean))];
   for (const image of images) {
-    const { stdout } = await run("docker", ["ps", "--all", "--quiet", "--filter", `ancestor=${image}`]);
+    const { stdout } = await run("docker", [
+      "ps",
+      "--all",
+      "--quiet",
+      "--filter",
+      `ancestor=${image}`,
+    ]);
     const containers = stdout.split("\n").filter(Boolean);
     if (containers.length > 0) await run("docker", ["rm", "--force", "--volumes", ...containers]);
   }

@@ -39,7 +39,9 @@ describeDocker("serving inventory --leftovers on a real engine", () => {
   beforeAll(async () => {
     image = await pinnedImage();
     old = await pinnedImage({ tag: "v0.29.0" });
-    const inferenceServers = { b: serverInput({ image: image.reference, servedModelName: UNIQUE }) };
+    const inferenceServers = {
+      b: serverInput({ image: image.reference, servedModelName: UNIQUE }),
+    };
     const dgx = {
       totalGiB: 121.63,
       instanceA: "none",
@@ -66,15 +68,19 @@ describeDocker("serving inventory --leftovers on a real engine", () => {
   });
 
   async function left() {
-    const { code, out, err } = await runServing(["inventory", "--leftovers", "--file", file, "--format", "json"], {
-      HOME: home,
-    });
+    const { code, out, err } = await runServing(
+      ["inventory", "--leftovers", "--file", file, "--format", "json"],
+      {
+        HOME: home,
+      },
+    );
     expect([code, err]).toEqual([0, ""]);
     const found: { kind: string; name: string; size?: string; what: string; remove: string }[] =
       JSON.parse(out).leftovers;
     // Other tests have images of the same repository.
     return found.filter(
-      ({ kind, name }) => kind !== "image" || [image, old].some(({ digest }) => name.endsWith(digest)),
+      ({ kind, name }) =>
+        kind !== "image" || [image, old].some(({ digest }) => name.endsWith(digest)),
     );
   }
   const names = async () => (await left()).map(({ kind, name }) => `${kind} ${name}`);
@@ -102,7 +108,8 @@ describeDocker("serving inventory --leftovers on a real engine", () => {
 
   it("is everything once the stack is gone, and each command removes what it says", async () => {
     await mustRun("docker", ["rm", "--force", container, renamed]);
-    for (const { path, role } of machine.files) if (role === "applied-plan") await mustRun("rm", [path]);
+    for (const { path, role } of machine.files)
+      if (role === "applied-plan") await mustRun("rm", [path]);
     write(join(recordPathOf(pathOf("codex-config")), "original"), "theirs");
     const found = await left();
     expect(found.map(({ kind, name }) => `${kind} ${name}`).sort()).toEqual(
@@ -118,7 +125,9 @@ describeDocker("serving inventory --leftovers on a real engine", () => {
         `state ${dirname(pathOf("applied-plan"))}`,
       ].sort(),
     );
-    expect(found.find(({ kind }) => kind === "volume")?.what).toBe("accounts and chats of the chat UI");
+    expect(found.find(({ kind }) => kind === "volume")?.what).toBe(
+      "accounts and chats of the chat UI",
+    );
     expect(found.find(({ name }) => name.endsWith("--model"))?.size).toMatch(/^\d+K$/);
     expect(existsSync(modelAt("models--org--model"))).toBe(true);
     for (const { remove } of found) await mustRun("sh", ["-c", remove]);

@@ -41,10 +41,14 @@ const PUSHES = 5;
 const PUSH_SECONDS = 2400;
 
 /**
- * Makes an image that holds the stand-in server and pushes it to the tests' registry, so that its digest is real.
- * Each call gives a digest of its own, so that a test may remove its image while another runs.
+ * Makes an image that holds the stand-in server and pushes it to the tests' registry, so that its
+ * digest is real. Each call gives a digest of its own, so that a test may remove its image while
+ * another runs.
  */
-export async function makeImage(layer: DockerLayer, options: ImageOptions = {}): Promise<PinnedImage> {
+export async function makeImage(
+  layer: DockerLayer,
+  options: ImageOptions = {},
+): Promise<PinnedImage> {
   if (layer.missing !== undefined) throw new Error(layer.missing);
   const versions = options.versions ?? DEFAULT_VERSIONS;
   const repository = `${layer.registry}/${options.repository ?? "vllm/vllm-openai"}`;
@@ -77,14 +81,20 @@ export async function makeImage(layer: DockerLayer, options: ImageOptions = {}):
 /** Pushes an image, so that its digest is real. */
 export async function pushed(id: string, repository: string, tag: string): Promise<PinnedImage> {
   let said = "";
-  // Another test's image may take the tag between the two steps: then that one was pushed, and ours has no digest. The
-  // registry answers 500 where two pushes write the same layer.
+  // Another test's image may take the tag between the two steps: then that one was pushed, and ours
+  // has no digest. The registry answers 500 where two pushes write the same layer.
   for (let attempt = 0; attempt < PUSHES; attempt += 1) {
     await mustRun("docker", ["tag", id, tag]);
     const push = await run("docker", ["push", "--quiet", tag], { limitSeconds: PUSH_SECONDS });
     said = push.stdout + push.stderr;
     if (push.code !== 0) continue;
-    const inspected = await mustRun("docker", ["image", "inspect", "--format", "{{json .RepoDigests}}", id]);
+    const inspected = await mustRun("docker", [
+      "image",
+      "inspect",
+      "--format",
+      "{{json .RepoDigests}}",
+      id,
+    ]);
     const repoDigests = JSON.parse(inspected) as string[];
     const digest = repoDigests.find((name) => name.startsWith(`${repository}@`))?.split("@")[1];
     if (digest !== undefined) return { tag, digest, reference: `${tag}@${digest}` };

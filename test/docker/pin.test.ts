@@ -35,7 +35,15 @@ describeDocker("serving pin", () => {
     const unpinned = STACK_TEXT.replace(/vllm\/vllm-openai:v0\.30\.0@\S+/, image.tag);
     writeFileSync(file, unpinned);
     expect(stackOf(unpinned).refusals.map(({ name }) => name)).toContain("inference-image");
-    const { code, out } = await runServing(["pin", image.tag, "--write", "--file", file, "--format", "json"]);
+    const { code, out } = await runServing([
+      "pin",
+      image.tag,
+      "--write",
+      "--file",
+      file,
+      "--format",
+      "json",
+    ]);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({
       written: true,
@@ -50,8 +58,14 @@ describeDocker("serving pin", () => {
 
   it("finds newer tags in a real registry, and a tag that was moved meanwhile", async () => {
     const repository = "of-newer/vllm/vllm-openai";
-    const first = await pinnedImage({ repository, versions: { vllm: "0.30.0", transformers: "5.12.1" } });
-    const newer = await pinnedImage({ repository, versions: { vllm: "0.31.0", transformers: "5.12.1" } });
+    const first = await pinnedImage({
+      repository,
+      versions: { vllm: "0.30.0", transformers: "5.12.1" },
+    });
+    const newer = await pinnedImage({
+      repository,
+      versions: { vllm: "0.31.0", transformers: "5.12.1" },
+    });
     await pinnedImage({ repository, tag: "v0.32.0rc1", versions: { vllm: "0.32.0rc1" } });
     const folder = mkdtempSync(join(tmpdir(), "pin-newer-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -64,22 +78,37 @@ describeDocker("serving pin", () => {
       ),
     );
     const run = async (option: string) => {
-      const { code, out } = await runServing(["pin", option, "--file", file, "--format", "json"], { PATH: "/nowhere" });
+      const { code, out } = await runServing(["pin", option, "--file", file, "--format", "json"], {
+        PATH: "/nowhere",
+      });
       return { code, images: JSON.parse(out).images };
     };
     const found = { tag: "v0.31.0", version: "0.31.0", image: newer.reference };
     expect(await run("--newer")).toMatchObject({ code: 0, images: [{ newer: [found], more: 0 }] });
-    expect(await run("--check")).toMatchObject({ code: 0, images: [{ points: first.digest, faults: [] }] });
-    const moved = await pinnedImage({ repository, versions: { vllm: "0.30.0", transformers: "5.12.1" } });
+    expect(await run("--check")).toMatchObject({
+      code: 0,
+      images: [{ points: first.digest, faults: [] }],
+    });
+    const moved = await pinnedImage({
+      repository,
+      versions: { vllm: "0.30.0", transformers: "5.12.1" },
+    });
     expect(moved.digest).not.toBe(first.digest);
     expect(await run("--check")).toMatchObject({
       code: 1,
-      images: [{ points: moved.digest, faults: [expect.stringContaining(`v0.30.0 points to ${moved.digest} now`)] }],
+      images: [
+        {
+          points: moved.digest,
+          faults: [expect.stringContaining(`v0.30.0 points to ${moved.digest} now`)],
+        },
+      ],
     });
   });
 
   it("says what docker says of a tag that isn't there", async () => {
-    await expect(readImage(image.tag.replace("v0.30.0", "v9"))).rejects.toThrow("docker pull failed");
+    await expect(readImage(image.tag.replace("v0.30.0", "v9"))).rejects.toThrow(
+      "docker pull failed",
+    );
   });
 });
 
@@ -113,7 +142,10 @@ describe("the verdict on an image", () => {
 
 describe("a reference", () => {
   it("is split at its tag, a port left alone", () => {
-    expect(splitReference("localhost:5000/a/b:v1")).toEqual({ repository: "localhost:5000/a/b", tag: "v1" });
+    expect(splitReference("localhost:5000/a/b:v1")).toEqual({
+      repository: "localhost:5000/a/b",
+      tag: "v1",
+    });
   });
 
   it.each(["vllm/vllm-openai", "a@sha256:00", "a:b@sha256:00", "localhost:5000/a", ""])(

@@ -8,7 +8,9 @@ import { freePort } from "../layers/freePort";
 const PROGRAM = "/usr/bin/docker-registry";
 
 export function registryMissing(): string | undefined {
-  return existsSync(PROGRAM) ? undefined : `${PROGRAM} is not installed (Debian package docker-registry)`;
+  return existsSync(PROGRAM)
+    ? undefined
+    : `${PROGRAM} is not installed (Debian package docker-registry)`;
 }
 
 export interface Registry {

@@ -3,9 +3,28 @@ import { dirname, join, resolve } from "node:path";
 import { build } from "esbuild";
 import { mustRun } from "../layers/run";
 
-/** The shell and the tools that scripts inside the image may use; the host's own, with their libraries. */
+/**
+ * The shell and the tools that scripts inside the image may use; the host's own, with their
+ * libraries.
+ */
 const TOOLS = [
-  ...["sh", "awk", "cat", "cut", "date", "env", "flock", "grep", "head", "id", "ls", "mkdir", "mv", "rm", "sed"],
+  ...[
+    "sh",
+    "awk",
+    "cat",
+    "cut",
+    "date",
+    "env",
+    "flock",
+    "grep",
+    "head",
+    "id",
+    "ls",
+    "mkdir",
+    "mv",
+    "rm",
+    "sed",
+  ],
   ...["setsid", "sleep"],
 ];
 
@@ -14,8 +33,9 @@ const PROGRAMS = ["vllm", "python3", "curl"];
 const SEARCH = ["/usr/bin", "/bin"];
 
 /**
- * Puts the file system of the stand-in image into an empty directory: the running Node, a shell, a few tools and the
- * stand-in programs. Nothing is fetched, so this works where no registry of images is reached.
+ * Puts the file system of the stand-in image into an empty directory: the running Node, a shell, a
+ * few tools and the stand-in programs. Nothing is fetched, so this works where no registry of
+ * images is reached.
  */
 export async function makeRootfs(root: string): Promise<void> {
   for (const folder of ["tmp", "root", "usr/local/bin", "opt/stand-in"]) {
@@ -42,7 +62,8 @@ export async function makeRootfs(root: string): Promise<void> {
 /** Puts the shell and the tools into a root, with the libraries that they need. */
 export async function copyTools(root: string, more: readonly string[] = []): Promise<void> {
   mkdirSync(join(root, "bin"), { recursive: true });
-  for (const tool of [...TOOLS, ...more]) await copyBinary(hostTool(tool), join(root, "bin", tool), root);
+  for (const tool of [...TOOLS, ...more])
+    await copyBinary(hostTool(tool), join(root, "bin", tool), root);
 }
 
 function hostTool(name: string): string {
@@ -51,7 +72,10 @@ function hostTool(name: string): string {
   return found;
 }
 
-/** Copies a program with the shared libraries that it names, each to the path where the loader looks for it. */
+/**
+ * Copies a program with the shared libraries that it names, each to the path where the loader looks
+ * for it.
+ */
 async function copyBinary(from: string, to: string, root: string): Promise<void> {
   cpSync(realpathSync(from), to);
   for (const library of librariesIn(await mustRun("ldd", [from]))) {

@@ -11,7 +11,15 @@ import { describeDocker } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";
 
 const TOTAL_KIB = 100 * 1024 ** 2;
-const ARGUMENTS = ["org/m", "--served-model-name", "m", "--gpu-memory-utilization", "0.45", "--port", "8001"];
+const ARGUMENTS = [
+  "org/m",
+  "--served-model-name",
+  "m",
+  "--gpu-memory-utilization",
+  "0.45",
+  "--port",
+  "8001",
+];
 const NAME = "vllm-m-8001";
 /** The server takes 45 GiB and gets six seconds to end. */
 const SERVER = `floor 2048\nstarts 3\nserver ${NAME} 46080 6 http://127.0.0.1:8001/health\n`;
@@ -42,7 +50,10 @@ describeDocker("a container behind the start gate", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Figures of one length, so that the file that the container has mounted is written over in one piece. */
+  /**
+   * Figures of one length, so that the file that the container has mounted is written over in one
+   * piece.
+   */
   const available = (gib: number) => {
     const kib = String(Math.round(gib * 1024 ** 2)).padStart(12);
     writeFileSync(join(folder, "meminfo"), `MemTotal: ${TOTAL_KIB} kB\nMemAvailable: ${kib} kB\n`, {
@@ -50,7 +61,11 @@ describeDocker("a container behind the start gate", () => {
     });
   };
   const declare = (text: string) => writeFileSync(join(folder, "gate/gate"), text);
-  const start = async (text = SERVER, options: string[] = [], { slow = false, name = NAME } = {}) => {
+  const start = async (
+    text = SERVER,
+    options: string[] = [],
+    { slow = false, name = NAME } = {},
+  ) => {
     mkdirSync(join(folder, "gate"), { recursive: true });
     mkdirSync(join(folder, "shared"), { recursive: true });
     declare(text);
@@ -78,13 +93,19 @@ describeDocker("a container behind the start gate", () => {
     writeFileSync(join(folder, "vllm"), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
     return ["--volume", `${folder}/vllm:/usr/local/bin/vllm:ro`];
   };
-  /** Names of what runs in the container, `<defunct>` behind those that ended and that nobody asked about. */
+  /**
+   * Names of what runs in the container, `<defunct>` behind those that ended and that nobody asked
+   * about.
+   */
   const programs = async () => {
-    const lines = (await mustRun("docker", ["top", container ?? "", "-o", "pid,comm"])).trim().split("\n");
+    const lines = (await mustRun("docker", ["top", container ?? "", "-o", "pid,comm"]))
+      .trim()
+      .split("\n");
     return new Set(lines.slice(1).map((line) => line.trim().replace(/^\d+ +/, "")));
   };
   const serves = () => says("Application startup complete.");
-  const inspect = (fields: string) => mustRun("docker", ["inspect", "--format", fields, container ?? ""]);
+  const inspect = (fields: string) =>
+    mustRun("docker", ["inspect", "--format", fields, container ?? ""]);
   /** With an instance A of 30 GiB. */
   const declared = (url: string, seconds = 1800) => `instance-a 30720 ${seconds} ${url}\n${SERVER}`;
   const listen = async () => {
@@ -93,7 +114,8 @@ describeDocker("a container behind the start gate", () => {
     instanceA = server;
     return `http://host.docker.internal:${(server.address() as AddressInfo).port}/health`;
   };
-  const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+  const pause = (milliseconds: number) =>
+    new Promise((resolve) => setTimeout(resolve, milliseconds));
 
   it("A first: starts beside an A that answers, with vLLM's own arguments", async () => {
     available(46);
@@ -141,7 +163,13 @@ describeDocker("a container behind the start gate", () => {
     await start(SERVER, ["--restart", "unless-stopped"]);
     await serves();
     available(20);
-    await run("docker", ["exec", container ?? "", "/bin/sh", "-c", `kill -KILL ${await pidOf("vllm.cjs")}`]);
+    await run("docker", [
+      "exec",
+      container ?? "",
+      "/bin/sh",
+      "-c",
+      `kill -KILL ${await pidOf("vllm.cjs")}`,
+    ]);
     await says("start gate: waiting for 45.00 GiB");
     expect(await inspect("{{.RestartCount}}")).toBe("1");
     available(50);
@@ -151,14 +179,24 @@ describeDocker("a container behind the start gate", () => {
   it("a server that crashes in a loop: closed after its starts of the hour, unhealthy, over restarts, until its command", async () => {
     available(50);
     const health = ["--health-cmd", "false", "--health-interval", "1s", "--health-retries", "1"];
-    await start(SERVER, [...["--restart", "unless-stopped", "--name", NAME, ...health], ...vllm("echo crash; exit 3")]);
+    await start(SERVER, [
+      ...["--restart", "unless-stopped", "--name", NAME, ...health],
+      ...vllm("echo crash; exit 3"),
+    ]);
     const crashes = async () => (await said()).match(/crash/g)?.length;
     const closed = /start gate: closed: 3 starts within an hour failed.*: (docker exec .*)/;
     await says(closed);
-    expect([await crashes(), await inspect("{{.RestartCount}} {{.State.Running}}")]).toEqual([3, "3 true"]);
-    await expect.poll(() => inspect("{{.State.Health.Status}}"), { timeout: 10_000 }).toBe("unhealthy");
+    expect([await crashes(), await inspect("{{.RestartCount}} {{.State.Running}}")]).toEqual([
+      3,
+      "3 true",
+    ]);
+    await expect
+      .poll(() => inspect("{{.State.Health.Status}}"), { timeout: 10_000 })
+      .toBe("unhealthy");
     await mustRun("docker", ["restart", container ?? ""]);
-    await expect.poll(async () => (await said()).match(new RegExp(closed, "g"))?.length).toBeGreaterThan(1);
+    await expect
+      .poll(async () => (await said()).match(new RegExp(closed, "g"))?.length)
+      .toBeGreaterThan(1);
     expect(await crashes()).toBe(3);
     const [program = "", ...words] = closed.exec(await said())?.[1]?.split(" ") ?? [];
     await mustRun(program, words);
@@ -189,7 +227,9 @@ describeDocker("a container behind the start gate", () => {
     const options = vllm('echo "vllm $*"; exec /bin/sleep 600');
     const both = await Promise.all([start(two, options), start(two, options, { name: "other" })]);
     const open = async () =>
-      (await Promise.all(both.map((each) => said(each)))).filter((text) => text.includes("vllm serve org/m")).length;
+      (await Promise.all(both.map((each) => said(each)))).filter((text) =>
+        text.includes("vllm serve org/m"),
+      ).length;
     await expect.poll(open, { timeout: 15_000 }).toBe(1);
     const waiting = both[(await said(both[0])).includes("vllm serve org/m") ? 1 : 0];
     await says("which is starting and takes 45.00 GiB", waiting);
@@ -204,7 +244,9 @@ describeDocker("a container behind the start gate", () => {
     available(80);
     await start(declared(DEAD), [], { slow: true });
     await serves();
-    expect((await said()).split("\n")[0]).toBe("start gate: open after 0 s, 80.00 GiB are available");
+    expect((await said()).split("\n")[0]).toBe(
+      "start gate: open after 0 s, 80.00 GiB are available",
+    );
     const first = await mustRun("docker", ["exec", container ?? "", "cat", "/proc/1/cmdline"]);
     expect(first.split("\0").slice(0, 2)).toEqual(["/bin/sh", "-c"]);
     const pid = await pidOf("vllm.cjs");
@@ -215,17 +257,23 @@ describeDocker("a container behind the start gate", () => {
   it("`docker stop` ends it at once while it waits, and hands it to the server while that runs", async () => {
     available(20);
     await start(SERVER, [], { slow: true });
-    // Its first line may be older than the start that Docker notes, and comes again only after a minute.
+    // Its first line may be older than the start that Docker notes, and comes again only after a
+    // minute.
     const lines: string[] = [];
     const startedAt = await inspect("{{.State.StartedAt}}");
-    const { stop } = dockerReader("").follow(container ?? "", startedAt, (line) => lines.push(line));
+    const { stop } = dockerReader("").follow(container ?? "", startedAt, (line) =>
+      lines.push(line),
+    );
     onTestFinished(stop);
     const waiting = "start gate: waiting for 45.00 GiB, 20.00 GiB are available";
     await expect.poll(() => lines, { timeout: 30_000 }).toContain(waiting);
     await mustRun("docker", ["stop", "--time", "30", container ?? ""]);
     expect(await inspect("{{.State.ExitCode}}")).toBe("143");
     available(80);
-    await start(SERVER, vllm('trap "exit 7" TERM; echo "vllm $*"; while :; do /bin/sleep 0.1; done'));
+    await start(
+      SERVER,
+      vllm('trap "exit 7" TERM; echo "vllm $*"; while :; do /bin/sleep 0.1; done'),
+    );
     await says("vllm serve org/m");
     await mustRun("docker", ["stop", "--time", "30", container ?? ""]);
     expect(await inspect("{{.State.ExitCode}}")).toBe("7");

@@ -28,7 +28,9 @@ describeDocker("serving wait and serving verify with a real container", () => {
     image = await pinnedImage();
     port = await freePort();
     const server = serverInput({ image: image.reference, port, maxModelLen: 131_072 });
-    const machines = { dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers: { b: server } } };
+    const machines = {
+      dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers: { b: server } },
+    };
     file = join(folder, "Pulumi.test.yaml");
     writeFileSync(file, stringify({ config: { "local-serving:machines": machines } }));
     name = `vllm-model-${port}`;
@@ -41,11 +43,23 @@ describeDocker("serving wait and serving verify with a real container", () => {
   it("waits until it is ready, and finds it as planned", async () => {
     const command = planned(port).machines[0]?.inferenceServers[0]?.container.command ?? [];
     await start(command);
-    expect((await runServing(["wait", "--file", file, "--timeout", "60"])).out).toMatch(`${name} is ready`);
+    expect((await runServing(["wait", "--file", file, "--timeout", "60"])).out).toMatch(
+      `${name} is ready`,
+    );
     // `containers` says how a container that no `up` made differs: test/engine/drift.test.ts.
     const only = "memory,chat-tools,native-messages-path,prefix-reuse,kv-cache";
-    const { code, out } = await runServing(["verify", "--file", file, "--only", only, "--format", "json"]);
-    const { probes } = JSON.parse(out) as { probes: { name: string; status: string; detail: string }[] };
+    const { code, out } = await runServing([
+      "verify",
+      "--file",
+      file,
+      "--only",
+      only,
+      "--format",
+      "json",
+    ]);
+    const { probes } = JSON.parse(out) as {
+      probes: { name: string; status: string; detail: string }[];
+    };
     expect(probes.map((probe) => `${probe.name} ${probe.status}`)).toEqual([
       "chat-tools pass",
       "native-messages-path pass",
@@ -60,7 +74,10 @@ describeDocker("serving wait and serving verify with a real container", () => {
 
   it("tells an image that is not here from a container that is not there", async () => {
     const absent = join(folder, "Pulumi.absent.yaml");
-    writeFileSync(absent, readFileSync(file, "utf8").replace(/sha256:\w+/g, `sha256:${"0".repeat(64)}`));
+    writeFileSync(
+      absent,
+      readFileSync(file, "utf8").replace(/sha256:\w+/g, `sha256:${"0".repeat(64)}`),
+    );
     const waiting = async (stack: string) =>
       (await runServing(["wait", "--file", stack, "--timeout", "1"])).out.split("\n")[0];
     expect(await waiting(absent)).toBe(`${name}: not ready after 1 s (waiting for the image)`);

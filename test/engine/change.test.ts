@@ -57,7 +57,10 @@ describeEngineWithGpus("a change", () => {
   const engineSays = async () => {
     const preview = await workspace.preview();
     const steps = preview.steps.filter(({ type }) => type.endsWith(":Container"));
-    return { preview, replaced: steps.filter(({ op }) => op === "replace").map(({ name }) => name) };
+    return {
+      preview,
+      replaced: steps.filter(({ op }) => op === "replace").map(({ name }) => name),
+    };
   };
 
   it("nothing differs from what was applied, once it was", async () => {
@@ -87,16 +90,22 @@ describeEngineWithGpus("a change", () => {
     const { preview, replaced } = await engineSays();
     workspace.configure(config());
     expect(preview.code).toBe(0);
-    const planned = said.flatMap(({ containers }) => containers.filter(({ kind }) => kind === "replaced"));
+    const planned = said.flatMap(({ containers }) =>
+      containers.filter(({ kind }) => kind === "replaced"),
+    );
     expect(planned.map(({ resource }) => resource)).toEqual(replaced);
-    const gate = preview.steps.some(({ type, name }) => type.endsWith(":Command") && name === "dgx-start-gate");
+    const gate = preview.steps.some(
+      ({ type, name }) => type.endsWith(":Command") && name === "dgx-start-gate",
+    );
     expect(said.some(({ files }) => files.some(({ role }) => role === "start-gate"))).toBe(gate);
   });
 
   it("a preview that replaces a server says for how long it is gone, and the next one says the same", async () => {
     workspace.configure(config({ image: broken.reference }));
     const said = async () =>
-      (await workspace.preview()).diagnostics.map(({ message }) => message).filter((each) => each.includes("is gone"));
+      (await workspace.preview()).diagnostics
+        .map(({ message }) => message)
+        .filter((each) => each.includes("is gone"));
     const first = await said();
     expect(first).toEqual([
       expect.stringMatching(
@@ -121,7 +130,11 @@ describeEngineWithGpus("an image that is no good", () => {
   afterAll(() => workspace.close());
 
   const config = (server: object = {}) =>
-    stackConfig(parts, { maxModelLen: 131_072, ...server }, { instanceA: "none", memoryFloorGiB: 0 });
+    stackConfig(
+      parts,
+      { maxModelLen: 131_072, ...server },
+      { instanceA: "none", memoryFloorGiB: 0 },
+    );
   const serving = servingIn(() => workspace);
   const passes = async (...args: string[]) => {
     const ran = await serving(...args);
@@ -149,7 +162,10 @@ describeEngineWithGpus("an image that is no good", () => {
     expect(command).toMatch(/^cp \S+ \S+ && npm run up -- --stack test$/);
 
     // Where a person says yes.
-    const taken = await run("sh", ["-c", `${command} --yes`], { cwd: workspace.project, env: workspace.env });
+    const taken = await run("sh", ["-c", `${command} --yes`], {
+      cwd: workspace.project,
+      env: workspace.env,
+    });
     expect(taken.code, taken.stdout + taken.stderr).toBe(0);
     await passes("wait");
     await passes("verify");

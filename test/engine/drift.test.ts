@@ -38,7 +38,10 @@ describeEngineWithGpus("what drifted on a real machine, and what mends it", () =
     const up = await workspace.up("--skip-preview");
     expect(up, up.stdout + up.stderr).toMatchObject({ code: 0 });
     applied = JSON.parse(
-      readFileSync(join(workspace.home, ".local/share/local-serving/dgx/applied-plan.json"), "utf8"),
+      readFileSync(
+        join(workspace.home, ".local/share/local-serving/dgx/applied-plan.json"),
+        "utf8",
+      ),
     ).machine;
   });
   afterAll(async () => {
@@ -47,9 +50,15 @@ describeEngineWithGpus("what drifted on a real machine, and what mends it", () =
   });
 
   const config = (machine: object = {}) =>
-    stackConfig(parts, { huggingFaceTokenVariable: "TEST_HF_TOKEN" }, { clients: { codex: {} }, ...machine });
+    stackConfig(
+      parts,
+      { huggingFaceTokenVariable: "TEST_HF_TOKEN" },
+      { clients: { codex: {} }, ...machine },
+    );
   const serving = (...args: string[]) =>
-    runServing([...args, "--file", join(workspace.project, "Pulumi.test.yaml")], { HOME: workspace.home });
+    runServing([...args, "--file", join(workspace.project, "Pulumi.test.yaml")], {
+      HOME: workspace.home,
+    });
   async function drift() {
     const { code, out, err } = await serving("drift", "--format", "json");
     expect(err).toBe("");
@@ -57,7 +66,12 @@ describeEngineWithGpus("what drifted on a real machine, and what mends it", () =
     const { machines, mend } = JSON.parse(out);
     expect(machines).toHaveLength(1);
     const drifts = machines[0].drifts as Found[];
-    return { code, found: drifts.map(({ kind, what }) => `${kind} ${what}`).sort(), drifts, mend: mend as string[] };
+    return {
+      code,
+      found: drifts.map(({ kind, what }) => `${kind} ${what}`).sort(),
+      drifts,
+      mend: mend as string[],
+    };
   }
   const NOTHING = { code: 0, found: [], drifts: [], mend: [] };
   const path = (role: string) => applied.files.find((file) => file.role === role)?.path ?? "";
@@ -67,11 +81,16 @@ describeEngineWithGpus("what drifted on a real machine, and what mends it", () =
       const typed = command
         .replace(/^serving (.*)/, "node bundle/serving.cjs $1")
         .replace(/^npm run up.*/, "$& --yes --non-interactive");
-      const done = await run("sh", ["-c", typed], { cwd: workspace.project, env: workspace.env, limitSeconds: 300 });
+      const done = await run("sh", ["-c", typed], {
+        cwd: workspace.project,
+        env: workspace.env,
+        limitSeconds: 300,
+      });
       expect(done.code, `${typed}\n${done.stdout}${done.stderr}`).toBe(0);
     }
   }
-  const id = () => mustRun("docker", ["inspect", "--format", "{{.Id}} {{.State.Status}}", container]);
+  const id = () =>
+    mustRun("docker", ["inspect", "--format", "{{.Id}} {{.State.Status}}", container]);
 
   it("is nothing after an `up`", async () => {
     expect(await drift()).toEqual(NOTHING);
@@ -81,14 +100,20 @@ describeEngineWithGpus("what drifted on a real machine, and what mends it", () =
   it("is a stopped container, which `up` leaves stopped and a preview names; `serving start` mends it", async () => {
     const before = await id();
     const { code, out } = await serving("stop", "b");
-    expect([code, out]).toEqual([0, expect.stringContaining(`${container} is stopped. MemAvailable is `)]);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining(`${container} is stopped. MemAvailable is `),
+    ]);
     const { found, mend: commands } = await drift();
     expect(found).toEqual(["container status"]);
-    const status = JSON.parse((await serving("status", "--format", "json")).out).machines[0].items[0];
+    const status = JSON.parse((await serving("status", "--format", "json")).out).machines[0]
+      .items[0];
     expect(status).toMatchObject({ key: "b", state: "exited", well: false });
     const up = await workspace.up();
     expect(up.code).toBe(0);
-    expect(up.stdout).toContain(`${container} is stopped. An update that doesn't replace it leaves it so:`);
+    expect(up.stdout).toContain(
+      `${container} is stopped. An update that doesn't replace it leaves it so:`,
+    );
     expect(await id()).toBe(before.replace("running", "exited"));
     await mend(commands);
     expect(await id()).toBe(before);
@@ -132,7 +157,9 @@ describeEngineWithGpus("what drifted on a real machine, and what mends it", () =
 
   it("is a container that somebody made by hand under its name", async () => {
     await mustRun("docker", ["rm", "--force", container]);
-    const words = (applied.containers[0]?.command ?? []).map((word) => (word === "4096" ? "2048" : word));
+    const words = (applied.containers[0]?.command ?? []).map((word) =>
+      word === "4096" ? "2048" : word,
+    );
     await mustRun("docker", [
       ...[
         "run",
@@ -147,7 +174,10 @@ describeEngineWithGpus("what drifted on a real machine, and what mends it", () =
       ...["--entrypoint", "vllm", image.reference, "serve", ...words],
     ]);
     const { found, drifts, mend: commands } = await drift();
-    expect(drifts.find(({ what }) => what === "--max-model-len")).toMatchObject({ planned: "4096", found: "2048" });
+    expect(drifts.find(({ what }) => what === "--max-model-len")).toMatchObject({
+      planned: "4096",
+      found: "2048",
+    });
     for (const what of [
       "entrypoint",
       "env MAX_JOBS",
@@ -172,20 +202,27 @@ describeEngineWithGpus("what drifted on a real machine, and what mends it", () =
       found: String(2 * SHARE),
       mend: ["npm run up -- --stack test"],
     });
-    workspace.configure(config({ instanceA: { port: parts.portA, gpuMemoryUtilization: 2 * SHARE } }));
+    workspace.configure(
+      config({ instanceA: { port: parts.portA, gpuMemoryUtilization: 2 * SHARE } }),
+    );
     await mend(["npm run up -- --stack test"]);
     expect(await drift()).toEqual(NOTHING);
     // As if memory had been taken out since: the record says more than there is.
     const record = path("start-gate").replace("start-gate/gate", "applied-plan.json");
     const text = readFileSync(record, "utf8");
     writeFileSync(record, text.replace(`"totalGiB": ${TOTAL_GIB}`, `"totalGiB": ${TOTAL_GIB + 4}`));
-    expect((await drift()).drifts).toMatchObject([{ kind: "memory", what: "totalGiB", found: String(TOTAL_GIB) }]);
+    expect((await drift()).drifts).toMatchObject([
+      { kind: "memory", what: "totalGiB", found: String(TOTAL_GIB) },
+    ]);
     writeFileSync(record, text);
   });
 
   it("is no difference between the stack file and what was applied, which is only noted", async () => {
     workspace.configure({
-      ...config({ instanceA: { port: parts.portA, gpuMemoryUtilization: 2 * SHARE }, memoryFloorGiB: 1 }),
+      ...config({
+        instanceA: { port: parts.portA, gpuMemoryUtilization: 2 * SHARE },
+        memoryFloorGiB: 1,
+      }),
     });
     const { code, out } = await serving("drift");
     expect([code, out.split("\n")[1]]).toEqual([

@@ -5,12 +5,15 @@ import type { EngineLayer } from "./layer";
 
 type Found = Extract<EngineLayer, { pulumi: string }>;
 
-/** Variables of the test runner or of the person at the keyboard that would change what the engine does. */
+/**
+ * Variables of the test runner or of the person at the keyboard that would change what the engine
+ * does.
+ */
 const TAKEN_AWAY = /^(PULUMI_|VITEST|NODE_OPTIONS$|NODE_ENV$|XDG_|NO_COLOR$|FORCE_COLOR$)/;
 
 /**
- * Makes the folders of an engine that keeps everything under `root`, and returns its environment: no account, no update
- * check, no passphrase to ask.
+ * Makes the folders of an engine that keeps everything under `root`, and returns its environment:
+ * no account, no update check, no passphrase to ask.
  */
 export function engineEnvironment(root: string, engine: Found): Record<string, string | undefined> {
   for (const folder of ["home", "pulumi", "state"]) mkdirSync(join(root, folder));

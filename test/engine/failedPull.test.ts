@@ -19,7 +19,12 @@ describeEngineWithDocker("an image that can't be pulled", () => {
     "local-serving:machines": {
       dgx: {
         ...{ totalGiB: TOTAL_GIB, network: "net-failed-pull", operatingSystemGiB: 1 },
-        instanceA: { port: 8999, gpuMemoryUtilization: SHARE, servedModelName: "old", maxModelLen: 131072 },
+        instanceA: {
+          port: 8999,
+          gpuMemoryUtilization: SHARE,
+          servedModelName: "old",
+          maxModelLen: 131072,
+        },
         bridge: { image, port: 8998, servers: ["instance-a"] },
       },
     },
@@ -70,16 +75,19 @@ describeEngineWithDocker("an image that can't be pulled", () => {
       "manifest unknown",
       "has no such tag or digest for this machine. Correct `image`: `serving pin IMAGE:TAG --write` writes the digest of a tag that exists, ",
     ],
-  ])("ends `npm run up` with one sentence: the registry wants %s", async (_, status, code, message, told) => {
-    refusal = { status, code, message };
-    const image = `localhost:${registry.port}/berriai/litellm:v1${NOTHING}`;
-    const { code: end, stdout, stderr } = await up(image);
-    expect(end).not.toBe(0);
-    expect(stderr.slice(stderr.lastIndexOf("The image"))).toBe(
-      `The image ${image} could not be fetched: the registry ${told.replace("PORT", String(registry.port))}${AGAIN}`,
-    );
-    expect(stdout.slice(stdout.indexOf("Updating"))).not.toContain("endpoints");
-  });
+  ])(
+    "ends `npm run up` with one sentence: the registry wants %s",
+    async (_, status, code, message, told) => {
+      refusal = { status, code, message };
+      const image = `localhost:${registry.port}/berriai/litellm:v1${NOTHING}`;
+      const { code: end, stdout, stderr } = await up(image);
+      expect(end).not.toBe(0);
+      expect(stderr.slice(stderr.lastIndexOf("The image"))).toBe(
+        `The image ${image} could not be fetched: the registry ${told.replace("PORT", String(registry.port))}${AGAIN}`,
+      );
+      expect(stdout.slice(stdout.indexOf("Updating"))).not.toContain("endpoints");
+    },
+  );
 
   it("ends it so where there is no way to the registry", async () => {
     const image = `localhost:9/berriai/litellm:v1${NOTHING}`;

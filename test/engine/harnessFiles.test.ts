@@ -10,7 +10,10 @@ import { describeEngine } from "./available";
 import type { Update } from "./update";
 import { Workspace } from "./workspace";
 
-/** Takes the place of this project's own program: its plan and its component, without what needs a daemon. */
+/**
+ * Takes the place of this project's own program: its plan and its component, without what needs a
+ * daemon.
+ */
 const PROGRAM = `
 import { runtime } from "@pulumi/pulumi";
 import { HarnessFiles } from "./components/harness-files/harnessFiles";
@@ -79,9 +82,11 @@ describeEngine("the harness's files", () => {
     workspace.configure(config({ maxTokens: 4096 }));
     const up = await workspace.up("--skip-preview", "--diff");
     expect(up.code, printed(up)).toBe(0);
-    expect(up.steps.filter(({ type }) => type.endsWith("Command")).map(({ op, name }) => `${op} ${name}`)).toEqual([
-      "update dgx-harness-providers",
-    ]);
+    expect(
+      up.steps
+        .filter(({ type }) => type.endsWith("Command"))
+        .map(({ op, name }) => `${op} ${name}`),
+    ).toEqual(["update dgx-harness-providers"]);
     expect(printed(up)).toMatch(/- max_tokens = 8192/);
     expect(printed(up)).toMatch(/\+ max_tokens = 4096/);
   });

@@ -16,7 +16,10 @@ describeEngine("host files", () => {
   const DROP_IN = "ollama.service.d/50-local-serving.conf";
   /** What systemctl was asked, and what the drop-in held at that moment. */
   const asked = () => readFileSync(stack.log("systemctl.log"), "utf8").trim().split("\n");
-  const restartsWith = (value: string) => [`daemon-reload (${value})`, `restart -- ollama.service (${value})`];
+  const restartsWith = (value: string) => [
+    `daemon-reload (${value})`,
+    `restart -- ollama.service (${value})`,
+  ];
 
   const up = (...flags: string[]) => stack.workspace.up("--skip-preview", ...flags);
   const printed = (update: Update) => update.stdout + update.stderr;
@@ -32,7 +35,10 @@ describeEngine("host files", () => {
   });
   afterAll(() => stack.close());
 
-  const declared = (theirs: string, service = '[Service]\nEnvironment="A=one"\n'): DeclaredFiles => ({
+  const declared = (
+    theirs: string,
+    service = '[Service]\nEnvironment="A=one"\n',
+  ): DeclaredFiles => ({
     files: [
       { name: "theirs", path: at("theirs.json"), text: theirs },
       { name: "ours", path: at("a/b/ours.conf"), text: "x = 1\n", mode: "0600" },
@@ -45,7 +51,11 @@ describeEngine("host files", () => {
     stack.declare(declared("ours 1\n"));
     const done = await up();
     expect(done.code, printed(done)).toBe(0);
-    expect([text("theirs.json"), text("a/b/ours.conf"), text("secrets/token")]).toEqual(["ours 1\n", "x = 1\n", TOKEN]);
+    expect([text("theirs.json"), text("a/b/ours.conf"), text("secrets/token")]).toEqual([
+      "ours 1\n",
+      "x = 1\n",
+      TOKEN,
+    ]);
     expect(statSync(at("secrets/token")).mode & 0o777).toBe(0o600);
     expect(asked()).toEqual(restartsWith("A=one"));
     expect(printed(done)).toContain(`${at("a/b/ours.conf")} was written.`);
@@ -62,7 +72,9 @@ describeEngine("host files", () => {
     stack.declare(declared("ours 2\n", '[Service]\nEnvironment="A=two"\n'));
     const done = await up("--diff");
     expect(
-      done.steps.map(({ op, type, name, diffs }) => `${op} ${type.split(":").at(-1)} ${name}: ${diffs}`).sort(),
+      done.steps
+        .map(({ op, type, name, diffs }) => `${op} ${type.split(":").at(-1)} ${name}: ${diffs}`)
+        .sort(),
     ).toEqual([
       "update Command drop-in-check: stdin",
       "update Command drop-in-restart: environment",
@@ -95,9 +107,14 @@ describeEngine("host files", () => {
     );
     expect(done.code, printed(done)).toBe(0);
     expect(printed(done)).toContain(`the edited file is kept as ${at("theirs.json.edited")}.`);
-    expect([text("theirs.json"), text("theirs.json.edited")]).toEqual(["ours 3\n", "ours 2, and mine\n"]);
+    expect([text("theirs.json"), text("theirs.json.edited")]).toEqual([
+      "ours 3\n",
+      "ours 2, and mine\n",
+    ]);
     expect(text("a/b/ours.conf")).toBe("x = 1\n");
-    expect(printed(done)).toContain(`${at("a/b/ours.conf")} stays: it belongs to urn:pulumi:test::local-serving::`);
+    expect(printed(done)).toContain(
+      `${at("a/b/ours.conf")} stays: it belongs to urn:pulumi:test::local-serving::`,
+    );
     expect(text("elsewhere/token")).toBe(TOKEN);
     expect(existsSync(at("secrets"))).toBe(false);
     expect(asked()).toHaveLength(4);

@@ -17,7 +17,10 @@ export interface DeclaredFiles {
   readonly dropIn?: { readonly unit: string; readonly path: string; readonly text: string };
 }
 
-/** Takes the place of this project's own program: host files and nothing else, with the project's components. */
+/**
+ * Takes the place of this project's own program: host files and nothing else, with the project's
+ * components.
+ */
 const PROGRAM = `
 import { readFileSync } from "node:fs";
 import { HostFile, secretFileArgs } from "./components/host/hostFile";

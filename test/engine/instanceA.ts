@@ -15,9 +15,13 @@ const SERVER = `require("node:http").createServer((_, answer) => answer.end("ins
 /** Starts it on a port; its argv says that it takes `utilization` of the memory. */
 export async function startInstanceA(port: number, utilization: number): Promise<HostProcess> {
   const argv = ["vllm", "serve", "org/host-model", "--gpu-memory-utilization", String(utilization)];
-  const child: ChildProcess = spawn(process.execPath, ["-e", SERVER.replace("PORT", String(port)), ...argv], {
-    stdio: "ignore",
-  });
+  const child: ChildProcess = spawn(
+    process.execPath,
+    ["-e", SERVER.replace("PORT", String(port)), ...argv],
+    {
+      stdio: "ignore",
+    },
+  );
   const { pid } = child;
   if (pid === undefined) throw new Error("instance A's stand-in did not start");
   const answers = async () => {

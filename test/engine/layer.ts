@@ -17,8 +17,8 @@ export type EngineLayer =
 const PLUGINS = ["docker", "command"];
 
 /**
- * Finds the CLI and sees to its plugins, in a home of their own: what the person at the keyboard has installed is linked
- * there, and what is missing is installed there.
+ * Finds the CLI and sees to its plugins, in a home of their own: what the person at the keyboard
+ * has installed is linked there, and what is missing is installed there.
  */
 export async function findEngine(home: string): Promise<EngineLayer> {
   const pulumi = installedPulumi(process.env);

@@ -12,7 +12,13 @@ describeEngineWithDocker("monitoring on a real machine", () => {
 
   const configOf = (more: Record<string, unknown>) => ({
     "local-serving:machines": {
-      dgx: { totalGiB: TOTAL_GIB, network, operatingSystemGiB: 1, instanceA: { gpuMemoryUtilization: 0.1 }, ...more },
+      dgx: {
+        totalGiB: TOTAL_GIB,
+        network,
+        operatingSystemGiB: 1,
+        instanceA: { gpuMemoryUtilization: 0.1 },
+        ...more,
+      },
     },
   });
   const folder = () => join(workspace.home, ".local/share/local-serving/dgx/monitoring");
@@ -26,7 +32,9 @@ describeEngineWithDocker("monitoring on a real machine", () => {
   it("is two files, policies and all, and a second preview changes nothing", async () => {
     const up = await workspace.up("--policy-pack", join(workspace.project, "policies"));
     expect(up, up.stdout + up.stderr).toMatchObject({ code: 0 });
-    expect(readFileSync(join(folder(), "scrape.yaml"), "utf8")).toContain("job_name: vllm-instance-a");
+    expect(readFileSync(join(folder(), "scrape.yaml"), "utf8")).toContain(
+      "job_name: vllm-instance-a",
+    );
     // Prometheus and Grafana run as users of their own.
     for (const file of ["scrape.yaml", "dashboard.json"])
       expect(statSync(join(folder(), file)).mode & 0o777).toBe(0o644);

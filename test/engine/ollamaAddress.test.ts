@@ -7,7 +7,9 @@ import { describeEngine } from "./available";
 import { HostFileStack } from "./hostFileStack";
 
 function dropInFor(listen: string): string {
-  const planned = plan(settingsOf({ simpleServer: { mode: "host", listen } }), { home: "/home/me" });
+  const planned = plan(settingsOf({ simpleServer: { mode: "host", listen } }), {
+    home: "/home/me",
+  });
   const file = planned.machines[0]?.files.find(({ role }) => role === "simple-server-dropin");
   return file?.text ?? "";
 }

@@ -47,19 +47,39 @@ describeEngine("the policy pack under the engine", () => {
 
     it.each([
       ["served-model-name", "slash", /slash serves its model as `a\/b`, which has a slash/],
-      ["inference-image", "unpinned", /unpinned runs `vllm\/vllm-openai:nightly`, which is not pinned/],
+      [
+        "inference-image",
+        "unpinned",
+        /unpinned runs `vllm\/vllm-openai:nightly`, which is not pinned/,
+      ],
       ["inference-image", "unrecorded", /nothing is recorded of the versions inside/],
-      ["inference-image", "old", /vllm 0\.26\.0rc1, below 0\.26\.0; it holds transformers 5\.7\.0, below 5\.8\.0/],
+      [
+        "inference-image",
+        "old",
+        /vllm 0\.26\.0rc1, below 0\.26\.0; it holds transformers 5\.7\.0, below 5\.8\.0/,
+      ],
       ["inference-image", "output", /its image is a value that is not known yet/],
       ["moving-tag", "unpinned", /has the tag `nightly`, which moves/],
       ["deny-list", "compromised", /holds litellm 1\.82\.7: these releases were compromised/],
-      ["transformers-range", "range-record", /transformers 5\.18\.0, but vLLM 0\.31\.0 asks for >=5\.10\.4,<5\.18/],
+      [
+        "transformers-range",
+        "range-record",
+        /transformers 5\.18\.0, but vLLM 0\.31\.0 asks for >=5\.10\.4,<5\.18/,
+      ],
       ["inference-container", "bare", /bare lacks all GPUs/],
       ["inference-container", "bare", /bare lacks the host's IPC namespace/],
       ["inference-container", "bare", /bare lacks a restart policy/],
-      ["host-ports", "on-a", /on-a takes host port 8000, which belongs to the host-installed instance A/],
+      [
+        "host-ports",
+        "on-a",
+        /on-a takes host port 8000, which belongs to the host-installed instance A/,
+      ],
       ["tool-calling", "parserless", /--enable-auto-tool-choice without --tool-call-parser/],
-      ["tool-calling", "clientless", /codex would use clientless, which makes no structured tool calls/],
+      [
+        "tool-calling",
+        "clientless",
+        /codex would use clientless, which makes no structured tool calls/,
+      ],
       ["reasoning-parser", "clientless", /m is declared to have no thinking mode/],
       ["secret-values", "secret", /secret \(not shown\) in the variable HF_TOKEN/],
     ])("%s refuses %s", (policy, resource, words) => {
@@ -71,12 +91,16 @@ describeEngine("the policy pack under the engine", () => {
     it("refuses a port used twice, whichever comes first", () => {
       const said = [...run().of("host-ports", "web"), ...run().of("host-ports", "web2")];
       expect(said).toHaveLength(1);
-      expect(said[0]?.message).toMatch(/takes host port 8080\/tcp on .*Give one of them another port/);
+      expect(said[0]?.message).toMatch(
+        /takes host port 8080\/tcp on .*Give one of them another port/,
+      );
     });
 
     it("only warns of published evidence and of the LAN", () => {
       expect(run().of("inference-image", "published")).toEqual([]);
-      expect(run().of("inference-image-advice", "published")).toMatchObject([{ level: "advisory" }]);
+      expect(run().of("inference-image-advice", "published")).toMatchObject([
+        { level: "advisory" },
+      ]);
       expect(run().of("lan-exposure", "exposed")).toMatchObject([{ level: "advisory" }]);
     });
 
@@ -100,16 +124,25 @@ describeEngine("the policy pack under the engine", () => {
     it("leaves the three fixed rules as they are", () => {
       expect(run().code).toBe(1);
       expect(new Set(run().said.map((each) => `${each.policy} ${each.level}`))).toEqual(
-        new Set(["aggregate-utilization mandatory", "served-model-name mandatory", "inference-image mandatory"]),
+        new Set([
+          "aggregate-utilization mandatory",
+          "served-model-name mandatory",
+          "inference-image mandatory",
+        ]),
       );
       expect(run().output).toContain("The policy inference-image is fixed: it stays mandatory");
     });
   });
 
   describe("a configuration that lowers what can be lowered", () => {
-    const run = running("lowered", ["preview"], { "moving-tag": "advisory", "host-ports": "disabled" });
+    const run = running("lowered", ["preview"], {
+      "moving-tag": "advisory",
+      "host-ports": "disabled",
+    });
     it("lets the preview pass with a warning", () => {
-      expect(run().said).toMatchObject([{ policy: "moving-tag", level: "advisory", resource: "bridge" }]);
+      expect(run().said).toMatchObject([
+        { policy: "moving-tag", level: "advisory", resource: "bridge" },
+      ]);
       expect(run().code).toBe(0);
     });
   });

@@ -1,4 +1,12 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { inject } from "vitest";
@@ -40,15 +48,24 @@ export class PolicyProgram {
       join(opened.folder, "Pulumi.yaml"),
       `name: policies\nmain: ${program}.ts\nruntime:\n  name: nodejs\n  options: { typescript: false, nodeargs: "--import tsx" }\n`,
     );
-    writeFileSync(join(opened.folder, "package.json"), '{ "name": "policies", "version": "0.0.0" }\n');
+    writeFileSync(
+      join(opened.folder, "package.json"),
+      '{ "name": "policies", "version": "0.0.0" }\n',
+    );
     symlinkSync(join(PROJECT, "node_modules"), join(opened.folder, "node_modules"));
     const { code, output } = await opened.pulumi(["stack", "init", "test"]);
     if (code !== 0) throw new Error(output);
     return opened;
   }
 
-  /** Runs `preview` or `up` with the pack, and with levels from a policy configuration where they are given. */
-  async run(args: readonly string[], levels?: Readonly<Record<string, string>>): Promise<PolicyRun> {
+  /**
+   * Runs `preview` or `up` with the pack, and with levels from a policy configuration where they
+   * are given.
+   */
+  async run(
+    args: readonly string[],
+    levels?: Readonly<Record<string, string>>,
+  ): Promise<PolicyRun> {
     const events = join(this.folder, `events-${++this.runs}.json`);
     const pack = ["--policy-pack", join(PROJECT, "policies")];
     if (levels !== undefined) {
@@ -56,7 +73,14 @@ export class PolicyProgram {
       writeFileSync(file, JSON.stringify(levels));
       pack.push("--policy-pack-config", file);
     }
-    const finished = await this.pulumi([...args, "--stack", "test", ...pack, "--event-log", events]);
+    const finished = await this.pulumi([
+      ...args,
+      "--stack",
+      "test",
+      ...pack,
+      "--event-log",
+      events,
+    ]);
     return { ...finished, said: existsSync(events) ? readSaid(readFileSync(events, "utf8")) : [] };
   }
 
@@ -69,10 +93,14 @@ export class PolicyProgram {
   }
 
   private async pulumi(args: readonly string[]): Promise<{ code: number; output: string }> {
-    const { code, stdout, stderr } = await run(this.pulumiProgram, [...args, "--non-interactive", "--color", "never"], {
-      cwd: this.folder,
-      env: this.env,
-    });
+    const { code, stdout, stderr } = await run(
+      this.pulumiProgram,
+      [...args, "--non-interactive", "--color", "never"],
+      {
+        cwd: this.folder,
+        env: this.env,
+      },
+    );
     return { code, output: stdout + stderr };
   }
 }

@@ -41,7 +41,14 @@ describeEngineWithGpus("an `up` that fails half way", () => {
     workspace.configure(stackConfig(parts, { ...server }, { ...machine, ...more }));
   const container = () => `vllm-model-${parts.unique}-${parts.portB}`;
   const running = async () =>
-    (await run("docker", ["inspect", "--format", "{{.State.Running}} {{.Config.Image}}", container()])).stdout.trim();
+    (
+      await run("docker", [
+        "inspect",
+        "--format",
+        "{{.State.Running}} {{.Config.Image}}",
+        container(),
+      ])
+    ).stdout.trim();
 
   it("refuses a taken port before the first resource", async () => {
     const squatter = createServer().listen(parts.portB, "127.0.0.1");
@@ -50,7 +57,9 @@ describeEngineWithGpus("an `up` that fails half way", () => {
     const up = await workspace.up("--skip-preview");
     await new Promise((resolve) => squatter.close(resolve));
     expect(up.code).not.toBe(0);
-    expect(said(up)).toContain(`Port ${parts.portB} of ${container()} is taken by something that isn't ours.`);
+    expect(said(up)).toContain(
+      `Port ${parts.portB} of ${container()} is taken by something that isn't ours.`,
+    );
     expect(up.steps.filter(({ type }) => type.startsWith("docker:"))).toEqual([]);
   });
 
@@ -89,7 +98,9 @@ describeEngineWithGpus("an `up` that fails half way", () => {
     await proxy.start();
     const next = await workspace.up("--skip-preview");
     expect(next, said(next)).toMatchObject({ code: 0 });
-    expect(await mustRun("docker", ["inspect", "--format", "{{json .Config.Cmd}}", container()])).toContain('"0.03"');
+    expect(
+      await mustRun("docker", ["inspect", "--format", "{{json .Config.Cmd}}", container()]),
+    ).toContain('"0.03"');
     expect(await workspace.preview("--refresh", "--expect-no-changes")).toMatchObject({ code: 0 });
   });
 
@@ -121,7 +132,9 @@ describeEngine("a new stack without a daemon", () => {
     const preview = await withPack();
     expect(preview, said(preview)).toMatchObject({ code: 0 });
     expect(preview.steps.map(({ op, name }) => `${op} ${name}`)).toContain("create dgx-b");
-    expect(said(preview)).toMatch(/dgx: previewed without a Docker engine \(.*unix:\/\/\/nonexistent\/docker\.sock/);
+    expect(said(preview)).toMatch(
+      /dgx: previewed without a Docker engine \(.*unix:\/\/\/nonexistent\/docker\.sock/,
+    );
   });
 
   it("is refused with the line of its stack file, by the program and by the policy pack", async () => {

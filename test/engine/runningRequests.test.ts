@@ -14,7 +14,8 @@ type Answer = { readonly choices: readonly [{ readonly message: { readonly conte
 
 const NO_A = { instanceA: "none" };
 
-const WAITS = /waits for 1 of its requests to end, at most \d+ s more \(`waitForRequestsMinutes`\)\./;
+const WAITS =
+  /waits for 1 of its requests to end, at most \d+ s more \(`waitForRequestsMinutes`\)\./;
 const UP_SECONDS = 600;
 
 describeEngineWithGpus("requests that run while their server is replaced", () => {
@@ -32,7 +33,11 @@ describeEngineWithGpus("requests that run while their server is replaced", () =>
   });
   afterAll(async () => workspace.close());
 
-  const npmRunUp = async (server: object, machine: object = {}, beside: Parameters<typeof stackConfig>[3] = {}) => {
+  const npmRunUp = async (
+    server: object,
+    machine: object = {},
+    beside: Parameters<typeof stackConfig>[3] = {},
+  ) => {
     workspace.configure(stackConfig(parts, { ...server }, { ...NO_A, ...machine }, beside));
     return update();
   };
@@ -90,7 +95,9 @@ describeEngineWithGpus("requests that run while their server is replaced", () =>
     expect(await startedAt()).toBeGreaterThan(released);
     expect(up.stdout).toContain("dgx.b: its requests have ended.");
     // The preview, before the yes, says who waits.
-    expect(up.stdout.slice(0, up.stdout.indexOf("Updating"))).toContain("Plain `pulumi up` doesn't: it cuts them off.");
+    expect(up.stdout.slice(0, up.stdout.indexOf("Updating"))).toContain(
+      "Plain `pulumi up` doesn't: it cuts them off.",
+    );
     await ready();
   });
 
@@ -101,7 +108,9 @@ describeEngineWithGpus("requests that run while their server is replaced", () =>
     ]);
     expect(up.code, up.stdout).toBe(0);
     expect(answer).toBe("cut off");
-    expect(up.stdout).toContain("dgx.b: after 0.1 min 1 of its requests still run and are cut off.");
+    expect(up.stdout).toContain(
+      "dgx.b: after 0.1 min 1 of its requests still run and are cut off.",
+    );
     await ready();
   });
 

@@ -14,7 +14,10 @@ const PASSWORD = "s3cret-NorThisOne";
 const ADMINISTRATOR = { emailVariable: "CHAT_EMAIL", passwordVariable: "CHAT_PASSWORD" };
 const THEIRS = "# my own profile of that name\n";
 
-/** Stands for LiteLLM and Open WebUI, of which no image is reached here: it stays up, and that is all. */
+/**
+ * Stands for LiteLLM and Open WebUI, of which no image is reached here: it stays up, and that is
+ * all.
+ */
 const WAIT = "#!/bin/sh\ntrap 'exit 0' TERM\nwhile :; do sleep 1; done\n";
 
 describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => {
@@ -54,7 +57,10 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
   const bridge = () => `litellm-${ports.bridge}`;
   const atHome = (path: string) => join(workspace.home, path);
   const profile = () => atHome(".codex/local-serving.config.toml");
-  /** What changed, without the machine's facts and the copy of the plan, which every change writes down. */
+  /**
+   * What changed, without the machine's facts and the copy of the plan, which every change writes
+   * down.
+   */
   const steps = (update: Update) =>
     update.steps
       .map(({ op, type, name }) => `${op} ${type.split(":").at(-1)} ${name}`)
@@ -96,15 +102,26 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
     for (const file of [".local/bin/local-claude", ".local/bin/local-codex"])
       expect(statSync(atHome(file)).mode & 0o777, file).toBe(0o755);
     expect(readFileSync(profile(), "utf8")).toContain('wire_api = "responses"');
-    const settings = readFileSync(atHome(".local/share/local-serving/clients/claude-code.settings.json"), "utf8");
+    const settings = readFileSync(
+      atHome(".local/share/local-serving/clients/claude-code.settings.json"),
+      "utf8",
+    );
     expect(settings).toContain(`"ANTHROPIC_BASE_URL": "http://127.0.0.1:${ports.bridge}"`);
   });
 
   it("give the chat UI its administrator, whom neither Docker nor the engine shows", async () => {
     const chat = `open-webui-${ports.chat}`;
-    expect(await mustRun("docker", ["exec", chat, "cat", "/run/secrets/chat-ui-password"])).toBe(PASSWORD);
-    const shown = [await mustRun("docker", ["inspect", chat]), JSON.stringify(await workspace.outputs())];
-    for (const text of [...shown, readFileSync(atHome(".local/share/local-serving/dgx/applied-plan.json"), "utf8")])
+    expect(await mustRun("docker", ["exec", chat, "cat", "/run/secrets/chat-ui-password"])).toBe(
+      PASSWORD,
+    );
+    const shown = [
+      await mustRun("docker", ["inspect", chat]),
+      JSON.stringify(await workspace.outputs()),
+    ];
+    for (const text of [
+      ...shown,
+      readFileSync(atHome(".local/share/local-serving/dgx/applied-plan.json"), "utf8"),
+    ])
       expect(text).not.toContain(PASSWORD);
     const file = atHome(".local/share/local-serving/dgx/secrets/chat-ui-password");
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -112,16 +129,27 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
 
   it("give the bridge its file, which it can't change", async () => {
     const seen = await mustRun("docker", ["exec", bridge(), "cat", "/etc/litellm/config.yaml"]);
-    expect(`${seen}\n`).toBe(readFileSync(atHome(".local/share/local-serving/dgx/bridge/config.yaml"), "utf8"));
+    expect(`${seen}\n`).toBe(
+      readFileSync(atHome(".local/share/local-serving/dgx/bridge/config.yaml"), "utf8"),
+    );
     expect(seen).toContain("model: hosted_vllm/old");
-    const write = mustRun("docker", ["exec", bridge(), "sh", "-c", "echo x >> /etc/litellm/config.yaml"]);
+    const write = mustRun("docker", [
+      "exec",
+      bridge(),
+      "sh",
+      "-c",
+      "echo x >> /etc/litellm/config.yaml",
+    ]);
     await expect(write).rejects.toThrow("Read-only");
   });
 
   it("tell in the outputs where they are and how each client is started", async () => {
     expect(await workspace.outputs()).toMatchObject({
       clients: {
-        dgx: { "claude-code": atHome(".local/bin/local-claude"), codex: atHome(".local/bin/local-codex") },
+        dgx: {
+          "claude-code": atHome(".local/bin/local-claude"),
+          codex: atHome(".local/bin/local-codex"),
+        },
       },
       endpoints: {
         dgx: {
@@ -139,7 +167,9 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
   });
 
   const REPLACES = (container: string) =>
-    ["create-replacement", "delete-replaced", "replace"].map((op) => `${op} Container ${container}`);
+    ["create-replacement", "delete-replaced", "replace"].map(
+      (op) => `${op} Container ${container}`,
+    );
 
   it.each<[string, () => Record<string, unknown>, string[], RegExp]>([
     [
@@ -154,10 +184,17 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
     [
       "native instead of through the bridge",
       () => ({
-        clients: { claudeCode: { server: "instance-a", via: "native" }, codex: { server: "instance-a" } },
+        clients: {
+          claudeCode: { server: "instance-a", via: "native" },
+          codex: { server: "instance-a" },
+        },
       }),
       [
-        ...["Client dgx-claude-code", "Command dgx-claude-code-settings", "Command dgx-launcher-claude-code"],
+        ...[
+          "Client dgx-claude-code",
+          "Command dgx-claude-code-settings",
+          "Command dgx-launcher-claude-code",
+        ],
         ...["HostFile dgx-claude-code-settings", "HostFile dgx-launcher-claude-code"],
       ].map((each) => `update ${each}`),
       /- .*"ANTHROPIC_BASE_URL": "http:\/\/127\.0\.0\.1:\d+",\n.*\+ .*"ANTHROPIC_BASE_URL"/,
@@ -165,7 +202,11 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
     [
       "messages passed through",
       () => bridgeWith({ messagesPath: "passThrough" }),
-      [...REPLACES("dgx-bridge"), "update Command dgx-bridge-config", "update HostFile dgx-bridge-config"],
+      [
+        ...REPLACES("dgx-bridge"),
+        "update Command dgx-bridge-config",
+        "update HostFile dgx-bridge-config",
+      ],
       /\+ .*supported_endpoints/,
     ],
     [
@@ -184,17 +225,25 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
     [
       "no connection of the chat UI",
       () => ({
-        chatUi: { image: chatImage.reference, port: ports.chat, connections: [], administrator: ADMINISTRATOR },
+        chatUi: {
+          image: chatImage.reference,
+          port: ports.chat,
+          connections: [],
+          administrator: ADMINISTRATOR,
+        },
       }),
       [...REPLACES("dgx-chat-ui"), "update ChatUi dgx-chat-ui"],
       /ENABLE_OPENAI_API=True" => "ENABLE_OPENAI_API=False"/,
     ],
-  ])("change for %s exactly what it says, in words to be read", async (_, machine, expected, sentence) => {
-    const preview = await previewOf(machine());
-    expect(preview, preview.stderr).toMatchObject({ code: 0 });
-    expect(steps(preview)).toEqual(expected.sort());
-    expect(preview.stdout).toMatch(sentence);
-  });
+  ])(
+    "change for %s exactly what it says, in words to be read",
+    async (_, machine, expected, sentence) => {
+      const preview = await previewOf(machine());
+      expect(preview, preview.stderr).toMatchObject({ code: 0 });
+      expect(steps(preview)).toEqual(expected.sort());
+      expect(preview.stdout).toMatch(sentence);
+    },
+  );
 
   it("take a real key as a file of mode 0600 that the bridge reads, and show it nowhere", async () => {
     workspace.configure(configOf(bridgeWith({ listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" })));
@@ -207,8 +256,8 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
     expect(environment).toContain(`LITELLM_MASTER_KEY=${KEY}`);
     const everything = [
       ...[up.stdout, up.stderr, await workspace.state(), JSON.stringify(await inspect("."))],
-      ...[".local/bin/local-claude", ".local/share/local-serving/dgx/applied-plan.json"].map((path) =>
-        readFileSync(atHome(path), "utf8"),
+      ...[".local/bin/local-claude", ".local/share/local-serving/dgx/applied-plan.json"].map(
+        (path) => readFileSync(atHome(path), "utf8"),
       ),
     ];
     for (const text of everything) expect(text).not.toContain(KEY);
@@ -220,10 +269,16 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
   it("are gone after `down`, with the user's own file back as it was and the chats kept", async () => {
     const down = await workspace.destroy();
     expect(down, down.stderr).toMatchObject({ code: 0 });
-    expect([readFileSync(profile(), "utf8"), statSync(profile()).mode & 0o777]).toEqual([THEIRS, 0o640]);
-    for (const path of [".local/bin", ".local/share/local-serving"]) expect(existsSync(atHome(path)), path).toBe(false);
+    expect([readFileSync(profile(), "utf8"), statSync(profile()).mode & 0o777]).toEqual([
+      THEIRS,
+      0o640,
+    ]);
+    for (const path of [".local/bin", ".local/share/local-serving"])
+      expect(existsSync(atHome(path)), path).toBe(false);
     const names = await mustRun("docker", ["ps", "--all", "--format", "{{.Names}}"]);
     expect(names).not.toContain(String(ports.bridge));
-    expect(await mustRun("docker", ["volume", "ls", "--format", "{{.Name}}"])).toContain(`${network}-chat-ui-data`);
+    expect(await mustRun("docker", ["volume", "ls", "--format", "{{.Name}}"])).toContain(
+      `${network}-chat-ui-data`,
+    );
   });
 });

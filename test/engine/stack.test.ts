@@ -37,7 +37,8 @@ describeEngineWithGpus("the stack on a real machine", () => {
 
   const inspect = async (format: string): Promise<unknown> =>
     JSON.parse(await mustRun("docker", ["inspect", "--format", `{{json ${format}}}`, container]));
-  const appliedPlan = () => join(workspace.home, ".local/share/local-serving/dgx/applied-plan.json");
+  const appliedPlan = () =>
+    join(workspace.home, ".local/share/local-serving/dgx/applied-plan.json");
   const steps = (update: Update) =>
     update.steps.map(({ op, type, name }) => `${op} ${type.split(":").at(-1)} ${name}`).sort();
   const kernels = async () =>
@@ -55,7 +56,9 @@ describeEngineWithGpus("the stack on a real machine", () => {
   it("is created by the first `up`", async () => {
     const up = await workspace.up("--policy-pack", join(workspace.project, "policies"));
     expect(up, up.stdout + up.stderr).toMatchObject({ code: 0 });
-    expect(steps(up).filter((step) => step.startsWith("create"))).toContain("create Container dgx-b");
+    expect(steps(up).filter((step) => step.startsWith("create"))).toContain(
+      "create Container dgx-b",
+    );
     expect(await inspect(".Config.Image")).toBe(parts.image.reference);
     expect(await inspect(".HostConfig.DeviceRequests")).toMatchObject([{ Count: -1 }]);
     expect(await inspect(".HostConfig.IpcMode")).toBe("host");
@@ -73,8 +76,12 @@ describeEngineWithGpus("the stack on a real machine", () => {
 
   it("serves the declared name first and the hub id as an alias", async () => {
     const models = async () => {
-      const answer = await fetch(`http://127.0.0.1:${parts.portB}/v1/models`).catch(() => undefined);
-      return ((await answer?.json()) as { data: { id: string; max_model_len: number }[] } | undefined)?.data;
+      const answer = await fetch(`http://127.0.0.1:${parts.portB}/v1/models`).catch(
+        () => undefined,
+      );
+      return (
+        (await answer?.json()) as { data: { id: string; max_model_len: number }[] } | undefined
+      )?.data;
     };
     await expect.poll(models).toBeDefined();
     expect((await models())?.map((each) => [each.id, each.max_model_len])).toEqual([
@@ -97,7 +104,9 @@ describeEngineWithGpus("the stack on a real machine", () => {
         b: `http://127.0.0.1:${parts.portB}/v1`,
       },
     });
-    expect(outputs.memory).toMatchObject({ dgx: { aggregateUtilization: 0.04, aggregateLimit: 0.9 } });
+    expect(outputs.memory).toMatchObject({
+      dgx: { aggregateUtilization: 0.04, aggregateLimit: 0.9 },
+    });
   });
 
   it("changes nothing at the second `up`, nor when the machine is read again", async () => {
@@ -108,7 +117,10 @@ describeEngineWithGpus("the stack on a real machine", () => {
     expect(await inspect(".Id")).toBe(id);
   });
 
-  /** What every change writes down: the machine's facts for the policies, and the plan that was applied. */
+  /**
+   * What every change writes down: the machine's facts for the policies, and the plan that was
+   * applied.
+   */
   const isRecord = (step: string) => / Machine | dgx-applied-plan$/.test(step);
   /** Or for the start gates: what each server takes. */
   const isFile = (step: string) => isRecord(step) || step.endsWith(" dgx-start-gate");
@@ -119,20 +131,35 @@ describeEngineWithGpus("the stack on a real machine", () => {
   ];
   it.each<[string, object, string[], RegExp]>([
     ["utilization", { gpuMemoryUtilization: 0.03 }, ["command"], /"0\.02" => "0\.03"/],
-    ["tool parser", { tools: { parser: "qwen3_xml" } }, ["command"], /"qwen3_coder" => "qwen3_xml"/],
+    [
+      "tool parser",
+      { tools: { parser: "qwen3_xml" } },
+      ["command"],
+      /"qwen3_coder" => "qwen3_xml"/,
+    ],
     [
       "a variable",
       { environment: { NCCL_DEBUG: "INFO" } },
       ["envs"],
       /\+ \[\d+\]: "NCCL_DEBUG=INFO"|"NCCL_DEBUG=INFO"/,
     ],
-    ["health check", { healthcheck: { intervalSeconds: 2 } }, ["healthcheck"], /interval\s*: "1s" => "2s"/],
-  ])("a change of %s replaces the container and nothing else", async (_, server, diffs, sentence) => {
-    const preview = await previewOf(server);
-    expect(steps(preview).filter((step) => !isFile(step))).toEqual(REPLACES_CONTAINER);
-    expect(preview.steps.find(({ op, name }) => op === "replace" && name === "dgx-b")?.diffs).toEqual(diffs);
-    expect(preview.stdout).toMatch(sentence);
-  });
+    [
+      "health check",
+      { healthcheck: { intervalSeconds: 2 } },
+      ["healthcheck"],
+      /interval\s*: "1s" => "2s"/,
+    ],
+  ])(
+    "a change of %s replaces the container and nothing else",
+    async (_, server, diffs, sentence) => {
+      const preview = await previewOf(server);
+      expect(steps(preview).filter((step) => !isFile(step))).toEqual(REPLACES_CONTAINER);
+      expect(
+        preview.steps.find(({ op, name }) => op === "replace" && name === "dgx-b")?.diffs,
+      ).toEqual(diffs);
+      expect(preview.stdout).toMatch(sentence);
+    },
+  );
 
   it("a change of the image pulls it and replaces the container", async () => {
     const preview = await previewOf({ image: newer.reference });
@@ -145,7 +172,9 @@ describeEngineWithGpus("the stack on a real machine", () => {
 
   it("a new served name replaces the container under its new name", async () => {
     const preview = await previewOf({ servedModelName: "other" });
-    expect(steps(preview).filter((step) => step.startsWith("replace"))).toEqual(["replace Container dgx-b"]);
+    expect(steps(preview).filter((step) => step.startsWith("replace"))).toEqual([
+      "replace Container dgx-b",
+    ]);
     expect(preview.stdout).toContain(`"${container}" => "vllm-other-${parts.portB}"`);
   });
 
@@ -154,7 +183,9 @@ describeEngineWithGpus("the stack on a real machine", () => {
     expect(steps(preview).filter((step) => !isRecord(step))).toEqual(
       [...REPLACES_CONTAINER, "update Command dgx-b-model-cache"].sort(),
     );
-    expect(preview.stdout).toContain(`"${workspace.home}/.cache/huggingface" => "${workspace.home}/models"`);
+    expect(preview.stdout).toContain(
+      `"${workspace.home}/.cache/huggingface" => "${workspace.home}/models"`,
+    );
   });
 
   it("a corrected version record and a corrected declaration of A restart nothing", async () => {
@@ -172,9 +203,11 @@ describeEngineWithGpus("the stack on a real machine", () => {
     );
     expect(preview.code).toBe(0);
     // The start gate reads what is declared of A from a file.
-    expect(steps(preview).filter((step) => /Container dgx|RemoteImage|Command/.test(step) && !isRecord(step))).toEqual([
-      "update Command dgx-start-gate",
-    ]);
+    expect(
+      steps(preview).filter(
+        (step) => /Container dgx|RemoteImage|Command/.test(step) && !isRecord(step),
+      ),
+    ).toEqual(["update Command dgx-start-gate"]);
     expect(preview.stdout).toContain('"5.10.4" => "5.11.0"');
   });
 
@@ -211,14 +244,19 @@ describeEngineWithGpus("the stack on a real machine", () => {
     expect(await inspect(".Config.Image")).toBe(newer.reference);
     expect((await inspect(".Config.Cmd")) as string[]).toContain("0.03");
     expect(await kernels()).toBe(volume);
-    expect(await mustRun("docker", ["exec", container, "/bin/sh", "-c", "cat /jit-cache/kernel"])).toBe("kept");
+    expect(
+      await mustRun("docker", ["exec", container, "/bin/sh", "-c", "cat /jit-cache/kernel"]),
+    ).toBe("kept");
     expect((await workspace.preview("--refresh", "--expect-no-changes")).code).toBe(0);
   });
 
   it("hands over a token as a file that nobody else reads, and nowhere else", async () => {
     const inside = ["exec", container, "/bin/sh", "-c", 'cat "$HF_TOKEN_PATH"'];
     expect(await mustRun("docker", inside)).toBe(TOKEN);
-    const file = join(workspace.home, ".local/share/local-serving/dgx/secrets/b-hugging-face-token");
+    const file = join(
+      workspace.home,
+      ".local/share/local-serving/dgx/secrets/b-hugging-face-token",
+    );
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await mustRun("docker", ["inspect", container])).not.toContain(TOKEN);
     expect(await workspace.state()).not.toContain(TOKEN);
@@ -260,7 +298,9 @@ describeEngineWithGpus("the stack on a real machine", () => {
     expect(await workspace.destroy()).toMatchObject({ code: 0 });
     expect((await run("docker", ["inspect", container])).code).not.toBe(0);
     expect((await run("docker", ["network", "inspect", `net-${parts.unique}`])).code).not.toBe(0);
-    expect((await run("docker", ["volume", "inspect", `net-${parts.unique}-b-jit`])).code).not.toBe(0);
+    expect((await run("docker", ["volume", "inspect", `net-${parts.unique}-b-jit`])).code).not.toBe(
+      0,
+    );
     expect(existsSync(join(models, "weights"))).toBe(true);
     expect(existsSync(join(workspace.home, ".local"))).toBe(false);
     await mustRun("docker", ["image", "inspect", parts.image.reference]);

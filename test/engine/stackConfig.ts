@@ -13,17 +13,20 @@ export interface StackParts {
 }
 
 /** The digest that an image is pinned by. */
-export const digestOf = ({ reference }: Pick<PinnedImage, "reference">) => imageReference(reference)?.digest;
+export const digestOf = ({ reference }: Pick<PinnedImage, "reference">) =>
+  imageReference(reference)?.digest;
 
 /** Memory of this machine, so that the preflight finds what is declared. */
-export const TOTAL_GIB = Number(parseMeminfo(readFileSync("/proc/meminfo", "utf8"))?.totalGiB.toFixed(2));
+export const TOTAL_GIB = Number(
+  parseMeminfo(readFileSync("/proc/meminfo", "utf8"))?.totalGiB.toFixed(2),
+);
 
 /** The share that each server of a test asks for: small enough for any machine that runs tests. */
 export const SHARE = 0.02;
 
 /**
- * A stack of one machine with instance A and one server; tests overlay what they are about. `beside` are further servers
- * by key, each like the first but for what is written there.
+ * A stack of one machine with instance A and one server; tests overlay what they are about.
+ * `beside` are further servers by key, each like the first but for what is written there.
  */
 export function stackConfig(
   parts: StackParts,
@@ -32,7 +35,8 @@ export function stackConfig(
   beside: Readonly<Record<string, Record<string, unknown>>> = {},
 ): Record<string, unknown> {
   const { image = parts.image.reference } = server;
-  const [, vllm = "0.30.0", digest = digestOf(parts.image)] = /:v([\d.]+)@(.*)$/.exec(String(image)) ?? [];
+  const [, vllm = "0.30.0", digest = digestOf(parts.image)] =
+    /:v([\d.]+)@(.*)$/.exec(String(image)) ?? [];
   const b = {
     model: { id: "org/model", family: "qwen3", thinking: true },
     servedModelName: `model-${parts.unique}`,
@@ -42,7 +46,8 @@ export function stackConfig(
     port: parts.portB,
     gpuMemoryUtilization: SHARE,
     maxModelLen: 4096,
-    // A daemon inside a sandbox may not lift the limit; that -1 is passed on is tested with the plan.
+    // A daemon inside a sandbox may not lift the limit; that -1 is passed on is tested with the
+    // plan.
     lockedMemoryBytes: 65536,
     healthcheck: { intervalSeconds: 1 },
     stopGraceSeconds: 5,

@@ -11,7 +11,12 @@ describeEngineWithDocker("two machines, one of them away", () => {
   const unique = `away-${process.pid}`;
 
   beforeAll(async () => {
-    const common = { totalGiB: TOTAL_GIB, operatingSystemGiB: 1, instanceA: "none", network: unique };
+    const common = {
+      totalGiB: TOTAL_GIB,
+      operatingSystemGiB: 1,
+      instanceA: "none",
+      network: unique,
+    };
     const machines = {
       away: { ...common, dockerHost: "ssh://me@127.0.0.1:9" },
       here: { ...common, stateDirectory: temporaryFolder("here-") },

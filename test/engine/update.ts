@@ -3,7 +3,9 @@ import type { EngineEvent, PolicyEvent, StepEventMetadata } from "@pulumi/pulumi
 import type { Finished } from "../layers/run";
 
 export interface Step {
-  /** `same`, `create`, `update`, `replace`, `create-replacement`, `delete-replaced`, `delete`, ... */
+  /**
+   * `same`, `create`, `update`, `replace`, `create-replacement`, `delete-replaced`, `delete`, ...
+   */
   readonly op: string;
   readonly type: string;
   /** Name of the resource, the last part of its URN. */
@@ -24,7 +26,10 @@ export interface Update extends Finished {
   readonly diagnostics: readonly { readonly severity: string; readonly message: string }[];
 }
 
-/** Steps that change nothing; what a refresh finds changed shows as a difference of the step after it. */
+/**
+ * Steps that change nothing; what a refresh finds changed shows as a difference of the step after
+ * it.
+ */
 const QUIET = ["same", "read", "refresh"];
 
 export function readUpdate(finished: Finished, eventLog: string): Update {
@@ -35,11 +40,15 @@ export function readUpdate(finished: Finished, eventLog: string): Update {
       .flatMap(({ resourcePreEvent }) => resourcePreEvent?.metadata ?? [])
       .filter(({ op }) => !QUIET.includes(op))
       .map(readStep),
-    changes: events.findLast((event) => event.summaryEvent !== undefined)?.summaryEvent?.resourceChanges ?? {},
+    changes:
+      events.findLast((event) => event.summaryEvent !== undefined)?.summaryEvent?.resourceChanges ??
+      {},
     policies: events.flatMap(({ policyEvent }) => policyEvent ?? []),
     diagnostics: events
       .flatMap(({ diagnosticEvent }) => diagnosticEvent ?? [])
-      .filter(({ severity, ephemeral }) => ephemeral !== true && ["warning", "error"].includes(severity))
+      .filter(
+        ({ severity, ephemeral }) => ephemeral !== true && ["warning", "error"].includes(severity),
+      )
       .map(({ severity, message }) => ({ severity, message: withoutColours(message).trim() })),
   };
 }

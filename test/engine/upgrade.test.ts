@@ -6,10 +6,16 @@ import type { Step, Update } from "./update";
 import { RECORDED, record, recording, VARIABLES } from "./upgradeStack";
 import { Workspace } from "./workspace";
 
-/** What a release replaces on purpose in a stack of an earlier one: resources by the release that they came from. */
+/**
+ * What a release replaces on purpose in a stack of an earlier one: resources by the release that
+ * they came from.
+ */
 const REPLACED_ON_PURPOSE: Readonly<Record<string, readonly string[]>> = {};
 
-/** `RECORD_UPGRADE=0.2.0 npm test -- --project real test/engine/upgrade.test.ts` keeps what that release leaves behind. */
+/**
+ * `RECORD_UPGRADE=0.2.0 npm test -- --project real test/engine/upgrade.test.ts` keeps what that
+ * release leaves behind.
+ */
 const { RECORD_UPGRADE } = process.env;
 if (RECORD_UPGRADE !== undefined)
   describeEngineWithGpus("a stack of the release of today", () => {
@@ -44,7 +50,9 @@ for (const release of RELEASES) {
     afterAll(() => workspace.forget());
 
     const byKind = (wanted: (step: Step) => boolean) =>
-      preview.steps.filter(wanted).map(({ op, type, name }) => `${op} ${type.split(":").at(-1)} ${name}`);
+      preview.steps
+        .filter(wanted)
+        .map(({ op, type, name }) => `${op} ${type.split(":").at(-1)} ${name}`);
 
     it("is previewed, and not refused", () => {
       expect(preview, preview.stdout + preview.stderr).toMatchObject({ code: 0 });
@@ -62,7 +70,9 @@ for (const release of RELEASES) {
 
     it("is told from one whose server is replaced", async () => {
       const { config } = recording(release, workspace.root);
-      workspace.configure(JSON.parse(JSON.stringify(config).replace(/"maxModelLen":\d+/, '"maxModelLen":65535')));
+      workspace.configure(
+        JSON.parse(JSON.stringify(config).replace(/"maxModelLen":\d+/, '"maxModelLen":65535')),
+      );
       const changed = await workspace.preview();
       const replaced = changed.steps.filter(({ op }) => op === "replace").map(({ name }) => name);
       expect(replaced, changed.stdout).toEqual(["dgx-b"]);

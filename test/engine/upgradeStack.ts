@@ -9,7 +9,10 @@ import { stackConfig } from "./stackConfig";
 import type { StackConfig } from "./stackFile";
 import { Workspace } from "./workspace";
 
-/** Where the folders are that an earlier release left behind: its stack file, its state and the plan it applied. */
+/**
+ * Where the folders are that an earlier release left behind: its stack file, its state and the plan
+ * it applied.
+ */
 export const RECORDED = join(__dirname, "../fixtures/upgrade");
 
 /** Variables that the recorded stacks name. */
@@ -30,10 +33,15 @@ const read = (file: string): string => {
   return (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8");
 };
 
-/** A state without what tells of the machine that it was recorded on: where the program's lines were, Docker's folder. */
+/**
+ * A state without what tells of the machine that it was recorded on: where the program's lines
+ * were, Docker's folder.
+ */
 function withoutThisMachine(state: string, dockerFolder: string): string {
   const placeOfCode = (key: string) => key === "sourcePosition" || key === "stackTrace";
-  const kept: unknown = JSON.parse(state, (key, value: unknown) => (placeOfCode(key) ? undefined : value));
+  const kept: unknown = JSON.parse(state, (key, value: unknown) =>
+    placeOfCode(key) ? undefined : value,
+  );
   return JSON.stringify(kept).replaceAll(dockerFolder, "/var/lib/docker");
 }
 
@@ -51,14 +59,32 @@ export function recording(release: string, root: string): Recording {
   return { config: JSON.parse(config) as StackConfig, state, appliedPlan };
 }
 
-/** A stack with every service, every client and the harness's files, so that each kind of resource is in its state. */
+/**
+ * A stack with every service, every client and the harness's files, so that each kind of resource
+ * is in its state.
+ */
 async function everything(): Promise<StackConfig> {
   const waits = { programs: { litellm: WAIT, bash: WAIT } };
-  const port = { a: await freePort(), b: await freePort(), bridge: await freePort(), chatUi: await freePort() };
+  const port = {
+    a: await freePort(),
+    b: await freePort(),
+    bridge: await freePort(),
+    chatUi: await freePort(),
+  };
   const parts = { image: await pinnedImage(), portA: port.a, portB: port.b, unique: "upgrade" };
   const images: Record<"bridge" | "chatUi", PinnedImage> = {
-    bridge: await pinnedImage({ ...waits, entrypoint: ["litellm"], repository: "berriai/litellm", tag: "v1.103.0" }),
-    chatUi: await pinnedImage({ ...waits, entrypoint: ["bash"], repository: "open-webui/open-webui", tag: "v0.11.3" }),
+    bridge: await pinnedImage({
+      ...waits,
+      entrypoint: ["litellm"],
+      repository: "berriai/litellm",
+      tag: "v1.103.0",
+    }),
+    chatUi: await pinnedImage({
+      ...waits,
+      entrypoint: ["bash"],
+      repository: "open-webui/open-webui",
+      tag: "v0.11.3",
+    }),
   };
   return stackConfig(
     parts,
@@ -80,7 +106,10 @@ async function everything(): Promise<StackConfig> {
 
 const WAIT = "#!/bin/sh\ntrap 'exit 0' TERM\nwhile :; do sleep 1; done\n";
 
-/** Applies that stack with the code of today and keeps what it leaves behind, for the releases that come. */
+/**
+ * Applies that stack with the code of today and keeps what it leaves behind, for the releases that
+ * come.
+ */
 export async function record(release: string): Promise<void> {
   const config = await everything();
   const workspace = await Workspace.open({ config, env: VARIABLES });

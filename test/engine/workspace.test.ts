@@ -18,19 +18,28 @@ describeEngineWithGpus("a program under the real engine", () => {
   beforeAll(async () => {
     image = await pinnedImage();
     port = await freePort();
-    config = { "fixture:image": image.reference, "fixture:port": port, "fixture:name": `fixture-${port}` };
+    config = {
+      "fixture:image": image.reference,
+      "fixture:port": port,
+      "fixture:name": `fixture-${port}`,
+    };
     workspace = await Workspace.open({ program: FIXTURE, config });
   });
   afterAll(() => workspace.close());
 
   const inspect = async (format: string): Promise<unknown> =>
-    JSON.parse(await mustRun("docker", ["inspect", "--format", `{{json ${format}}}`, `fixture-${port}`]));
+    JSON.parse(
+      await mustRun("docker", ["inspect", "--format", `{{json ${format}}}`, `fixture-${port}`]),
+    );
 
   it("is created, with what was asked for on the container", async () => {
     const up = await workspace.up();
     expect(up.stderr + up.stdout).toContain("4 created");
     expect(up).toMatchObject({ code: 0, changes: { create: 4 } });
-    expect(up.diagnostics).toContainEqual({ severity: "warning", message: "the fixture has one warning" });
+    expect(up.diagnostics).toContainEqual({
+      severity: "warning",
+      message: "the fixture has one warning",
+    });
     expect(await inspect(".HostConfig.DeviceRequests")).toMatchObject([{ Count: -1 }]);
     expect(await inspect(".HostConfig.RestartPolicy.Name")).toBe("unless-stopped");
     expect(await inspect(".HostConfig.IpcMode")).toBe("host");
@@ -74,7 +83,9 @@ describeEngine("a workspace", () => {
   });
 
   it("keeps its state to itself", async () => {
-    const stacks = JSON.parse((await workspace.pulumi("stack", "export")).stdout) as { version: number };
+    const stacks = JSON.parse((await workspace.pulumi("stack", "export")).stdout) as {
+      version: number;
+    };
     expect(stacks.version).toBe(3);
     expect(existsSync(join(workspace.root, "state/.pulumi/stacks/fixture/test.json"))).toBe(true);
   });
@@ -82,7 +93,10 @@ describeEngine("a workspace", () => {
   it("tells why a program failed", async () => {
     const preview = await workspace.preview();
     expect(preview.code).not.toBe(0);
-    expect(preview.diagnostics).toContainEqual({ severity: "error", message: "not on this machine" });
+    expect(preview.diagnostics).toContainEqual({
+      severity: "error",
+      message: "not on this machine",
+    });
     expect(preview.steps.map(({ name }) => name)).toEqual(["fixture-test"]);
   });
 

@@ -22,8 +22,9 @@ export interface WorkspaceOptions {
 const RUN_LIMIT_SECONDS = 150;
 
 /**
- * A copy of a program with a home, a state and a stack of its own, under the system's folder for temporary files.
- * Open one in `beforeAll`, and `close` it in `afterAll`: that destroys what the stack made, also after failures.
+ * A copy of a program with a home, a state and a stack of its own, under the system's folder for
+ * temporary files. Open one in `beforeAll`, and `close` it in `afterAll`: that destroys what the
+ * stack made, also after failures.
  */
 export class Workspace {
   private runs = 0;
@@ -71,7 +72,9 @@ export class Workspace {
     return this.update(["preview", ...flags]);
   }
 
-  /** Previews and applies, as a person does who says yes; `--skip-preview` leaves the preview out. */
+  /**
+   * Previews and applies, as a person does who says yes; `--skip-preview` leaves the preview out.
+   */
   up(...flags: string[]): Promise<Update> {
     return this.update(["up", "--yes", ...flags]);
   }
@@ -85,15 +88,24 @@ export class Workspace {
   }
 
   pulumi(...args: string[]): Promise<Finished> {
-    return run(this.pulumiProgram, [...args, "--stack", this.stack, "--non-interactive", "--color", "never"], {
-      cwd: this.project,
-      env: this.env,
-      limitSeconds: RUN_LIMIT_SECONDS,
-    });
+    return run(
+      this.pulumiProgram,
+      [...args, "--stack", this.stack, "--non-interactive", "--color", "never"],
+      {
+        cwd: this.project,
+        env: this.env,
+        limitSeconds: RUN_LIMIT_SECONDS,
+      },
+    );
   }
 
   async outputs(): Promise<Record<string, unknown>> {
-    const { code, stdout, stderr } = await this.pulumi("stack", "output", "--json", "--show-secrets");
+    const { code, stdout, stderr } = await this.pulumi(
+      "stack",
+      "output",
+      "--json",
+      "--show-secrets",
+    );
     if (code !== 0) throw new Error(stderr);
     return JSON.parse(stdout) as Record<string, unknown>;
   }
@@ -105,19 +117,26 @@ export class Workspace {
     return stdout;
   }
 
-  /** Removes the folder alone, for a stack whose state came from elsewhere and that made nothing. */
+  /**
+   * Removes the folder alone, for a stack whose state came from elsewhere and that made nothing.
+   */
   forget(): void {
     rmSync(this.root, { recursive: true, force: true });
   }
 
-  /** Destroys what the stack made and removes the folder. A failure to destroy is a failure of the tests. */
+  /**
+   * Destroys what the stack made and removes the folder. A failure to destroy is a failure of the
+   * tests.
+   */
   async close(): Promise<void> {
     // A run that was killed leaves its lock behind, and perhaps an operation that never ended.
     await this.pulumi("cancel", "--yes");
     const destroyed = await this.destroy("--skip-preview");
     rmSync(this.root, { recursive: true, force: true });
     if (destroyed.code !== 0) {
-      throw new Error(`destroy ended with ${destroyed.code}:\n${destroyed.stdout}${destroyed.stderr}`);
+      throw new Error(
+        `destroy ended with ${destroyed.code}:\n${destroyed.stdout}${destroyed.stderr}`,
+      );
     }
   }
 

@@ -11,10 +11,14 @@ import { loadStackFile } from "../../components/settings/load";
 /** What 0.1.0 left on machines, whose homes were `/home/me`. */
 const LEFT = join(__dirname, "../fixtures/upgrade/0.1.0");
 
-const plannedToday = (stack: string) => plan(loadStackFile(join(LEFT, `${stack}.yaml`)), { home: "/home/me" }).machines;
+const plannedToday = (stack: string) =>
+  plan(loadStackFile(join(LEFT, `${stack}.yaml`)), { home: "/home/me" }).machines;
 
 async function applied(stack: string, machine: string): Promise<MachinePlan> {
-  const read = await appliedPlanIn(readFileSync(join(LEFT, `${stack}.${machine}.json`), "utf8"), "/x");
+  const read = await appliedPlanIn(
+    readFileSync(join(LEFT, `${stack}.${machine}.json`), "utf8"),
+    "/x",
+  );
   if (!("plan" in read)) throw new Error(read.missing);
   return read.plan;
 }
@@ -26,21 +30,25 @@ const STACKS = [
 ] as const;
 
 describe("a plan of version 0", () => {
-  it.each(STACKS)("gets the names that the engine knows its files by: %s, %s", async (stack, name) => {
-    const names = ({ files, secretFiles }: MachinePlan) =>
-      [...files, ...secretFiles]
-        .filter(({ role }) => role !== "applied-plan")
-        .map(({ role, resource, partOf }) => ({ role, resource, partOf }));
-    const today = plannedToday(stack).find((each) => each.name === name);
-    expect(names(await applied(stack, name))).toEqual(today && names(today));
-  });
+  it.each(STACKS)(
+    "gets the names that the engine knows its files by: %s, %s",
+    async (stack, name) => {
+      const names = ({ files, secretFiles }: MachinePlan) =>
+        [...files, ...secretFiles]
+          .filter(({ role }) => role !== "applied-plan")
+          .map(({ role, resource, partOf }) => ({ role, resource, partOf }));
+      const today = plannedToday(stack).find((each) => each.name === name);
+      expect(names(await applied(stack, name))).toEqual(today && names(today));
+    },
+  );
 
   it.each(STACKS)("has its gates and their floor as fields: %s, %s", async (stack, name) => {
     const gates = ({ containers, inferenceServers, ranks, memoryFloorGiB }: MachinePlan) => ({
       memoryFloorGiB,
-      gates: [...containers, ...[...inferenceServers, ...ranks].map(({ container }) => container)].map(
-        ({ name, gate }) => ({ name, gate }),
-      ),
+      gates: [
+        ...containers,
+        ...[...inferenceServers, ...ranks].map(({ container }) => container),
+      ].map(({ name, gate }) => ({ name, gate })),
     });
     const today = plannedToday(stack).find((each) => each.name === name);
     expect(gates(await applied(stack, name))).toEqual(today && gates(today));

@@ -10,7 +10,9 @@ const home = temporaryFolder("applied-");
 
 /** Leaves on the machine what `up` would leave of these settings, or another text in its place. */
 function apply(settings = stack(), text?: string): void {
-  const file = plan(settings, { home }).machines[0]?.files.find(({ role }) => role === "applied-plan");
+  const file = plan(settings, { home }).machines[0]?.files.find(
+    ({ role }) => role === "applied-plan",
+  );
   if (file === undefined) throw new Error("no applied plan");
   mkdirSync(dirname(file.path), { recursive: true });
   writeFileSync(file.path, text ?? file.text);
@@ -32,8 +34,11 @@ describe("the windows that were applied last", () => {
     expect(readAppliedWindows(stack({ dockerHost: ELSEWHERE }), home)).toEqual({});
   });
 
-  it.each(["", "{", "[]", '{"machine": {"inferenceServers": "b"}}'])("are unknown where it is %j", (text) => {
-    apply(stack(), text);
-    expect(readAppliedWindows(stack(), home)).toEqual({});
-  });
+  it.each(["", "{", "[]", '{"machine": {"inferenceServers": "b"}}'])(
+    "are unknown where it is %j",
+    (text) => {
+      apply(stack(), text);
+      expect(readAppliedWindows(stack(), home)).toEqual({});
+    },
+  );
 });

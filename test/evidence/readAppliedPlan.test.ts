@@ -12,7 +12,10 @@ import { IS_ROOT, NOBODY } from "../host/hostFileRun";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 const EVERYTHING = {
-  bridge: { image: `ghcr.io/berriai/litellm:v1@sha256:${"0".repeat(64)}`, keyVariable: "BRIDGE_KEY" },
+  bridge: {
+    image: `ghcr.io/berriai/litellm:v1@sha256:${"0".repeat(64)}`,
+    keyVariable: "BRIDGE_KEY",
+  },
   chatUi: { image: `ghcr.io/open-webui/open-webui:v1@sha256:${"0".repeat(64)}` },
   clients: { codex: {}, claudeCode: { via: "bridge" } },
   simpleServer: { mode: "host", models: ["qwen3:4b"] },
@@ -45,7 +48,10 @@ describe("the plan that was applied to a machine", () => {
   it.each([
     ["a server alone", stack()],
     ["everything that there is", stack(EVERYTHING)],
-    ["an Ollama inside the chat UI", stack({ chatUi: EVERYTHING.chatUi, simpleServer: { mode: "integrated" } })],
+    [
+      "an Ollama inside the chat UI",
+      stack({ chatUi: EVERYTHING.chatUi, simpleServer: { mode: "integrated" } }),
+    ],
     ["nothing at all", stack({ inferenceServers: {}, instanceA: "none" })],
   ])("is read as it was written: %s", async (_, settings) => {
     const { machine, record } = machineAt(temporaryFolder("applied-plan-"), settings);
@@ -55,14 +61,18 @@ describe("the plan that was applied to a machine", () => {
     const found = await read(machine);
     expect(found).toEqual({
       // The record doesn't hold itself, and JSON has no key without a value.
-      plan: JSON.parse(JSON.stringify({ ...planned, files: files.filter(({ role }) => role !== "applied-plan") })),
+      plan: JSON.parse(
+        JSON.stringify({ ...planned, files: files.filter(({ role }) => role !== "applied-plan") }),
+      ),
     });
   });
 
   it("is read of a worker, too", async () => {
     const [, worker] = plan(ranks(), { home: "/home/me" }).machines;
     const text = worker?.files.find(({ role }) => role === "applied-plan")?.text ?? "";
-    expect(await appliedPlanIn(text, "/x")).toMatchObject({ plan: { name: "dgx2", ranks: [{ key: "dgx1.b" }] } });
+    expect(await appliedPlanIn(text, "/x")).toMatchObject({
+      plan: { name: "dgx2", ranks: [{ key: "dgx1.b" }] },
+    });
   });
 
   it("is missing before the first update, with its path", async () => {
@@ -92,7 +102,9 @@ describe("the plan that was applied to a machine", () => {
     const { record } = machineAt("/home/me");
     const { machine, ...about } = JSON.parse(record.text);
     const more = { ...about, later: 1, machine: { ...machine, later: {} } };
-    expect(await appliedPlanIn(JSON.stringify(more), "/x")).toEqual(await appliedPlanIn(record.text, "/x"));
+    expect(await appliedPlanIn(JSON.stringify(more), "/x")).toEqual(
+      await appliedPlanIn(record.text, "/x"),
+    );
     const { kv: _, ...less } = machine;
     expect(await appliedPlanIn(JSON.stringify({ ...about, machine: less }), "/x")).toMatchObject({
       missing: expect.stringMatching(/^\/x holds no plan that can be read\. machine\.kv: /),
@@ -112,7 +124,9 @@ describe("the plan that was applied to a machine", () => {
     const inferenceServers = [{ ...machine.inferenceServers[0], [key]: value }];
     const text = JSON.stringify({ ...about, machine: { ...machine, inferenceServers } });
     expect(await appliedPlanIn(text, "/x")).toMatchObject({
-      missing: expect.stringContaining(`/x holds no plan that can be read. machine.inferenceServers.0.${where}: `),
+      missing: expect.stringContaining(
+        `/x holds no plan that can be read. machine.inferenceServers.0.${where}: `,
+      ),
     });
   });
 });
@@ -135,22 +149,38 @@ describe("a file that is no plan", () => {
     ["empty", "", /^PATH:1:1: the file is empty/],
     ["another document", "[]", /^PATH holds no plan that can be read\. machine: /],
     ["`null`", "null", /^PATH holds no plan that can be read\. machine: /],
-    ["another program's", '{"machine": {"inferenceServers": "b"}}', /^PATH holds no plan .* machine\.name: /],
+    [
+      "another program's",
+      '{"machine": {"inferenceServers": "b"}}',
+      /^PATH holds no plan .* machine\.name: /,
+    ],
     ["without its machine", '{"version": 1}', /^PATH holds no plan .* machine: /],
-    ["nested too deep", `${"[".repeat(5000)}${"]".repeat(5000)}`, /^PATH:1:101: is nested more than 100 levels deep/],
+    [
+      "nested too deep",
+      `${"[".repeat(5000)}${"]".repeat(5000)}`,
+      /^PATH:1:101: is nested more than 100 levels deep/,
+    ],
     ["too large", `{"a": "${"x".repeat(16_000_000)}"}`, /^PATH is larger than any plan/],
     ["of a version in words", '{"version": "1"}', /^PATH has a `version` that is no whole number/],
     ["of a version below 0", '{"version": -1}', /^PATH has a `version` that is no whole number/],
     ["of half a version", '{"version": 0.5}', /^PATH has a `version` that is no whole number/],
     ["of no number", '{"version": null}', /^PATH has a `version` that is no whole number/],
-    ["with a server that is a list", inMachine({ inferenceServers: [[]] }), / machine\.inferenceServers\.0: /],
+    [
+      "with a server that is a list",
+      inMachine({ inferenceServers: [[]] }),
+      / machine\.inferenceServers\.0: /,
+    ],
     ["with files of text", inMachine({ files: "gate" }), / machine\.files: /],
     [
       "with a server without `reach`",
       inMachine({ inferenceServers: [withoutReach()] }),
       / machine\.inferenceServers\.0\.reach: /,
     ],
-    ["with `__proto__` for a machine", '{"version": 1, "__proto__": {"machine": {}}}', / machine: /],
+    [
+      "with `__proto__` for a machine",
+      '{"version": 1, "__proto__": {"machine": {}}}',
+      / machine: /,
+    ],
   ])("is named with its path and what is wrong: %s", async (_, given, words) => {
     const said = await missing(given);
     expect(said).toMatch(new RegExp(words.source.replace("PATH", PATH)));
@@ -169,7 +199,9 @@ describe("a file that is no plan", () => {
 
   it("changes no object of ours by its keys", async () => {
     const key = '"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}';
-    const hostile = text.replace('"env": {', `${key}, "env": {${key},`).replace('"kv": {', `"kv": {${key},`);
+    const hostile = text
+      .replace('"env": {', `${key}, "env": {${key},`)
+      .replace('"kv": {', `"kv": {${key},`);
     await appliedPlanIn(hostile, PATH);
     expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
   });

@@ -37,7 +37,9 @@ describe("what is known of a model", () => {
     file(`${REPOSITORY}/refs/main`, "abc\n");
     file(`${REPOSITORY}/snapshots/old/config.json`, { a: 0 });
     file(`${REPOSITORY}/snapshots/abc/config.json`, { a: 1 });
-    file(`${REPOSITORY}/snapshots/abc/model.safetensors.index.json`, { metadata: { total_size: 22e9 } });
+    file(`${REPOSITORY}/snapshots/abc/model.safetensors.index.json`, {
+      metadata: { total_size: 22e9 },
+    });
     expect(read()).toEqual({
       source: join(root, REPOSITORY, "snapshots/abc/config.json"),
       config: { a: 1 },

@@ -39,7 +39,11 @@ interface Planned {
   readonly warnings: readonly { readonly code: string }[];
   readonly machines: readonly {
     readonly containers: readonly PlannedContainer[];
-    readonly endpoints: readonly { readonly name: string; readonly url: string; readonly network?: string }[];
+    readonly endpoints: readonly {
+      readonly name: string;
+      readonly url: string;
+      readonly network?: string;
+    }[];
     readonly files: readonly { readonly role: string; readonly text: string }[];
   }[];
   readonly policies: readonly {
@@ -50,14 +54,23 @@ interface Planned {
 }
 
 async function planned(example: string): Promise<Planned> {
-  const { code, out, err } = await runServing(["plan", "--file", `examples/${example}`, "--format", "json"]);
+  const { code, out, err } = await runServing([
+    "plan",
+    "--file",
+    `examples/${example}`,
+    "--format",
+    "json",
+  ]);
   expect({ code, err }).toEqual({ code: 0, err: "" });
   return JSON.parse(out);
 }
 
 /** As `docker run`, with the server itself instead of its gate, and one home whoever runs this. */
 function ungatedRun(container: PlannedContainer): string {
-  const mounts = container.mounts.map((mount) => ({ ...mount, source: mount.source.replace(homedir(), "/home/me") }));
+  const mounts = container.mounts.map((mount) => ({
+    ...mount,
+    source: mount.source.replace(homedir(), "/home/me"),
+  }));
   return dockerRun({ ...container, mounts, entrypoint: ["vllm", "serve"] });
 }
 
@@ -91,10 +104,16 @@ describe("the stack files in examples/", () => {
   it("two-sparks.yaml runs one rank on each machine, whose gates know each other", async () => {
     const plan = await planned("two-sparks.yaml");
     const ranks = containersOf(plan).filter(({ role }) => role === "inference-server");
-    const gates = plan.machines.flatMap(({ files }) => files).filter(({ role }) => role === "start-gate");
-    const shown = [...ranks.map((each) => ungatedRun(each)), ...gates.map(({ text }) => text)].join("\n\n");
+    const gates = plan.machines
+      .flatMap(({ files }) => files)
+      .filter(({ role }) => role === "start-gate");
+    const shown = [...ranks.map((each) => ungatedRun(each)), ...gates.map(({ text }) => text)].join(
+      "\n\n",
+    );
     await expect(`${shown.trimEnd()}\n`).toMatchFileSnapshot("../golden/two-sparks.txt");
-    expect(plan.machines.map(({ endpoints }) => endpoints.map(({ url, network }) => [url, network]))).toEqual([
+    expect(
+      plan.machines.map(({ endpoints }) => endpoints.map(({ url, network }) => [url, network])),
+    ).toEqual([
       [
         ["http://192.168.100.11:8001/v1", undefined],
         ["http://127.0.0.1:8787", undefined],
@@ -116,10 +135,17 @@ describe("the stack files in examples/", () => {
           url: "http://127.0.0.1:8787",
           network: "http://dgx.local:8787",
         },
-        { key: "chat-ui", name: "open-webui-8080", url: "http://127.0.0.1:8080", network: "http://dgx.local:8080" },
+        {
+          key: "chat-ui",
+          name: "open-webui-8080",
+          url: "http://127.0.0.1:8080",
+          network: "http://dgx.local:8080",
+        },
       ]),
     );
-    const launchers = plan.machines.flatMap(({ files }) => files).filter(({ role }) => role.startsWith("launcher-"));
+    const launchers = plan.machines
+      .flatMap(({ files }) => files)
+      .filter(({ role }) => role.startsWith("launcher-"));
     expect(launchers.map(({ role }) => role)).toEqual([
       "launcher-claude-code",
       "launcher-codex",
@@ -131,6 +157,8 @@ describe("the stack files in examples/", () => {
     }
     const bridge = containersOf(plan).find(({ role }) => role === "bridge");
     expect(bridge?.secretEnv).toEqual(["LOCAL_SERVING_BRIDGE_KEY"]);
-    expect(plan.policies.filter(({ name }) => name === "lan-exposure")).toMatchObject([{ verdict: "pass" }]);
+    expect(plan.policies.filter(({ name }) => name === "lan-exposure")).toMatchObject([
+      { verdict: "pass" },
+    ]);
   });
 });

@@ -25,12 +25,17 @@ it("names version, command and the places in our sources, and nobody else's", ()
 
 it("shows no key, no control code and not all of a long message", () => {
   const key = "hf_abcdefghijklmnOPQRSTuvwxyz012345";
-  const text = bugText(new Error(`\u001b[31m${key} ${"a ".repeat(5000)}`), `serving kv --config token=${key}`);
+  const text = bugText(
+    new Error(`\u001b[31m${key} ${"a ".repeat(5000)}`),
+    `serving kv --config token=${key}`,
+  );
   expect(text).not.toContain(key);
   expect(text).not.toContain("\u001b");
   expect(text.length).toBeLessThan(3000);
 });
 
 it("takes what was thrown and is no error", () => {
-  expect(bugText("only words", "serving").split("\n")[0]).toBe(`This is a bug in local-serving ${version}: only words`);
+  expect(bugText("only words", "serving").split("\n")[0]).toBe(
+    `This is a bug in local-serving ${version}: only words`,
+  );
 });

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { errorAt, FaultyInput, faultLine, listed, UnreadableInput, warningAt } from "../../faults/fault";
+import {
+  errorAt,
+  FaultyInput,
+  faultLine,
+  listed,
+  UnreadableInput,
+  warningAt,
+} from "../../faults/fault";
 
 const many = (count: number, make: typeof errorAt) =>
   Array.from({ length: count }, (_, index) => make(`k${index}`, "x", "Wrong."));
@@ -38,7 +45,9 @@ describe("faults that are listed", () => {
 
   it("quote a name of any length in part, and no key even at the cut", () => {
     const name = `${"x".repeat(390)}.sk-proj-Zk3mQ8vT1xWcRb7NdLpY5sHgJf2a${"y".repeat(500_000)}`;
-    const [fault = errorAt("", "", "")] = listed([errorAt(name, "unknown_key", `Unknown key \`${name}\`.`)]);
+    const [fault = errorAt("", "", "")] = listed([
+      errorAt(name, "unknown_key", `Unknown key \`${name}\`.`),
+    ]);
     expect(faultLine(fault).length).toBeLessThan(2500);
     expect(faultLine(fault)).not.toContain("sk-proj");
     expect(new UnreadableInput("f", name).message.length).toBeLessThan(2100);

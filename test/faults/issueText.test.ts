@@ -15,7 +15,10 @@ const schema = z.strictObject({
   map: z.record(z.string(), z.number()).optional(),
   block: z.strictObject({}).optional(),
   budget: z.union([z.literal(""), z.number()]).optional(),
-  told: z.number().optional().describe("Longest answer. A model that thinks needs room. See example.com for more."),
+  told: z
+    .number()
+    .optional()
+    .describe("Longest answer. A model that thinks needs room. See example.com for more."),
 });
 
 function messageOf(key: string, value: unknown): string | undefined {
@@ -26,7 +29,11 @@ function messageOf(key: string, value: unknown): string | undefined {
 
 describe("why a schema refuses a value, in words", () => {
   it.each<[string, unknown, string]>([
-    ["choice", "advisry", "Expected `advisory` or `pr`, got text (`advisry`). Did you mean `advisory`?"],
+    [
+      "choice",
+      "advisry",
+      "Expected `advisory` or `pr`, got text (`advisry`). Did you mean `advisory`?",
+    ],
     ["choice", "PR", "Expected `advisory` or `pr`, got text (`PR`). Did you mean `pr`?"],
     ["choice", "something else", "Expected `advisory` or `pr`, got text (`something else`)."],
     ["choice", "", "Expected `advisory` or `pr`, got empty text."],
@@ -97,7 +104,17 @@ describe("why a schema refuses a value, in words", () => {
 });
 
 describe("what may be quoted", () => {
-  it.each(["advisory", "openai", "json-summary", "http_error", "two words", "8", "404", "1.5", "Yes"])("%s", (text) => {
+  it.each([
+    "advisory",
+    "openai",
+    "json-summary",
+    "http_error",
+    "two words",
+    "8",
+    "404",
+    "1.5",
+    "Yes",
+  ])("%s", (text) => {
     expect(mayBeQuoted(text)).toBe(true);
   });
 });

@@ -32,18 +32,21 @@ describe("a JSON document", () => {
 
   it("finds every value of any document", () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { noNullPrototype: true }), (value) => {
-        const text = JSON.stringify(value, null, 1);
-        const lines = text.split("\n");
-        const read = parseJson("a.json", text);
-        expect(read.duplicates).toEqual([]);
-        for (const [key, inner] of Object.entries(value)) {
-          const { line, column } = read.locate([key]);
-          const written = JSON.stringify(inner, null, 1).split("\n")[0];
-          expect(lines[line - 1]?.slice(column - 1)).toMatch(/./);
-          expect(lines[line - 1]?.slice(column - 1).startsWith(written ?? "")).toBe(true);
-        }
-      }),
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { noNullPrototype: true }),
+        (value) => {
+          const text = JSON.stringify(value, null, 1);
+          const lines = text.split("\n");
+          const read = parseJson("a.json", text);
+          expect(read.duplicates).toEqual([]);
+          for (const [key, inner] of Object.entries(value)) {
+            const { line, column } = read.locate([key]);
+            const written = JSON.stringify(inner, null, 1).split("\n")[0];
+            expect(lines[line - 1]?.slice(column - 1)).toMatch(/./);
+            expect(lines[line - 1]?.slice(column - 1).startsWith(written ?? "")).toBe(true);
+          }
+        },
+      ),
     );
   });
 
@@ -69,14 +72,22 @@ describe("a JSON document", () => {
 
   it("names a place for any text with letters changed", () => {
     fc.assert(
-      fc.property(fc.json(), fc.nat(60), fc.string({ maxLength: 3, unit: anyCharacter }), (good, at, put) => {
-        const text = good.slice(0, at) + put + good.slice(at + 1);
-        try {
-          parseJson("a.json", text).locate(["a"], "key");
-        } catch (error) {
-          expect(error).toMatchObject({ name: "UnreadableInput", place: { line: expect.any(Number) } });
-        }
-      }),
+      fc.property(
+        fc.json(),
+        fc.nat(60),
+        fc.string({ maxLength: 3, unit: anyCharacter }),
+        (good, at, put) => {
+          const text = good.slice(0, at) + put + good.slice(at + 1);
+          try {
+            parseJson("a.json", text).locate(["a"], "key");
+          } catch (error) {
+            expect(error).toMatchObject({
+              name: "UnreadableInput",
+              place: { line: expect.any(Number) },
+            });
+          }
+        },
+      ),
       { numRuns: 300 },
     );
   });
@@ -95,7 +106,9 @@ describe("a JSON document", () => {
     ["lines", `${"[\n".repeat(100)}[`],
   ])("refuses %s that are nested too deeply, with the place", (what, text) => {
     const place = what === "lines" ? "101:1" : what === "maps" ? "1:501" : "1:101";
-    expect(() => parseJson("a.json", text)).toThrow(`a.json:${place}: is nested more than 100 levels deep`);
+    expect(() => parseJson("a.json", text)).toThrow(
+      `a.json:${place}: is nested more than 100 levels deep`,
+    );
   });
 
   it("passes over brackets in strings", () => {

@@ -43,6 +43,8 @@ describe("very many names", () => {
   it("are listed in part, with how many more there are", () => {
     expect(listOf([])).toBe("none");
     expect(listOf(["a", "b"])).toBe("a, b");
-    expect(nearOf("zzz", names(1000, "k"))).toMatch(/^It has: k10000, (k100\d\d, ){59}and 940 more\.$/);
+    expect(nearOf("zzz", names(1000, "k"))).toMatch(
+      /^It has: k10000, (k100\d\d, ){59}and 940 more\.$/,
+    );
   });
 });

@@ -6,7 +6,9 @@ import { parseYaml } from "../../faults/yamlDocument";
 const schema = z.strictObject({
   port: z.int().min(1).max(65535).describe("TCP port"),
   mode: z.enum(["native", "bridge"]).optional(),
-  machines: z.record(z.string(), z.strictObject({ totalGiB: z.number(), listen: z.string().default("x") })).default({}),
+  machines: z
+    .record(z.string(), z.strictObject({ totalGiB: z.number(), listen: z.string().default("x") }))
+    .default({}),
   a: z.union([z.literal("none"), z.strictObject({ port: z.number() })]).optional(),
 });
 
@@ -51,7 +53,10 @@ describe("faults of a document", () => {
   });
 
   it("explains the union option that was meant", () => {
-    expect(faultsIn("port: 1\na: {prt: 3}").map((fault) => fault.path)).toEqual(["a.port", "a.prt"]);
+    expect(faultsIn("port: 1\na: {prt: 3}").map((fault) => fault.path)).toEqual([
+      "a.port",
+      "a.prt",
+    ]);
   });
 
   it("never repeats text that was given, which might be a secret", () => {
@@ -68,7 +73,9 @@ describe("a block of several forms", () => {
   ]);
   const faultsOf = (value: unknown, schema: z.ZodType = z.strictObject({ at: forms })) => {
     const result = schema.safeParse(value);
-    return result.success ? [] : schemaFaults(schema, value, result.error.issues).map((fault) => fault.message);
+    return result.success
+      ? []
+      : schemaFaults(schema, value, result.error.issues).map((fault) => fault.message);
   };
 
   it("names the form that a key goes with", () => {
@@ -78,13 +85,17 @@ describe("a block of several forms", () => {
   });
 
   it("says which forms there are when none was meant, and for a missing key", () => {
-    const either = z.strictObject({ a: z.union([z.literal("none"), z.strictObject({ port: z.number() })]) });
+    const either = z.strictObject({
+      a: z.union([z.literal("none"), z.strictObject({ port: z.number() })]),
+    });
     expect(faultsOf({ a: 3 }, either)).toEqual(["Expected `none` or a map, got 3."]);
     expect(faultsOf({}, either)).toEqual(["This key is required (`none` or a map)."]);
   });
 
   it("says which names a map takes", () => {
     const names = z.record(z.string().regex(/^[a-z]+$/, "Expected small letters"), z.number());
-    expect(faultsOf({ "A B": 1 }, names)).toEqual(["This name can't be used. Expected small letters."]);
+    expect(faultsOf({ "A B": 1 }, names)).toEqual([
+      "This name can't be used. Expected small letters.",
+    ]);
   });
 });

@@ -33,7 +33,10 @@ export const KEYS: readonly string[] = [
   `eyJhbGciOiJIUzI1NiJ9.${BODY}.${BODY}`,
 ];
 
-/** Text with a secret in it: the text, and what must not be seen of it. It is refused in a file and redacted in output. */
+/**
+ * Text with a secret in it: the text, and what must not be seen of it. It is refused in a file and
+ * redacted in output.
+ */
 export const BAD: readonly (readonly [text: string, secret: string])[] = [
   ...KEYS.map((key) => [`text ${key}, and more`, key] as const),
   // By what surrounds them.
@@ -99,7 +102,9 @@ export const BAD: readonly (readonly [text: string, secret: string])[] = [
   ["passphrase=hunter2", "hunter2"],
 ];
 
-/** What looks a little like a secret and is none: it passes every file and stays in every output. */
+/**
+ * What looks a little like a secret and is none: it passes every file and stays in every output.
+ */
 export const GOOD: readonly string[] = [
   // Digests, commits, models, versions, numbers.
   "sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",

@@ -1,7 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { holdsSecret, isSecretName, redactSecrets, secretPaths, withoutKeys } from "../../faults/secrets";
+import {
+  holdsSecret,
+  isSecretName,
+  redactSecrets,
+  secretPaths,
+  withoutKeys,
+} from "../../faults/secrets";
 import { newestEngineData } from "../../vllm/engineData";
 import { BAD, BODY, GOOD, KEYS } from "./secretCorpus";
 
@@ -20,11 +26,13 @@ describe("a secret", () => {
 
   it("is known by the key of its map, by the word before it, and behind JSON's escapes", () => {
     const of = (value: unknown) => secretPaths(value).map((path) => path.join("."));
-    expect(of({ HF_TOKEN: "hunter2", max_tokens: "hunter2", a: { clientSecret: "x y", b: [] } })).toEqual([
-      "HF_TOKEN",
-      "a.clientSecret",
+    expect(
+      of({ HF_TOKEN: "hunter2", max_tokens: "hunter2", a: { clientSecret: "x y", b: [] } }),
+    ).toEqual(["HF_TOKEN", "a.clientSecret"]);
+    expect(of({ password: 12345, token: 12345, api_key: 123456789 })).toEqual([
+      "password",
+      "api_key",
     ]);
-    expect(of({ password: 12345, token: 12345, api_key: 123456789 })).toEqual(["password", "api_key"]);
     expect(of(["--hf-token", "hunter2", "--port", "1"])).toEqual(["1"]);
     expect(of(["--hf-token", "--port", "1"])).toEqual([]);
     expect(of(['{"api\\u005fkey": "hunter2"}'])).toEqual(["0"]);
@@ -40,14 +48,19 @@ describe("a secret", () => {
       }),
     );
     fc.assert(
-      fc.property(around, fc.stringMatching(/^[A-Z]{3,8}_(?:TOKEN|API_KEY|SECRET|PASSWORD)$/), (before, name) => {
-        expect(redactSecrets(`${before}\n${name}=${BODY}`)).not.toContain(BODY);
-      }),
+      fc.property(
+        around,
+        fc.stringMatching(/^[A-Z]{3,8}_(?:TOKEN|API_KEY|SECRET|PASSWORD)$/),
+        (before, name) => {
+          expect(redactSecrets(`${before}\n${name}=${BODY}`)).not.toContain(BODY);
+        },
+      ),
     );
   });
 
   it("costs no more time in a long text than its length", () => {
-    // Each began anew in the rest of the text wherever it stood, or was read again from each of its letters.
+    // Each began anew in the rest of the text wherever it stood, or was read again from each of its
+    // letters.
     const pieces = [
       "a",
       "a:",
@@ -73,14 +86,19 @@ describe("a secret", () => {
       "-----BEGIN PRIVATE KEY-----",
       "${A:-",
     ];
-    for (const piece of [...pieces, ...openings]) expect(holdsSecret(piece.repeat(60_000)), piece).toBeDefined();
+    for (const piece of [...pieces, ...openings])
+      expect(holdsSecret(piece.repeat(60_000)), piece).toBeDefined();
     expect(holdsSecret(`token="${"${A:-".repeat(60_000)}${"}".repeat(60_000)}"`)).toBe(true);
-    expect(holdsSecret(`auth=${Buffer.from(`${"a:".repeat(60_000)}\0`).toString("base64")}`)).toBe(false);
+    expect(holdsSecret(`auth=${Buffer.from(`${"a:".repeat(60_000)}\0`).toString("base64")}`)).toBe(
+      false,
+    );
   });
 
   it("is looked for in a text that is JSON, however deep that nests", () => {
     expect(secretPaths({ a: "[".repeat(100_000) + "]".repeat(100_000) })).toEqual([]);
-    expect(secretPaths({ a: `${"[".repeat(1000)}{"api\\u005fkey": "hunter2"}${"]".repeat(1000)}` })).toEqual([["a"]]);
+    expect(
+      secretPaths({ a: `${"[".repeat(1000)}{"api\\u005fkey": "hunter2"}${"]".repeat(1000)}` }),
+    ).toEqual([["a"]]);
   });
 });
 
@@ -94,7 +112,12 @@ describe("what is no secret", () => {
   it("is every flag and variable of vLLM but the two that hold a key", () => {
     const { lists, switches, values, variables } = newestEngineData();
     const names = [...lists, ...values, ...Object.keys(switches), ...variables];
-    expect(names.filter(isSecretName)).toEqual(["api-key", "hf-token", "allow-credentials", "VLLM_API_KEY"]);
+    expect(names.filter(isSecretName)).toEqual([
+      "api-key",
+      "hf-token",
+      "allow-credentials",
+      "VLLM_API_KEY",
+    ]);
   });
 
   it("is any word of our own pages, files and examples", () => {

@@ -24,7 +24,9 @@ describe("a directive", () => {
     ["%TAG ! tag:yaml.org,2002:\n---\na: !int '1'\n", "a.yaml:1:1: the directive `%TAG` "],
     ["%ANY thing\n---\na: 1\n", "a.yaml:1:1: the directive `%ANY thing` "],
   ])("is refused with its line: %j", (text, message) => {
-    expect(refusal(text)).toBe(`${message}makes readers of YAML differ over the values of the file: remove this line`);
+    expect(refusal(text)).toBe(
+      `${message}makes readers of YAML differ over the values of the file: remove this line`,
+    );
   });
 
   it.each([
@@ -59,7 +61,9 @@ describe("more than a person writes", () => {
       ["", ":\n"],
       ["a:\n", "#\n"],
     ] as const)
-      expect(refusal(head + piece.repeat(500_000 / piece.length)), piece).toMatch(/holds more than|the directive/);
+      expect(refusal(head + piece.repeat(500_000 / piece.length)), piece).toMatch(
+        /holds more than|the directive/,
+      );
   });
 
   it("is refused where its indentation goes too deep", () => {
@@ -71,7 +75,9 @@ describe("more than a person writes", () => {
   it("is refused by the number of its aliases", () => {
     const aliases = (count: number) => lines(count, (index) => `- &a${index} x\n- *a${index}\n`);
     expect(read(aliases(1000))).toHaveLength(2000);
-    expect(refusal(aliases(1001))).toBe("a.yaml:2002:3: unusable YAML: it has more than 1000 aliases");
+    expect(refusal(aliases(1001))).toBe(
+      "a.yaml:2002:3: unusable YAML: it has more than 1000 aliases",
+    );
   });
 
   it("quotes a word of any length in part", () => {

@@ -1,7 +1,10 @@
 import { plan } from "../../components/plan/plan";
 import { stack } from "../fixtures/machine";
 
-/** A machine `dgx` with instance A, a server `b` and the harness's files; tests overlay what they are about. */
+/**
+ * A machine `dgx` with instance A, a server `b` and the harness's files; tests overlay what they
+ * are about.
+ */
 export function planned(
   harness: Record<string, unknown> | undefined,
   machine: Record<string, unknown> = {},

@@ -7,7 +7,10 @@ describe("the harness's files in the plan", () => {
     const without = planned(undefined, OLLAMA);
     expect(without.machine.files.map(({ role }) => role).join()).not.toContain("harness");
     expect(without.warnings).toEqual([]);
-    expect(roles.filter((role) => role.startsWith("harness-"))).toEqual(["harness-providers", "harness-analytics"]);
+    expect(roles.filter((role) => role.startsWith("harness-"))).toEqual([
+      "harness-providers",
+      "harness-analytics",
+    ]);
     expect(roles.at(-1), "written last").toBe("applied-plan");
   });
 
@@ -28,9 +31,21 @@ describe("the harness's files in the plan", () => {
     [{ apiKeyVariable: "none", embeddingModel: "m" }, OLLAMA, []],
     [{ apiKeyVariable: "none" }, OLLAMA, ["harness-no-embedding-model"]],
     [{ apiKeyVariable: "none" }, {}, ["harness-no-embedding"]],
-    [{ apiKeyVariable: "none" }, { simpleServer: { mode: "integrated", models: ["m"] } }, ["harness-no-embedding"]],
-    [{ apiKeyVariable: "none", embeddingModel: "m" }, { simpleServer: { mode: "host" } }, ["harness-no-ollama-model"]],
-    [{ apiKeyVariable: "none", ollamaModel: "m", embeddingModel: "m" }, { simpleServer: { mode: "host" } }, []],
+    [
+      { apiKeyVariable: "none" },
+      { simpleServer: { mode: "integrated", models: ["m"] } },
+      ["harness-no-embedding"],
+    ],
+    [
+      { apiKeyVariable: "none", embeddingModel: "m" },
+      { simpleServer: { mode: "host" } },
+      ["harness-no-ollama-model"],
+    ],
+    [
+      { apiKeyVariable: "none", ollamaModel: "m", embeddingModel: "m" },
+      { simpleServer: { mode: "host" } },
+      [],
+    ],
     [
       { apiKeyVariable: "none" },
       { simpleServer: { mode: "host" } },

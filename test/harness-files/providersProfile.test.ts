@@ -31,7 +31,8 @@ describe("the providers profile", () => {
           max_tokens: 8192,
           disable_thinking: true,
           timeout_sec: 600,
-          healthcheck: "curl -sf --max-time 10 --oauth2-bearer $HX_LOCAL_KEY http://127.0.0.1:8001/v1/models",
+          healthcheck:
+            "curl -sf --max-time 10 --oauth2-bearer $HX_LOCAL_KEY http://127.0.0.1:8001/v1/models",
           version: "vllm 0.30.0",
           host: "localhost:11434",
           temperature: 0.1,
@@ -79,7 +80,11 @@ describe("the providers profile", () => {
       subjects: ["claude"],
       company: "O'Neil & Söhne",
     };
-    const server = { model: { id: "org/model", family: "qwen3" }, listen: "192.168.1.9", port: 8005 };
+    const server = {
+      model: { id: "org/model", family: "qwen3" },
+      listen: "192.168.1.9",
+      port: 8005,
+    };
     const { providers, analytics } = planned(settings, {}, server);
     await expect(providers().text).toMatchFileSnapshot("golden/plain.toml");
     expect(faults(providers().text)).toEqual([]);
@@ -87,7 +92,9 @@ describe("the providers profile", () => {
     expect(analytics().path).toBe("/home/me/.cct/session-analytics.json");
     const value = read(providers().text);
     expect(value("providers.local-b", "base_url")).toBe("http://192.168.1.9:8005/v1");
-    expect(value("providers.local-b", "healthcheck")).toBe("curl -sf --max-time 10 http://192.168.1.9:8005/v1/models");
+    expect(value("providers.local-b", "healthcheck")).toBe(
+      "curl -sf --max-time 10 http://192.168.1.9:8005/v1/models",
+    );
     expect(value("providers.local-b", "max_tokens")).toBe("2048");
     expect(value("providers.local-b", "timeout_sec")).toBe("120");
     expect(value("copyright", "company")).toBe("O'Neil & Söhne");
@@ -112,10 +119,17 @@ describe("the providers profile", () => {
     [true, { disableThinking: false }, undefined],
     [false, {}, undefined],
     [false, { disableThinking: true }, undefined],
-  ])("for a model with thinking: %s and %j has disable_thinking %s", (thinking, harness, expected) => {
-    const { text } = planned(harness, {}, { model: { id: "org/model", family: "qwen3", thinking } }).providers();
-    expect(read(text)("providers.local-b", "disable_thinking")).toBe(expected);
-  });
+  ])(
+    "for a model with thinking: %s and %j has disable_thinking %s",
+    (thinking, harness, expected) => {
+      const { text } = planned(
+        harness,
+        {},
+        { model: { id: "org/model", family: "qwen3", thinking } },
+      ).providers();
+      expect(read(text)("providers.local-b", "disable_thinking")).toBe(expected);
+    },
+  );
 
   it("tries servers by key, whatever their order in the file, then Ollama; base models never", () => {
     const server = (overlay: object) => ({
@@ -166,14 +180,18 @@ describe("the providers profile", () => {
     [{ embeddingModel: "qwen3:8b" }, "nomic-embed-text"],
     [{ ollamaModel: "hf.co/org/m:Q4" }, "hf.co/org/m:Q4"],
   ])("with %j asks Ollama for %s", (harness, model) => {
-    expect(read(planned(harness, OLLAMA).providers().text)("providers.ollama", "model")).toBe(model);
+    expect(read(planned(harness, OLLAMA).providers().text)("providers.ollama", "model")).toBe(
+      model,
+    );
   });
 
   it("names Ollama where it listens", () => {
     const simpleServer = { mode: "host", listen: "0.0.0.0", port: 11500, models: ["m"] };
     const value = read(planned({}, { simpleServer }).providers().text);
     expect(value("providers.ollama", "host")).toBe("127.0.0.1:11500");
-    expect(value("providers.ollama", "healthcheck")).toMatch(/ http:\/\/127\.0\.0\.1:11500\/api\/version$/);
+    expect(value("providers.ollama", "healthcheck")).toMatch(
+      / http:\/\/127\.0\.0\.1:11500\/api\/version$/,
+    );
   });
 
   it("has no Ollama that only the chat UI's container reaches", () => {
@@ -184,9 +202,13 @@ describe("the providers profile", () => {
   it("is read by the harness as TOML means it, whatever the settings", () => {
     // Everything that the settings and `harnessFaults` let through.
     const noSecret = (text: string) => !holdsSecret(text);
-    const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/).filter((text) => noSecret(text) && !isSecretName(text));
+    const name = fc
+      .stringMatching(/^[a-z][a-z0-9-]{0,12}$/)
+      .filter((text) => noSecret(text) && !isSecretName(text));
     const served = fc.stringMatching(/^[!#-&(-[\]-~]+$/).filter(noSecret);
-    const company = fc.string({ unit: "grapheme" }).filter((text) => /^[^"\\\p{Cc}]*$/u.test(text) && noSecret(text));
+    const company = fc
+      .string({ unit: "grapheme" })
+      .filter((text) => /^[^"\\\p{Cc}]*$/u.test(text) && noSecret(text));
     fc.assert(
       fc.property(
         fc.array(name, { maxLength: 5 }),

@@ -24,7 +24,11 @@ describe("the session-analytics file", () => {
     expect(file).toMatchObject({ path: "/home/me/.hx/session-analytics.json", mode: "0600" });
     expect(checkAnalyticsFile(document(file.text), "HX_")).toEqual([]);
     const value = effective(file.text);
-    for (const judge of ["judge.default", "judge.by_copilot.aider", "judge.by_copilot.claude-code"]) {
+    for (const judge of [
+      "judge.default",
+      "judge.by_copilot.aider",
+      "judge.by_copilot.claude-code",
+    ]) {
       expect(value(`${judge}.backend`), judge).toEqual({ value: "openai", layer: "file" });
       expect(value(`${judge}.model`), judge).toEqual({ value: "model", layer: "file" });
     }
@@ -46,7 +50,11 @@ describe("the session-analytics file", () => {
 
   it("follows the plan: port and name of the server, address of Ollama", () => {
     const simpleServer = { mode: "host", port: 11500, models: ["m"] };
-    const { text } = planned({}, { simpleServer }, { port: 8005, servedModelName: "other" }).analytics();
+    const { text } = planned(
+      {},
+      { simpleServer },
+      { port: 8005, servedModelName: "other" },
+    ).analytics();
     const value = effective(text);
     expect(value("judge.base_url")?.value).toBe("http://127.0.0.1:8005/v1");
     expect(value("judge.default.model")?.value).toBe("other");

@@ -59,7 +59,12 @@ export interface Started {
   readonly finished: Promise<Finished>;
 }
 
-export function start(file: string, args: readonly string[], cwd: string, env = process.env): Started {
+export function start(
+  file: string,
+  args: readonly string[],
+  cwd: string,
+  env = process.env,
+): Started {
   const child = spawn(file, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";
   let stderr = "";

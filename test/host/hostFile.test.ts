@@ -16,7 +16,11 @@ import {
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { HOST_FILE_SCRIPT, hostFileCommand, hostFileRequest } from "../../components/host/hostFileRequest";
+import {
+  HOST_FILE_SCRIPT,
+  hostFileCommand,
+  hostFileRequest,
+} from "../../components/host/hostFileRequest";
 import { freshFolder, IS_ROOT, killedBefore, run, snapshot, URN } from "./hostFileRun";
 
 let folder: string;
@@ -39,7 +43,9 @@ describe("a file that was not there", () => {
     expect(readFileSync(deep, "utf8")).toBe("x = 1\n");
     expect(statSync(deep).mode & 0o7777).toBe(0o640);
     expect(statSync(join(folder, "a")).mode & 0o7777).toBe(0o755);
-    expect(run("restore", { path: deep }).said).toBe(`${deep} was removed: nothing was there before.`);
+    expect(run("restore", { path: deep }).said).toBe(
+      `${deep} was removed: nothing was there before.`,
+    );
     expect(snapshot(folder)).toEqual({});
   });
 
@@ -71,7 +77,8 @@ describe("a file that was not there", () => {
     ["first", "second"],
     ["second", "first"],
   ])("shares a folder that we made: it goes with the last of them (%s, then %s)", (one, two) => {
-    for (const name of ["first", "second"]) run("write", { path: join(folder, `a/${name}/file`), content: name });
+    for (const name of ["first", "second"])
+      run("write", { path: join(folder, `a/${name}/file`), content: name });
     run("write", { path: join(folder, "a/file"), content: "x" });
     run("restore", { path: join(folder, "a/file") });
     run("restore", { path: join(folder, `a/${one}/file`) });
@@ -127,7 +134,9 @@ describe("a file that was there", () => {
   it("gets its mode back when somebody changed only that", () => {
     run("write", { path: at, mode: "0600", content: "ours\n" });
     chmodSync(at, 0o666);
-    expect(run("write", { path: at, mode: "0600", content: "ours\n" }).said).toBe(`${at} was written.`);
+    expect(run("write", { path: at, mode: "0600", content: "ours\n" }).said).toBe(
+      `${at} was written.`,
+    );
     expect(statSync(at).mode & 0o7777).toBe(0o600);
   });
 
@@ -191,7 +200,9 @@ describe("a resource that was renamed", () => {
   it("keeps the file: the new one is created first, and the old one's undo leaves it", () => {
     writeFileSync(at, "theirs\n");
     run("write", { path: at, content: "ours\n" });
-    expect(run("write", { path: at, content: "ours\n", holder: RENAMED }).said).toBe(`${at} is as it should be.`);
+    expect(run("write", { path: at, content: "ours\n", holder: RENAMED }).said).toBe(
+      `${at} is as it should be.`,
+    );
     expect(run("restore", { path: at }).said).toBe(`${at} stays: it belongs to ${RENAMED} by now.`);
     expect(readFileSync(at, "utf8")).toBe("ours\n");
     run("restore", { path: at, holder: RENAMED });
@@ -243,7 +254,9 @@ describe("what is refused, with nothing changed", () => {
 
   it("a folder at the path, and a file where a folder is needed", () => {
     mkdirSync(at);
-    expect(run("write", { path: at }).refused).toBe(`${at} is not a regular file. Nothing was changed.`);
+    expect(run("write", { path: at }).refused).toBe(
+      `${at} is not a regular file. Nothing was changed.`,
+    );
     writeFileSync(join(folder, "file"), "theirs");
     expect(run("write", { path: join(folder, "file/sub/x") }).refused).toBe(
       `${folder}/file is not a folder. Nothing was changed.`,
@@ -274,7 +287,8 @@ describe("what is refused, with nothing changed", () => {
     const ran = run("write", { path: at, content: "ours\n" }, { asNobody: true });
     // Where the kernel lets nobody link to it, its owner stays; where not, it is refused.
     if (ran.status === 0) run("restore", { path: at }, { asNobody: true });
-    else expect(ran.refused).toContain("its owner could not be restored later. Nothing was changed.");
+    else
+      expect(ran.refused).toContain("its owner could not be restored later. Nothing was changed.");
     expect(snapshot(folder)).toEqual(before);
   });
 
@@ -297,9 +311,9 @@ describe("what is refused, with nothing changed", () => {
     [{ owner: "root; id" }, "owner"],
     [{ holder: "a\nb" }, "holder"],
   ])("a request that could be read in two ways: %j", (part, what) => {
-    expect(() => hostFileRequest({ path: "/a", mode: "0644", holder: "h", content: "", ...part })).toThrow(
-      `A host file's ${what} is`,
-    );
+    expect(() =>
+      hostFileRequest({ path: "/a", mode: "0644", holder: "h", content: "", ...part }),
+    ).toThrow(`A host file's ${what} is`);
   });
 });
 
@@ -313,7 +327,9 @@ describe("a file's owner", () => {
 describe("the command", () => {
   it("is one short line, and root's where it is elevated", () => {
     expect(hostFileCommand("write")).toBe('sh -c "$HOST_FILE_SCRIPT" host-file write');
-    expect(hostFileCommand("restore", ["sudo", "-n"])).toBe('sudo -n sh -c "$HOST_FILE_SCRIPT" host-file restore');
+    expect(hostFileCommand("restore", ["sudo", "-n"])).toBe(
+      'sudo -n sh -c "$HOST_FILE_SCRIPT" host-file restore',
+    );
   });
 });
 
@@ -328,39 +344,49 @@ describe("any order of what we do and what somebody else does", () => {
 
   it("loses nothing that they wrote, and leaves nothing of ours at the end", () => {
     fc.assert(
-      fc.property(fc.option(text, { nil: undefined }), fc.array(step, { maxLength: 6 }), (before, steps) => {
-        const home = freshFolder();
-        const path = join(home, "a/file");
-        /** Texts of theirs that they have neither removed nor replaced themselves. */
-        const theirs = new Set<string>();
-        let current: string | undefined;
-        const theyWrite = (content: string) => {
-          if (current !== undefined) theirs.delete(current);
-          current = `theirs ${theirs.size} ${content}`;
-          theirs.add(current);
-          mkdirSync(join(home, "a"), { recursive: true });
-          writeFileSync(path, current);
-        };
-        if (before !== undefined) theyWrite(before);
-        for (const each of steps) {
-          if ("we" in each) {
-            const content = "text" in each ? `ours ${each.text}` : "";
-            expect(run(each.we, { path, content, holder: each.holder }).status).toBe(0);
-            const now = existsSync(path) ? readFileSync(path, "utf8") : undefined;
-            current = now?.startsWith("theirs") ? now : undefined;
-          } else if (each.they === "edit") theyWrite(each.text);
-          else {
-            rmSync(path, { force: true });
+      fc.property(
+        fc.option(text, { nil: undefined }),
+        fc.array(step, { maxLength: 6 }),
+        (before, steps) => {
+          const home = freshFolder();
+          const path = join(home, "a/file");
+          /** Texts of theirs that they have neither removed nor replaced themselves. */
+          const theirs = new Set<string>();
+          let current: string | undefined;
+          const theyWrite = (content: string) => {
             if (current !== undefined) theirs.delete(current);
-            current = undefined;
+            current = `theirs ${theirs.size} ${content}`;
+            theirs.add(current);
+            mkdirSync(join(home, "a"), { recursive: true });
+            writeFileSync(path, current);
+          };
+          if (before !== undefined) theyWrite(before);
+          for (const each of steps) {
+            if ("we" in each) {
+              const content = "text" in each ? `ours ${each.text}` : "";
+              expect(run(each.we, { path, content, holder: each.holder }).status).toBe(0);
+              const now = existsSync(path) ? readFileSync(path, "utf8") : undefined;
+              current = now?.startsWith("theirs") ? now : undefined;
+            } else if (each.they === "edit") theyWrite(each.text);
+            else {
+              rmSync(path, { force: true });
+              if (current !== undefined) theirs.delete(current);
+              current = undefined;
+            }
+            const kept = Object.values(snapshot(home)).map((entry) =>
+              entry.replace(/^\S+ \S+ /, ""),
+            );
+            for (const one of theirs) expect(kept).toContain(one);
           }
-          const kept = Object.values(snapshot(home)).map((entry) => entry.replace(/^\S+ \S+ /, ""));
-          for (const one of theirs) expect(kept).toContain(one);
-        }
-        for (const holder of [URN, RENAMED]) run("restore", { path, holder });
-        const left = Object.entries(snapshot(home));
-        expect(left.filter(([name, entry]) => name.includes("local-serving") || entry.includes("ours"))).toEqual([]);
-      }),
+          for (const holder of [URN, RENAMED]) run("restore", { path, holder });
+          const left = Object.entries(snapshot(home));
+          expect(
+            left.filter(
+              ([name, entry]) => name.includes("local-serving") || entry.includes("ours"),
+            ),
+          ).toEqual([]);
+        },
+      ),
       { numRuns: 25 },
     );
   });
@@ -392,7 +418,9 @@ describe("two runs at once", () => {
   ] as const)("a write, then a %s: the second waits for the first", async (word, content) => {
     const ended: string[] = [];
     const first = await halfWritten();
-    const firstEnd = new Promise((resolve) => first.on("close", () => resolve(ended.push("first"))));
+    const firstEnd = new Promise((resolve) =>
+      first.on("close", () => resolve(ended.push("first"))),
+    );
     const end = second(word, ended);
     // The second has read its request once its flock runs.
     await vi.waitFor(() => expect(spawnSync("pgrep", ["-f", "flock -w 120 9"]).status).toBe(0), {
@@ -421,14 +449,26 @@ describe("a run that is killed before any of its steps", () => {
   // More programs than one run starts; a run that gets past the last of them was not killed.
   const MOST_CALLS = 60;
 
-  /** Tries every moment; `prepare` makes the state, `check` looks at what the kill left and at what comes after. */
-  function atEveryMoment(word: "write" | "restore", prepare: () => void, check: (call: number) => void): number {
+  /**
+   * Tries every moment; `prepare` makes the state, `check` looks at what the kill left and at what
+   * comes after.
+   */
+  function atEveryMoment(
+    word: "write" | "restore",
+    prepare: () => void,
+    check: (call: number) => void,
+  ): number {
     const scratch = freshFolder();
     let kills = 0;
     for (let call = 1; call <= MOST_CALLS; call++) {
-      for (const name of Object.keys(snapshot(folder))) rmSync(join(folder, name), { recursive: true, force: true });
+      for (const name of Object.keys(snapshot(folder)))
+        rmSync(join(folder, name), { recursive: true, force: true });
       prepare();
-      const ran = run(word, { path: at, mode: "0600", content: "ours 2\n" }, killedBefore(call, scratch));
+      const ran = run(
+        word,
+        { path: at, mode: "0600", content: "ours 2\n" },
+        killedBefore(call, scratch),
+      );
       if (ran.status === 0) break;
       kills++;
       check(call);
@@ -450,25 +490,29 @@ describe("a run that is killed before any of its steps", () => {
   it.each([
     ["the first write", theirs, ["theirs\n", "ours 2\n"]],
     ["an update", theirsThenOurs, ["ours 1\n", "ours 2\n"]],
-  ])("%s: the file is the old or the new one, and both a second write and the undo work", (_, prepare, either) => {
-    const afterwards = (call: number) => {
-      expect(either, `killed before call ${call}`).toContain(content());
-      if (call % 2 === 0) {
-        expect(run("write", { path: at, mode: "0600", content: "ours 2\n" }).status).toBe(0);
-        expect(content()).toBe("ours 2\n");
-      }
-      expect(run("restore", { path: at }).status).toBe(0);
-      expect(snapshot(folder), `killed before call ${call}`).toEqual(undone);
-    };
-    expect(atEveryMoment("write", prepare, afterwards)).toBeGreaterThan(8);
-  });
+  ])(
+    "%s: the file is the old or the new one, and both a second write and the undo work",
+    (_, prepare, either) => {
+      const afterwards = (call: number) => {
+        expect(either, `killed before call ${call}`).toContain(content());
+        if (call % 2 === 0) {
+          expect(run("write", { path: at, mode: "0600", content: "ours 2\n" }).status).toBe(0);
+          expect(content()).toBe("ours 2\n");
+        }
+        expect(run("restore", { path: at }).status).toBe(0);
+        expect(snapshot(folder), `killed before call ${call}`).toEqual(undone);
+      };
+      expect(atEveryMoment("write", prepare, afterwards)).toBeGreaterThan(8);
+    },
+  );
 
   it("the first write into folders of its own: the undo leaves nothing", () => {
     const path = join(folder, "a/b/settings.json");
     const scratch = freshFolder();
     let kills = 0;
     for (; kills < MOST_CALLS; kills++) {
-      if (run("write", { path, content: "ours\n" }, killedBefore(kills + 1, scratch)).status === 0) break;
+      if (run("write", { path, content: "ours\n" }, killedBefore(kills + 1, scratch)).status === 0)
+        break;
       if (existsSync(path)) expect(readFileSync(path, "utf8")).toBe("ours\n");
       run("restore", { path });
       expect(snapshot(folder), `killed before call ${kills + 1}`).toEqual({});

@@ -13,7 +13,8 @@ beforeEach(() => {
 });
 
 /** A file system of its own needs a mount, which only root makes, and not in every container. */
-const canMount = IS_ROOT && spawnSync("unshare", ["-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0;
+const canMount =
+  IS_ROOT && spawnSync("unshare", ["-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0;
 
 /** Runs the script on a disk of its own at the folder, and copies what is on it to $OUT. */
 const ON_A_DISK = `
@@ -28,19 +29,35 @@ cp -a "$DISK/." "$OUT"
 exit $code
 `;
 
-/** Options of the mount, with what is free beyond what is used. A size of none would be no limit. */
+/**
+ * Options of the mount, with what is free beyond what is used. A size of none would be no limit.
+ */
 const freeInodes = (count: number) => `nr_inodes=$(($(used iused) + ${count}))`;
 const freePages = (count: number) => `size=$((($(used used) + ${count}) * 4096 + 1))`;
 
-/** What is on the disk, and what was said, after a run on a disk that holds what `folder` does and has these limits. */
+/**
+ * What is on the disk, and what was said, after a run on a disk that holds what `folder` does and
+ * has these limits.
+ */
 function onDisk(limits: string, word: "write" | "restore", path: string, content = "") {
   const [disk, out] = [freshFolder(), freshFolder()];
   const request = { path: path.replace(folder, disk), mode: "0644", holder: URN, content };
-  const { status, stdout, stderr } = spawnSync("unshare", ["-m", "sh", "-c", ON_A_DISK, "on-a-disk", word], {
-    input: hostFileRequest(request),
-    encoding: "utf8",
-    env: { ...process.env, HOST_FILE_SCRIPT, DISK: disk, BEFORE: folder, OUT: out, LIMITS: limits },
-  });
+  const { status, stdout, stderr } = spawnSync(
+    "unshare",
+    ["-m", "sh", "-c", ON_A_DISK, "on-a-disk", word],
+    {
+      input: hostFileRequest(request),
+      encoding: "utf8",
+      env: {
+        ...process.env,
+        HOST_FILE_SCRIPT,
+        DISK: disk,
+        BEFORE: folder,
+        OUT: out,
+        LIMITS: limits,
+      },
+    },
+  );
   const named = (text: string) => text.trim().replaceAll(disk, folder);
   return { status, said: named(stdout), refused: named(stderr), on: snapshot(out) };
 }
@@ -66,31 +83,36 @@ describe.runIf(canMount)("a disk that is full", () => {
     ["an update of an edited file", "settings.json", edited],
   ] as const;
 
-  it.each(states)("%s: wherever the room ends, nothing changed, and one sentence says so", (_, name, make) => {
-    make();
-    const before = snapshot(folder);
-    for (const limits of [freeInodes, freePages]) {
-      let free = 0;
-      for (; free < 20; free++) {
-        const ran = onDisk(limits(free), "write", join(folder, name), CONTENT);
-        if (ran.status === 0) {
-          expect(ran.on[name]?.endsWith(CONTENT)).toBe(true);
-          break;
+  it.each(states)(
+    "%s: wherever the room ends, nothing changed, and one sentence says so",
+    (_, name, make) => {
+      make();
+      const before = snapshot(folder);
+      for (const limits of [freeInodes, freePages]) {
+        let free = 0;
+        for (; free < 20; free++) {
+          const ran = onDisk(limits(free), "write", join(folder, name), CONTENT);
+          if (ran.status === 0) {
+            expect(ran.on[name]?.endsWith(CONTENT)).toBe(true);
+            break;
+          }
+          expect([free, ran]).toEqual([
+            free,
+            {
+              status: 1,
+              said: "",
+              refused: expect.stringMatching(
+                /^The disk of .* is full\. Nothing was changed: make room and try again\.$/,
+              ),
+              on: before,
+            },
+          ]);
         }
-        expect([free, ran]).toEqual([
-          free,
-          {
-            status: 1,
-            said: "",
-            refused: expect.stringMatching(/^The disk of .* is full\. Nothing was changed: make room and try again\.$/),
-            on: before,
-          },
-        ]);
+        expect(free).toBeGreaterThan(1);
+        expect(free).toBeLessThan(20);
       }
-      expect(free).toBeGreaterThan(1);
-      expect(free).toBeLessThan(20);
-    }
-  });
+    },
+  );
 
   it("keeps nobody from the undo", () => {
     edited();
@@ -116,14 +138,23 @@ describe.runIf(canMount)("a disk that is full", () => {
 
 describe("a step that fails", () => {
   it.each([
-    ["No space left on device", () => `The disk of ${folder} is full. Nothing was changed: make room and try again.`],
+    [
+      "No space left on device",
+      () => `The disk of ${folder} is full. Nothing was changed: make room and try again.`,
+    ],
     [
       "Disk quota exceeded",
       () =>
         `The disk quota of user ${spawnSync("id", ["-un"], { encoding: "utf8" }).stdout.trim()} for ${folder} is used up. Nothing was changed: make room and try again.`,
     ],
-    ["Read-only file system", () => `${folder} is on a read-only file system. Nothing was changed.`],
-    ["Input/output error", () => `Writing in ${folder} failed (Input/output error). Nothing was changed.`],
+    [
+      "Read-only file system",
+      () => `${folder} is on a read-only file system. Nothing was changed.`,
+    ],
+    [
+      "Input/output error",
+      () => `Writing in ${folder} failed (Input/output error). Nothing was changed.`,
+    ],
   ])("with %s is one sentence, and leaves all as it was", (words, sentence) => {
     const bin = join(freshFolder(), "bin");
     mkdirSync(bin);
@@ -131,8 +162,14 @@ describe("a step that fails", () => {
     theirs();
     const before = snapshot(folder);
     for (const program of ["mkdir", "cat", "mv", "chmod"]) {
-      const real = spawnSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" }).stdout.trim();
-      writeFileSync(join(bin, program), `#!/bin/sh\necho "${program}: 'x': ${words}" >&2\nexit 1\n`, { mode: 0o755 });
+      const real = spawnSync("sh", ["-c", `command -v ${program}`], {
+        encoding: "utf8",
+      }).stdout.trim();
+      writeFileSync(
+        join(bin, program),
+        `#!/bin/sh\necho "${program}: 'x': ${words}" >&2\nexit 1\n`,
+        { mode: 0o755 },
+      );
       expect([program, run("write", { path: at, content: "ours\n" }, { env })]).toEqual([
         program,
         { status: 1, said: "", refused: sentence() },

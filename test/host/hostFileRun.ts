@@ -1,7 +1,19 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { HOST_FILE_SCRIPT, type HostFileRequest, hostFileRequest } from "../../components/host/hostFileRequest";
+import {
+  HOST_FILE_SCRIPT,
+  type HostFileRequest,
+  hostFileRequest,
+} from "../../components/host/hostFileRequest";
 import { sha256 } from "../../machines/shell";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -27,26 +39,35 @@ export function run(
   how: { env?: NodeJS.ProcessEnv; asNobody?: boolean; shell?: string[] } = {},
 ): Ran {
   const [program = "sh", ...before] = how.shell ?? ["sh"];
-  const { status, stdout, stderr } = spawnSync(program, [...before, "-c", HOST_FILE_SCRIPT, "host-file", word], {
-    input: hostFileRequest({ mode: "0644", holder: URN, content: "", ...request }),
-    encoding: "utf8",
-    env: { ...process.env, ...how.env },
-    ...(how.asNobody ? { uid: NOBODY, gid: NOBODY } : {}),
-  });
+  const { status, stdout, stderr } = spawnSync(
+    program,
+    [...before, "-c", HOST_FILE_SCRIPT, "host-file", word],
+    {
+      input: hostFileRequest({ mode: "0644", holder: URN, content: "", ...request }),
+      encoding: "utf8",
+      env: { ...process.env, ...how.env },
+      ...(how.asNobody ? { uid: NOBODY, gid: NOBODY } : {}),
+    },
+  );
   return { status, said: stdout.trim(), refused: stderr.trim() };
 }
 
 /** A file and its record as earlier versions left them: the record's folder had no mark. */
 export function writeAsBefore(
   path: string,
-  { before, ours, without }: { readonly before?: string | undefined; readonly ours: string; readonly without?: string },
+  {
+    before,
+    ours,
+    without,
+  }: { readonly before?: string | undefined; readonly ours: string; readonly without?: string },
 ): void {
   const record = join(dirname(path), `.${basename(path)}.local-serving`);
   mkdirSync(record, { mode: 0o700 });
   if (before === undefined) writeFileSync(join(record, "absent"), "");
   else writeFileSync(join(record, "original"), before);
   const parts = { written: `\n${sha256(ours)}\n`, holder: URN };
-  for (const [name, text] of Object.entries(parts)) if (name !== without) writeFileSync(join(record, name), text);
+  for (const [name, text] of Object.entries(parts))
+    if (name !== without) writeFileSync(join(record, name), text);
   writeFileSync(path, ours);
 }
 
@@ -94,10 +115,13 @@ const PROGRAMS = [
 ];
 
 /**
- * A PATH whose programs count themselves, and the whole run is killed (SIGKILL) just before the given one would start.
- * Returns how to run with it.
+ * A PATH whose programs count themselves, and the whole run is killed (SIGKILL) just before the
+ * given one would start. Returns how to run with it.
  */
-export function killedBefore(call: number, scratch: string): { env: NodeJS.ProcessEnv; shell: string[] } {
+export function killedBefore(
+  call: number,
+  scratch: string,
+): { env: NodeJS.ProcessEnv; shell: string[] } {
   const bin = join(scratch, "bin");
   const counter = join(scratch, "calls");
   if (!existsSync(bin)) {
@@ -105,7 +129,9 @@ export function killedBefore(call: number, scratch: string): { env: NodeJS.Proce
     for (const program of PROGRAMS) {
       // Two ends of a pipe may count before either looks, so that none sees its own number.
       const file = join(bin, program);
-      const real = spawnSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" }).stdout.trim();
+      const real = spawnSync("sh", ["-c", `command -v ${program}`], {
+        encoding: "utf8",
+      }).stdout.trim();
       writeFileSync(
         file,
         `#!/bin/sh\necho >>"$CALLS"\nset -- ${real} "$@"\nif [ "$(wc -l <"$CALLS")" -ge "$KILL_BEFORE" ]; then kill -9 0; fi\nexec "$@"\n`,

@@ -1,4 +1,12 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -6,7 +14,10 @@ import { freshFolder, IS_ROOT, NOBODY, run, snapshot, writeAsBefore } from "./ho
 
 let folder: string;
 let at: string;
-/** The operator's own folder; where root runs the tests, the operator is nobody, who can't read everything. */
+/**
+ * The operator's own folder; where root runs the tests, the operator is nobody, who can't read
+ * everything.
+ */
 const asOperator = IS_ROOT ? { asNobody: true } : {};
 const operator = IS_ROOT ? "nobody" : userInfo().username;
 beforeEach(() => {
@@ -30,40 +41,46 @@ const facts = (path: string) => {
   return { ino, mode, uid, gid };
 };
 
-describe.each(IS_ROOT ? ["root's", "their own"] : ["their own"])("a file that can't be read: %s", (whose) => {
-  it("is kept at the first write, and comes back as it was", () => {
-    unreadable("theirs\n", whose);
-    const before = facts(at);
-    expect(write("ours\n")).toEqual({
-      status: 0,
-      said: `${at} was there before: it is kept as ${folder}/.settings.json.local-serving/original until it is put back.\n${at} was written.`,
-      refused: "",
+describe.each(IS_ROOT ? ["root's", "their own"] : ["their own"])(
+  "a file that can't be read: %s",
+  (whose) => {
+    it("is kept at the first write, and comes back as it was", () => {
+      unreadable("theirs\n", whose);
+      const before = facts(at);
+      expect(write("ours\n")).toEqual({
+        status: 0,
+        said: `${at} was there before: it is kept as ${folder}/.settings.json.local-serving/original until it is put back.\n${at} was written.`,
+        refused: "",
+      });
+      expect(readFileSync(at, "utf8")).toBe("ours\n");
+      expect(facts(join(folder, ".settings.json.local-serving/original"))).toEqual(before);
+      expect(restore().said).toBe(`${at} was restored.`);
+      expect(facts(at)).toEqual(before);
+      expect(Object.keys(snapshot(folder))).toEqual(["settings.json"]);
     });
-    expect(readFileSync(at, "utf8")).toBe("ours\n");
-    expect(facts(join(folder, ".settings.json.local-serving/original"))).toEqual(before);
-    expect(restore().said).toBe(`${at} was restored.`);
-    expect(facts(at)).toEqual(before);
-    expect(Object.keys(snapshot(folder))).toEqual(["settings.json"]);
-  });
 
-  it.each([
-    ["an update", () => write("ours 2\n"), "was written."],
-    ["the undo", restore, "was removed: nothing was there before."],
-  ] as const)("put in place of ours since is kept at %s, which goes on and says where", (_, go, end) => {
-    write("ours\n");
-    unreadable("theirs\n", whose);
-    const before = facts(at);
-    expect(go()).toEqual({
-      status: 0,
-      said: `${at} can't be read as user ${operator}, and may be edited: it is kept as ${at}.edited.\n${at} ${end}`,
-      refused: "",
-    });
-    expect(facts(`${at}.edited`)).toEqual(before);
-    restore();
-    expect(Object.keys(snapshot(folder))).toEqual(["settings.json.edited"]);
-    if (IS_ROOT) expect(readFileSync(`${at}.edited`, "utf8")).toBe("theirs\n");
-  });
-});
+    it.each([
+      ["an update", () => write("ours 2\n"), "was written."],
+      ["the undo", restore, "was removed: nothing was there before."],
+    ] as const)(
+      "put in place of ours since is kept at %s, which goes on and says where",
+      (_, go, end) => {
+        write("ours\n");
+        unreadable("theirs\n", whose);
+        const before = facts(at);
+        expect(go()).toEqual({
+          status: 0,
+          said: `${at} can't be read as user ${operator}, and may be edited: it is kept as ${at}.edited.\n${at} ${end}`,
+          refused: "",
+        });
+        expect(facts(`${at}.edited`)).toEqual(before);
+        restore();
+        expect(Object.keys(snapshot(folder))).toEqual(["settings.json.edited"]);
+        if (IS_ROOT) expect(readFileSync(`${at}.edited`, "utf8")).toBe("theirs\n");
+      },
+    );
+  },
+);
 
 describe("another user's file", () => {
   it.runIf(IS_ROOT)("edited since, so that it is root's now, keeps its owner beside ours", () => {
@@ -72,7 +89,10 @@ describe("another user's file", () => {
     chownSync(at, 0, 0);
     const before = facts(at);
     expect(write("ours 2\n").said).toContain(`the edited file is kept as ${at}.edited.`);
-    expect([facts(`${at}.edited`), readFileSync(`${at}.edited`, "utf8")]).toEqual([before, "theirs\n"]);
+    expect([facts(`${at}.edited`), readFileSync(`${at}.edited`, "utf8")]).toEqual([
+      before,
+      "theirs\n",
+    ]);
   });
 
   it.runIf(IS_ROOT)("that can't even be moved is refused, and nothing is left of the run", () => {
@@ -88,21 +108,24 @@ describe("another user's file", () => {
     expect(snapshot(folder)).toEqual(before);
   });
 
-  it.runIf(IS_ROOT)("whose record root made is refused by both words: what was there before would be lost", () => {
-    writeFileSync(at, "theirs\n");
-    run("write", { path: at, content: "ours\n" });
-    const before = snapshot(folder);
-    for (const ran of [write("ours 2\n"), restore()]) {
-      expect(ran).toEqual({
-        status: 1,
-        said: "",
-        refused: `${folder}/.settings.json.local-serving holds what was there before ${at}, and can't be read as user nobody. Nothing was changed: try as its owner (root).`,
-      });
-    }
-    expect(snapshot(folder)).toEqual(before);
-    run("restore", { path: at });
-    expect(readFileSync(at, "utf8")).toBe("theirs\n");
-  });
+  it.runIf(IS_ROOT)(
+    "whose record root made is refused by both words: what was there before would be lost",
+    () => {
+      writeFileSync(at, "theirs\n");
+      run("write", { path: at, content: "ours\n" });
+      const before = snapshot(folder);
+      for (const ran of [write("ours 2\n"), restore()]) {
+        expect(ran).toEqual({
+          status: 1,
+          said: "",
+          refused: `${folder}/.settings.json.local-serving holds what was there before ${at}, and can't be read as user nobody. Nothing was changed: try as its owner (root).`,
+        });
+      }
+      expect(snapshot(folder)).toEqual(before);
+      run("restore", { path: at });
+      expect(readFileSync(at, "utf8")).toBe("theirs\n");
+    },
+  );
 });
 
 describe("a name of theirs that looks like one of ours", () => {
@@ -131,7 +154,10 @@ describe("a name of theirs that looks like one of ours", () => {
     ["a folder of theirs", (record: string) => file(record, "notes", "theirs\n")],
     ["a folder with a backup", (record: string) => file(record, "original", "theirs\n")],
     ["a folder with a mark", (record: string) => file(record, "absent", "")],
-    ["a folder with a list", (record: string) => file(record, "written", "a letter\nto Ms. Holder\n")],
+    [
+      "a folder with a list",
+      (record: string) => file(record, "written", "a letter\nto Ms. Holder\n"),
+    ],
   ])("where the record would be, %s: set aside by a write, left alone by the undo", (_, make) => {
     const record = join(folder, ".settings.json.local-serving");
     make(record);
@@ -147,7 +173,8 @@ describe("a name of theirs that looks like one of ours", () => {
       ].join("\n"),
     );
     expect(run("restore", { path: at }).said).toBe(`${at} was restored.`);
-    const moved = (name: string) => name.replace(/^\.settings\.json\.local-serving/, "$&.set-aside");
+    const moved = (name: string) =>
+      name.replace(/^\.settings\.json\.local-serving/, "$&.set-aside");
     expect(snapshot(folder)).toEqual(
       Object.fromEntries(Object.entries(before).map(([name, fact]) => [moved(name), fact])),
     );
@@ -183,7 +210,9 @@ describe("what an earlier version wrote", () => {
     ["without one", undefined],
   ])("%s is restored", (_, before) => {
     writeAsBefore(at, { before, ours: "ours\n" });
-    expect(restored()).toEqual(before === undefined ? {} : { "settings.json": expect.stringMatching(/theirs\n$/) });
+    expect(restored()).toEqual(
+      before === undefined ? {} : { "settings.json": expect.stringMatching(/theirs\n$/) },
+    );
   });
 
   it.each([
@@ -193,7 +222,9 @@ describe("what an earlier version wrote", () => {
     writeAsBefore(at, { before, ours: "ours\n" });
     expect(run("write", { path: at, content: "ours\n" }).said).toBe(`${at} is as it should be.`);
     expect(run("write", { path: at, content: "ours 2\n" }).said).toBe(`${at} was written.`);
-    expect(restored()).toEqual(before === undefined ? {} : { "settings.json": expect.stringMatching(/theirs\n$/) });
+    expect(restored()).toEqual(
+      before === undefined ? {} : { "settings.json": expect.stringMatching(/theirs\n$/) },
+    );
   });
 
   it("and lost its holder to an operator, or the hashes, is still known", () => {

@@ -31,7 +31,9 @@ describe("a line of a unit file", () => {
   });
 
   it("can't hold a line break", () => {
-    expect(() => environmentLine("A", "b\nExecStart=/bin/sh")).toThrow("The value of A has a line break");
+    expect(() => environmentLine("A", "b\nExecStart=/bin/sh")).toThrow(
+      "The value of A has a line break",
+    );
   });
 
   it("lies in the unit's own folder, where an operator's later name wins", () => {
@@ -56,9 +58,21 @@ describe.runIf(hasSystemd)(`what systemd says of a drop-in${why}`, () => {
     ["a misspelt section", '[Servce]\nEnvironment="A=b"\n', "Unknown section 'Servce'"],
     ["a misspelt key", '[Service]\nEnvironmnt="A=b"\n', "Unknown key 'Environmnt'"],
     ["a missing quote", '[Service]\nEnvironment="A=b\n', 'Invalid syntax, ignoring: "A=b'],
-    ["a line before the section", 'Environment="A=b"\n[Service]\n', "Assignment outside of section"],
-    ["an unknown specifier", '[Service]\nEnvironment="A=%z"\n', "Failed to resolve specifiers in A=%z"],
-    ["an unquoted blank", "[Service]\nEnvironment=A=a b\n", "Invalid environment assignment, ignoring: b"],
+    [
+      "a line before the section",
+      'Environment="A=b"\n[Service]\n',
+      "Assignment outside of section",
+    ],
+    [
+      "an unknown specifier",
+      '[Service]\nEnvironment="A=%z"\n',
+      "Failed to resolve specifiers in A=%z",
+    ],
+    [
+      "an unquoted blank",
+      "[Service]\nEnvironment=A=a b\n",
+      "Invalid environment assignment, ignoring: b",
+    ],
   ])("refuses %s, which its exit code would not", (_, text, words) => {
     const { status, refused } = check(text);
     expect(status).toBe(1);

@@ -23,7 +23,11 @@ def hf_hub_download(model, name, revision=None):
 `;
 
 /** A model's files, in a hub of one repository. */
-function made(files: Readonly<Record<string, string>>, args: readonly string[] = [], revision = "main") {
+function made(
+  files: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+  revision = "main",
+) {
   const folder = temporaryFolder("template-");
   const [hub, model] = [join(folder, "huggingface_hub"), join(folder, "org/m", revision)];
   for (const each of [hub, model]) mkdirSync(each, { recursive: true });
@@ -34,13 +38,22 @@ function made(files: Readonly<Record<string, string>>, args: readonly string[] =
     join(folder, "out"),
     { ...process.env, HUB: folder, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: "1" },
   ];
-  const run = (...words: string[]) => spawnSync("python3", [SCRIPT, out, ...words], { env, encoding: "utf8" });
-  return { folder: model, out: () => readFileSync(out, "utf8"), ...run(args[0] ?? "org/m", ...args.slice(1)), run };
+  const run = (...words: string[]) =>
+    spawnSync("python3", [SCRIPT, out, ...words], { env, encoding: "utf8" });
+  return {
+    folder: model,
+    out: () => readFileSync(out, "utf8"),
+    ...run(args[0] ?? "org/m", ...args.slice(1)),
+    run,
+  };
 }
 
 describe("the template of `chatTemplate: tolerant`", () => {
   it.each([
-    ["the file of its own", { "chat_template.jinja": OWN, "tokenizer_config.json": '{"chat_template":"other"}' }],
+    [
+      "the file of its own",
+      { "chat_template.jinja": OWN, "tokenizer_config.json": '{"chat_template":"other"}' },
+    ],
     ["the tokenizer's", { "tokenizer_config.json": JSON.stringify({ chat_template: OWN }) }],
     [
       "the tokenizer's default one of several",
@@ -73,14 +86,18 @@ describe("the template of `chatTemplate: tolerant`", () => {
 
   it("is none where the model has none, and says so", () => {
     const { status, stderr } = made({ "tokenizer_config.json": "{}" });
-    expect([status, stderr]).toEqual([1, "chatTemplate: tolerant: org/m has no chat template of its own\n"]);
+    expect([status, stderr]).toEqual([
+      1,
+      "chatTemplate: tolerant: org/m has no chat template of its own\n",
+    ]);
   });
 });
 
 describe("a server with it", () => {
   const whole = (chatTemplate?: string) =>
     plan(stack({}, chatTemplate === undefined ? {} : { chatTemplate }), { home: "/home/me" });
-  const container = (chatTemplate?: string) => whole(chatTemplate).machines[0]?.inferenceServers[0]?.container;
+  const container = (chatTemplate?: string) =>
+    whole(chatTemplate).machines[0]?.inferenceServers[0]?.container;
 
   it("makes it before its gate, and hands it to vLLM", () => {
     const [plain, tolerant] = [container(), container("tolerant")];
@@ -88,7 +105,9 @@ describe("a server with it", () => {
     expect(tolerant?.command.join(" ")).toContain("--chat-template /tmp/tolerant.jinja");
     const [script, gate] = [tolerant?.entrypoint?.[2] ?? "", plain?.entrypoint?.[2] ?? "-"];
     expect(script.endsWith(gate)).toBe(true);
-    expect(script.slice(0, -gate.length)).toMatch(/^python3 -c '[\s\S]*' \/tmp\/tolerant\.jinja "\$@" \|\| exit\n$/);
+    expect(script.slice(0, -gate.length)).toMatch(
+      /^python3 -c '[\s\S]*' \/tmp\/tolerant\.jinja "\$@" \|\| exit\n$/,
+    );
     expect(container("/templates/mine.jinja")?.entrypoint).toEqual(plain?.entrypoint);
   });
 
@@ -112,7 +131,10 @@ describe("a server with it", () => {
     if (server === undefined) throw new Error("There is no server b.");
     const script = `${makesTemplate(server)}echo "$@"`;
     const env = { PATH: `${folder}:/usr/bin:/bin` };
-    const ran = spawnSync("/bin/sh", ["-c", script, "b", "org/m", "--port", "1"], { env, encoding: "utf8" });
+    const ran = spawnSync("/bin/sh", ["-c", script, "b", "org/m", "--port", "1"], {
+      env,
+      encoding: "utf8",
+    });
     expect([ran.stdout.trim(), ran.status]).toEqual([started, status]);
   });
 });

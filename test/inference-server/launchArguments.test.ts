@@ -4,11 +4,15 @@ import { readEvidence } from "../../components/evidence/readEvidence";
 import { launchArguments } from "../../components/inference-server/launchArguments";
 import { served } from "../../components/inference-server/serve";
 import { plan } from "../../components/plan/plan";
-import { type InferenceServerSettings, inferenceServer } from "../../components/settings/inferenceServer";
+import {
+  type InferenceServerSettings,
+  inferenceServer,
+} from "../../components/settings/inferenceServer";
 import { loadStackFile } from "../../components/settings/load";
 import { serverInput } from "../fixtures/machine";
 
-const parse = (overlay: Record<string, unknown> = {}) => inferenceServer.parse(serverInput(overlay));
+const parse = (overlay: Record<string, unknown> = {}) =>
+  inferenceServer.parse(serverInput(overlay));
 const serveOf = (server: InferenceServerSettings) => served("b", "container", server);
 const argv = (overlay: Record<string, unknown> = {}) => {
   const server = parse(overlay);
@@ -32,11 +36,26 @@ describe("arguments of vllm serve", () => {
       "--served-model-name",
       "qwen3.6-35b-a3b",
       "nvidia/Qwen3.6-35B-A3B-NVFP4",
-      ...["--host", "0.0.0.0", "--port", "8001", "--tensor-parallel-size", "1", "--trust-remote-code"],
+      ...[
+        "--host",
+        "0.0.0.0",
+        "--port",
+        "8001",
+        "--tensor-parallel-size",
+        "1",
+        "--trust-remote-code",
+      ],
       ...["--max-model-len", "262144", "--max-num-seqs", "4", "--max-num-batched-tokens", "8192"],
       ...["--gpu-memory-utilization", "0.45", "--kv-cache-dtype", "fp8"],
       ...["--enable-chunked-prefill", "--enable-prefix-caching", "--enable-auto-tool-choice"],
-      ...["--tool-call-parser", "qwen3_coder", "--reasoning-parser", "qwen3", "--moe-backend", "marlin"],
+      ...[
+        "--tool-call-parser",
+        "qwen3_coder",
+        "--reasoning-parser",
+        "qwen3",
+        "--moe-backend",
+        "marlin",
+      ],
       // Not the specification's: the default of some versions lets any web page call the server.
       ...["--allowed-origins", "[]"],
     ]);
@@ -44,12 +63,15 @@ describe("arguments of vllm serve", () => {
 
   it("leave the reasoning parser out for a model without a thinking mode", () => {
     expect(argv({ model: { id: "org/m", family: "qwen3" } })).not.toContain("--reasoning-parser");
-    expect(valuesOf(argv({ model: { id: "org/m", family: "qwen3", thinking: true } }), "--reasoning-parser")).toEqual([
-      "qwen3",
-    ]);
-    expect(valuesOf(argv({ model: { id: "org/m" }, reasoningParser: "glm45" }), "--reasoning-parser")).toEqual([
-      "glm45",
-    ]);
+    expect(
+      valuesOf(
+        argv({ model: { id: "org/m", family: "qwen3", thinking: true } }),
+        "--reasoning-parser",
+      ),
+    ).toEqual(["qwen3"]);
+    expect(
+      valuesOf(argv({ model: { id: "org/m" }, reasoningParser: "glm45" }), "--reasoning-parser"),
+    ).toEqual(["glm45"]);
   });
 
   it.each([
@@ -62,19 +84,25 @@ describe("arguments of vllm serve", () => {
     ["gemma-4", "gemma4"],
     ["llama-4", "llama4_pythonic"],
   ])("take the tool parser of family %s", (family, parser) => {
-    expect(valuesOf(argv({ model: { id: "org/m", family } }), "--tool-call-parser")).toEqual([parser]);
+    expect(valuesOf(argv({ model: { id: "org/m", family } }), "--tool-call-parser")).toEqual([
+      parser,
+    ]);
   });
 
   it.each(["qwen3-coder", "qwen3-next-instruct", "llama-4"])(
     "pass no reasoning parser for family %s, even if it is said to think",
     (family) => {
-      expect(argv({ model: { id: "org/m", family, thinking: true } })).not.toContain("--reasoning-parser");
+      expect(argv({ model: { id: "org/m", family, thinking: true } })).not.toContain(
+        "--reasoning-parser",
+      );
     },
   );
 
   it("pass no tool parser for an unknown family, and the named one where it is named", () => {
     expect(argv({ model: { id: "org/m" } })).not.toContain("--tool-call-parser");
-    expect(valuesOf(argv({ tools: { parser: "qwen3_xml" } }), "--tool-call-parser")).toEqual(["qwen3_xml"]);
+    expect(valuesOf(argv({ tools: { parser: "qwen3_xml" } }), "--tool-call-parser")).toEqual([
+      "qwen3_xml",
+    ]);
   });
 
   it("ask for no tools of a base model", () => {
@@ -105,7 +133,9 @@ describe("arguments of vllm serve", () => {
     expect(valuesOf(words, "--attention-backend")).toEqual(["FLASHINFER"]);
     expect(valuesOf(words, "--load-format")).toEqual(["fastsafetensors"]);
     expect(valuesOf(words, "--chat-template")).toEqual(["/templates/x.jinja"]);
-    expect(valuesOf(words, "--speculative-config")).toEqual(['{"method":"mtp","num_speculative_tokens":3}']);
+    expect(valuesOf(words, "--speculative-config")).toEqual([
+      '{"method":"mtp","num_speculative_tokens":3}',
+    ]);
     expect(valuesOf(words, "--allowed-origins")).toEqual(['["http://localhost:8080"]']);
     expect(valuesOf(words, "--gdn-prefill-backend")).toEqual(["triton"]);
     expect(valuesOf(words, "--kv-cache-memory-bytes")).toEqual(["1024"]);

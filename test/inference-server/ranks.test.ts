@@ -36,7 +36,10 @@ function put(path: string, text: string, mode = 0o644): void {
   renameSync(`${path}.unfinished`, path);
 }
 
-/** A process and all that it started, however often that was handed on, as long as each parent is there. */
+/**
+ * A process and all that it started, however often that was handed on, as long as each parent is
+ * there.
+ */
 const family = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(family)];
 
 const kill = (pids: readonly number[]) => {
@@ -54,7 +57,9 @@ interface Declared {
   readonly starts?: number;
 }
 
-/** A rank's container on a machine of its own, restarted as Docker restarts it, `unless-stopped`. */
+/**
+ * A rank's container on a machine of its own, restarted as Docker restarts it, `unless-stopped`.
+ */
 class Rank {
   private child: ChildProcess | undefined;
   private restarts = false;
@@ -69,7 +74,8 @@ class Rank {
     private readonly addresses: readonly string[],
     private mark = "4f2a",
   ) {
-    for (const each of ["shared", "tools", "net/link0"]) mkdirSync(join(folder, each), { recursive: true });
+    for (const each of ["shared", "tools", "net/link0"])
+      mkdirSync(join(folder, each), { recursive: true });
     for (const tool of TOOLS) symlinkSync(which(tool), join(folder, "tools", tool));
     this.program("sleep", "exec /bin/sleep 0.02");
     this.engine("while :; do /bin/sleep 0.05; done");
@@ -85,7 +91,10 @@ class Rank {
   }
   /** What its vLLM does. TERM ends it. */
   engine(body: string): void {
-    this.program("vllm", `trap "exit 0" TERM; echo $$ > ${this.at("vllm.pid")}; echo "vllm $*"; ${body}`);
+    this.program(
+      "vllm",
+      `trap "exit 0" TERM; echo $$ > ${this.at("vllm.pid")}; echo "vllm $*"; ${body}`,
+    );
   }
   link(state: string): void {
     put(this.at("net/link0/operstate"), `${state}\n`);
@@ -94,13 +103,18 @@ class Rank {
     put(this.at("meminfo"), `MemAvailable: ${gib * 1024 ** 2} kB\n`);
   }
   declare({ gib = 45, starts = 3 }: Declared = {}): void {
-    const [own = "", ...others] = [...this.addresses.slice(this.index), ...this.addresses.slice(0, this.index)];
+    const [own = "", ...others] = [
+      ...this.addresses.slice(this.index),
+      ...this.addresses.slice(0, this.index),
+    ];
     const lines = [
       "floor 2048",
       `starts ${starts}`,
       `server b ${gib * 1024} 600 http://${this.addresses[0]}:${PORT}/health`,
       `rank b ${this.index} ${own} ${GATE_PORT} link0`,
-      ...others.map((address) => `peer b dgx${this.addresses.indexOf(address) + 1} ${address} ${GATE_PORT}`),
+      ...others.map(
+        (address) => `peer b dgx${this.addresses.indexOf(address) + 1} ${address} ${GATE_PORT}`,
+      ),
       // Another server's.
       `server c 1 6 http://127.0.0.1:9/health\nrank c 0 192.0.2.1 1 none0\npeer c dgx9 192.0.2.2 1`,
     ];
@@ -126,12 +140,17 @@ class Rank {
     ] as const;
     const text = places.reduce((all, [from, to]) => all.replaceAll(from, this.at(to)), script);
     const [program = "", ...words] = this.shell;
-    const child = spawn(which(program), [...words, "-c", text, "b", "org/m", "--node-rank", String(this.index)], {
-      detached: true,
-      env: { PATH: `${this.folder}:${this.at("tools")}`, LOCAL_SERVING_RANKS: this.mark },
-    });
+    const child = spawn(
+      which(program),
+      [...words, "-c", text, "b", "org/m", "--node-rank", String(this.index)],
+      {
+        detached: true,
+        env: { PATH: `${this.folder}:${this.at("tools")}`, LOCAL_SERVING_RANKS: this.mark },
+      },
+    );
     this.child = child;
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (this.text += String(chunk)));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk) => (this.text += String(chunk)));
     child.on("exit", (code, signal) => {
       this.child = undefined;
       this.ended.push(code ?? signal);
@@ -152,7 +171,10 @@ class Rank {
     this.restarts = false;
     end();
     await expect
-      .poll(() => [...started.filter(runs), ...(this.child === undefined ? [] : ["not told of its end"])])
+      .poll(() => [
+        ...started.filter(runs),
+        ...(this.child === undefined ? [] : ["not told of its end"]),
+      ])
       .toEqual([]);
   }
   term = () => this.stop(() => this.child?.kill("SIGTERM"));
@@ -196,7 +218,9 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
       const net = `127.${randomInt(1, 255)}.${randomInt(0, 255)}`;
       addresses = [`${net}.2`, `${net}.3`];
       const folder = temporaryFolder("ranks-");
-      ranks = addresses.map((_, index) => new Rank(join(folder, `dgx${index + 1}`), shell, index, addresses));
+      ranks = addresses.map(
+        (_, index) => new Rank(join(folder, `dgx${index + 1}`), shell, index, addresses),
+      );
       [one, two] = ranks as [Rank, Rank];
     });
 
@@ -304,7 +328,10 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
     it("a head that is killed: the rank that stays alive is ended, and starts again with it", async () => {
       await both();
       await one.stop();
-      await says(two, /stopped for the rank on dgx1: its gate at \S+ does not answer; vLLM ends here too/);
+      await says(
+        two,
+        /stopped for the rank on dgx1: its gate at \S+ does not answer; vLLM ends here too/,
+      );
       await says(two, "waiting for the rank on dgx1");
       expect([two.opened(), two.starts()]).toEqual([1, 1]);
       one.start();
@@ -314,10 +341,16 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
     it("a link that is down: both stop, wait and start again when it is back", async () => {
       await both();
       one.link("down");
-      await says(one, "stopped for the link: link0 is down; vLLM ends here too, and starts again with all ranks");
+      await says(
+        one,
+        "stopped for the link: link0 is down; vLLM ends here too, and starts again with all ranks",
+      );
       await says(two, "stopped for the rank on dgx1: it has ended");
       await says(one, "waiting for the link: link0 is down");
-      await says(two, "waiting for the rank on dgx1: it can't start, waiting for the link: link0 is down");
+      await says(
+        two,
+        "waiting for the rank on dgx1: it can't start, waiting for the link: link0 is down",
+      );
       expect(ranks.map((each) => each.opened())).toEqual([1, 1]);
       one.link("up");
       await run(2);
@@ -342,7 +375,10 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
     it("a change of both, one after the other: the old start ends as soon as the first is replaced", async () => {
       await both();
       await two.replace("5c11");
-      await says(one, /stopped for the rank on dgx2: it(?: has other arguments|s gate at \S+ does not answer)/);
+      await says(
+        one,
+        /stopped for the rank on dgx2: it(?: has other arguments|s gate at \S+ does not answer)/,
+      );
       await says(two, "waiting for the rank on dgx1: it has other arguments");
       await one.replace("5c11");
       await expect.poll(() => ranks.map((each) => each.opened())).toEqual([2, 2]);
@@ -354,7 +390,10 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
       two.available(30);
       for (const each of ranks) each.start();
       await says(two, "waiting for 45.00 GiB, 30.00 GiB are available");
-      await says(one, "waiting for the rank on dgx2: it can't start, waiting for 45.00 GiB, 30.00 GiB are available\n");
+      await says(
+        one,
+        "waiting for the rank on dgx2: it can't start, waiting for 45.00 GiB, 30.00 GiB are available\n",
+      );
       for (const each of ranks) await idle(each);
       two.available(50);
       await run(1);
@@ -365,7 +404,10 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
       two.available(1);
       await says(two, "stopped at the floor: 1.00 GiB are available");
       await says(one, "stopped for the rank on dgx2: it has ended");
-      await says(one, "waiting for the rank on dgx2: it can't start, waiting for 45.00 GiB, 1.00 GiB are available");
+      await says(
+        one,
+        "waiting for the rank on dgx2: it can't start, waiting for 45.00 GiB, 1.00 GiB are available",
+      );
       two.available(50);
       await run(2);
     });
@@ -421,9 +463,15 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
     });
 
     it("a firewall that lets one see the other, and not the other way: neither starts", async () => {
-      one.program("curl", `case "$*" in *${addresses[1]}:*) exit 7 ;; esac; exec /usr/bin/curl "$@"`);
+      one.program(
+        "curl",
+        `case "$*" in *${addresses[1]}:*) exit 7 ;; esac; exec /usr/bin/curl "$@"`,
+      );
       for (const each of ranks) each.start();
-      await says(one, `waiting for the rank on dgx2: its gate at ${addresses[1]}:${GATE_PORT} does not answer\n`);
+      await says(
+        one,
+        `waiting for the rank on dgx2: its gate at ${addresses[1]}:${GATE_PORT} does not answer\n`,
+      );
       await says(
         two,
         `waiting for the rank on dgx1: it does not see this one at ${addresses[1]}:${GATE_PORT} yet (does a firewall stop it?)\n`,

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { admission, type KvEngineSettings, kvPlan, modelShape, plannedKvDtype } from "../../components/kv";
+import {
+  admission,
+  type KvEngineSettings,
+  kvPlan,
+  modelShape,
+  plannedKvDtype,
+} from "../../components/kv";
 import { FaultyInput } from "../../faults/fault";
 
 const GIB = 2 ** 30;
@@ -67,23 +73,27 @@ describe("bytes of a token by KV cache format", () => {
   });
 
   it("a text is a format or not", () => {
-    expect([plannedKvDtype("fp8"), plannedKvDtype("auto"), plannedKvDtype("turboquant_4bit_nc")]).toEqual([
-      "fp8",
-      "auto",
-      undefined,
-    ]);
+    expect([
+      plannedKvDtype("fp8"),
+      plannedKvDtype("auto"),
+      plannedKvDtype("turboquant_4bit_nc"),
+    ]).toEqual(["fp8", "auto", undefined]);
   });
 
-  it.each(["nvfp4", "nvfp4_4over6", "fp8_e5m2", "fp8_inc", "int8_per_token_head", "int4_per_token_head"] as const)(
-    "%s is refused for MLA, as vLLM does",
-    (kvCacheDtype) => {
-      const run = () => kvPlan(mla, { kvCacheDtype, maxModelLen: 4096 }, GIB);
-      expect(faultOf(run)).toEqual([["kvCacheDtype", "impossible_value"]]);
-      expect(run).toThrow(
-        `vLLM has no ${kvCacheDtype} KV cache for compressed key/value vectors (MLA); use fp8 or auto.`,
-      );
-    },
-  );
+  it.each([
+    "nvfp4",
+    "nvfp4_4over6",
+    "fp8_e5m2",
+    "fp8_inc",
+    "int8_per_token_head",
+    "int4_per_token_head",
+  ] as const)("%s is refused for MLA, as vLLM does", (kvCacheDtype) => {
+    const run = () => kvPlan(mla, { kvCacheDtype, maxModelLen: 4096 }, GIB);
+    expect(faultOf(run)).toEqual([["kvCacheDtype", "impossible_value"]]);
+    expect(run).toThrow(
+      `vLLM has no ${kvCacheDtype} KV cache for compressed key/value vectors (MLA); use fp8 or auto.`,
+    );
+  });
 
   it.each([
     ["nvfp4", ["kv_cache_dtype_not_served"]],
@@ -109,7 +119,8 @@ describe("bytes of a token by KV cache format", () => {
       ...{ num_hidden_layers: 2, num_attention_heads: 8, hidden_size: 512, multi_query: true },
       ...{ new_decoder_architecture: false, quantization_config: { kv_cache_scheme: {} } },
     });
-    const plan = (kvCacheDtype: "fp8" | "auto") => kvPlan(own, { kvCacheDtype, maxModelLen: 4096 }, GIB);
+    const plan = (kvCacheDtype: "fp8" | "auto") =>
+      kvPlan(own, { kvCacheDtype, maxModelLen: 4096 }, GIB);
     expect([plan("fp8").bytesPerToken, plan("auto").bytesPerToken]).toEqual([512, 512]);
     expect(plan("fp8").problems.map((each) => each.code)).toEqual(["kv_cache_dtype_ignored"]);
     expect(plan("auto").problems).toEqual([]);
@@ -122,7 +133,11 @@ describe("bytes of a token by KV cache format", () => {
   });
 
   it("a hybrid's block follows nvfp4 too, and fp8 leaves the state as it is", () => {
-    const plan = kvPlan(hybrid, { kvCacheDtype: "nvfp4", maxModelLen: 4096, vllmVersion: "0.30.0" }, GIB);
+    const plan = kvPlan(
+      hybrid,
+      { kvCacheDtype: "nvfp4", maxModelLen: 4096, vllmVersion: "0.30.0" },
+      GIB,
+    );
     // State 2,146,304 bytes; a token 2 x 2 x (128 + 16) = 576: 16 x ceil(232.9).
     expect([plan.blockSize, plan.layout.pageBytes]).toEqual([3728, 3728 * 576]);
   });
@@ -130,12 +145,23 @@ describe("bytes of a token by KV cache format", () => {
 
 describe("a hybrid's block", () => {
   const hybridConfig = (...layer_types: string[]) => ({
-    ...{ num_hidden_layers: layer_types.length, layer_types, num_attention_heads: 8, num_key_value_heads: 2 },
-    ...{ head_dim: 256, linear_num_key_heads: 16, linear_num_value_heads: 32, linear_key_head_dim: 128 },
+    ...{
+      num_hidden_layers: layer_types.length,
+      layer_types,
+      num_attention_heads: 8,
+      num_key_value_heads: 2,
+    },
+    ...{
+      head_dim: 256,
+      linear_num_key_heads: 16,
+      linear_num_value_heads: 32,
+      linear_key_head_dim: 128,
+    },
     ...{ linear_value_head_dim: 128, linear_conv_kernel_dim: 4, mamba_ssm_dtype: "float32" },
   });
 
-  const planned = (config: object) => kvPlan(modelShape(config), { kvCacheDtype: "fp8", maxModelLen: 4096 }, GIB);
+  const planned = (config: object) =>
+    kvPlan(modelShape(config), { kvCacheDtype: "fp8", maxModelLen: 4096 }, GIB);
 
   it("follows the state also where a nested config lists no linear layer", () => {
     const mixed = planned(hybridConfig("linear_attention", "full_attention"));
@@ -150,7 +176,13 @@ describe("a hybrid's block", () => {
   });
 
   it("follows a state-space model's state where it has layers beside attention, of any kind", () => {
-    const sizes = { mamba_num_heads: 8, mamba_head_dim: 64, ssm_state_size: 64, n_groups: 1, conv_kernel: 4 };
+    const sizes = {
+      mamba_num_heads: 8,
+      mamba_head_dim: 64,
+      ssm_state_size: 64,
+      n_groups: 1,
+      conv_kernel: 4,
+    };
     const block = (hybrid_override_pattern: string) =>
       planned({
         ...{
@@ -172,9 +204,17 @@ describe("a hybrid's block", () => {
 
 describe("groups of layers", () => {
   const mix = (full: number, sliding: number) => {
-    const layer_types = [...Array(full).fill("full_attention"), ...Array(sliding).fill("sliding_attention")];
+    const layer_types = [
+      ...Array(full).fill("full_attention"),
+      ...Array(sliding).fill("sliding_attention"),
+    ];
     const model = modelShape({
-      ...{ num_hidden_layers: full + sliding, num_attention_heads: 8, head_dim: 64, sliding_window: 128 },
+      ...{
+        num_hidden_layers: full + sliding,
+        num_attention_heads: 8,
+        head_dim: 64,
+        sliding_window: 128,
+      },
       layer_types,
     });
     const { groups, layersPerGroup, padding } = kvPlan(model, { maxModelLen: 4096 }, GIB).layers;
@@ -220,21 +260,30 @@ describe("settings of the engine", () => {
 
   it("prefixes are reused in steps of a block, not at all without prefix caching", () => {
     const at = (prefixCaching: boolean) =>
-      kvPlan(hybrid, { prefixCaching, maxModelLen: 4096, kvCacheDtype: "fp8" }, GIB).prefixReuseTokens;
+      kvPlan(hybrid, { prefixCaching, maxModelLen: 4096, kvCacheDtype: "fp8" }, GIB)
+        .prefixReuseTokens;
     expect([at(true), at(false)]).toEqual([2096, null]);
   });
 
   it("the fit check keeps one block free from 0.29 on", () => {
     const exact = 8192 * 16 * 4096 * 32; // 131,072 tokens of 4,096 bytes in each of 32 layers
-    const fits = (vllmVersion: string, more = 0) => kvPlan(dense, { vllmVersion }, exact + more).fits;
-    expect([fits("0.26.0"), fits("0.28.9"), fits("0.29.0"), fits("0.33.0")]).toEqual([true, true, false, false]);
+    const fits = (vllmVersion: string, more = 0) =>
+      kvPlan(dense, { vllmVersion }, exact + more).fits;
+    expect([fits("0.26.0"), fits("0.28.9"), fits("0.29.0"), fits("0.33.0")]).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
     expect(fits("0.29.0", 16 * 4096 * 32)).toBe(true);
   });
 
   it("devices share the heads and the state, not an MLA vector", () => {
     const pair = { tensorParallelSize: 2, maxModelLen: 4096 };
     expect(kvPlan(dense, pair, GIB).bytesPerToken).toBe((4096 / 2) * 32);
-    expect(kvPlan(dense, { ...pair, tensorParallelSize: 16 }, GIB).bytesPerToken).toBe((4096 / 8) * 32);
+    expect(kvPlan(dense, { ...pair, tensorParallelSize: 16 }, GIB).bytesPerToken).toBe(
+      (4096 / 8) * 32,
+    );
     expect(kvPlan(mla, pair, GIB).bytesPerToken).toBe(1152 * 27);
     expect(kvPlan(hybrid, pair, GIB).layout.pageBytes).toBe(2_162_688 / 2);
     expect(faultOf(() => kvPlan(hybrid, { ...pair, tensorParallelSize: 3 }, GIB))).toEqual([
@@ -249,7 +298,9 @@ describe("settings of the engine", () => {
       num_key_value_heads: 3,
       head_dim: 64,
     });
-    expect(() => kvPlan(unevenGroups, pair, GIB)).toThrow("3 heads can't be divided among 2 devices.");
+    expect(() => kvPlan(unevenGroups, pair, GIB)).toThrow(
+      "3 heads can't be divided among 2 devices.",
+    );
   });
 
   it("a state-space layer with one group keeps it on each device", () => {
@@ -264,18 +315,47 @@ describe("settings of the engine", () => {
       const { pageBytes, padding } = kvPlan(of(groups), pair, GIB).layout;
       return Math.round(pageBytes / (1 + padding));
     });
-    // Half of the 8 heads of 64, and of one group keys and values of 64 each; vLLM's own figure for two such ranks.
-    expect(states).toEqual([(256 + 128) * 3 * 2 + 4 * 64 * 64 * 4, (256 + 128) * 3 * 2 + 4 * 64 * 64 * 4]);
+    // Half of the 8 heads of 64, and of one group keys and values of 64 each; vLLM's own figure for
+    // two such ranks.
+    expect(states).toEqual([
+      (256 + 128) * 3 * 2 + 4 * 64 * 64 * 4,
+      (256 + 128) * 3 * 2 + 4 * 64 * 64 * 4,
+    ]);
   });
 
   it.each([
-    ["more sequences than blocks, for a hybrid", hybrid, { maxNumSeqs: 256 }, ["too_many_sequences"]],
+    [
+      "more sequences than blocks, for a hybrid",
+      hybrid,
+      { maxNumSeqs: 256 },
+      ["too_many_sequences"],
+    ],
     ["as many sequences as blocks", hybrid, { maxNumSeqs: 49 }, []],
     ["more sequences than blocks, for a dense model", dense, { maxNumSeqs: 1000 }, []],
-    ["a window above the model's", dense, { maxModelLen: 262_144 }, ["request_does_not_fit", "window_above_model"]],
-    ["drafts of a module that the config doesn't describe", dense, { draftTokens: 2 }, ["draft_layer_assumed"]],
-    ["a version that is older than the rules", dense, { vllmVersion: "0.25.1" }, ["unchecked_version"]],
-    ["a version that is newer than the rules", dense, { vllmVersion: "0.34.0" }, ["unchecked_version"]],
+    [
+      "a window above the model's",
+      dense,
+      { maxModelLen: 262_144 },
+      ["request_does_not_fit", "window_above_model"],
+    ],
+    [
+      "drafts of a module that the config doesn't describe",
+      dense,
+      { draftTokens: 2 },
+      ["draft_layer_assumed"],
+    ],
+    [
+      "a version that is older than the rules",
+      dense,
+      { vllmVersion: "0.25.1" },
+      ["unchecked_version"],
+    ],
+    [
+      "a version that is newer than the rules",
+      dense,
+      { vllmVersion: "0.34.0" },
+      ["unchecked_version"],
+    ],
   ] as const)("%s", (_, model, settings, codes) => {
     const plan = kvPlan(model, { maxModelLen: 8192, kvCacheDtype: "fp8", ...settings }, GIB);
     expect(plan.problems.map((each) => each.code)).toEqual(codes);
@@ -310,14 +390,28 @@ describe("settings of the engine", () => {
 });
 
 describe("agents that work at once", () => {
-  const plan = kvPlan(dense, { kvCacheDtype: "fp8", maxModelLen: 131_072, maxNumSeqs: 4 }, 20 * GIB);
+  const plan = kvPlan(
+    dense,
+    { kvCacheDtype: "fp8", maxModelLen: 131_072, maxNumSeqs: 4 },
+    20 * GIB,
+  );
 
   it.each([
-    ["30,000 tokens of envelope and 32,000 of answer", 30_000, 32_000, { atOnce: 4, limitedBy: "max-num-seqs" }],
+    [
+      "30,000 tokens of envelope and 32,000 of answer",
+      30_000,
+      32_000,
+      { atOnce: 4, limitedBy: "max-num-seqs" },
+    ],
     ["40,000 and 32,000: the cache and the sequences both end at 4", 40_000, 32_000, { atOnce: 4 }],
     ["50,000 and 32,000", 50_000, 32_000, { atOnce: 3, limitedBy: "kv-cache" }],
     ["100,000 and 31,072: the whole window", 100_000, 31_072, { atOnce: 2, limitedBy: "kv-cache" }],
-    ["one token above the window", 100_000, 31_073, { atOnce: 0, limitedBy: "window", admitted: false }],
+    [
+      "one token above the window",
+      100_000,
+      31_073,
+      { atOnce: 0, limitedBy: "window", admitted: false },
+    ],
   ] as const)("%s", (_, promptTokens, maxTokens, expected) => {
     expect(admission(plan, { promptTokens, maxTokens })).toMatchObject(expected);
   });

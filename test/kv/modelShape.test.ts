@@ -3,7 +3,12 @@ import { modelShape } from "../../components/kv";
 import { FaultyInput } from "../../faults/fault";
 import { parseYaml } from "../../faults/yamlDocument";
 
-const dense = { num_hidden_layers: 32, num_attention_heads: 32, hidden_size: 4096, num_key_value_heads: 8 };
+const dense = {
+  num_hidden_layers: 32,
+  num_attention_heads: 32,
+  hidden_size: 4096,
+  num_key_value_heads: 8,
+};
 const linear = {
   linear_num_key_heads: 16,
   linear_num_value_heads: 32,
@@ -23,24 +28,34 @@ function faultsOf(config: unknown) {
 }
 
 describe("key/value heads and their width", () => {
-  const heads = (config: object) => modelShape({ ...dense, num_key_value_heads: undefined, ...config }).attention;
+  const heads = (config: object) =>
+    modelShape({ ...dense, num_key_value_heads: undefined, ...config }).attention;
 
-  it.each(["num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "num_attention_groups"])(
-    "%s",
-    (name) => {
-      expect(heads({ [name]: 4 })).toEqual({ kind: "heads", kvHeads: 4, headDim: 128 });
-    },
-  );
+  it.each([
+    "num_key_value_heads",
+    "num_kv_heads",
+    "n_head_kv",
+    "multi_query_group_num",
+    "num_attention_groups",
+  ])("%s", (name) => {
+    expect(heads({ [name]: 4 })).toEqual({ kind: "heads", kvHeads: 4, headDim: 128 });
+  });
 
   it("without any, every query head has its own", () => {
     expect(heads({})).toEqual({ kind: "heads", kvHeads: 32, headDim: 128 });
-    expect(heads({ num_key_value_heads: null })).toEqual({ kind: "heads", kvHeads: 32, headDim: 128 });
+    expect(heads({ num_key_value_heads: null })).toEqual({
+      kind: "heads",
+      kvHeads: 32,
+      headDim: 128,
+    });
   });
 
   it("multi_query is one head for all, unless the decoder is of the newer kind; without it none is shared", () => {
     expect(heads({ multi_query: true })).toMatchObject({ kvHeads: 1 });
     expect(heads({ multi_query: false, num_kv_heads: 8 })).toMatchObject({ kvHeads: 32 });
-    expect(heads({ multi_query: true, new_decoder_architecture: true, num_kv_heads: 8 })).toMatchObject({
+    expect(
+      heads({ multi_query: true, new_decoder_architecture: true, num_kv_heads: 8 }),
+    ).toMatchObject({
       kvHeads: 8,
     });
   });
@@ -62,7 +77,8 @@ describe("key/value heads and their width", () => {
 
 describe("kinds of layers", () => {
   const layers = (config: object) => modelShape({ ...dense, ...config }).layers;
-  const types = (...list: string[]) => Array.from({ length: 32 }, (_, i) => `${list[i % list.length]}_attention`);
+  const types = (...list: string[]) =>
+    Array.from({ length: 32 }, (_, i) => `${list[i % list.length]}_attention`);
 
   it("all full where nothing says otherwise", () => {
     expect(layers({})).toEqual({ full: 32, sliding: 0, linear: 0 });
@@ -80,17 +96,25 @@ describe("kinds of layers", () => {
       sliding: 16,
       linear: 0,
     });
-    expect(layers({ ...linear, layer_types: types("linear", "linear", "linear", "full") })).toEqual({
-      full: 8,
-      sliding: 0,
-      linear: 24,
-    });
+    expect(layers({ ...linear, layer_types: types("linear", "linear", "linear", "full") })).toEqual(
+      {
+        full: 8,
+        sliding: 0,
+        linear: 24,
+      },
+    );
   });
 
   it("full_attention_interval, 4 where a hybrid names none; layer_types wins", () => {
-    expect(layers({ ...linear, full_attention_interval: 8 })).toEqual({ full: 4, sliding: 0, linear: 28 });
+    expect(layers({ ...linear, full_attention_interval: 8 })).toEqual({
+      full: 4,
+      sliding: 0,
+      linear: 28,
+    });
     expect(layers(linear)).toEqual({ full: 8, sliding: 0, linear: 24 });
-    expect(layers({ ...linear, full_attention_interval: 4, layer_types: types("linear", "full") })).toEqual({
+    expect(
+      layers({ ...linear, full_attention_interval: 4, layer_types: types("linear", "full") }),
+    ).toEqual({
       full: 16,
       sliding: 0,
       linear: 16,
@@ -119,11 +143,16 @@ describe("kinds of layers", () => {
 
   it("a pattern in letters means nothing beside layer_types", () => {
     const config = { sliding_window: 1024, sliding_window_pattern: "LLLG" };
-    expect(layers({ ...config, layer_types: types("sliding", "full") })).toMatchObject({ sliding: 16 });
+    expect(layers({ ...config, layer_types: types("sliding", "full") })).toMatchObject({
+      sliding: 16,
+    });
   });
 
   it("is read from text_config where there is one", () => {
-    const shape = modelShape({ model_type: "x", text_config: { ...dense, max_position_embeddings: 4096 } });
+    const shape = modelShape({
+      model_type: "x",
+      text_config: { ...dense, max_position_embeddings: 4096 },
+    });
     expect([shape.layers.full, shape.window]).toEqual([32, 4096]);
   });
 
@@ -136,7 +165,8 @@ describe("kinds of layers", () => {
 });
 
 describe("the KV cache format that a checkpoint asks for", () => {
-  const asked = (quantization_config: unknown) => modelShape({ ...dense, quantization_config }).kvCacheDtype;
+  const asked = (quantization_config: unknown) =>
+    modelShape({ ...dense, quantization_config }).kvCacheDtype;
   const fp8 = { num_bits: 8, type: "float", dynamic: false };
 
   it.each([
@@ -148,15 +178,31 @@ describe("the KV cache format that a checkpoint asks for", () => {
       { quant_method: "modelopt_fp4", kv_cache_scheme: { ...fp8, num_bits: 4 } },
       "nvfp4",
     ],
-    ["modelopt's algorithm", { quant_method: "modelopt", quantization: { kv_cache_quant_algo: "FP8" } }, "fp8_e4m3"],
+    [
+      "modelopt's algorithm",
+      { quant_method: "modelopt", quantization: { kv_cache_quant_algo: "FP8" } },
+      "fp8_e4m3",
+    ],
     [
       "modelopt as the producer",
       { producer: { name: "modelopt" }, quantization: { kv_cache_quant_algo: "NVFP4" } },
       "nvfp4",
     ],
-    ["an algorithm that vLLM does not follow", { quant_method: "modelopt", kv_cache_quant_algo: "INT8" }, null],
-    ["compressed-tensors' scheme", { quant_method: "compressed-tensors", kv_cache_scheme: fp8 }, "fp8"],
-    ["compressed-tensors without one", { quant_method: "compressed-tensors", kv_cache_scheme: null }, null],
+    [
+      "an algorithm that vLLM does not follow",
+      { quant_method: "modelopt", kv_cache_quant_algo: "INT8" },
+      null,
+    ],
+    [
+      "compressed-tensors' scheme",
+      { quant_method: "compressed-tensors", kv_cache_scheme: fp8 },
+      "fp8",
+    ],
+    [
+      "compressed-tensors without one",
+      { quant_method: "compressed-tensors", kv_cache_scheme: null },
+      null,
+    ],
   ] as const)("%s", (_, config, dtype) => {
     expect(asked(config)).toBe(dtype);
   });
@@ -165,16 +211,28 @@ describe("the KV cache format that a checkpoint asks for", () => {
 describe("an unknown architecture is reported as unknown", () => {
   it.each([
     ["state-space layers", { ...dense, mamba_num_heads: 64 }, "mamba_num_heads"],
-    ["a layer pattern of its own", { ...dense, hybrid_override_pattern: "M-M*" }, "hybrid_override_pattern"],
+    [
+      "a layer pattern of its own",
+      { ...dense, hybrid_override_pattern: "M-M*" },
+      "hybrid_override_pattern",
+    ],
     ["short convolutions", { ...dense, conv_L_cache: 3 }, "conv_L_cache"],
-    ["another linear attention", { ...dense, linear_attn_config: { num_heads: 4 } }, "linear_attn_config"],
+    [
+      "another linear attention",
+      { ...dense, linear_attn_config: { num_heads: 4 } },
+      "linear_attn_config",
+    ],
     ["chunked attention", { ...dense, attention_chunk_size: 8192 }, "attention_chunk_size"],
     ["sparse attention", { ...dense, index_topk: 2048 }, "index_topk"],
     ["shared caches", { ...dense, num_kv_shared_layers: 10 }, "num_kv_shared_layers"],
     ["heads that differ", { ...dense, swa_num_attention_heads: 8 }, "swa_num_attention_heads"],
     ["layers that differ", { ...dense, block_configs: [{}] }, "block_configs"],
     ["an encoder", { ...dense, is_encoder_decoder: true }, "is_encoder_decoder"],
-    ["a new layer type", { ...dense, num_hidden_layers: 2, layer_types: ["full_attention", "conv"] }, "layer_types.1"],
+    [
+      "a new layer type",
+      { ...dense, num_hidden_layers: 2, layer_types: ["full_attention", "conv"] },
+      "layer_types.1",
+    ],
     ["linear layers of no known kind", { ...dense, full_attention_interval: 4 }, "layer_types"],
     ["linear layers alone", { ...dense, ...linear, full_attention_interval: 64 }, "layer_types"],
     ["a window that no field assigns", { ...dense, sliding_window: 4096 }, "sliding_window"],
@@ -188,7 +246,11 @@ describe("an unknown architecture is reported as unknown", () => {
       { ...dense, sliding_window: 4096, use_sliding_window: true, max_window_layers: 28 },
       "max_window_layers",
     ],
-    ["a window of another name", { ...dense, interleaved_sliding_window: [4096, null] }, "interleaved_sliding_window"],
+    [
+      "a window of another name",
+      { ...dense, interleaved_sliding_window: [4096, null] },
+      "interleaved_sliding_window",
+    ],
     ["linear layers by group size", { ...dense, layer_group_size: 5 }, "layer_group_size"],
     ["sink tokens", { ...dense, param_sink_number: 128 }, "param_sink_number"],
     ["layers that run more than once", { ...dense, loop_num: 2 }, "loop_num"],
@@ -200,8 +262,19 @@ describe("an unknown architecture is reported as unknown", () => {
     [
       "state-space layers with a window",
       {
-        ...{ num_hidden_layers: 2, num_attention_heads: 8, head_dim: 64, hybrid_override_pattern: "M*" },
-        ...{ mamba_num_heads: 8, mamba_head_dim: 64, ssm_state_size: 64, n_groups: 1, conv_kernel: 4 },
+        ...{
+          num_hidden_layers: 2,
+          num_attention_heads: 8,
+          head_dim: 64,
+          hybrid_override_pattern: "M*",
+        },
+        ...{
+          mamba_num_heads: 8,
+          mamba_head_dim: 64,
+          ssm_state_size: 64,
+          n_groups: 1,
+          conv_kernel: 4,
+        },
         sliding_window: 4096,
       },
       "sliding_window",
@@ -209,7 +282,13 @@ describe("an unknown architecture is reported as unknown", () => {
     ["values wider than keys", { ...dense, v_head_dim: 256, head_dim: 128 }, "v_head_dim"],
     [
       "MLA mixed with windows",
-      { ...dense, kv_lora_rank: 512, qk_rope_head_dim: 64, sliding_window: 128, sliding_window_pattern: 2 },
+      {
+        ...dense,
+        kv_lora_rank: 512,
+        qk_rope_head_dim: 64,
+        sliding_window: 128,
+        sliding_window_pattern: 2,
+      },
       "kv_lora_rank",
     ],
   ] as const)("%s", (_, config, path) => {
@@ -253,21 +332,41 @@ describe("a broken config", () => {
   it.each([
     ["no map", [1, 2], [["", "wrong_type"]]],
     ["nothing", null, [["", "wrong_type"]]],
-    ["text for a number", { ...dense, num_hidden_layers: "32" }, [["num_hidden_layers", "wrong_type"]]],
+    [
+      "text for a number",
+      { ...dense, num_hidden_layers: "32" },
+      [["num_hidden_layers", "wrong_type"]],
+    ],
     ["no layers", { ...dense, num_hidden_layers: 0 }, [["num_hidden_layers", "out_of_range"]]],
     ["a negative width", { ...dense, head_dim: -1 }, [["head_dim", "out_of_range"]]],
-    ["half a head", { ...dense, num_key_value_heads: 1.5 }, [["num_key_value_heads", "wrong_type"]]],
+    [
+      "half a head",
+      { ...dense, num_key_value_heads: 1.5 },
+      [["num_key_value_heads", "wrong_type"]],
+    ],
     ["a missing width", { ...dense, hidden_size: undefined }, [["head_dim", "missing_key"]]],
     ["a width that doesn't divide", { ...dense, hidden_size: 4095 }, [["head_dim", "missing_key"]]],
-    ["heads that don't divide", { ...dense, num_key_value_heads: 5 }, [["num_attention_heads", "impossible_value"]]],
+    [
+      "heads that don't divide",
+      { ...dense, num_key_value_heads: 5 },
+      [["num_attention_heads", "impossible_value"]],
+    ],
     ["half of MLA", { ...dense, kv_lora_rank: 512 }, [["qk_rope_head_dim", "missing_key"]]],
-    ["too few layer types", { ...dense, layer_types: ["full_attention"] }, [["layer_types", "impossible_value"]]],
+    [
+      "too few layer types",
+      { ...dense, layer_types: ["full_attention"] },
+      [["layer_types", "impossible_value"]],
+    ],
     [
       "sliding layers without a window",
       { ...dense, layer_types: Array(32).fill("sliding_attention") },
       [["sliding_window", "missing_key"]],
     ],
-    ["an unknown state format", { ...dense, mamba_ssm_dtype: "fp4" }, [["mamba_ssm_dtype", "unknown_value"]]],
+    [
+      "an unknown state format",
+      { ...dense, mamba_ssm_dtype: "fp4" },
+      [["mamba_ssm_dtype", "unknown_value"]],
+    ],
     [
       "half of the linear fields",
       { ...dense, linear_num_value_heads: 32, linear_key_head_dim: 128 },
@@ -292,7 +391,10 @@ describe("a broken config", () => {
   });
 
   it("names file, path and place", () => {
-    const document = parseYaml("config.json", '{\n  "text_config": {\n    "num_hidden_layers": 0\n  }\n}\n');
+    const document = parseYaml(
+      "config.json",
+      '{\n  "text_config": {\n    "num_hidden_layers": 0\n  }\n}\n',
+    );
     try {
       modelShape(document.value, document);
       expect.unreachable();
@@ -300,8 +402,15 @@ describe("a broken config", () => {
       expect(error).toBeInstanceOf(FaultyInput);
       if (!(error instanceof FaultyInput)) return;
       expect(error.input).toBe("config.json");
-      expect(error.faults[0]).toMatchObject({ path: "text_config.num_hidden_layers", line: 3, column: 26 });
-      expect(error.faults[1]).toMatchObject({ path: "text_config.num_attention_heads", code: "missing_key" });
+      expect(error.faults[0]).toMatchObject({
+        path: "text_config.num_hidden_layers",
+        line: 3,
+        column: 26,
+      });
+      expect(error.faults[1]).toMatchObject({
+        path: "text_config.num_attention_heads",
+        code: "missing_key",
+      });
     }
   });
 });

@@ -9,7 +9,8 @@ import vectors from "./vectors.json";
 const MODELS = join(__dirname, "../../models");
 const folders = readdirSync(MODELS, { withFileTypes: true }).filter((each) => each.isDirectory());
 const UNPLANNED = ["local-inference-lab--GLM-5.3-Flash-NVFP4"];
-const configOf = (name: string) => JSON.parse(readFileSync(join(MODELS, name, "config.json"), "utf8"));
+const configOf = (name: string) =>
+  JSON.parse(readFileSync(join(MODELS, name, "config.json"), "utf8"));
 
 describe("the model configs of the repository", () => {
   it.each(UNPLANNED)("%s has a field for which there is no plan", (name) => {
@@ -29,7 +30,9 @@ describe("the model configs of the repository", () => {
   it.each(folders.map((folder) => [folder.name]))("%s says where it is from", (name) => {
     const pages = ["recipe.yaml", "README.md"].map((page) => join(MODELS, name, page));
     const text = [...pages, join(MODELS, "README.md")].find(existsSync) ?? "";
-    expect(readFileSync(text, "utf8")).toMatch(/ai-dynamo\/aiconfigurator|from: (class-defaults|other-model),/);
+    expect(readFileSync(text, "utf8")).toMatch(
+      /ai-dynamo\/aiconfigurator|from: (class-defaults|other-model),/,
+    );
   });
 
   it.each(folders.map((folder) => [folder.name]))("%s has only fields that are read", (name) => {
@@ -38,7 +41,9 @@ describe("the model configs of the repository", () => {
     const read = new Set([...Object.keys(configSchema.shape), ...named]);
     const fields = { ...root, ...text_config };
     const unread = Object.keys(fields).filter((field) => !read.has(field));
-    expect(unread.filter((field) => unplannedCaches({ [field]: fields[field] }).length === 0)).toEqual([]);
+    expect(
+      unread.filter((field) => unplannedCaches({ [field]: fields[field] }).length === 0),
+    ).toEqual([]);
   });
 
   it("the default model has the shape that vLLM's own classes were run with", () => {

@@ -1,12 +1,17 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type AgentCall, agentReuse, reuseText, tokensFoundAgain } from "../../components/kv/prefixReuse";
+import {
+  type AgentCall,
+  agentReuse,
+  reuseText,
+  tokensFoundAgain,
+} from "../../components/kv/prefixReuse";
 
 /**
- * What vLLM's own scheduler found on loops of agents: `test/real/vllm/prefixReuse.py` drew and drove them on vLLM 0.26.0,
- * 0.30.0, 0.32.0 (builds for CPUs, whose scheduler is the same Python) and 0.33.0 (the build for GPUs, without one);
- * test/real/vllm/prefixReuse.test.ts repeats it.
+ * What vLLM's own scheduler found on loops of agents: `test/real/vllm/prefixReuse.py` drew and
+ * drove them on vLLM 0.26.0, 0.30.0, 0.32.0 (builds for CPUs, whose scheduler is the same Python)
+ * and 0.33.0 (the build for GPUs, without one); test/real/vllm/prefixReuse.test.ts repeats it.
  */
 interface Recorded {
   readonly hybrid: boolean;
@@ -27,12 +32,17 @@ const inBlocks = loops.filter(({ engine }) => engine === undefined);
 const VERSIONS = ["0.26.0", "0.30.0", "0.32.0", "0.33.0"];
 
 describe("tokens that calls find again", () => {
-  it.each(VERSIONS)("are those that the scheduler of vLLM %s found, on 200 loops and more", (vllmVersion) => {
-    expect(inBlocks.length).toBeGreaterThanOrEqual(200);
-    for (const { shared, calls, found, ...rules } of inBlocks) {
-      expect(tokensFoundAgain({ ...rules, vllmVersion }, shared, calls)).toEqual(found[vllmVersion]);
-    }
-  });
+  it.each(VERSIONS)(
+    "are those that the scheduler of vLLM %s found, on 200 loops and more",
+    (vllmVersion) => {
+      expect(inBlocks.length).toBeGreaterThanOrEqual(200);
+      for (const { shared, calls, found, ...rules } of inBlocks) {
+        expect(tokensFoundAgain({ ...rules, vllmVersion }, shared, calls)).toEqual(
+          found[vllmVersion],
+        );
+      }
+    },
+  );
 
   it("with --prefix-match-unit are nearly all: two units at most are computed anew", () => {
     const fine = loops.filter(({ engine, shared }) => engine !== undefined && shared === 0);
@@ -75,6 +85,8 @@ describe("what a turn of an agent finds of its last prompt", () => {
   });
 
   it("is little where the first versions never schedule a block that is wider than a chunk", () => {
-    expect(reuseText(agentReuse({ ...GB10, chunk: 2048, vllmVersion: "0.26.0" }))).toBe("0 %, at worst 0 %");
+    expect(reuseText(agentReuse({ ...GB10, chunk: 2048, vllmVersion: "0.26.0" }))).toBe(
+      "0 %, at worst 0 %",
+    );
   });
 });

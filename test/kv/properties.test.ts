@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { admission, type KvEngineSettings, type KvPlan, kvPlan, modelShape, requestBlocks } from "../../components/kv";
+import {
+  admission,
+  type KvEngineSettings,
+  type KvPlan,
+  kvPlan,
+  modelShape,
+  requestBlocks,
+} from "../../components/kv";
 
 const GIB = 2 ** 30;
 
@@ -9,7 +16,10 @@ const counts = fc.record({
   num_key_value_heads: fc.integer({ min: 1, max: 16 }),
   head_dim: fc.constantFrom(32, 64, 96, 128, 256),
 });
-const heads = counts.map((config) => ({ ...config, num_attention_heads: 4 * config.num_key_value_heads }));
+const heads = counts.map((config) => ({
+  ...config,
+  num_attention_heads: 4 * config.num_key_value_heads,
+}));
 const sliding = fc.record({
   sliding_window: fc.integer({ min: 1, max: 8192 }),
   period: fc.integer({ min: 1, max: 8 }),
@@ -59,7 +69,8 @@ function numbers(value: unknown): number[] {
   return Object.values(value).flatMap(numbers);
 }
 
-const fitsAt = (plan: KvPlan, tokens: number) => requestBlocks(plan.layout, tokens) <= plan.usableBlocks;
+const fitsAt = (plan: KvPlan, tokens: number) =>
+  requestBlocks(plan.layout, tokens) <= plan.usableBlocks;
 
 describe("every KV plan", () => {
   it("has no negative, infinite or broken figure", () => {
@@ -93,7 +104,9 @@ describe("every KV plan", () => {
         expect(more.maxConcurrency).toBeGreaterThanOrEqual(less.maxConcurrency);
         expect(more.tokens).toBeGreaterThanOrEqual(less.tokens);
         expect(more.fullWindowsAtOnce).toBeGreaterThanOrEqual(less.fullWindowsAtOnce);
-        expect(more.largestMaxModelLen ?? Infinity).toBeGreaterThanOrEqual(less.largestMaxModelLen ?? Infinity);
+        expect(more.largestMaxModelLen ?? Infinity).toBeGreaterThanOrEqual(
+          less.largestMaxModelLen ?? Infinity,
+        );
         expect(Number(more.fits)).toBeGreaterThanOrEqual(Number(less.fits));
       }),
     );
@@ -125,7 +138,9 @@ describe("every KV plan", () => {
     fc.assert(
       fc.property(model, engine, bytes, (shape, settings, available) => {
         const plan = kvPlan(shape, settings, available);
-        const refusals = plan.problems.filter((each) => ["no_room", "request_does_not_fit"].includes(each.code));
+        const refusals = plan.problems.filter((each) =>
+          ["no_room", "request_does_not_fit"].includes(each.code),
+        );
         expect(refusals).toHaveLength(plan.fits ? 0 : 1);
       }),
     );
@@ -167,12 +182,22 @@ describe("every KV plan", () => {
 
   it("admits only as many agents as its blocks and sequences hold", () => {
     fc.assert(
-      fc.property(model, engine, bytes, fc.nat(60_000), fc.nat(40_000), (shape, settings, available, prompt, max) => {
-        const plan = kvPlan(shape, settings, available);
-        const { atOnce, blocksPerAgent } = admission(plan, { promptTokens: prompt + 1, maxTokens: max });
-        expect(atOnce * blocksPerAgent).toBeLessThanOrEqual(plan.usableBlocks);
-        expect(atOnce).toBeLessThanOrEqual(settings.maxNumSeqs ?? 0);
-      }),
+      fc.property(
+        model,
+        engine,
+        bytes,
+        fc.nat(60_000),
+        fc.nat(40_000),
+        (shape, settings, available, prompt, max) => {
+          const plan = kvPlan(shape, settings, available);
+          const { atOnce, blocksPerAgent } = admission(plan, {
+            promptTokens: prompt + 1,
+            maxTokens: max,
+          });
+          expect(atOnce * blocksPerAgent).toBeLessThanOrEqual(plan.usableBlocks);
+          expect(atOnce).toBeLessThanOrEqual(settings.maxNumSeqs ?? 0);
+        },
+      ),
     );
   });
 });

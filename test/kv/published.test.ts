@@ -5,7 +5,13 @@ import { gib } from "../../units/memory";
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 
-const hybrid = (full: number, linear: number, kvHeads: number, valueHeads: number, dtype?: "float32") =>
+const hybrid = (
+  full: number,
+  linear: number,
+  kvHeads: number,
+  valueHeads: number,
+  dtype?: "float32",
+) =>
   modelShape({
     num_hidden_layers: full + linear,
     num_attention_heads: 8 * kvHeads,
@@ -28,7 +34,12 @@ const HYBRID_80B = hybrid(12, 36, 2, 32);
 const percent = (share: number) => `${(100 * share).toFixed(2)}%`;
 const seen = (model: ModelShape, engine: KvEngineSettings, available = 20 * GIB) => {
   const plan = kvPlan(model, { vllmVersion: "0.26.0", ...engine }, available);
-  return { plan, block: plan.blockSize, padding: percent(plan.padding), perToken: plan.bytesPerToken };
+  return {
+    plan,
+    block: plan.blockSize,
+    padding: percent(plan.padding),
+    perToken: plan.bytesPerToken,
+  };
 };
 
 describe("published blocks and paddings of hybrid models", () => {
@@ -49,10 +60,17 @@ describe("published blocks and paddings of hybrid models", () => {
   it.each([
     [15, "bfloat16", 480, "1.27%"],
     [3, "fp8", 832, "0.48%"],
-  ] as const)("27B with %i drafts, KV %s, state bf16", (draftTokens, kvCacheDtype, block, padding) => {
-    const result = seen(HYBRID_27B, { draftTokens, kvCacheDtype, mambaSsmCacheDtype: "bfloat16" });
-    expect([result.block, result.padding]).toEqual([block, padding]);
-  });
+  ] as const)(
+    "27B with %i drafts, KV %s, state bf16",
+    (draftTokens, kvCacheDtype, block, padding) => {
+      const result = seen(HYBRID_27B, {
+        draftTokens,
+        kvCacheDtype,
+        mambaSsmCacheDtype: "bfloat16",
+      });
+      expect([result.block, result.padding]).toEqual([block, padding]);
+    },
+  );
 
   it("35B bf16: state and page", () => {
     const { plan } = seen(HYBRID_35B, { kvCacheDtype: "bfloat16" });
@@ -66,9 +84,14 @@ describe("published blocks and paddings of hybrid models", () => {
   });
 
   it("27B fp8 with 6.67 GiB: 139 blocks, 53,312 tokens by the older count, 5.15x at 32,768", () => {
-    const { plan } = seen(HYBRID_27B, { kvCacheDtype: "fp8", maxModelLen: 32_768 }, Math.floor(6.67 * GIB));
+    const { plan } = seen(
+      HYBRID_27B,
+      { kvCacheDtype: "fp8", maxModelLen: 32_768 },
+      Math.floor(6.67 * GIB),
+    );
     expect([plan.numBlocks, plan.maxConcurrency.toFixed(2)]).toEqual([139, "5.15"]);
-    // vLLM to about 0.20 divided the blocks by the groups: 4 here, and the fraction fell away before the product.
+    // vLLM to about 0.20 divided the blocks by the groups: 4 here, and the fraction fell away
+    // before the product.
     expect(Math.floor(plan.numBlocks / plan.layers.groups) * plan.blockSize).toBe(53_312);
   });
 
@@ -82,10 +105,17 @@ describe("published blocks and paddings of hybrid models", () => {
     ["27B fp8, 0.32 as 0.26", HYBRID_27B, "0.32.4", "fp8", 1568, "0.13%", 294],
     ["27B fp8, a release candidate of 0.33", HYBRID_27B, "0.33.0rc1", "fp8", 1600, "2.17%", 450],
     ["35B bf16, 0.26", HYBRID_35B, "0.26.0", "bfloat16", 1056, "0.76%", 123.75],
-  ] as const)("%s: block, padding, constant of a request", (_, model, version, dtype, block, padding, mib) => {
-    const { plan } = seen(model, { vllmVersion: version, kvCacheDtype: dtype });
-    expect([plan.blockSize, percent(plan.padding), plan.constantBytesPerRequest / MIB]).toEqual([block, padding, mib]);
-  });
+  ] as const)(
+    "%s: block, padding, constant of a request",
+    (_, model, version, dtype, block, padding, mib) => {
+      const { plan } = seen(model, { vllmVersion: version, kvCacheDtype: dtype });
+      expect([plan.blockSize, percent(plan.padding), plan.constantBytesPerRequest / MIB]).toEqual([
+        block,
+        padding,
+        mib,
+      ]);
+    },
+  );
 
   it("the 0.33 rule needs prefix caching, the FlashInfer kernel and key heads of 128", () => {
     const block = (engine: KvEngineSettings, model = HYBRID_27B) =>
@@ -94,32 +124,49 @@ describe("published blocks and paddings of hybrid models", () => {
     expect(block({ gdnPrefillBackend: "flashinfer" })).toBe(1600);
     expect(block({ gdnPrefillBackend: "triton" })).toBe(1568);
     expect(block({ prefixCaching: false })).toBe(1568);
-    const narrow = { ...HYBRID_27B, linear: HYBRID_27B.linear && { ...HYBRID_27B.linear, keyHeadDim: 64 } };
+    const narrow = {
+      ...HYBRID_27B,
+      linear: HYBRID_27B.linear && { ...HYBRID_27B.linear, keyHeadDim: 64 },
+    };
     expect(block({}, narrow) % 64).not.toBe(0);
   });
 
   it.each([
     ["27B: 17 full and 48 linear, 3 padding layers, 6.25%", HYBRID_27B, 17, 48, 3, "6.25%"],
     ["35B: 11 full and 30 linear, 3 padding layers, 10.00%", HYBRID_35B, 11, 30, 3, "10.00%"],
-  ] as const)("a draft module is one more full layer (%s)", (_, model, full, linear, padding, share) => {
-    const { layers } = seen(model, { draftTokens: 1 }).plan;
-    expect(layers).toMatchObject({ full, linear, draft: 1, padding });
-    expect(percent(layers.padding / layers.linear)).toBe(share);
-  });
+  ] as const)(
+    "a draft module is one more full layer (%s)",
+    (_, model, full, linear, padding, share) => {
+      const { layers } = seen(model, { draftTokens: 1 }).plan;
+      expect(layers).toMatchObject({ full, linear, draft: 1, padding });
+      expect(percent(layers.padding / layers.linear)).toBe(share);
+    },
+  );
 });
 
 describe("published figures of other models", () => {
-  const dense = { num_hidden_layers: 36, num_attention_heads: 64, num_key_value_heads: 8, head_dim: 64 };
+  const dense = {
+    num_hidden_layers: 36,
+    num_attention_heads: 64,
+    num_key_value_heads: 8,
+    head_dim: 64,
+  };
 
   it("36 layers of 8 heads of 64 in bf16: 73,728 bytes a token, 5.38 GiB hold 78,384 tokens to rounding", () => {
-    const plan = kvPlan(modelShape(dense), { maxModelLen: 8192, kvCacheDtype: "bfloat16" }, 5.38 * GIB);
+    const plan = kvPlan(
+      modelShape(dense),
+      { maxModelLen: 8192, kvCacheDtype: "bfloat16" },
+      5.38 * GIB,
+    );
     expect(plan.bytesPerToken).toBe(73_728);
     expect(Math.abs(plan.numBlocks * plan.blockSize - 78_384)).toBeLessThanOrEqual(50);
     expect(plan.numBlocks * plan.blockSize).toBe(78_336);
   });
 
   it("a window of 128 at 8,192 batched tokens reserves 1,033 blocks of 16", () => {
-    const types = Array.from({ length: 36 }, (_, i) => (i % 2 ? "full_attention" : "sliding_attention"));
+    const types = Array.from({ length: 36 }, (_, i) =>
+      i % 2 ? "full_attention" : "sliding_attention",
+    );
     const model = modelShape({ ...dense, layer_types: types, sliding_window: 128 });
     const plan = kvPlan(model, { maxModelLen: 131_072, maxNumBatchedTokens: 8192 }, 20 * GIB);
     expect(plan.blocksPerRequest - 131_072 / 16).toBe(1033);
@@ -179,7 +226,8 @@ describe("one DGX Spark, as its owner logged it (vLLM 0.28.0, fp8, 3 drafts, 262
 });
 
 describe("another model on such a machine: state-space layers", () => {
-  const pattern = "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME";
+  const pattern =
+    "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME";
   const config = {
     num_hidden_layers: 88,
     hybrid_override_pattern: pattern,
@@ -197,20 +245,36 @@ describe("another model on such a machine: state-space layers", () => {
 
   it("utilization 0.72 left 14.79 GiB: 2.35 M tokens, 17.9x at 131,072", () => {
     // The log's figures are rounded; 466 blocks need 14.79004 GiB.
-    const plan = kvPlan(modelShape(config), { kvCacheDtype: "fp8", maxModelLen: 131_072 }, 14.7901 * GIB);
-    expect(plan).toMatchObject({ blockSize: 8320, blocksPerRequest: 26, numBlocks: 466, fits: true });
+    const plan = kvPlan(
+      modelShape(config),
+      { kvCacheDtype: "fp8", maxModelLen: 131_072 },
+      14.7901 * GIB,
+    );
+    expect(plan).toMatchObject({
+      blockSize: 8320,
+      blocksPerRequest: 26,
+      numBlocks: 466,
+      fits: true,
+    });
     expect(plan.layers).toMatchObject({ full: 8, linear: 40, groups: 6, padding: 0 });
-    expect([plan.maxConcurrency.toFixed(1), (plan.tokens / 1e6).toFixed(2)]).toEqual(["17.9", "2.35"]);
+    expect([plan.maxConcurrency.toFixed(1), (plan.tokens / 1e6).toFixed(2)]).toEqual([
+      "17.9",
+      "2.35",
+    ]);
     expect(plan.problems).toEqual([]);
   });
 
   it("the same layers in words make the same plan; the newer rule of gated delta nets does not touch them", () => {
     const words: Record<string, string> = { M: "mamba", "*": "attention", E: "moe" };
     const { hybrid_override_pattern: _, ...rest } = config;
-    const inWords = { ...rest, layers_block_type: [...pattern].map((letter) => words[letter] ?? "") };
+    const inWords = {
+      ...rest,
+      layers_block_type: [...pattern].map((letter) => words[letter] ?? ""),
+    };
     expect(modelShape(inWords)).toEqual(modelShape(config));
     const block = (vllmVersion: string) =>
-      kvPlan(modelShape(config), { kvCacheDtype: "fp8", maxModelLen: 4096, vllmVersion }, GIB).blockSize;
+      kvPlan(modelShape(config), { kvCacheDtype: "fp8", maxModelLen: 4096, vllmVersion }, GIB)
+        .blockSize;
     expect([block("0.28.0"), block("0.33.0")]).toEqual([8320, 8320]);
   });
 
@@ -221,19 +285,31 @@ describe("another model on such a machine: state-space layers", () => {
       "hybrid_override_pattern",
       "unknown_architecture",
     ],
-    ["too few letters", { hybrid_override_pattern: "M*" }, "hybrid_override_pattern", "impossible_value"],
+    [
+      "too few letters",
+      { hybrid_override_pattern: "M*" },
+      "hybrid_override_pattern",
+      "impossible_value",
+    ],
   ])("%s", (_, change, path, code) => {
     const run = () => modelShape({ ...config, ...change });
-    expect(run).toThrow(expect.objectContaining({ faults: [expect.objectContaining({ path, code })] }));
+    expect(run).toThrow(
+      expect.objectContaining({ faults: [expect.objectContaining({ path, code })] }),
+    );
   });
 
   it("the state is float32 unless config or setting say otherwise", () => {
     const block = (change: object, mambaSsmCacheDtype?: "bfloat16") =>
-      kvPlan(modelShape({ ...config, ...change }), { kvCacheDtype: "fp8", maxModelLen: 4096, mambaSsmCacheDtype }, GIB)
-        .blockSize;
+      kvPlan(
+        modelShape({ ...config, ...change }),
+        { kvCacheDtype: "fp8", maxModelLen: 4096, mambaSsmCacheDtype },
+        GIB,
+      ).blockSize;
     expect(block({ mamba_ssm_cache_dtype: undefined })).toBe(8320);
     // 61,440 bytes of convolution and 2,097,152 of state: 16 x ceil(263.5).
-    expect([block({ mamba_ssm_cache_dtype: "bfloat16" }), block({}, "bfloat16")]).toEqual([4224, 4224]);
+    expect([block({ mamba_ssm_cache_dtype: "bfloat16" }), block({}, "bfloat16")]).toEqual([
+      4224, 4224,
+    ]);
   });
 
   it("half of its fields make it unknown, not a plain model", () => {

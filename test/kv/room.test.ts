@@ -4,14 +4,21 @@ import { describe, expect, it } from "vitest";
 import vectors from "./vectors.json";
 
 const ROOM = join(__dirname, "../../components/kv");
-const sources = readdirSync(ROOM).map((file) => [file, readFileSync(join(ROOM, file), "utf8")] as const);
+const sources = readdirSync(ROOM).map(
+  (file) => [file, readFileSync(join(ROOM, file), "utf8")] as const,
+);
 
 /** Families of models, the test vectors' own among them. */
 const FAMILIES = [
   ...new Set(
-    vectors.flatMap(({ id, config }) => [/^[^/]*\/(?:[^/]*:)?([^-/]*)/.exec(id)?.[1] ?? "", config.model_type]),
+    vectors.flatMap(({ id, config }) => [
+      /^[^/]*\/(?:[^/]*:)?([^-/]*)/.exec(id)?.[1] ?? "",
+      config.model_type,
+    ]),
   ),
-  ..."qwen llama mistral mixtral gemma phi gpt deepseek glm kimi minimax nemotron falcon chatglm granite".split(" "),
+  ..."qwen llama mistral mixtral gemma phi gpt deepseek glm kimi minimax nemotron falcon chatglm granite".split(
+    " ",
+  ),
 ].filter((name) => name !== "");
 
 describe("the KV room", () => {

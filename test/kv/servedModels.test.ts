@@ -5,14 +5,21 @@ import { kvPlan, modelShape } from "../../components/kv";
 
 const MODELS = join(__dirname, "../../models");
 
-type Figures = readonly [blockSize: number, bytesPerBlock: number, ofARequest: number, blocks: number, tokens: number];
+type Figures = readonly [
+  blockSize: number,
+  bytesPerBlock: number,
+  ofARequest: number,
+  blocks: number,
+  tokens: number,
+];
 /** The plan of vLLM 0.30.0 and 0.33.0, or of each where they differ. */
 type Row = readonly [model: string, both: Figures, newer?: Figures];
 
 /**
- * Plans for the models of the repository: 20 GiB, fp8, one request of 32,768 tokens, 4 sequences, batches of 8,192 tokens.
- * vLLM's own classes gave the same (`test/real/kv` compares them), but for Qwen3-VL-8B and Step-3.7, about which they give
- * no answer, and for models that they were not asked about, whose geometry is that of one above.
+ * Plans for the models of the repository: 20 GiB, fp8, one request of 32,768 tokens, 4 sequences,
+ * batches of 8,192 tokens. vLLM's own classes gave the same (`test/real/kv` compares them), but for
+ * Qwen3-VL-8B and Step-3.7, about which they give no answer, and for models that they were not
+ * asked about, whose geometry is that of one above.
  */
 const ROWS: readonly Row[] = [
   ["Inferact--Muse-Glimmer-30B-NVFP4-W4A4", [16, 106_496, 5507, 201_649, 1_199_860]],
@@ -24,14 +31,26 @@ const ROWS: readonly Row[] = [
   ["Qwen--Qwen3-30B-A3B-FP8", [16, 786_432, 2048, 27_306, 436_896]],
   ["Qwen--Qwen3-32B-FP8", [16, 2_097_152, 2048, 10_240, 163_840]],
   ["Qwen--Qwen3-VL-8B-Instruct", [16, 1_179_648, 2048, 18_204, 291_264]],
-  ["Qwen--Qwen3.5-122B-A10B", [4176, 51_314_688, 14, 418, 978_358], [4224, 51_904_512, 17, 413, 796_069]],
-  ["Qwen--Qwen3.5-397B-A17B", [4176, 64_143_360, 14, 334, 781_750], [4224, 64_880_640, 17, 330, 636_084]],
+  [
+    "Qwen--Qwen3.5-122B-A10B",
+    [4176, 51_314_688, 14, 418, 978_358],
+    [4224, 51_904_512, 17, 413, 796_069],
+  ],
+  [
+    "Qwen--Qwen3.5-397B-A17B",
+    [4176, 64_143_360, 14, 334, 781_750],
+    [4224, 64_880_640, 17, 330, 636_084],
+  ],
   [
     "Intel--Qwen3.5-397B-A17B-int4-AutoRound",
     [4176, 64_143_360, 14, 334, 781_750],
     [4224, 64_880_640, 17, 330, 636_084],
   ],
-  ["Qwen--Qwen3.6-35B-A3B-FP8", [2096, 21_463_040, 22, 1000, 1_489_454], [2112, 21_626_880, 25, 992, 1_300_234]],
+  [
+    "Qwen--Qwen3.6-35B-A3B-FP8",
+    [2096, 21_463_040, 22, 1000, 1_489_454],
+    [2112, 21_626_880, 25, 992, 1_300_234],
+  ],
   ["cyankiwi--GLM-4.7-Flash-AWQ-4bit", [16, 433_152, 2048, 49_578, 793_248]],
   ["mistralai--Mistral-Small-4-119B-2603-NVFP4", [16, 184_320, 2048, 116_508, 1_864_128]],
   ["nvidia--DeepSeek-V4-Flash-NVFP4", [256, 1_002_240, 6810, 21_426, 103_096]],
@@ -58,10 +77,26 @@ const ROWS: readonly Row[] = [
   ],
   ["nvidia--Qwen3-235B-A22B-NVFP4", [16, 1_540_096, 2048, 13_943, 223_088]],
   ["Qwen--Qwen3-235B-A22B-GPTQ-Int4", [16, 1_540_096, 2048, 13_943, 223_088]],
-  ["nvidia--Qwen3.5-122B-A10B-NVFP4", [4176, 51_314_688, 14, 418, 978_358], [4224, 51_904_512, 17, 413, 796_069]],
-  ["nvidia--Qwen3.6-27B-NVFP4", [1568, 51_380_224, 27, 417, 506_083], [1600, 52_428_800, 30, 409, 446_737]],
-  ["nvidia--Qwen3.6-35B-A3B-NVFP4", [2096, 21_463_040, 22, 1000, 1_489_454], [2112, 21_626_880, 25, 992, 1_300_234]],
-  ["nvidia--Qwen3.8-27B-NVFP4", [1568, 51_380_224, 27, 417, 506_083], [1600, 52_428_800, 30, 409, 446_737]],
+  [
+    "nvidia--Qwen3.5-122B-A10B-NVFP4",
+    [4176, 51_314_688, 14, 418, 978_358],
+    [4224, 51_904_512, 17, 413, 796_069],
+  ],
+  [
+    "nvidia--Qwen3.6-27B-NVFP4",
+    [1568, 51_380_224, 27, 417, 506_083],
+    [1600, 52_428_800, 30, 409, 446_737],
+  ],
+  [
+    "nvidia--Qwen3.6-35B-A3B-NVFP4",
+    [2096, 21_463_040, 22, 1000, 1_489_454],
+    [2112, 21_626_880, 25, 992, 1_300_234],
+  ],
+  [
+    "nvidia--Qwen3.8-27B-NVFP4",
+    [1568, 51_380_224, 27, 417, 506_083],
+    [1600, 52_428_800, 30, 409, 446_737],
+  ],
   ["openai--gpt-oss-120b", [16, 294_912, 3081, 72_817, 774_445]],
   ["openai--gpt-oss-20b", [16, 196_608, 3081, 109_226, 1_161_673]],
   [
@@ -75,7 +110,11 @@ const ROWS: readonly Row[] = [
 ];
 
 function planOf(model: string, engine: Parameters<typeof kvPlan>[1], bytes: number) {
-  return kvPlan(modelShape(JSON.parse(readFileSync(join(MODELS, model, "config.json"), "utf8"))), engine, bytes);
+  return kvPlan(
+    modelShape(JSON.parse(readFileSync(join(MODELS, model, "config.json"), "utf8"))),
+    engine,
+    bytes,
+  );
 }
 
 const ENGINE = {
@@ -101,8 +140,12 @@ describe("plans for the models of the repository", () => {
   });
 
   it("are all there but one that has no fp8 cache (`compressedIndex.test.ts`), one that has no plan, and those that write no text", () => {
-    const folders = readdirSync(MODELS, { withFileTypes: true }).filter((each) => each.isDirectory());
-    const missing = folders.map(({ name }) => name).filter((name) => !ROWS.some(([model]) => model === name));
+    const folders = readdirSync(MODELS, { withFileTypes: true }).filter((each) =>
+      each.isDirectory(),
+    );
+    const missing = folders
+      .map(({ name }) => name)
+      .filter((name) => !ROWS.some(([model]) => model === name));
     expect(missing.sort()).toEqual([
       "Qwen--Qwen3-Embedding-0.6B",
       "Qwen--Qwen3-Reranker-0.6B",
@@ -141,21 +184,35 @@ describe("plans for the models of the repository", () => {
   });
 
   it.each([
-    ["a ratio that vLLM has no kernel for", { compress_ratios: Array(43).fill(16) }, "compress_ratios.0"],
+    [
+      "a ratio that vLLM has no kernel for",
+      { compress_ratios: Array(43).fill(16) },
+      "compress_ratios.0",
+    ],
     ["fewer ratios than layers", { compress_ratios: [0, 4] }, "compress_ratios"],
     ["heads of another width", { head_dim: 256 }, "head_dim"],
     ["no window", { sliding_window: null }, "sliding_window"],
   ])("are refused for %s", (_, change, path) => {
-    const config = JSON.parse(readFileSync(join(MODELS, "nvidia--DeepSeek-V4-Flash-NVFP4/config.json"), "utf8"));
+    const config = JSON.parse(
+      readFileSync(join(MODELS, "nvidia--DeepSeek-V4-Flash-NVFP4/config.json"), "utf8"),
+    );
     expect(() => modelShape({ ...config, ...change })).toThrow(
-      expect.objectContaining({ faults: expect.arrayContaining([expect.objectContaining({ path })]) }),
+      expect.objectContaining({
+        faults: expect.arrayContaining([expect.objectContaining({ path })]),
+      }),
     );
   });
 
   it("are refused where a layer in numbers is another kind, and where an index has no width", () => {
-    const config = (model: string) => JSON.parse(readFileSync(join(MODELS, model, "config.json"), "utf8"));
-    const other = { ...config("nvidia--MiniMax-M2.7-NVFP4"), attn_type_list: [0, ...Array(61).fill(1)] };
-    expect(() => modelShape(other)).toThrow("attn_type_list: Unknown architecture: This field means another way");
+    const config = (model: string) =>
+      JSON.parse(readFileSync(join(MODELS, model, "config.json"), "utf8"));
+    const other = {
+      ...config("nvidia--MiniMax-M2.7-NVFP4"),
+      attn_type_list: [0, ...Array(61).fill(1)],
+    };
+    expect(() => modelShape(other)).toThrow(
+      "attn_type_list: Unknown architecture: This field means another way",
+    );
     const { index_head_dim: _, ...bare } = config("zai-org--GLM-5.2-FP8");
     expect(() => modelShape(bare)).toThrow("index_head_dim: This field is required.");
   });

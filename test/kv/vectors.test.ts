@@ -40,7 +40,8 @@ function planOf(vector: Vector) {
     maxNumBatchedTokens: options.max_num_batched_tokens,
     draftTokens: options.num_speculative_tokens,
     prefixCaching: options.enable_prefix_caching,
-    gdnPrefillBackend: (options.gdn_prefill_backend ?? "auto") as KvEngineSettings["gdnPrefillBackend"],
+    gdnPrefillBackend: (options.gdn_prefill_backend ??
+      "auto") as KvEngineSettings["gdnPrefillBackend"],
   };
   return kvPlan(modelShape(vector.config), engine, options.available_kv_bytes);
 }
@@ -76,19 +77,18 @@ describe("plans of vLLM's own classes", () => {
     expect(plan.problems.filter((each) => each.severity === "error")).toEqual([]);
   });
 
-  it.each(all.filter((each) => each.expected.error !== undefined).map((each) => [each.id, each] as const))(
-    "%s: refused with the engine's own figures",
-    (_, vector) => {
-      const plan = planOf(vector);
-      const [, needed, usable, longest] =
-        /\(([\d.]+ GiB) KV cache is needed.*memory \(([\d.]+ GiB)\).*model length is (\d+)\./.exec(
-          vector.expected.error ?? "",
-        ) ?? [];
-      expect(plan.problems.map((each) => each.code)).toEqual(["request_does_not_fit"]);
-      expect(plan.problems[0]?.message).toContain(
-        `One request of ${vector.options.max_model_len} tokens needs ${needed} of KV cache; ${usable} can be used.`,
-      );
-      expect(plan.largestMaxModelLen).toBe(Number(longest));
-    },
-  );
+  it.each(
+    all.filter((each) => each.expected.error !== undefined).map((each) => [each.id, each] as const),
+  )("%s: refused with the engine's own figures", (_, vector) => {
+    const plan = planOf(vector);
+    const [, needed, usable, longest] =
+      /\(([\d.]+ GiB) KV cache is needed.*memory \(([\d.]+ GiB)\).*model length is (\d+)\./.exec(
+        vector.expected.error ?? "",
+      ) ?? [];
+    expect(plan.problems.map((each) => each.code)).toEqual(["request_does_not_fit"]);
+    expect(plan.problems[0]?.message).toContain(
+      `One request of ${vector.options.max_model_len} tokens needs ${needed} of KV cache; ${usable} can be used.`,
+    );
+    expect(plan.largestMaxModelLen).toBe(Number(longest));
+  });
 });

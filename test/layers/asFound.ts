@@ -1,6 +1,9 @@
 import { afterAll, vi } from "vitest";
 
-/** Files share a process, so each leaves it as it found it: whatever a test set in it is taken back behind its file. */
+/**
+ * Files share a process, so each leaves it as it found it: whatever a test set in it is taken back
+ * behind its file.
+ */
 const variables = { ...process.env };
 const folder = process.cwd();
 

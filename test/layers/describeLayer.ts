@@ -1,8 +1,8 @@
 import { describe, it } from "vitest";
 
 /**
- * Declares tests that need a part of the machine. Without it they are skipped and the reason is in their name;
- * with `REQUIRE_ENGINE=1` or `REQUIRE_DOCKER=1` the missing part is a failure.
+ * Declares tests that need a part of the machine. Without it they are skipped and the reason is in
+ * their name; with `REQUIRE_ENGINE=1` or `REQUIRE_DOCKER=1` the missing part is a failure.
  */
 export function describeLayer(
   layer: "engine" | "docker",

@@ -14,8 +14,8 @@ for (const [, here, host, port] of ways)
 `;
 
 /**
- * An `ssh` on PATH that runs the command here with a marked environment, or hands ports on, and notes where it was to run; or
- * only says why not.
+ * An `ssh` on PATH that runs the command here with a marked environment, or hands ports on, and
+ * notes where it was to run; or only says why not.
  */
 export class FakeSsh {
   readonly folder = temporaryFolder("fake-ssh-");

@@ -2,7 +2,10 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { onTestFinished } from "vitest";
 import { listening } from "../stand-in/listening";
 
-/** A small HTTP server that ends with the test; not for concurrent tests, of which vitest knows only the last. */
+/**
+ * A small HTTP server that ends with the test; not for concurrent tests, of which vitest knows only
+ * the last.
+ */
 export async function httpServer(
   listener: RequestListener,
   port = 0,

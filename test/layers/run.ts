@@ -22,12 +22,23 @@ const LIMIT_RAN_OUT = 124;
 /** What a shell says of a program that isn't there. */
 const NOT_FOUND = 127;
 
-/** Runs a program to its end without a shell. Never rejects: a program that isn't there ends with 127. */
-export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+/**
+ * Runs a program to its end without a shell. Never rejects: a program that isn't there ends with
+ * 127.
+ */
+export function run(
+  command: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Finished> {
   const { cwd, input, limitSeconds = DEFAULT_LIMIT_SECONDS } = options;
   return new Promise((resolve) => {
     // A group of its own, so that a limit also ends the plugins that an engine started.
-    const child = spawn(command, args, { cwd, env: { ...process.env, ...options.env }, detached: true });
+    const child = spawn(command, args, {
+      cwd,
+      env: { ...process.env, ...options.env },
+      detached: true,
+    });
     let stdout = "";
     let stderr = "";
     let timedOut = false;
@@ -55,7 +66,10 @@ export function run(command: string, args: readonly string[], options: RunOption
   });
 }
 
-/** As `run`, and throws what the program said where it fails. Returns stdout without the last line break. */
+/**
+ * As `run`, and throws what the program said where it fails. Returns stdout without the last line
+ * break.
+ */
 export async function mustRun(command: string, args: readonly string[], options?: RunOptions) {
   const { code, stdout, stderr } = await run(command, args, options);
   if (code === 0) return stdout.trimEnd();

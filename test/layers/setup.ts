@@ -12,7 +12,10 @@ declare module "vitest" {
   }
 }
 
-/** Runs once before the tests of the engine and docker layers: finds their parts and says what will be skipped, and why. */
+/**
+ * Runs once before the tests of the engine and docker layers: finds their parts and says what will
+ * be skipped, and why.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const [engine, docker] = await Promise.all([
     findEngine(mkdtempSync(join(tmpdir(), "engine-home-"))),
@@ -21,11 +24,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("engineLayer", engine);
   project.provide("dockerLayer", docker.layer);
   say("engine", engine.missing, engine.missing === undefined ? `pulumi ${engine.version}` : "");
-  say("docker", docker.layer.missing, docker.layer.missing === undefined ? docker.layer.registry : "");
-  if (docker.layer.missing === undefined) say("docker with GPUs", docker.layer.gpusMissing, "--gpus all");
+  say(
+    "docker",
+    docker.layer.missing,
+    docker.layer.missing === undefined ? docker.layer.registry : "",
+  );
+  if (docker.layer.missing === undefined)
+    say("docker with GPUs", docker.layer.gpusMissing, "--gpus all");
   return docker.stop;
 }
 
 function say(layer: string, missing: string | undefined, found: string): void {
-  console.log(missing === undefined ? `${layer} tests: ${found}` : `${layer} tests SKIPPED: ${missing}`);
+  console.log(
+    missing === undefined ? `${layer} tests: ${found}` : `${layer} tests SKIPPED: ${missing}`,
+  );
 }

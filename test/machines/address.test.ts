@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { endpointOf } from "../../components/planned/reach";
-import { canonicalEngine, isHere, isLoopback, originFromContainer, originOf } from "../../machines/address";
+import {
+  canonicalEngine,
+  isHere,
+  isLoopback,
+  originFromContainer,
+  originOf,
+} from "../../machines/address";
 import { ELSEWHERE, stack } from "../fixtures/machine";
 import { CHAT_UI } from "../fixtures/services";
 
@@ -11,9 +17,21 @@ it("a machine is this computer when its Docker engine listens on a socket file",
 });
 
 it("loopback is reached from the machine alone", () => {
-  expect(["127.0.0.1", "127.0.1.1", "::1", "[::1]", "localhost"].filter(isLoopback)).toHaveLength(5);
-  expect(["127.1", "0x7f000001", "::ffff:127.0.0.1", "LocalHost.", "dgx.localhost"].filter(isLoopback)).toHaveLength(5);
-  const others = ["0.0.0.0", "::", "192.168.1.20", "128.0.0.1", "127.example.com", "localhost.example.com", ""];
+  expect(["127.0.0.1", "127.0.1.1", "::1", "[::1]", "localhost"].filter(isLoopback)).toHaveLength(
+    5,
+  );
+  expect(
+    ["127.1", "0x7f000001", "::ffff:127.0.0.1", "LocalHost.", "dgx.localhost"].filter(isLoopback),
+  ).toHaveLength(5);
+  const others = [
+    "0.0.0.0",
+    "::",
+    "192.168.1.20",
+    "128.0.0.1",
+    "127.example.com",
+    "localhost.example.com",
+    "",
+  ];
   expect(others.filter(isLoopback)).toEqual([]);
 });
 
@@ -29,12 +47,27 @@ describe("what listens on", () => {
 
   it("has one entry in `reach` and one in `endpoints`", () => {
     const listen = "0.0.0.0";
-    const settings = stack({ chatUi: { ...CHAT_UI, listen }, simpleServer: { mode: "host", listen } }, { listen });
+    const settings = stack(
+      { chatUi: { ...CHAT_UI, listen }, simpleServer: { mode: "host", listen } },
+      { listen },
+    );
     const [machine] = plan(settings, { home: "/home/me" }).machines;
     expect(machine?.reach).toEqual([
-      { key: "instance-a", name: "instance A (not ours)", address: "0.0.0.0", port: 8000, path: "/v1" },
+      {
+        key: "instance-a",
+        name: "instance A (not ours)",
+        address: "0.0.0.0",
+        port: 8000,
+        path: "/v1",
+      },
       { key: "b", name: "vllm-model-8001", address: "0.0.0.0", port: 8001, path: "/v1" },
-      { key: "simple-server", name: "simple server (Ollama)", address: "0.0.0.0", port: 11434, path: "" },
+      {
+        key: "simple-server",
+        name: "simple server (Ollama)",
+        address: "0.0.0.0",
+        port: 11434,
+        path: "",
+      },
       { key: "chat-ui", name: "open-webui-8080", address: "0.0.0.0", port: 8080, path: "" },
     ]);
     expect(machine?.endpoints).toEqual(machine?.reach.map((each) => endpointOf(each)));
@@ -48,7 +81,9 @@ describe("what listens on", () => {
     ["192.168.1.20", undefined, "http://192.168.1.20:8787/v1"],
     ["192.168.1.20", "dgx.local", "http://dgx.local:8787/v1"],
   ])("%s is reached from other computers that know it as %s at %s", (address, host, network) => {
-    expect(endpointOf({ key: "x", name: "x", address, port: 8787, path: "/v1" }, host).network).toBe(network);
+    expect(
+      endpointOf({ key: "x", name: "x", address, port: 8787, path: "/v1" }, host).network,
+    ).toBe(network);
   });
 
   it("one address of the network is asked there, instance A too", () => {
@@ -63,7 +98,17 @@ describe("what listens on", () => {
 
 /** Names of this computer, and numbers of its loopback. */
 const HERE_BY_NAME = [
-  ...["127.0.0.1", "127.0.0.2", "127.1", "127.0.1", "0x7f000001", "0x7f.1", "0177.0.0.1", "2130706433", "017700000001"],
+  ...[
+    "127.0.0.1",
+    "127.0.0.2",
+    "127.1",
+    "127.0.1",
+    "0x7f000001",
+    "0x7f.1",
+    "0177.0.0.1",
+    "2130706433",
+    "017700000001",
+  ],
   ...[
     "localhost",
     "LOCALHOST",

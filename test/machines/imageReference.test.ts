@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hubName, imageReference, pathOf, referenceFault } from "../../machines/docker/imageReference";
+import {
+  hubName,
+  imageReference,
+  pathOf,
+  referenceFault,
+} from "../../machines/docker/imageReference";
 import { DIGEST } from "../fixtures/machine";
 
 describe("an image reference", () => {
@@ -14,7 +19,10 @@ describe("an image reference", () => {
     ["a/b__c/d---e.f_g:_T", { repository: "a/b__c/d---e.f_g", tag: "_T" }],
     [`a/b:1@${DIGEST}`, { repository: "a/b", tag: "1", digest: DIGEST }],
     [`a/b@${DIGEST}`, { repository: "a/b", digest: DIGEST }],
-    [`${"a".repeat(255)}:${"t".repeat(128)}`, { repository: "a".repeat(255), tag: "t".repeat(128) }],
+    [
+      `${"a".repeat(255)}:${"t".repeat(128)}`,
+      { repository: "a".repeat(255), tag: "t".repeat(128) },
+    ],
   ])("%s", (image, parts) => {
     expect(imageReference(image)).toEqual(parts);
     expect(referenceFault(image)).toBeUndefined();
@@ -79,7 +87,8 @@ describe("an image reference", () => {
     fc.assert(
       fc.property(references, fc.boolean(), (name, pinned) => {
         fc.pre(referenceFault(name) === undefined);
-        const { repository, tag, digest } = imageReference(pinned ? `${name}@${DIGEST}` : name) ?? {};
+        const { repository, tag, digest } =
+          imageReference(pinned ? `${name}@${DIGEST}` : name) ?? {};
         expect(digest).toBe(pinned ? DIGEST : undefined);
         expect(`${repository}${tag === undefined ? "" : `:${tag}`}`).toBe(name);
       }),

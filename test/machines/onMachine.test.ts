@@ -43,15 +43,17 @@ describe("a command on a machine", () => {
       ...["ssh", "-T", ...options, "--", "ssh://me@dgx:2222"],
       "stat 'a '\\''b'\\'''",
     ]);
-    expect(spawnSync("ssh", ["-G", ...options, "--", "ssh://me@dgx:2222"], { encoding: "utf8" }).stdout).toMatch(
-      /^controlpersist 60$/m,
-    );
+    expect(
+      spawnSync("ssh", ["-G", ...options, "--", "ssh://me@dgx:2222"], { encoding: "utf8" }).stdout,
+    ).toMatch(/^controlpersist 60$/m);
   });
 
   it("runs there, word for word, and never more than six at once", async () => {
     const ssh = withSsh();
     const words = ["sh", "-c", 'echo "$THERE $1"; sleep 0.2', "sh", "$(id) `id` 'x' \"y\"\n*"];
-    const answers = await Promise.all(Array.from({ length: 8 }, () => askOn(DGX, words, { seconds: 20 })));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => askOn(DGX, words, { seconds: 20 })),
+    );
     expect(new Set(answers.map(({ out }) => out))).toEqual(new Set([`yes ${words[4]}\n`]));
     expect(ssh.asked()).toHaveLength(8);
   });
@@ -64,10 +66,18 @@ describe("a command on a machine", () => {
 
   it("is docker's too, and docker's words come back", async () => {
     const ssh = withSsh();
-    writeFileSync(join(ssh.folder, "docker"), '#!/bin/sh\necho "$THERE $DOCKER_HOST $*"\n', { mode: 0o755 });
-    expect(await docker(["ps", "--filter", "label=a b"], 20, DGX.dockerHost)).toBe("yes  ps --filter label=a b\n");
-    writeFileSync(join(ssh.folder, "docker"), "#!/bin/sh\necho no such thing >&2; exit 1\n", { mode: 0o755 });
-    await expect(docker(["ps"], 20, DGX.dockerHost)).rejects.toThrow("docker ps failed: no such thing");
+    writeFileSync(join(ssh.folder, "docker"), '#!/bin/sh\necho "$THERE $DOCKER_HOST $*"\n', {
+      mode: 0o755,
+    });
+    expect(await docker(["ps", "--filter", "label=a b"], 20, DGX.dockerHost)).toBe(
+      "yes  ps --filter label=a b\n",
+    );
+    writeFileSync(join(ssh.folder, "docker"), "#!/bin/sh\necho no such thing >&2; exit 1\n", {
+      mode: 0o755,
+    });
+    await expect(docker(["ps"], 20, DGX.dockerHost)).rejects.toThrow(
+      "docker ps failed: no such thing",
+    );
   });
 });
 
@@ -81,14 +91,29 @@ describe("a machine's files", () => {
     const at = (name: string) => join(folder, name);
     expect(await there.state(at("run"))).toMatchObject({ kind: "folder", mode: 0o750 });
     expect(await there.state(at("a"))).toMatchObject({ kind: "file" });
-    for (const path of [at("a"), at("run"), at("absent"), `${at("a")}/x`, "/proc/self/mem", "/dev/null"]) {
+    for (const path of [
+      at("a"),
+      at("run"),
+      at("absent"),
+      `${at("a")}/x`,
+      "/proc/self/mem",
+      "/dev/null",
+    ]) {
       for (const asked of ["text", "state", "isPlain", "realPath"] as const) {
         if (asked === "text" && path.startsWith("/proc")) continue;
         if (asked === "realPath" && path.startsWith("/proc")) continue;
-        expect([path, asked, await there[asked](path)]).toEqual([path, asked, await here[asked](path)]);
+        expect([path, asked, await there[asked](path)]).toEqual([
+          path,
+          asked,
+          await here[asked](path),
+        ]);
       }
       for (const right of ["write", "run"] as const)
-        expect([path, right, await there.may(path, right)]).toEqual([path, right, await here.may(path, right)]);
+        expect([path, right, await there.may(path, right)]).toEqual([
+          path,
+          right,
+          await here.may(path, right),
+        ]);
     }
   });
 });
@@ -106,7 +131,11 @@ function runInputs(props: Record<string, unknown>, stdin: string) {
   const { create, environment } = changed?.props ?? {};
   return {
     changed,
-    ...spawnSync("sh", ["-c", create], { input: stdin, encoding: "utf8", env: { ...process.env, ...environment } }),
+    ...spawnSync("sh", ["-c", create], {
+      input: stdin,
+      encoding: "utf8",
+      env: { ...process.env, ...environment },
+    }),
   };
 }
 
@@ -124,7 +153,10 @@ describe("the engine's commands", () => {
     const ssh = withSsh();
     const path = join(freshFolder(), "file");
     const content = "ü %s \\n 'q' \"d\" $(id)\r\n";
-    const { changed, status, stdout } = runInputs(write, hostFileRequest({ path, mode: "0600", holder: URN, content }));
+    const { changed, status, stdout } = runInputs(
+      write,
+      hostFileRequest({ path, mode: "0600", holder: URN, content }),
+    );
     expect([status, stdout]).toEqual([0, `${path} was written.\n`]);
     expect(readFileSync(path, "utf8")).toBe(content);
     expect(ssh.asked()).toEqual(['ssh://me@dgx:2222 sh -c "$HOST_FILE_SCRIPT" host-file write']);
@@ -144,14 +176,21 @@ describe("the engine's commands", () => {
 
   it("have nothing in their arguments but what is not secret", () => {
     const { changed } = runInputs({ create: "cat", environment: {}, stdin: "token" }, "token");
-    expect(JSON.stringify([changed?.props.create, changed?.props.environment])).not.toContain("token");
+    expect(JSON.stringify([changed?.props.create, changed?.props.environment])).not.toContain(
+      "token",
+    );
   });
 });
 
 describe("a request that did not come whole", () => {
   const holder = URN;
   const folder = freshFolder();
-  const whole = hostFileRequest({ path: join(folder, "deep/file"), mode: "0600", holder, content: "first\nsecond\n" });
+  const whole = hostFileRequest({
+    path: join(folder, "deep/file"),
+    mode: "0600",
+    holder,
+    content: "first\nsecond\n",
+  });
   const run = (input: string) =>
     spawnSync("sh", ["-c", HOST_FILE_SCRIPT, "host-file", "write"], { input, encoding: "utf8" });
 
@@ -159,7 +198,11 @@ describe("a request that did not come whole", () => {
     for (let end = 0; end < whole.length; end += end < whole.indexOf("\n\n") ? 17 : 1) {
       const { status, stderr } = run(whole.slice(0, end));
       expect(status, `${end}: ${stderr}`).toBe(1);
-      expect(Object.keys(snapshot(folder)).filter((name) => !/^deep\/(\.local-serving-made)?$/.test(name))).toEqual([]);
+      expect(
+        Object.keys(snapshot(folder)).filter(
+          (name) => !/^deep\/(\.local-serving-made)?$/.test(name),
+        ),
+      ).toEqual([]);
     }
     expect(run(whole.slice(0, -1)).stderr).toBe(
       `Of the content of ${folder}/deep/file, 12 of 13 bytes came. Nothing was changed: try again.\n`,

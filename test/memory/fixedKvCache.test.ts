@@ -20,7 +20,9 @@ function planned(machine: Record<string, unknown>, server: Record<string, unknow
 }
 
 function refusals(machine: Record<string, unknown>, server: Record<string, unknown>) {
-  return judge(declaredResources(planned(machine, server))).filter(({ verdict }) => verdict === "refused");
+  return judge(declaredResources(planned(machine, server))).filter(
+    ({ verdict }) => verdict === "refused",
+  );
 }
 
 describe("what a server with a KV cache of fixed size takes", () => {
@@ -45,10 +47,16 @@ describe("what a server with a KV cache of fixed size takes", () => {
 
   it("leaves no share that fits where the cache alone is too much", () => {
     const a = { name: "A", utilization: 0.45, ours: false };
-    expect(ledger(TOTAL, [a, b], []).largestUtilization).toEqual({ B: { bySum: 0, byAggregate: 0 } });
-    expect(ledger(TOTAL, [a, { ...b, kvCacheGiB: 30 }], []).largestUtilizationThatFits).toEqual({ B: 0.45 });
+    expect(ledger(TOTAL, [a, b], []).largestUtilization).toEqual({
+      B: { bySum: 0, byAggregate: 0 },
+    });
+    expect(ledger(TOTAL, [a, { ...b, kvCacheGiB: 30 }], []).largestUtilizationThatFits).toEqual({
+      B: 0.45,
+    });
     const { outsideGiB: _, ...unknown } = b;
-    expect(ledger(TOTAL, [a, { ...unknown, kvCacheGiB: 30 }], []).largestUtilizationThatFits).toEqual({
+    expect(
+      ledger(TOTAL, [a, { ...unknown, kvCacheGiB: 30 }], []).largestUtilizationThatFits,
+    ).toEqual({
       B: 0.2,
     });
   });
@@ -85,7 +93,9 @@ describe("the size of a KV cache, as vLLM reads it", () => {
     ["--kv-cache-mem", "8G"],
     ["--kv-cache-memory-bytes=1", "--kv-cache-memory-bytes=8G"],
   ])("is found in %s %s", (...words) => {
-    expect(demandOf(readServerArguments(["m", ...words]))).toMatchObject({ memory: { kvCacheGiB: 8 } });
+    expect(demandOf(readServerArguments(["m", ...words]))).toMatchObject({
+      memory: { kvCacheGiB: 8 },
+    });
   });
 
   it("of 0 is none, for vLLM too", () => {
@@ -137,7 +147,15 @@ describe("a stack file with kvCacheMemoryBytes", () => {
     };
     const machine = { instanceA: "none", inferenceServers };
     expect(refusals(machine, {})).toEqual([]);
-    const starts = [{ vllm: "0.28.0", utilization: 0.6, totalGiB: 121.69, availableKvGiB: 23.22, source: "a record" }];
+    const starts = [
+      {
+        vllm: "0.28.0",
+        utilization: 0.6,
+        totalGiB: 121.69,
+        availableKvGiB: 23.22,
+        source: "a record",
+      },
+    ];
     const models = { "org/model": { source: "x", starts } };
     const [dgx] = plan(stack(machine), { home: "/home/me", models }).machines;
     expect(dgx?.ledger.lines).toContainEqual({
@@ -165,10 +183,18 @@ describe("a container of one's own with --kv-cache-memory-bytes", () => {
       "own 1.0866 (120.00 GiB of --kv-cache-memory-bytes + 12.16 its share",
     ],
     ["no total is declared", [], "120G", "the machine's total is not known"],
-    ["the size can't be read", [machine], "1.5G", "`--kv-cache-memory-bytes` is `1.5G`, which is not a size"],
+    [
+      "the size can't be read",
+      [machine],
+      "1.5G",
+      "`--kv-cache-memory-bytes` is `1.5G`, which is not a size",
+    ],
   ])("is refused where %s", (_, machines, size, words) => {
     const command = ["m", "--gpu-memory-utilization", "0.1", "--kv-cache-memory-bytes", size];
-    const [found, ...more] = said("aggregate-utilization", [...machines, container("own", { image: IMAGE, command })]);
+    const [found, ...more] = said("aggregate-utilization", [
+      ...machines,
+      container("own", { image: IMAGE, command }),
+    ]);
     expect(found).toMatch(/^refused: /);
     expect(found).toContain(words);
     expect(more).toEqual([]);

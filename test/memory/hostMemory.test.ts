@@ -7,9 +7,18 @@ import { demandOf, gpusNeeded } from "../../vllm/argv/memoryDemand";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { stack } from "../fixtures/machine";
 
-/** Connectors of vLLM 0.23 to 0.33 that keep a cache in the host's memory or elsewhere, and one that nobody knows. */
+/**
+ * Connectors of vLLM 0.23 to 0.33 that keep a cache in the host's memory or elsewhere, and one that
+ * nobody knows.
+ */
 const KEEPING_KV = [
-  ...["LMCacheConnectorV1", "LMCacheMPConnector", "HiSparseConnector", "OffloadingConnector", "MooncakeStoreConnector"],
+  ...[
+    "LMCacheConnectorV1",
+    "LMCacheMPConnector",
+    "HiSparseConnector",
+    "OffloadingConnector",
+    "MooncakeStoreConnector",
+  ],
   ...[
     "FlexKVConnectorV1",
     "SimpleCPUOffloadConnector",
@@ -19,7 +28,12 @@ const KEEPING_KV = [
     "constructor",
   ],
 ];
-const KEEPING_IMAGES = ["ECCPUConnector", "ECMooncakeConnector", "MooncakeStoreECConnector", "MyConnector"];
+const KEEPING_IMAGES = [
+  "ECCPUConnector",
+  "ECMooncakeConnector",
+  "MooncakeStoreECConnector",
+  "MyConnector",
+];
 
 const read = (...words: string[]) => demandOf(readServerArguments(["m", ...words]));
 
@@ -90,10 +104,23 @@ describe("memory outside the share", () => {
     ...["cpu", "CPU", "Cpu", " cpu", "xpu"].map((device) => [
       ["--kv-transfer-config", `{"kv_connector":"NixlConnector","kv_buffer_device":"${device}"}`],
     ]),
-    [["--kv-transfer-config.kv_connector=NixlConnector", "--kv-transfer-config.kv_buffer_device", "CPU"]],
-    ...KEEPING_KV.map((name) => [["--kv-transfer-config", `{"kv_connector":"${name}","kv_role":"kv_both"}`]]),
+    [
+      [
+        "--kv-transfer-config.kv_connector=NixlConnector",
+        "--kv-transfer-config.kv_buffer_device",
+        "CPU",
+      ],
+    ],
+    ...KEEPING_KV.map((name) => [
+      ["--kv-transfer-config", `{"kv_connector":"${name}","kv_role":"kv_both"}`],
+    ]),
     ...KEEPING_KV.map((name) => [[`--kv_transfer_config.kv_connector=${name}`]]),
-    [["--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_connector_module_path":"my.module"}']],
+    [
+      [
+        "--kv-transfer-config",
+        '{"kv_connector":"NixlConnector","kv_connector_module_path":"my.module"}',
+      ],
+    ],
     [
       [
         "--kv-transfer-config",
@@ -102,7 +129,9 @@ describe("memory outside the share", () => {
     ],
     [["--kv-transfer-config.kv_connector_extra_config.connectors+", "NixlConnector"]],
     [["--kv-transfer-config"]],
-    ...KEEPING_IMAGES.map((name) => [["--ec-transfer-config", `{"ec_connector":"${name}","ec_role":"ec_both"}`]]),
+    ...KEEPING_IMAGES.map((name) => [
+      ["--ec-transfer-config", `{"ec_connector":"${name}","ec_role":"ec_both"}`],
+    ]),
     [["--ec-transfer-config.ec_connector", "ECCPUConnector"]],
     [["--ec_transfer_config={ec_connector:"]],
     [["--ec-transfer-config", '{"ec_connector":"ECExampleConnector","ec_buffer_device":"CPU"}']],
@@ -123,7 +152,14 @@ describe("memory outside the share", () => {
   it.each([
     [["--cpu-offload-gb", "0"]],
     [["--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_role":"kv_both"}']],
-    [["--kv-transfer-config.kv_connector", "NixlConnector", "--kv-transfer-config.kv_role", "kv_both"]],
+    [
+      [
+        "--kv-transfer-config.kv_connector",
+        "NixlConnector",
+        "--kv-transfer-config.kv_role",
+        "kv_both",
+      ],
+    ],
     [["--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_buffer_device":"Cuda"}']],
     [["--ec-transfer-config", '{"ec_connector":"ECExampleConnector","ec_role":"ec_both"}']],
     [["--mm-processor-cache-gb", "0", "--api-server-count", "8"]],
@@ -135,14 +171,18 @@ describe("memory outside the share", () => {
   });
 
   it("counts in the ledger and in the aggregate", () => {
-    const planned = plan(stack({}, { extraArgs: ["--cpu-offload-gb", "20"] }), { home: "/home/me" });
+    const planned = plan(stack({}, { extraArgs: ["--cpu-offload-gb", "20"] }), {
+      home: "/home/me",
+    });
     expect(planned.machines[0]?.ledger.lines).toContainEqual({
       name: "vllm-model-8001",
       gib: 74.73,
       basis: "setting",
       source: "gpuMemoryUtilization 0.45 of 121.63 GiB + 20 GiB of buffers outside it",
     });
-    const refused = judge(declaredResources(planned)).filter(({ verdict }) => verdict === "refused");
+    const refused = judge(declaredResources(planned)).filter(
+      ({ verdict }) => verdict === "refused",
+    );
     expect(refused.map(({ name }) => name)).toEqual(["aggregate-utilization", "memory-sum"]);
     expect(refused[0]?.message).toContain("(0.45 and 20.00 GiB of buffers outside it)");
   });
@@ -164,17 +204,25 @@ describe("memory outside the share", () => {
           flag("--api-server-count", "--api_server_count", "-asc", "--api-s", "-as"),
           fc.integer({ max: 32, min: 1 }),
         ),
-        option(flag("--data-parallel-size", "--data_parallel-size", "-dp"), fc.integer({ max: 8, min: 1 })),
+        option(
+          flag("--data-parallel-size", "--data_parallel-size", "-dp"),
+          fc.integer({ max: 8, min: 1 }),
+        ),
         (cache, servers, engines) => {
           const demand = read(...cache.words, ...servers.words, ...engines.words);
-          expect(demand).toMatchObject({ memory: { hostGiB: cache.given * (servers.given + engines.given) } });
+          expect(demand).toMatchObject({
+            memory: { hostGiB: cache.given * (servers.given + engines.given) },
+          });
         },
       ),
     );
   });
 
   it("of images is a note and no line where nothing is stated, and its advice passes", () => {
-    const model = { config: { architectures: ["Qwen3VLForConditionalGeneration"] }, source: "config.json" };
+    const model = {
+      config: { architectures: ["Qwen3VLForConditionalGeneration"] },
+      source: "config.json",
+    };
     const planned = (server: Record<string, unknown>, architectures = model.config.architectures) =>
       plan(stack({}, server), {
         home: "/home/me",
@@ -192,15 +240,16 @@ describe("memory outside the share", () => {
       },
     ]);
     const none = { extraArgs: ["--mm-processor-cache-gb", "0"] };
-    expect([noted(none), noted({}, ["Qwen3ForCausalLM"]), noted({ extraArgs: ["--language-model-only"] })]).toEqual([
-      [],
-      [],
-      [],
-    ]);
+    expect([
+      noted(none),
+      noted({}, ["Qwen3ForCausalLM"]),
+      noted({ extraArgs: ["--language-model-only"] }),
+    ]).toEqual([[], [], []]);
     const refusals = (server: Record<string, unknown>) =>
       judge(declaredResources(planned(server))).filter(({ verdict }) => verdict === "refused");
     expect([refusals({}), refusals(none)]).toEqual([[], []]);
-    const sum = (server: Record<string, unknown>) => planned(server).machines[0]?.ledger.sumGiB ?? 0;
+    const sum = (server: Record<string, unknown>) =>
+      planned(server).machines[0]?.ledger.sumGiB ?? 0;
     expect(sum({ extraArgs: ["--mm-processor-cache-gb", "3"] }) - sum({})).toBeCloseTo(6, 6);
   });
 });
@@ -227,15 +276,25 @@ describe("GPUs that a server needs", () => {
     ["-tp 1 -tp 2", 2],
   ])("`%s`: %s", (words, gpus) => expect(needs(...words.split(" ").filter(Boolean))).toBe(gpus));
 
-  it.each(["-tp x", "--data-parallel-size -1", "-dp", "--nnodes two", "-dpl x"])("are not known of `%s`", (words) =>
-    expect(needs(...words.split(" "))).toMatch(/^the value of `--[a-z-]+` is not a number that can be read$/),
+  it.each(["-tp x", "--data-parallel-size -1", "-dp", "--nnodes two", "-dpl x"])(
+    "are not known of `%s`",
+    (words) =>
+      expect(needs(...words.split(" "))).toMatch(
+        /^the value of `--[a-z-]+` is not a number that can be read$/,
+      ),
   );
 
   it("are no more than its machine has", () => {
     // The machine and its container are judged each.
     const refused = (machine: Record<string, unknown>, ...extraArgs: string[]) => {
-      const judged = judge(declaredResources(plan(stack(machine, { extraArgs }), { home: "/home/me" })));
-      return [...new Set(judged.flatMap(({ verdict, message }) => (verdict === "refused" ? [message] : [])))];
+      const judged = judge(
+        declaredResources(plan(stack(machine, { extraArgs }), { home: "/home/me" })),
+      );
+      return [
+        ...new Set(
+          judged.flatMap(({ verdict, message }) => (verdict === "refused" ? [message] : [])),
+        ),
+      ];
     };
     const message = (needed: number, gpus: number) =>
       `vllm-model-8001 has no memory share that can be judged: its processes need ${needed} GPUs, one each, and the machine has ${gpus} (\`gpus\`). Lower \`--tensor-parallel-size\` and \`--pipeline-parallel-size\`, or leave \`--data-parallel-size\` out: each process takes the whole share of its GPU.`;

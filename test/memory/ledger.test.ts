@@ -4,9 +4,14 @@ import { GIB_PER_GB, ledger, type MemoryShare } from "../../components/memory/le
 import { downToHundredth, sumOfUtilizations } from "../../vllm/utilization";
 
 const TOTAL = 121.63;
-const share = (name: string, utilization: number, ours = true): MemoryShare => ({ name, utilization, ours });
+const share = (name: string, utilization: number, ours = true): MemoryShare => ({
+  name,
+  utilization,
+  ours,
+});
 const pair = (a: number, b: number) => ledger(TOTAL, [share("A", a, false), share("B", b)], []);
-const gibOf = (book: ReturnType<typeof ledger>, name: string) => book.lines.find((line) => line.name === name)?.gib;
+const gibOf = (book: ReturnType<typeof ledger>, name: string) =>
+  book.lines.find((line) => line.name === name)?.gib;
 
 describe("the specification's figures", () => {
   it("0.45 takes 54.73 GiB and 0.72 takes 87.57 of 121.63", () => {
@@ -59,11 +64,19 @@ describe("the largest utilization that fits", () => {
         fc.integer({ min: 8_000, max: 512_000 }),
         (percentA, osHundredths, totalThousandths) => {
           const total = totalThousandths / 1000;
-          const os = { name: "os", gib: osHundredths / 100, basis: "default", source: "test" } as const;
-          const at = (b: number) => ledger(total, [share("A", percentA / 100, false), share("B", b)], [os]);
+          const os = {
+            name: "os",
+            gib: osHundredths / 100,
+            basis: "default",
+            source: "test",
+          } as const;
+          const at = (b: number) =>
+            ledger(total, [share("A", percentA / 100, false), share("B", b)], [os]);
           const fits = (b: number) => {
             const { aggregateUtilization, sumGiB } = at(b);
-            return aggregateUtilization <= 0.9 && Math.round(sumGiB * 100) <= Math.round(total * 100);
+            return (
+              aggregateUtilization <= 0.9 && Math.round(sumGiB * 100) <= Math.round(total * 100)
+            );
           };
           const largest = at(0.01).largestUtilizationThatFits.B ?? Number.NaN;
           if (largest > 0) expect(fits(largest)).toBe(true);
@@ -91,13 +104,17 @@ describe("the largest utilization that fits", () => {
       fc.property(fc.integer({ min: 1, max: 98 }), (percent) => {
         const [less, more] = [pair(percent / 100, 0.2), pair((percent + 1) / 100, 0.2)];
         expect(more.sumGiB).toBeGreaterThan(less.sumGiB);
-        expect(more.largestUtilizationThatFits.B).toBeLessThanOrEqual(less.largestUtilizationThatFits.B ?? Number.NaN);
+        expect(more.largestUtilizationThatFits.B).toBeLessThanOrEqual(
+          less.largestUtilizationThatFits.B ?? Number.NaN,
+        );
       }),
     );
   });
 
   it("rounds down", () => {
-    expect([0.459, 0.29, 0.45, 0.449999, -0.2].map(downToHundredth)).toEqual([0.45, 0.29, 0.45, 0.44, 0]);
+    expect([0.459, 0.29, 0.45, 0.449999, -0.2].map(downToHundredth)).toEqual([
+      0.45, 0.29, 0.45, 0.44, 0,
+    ]);
   });
 });
 

@@ -44,9 +44,11 @@ describe("a declared total against the machine's own", () => {
   });
 
   it("is planned with, unless the machine has less", () => {
-    expect([plannedTotal(121.63, SPARK), plannedTotal(121.69, SPARK), plannedTotal(121.63, undefined)]).toEqual([
-      121.63, 121.69, 121.63,
-    ]);
+    expect([
+      plannedTotal(121.63, SPARK),
+      plannedTotal(121.69, SPARK),
+      plannedTotal(121.63, undefined),
+    ]).toEqual([121.63, 121.69, 121.63]);
     expect(plannedTotal(128, SPARK)).toBe(121.69);
   });
 });
@@ -62,7 +64,13 @@ describe("a plan with the machine's meminfo", () => {
     const { machines, warnings } = planned(121.63, 23.5);
     expect(machines[0]?.ledger).toMatchObject({
       totalGiB: 23.5,
-      lines: [{ gib: 10.58, source: "gpuMemoryUtilization 0.45 of 23.5 GiB" }, {}, { gib: 10.58 }, {}, { gib: 3 }],
+      lines: [
+        { gib: 10.58, source: "gpuMemoryUtilization 0.45 of 23.5 GiB" },
+        {},
+        { gib: 10.58 },
+        {},
+        { gib: 3 },
+      ],
     });
     expect(warnings.filter(({ code }) => code === "total-differs")).toEqual([
       { machine: "dgx", code: "total-differs", message: totalFault(121.63, 23.5) },

@@ -3,7 +3,11 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readEngineLog } from "../../components/kv";
 import { nextSettings } from "../../components/memory/measurement/nextSettings";
-import { measuredLines, measurementOf, type StartedServer } from "../../components/memory/measurement/record";
+import {
+  measuredLines,
+  measurementOf,
+  type StartedServer,
+} from "../../components/memory/measurement/record";
 import { compareWithLog, judgeStart } from "../../components/memory/measurement/verdict";
 import { plan } from "../../components/plan/plan";
 import type { PublishedStart } from "../../components/planned/evidence";
@@ -12,7 +16,9 @@ import { stack } from "../fixtures/machine";
 
 const FOLDER = "models/nvidia--Qwen3.6-35B-A3B-NVFP4";
 const config: unknown = JSON.parse(readFileSync(`${FOLDER}/config.json`, "utf8"));
-const { starts }: { starts: PublishedStart[] } = JSON.parse(readFileSync(`${FOLDER}/starts.json`, "utf8"));
+const { starts }: { starts: PublishedStart[] } = JSON.parse(
+  readFileSync(`${FOLDER}/starts.json`, "utf8"),
+);
 const DIGEST = `sha256:${"0123456789abcdef".repeat(4)}`;
 const RECORD_END = ['  at: "2026-08-27"', `  image: ${DIGEST}`];
 
@@ -43,7 +49,9 @@ function kvOf(gpuMemoryUtilization: number, more: Record<string, unknown> = {}) 
     ...more,
   };
   const models = { "org/model": { source: "config.json", config, starts } };
-  const kv = plan(stack({}, server), { home: "/home/me", models }).machines[0]?.kv["vllm-model-8001"];
+  const kv = plan(stack({}, server), { home: "/home/me", models }).machines[0]?.kv[
+    "vllm-model-8001"
+  ];
   if (kv == null) throw new Error("no KV plan");
   return kv;
 }
@@ -127,27 +135,38 @@ describe("what to try next", () => {
   });
 
   it("beside others a share that they leave, and the window that it holds", () => {
-    // (0.48 x 121.63 - 49.76) GiB are 8.62, 383 blocks of 2144 tokens: 95 each for 4, 15 of them for states.
+    // (0.48 x 121.63 - 49.76) GiB are 8.62, 383 blocks of 2144 tokens: 95 each for 4, 15 of them
+    // for states.
     expect(tried(kvOf(0.45), room("4.97"), started(0.45, 0.48))).toEqual([
       ["gpuMemoryUtilization", 0.48],
       ["maxModelLen", 80 * 2144],
       pinned,
     ]);
     const [share] = nextSettings(kvOf(0.45), room("4.97"), started(0.45, 0.48));
-    expect(share?.why).toBe("the most that the other servers leave; 4 whole windows at once would take 0.52");
+    expect(share?.why).toBe(
+      "the most that the other servers leave; 4 whole windows at once would take 0.52",
+    );
   });
 
   it("where no more is left, only a shorter window: as many of it fit, and one block more does not", () => {
     const next = nextSettings(kvOf(0.45), room("4.97"), started(0.45, 0.45));
     const window = next.find((each) => each.setting === "maxModelLen")?.value ?? 0;
     expect(next.map((each) => each.setting)).toEqual(["maxModelLen", "kvCacheMemoryBytes"]);
-    const measured = { nonKvGiB: 49.76, kvTokens: 1, maxConcurrency: 1, at: "2026-08-27", image: DIGEST };
+    const measured = {
+      nonKvGiB: 49.76,
+      kvTokens: 1,
+      maxConcurrency: 1,
+      at: "2026-08-27",
+      image: DIGEST,
+    };
     const at = (maxModelLen: number) => kvOf(0.45, { measured, maxModelLen }).fullWindowsAtOnce;
     expect([at(window), at(window + 1)]).toEqual([4, 3]);
   });
 
   it("nothing but the fixed size where every sequence has its window", () => {
-    expect(tried(kvOf(0.6), room("23.22"), started(0.6)).map(([setting]) => setting)).toEqual(["kvCacheMemoryBytes"]);
+    expect(tried(kvOf(0.6), room("23.22"), started(0.6)).map(([setting]) => setting)).toEqual([
+      "kvCacheMemoryBytes",
+    ]);
   });
 
   it("no fixed size that would not hold one window", () => {
@@ -201,7 +220,13 @@ describe("a start, judged", () => {
       status: "pass",
       detail:
         "measured 23.22 GiB of KV cache, 7.48 whole windows at once; planned 22.55 to 23.19 GiB (published), 7.26 to 7.47, 0.1 % off",
-      record: ["measured:", "  nonKvGiB: 49.76", "  kvTokens: 1960381", "  maxConcurrency: 7.48", ...RECORD_END],
+      record: [
+        "measured:",
+        "  nonKvGiB: 49.76",
+        "  kvTokens: 1960381",
+        "  maxConcurrency: 7.48",
+        ...RECORD_END,
+      ],
     });
   });
 
@@ -230,9 +255,16 @@ describe("a start, judged", () => {
   });
 
   it("fails blocks that are not as planned, and proposes nothing that rests on them", () => {
-    const verdict = judgeStart(kvOf(0.6, { speculative: undefined }), RAN, started(0.6), "2026-08-27");
+    const verdict = judgeStart(
+      kvOf(0.6, { speculative: undefined }),
+      RAN,
+      started(0.6),
+      "2026-08-27",
+    );
     expect([verdict.status, verdict.next]).toEqual(["fail", []]);
-    expect(verdict.detail).toContain("blocks and requests are not as planned: is vLLM's version recorded right?");
+    expect(verdict.detail).toContain(
+      "blocks and requests are not as planned: is vLLM's version recorded right?",
+    );
   });
 
   it("skips a log that says nothing, and records nothing of one that was started with a fixed size", () => {
@@ -247,7 +279,9 @@ describe("a start, judged", () => {
 
   it("says what was measured where there is no plan", () => {
     const verdict = judgeStart({ none: "the plan has no figure" }, RAN, started(0.6), "2026-08-27");
-    expect(verdict.detail).toBe("measured 23.22 GiB of KV cache, 7.48 whole windows at once; the plan has no figure");
+    expect(verdict.detail).toBe(
+      "measured 23.22 GiB of KV cache, 7.48 whole windows at once; the plan has no figure",
+    );
     expect(verdict.record[0]).toBe("measured:");
   });
 });

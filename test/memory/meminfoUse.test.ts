@@ -32,7 +32,9 @@ describe("a copy of /proc/meminfo", () => {
   });
 
   it("knows of no A where there is none", () => {
-    expect(meminfoUse({ totalGiB: TOTAL, availableGiB: TOTAL - 18 - SHARE }, undefined, [B])).toMatchObject({
+    expect(
+      meminfoUse({ totalGiB: TOTAL, availableGiB: TOTAL - 18 - SHARE }, undefined, [B]),
+    ).toMatchObject({
       running: "ours",
       operatingSystemGiB: 18,
     });
@@ -89,7 +91,9 @@ describe("a plan with a meminfo", () => {
 
   it("warns of a start that vLLM would refuse", () => {
     const { warnings } = planned(TOTAL - 18);
-    expect(warnings.filter((each) => each.code === "not-admitted").map((each) => each.message)).toEqual([
+    expect(
+      warnings.filter((each) => each.code === "not-admitted").map((each) => each.message),
+    ).toEqual([
       "vllm-model-8001 would not start: vLLM wants 54.73 GiB available, and by this meminfo 47.96 GiB are, once the servers before it have theirs.",
     ]);
   });
@@ -110,9 +114,9 @@ describe("a plan with a meminfo", () => {
 
   it("says that an A on loopback can't be asked", () => {
     const codes = (listen: string) =>
-      plan(stack({ instanceA: { gpuMemoryUtilization: 0.45, listen } }), { home: "/home/me" }).warnings.map(
-        (each) => each.code,
-      );
+      plan(stack({ instanceA: { gpuMemoryUtilization: 0.45, listen } }), {
+        home: "/home/me",
+      }).warnings.map((each) => each.code);
     expect(codes("127.0.0.1")).toContain("gate-cannot-ask");
     expect(codes("0.0.0.0")).not.toContain("gate-cannot-ask");
   });

@@ -10,7 +10,8 @@ import { DIGEST, serverInput } from "../fixtures/machine";
 
 type Keys = Record<string, unknown>;
 
-const configOf = (folder: string): unknown => JSON.parse(readFileSync(`models/${folder}/config.json`, "utf8"));
+const configOf = (folder: string): unknown =>
+  JSON.parse(readFileSync(`models/${folder}/config.json`, "utf8"));
 const DEEPSEEK = configOf("nvidia--DeepSeek-V4-Flash-NVFP4");
 
 const link = (last: number) => ({ interface: "enp1s0f1np1", address: `192.168.100.${last}` });
@@ -40,14 +41,25 @@ function planned(
   second: Keys = {},
   more: Partial<Evidence> = {},
 ) {
-  const evidence = { source: "models/org--model/config.json", config: DEEPSEEK, weightsGB: 167, ...model };
-  const made = plan(pair(server, second), { home: "/home/me", models: { "org/model": evidence }, ...more });
+  const evidence = {
+    source: "models/org--model/config.json",
+    config: DEEPSEEK,
+    weightsGB: 167,
+    ...model,
+  };
+  const made = plan(pair(server, second), {
+    home: "/home/me",
+    models: { "org/model": evidence },
+    ...more,
+  });
   const [head] = made.machines;
   const container = head?.inferenceServers[0]?.container.name ?? "";
   return {
     kv: head?.kv[container] ?? null,
     needs: head?.starts[container],
-    said: made.warnings.filter(({ machine }) => machine === "dgx1").map(({ code, message }) => `${code}: ${message}`),
+    said: made.warnings
+      .filter(({ machine }) => machine === "dgx1")
+      .map(({ code, message }) => `${code}: ${message}`),
   };
 }
 
@@ -55,7 +67,14 @@ const row = (kv: ReturnType<typeof planned>["kv"], label: string) =>
   kv === null ? undefined : kvFacts(kv).find(([name]) => name === label)?.[1];
 
 const START: PublishedStart = {
-  ...{ vllm: "0.25.2", utilization: 0.75, totalGiB: 121.69, availableKvGiB: 8.33, draftTokens: 5, ranks: 2 },
+  ...{
+    vllm: "0.25.2",
+    utilization: 0.75,
+    totalGiB: 121.69,
+    availableKvGiB: 8.33,
+    draftTokens: 5,
+    ranks: 2,
+  },
   source: "NVIDIA/dgx-spark-playbooks #97",
 };
 
@@ -67,7 +86,8 @@ describe("a rank of a server over two machines", () => {
       lowGiB: -10.32,
       highGiB: 16.68,
       outsideGiB: { low: 80.67, high: 107.67 },
-      source: "77.77 GiB of weights for each of 2 ranks and the 2.9 to 29.9 GiB that were seen beside them",
+      source:
+        "77.77 GiB of weights for each of 2 ranks and the 2.9 to 29.9 GiB that were seen beside them",
     });
     expect(row(kv, "weights")).toBe(
       "167 GB, 83.5 GB for each of 2 ranks, possible with tuning and a reduced context (45 to 90 GB)",
@@ -91,12 +111,21 @@ describe("a rank of a server over two machines", () => {
     const two = planned({ gpuMemoryUtilization: 0.75 }, { starts: [START, alone] });
     expect(two.kv?.room).toMatchObject({ basis: "published", lowGiB: 8.33, highGiB: 8.33 });
     const one = planned({ nodes: undefined, tensorParallelSize: 1 }, { starts: [START, alone] });
-    expect(one.kv?.room).toMatchObject({ basis: "published", outsideGiB: { low: 71.27, high: 71.27 } });
+    expect(one.kv?.room).toMatchObject({
+      basis: "published",
+      outsideGiB: { low: 71.27, high: 71.27 },
+    });
     expect(planned({}, { starts: [alone] }).kv?.room.basis).toBe("estimated");
   });
 
   it("takes a record of as many ranks, and says of another that it no longer counts", () => {
-    const record = { nonKvGiB: 82.94, kvTokens: 1_306_505, maxConcurrency: 1.25, at: "2026-08-12", image: DIGEST };
+    const record = {
+      nonKvGiB: 82.94,
+      kvTokens: 1_306_505,
+      maxConcurrency: 1.25,
+      at: "2026-08-12",
+      image: DIGEST,
+    };
     const own = planned({ measured: { ...record, ranks: 2 } });
     expect([own.kv?.room.basis, own.kv?.room.outsideGiB.low]).toEqual(["measured", 82.94]);
     const other = planned({ measured: record });
@@ -181,11 +210,23 @@ describe("published figures of two machines", () => {
   it.each([
     ["NVIDIA/dgx-spark-playbooks #97", 8.33, 1_306_505, -0.0386],
     ["MiaAI #160, whose tokens are rounded", 17.6, 2_600_000, 0.0207],
-  ])("tokens of DeepSeek-V4-Flash at a window of 1,048,576 and batches of 4,096: %s", (_, gib, seen, off) => {
-    const engine = { kvCacheDtype: "fp8", maxModelLen: 1_048_576, maxNumBatchedTokens: 4096, draftTokens: 5 } as const;
-    const { tokens } = kvPlan(modelShape(DEEPSEEK), { ...engine, tensorParallelSize: 2 }, Math.floor(gib * 2 ** 30));
-    expect(tokens / seen - 1).toBeCloseTo(off, 4);
-  });
+  ])(
+    "tokens of DeepSeek-V4-Flash at a window of 1,048,576 and batches of 4,096: %s",
+    (_, gib, seen, off) => {
+      const engine = {
+        kvCacheDtype: "fp8",
+        maxModelLen: 1_048_576,
+        maxNumBatchedTokens: 4096,
+        draftTokens: 5,
+      } as const;
+      const { tokens } = kvPlan(
+        modelShape(DEEPSEEK),
+        { ...engine, tensorParallelSize: 2 },
+        Math.floor(gib * 2 ** 30),
+      );
+      expect(tokens / seen - 1).toBeCloseTo(off, 4);
+    },
+  );
 
   it("a share of 0.75 and of 0.835 leave what their logs said, between least and most", () => {
     for (const [gpuMemoryUtilization, seen] of [

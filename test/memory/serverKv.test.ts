@@ -7,7 +7,9 @@ import { DIGEST, stack } from "../fixtures/machine";
 
 const FOLDER = "models/nvidia--Qwen3.6-35B-A3B-NVFP4";
 const config: unknown = JSON.parse(readFileSync(`${FOLDER}/config.json`, "utf8"));
-const { starts }: { starts: PublishedStart[] } = JSON.parse(readFileSync(`${FOLDER}/starts.json`, "utf8"));
+const { starts }: { starts: PublishedStart[] } = JSON.parse(
+  readFileSync(`${FOLDER}/starts.json`, "utf8"),
+);
 const MODEL = { config, starts };
 const measured = {
   nonKvGiB: 49.79,
@@ -25,7 +27,10 @@ function planned(
   machine: Record<string, unknown> = {},
   evidence: Partial<Evidence> = {},
 ) {
-  const models = model === "unknown" ? {} : { "org/model": { source: "models/org--model/config.json", ...model } };
+  const models =
+    model === "unknown"
+      ? {}
+      : { "org/model": { source: "models/org--model/config.json", ...model } };
   const { machines, warnings } = plan(stack(machine, { ...DEFAULTS, ...server }), {
     home: "/home/me",
     models,
@@ -58,16 +63,25 @@ describe("room for the KV cache", () => {
   it("with the record's three drafts holds 1.4 to 1.6 whole windows", () => {
     const { kv } = planned({ speculative: { method: "mtp", numSpeculativeTokens: 3 } });
     expect([kv?.blockSize, kv?.blocksPerRequest]).toEqual([2144, 138]);
-    expect([kv?.maxConcurrency.toFixed(2), kv?.atBest.maxConcurrency.toFixed(2)]).toEqual(["1.38", "1.59"]);
+    expect([kv?.maxConcurrency.toFixed(2), kv?.atBest.maxConcurrency.toFixed(2)]).toEqual([
+      "1.38",
+      "1.59",
+    ]);
   });
 
   it("is estimated from the weights with the margin that was seen, by the stack file before the index", () => {
     const byIndex = planned({}, { config, weightsGB: 22 }).kv?.room;
     expect(byIndex).toMatchObject({ basis: "estimated", outsideGiB: { low: 23.39, high: 50.39 } });
     expect(byIndex).toMatchObject({ lowGiB: 4.34, highGiB: 31.34 });
-    const bySetting = planned({ model: { id: "org/model", weightsGB: 22.5 } }, { config, weightsGB: 22 }).kv?.room;
+    const bySetting = planned(
+      { model: { id: "org/model", weightsGB: 22.5 } },
+      { config, weightsGB: 22 },
+    ).kv?.room;
     expect(bySetting?.outsideGiB.low).toBe(23.85);
-    const loaded = planned({ model: { id: "org/model", residentGiB: 11 } }, { config, weightsGB: 22 }).kv?.room;
+    const loaded = planned(
+      { model: { id: "org/model", residentGiB: 11 } },
+      { config, weightsGB: 22 },
+    ).kv?.room;
     expect(loaded?.outsideGiB.low).toBe(13.9);
   });
 
@@ -164,9 +178,12 @@ describe("what a plan says of the KV cache", () => {
   });
 
   it("offers the longest window that fits", () => {
-    const [warning = ""] = planned({ gpuMemoryUtilization: 0.43 }).said.filter((each) => each.startsWith("kv-no-room"));
+    const [warning = ""] = planned({ gpuMemoryUtilization: 0.43 }).said.filter((each) =>
+      each.startsWith("kv-no-room"),
+    );
     const longest = Number(/`maxModelLen` of at most (\d+) fits/.exec(warning)?.[1]);
-    const fits = (maxModelLen: number) => planned({ gpuMemoryUtilization: 0.43, maxModelLen }).kv?.fits;
+    const fits = (maxModelLen: number) =>
+      planned({ gpuMemoryUtilization: 0.43, maxModelLen }).kv?.fits;
     expect([fits(longest), fits(longest + 1)]).toEqual([true, false]);
   });
 
@@ -196,7 +213,10 @@ describe("what a plan says of the KV cache", () => {
 
   it("as many agents as their own answers leave", () => {
     const agents = (clients: Record<string, unknown>) =>
-      planned({}, MODEL, { clients }).kv?.agents.map(({ maxTokens, atOnce }) => [maxTokens, atOnce]);
+      planned({}, MODEL, { clients }).kv?.agents.map(({ maxTokens, atOnce }) => [
+        maxTokens,
+        atOnce,
+      ]);
     expect(agents({})).toEqual([
       [32_000, 4],
       [32_000, 4],
@@ -217,7 +237,12 @@ describe("a model of which too little is known", () => {
       "unknown",
       "No KV plan. No config.json of org/model was found: put it into models/org--model/ (`serving models add`; with `--from-cache`, out of the machine's model cache). On the machine itself a plan reads that cache.",
     ],
-    ["broken config", {}, { problem: "no valid JSON: x" }, "models/org--model/config.json: no valid JSON: x"],
+    [
+      "broken config",
+      {},
+      { problem: "no valid JSON: x" },
+      "models/org--model/config.json: no valid JSON: x",
+    ],
     ["no size", {}, { config }, "set `model.weightsGB`"],
     [
       "another architecture",
@@ -228,7 +253,12 @@ describe("a model of which too little is known", () => {
       },
       "hybrid_override_pattern",
     ],
-    ["a format that is not planned", { kvCacheDtype: "turboquant_3bit" }, { config, weightsGB: 22 }, "turboquant_3bit"],
+    [
+      "a format that is not planned",
+      { kvCacheDtype: "turboquant_3bit" },
+      { config, weightsGB: 22 },
+      "turboquant_3bit",
+    ],
   ])("%s: no plan, and why", (_, server, model, words) => {
     const { kv, said } = planned(server, model);
     expect(kv).toBeNull();
@@ -243,13 +273,15 @@ describe("a model of which too little is known", () => {
     expect(said).toContain("kv-note: b: The KV plan does not count with --block-size.");
     const state = (extraArgs: string[]) => planned({ extraArgs }).kv?.blockSize;
     expect(state(["--mamba-ssm-cache-dtype", "bfloat16"])).toBeLessThan(state([]) ?? 0);
-    expect(state(["--mamba-ssm-cache-dtype=bfloat16"])).toBe(state(["--mamba-ssm-cache-dtype", "bfloat16"]));
+    expect(state(["--mamba-ssm-cache-dtype=bfloat16"])).toBe(
+      state(["--mamba-ssm-cache-dtype", "bfloat16"]),
+    );
   });
 
   it("says where a turn of an agent finds less than 90 % of its last prompt, and what finds more", () => {
     const said = (server: Record<string, unknown>) =>
-      planned({ speculative: { method: "mtp", numSpeculativeTokens: 3 }, ...server }).said.filter((each) =>
-        each.startsWith("kv-reuse"),
+      planned({ speculative: { method: "mtp", numSpeculativeTokens: 3 }, ...server }).said.filter(
+        (each) => each.startsWith("kv-reuse"),
       );
     expect(said({})).toEqual([
       'kv-reuse: b: A turn of an agent finds 90 %, at worst 85 % of its last prompt again: whole blocks only, and with draft tokens one less. With `extraArgs: [--prefix-match-unit, "16"]`: 99 %, at worst 99 %.',

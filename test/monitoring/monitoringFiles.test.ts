@@ -30,7 +30,9 @@ describe("without `monitoring`", () => {
   it("nothing is written, and the bridge collects no figures", () => {
     const machine = planned({ bridge: BRIDGE });
     const roles = machine.files.map(({ role }) => role);
-    expect(roles.filter((role) => ["scrape-targets", "grafana-dashboard"].includes(role))).toEqual([]);
+    expect(roles.filter((role) => ["scrape-targets", "grafana-dashboard"].includes(role))).toEqual(
+      [],
+    );
     expect(textOf(machine, "bridge-config")).not.toContain("prometheus");
   });
 });
@@ -40,7 +42,9 @@ describe("`monitoring: scrape`", () => {
 
   it("starts no container, and takes no memory", () => {
     const without = planned({ ...SCRAPED, monitoring: undefined });
-    expect(machine.containers.map(({ name }) => name)).toEqual(without.containers.map(({ name }) => name));
+    expect(machine.containers.map(({ name }) => name)).toEqual(
+      without.containers.map(({ name }) => name),
+    );
     expect(machine.ledger).toEqual(without.ledger);
   });
 
@@ -49,7 +53,9 @@ describe("`monitoring: scrape`", () => {
       path: "/home/me/.local/share/local-serving/dgx/monitoring/scrape.yaml",
       mode: "0644",
     });
-    expect(textOf(machine, "scrape-targets")).toMatch(/^# Written by local-serving .* `scrape_config_files` /);
+    expect(textOf(machine, "scrape-targets")).toMatch(
+      /^# Written by local-serving .* `scrape_config_files` /,
+    );
     expect(jobsIn(machine)).toEqual([
       ["vllm-b", "127.0.0.1:8001/metrics", { machine: "dgx", server: "b" }],
       ["vllm-instance-a", "127.0.0.1:8000/metrics", { machine: "dgx", server: "instance-a" }],
@@ -71,7 +77,10 @@ describe("`monitoring: scrape`", () => {
   it("has a dashboard with the machine's own floor, for whatever data source is chosen", () => {
     const text = textOf(machine, "grafana-dashboard");
     const dashboard = JSON.parse(text);
-    expect(dashboard).toMatchObject({ title: "local-serving: dgx", templating: { list: [{ name: "datasource" }] } });
+    expect(dashboard).toMatchObject({
+      title: "local-serving: dgx",
+      templating: { list: [{ name: "datasource" }] },
+    });
     expect(text).toContain("vector(3 * 1024 * 1024 * 1024)");
     expect(text).not.toMatch(/\$(machine|floor)/);
     for (const { targets } of dashboard.panels)

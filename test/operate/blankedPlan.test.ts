@@ -27,9 +27,14 @@ const dgx = {
   totalGiB: 121.63,
   memoryFloorGiB: 2.5,
   instanceA: { port: 1, gpuMemoryUtilization: 0.02 },
-  inferenceServers: { b: serverInput({ gpuMemoryUtilization: 0.02, huggingFaceTokenVariable: "HF_TOKEN" }) },
+  inferenceServers: {
+    b: serverInput({ gpuMemoryUtilization: 0.02, huggingFaceTokenVariable: "HF_TOKEN" }),
+  },
   bridge: { ...BRIDGE, keyVariable: "BRIDGE_KEY" },
-  chatUi: { ...CHAT_UI, administrator: { emailVariable: "CHAT_EMAIL", passwordVariable: "CHAT_PASSWORD" } },
+  chatUi: {
+    ...CHAT_UI,
+    administrator: { emailVariable: "CHAT_EMAIL", passwordVariable: "CHAT_PASSWORD" },
+  },
   clients: ALL_CLIENTS,
   monitoring: "scrape",
   harness: {},
@@ -46,9 +51,13 @@ function blank(original: Plan): Plan {
 }
 
 /** A line that doctor knows, and the last that Docker has of any container. */
-const LOG = "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`.\n";
+const LOG =
+  "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`.\n";
 
-/** Lays out a machine as this plan has it, and then spoils it: every file edited, containers changed, stopped and gone. */
+/**
+ * Lays out a machine as this plan has it, and then spoils it: every file edited, containers
+ * changed, stopped and gone.
+ */
 function laidOut(machine: MachinePlan): Record<string, string> {
   for (const { path, mode, text } of [
     ...machine.files,
@@ -63,12 +72,17 @@ function laidOut(machine: MachinePlan): Record<string, string> {
   const [b, ...services] = machine.containers;
   const found = [
     ...(b === undefined ? [] : [inspectedAsPlanned({ ...b, env: { ...b.env, MAX_JOBS: "64" } })]),
-    ...services.map((each) => inspectedAsPlanned(each, each.role === "chat-ui" ? { Status: "exited" } : {})),
+    ...services.map((each) =>
+      inspectedAsPlanned(each, each.role === "chat-ui" ? { Status: "exited" } : {}),
+    ),
   ].map((each, index) => ({ ...each, Id: String(index).repeat(64) }));
   const docker = new FakeDocker({
     "ps ": { out: found.map(({ Id }) => `${Id}\n`).join("") },
     ...Object.fromEntries(
-      found.map((each) => [`inspect --type container ${each.Name.slice(1)}`, { out: JSON.stringify([each]) }]),
+      found.map((each) => [
+        `inspect --type container ${each.Name.slice(1)}`,
+        { out: JSON.stringify([each]) },
+      ]),
     ),
     inspect: { out: JSON.stringify(found) },
     logs: { out: LOG },
@@ -76,7 +90,8 @@ function laidOut(machine: MachinePlan): Record<string, string> {
     images: {},
     "network ls": {},
   });
-  const unit = "ActiveState=active\nNeedDaemonReload=no\nMainPID=0\nEnvironment=OLLAMA_KEEP_ALIVE=1h\n";
+  const unit =
+    "ActiveState=active\nNeedDaemonReload=no\nMainPID=0\nEnvironment=OLLAMA_KEEP_ALIVE=1h\n";
   const programs = { systemctl: `printf '%s' '${unit}'`, journalctl: "echo what Ollama says" };
   for (const [name, does] of Object.entries(programs))
     writeFileSync(join(docker.folder, name), `#!/bin/sh\n${does}\n`, { mode: 0o755 });
@@ -107,7 +122,10 @@ const STATES = [
 async function answers(env: Record<string, string>): Promise<Record<string, unknown>> {
   const said: Record<string, unknown> = {};
   for (const words of COMMANDS) {
-    const { code, out, err } = await runServing([...words, "--file", file, "--format", "json"], env);
+    const { code, out, err } = await runServing(
+      [...words, "--file", file, "--format", "json"],
+      env,
+    );
     said[words.join(" ")] = {
       code,
       err,
@@ -124,7 +142,9 @@ beforeAll(async () => {
   if (machine === undefined) throw new Error("no machine");
   whole = await answers(laidOut(machine));
   const plans = vi.spyOn(planning, "plan").mockImplementation((...given) => blank(plan(...given)));
-  vi.spyOn(declared, "declaredResources").mockImplementation((made) => declaredResources(originals.get(made) ?? made));
+  vi.spyOn(declared, "declaredResources").mockImplementation((made) =>
+    declaredResources(originals.get(made) ?? made),
+  );
   const [blanked] = planning.plan(loadStackFile(file), { home }).machines;
   if (blanked === undefined) throw new Error("no machine");
   blankOnes = await answers(laidOut(blanked));
@@ -166,7 +186,8 @@ describe("a plan whose rendered texts are all blanked", () => {
 
   it("holds none of them", () => {
     const text = JSON.stringify(blankedPlan(plan(loadStackFile(file), { home })));
-    for (const rendered of ["#!/bin/sh", "exec ", "model_list", "urllib"]) expect(text).not.toContain(rendered);
+    for (const rendered of ["#!/bin/sh", "exec ", "model_list", "urllib"])
+      expect(text).not.toContain(rendered);
   });
 });
 
@@ -184,5 +205,7 @@ function withBlanks(text: string, { machines }: Plan, made: Plan): string {
     ];
   });
   const lines = / \d+ lines of sh:/g;
-  return pairs.reduce((done, [from, to]) => done.replaceAll(from, () => to), text).replaceAll(lines, " 1 lines of sh:");
+  return pairs
+    .reduce((done, [from, to]) => done.replaceAll(from, () => to), text)
+    .replaceAll(lines, " 1 lines of sh:");
 }

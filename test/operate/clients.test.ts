@@ -21,7 +21,12 @@ const BRIDGED = Object.fromEntries(Object.keys(ALL_CLIENTS).map((key) => [key, {
 function stackOf(machine: Record<string, unknown>): { file: string; bundle: string } {
   const own = join(folder, String(count++));
   mkdirSync(own);
-  const dgx = { totalGiB: 121.63, instanceA: "none", inferenceServers: { b: serverInput() }, ...machine };
+  const dgx = {
+    totalGiB: 121.63,
+    instanceA: "none",
+    inferenceServers: { b: serverInput() },
+    ...machine,
+  };
   const file = join(own, "Pulumi.test.yaml");
   writeFileSync(file, stringify({ config: { "local-serving:machines": { dgx } } }));
   return { file, bundle: join(own, "laptop") };
@@ -78,9 +83,13 @@ describe("serving clients export", () => {
     expect(filesIn(bundle)).toEqual(FILES);
     expect(textOf(bundle)).not.toMatch(/\/srv|\/home\/|\/root|127\.0\.0\.1|localhost/);
     const modes = FILES.map((path) => statSync(join(bundle, path)).mode & 0o777);
-    expect(modes.map((mode) => mode === 0o755)).toEqual(FILES.map((path) => path.startsWith("home/.local/bin/")));
+    expect(modes.map((mode) => mode === 0o755)).toEqual(
+      FILES.map((path) => path.startsWith("home/.local/bin/")),
+    );
     const at = (path: string) => readFileSync(join(bundle, "home", path), "utf8");
-    expect(at(".codex/local-serving.config.toml")).toContain('base_url = "http://dgx.local:8787/v1"');
+    expect(at(".codex/local-serving.config.toml")).toContain(
+      'base_url = "http://dgx.local:8787/v1"',
+    );
     expect(at(".codex/local-serving.config.toml")).toContain('env_key = "BRIDGE_KEY"');
     expect(at(".local/bin/local-codex")).toContain(`CODEX_HOME="$HOME"/'.codex'\n`);
     expect(at(".local/bin/local-claude")).toContain(
@@ -155,7 +164,10 @@ Then start a client by its launcher, such as \`local-codex\`, which says what is
 
   it("refuses all that a laptop can't reach, at once, and takes what it says to write", async () => {
     const claudeCode = { environment: { ANTHROPIC_BASE_URL: "http://localhost:9" } };
-    const { file, bundle, run } = exported({ bridge: BRIDGE, clients: { claudeCode, codex: {}, clientEnv: {} } });
+    const { file, bundle, run } = exported({
+      bridge: BRIDGE,
+      clients: { claudeCode, codex: {}, clientEnv: {} },
+    });
     const { code, out, err } = await run();
     const only = "listens on 127.0.0.1 only: no other computer reaches it. Write";
     expect({ code, out }).toEqual({ code: 1, out: "" });
@@ -172,7 +184,12 @@ Then start a client by its launcher, such as \`local-codex\`, which says what is
     expect(existsSync(bundle)).toBe(false);
     const advised = exported({
       bridge: { ...BRIDGE, listen: "0.0.0.0", keyVariable: "LOCAL_SERVING_BRIDGE_KEY" },
-      clients: { host: "dgx.local", claudeCode: {}, codex: { via: "bridge" }, clientEnv: { via: "bridge" } },
+      clients: {
+        host: "dgx.local",
+        claudeCode: {},
+        codex: { via: "bridge" },
+        clientEnv: { via: "bridge" },
+      },
     });
     expect(await advised.run()).toMatchObject({ code: 0, err: "" });
     expect(await runServing(["plan", "--file", advised.file])).toMatchObject({ code: 0 });
@@ -180,7 +197,10 @@ Then start a client by its launcher, such as \`local-codex\`, which says what is
 
   it("refuses a bridge on the network that has no key", async () => {
     const bridge = { ...BRIDGE, listen: "0.0.0.0" };
-    const { code, err } = await exported({ bridge, clients: { host: "dgx.local", claudeCode: {} } }).run();
+    const { code, err } = await exported({
+      bridge,
+      clients: { host: "dgx.local", claudeCode: {} },
+    }).run();
     expect(code).toBe(1);
     expect(err).toContain("machines.dgx.bridge.keyVariable: The bridge is published on 0.0.0.0");
   });
@@ -188,13 +208,18 @@ Then start a client by its launcher, such as \`local-codex\`, which says what is
   it("refuses a stack file without a client", async () => {
     const { code, err } = await exported({}).run();
     expect(code).toBe(1);
-    expect(err).toContain("machines.dgx.clients: No client is declared. Write one, such as `clients.codex: {}`.");
+    expect(err).toContain(
+      "machines.dgx.clients: No client is declared. Write one, such as `clients.codex: {}`.",
+    );
   });
 });
 
 describe("the folder of a bundle", () => {
   const codex = (more: Record<string, unknown> = {}) =>
-    exported({ bridge: ON_NETWORK, clients: { host: "dgx.local", codex: { via: "bridge" }, ...more } });
+    exported({
+      bridge: ON_NETWORK,
+      clients: { host: "dgx.local", codex: { via: "bridge" }, ...more },
+    });
 
   it("may be empty, or from an earlier export, of which nothing stays", async () => {
     const { file, bundle, run } = codex({ pi: { via: "bridge" } });
@@ -225,7 +250,10 @@ describe("the folder of a bundle", () => {
   it("may not be a file", async () => {
     const { bundle, run } = codex();
     writeFileSync(bundle, "mine");
-    expect(await run()).toMatchObject({ code: 2, err: expect.stringContaining(`${bundle} can't be written: ENOTDIR`) });
+    expect(await run()).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`${bundle} can't be written: ENOTDIR`),
+    });
   });
 
   it("stays as it was where a file can't be written", async () => {
@@ -240,10 +268,21 @@ describe("the folder of a bundle", () => {
 
   it("is whole where somebody interrupts in the middle", async () => {
     const { file, bundle } = codex();
-    const child = spawn("node", ["bundle/serving.cjs", "clients", "export", bundle, "--file", file]);
+    const child = spawn("node", [
+      "bundle/serving.cjs",
+      "clients",
+      "export",
+      bundle,
+      "--file",
+      file,
+    ]);
     const ended = once(child, "close");
     const until = Date.now() + 30_000;
-    while (readdirSync(join(bundle, "..")).length < 2 && child.exitCode === null && Date.now() < until)
+    while (
+      readdirSync(join(bundle, "..")).length < 2 &&
+      child.exitCode === null &&
+      Date.now() < until
+    )
       await new Promise((resolve) => setImmediate(resolve));
     child.kill("SIGINT");
     await ended;

@@ -36,7 +36,10 @@ describe.each(Object.keys(SHELLS) as (keyof typeof SHELLS)[])("serving completio
   const missing = spawnSync(shell, ["-c", ":"]).error !== undefined;
   const script = join(folder, shell);
   const offered = (...words: string[]) =>
-    execFileSync(shell, SHELLS[shell](script, ["serving", ...words]), { cwd: folder, encoding: "utf8" })
+    execFileSync(shell, SHELLS[shell](script, ["serving", ...words]), {
+      cwd: folder,
+      encoding: "utf8",
+    })
       .split("\n")
       .filter(Boolean)
       .sort();

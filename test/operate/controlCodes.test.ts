@@ -11,7 +11,10 @@ import { temporaryFolder } from "../layers/temporaryFolder";
 import { FakeDocker, inspected } from "./fakeDocker";
 import { runServing } from "./runServing";
 
-/** A colour, a window's title, a cleared screen by CSI of one character, a bell, a line turned around. */
+/**
+ * A colour, a window's title, a cleared screen by CSI of one character, a bell, a line turned
+ * around.
+ */
 const EVIL = "x\u001b[31m\u001b]0;title\u0007\u009b2J\r\b\u202ey";
 /** What a terminal obeys. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
@@ -46,7 +49,11 @@ const STACK = file(
           totalGiB: 121.63,
           instanceA: { gpuMemoryUtilization: 0.3, model: EVIL },
           inferenceServers: {
-            b: serverInput({ environment: { EVIL }, extraArgs: ["--seed", EVIL], moeBackend: EVIL }),
+            b: serverInput({
+              environment: { EVIL },
+              extraArgs: ["--seed", EVIL],
+              moeBackend: EVIL,
+            }),
           },
           venvs: ["/nowhere"],
         },
@@ -54,7 +61,10 @@ const STACK = file(
     },
   }),
 );
-const FAULTY = file("Pulumi.faulty.yaml", stringify({ config: { "local-serving:machines": { [EVIL]: 1 } } }));
+const FAULTY = file(
+  "Pulumi.faulty.yaml",
+  stringify({ config: { "local-serving:machines": { [EVIL]: 1 } } }),
+);
 const LOG = file("evil.log", `ERROR ${EVIL} No available memory for the cache blocks ${EVIL}\n`);
 const AUTOMATION = file("automation.yaml", stringify({ [EVIL]: EVIL, profile: EVIL }));
 
@@ -89,7 +99,9 @@ describe("no control code reaches a terminal from", () => {
 });
 
 it("a style of ours does, and no other", () => {
-  expect(forTerminal("\ufdd0[31mred\ufdd0[39m \ufdd0[2J")).toBe("\u001b[31mred\u001b[39m \ufdd0[2J");
+  expect(forTerminal("\ufdd0[31mred\ufdd0[39m \ufdd0[2J")).toBe(
+    "\u001b[31mred\u001b[39m \ufdd0[2J",
+  );
   expect(forTerminal(styled("red", EVIL))).toBe(forTerminal(EVIL));
   expect(forTerminal("a\tb\nc\u0301 ü 漢")).toBe("a\tb\nc\u0301 ü 漢");
 });

@@ -41,7 +41,9 @@ describe("npm run preview, up and down", () => {
       code: 0,
       last: `preview --stack dgx --policy-pack ${PROJECT}/policies`,
     });
-    expect(stderr).toContain("A preview changes nothing and asks nothing, so it needs no `--yes`.\n");
+    expect(stderr).toContain(
+      "A preview changes nothing and asks nothing, so it needs no `--yes`.\n",
+    );
   });
 
   it("hand --yes on to an update", async () => {
@@ -53,9 +55,12 @@ describe("npm run preview, up and down", () => {
     ).toBe(`up --stack dgx --policy-pack ${PROJECT}/policies --yes`);
   });
 
-  it.each(["-s", "--stack"])("name the stacks that exist for one that doesn't: %s", async (option) => {
-    const { code, stderr } = await engine("preview", option, "nope");
-    expect({ code, log: log() }).toEqual({ code: 2, log: [""] });
-    expect(stderr).toContain(`No Pulumi.nope.yaml in ${PROJECT}. Stacks there: dgx`);
-  });
+  it.each(["-s", "--stack"])(
+    "name the stacks that exist for one that doesn't: %s",
+    async (option) => {
+      const { code, stderr } = await engine("preview", option, "nope");
+      expect({ code, log: log() }).toEqual({ code: 2, log: [""] });
+      expect(stderr).toContain(`No Pulumi.nope.yaml in ${PROJECT}. Stacks there: dgx`);
+    },
+  );
 });

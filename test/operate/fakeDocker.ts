@@ -15,12 +15,17 @@ export class FakeDocker {
 
   constructor(answers: Answers) {
     writeFileSync(this.asked, "");
-    const cases = Object.entries(answers).map(([prefix, { out = "", err = "", code = 0 }], index) => {
-      const [outFile, errFile] = [join(this.folder, `${index}.out`), join(this.folder, `${index}.err`)];
-      writeFileSync(outFile, out);
-      writeFileSync(errFile, err);
-      return `"${prefix}"*) cat '${outFile}'; cat '${errFile}' >&2; exit ${code};;`;
-    });
+    const cases = Object.entries(answers).map(
+      ([prefix, { out = "", err = "", code = 0 }], index) => {
+        const [outFile, errFile] = [
+          join(this.folder, `${index}.out`),
+          join(this.folder, `${index}.err`),
+        ];
+        writeFileSync(outFile, out);
+        writeFileSync(errFile, err);
+        return `"${prefix}"*) cat '${outFile}'; cat '${errFile}' >&2; exit ${code};;`;
+      },
+    );
     const script = [
       "#!/bin/sh",
       `echo "$DOCKER_HOST $*" >> '${this.asked}'`,
@@ -62,9 +67,16 @@ export function inspected(overlay: {
   };
 }
 
-/** What `docker inspect` says of a container that runs as it is planned, made from an image with an entrypoint of its own. */
-export function inspectedAsPlanned(container: PlannedContainer, state: Record<string, unknown> = {}) {
-  const { name, image, env, labels, command, entrypoint, ports, mounts, network, restart } = container;
+/**
+ * What `docker inspect` says of a container that runs as it is planned, made from an image with an
+ * entrypoint of its own.
+ */
+export function inspectedAsPlanned(
+  container: PlannedContainer,
+  state: Record<string, unknown> = {},
+) {
+  const { name, image, env, labels, command, entrypoint, ports, mounts, network, restart } =
+    container;
   return {
     Id: "f".repeat(64),
     Name: `/${name}`,
@@ -80,12 +92,17 @@ export function inspectedAsPlanned(container: PlannedContainer, state: Record<st
     },
     HostConfig: {
       PortBindings: Object.fromEntries(
-        ports.map(({ ip, host, container }) => [`${container}/tcp`, [{ HostIp: ip, HostPort: String(host) }]]),
+        ports.map(({ ip, host, container }) => [
+          `${container}/tcp`,
+          [{ HostIp: ip, HostPort: String(host) }],
+        ]),
       ),
       RestartPolicy: { Name: restart, MaximumRetryCount: 0 },
     },
     Mounts: mounts.map(({ type, source, target, readOnly }) => ({
-      ...(type === "volume" ? { Name: source, Source: `/var/lib/docker/volumes/${source}/_data` } : { Source: source }),
+      ...(type === "volume"
+        ? { Name: source, Source: `/var/lib/docker/volumes/${source}/_data` }
+        : { Source: source }),
       ...{ Type: type, Destination: target, RW: !readOnly },
     })),
     NetworkSettings: { Networks: { [network]: {} } },

@@ -40,22 +40,26 @@ describe("a docker that prints something else", () => {
     [`{"a": ${"x".repeat(500)}`, `printed \`{"a": ${"x".repeat(114)}\``],
     ["token=hunter2\u001b[31m", "printed `token=<redacted>[31m`"],
   ])("is told what was asked and what came: %j", async (out, words) => {
-    expect(await said({ info: { out } }, () => dockerJson(["info", "--format", "{{json .}}"], 5, "unix:///x"))).toBe(
-      `Failed: docker info (unix:///x) ${words} instead of JSON. ${REMEDY("info")}`,
-    );
+    expect(
+      await said({ info: { out } }, () =>
+        dockerJson(["info", "--format", "{{json .}}"], 5, "unix:///x"),
+      ),
+    ).toBe(`Failed: docker info (unix:///x) ${words} instead of JSON. ${REMEDY("info")}`);
   });
 
   it("is no list of containers", async () => {
-    expect(await said({ ps: { out: "Welcome to dgx!\nabc\n" } }, () => readContainers("unix:///x"))).toContain(
-      "docker ps (unix:///x) printed `Welcome to dgx!` instead of ids of containers.",
-    );
+    expect(
+      await said({ ps: { out: "Welcome to dgx!\nabc\n" } }, () => readContainers("unix:///x")),
+    ).toContain("docker ps (unix:///x) printed `Welcome to dgx!` instead of ids of containers.");
     for (const out of ["{}", "null", "3"])
-      expect(await said({ ps: { out: "abc\n" }, inspect: { out } }, () => readContainers("unix:///x"))).toContain(
-        `docker inspect (unix:///x) printed \`${out}\` instead of a list.`,
-      );
-    expect(await said({ ps: { out: "abc\n" }, inspect: { out: "[{}]" } }, () => readContainers("unix:///x"))).toBe(
-      "nothing",
-    );
+      expect(
+        await said({ ps: { out: "abc\n" }, inspect: { out } }, () => readContainers("unix:///x")),
+      ).toContain(`docker inspect (unix:///x) printed \`${out}\` instead of a list.`);
+    expect(
+      await said({ ps: { out: "abc\n" }, inspect: { out: "[{}]" } }, () =>
+        readContainers("unix:///x"),
+      ),
+    ).toBe("nothing");
   });
 
   it("ends no command with a bug", async () => {
@@ -84,9 +88,14 @@ describe("a docker that prints something else", () => {
       "pin vllm/vllm-openai:v0.30.0",
     ]) {
       const timeout = command === "wait" ? ["--timeout", "1"] : [];
-      const { code, out, err } = await runServing([...command.split(" "), "--file", stack, ...timeout], docker.env);
+      const { code, out, err } = await runServing(
+        [...command.split(" "), "--file", stack, ...timeout],
+        docker.env,
+      );
       expect([0, 1, 2], command).toContain(code);
-      expect(out + err, command).not.toMatch(/bug in local-serving|not valid JSON|SyntaxError|hf_Zk3mQ8/);
+      expect(out + err, command).not.toMatch(
+        /bug in local-serving|not valid JSON|SyntaxError|hf_Zk3mQ8/,
+      );
     }
   });
 });
@@ -140,9 +149,18 @@ describe("words that JavaScript or a path keeps", () => {
   it.each([
     ["bridge.servers.0", changed("port: 8787\n", "port: 8787\n        servers: [constructor]\n")],
     ["bridge.servers.0", changed("port: 8787\n", "port: 8787\n        servers: [constructor.b]\n")],
-    ["bridge.servers.0", changed("port: 8787\n", "port: 8787\n        servers: [dgx.constructor]\n")],
-    ["chatUi.connections.0", changed("port: 8080\n", "port: 8080\n        connections: [constructor]\n")],
-    ["chatUi.embeddingServer", changed("port: 8080\n", "port: 8080\n        embeddingServer: constructor\n")],
+    [
+      "bridge.servers.0",
+      changed("port: 8787\n", "port: 8787\n        servers: [dgx.constructor]\n"),
+    ],
+    [
+      "chatUi.connections.0",
+      changed("port: 8080\n", "port: 8080\n        connections: [constructor]\n"),
+    ],
+    [
+      "chatUi.embeddingServer",
+      changed("port: 8080\n", "port: 8080\n        embeddingServer: constructor\n"),
+    ],
     ["clients.codex.server", changed("codex: {}", "codex: {server: constructor}")],
     ["machines.constructor", changed("    dgx:\n", "    constructor:\n")],
     ["inferenceServers.constructor", changed("        b:\n", "        constructor:\n")],
@@ -150,7 +168,9 @@ describe("words that JavaScript or a path keeps", () => {
     const { code, err } = await runServing(["plan", "--file", file("Pulumi.y.yaml", text)]);
     expect(code).toBe(1);
     expect(err).toMatch(
-      new RegExp(`${path.replaceAll(".", "\\.")}: .*JavaScript keeps this word for itself: expected another name`),
+      new RegExp(
+        `${path.replaceAll(".", "\\.")}: .*JavaScript keeps this word for itself: expected another name`,
+      ),
     );
   });
 
@@ -158,7 +178,13 @@ describe("words that JavaScript or a path keeps", () => {
     "are plain as a model's id: %s",
     async (id) => {
       const text = changed("id: nvidia/Qwen3.6-35B-A3B-NVFP4", `id: ${id}`);
-      const { code, out } = await runServing(["plan", "--file", file("Pulumi.y.yaml", text), "--format", "json"]);
+      const { code, out } = await runServing([
+        "plan",
+        "--file",
+        file("Pulumi.y.yaml", text),
+        "--format",
+        "json",
+      ]);
       expect([0, 1]).toContain(code);
       const { machines } = JSON.parse(out) as { machines: { kv: Record<string, unknown> }[] };
       // Nothing of what lies beside or above models/ is taken for its config.

@@ -9,7 +9,10 @@ export interface Run {
   readonly err: string;
 }
 
-/** Nothing of who runs the tests; nothing can be kept: a test that wants `verify` to keep its results names a folder. */
+/**
+ * Nothing of who runs the tests; nothing can be kept: a test that wants `verify` to keep its
+ * results names a folder.
+ */
 const NOWHERE = { XDG_STATE_HOME: "/dev/null", LOCAL_SERVING_STACK: "", COLUMNS: "" };
 
 /** A machine of which nothing is known, since this one may have any trouble. */
@@ -27,7 +30,10 @@ function hideThisMachine() {
 }
 
 /** Runs the command line in this process, with these variables over the environment. */
-export async function runServing(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
+export async function runServing(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Run> {
   const out: string[] = [];
   const err: string[] = [];
   const spies = [

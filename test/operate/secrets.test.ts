@@ -51,12 +51,18 @@ function withKey(value: object, [step = "", ...rest]: readonly string[], key: st
   return { ...value, [step]: rest.length === 0 ? { ...map, [key]: "x" } : withKey(map, rest, key) };
 }
 
-const EVERY_KEY = parseYaml("x", readFileSync("test/harness/reference/fixtures/every-block.yaml", "utf8")).value as {
+const EVERY_KEY = parseYaml(
+  "x",
+  readFileSync("test/harness/reference/fixtures/every-block.yaml", "utf8"),
+).value as {
   config: Record<string, unknown>;
 };
 
 /** The faults with which a stack is refused: what a plan and a preview say. */
-function refusal(machines: unknown): { readonly message: string; readonly paths: readonly string[] } {
+function refusal(machines: unknown): {
+  readonly message: string;
+  readonly paths: readonly string[];
+} {
   try {
     parseEngineConfig({ "local-serving:machines": JSON.stringify(machines) });
   } catch (error) {
@@ -104,49 +110,74 @@ describe("a secret in a stack file", () => {
       "clients.keyVariable",
       "harness.apiKeyVariable",
     ]);
-    const maps = ["inferenceServers.b", "clients.claudeCode"].map((block) => `all.${block}.environment`);
+    const maps = ["inferenceServers.b", "clients.claudeCode"].map(
+      (block) => `all.${block}.environment`,
+    );
     const planted = [
       ...named.map(({ at, with: plant }) => ({ path: `machines.${at}`, value: plant(key) })),
-      ...maps.map((at) => ({ path: `machines.${at}.<redacted>`, value: withKey(machines, at.split("."), key) })),
+      ...maps.map((at) => ({
+        path: `machines.${at}.<redacted>`,
+        value: withKey(machines, at.split("."), key),
+      })),
     ];
     for (const { path, value } of planted) {
       const stack = file("named.yaml", stringify({ config: { "local-serving:machines": value } }));
       for (const args of [["--full"], ["--format", "json"]]) {
         const run = await runServing(["plan", "--file", stack, ...args]);
         expect(everything(run)).not.toContain(key);
-        expect(run).toMatchObject({ code: 1, err: expect.stringContaining("looks like a key itself (not shown)") });
-        expect(run.err).toMatch(new RegExp(`^.*: 1 fault\\n.*named.yaml:\\d+:\\d+ ${path.replaceAll(".", "\\.")}: `));
+        expect(run).toMatchObject({
+          code: 1,
+          err: expect.stringContaining("looks like a key itself (not shown)"),
+        });
+        expect(run.err).toMatch(
+          new RegExp(`^.*: 1 fault\\n.*named.yaml:\\d+:\\d+ ${path.replaceAll(".", "\\.")}: `),
+        );
       }
     }
   });
 
   it("is not taken for one where a variable has an ordinary name", () => {
-    const names = ["K8S_TOKEN", "S3_ACCESS_KEY_ID", "LITELLM_KEY_2", "HUGGINGFACEHUBTOKEN", "SERVER8001", "A1B2C3"];
+    const names = [
+      "K8S_TOKEN",
+      "S3_ACCESS_KEY_ID",
+      "LITELLM_KEY_2",
+      "HUGGINGFACEHUBTOKEN",
+      "SERVER8001",
+      "A1B2C3",
+    ];
     for (const keyVariable of names)
       expect(
-        refusal({ ...machines, all: { ...all, bridge: { ...(all as { bridge: object }).bridge, keyVariable } } }),
+        refusal({
+          ...machines,
+          all: { ...all, bridge: { ...(all as { bridge: object }).bridge, keyVariable } },
+        }),
       ).toEqual({ message: "", paths: [] });
   });
 
-  it.each(BAD)("is refused in a variable, an argument, a template and a command: %s", (text, secret) => {
-    const harness = { conformanceCommands: { "local-b": `x {review_request} ${text}` } };
-    for (const change of [
-      withServer(["environment", { SOME_HEADER: text }]),
-      withServer(["extraArgs", ["--middleware", text]]),
-      withServer(["chatTemplate", text]),
-    ]) {
-      const machine = (parseYaml("x", change).value as typeof EVERY_KEY).config["local-serving:machines"];
-      const { message, paths } = refusal(machine);
-      expect(paths).toHaveLength(1);
-      expect(message).toContain("looks like a secret (not shown)");
+  it.each(BAD)(
+    "is refused in a variable, an argument, a template and a command: %s",
+    (text, secret) => {
+      const harness = { conformanceCommands: { "local-b": `x {review_request} ${text}` } };
+      for (const change of [
+        withServer(["environment", { SOME_HEADER: text }]),
+        withServer(["extraArgs", ["--middleware", text]]),
+        withServer(["chatTemplate", text]),
+      ]) {
+        const machine = (parseYaml("x", change).value as typeof EVERY_KEY).config[
+          "local-serving:machines"
+        ];
+        const { message, paths } = refusal(machine);
+        expect(paths).toHaveLength(1);
+        expect(message).toContain("looks like a secret (not shown)");
+        expect(message).not.toContain(secret);
+      }
+      const { message } = refusal({
+        dgx: { ...machines.all, harness },
+      });
+      expect(message).toContain("conformanceCommands");
       expect(message).not.toContain(secret);
-    }
-    const { message } = refusal({
-      dgx: { ...machines.all, harness },
-    });
-    expect(message).toContain("conformanceCommands");
-    expect(message).not.toContain(secret);
-  });
+    },
+  );
 
   it.each([
     ["--hf-token", "hunter2"],
@@ -226,14 +257,20 @@ describe("a secret in what others declare, say and keep", () => {
         const waited = await runServing(["wait", ...args], docker.env);
         expect(waited.out).toContain("<redacted>");
         expectHidden(everything(waited), bad);
-        expectHidden(everything(await runServing(["doctor", ...args, "--log", file("bad.log", log)])), bad);
+        expectHidden(
+          everything(await runServing(["doctor", ...args, "--log", file("bad.log", log)])),
+          bad,
+        );
       }
     }
   }, 180_000);
 
   it("stays out of verify's and inventory's, whatever a server and Docker say", async () => {
     let answer = "";
-    const http = createServer((_, response) => response.writeHead(500).end(answer)).listen(0, "127.0.0.1");
+    const http = createServer((_, response) => response.writeHead(500).end(answer)).listen(
+      0,
+      "127.0.0.1",
+    );
     await new Promise((resolve) => http.once("listening", resolve));
     const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
     const docker = new FakeDocker({
@@ -242,7 +279,15 @@ describe("a secret in what others declare, say and keep", () => {
     for (const format of ["text", "json"]) {
       for (const [text, secret] of BAD.filter((_, index) => index % 4 === 0)) {
         answer = JSON.stringify({ error: { message: text } });
-        const run = await runServing(["verify", "--base-url", url, "--only", "models", "--format", format]);
+        const run = await runServing([
+          "verify",
+          "--base-url",
+          url,
+          "--only",
+          "models",
+          "--format",
+          format,
+        ]);
         expect(everything(run)).not.toContain(secret);
       }
       const stack = file("good.yaml", STACK_TEXT);
@@ -257,21 +302,29 @@ describe("a secret in what others declare, say and keep", () => {
 });
 
 describe("a secret in the harness's files", () => {
-  const AUTOMATION = parseYaml("x", readFileSync("test/harness/fixtures/automation/automation.yaml", "utf8"));
-  const ANALYTICS = JSON.parse(readFileSync("test/harness/analytics/fixtures/good.json", "utf8")) as unknown;
+  const AUTOMATION = parseYaml(
+    "x",
+    readFileSync("test/harness/fixtures/automation/automation.yaml", "utf8"),
+  );
+  const ANALYTICS = JSON.parse(
+    readFileSync("test/harness/analytics/fixtures/good.json", "utf8"),
+  ) as unknown;
 
   it.each([
     ["automation", AUTOMATION.value, (value: unknown) => stringify(value)],
     ["analytics", ANALYTICS, (value: unknown) => JSON.stringify(value)],
-  ] as const)("is refused at every place of the %s file, and not shown", async (kind, value, text) => {
-    for (const { at, with: plant } of places(value))
-      for (const secret of [KEYS[0] ?? "", "https://u:hunter2@h/v1"]) {
-        const path = file(`${kind}.yaml`, text(plant(secret)));
-        const run = await runServing(["config", "check", kind, path, "--format", "json"]);
-        expect(run.code, at).toBe(1);
-        expect(everything(run), at).not.toContain(secret);
-      }
-  });
+  ] as const)(
+    "is refused at every place of the %s file, and not shown",
+    async (kind, value, text) => {
+      for (const { at, with: plant } of places(value))
+        for (const secret of [KEYS[0] ?? "", "https://u:hunter2@h/v1"]) {
+          const path = file(`${kind}.yaml`, text(plant(secret)));
+          const run = await runServing(["config", "check", kind, path, "--format", "json"]);
+          expect(run.code, at).toBe(1);
+          expect(everything(run), at).not.toContain(secret);
+        }
+    },
+  );
 
   it.each(BAD)("is refused in a profile, and shown by no check: %s", async (text, secret) => {
     const quoted = JSON.stringify(text);

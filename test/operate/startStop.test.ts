@@ -21,7 +21,9 @@ const ONE = {
   },
 };
 
-/** Runs a command over these machines, with a Docker that answers so, and an ssh that leads here. */
+/**
+ * Runs a command over these machines, with a Docker that answers so, and an ssh that leads here.
+ */
 async function serving(args: readonly string[], answers: Answers, machines: object = ONE) {
   const folder = temporaryFolder("start-stop-");
   const file = join(folder, "Pulumi.dgx.yaml");
@@ -32,7 +34,12 @@ async function serving(args: readonly string[], answers: Answers, machines: obje
   const ran = await runServing([word, name, "--file", file, ...options], env);
   const asked = readFileSync(docker.asked, "utf8").split("\n").filter(Boolean);
   const plain = (text: string) => text.replaceAll(` --file ${file}`, "");
-  return { ...ran, out: plain(ran.out), err: plain(ran.err), asked: asked.map((line) => line.replace(/^\S* /, "")) };
+  return {
+    ...ran,
+    out: plain(ran.out),
+    err: plain(ran.err),
+    asked: asked.map((line) => line.replace(/^\S* /, "")),
+  };
 }
 
 const GONE = { err: `Error response from daemon: No such container: ${B}\n`, code: 1 };
@@ -43,7 +50,9 @@ describe("serving stop and start", () => {
     const { code, out, asked } = await serving(["stop", "b"], { "stop ": FINE });
     expect([code, asked]).toEqual([0, [`stop ${B}`]]);
     expect(out).toMatch(
-      new RegExp(`^${B} is stopped\\. MemAvailable is [\\d.]+ GiB\\.\n\`serving start b\` starts it again\\.\n$`),
+      new RegExp(
+        `^${B} is stopped\\. MemAvailable is [\\d.]+ GiB\\.\n\`serving start b\` starts it again\\.\n$`,
+      ),
     );
   });
 
@@ -74,7 +83,11 @@ describe("serving stop and start", () => {
     ["start", "b", `There is no container ${B} on dgx: \`npm run up -- --refresh\` makes it.\n`],
     ["stop", "b", `There is no container ${B} on dgx: \`npm run up -- --refresh\` makes it.\n`],
     ["stop", "ollama", "Ollama is systemd's: run `sudo systemctl stop ollama.service`.\n"],
-    ["start", "instanceA", "Instance A isn't ours: nothing here starts or stops it. Whoever runs it does that.\n"],
+    [
+      "start",
+      "instanceA",
+      "Instance A isn't ours: nothing here starts or stops it. Whoever runs it does that.\n",
+    ],
   ])("refuses: %s %s", async (word, name, said) => {
     const { code, err, asked } = await serving([word, name], { "stop ": GONE, "start ": GONE });
     expect([code, err]).toEqual([1, said]);
@@ -89,7 +102,9 @@ describe("serving stop and start", () => {
   });
 
   it("says what Docker says where it fails otherwise, and names that it doesn't know", async () => {
-    const { code, err } = await serving(["stop", "b"], { "stop ": { err: "permission denied\n", code: 1 } });
+    const { code, err } = await serving(["stop", "b"], {
+      "stop ": { err: "permission denied\n", code: 1 },
+    });
     expect([code, err]).toEqual([1, "docker stop failed: permission denied\n"]);
     expect((await serving(["stop", "x"], {})).code).toBe(2);
   });
@@ -100,13 +115,17 @@ describe("serving logs", () => {
 
   it("prints the end of a log of both outputs, without keys and control characters", async () => {
     const err = `one\nHF_TOKEN=${SECRET} \u001b[31mtwo\n`;
-    const { code, out, asked } = await serving(["logs", "b", "--tail", "7"], { logs: { out: "zero\n", err } });
+    const { code, out, asked } = await serving(["logs", "b", "--tail", "7"], {
+      logs: { out: "zero\n", err },
+    });
     expect([code, out]).toEqual([0, "zero\none\nHF_TOKEN=<redacted> two\n"]);
     expect(asked).toEqual([`logs --tail 7 ${B}`]);
   });
 
   it("gives JSON", async () => {
-    const { out } = await serving(["logs", "chatUi", "--format", "json"], { logs: { out: `a\ntoken=${SECRET}\n` } });
+    const { out } = await serving(["logs", "chatUi", "--format", "json"], {
+      logs: { out: `a\ntoken=${SECRET}\n` },
+    });
     const lines = ["a", "token=<redacted>"];
     expect(JSON.parse(out)).toEqual({ logs: [{ machine: "dgx", name: "open-webui-8080", lines }] });
   });
@@ -127,7 +146,10 @@ describe("serving logs", () => {
       [],
     ]);
     const json = await serving(["logs", "b", "-f", "--format", "json"], {});
-    expect([json.code, json.err]).toEqual([2, "--follow prints lines as they come: leave out --format json.\n"]);
+    expect([json.code, json.err]).toEqual([
+      2,
+      "--follow prints lines as they come: leave out --format json.\n",
+    ]);
   });
 
   it("reads the journal of an Ollama that is systemd's", async () => {
@@ -168,6 +190,8 @@ describe("a preview", () => {
     } finally {
       process.env.PATH = before;
     }
-    expect(await stoppedContainers({ ...machine, dockerHost: "unix:///nonexistent.sock" })).toEqual([]);
+    expect(await stoppedContainers({ ...machine, dockerHost: "unix:///nonexistent.sock" })).toEqual(
+      [],
+    );
   });
 });

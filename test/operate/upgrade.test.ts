@@ -14,18 +14,26 @@ import { runServing } from "./runServing";
 /** What releases left on machines, whose homes were `/home/me`. */
 const RELEASES = join(__dirname, "../fixtures/upgrade");
 
-const STACKS: readonly (readonly [release: string, stack: string, machines: readonly string[]])[] = [
-  ["0.1.0", "shipped", ["dgx"]],
-  ["0.1.0", "everything", ["dgx1", "dgx2"]],
-];
+const STACKS: readonly (readonly [release: string, stack: string, machines: readonly string[]])[] =
+  [
+    ["0.1.0", "shipped", ["dgx"]],
+    ["0.1.0", "everything", ["dgx1", "dgx2"]],
+  ];
 
-/** Machines as that release left them: its plans, the files and containers of these, with `home` for a home. */
+/**
+ * Machines as that release left them: its plans, the files and containers of these, with `home` for
+ * a home.
+ */
 async function leftBy(release: string, stack: string, machines: readonly string[]) {
   const home = temporaryFolder("upgrade-");
-  const moved = (name: string) => readFileSync(join(RELEASES, release, name), "utf8").replaceAll("/home/me", home);
+  const moved = (name: string) =>
+    readFileSync(join(RELEASES, release, name), "utf8").replaceAll("/home/me", home);
   const file = join(home, "Pulumi.dgx.yaml");
   const elsewhere = "dockerHost: ssh://me@dgx2.local\n";
-  writeFileSync(file, moved(`${stack}.yaml`).replace(elsewhere, `${elsewhere}      home: ${home}\n`));
+  writeFileSync(
+    file,
+    moved(`${stack}.yaml`).replace(elsewhere, `${elsewhere}      home: ${home}\n`),
+  );
   const plans: MachinePlan[] = [];
   for (const machine of machines) {
     const text = moved(`${stack}.${machine}.json`);
@@ -33,28 +41,48 @@ async function leftBy(release: string, stack: string, machines: readonly string[
     if (!("plan" in read)) throw new Error(read.missing);
     plans.push(read.plan);
     const { files, secretFiles } = read.plan;
-    const kept = { path: join(home, ".local/share/local-serving", machine, "applied-plan.json"), mode: "0600", text };
-    for (const { path, mode, text } of [kept, ...files, ...secretFiles.map((each) => ({ ...each, text: "x" }))]) {
+    const kept = {
+      path: join(home, ".local/share/local-serving", machine, "applied-plan.json"),
+      mode: "0600",
+      text,
+    };
+    for (const { path, mode, text } of [
+      kept,
+      ...files,
+      ...secretFiles.map((each) => ({ ...each, text: "x" })),
+    ]) {
       if (!path.startsWith(home)) continue;
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, text, { mode: Number.parseInt(mode, 8) });
     }
   }
-  const found = plans.flatMap(({ containers }) => containers.map((each) => inspectedAsPlanned(each)));
+  const found = plans.flatMap(({ containers }) =>
+    containers.map((each) => inspectedAsPlanned(each)),
+  );
   // The stand-in takes the first name that begins a question.
   found.sort((a, b) => b.Name.length - a.Name.length);
   const states = found.map((each, index) => ({ ...each, Id: String(index).repeat(64) }));
   const docker = new FakeDocker({
     "ps ": { out: states.map(({ Id }) => `${Id}\n`).join("") },
     ...Object.fromEntries(
-      states.map((each) => [`inspect --type container ${each.Name.slice(1)}`, { out: JSON.stringify([each]) }]),
+      states.map((each) => [
+        `inspect --type container ${each.Name.slice(1)}`,
+        { out: JSON.stringify([each]) },
+      ]),
     ),
     inspect: { out: JSON.stringify(states) },
   });
   const ssh = new FakeSsh();
-  const env = { PATH: `${ssh.folder}:${docker.env.PATH}`, HOME: home, XDG_STATE_HOME: join(home, "state") };
+  const env = {
+    PATH: `${ssh.folder}:${docker.env.PATH}`,
+    HOME: home,
+    XDG_STATE_HOME: join(home, "state"),
+  };
   return async (...words: string[]) => {
-    const { code, out, err } = await runServing([...words, "--file", file, "--format", "json"], env);
+    const { code, out, err } = await runServing(
+      [...words, "--file", file, "--format", "json"],
+      env,
+    );
     return { code, err, ...JSON.parse(out) };
   };
 }
@@ -64,7 +92,10 @@ const SHOWN: Readonly<
   Record<string, { readonly floorGiB: number; readonly states: Readonly<Record<string, string>> }>
 > = {
   dgx: { floorGiB: 2, states: { b: "starting", bridge: "ready", "chat-ui": "ready" } },
-  dgx1: { floorGiB: 2.5, states: { b: "starting", search: "starting", bridge: "ready", "chat-ui": "ready" } },
+  dgx1: {
+    floorGiB: 2.5,
+    states: { b: "starting", search: "starting", bridge: "ready", "chat-ui": "ready" },
+  },
   dgx2: { floorGiB: 2, states: { "dgx1.b": "ready" } },
 };
 
@@ -89,7 +120,8 @@ describe.each(STACKS)("what %s left of the stack %s", (release, stack, machines)
       machines.map((machine) => ({ machine, ahead: false, missing: undefined })),
     );
     // The memory, instance A, Ollama and /etc are those of this computer.
-    const ours = ({ kind, where }: Drift) => kind === "container" || kind === "client" || where.includes("/upgrade-");
+    const ours = ({ kind, where }: Drift) =>
+      kind === "container" || kind === "client" || where.includes("/upgrade-");
     expect(found.flatMap(({ drifts }) => drifts.filter(ours))).toEqual([]);
   });
 
@@ -100,7 +132,9 @@ describe.each(STACKS)("what %s left of the stack %s", (release, stack, machines)
       const states = Object.fromEntries(ours.map(({ key, state }) => [key, state]));
       return { machine, floorGiB: memory?.floorGiB, states, problem };
     });
-    expect(shown).toEqual(machines.map((machine) => ({ machine, ...SHOWN[machine], problem: undefined })));
+    expect(shown).toEqual(
+      machines.map((machine) => ({ machine, ...SHOWN[machine], problem: undefined })),
+    );
     for (const { drift } of found)
       expect(drift).toMatch(/^(as it was applied|\d+ things? differs? from what was applied)/);
   });

@@ -8,14 +8,17 @@ const machineOf = (...args: Parameters<typeof stack>) => {
   if (machine === undefined) throw new Error("no machine planned");
   return machine;
 };
-const applied = (machine: ReturnType<typeof machineOf>) => machine.files.filter((file) => file.role === "applied-plan");
+const applied = (machine: ReturnType<typeof machineOf>) =>
+  machine.files.filter((file) => file.role === "applied-plan");
 
 describe("the applied plan", () => {
   it("is one file of the machine's state directory", () => {
     expect(applied(machineOf()).map(({ path, mode }) => [path, mode])).toEqual([
       ["/home/me/.local/share/local-serving/dgx/applied-plan.json", "0600"],
     ]);
-    expect(applied(machineOf({ stateDirectory: "/srv/state" }))[0]?.path).toBe("/srv/state/dgx/applied-plan.json");
+    expect(applied(machineOf({ stateDirectory: "/srv/state" }))[0]?.path).toBe(
+      "/srv/state/dgx/applied-plan.json",
+    );
   });
 
   it("holds the whole plan of the machine but itself, keys in order", () => {
@@ -26,14 +29,19 @@ describe("the applied plan", () => {
       ...machine,
       files: machine.files.filter((file) => file.role !== "applied-plan"),
     });
-    expect(read.machine.files.map((file) => file.role)).toEqual(["start-gate", "simple-server-dropin"]);
+    expect(read.machine.files.map((file) => file.role)).toEqual([
+      "start-gate",
+      "simple-server-dropin",
+    ]);
     expect(Object.keys(read.machine)).toEqual(Object.keys(read.machine).sort());
     expect(text.endsWith("}\n")).toBe(true);
   });
 
   it("is the same text for the same settings, and another for others", () => {
     expect(applied(machineOf())).toEqual(applied(machineOf()));
-    expect(applied(machineOf({}, { gpuMemoryUtilization: 0.44 }))[0]?.text).not.toBe(applied(machineOf())[0]?.text);
+    expect(applied(machineOf({}, { gpuMemoryUtilization: 0.44 }))[0]?.text).not.toBe(
+      applied(machineOf())[0]?.text,
+    );
   });
 });
 

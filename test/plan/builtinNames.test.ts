@@ -32,7 +32,11 @@ function planned(machine: Block, b: Block = {}) {
   });
   const [only] = everything.machines;
   if (only === undefined) throw new Error("no machine planned");
-  return { ...only, warnings: everything.warnings.map(({ code }) => code), refused: refusals(everything) };
+  return {
+    ...only,
+    warnings: everything.warnings.map(({ code }) => code),
+    refused: refusals(everything),
+  };
 }
 
 const refusals = (everything: ReturnType<typeof plan>) =>
@@ -43,7 +47,8 @@ function faults(machine: Block, b: Block = {}): string[] {
   try {
     parseStackFile("Pulumi.dgx.yaml", text(machine, b));
   } catch (error) {
-    if (error instanceof FaultyInput) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+    if (error instanceof FaultyInput)
+      return error.faults.map(({ path, message }) => `${path}: ${message}`);
     throw error;
   }
   return [];
@@ -62,23 +67,29 @@ describe.each(["constructor", "toString", "hasOwnProperty"])("%s", (name) => {
     expect(bridge?.models[0]).toMatchObject({ name, model: `hosted_vllm/${name}` });
     const own = clients.filter(({ client }) => client !== "claude-code");
     expect(own.map(({ tiers }) => tiers)).toEqual(own.map(() => ({ model: name })));
-    for (const { client, files } of clients) expect(files.map((file) => file.text).join(), client).toContain(name);
+    for (const { client, files } of clients)
+      expect(files.map((file) => file.text).join(), client).toContain(name);
   });
 
   it("is a client's model that must be served", () => {
-    expect(planned({ clients: { codex: { model: name } } }).refused.map(({ name: rule }) => rule)).toEqual([
-      "client-tiers",
-    ]);
-    expect(planned({ clients: { codex: { model: name } } }, { aliases: [name] }).refused).toEqual([]);
+    expect(
+      planned({ clients: { codex: { model: name } } }).refused.map(({ name: rule }) => rule),
+    ).toEqual(["client-tiers"]);
+    expect(planned({ clients: { codex: { model: name } } }, { aliases: [name] }).refused).toEqual(
+      [],
+    );
   });
 
   it("is a model of Ollama, counted where its memory is declared", () => {
-    const of = (loadedGiB: Block) => planned({ simpleServer: { mode: "host", models: [name], loadedGiB } });
+    const of = (loadedGiB: Block) =>
+      planned({ simpleServer: { mode: "host", models: [name], loadedGiB } });
     const line = { name: "Ollama's loaded models", gib: 3, basis: "setting" };
     expect(of({ [name]: 3 }).ledger.lines).toContainEqual(expect.objectContaining(line));
     expect(of({ [name]: 3 }).warnings).not.toContain("simple-server-uncounted");
     expect(of({}).warnings).toContain("simple-server-uncounted");
-    expect(faults({ simpleServer: { mode: "host", models: [], loadedGiB: { [name]: 3 } } })).toEqual([
+    expect(
+      faults({ simpleServer: { mode: "host", models: [], loadedGiB: { [name]: 3 } } }),
+    ).toEqual([
       `machines.dgx.simpleServer.loadedGiB.${name}: \`${name}\` is not one of the simple server's \`models\`.`,
     ]);
   });
@@ -93,7 +104,9 @@ describe.each(["constructor", "toString", "hasOwnProperty"])("%s", (name) => {
     const codex = { clients: { codex: { server: name } } };
     const at = "machines.dgx";
     expect(faults(codex)).toEqual([
-      expect.stringMatching(`^${at}.clients.codex.server: (No server|Expected a key of|JavaScript keeps)`),
+      expect.stringMatching(
+        `^${at}.clients.codex.server: (No server|Expected a key of|JavaScript keeps)`,
+      ),
     ]);
     expect(faults({ clients: { [name]: {} } })).toEqual([
       expect.stringMatching(`^${at}.clients.${name}: Unknown key \`${name}\`.`),
@@ -111,7 +124,12 @@ describe("__proto__", () => {
   it.each<[string, Block, Block, string]>([
     ["a served name", {}, { servedModelName: "__proto__" }, `${b}.servedModelName`],
     ["an alias", {}, { aliases: ["__proto__"] }, `${b}.aliases.0`],
-    ["a client's model", { clients: { codex: { model: "__proto__" } } }, {}, "machines.dgx.clients.codex.model"],
+    [
+      "a client's model",
+      { clients: { codex: { model: "__proto__" } } },
+      {},
+      "machines.dgx.clients.codex.model",
+    ],
     [
       "a model of Ollama",
       { simpleServer: { mode: "host", models: ["__proto__"] } },
@@ -119,7 +137,12 @@ describe("__proto__", () => {
       "machines.dgx.simpleServer.models.0",
     ],
     ["a setting", {}, JSON.parse('{"__proto__": 1}'), `${b}.__proto__`],
-    ["a client", { clients: JSON.parse('{"__proto__": {}}') }, {}, "machines.dgx.clients.__proto__"],
+    [
+      "a client",
+      { clients: JSON.parse('{"__proto__": {}}') },
+      {},
+      "machines.dgx.clients.__proto__",
+    ],
   ])("is refused once, as %s", (_, machine, server, path) => {
     expect(faults(machine, server)).toEqual([expect.stringContaining(`${path}: ${PROTO}`)]);
   });

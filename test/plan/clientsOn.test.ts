@@ -17,7 +17,8 @@ function faultsOf(machine: Record<string, unknown>): string[] {
   try {
     plan(stack(machine), evidence);
   } catch (error) {
-    if (error instanceof FaultyInput) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+    if (error instanceof FaultyInput)
+      return error.faults.map(({ path, message }) => `${path}: ${message}`);
     throw error;
   }
   return [];
@@ -28,14 +29,18 @@ describe("clients.on", () => {
     const machine = machineOf({ ...THERE, clients: { ...BRIDGED, on: "here" } });
     const files = machine?.files.filter(({ here }) => here);
     expect(files?.map(({ path }) => path.replace("/home/you/", ""))).toEqual(
-      machine?.clients.flatMap((client) => client.files.map(({ path }) => path.replace("/home/you/", ""))),
+      machine?.clients.flatMap((client) =>
+        client.files.map(({ path }) => path.replace("/home/you/", "")),
+      ),
     );
     expect(files?.every(({ path }) => path.startsWith("/home/you/"))).toBe(true);
     expect(files?.length).toBe(14);
     expect(machine?.files.filter(({ here }) => !here).map(({ role }) => role)).toEqual([
       ...["start-gate", "bridge-config", "applied-plan"],
     ]);
-    expect(machine?.files.filter(({ here }) => !here).every(({ path }) => path.startsWith("/home/me/"))).toBe(true);
+    expect(
+      machine?.files.filter(({ here }) => !here).every(({ path }) => path.startsWith("/home/me/")),
+    ).toBe(true);
     expect(machine?.home).toBe("/home/me");
   });
 
@@ -46,7 +51,9 @@ describe("clients.on", () => {
     expect(text).toContain("check 'the bridge' \\\n  'http://spark.local:8787/v1/models'");
     expect(text).not.toMatch(/127\.0\.0\.1|the inference server/);
     expect(text).toContain("CODEX_HOME='/home/you/.codex'");
-    expect(launcher({ codex: { via: "bridge" }, on: "here", host: "10.0.0.7" })).toContain("'http://10.0.0.7:8787/v1");
+    expect(launcher({ codex: { via: "bridge" }, on: "here", host: "10.0.0.7" })).toContain(
+      "'http://10.0.0.7:8787/v1",
+    );
   });
 
   it("is machine over ssh, and here for a local engine, where both are the same", () => {
@@ -62,15 +69,24 @@ describe("clients.on", () => {
   const OR = "Or leave the clients' files on the machine: `clients.on: machine`.";
   const NATIVE =
     "machines.dgx.clients.codex.via: codex talks to `b` itself, which listens on 127.0.0.1 only: no other computer reaches it. Write `clients.codex.via: bridge`";
-  const BRIDGE_THERE = { dockerHost: THERE.dockerHost, bridge: { ...BRIDGE, keyVariable: "BRIDGE_KEY" } };
+  const BRIDGE_THERE = {
+    dockerHost: THERE.dockerHost,
+    bridge: { ...BRIDGE, keyVariable: "BRIDGE_KEY" },
+  };
 
   it("here is refused where this computer reaches nothing, with what to write; that plans", () => {
-    expect(faultsOf({ ...BRIDGE_THERE, clients: { on: "here", claudeCode: {}, codex: {} } })).toEqual([
+    expect(
+      faultsOf({ ...BRIDGE_THERE, clients: { on: "here", claudeCode: {}, codex: {} } }),
+    ).toEqual([
       `${NATIVE}. ${OR}`,
       `machines.dgx.bridge.listen: The bridge listens on 127.0.0.1 only: no other computer reaches it. Write \`bridge.listen: 0.0.0.0\`. ${OR}`,
     ]);
-    expect(faultsOf({ ...THERE, clients: { on: "here", claudeCode: {}, codex: { via: "bridge" } } })).toEqual([]);
-    expect(faultsOf({ ...BRIDGE_THERE, clients: { on: "machine", claudeCode: {}, codex: {} } })).toEqual([]);
+    expect(
+      faultsOf({ ...THERE, clients: { on: "here", claudeCode: {}, codex: { via: "bridge" } } }),
+    ).toEqual([]);
+    expect(
+      faultsOf({ ...BRIDGE_THERE, clients: { on: "machine", claudeCode: {}, codex: {} } }),
+    ).toEqual([]);
   });
 
   it("here asks for a bridge where there is none, or none with the server behind it", () => {
@@ -96,7 +112,10 @@ describe("clients.on", () => {
 
   it("here reaches a server that listens on the network itself", () => {
     const clients = { on: "here", codex: {} };
-    const planned = plan(stack({ dockerHost: THERE.dockerHost, clients }, { listen: "0.0.0.0" }), evidence);
+    const planned = plan(
+      stack({ dockerHost: THERE.dockerHost, clients }, { listen: "0.0.0.0" }),
+      evidence,
+    );
     expect(planned.machines[0]?.clients[0]?.baseUrl).toBe("http://spark.local:8001/v1");
   });
 
@@ -130,12 +149,18 @@ describe("clients.on", () => {
 
   function faultsOfMachines(more: Record<string, Record<string, unknown>>): string[] {
     const one = stack({ clients: { pi: {} } });
-    const others = Object.entries(more).map(([name, machine]) => [name, stack(machine).machines.dgx] as const);
-    const machines = { ...Object.fromEntries(others.flatMap(([name, m]) => (m ? [[name, m]] : []))), ...one.machines };
+    const others = Object.entries(more).map(
+      ([name, machine]) => [name, stack(machine).machines.dgx] as const,
+    );
+    const machines = {
+      ...Object.fromEntries(others.flatMap(([name, m]) => (m ? [[name, m]] : []))),
+      ...one.machines,
+    };
     try {
       plan({ machines }, evidence);
     } catch (error) {
-      if (error instanceof FaultyInput) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+      if (error instanceof FaultyInput)
+        return error.faults.map(({ path, message }) => `${path}: ${message}`);
       throw error;
     }
     return [];

@@ -11,17 +11,23 @@ const SOURCES = ROOMS.flatMap((room) =>
     .map((name) => join(room, name)),
 );
 
-/** Names of the exported types of a file that a function's body makes, by `ReturnType` or by a type of the file that has one. */
+/**
+ * Names of the exported types of a file that a function's body makes, by `ReturnType` or by a type
+ * of the file that has one.
+ */
 function madeByBodies(file: string, text: string): string[] {
   const types = ts
     .createSourceFile(file, text, ts.ScriptTarget.Latest)
-    .statements.filter((each) => ts.isTypeAliasDeclaration(each) || ts.isInterfaceDeclaration(each));
+    .statements.filter(
+      (each) => ts.isTypeAliasDeclaration(each) || ts.isInterfaceDeclaration(each),
+    );
   const made = new Set(["ReturnType"]);
   const uses = (node: ts.Node): boolean =>
     (ts.isIdentifier(node) && made.has(node.text)) ||
     (ts.forEachChild(node, (child) => uses(child) || undefined) ?? false);
   const found = () => types.filter((each) => !made.has(each.name.text) && uses(each));
-  for (let more = found(); more.length > 0; more = found()) for (const { name } of more) made.add(name.text);
+  for (let more = found(); more.length > 0; more = found())
+    for (const { name } of more) made.add(name.text);
   const isExported = ({ modifiers }: (typeof types)[number]) =>
     modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
   return types
@@ -32,8 +38,8 @@ function madeByBodies(file: string, text: string): string[] {
 describe("an exported type", () => {
   it("is written out, or made from a schema, and never what some function happens to return", () => {
     expect(SOURCES.length).toBeGreaterThan(300);
-    const mentioning = SOURCES.map((file) => [file, readFileSync(file, "utf8")] as const).filter(([, text]) =>
-      text.includes("ReturnType"),
+    const mentioning = SOURCES.map((file) => [file, readFileSync(file, "utf8")] as const).filter(
+      ([, text]) => text.includes("ReturnType"),
     );
     expect(mentioning.flatMap(([file, text]) => madeByBodies(file, text))).toEqual([]);
   });
@@ -41,7 +47,10 @@ describe("an exported type", () => {
   it.each([
     ["export type A = ReturnType<typeof f>;", ["x.ts: A"]],
     ["export type A = Readonly<Awaited<ReturnType<typeof f>>[number]>;", ["x.ts: A"]],
-    ["type B = ReturnType<typeof f>; export interface A { readonly b: C } type C = B | string;", ["x.ts: A"]],
+    [
+      "type B = ReturnType<typeof f>; export interface A { readonly b: C } type C = B | string;",
+      ["x.ts: A"],
+    ],
     ["type B = ReturnType<typeof f>; export type A = string;", []],
     ["export const a = (b: ReturnType<typeof f>) => b;", []],
   ])("is found where it is: %s", (text, found) => {

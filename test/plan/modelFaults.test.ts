@@ -7,7 +7,8 @@ import { parseStackFile } from "../../components/settings/load";
 import { FaultyInput, faultLine } from "../../faults/fault";
 import { serverInput, stack } from "../fixtures/machine";
 
-const configOf = (folder: string): unknown => JSON.parse(readFileSync(`models/${folder}/config.json`, "utf8"));
+const configOf = (folder: string): unknown =>
+  JSON.parse(readFileSync(`models/${folder}/config.json`, "utf8"));
 const known = (config: unknown, more: object = {}) => ({
   home: "/home/me",
   models: { "org/model": { source: "models/org--model/config.json", config, ...more } },
@@ -16,11 +17,15 @@ const of = (model_type: string, more: object = {}) => known({ model_type, ...mor
 
 function outcome(model: object, evidence: ReturnType<typeof known>): unknown {
   try {
-    const planned = plan(stack({}, { model: { id: "org/model", thinking: true, ...model } }), evidence);
+    const planned = plan(
+      stack({}, { model: { id: "org/model", thinking: true, ...model } }),
+      evidence,
+    );
     const { toolParser, reasoningParser } = planned.machines[0]?.serve[0] ?? {};
     return [toolParser, reasoningParser];
   } catch (error) {
-    if (error instanceof FaultyInput) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+    if (error instanceof FaultyInput)
+      return error.faults.map(({ path, message }) => `${path}: ${message}`);
     throw error;
   }
 }
@@ -30,7 +35,10 @@ describe("a model's family", () => {
     const folders = readdirSync("models").filter((each) => each.includes("--"));
     const told = folders.map((folder) => [folder, familyOf(configOf(folder)) ?? "none"] as const);
     const families = Object.fromEntries(
-      told.map(([, family]) => [family, told.flatMap(([folder, of]) => (of === family ? [folder] : [])).sort()]),
+      told.map(([, family]) => [
+        family,
+        told.flatMap(([folder, of]) => (of === family ? [folder] : [])).sort(),
+      ]),
     );
     expect(families).toEqual({
       qwen3: expect.arrayContaining(["nvidia--Qwen3.6-35B-A3B-NVFP4", "Qwen--Qwen3.5-397B-A17B"]),
@@ -72,12 +80,27 @@ describe("a model's family", () => {
     ["of a text model", {}, of("qwen3_5_text"), ["qwen3_coder", "qwen3"]],
     ["declared and so", { family: "gpt-oss" }, of("gpt_oss"), ["openai", "openai_gptoss"]],
     ["none for a type of several", {}, of("qwen3_next"), [null, null]],
-    ["one of several, declared", { family: "qwen3-next-instruct" }, of("qwen3_next"), ["hermes", null]],
+    [
+      "one of several, declared",
+      { family: "qwen3-next-instruct" },
+      of("qwen3_next"),
+      ["hermes", null],
+    ],
     ["the other of several", { family: "qwen3-coder" }, of("qwen3_next"), ["qwen3_coder", null]],
     ["none for a type that nothing is known of", {}, of("llama"), [null, null]],
-    ["none for the hybrids before it", {}, of("nemotron_h", { hybrid_override_pattern: "M-M*" }), [null, null]],
+    [
+      "none for the hybrids before it",
+      {},
+      of("nemotron_h", { hybrid_override_pattern: "M-M*" }),
+      [null, null],
+    ],
     ["declared as other: no parsers", { family: "other" }, of("gpt_oss"), [null, null]],
-    ["declared, and no config known", { family: "gpt-oss" }, { home: "/", models: {} }, ["openai", "openai_gptoss"]],
+    [
+      "declared, and no config known",
+      { family: "gpt-oss" },
+      { home: "/", models: {} },
+      ["openai", "openai_gptoss"],
+    ],
   ])("chooses its parsers: %s", (_, model, evidence, parsers) => {
     expect(outcome(model, evidence as ReturnType<typeof known>)).toEqual(parsers);
   });
@@ -124,7 +147,8 @@ describe("the size of the weights", () => {
     try {
       read();
     } catch (error) {
-      const lines = error instanceof FaultyInput ? error.faults.map((fault) => faultLine(fault)) : [];
+      const lines =
+        error instanceof FaultyInput ? error.faults.map((fault) => faultLine(fault)) : [];
       expect(lines).toEqual([
         `Pulumi.dgx.yaml:${line}:24 machines.dgx.inferenceServers.b.model.weightsGB: \`weightsGB: 22\` is declared, and the weights in the model cache are 61.0 GB. Delete this line, or correct \`id\`: \`serving models\` lists the models that are known.`,
       ]);

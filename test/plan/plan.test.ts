@@ -67,14 +67,24 @@ describe("the plan of the default stack", () => {
 
   it("lets a first boot of more than 15 minutes live", () => {
     const health = only?.containers[0]?.healthcheck;
-    expect(health?.test).toEqual(["CMD", "curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8001/health"]);
+    expect(health?.test).toEqual([
+      "CMD",
+      "curl",
+      "-fsS",
+      "-o",
+      "/dev/null",
+      "http://127.0.0.1:8001/health",
+    ]);
     expect(health?.startPeriodSeconds).toBe(45 * 60);
   });
 
   it("only declares instance A: no container, no file and no command of it", () => {
     expect(only?.hostInstance).toMatchObject({ port: 8000, gpuMemoryUtilization: 0.45 });
-    expect(only?.containers.flatMap((container) => container.ports.map((port) => port.host))).not.toContain(8000);
-    // Only what the start gate asks and the applied plan, a copy of all data, say anything about it.
+    expect(
+      only?.containers.flatMap((container) => container.ports.map((port) => port.host)),
+    ).not.toContain(8000);
+    // Only what the start gate asks and the applied plan, a copy of all data, say anything about
+    // it.
     const about = only?.files.filter((file) => /\b8000\b/.test(file.text)).map((file) => file.role);
     expect(about).toEqual(["start-gate", "applied-plan"]);
     expect(only?.commands.join("\n")).not.toMatch(/8000|vllm/);
@@ -92,10 +102,17 @@ describe("the plan of the default stack", () => {
     ]);
     // What is at risk: the others are only good to know.
     const grave = plan(settings, evidence).warnings.filter(({ note }) => note !== true);
-    expect(grave.map(({ code }) => code)).toEqual(["aggregate-high", "operating-system-unmeasured"]);
+    expect(grave.map(({ code }) => code)).toEqual([
+      "aggregate-high",
+      "operating-system-unmeasured",
+    ]);
     // The sixth is a policy's: versions that were published and not read in the image.
-    const warned = judge(declaredResources(plan(settings, evidence))).filter((each) => each.verdict !== "pass");
-    expect(warned.map((each) => [each.name, each.verdict])).toEqual([["inference-image", "warned"]]);
+    const warned = judge(declaredResources(plan(settings, evidence))).filter(
+      (each) => each.verdict !== "pass",
+    );
+    expect(warned.map((each) => [each.name, each.verdict])).toEqual([
+      ["inference-image", "warned"],
+    ]);
   });
 
   it("should fit by the specification's figures, and says that it has not been measured", () => {
@@ -127,19 +144,25 @@ describe("a plan", () => {
   it("publishes a port on the server's own address, on loopback where it names none", () => {
     const ports = (server: Record<string, unknown>) =>
       plan(stack({}, server), evidence).machines[0]?.containers[0]?.ports;
-    expect(ports({ listen: "0.0.0.0", port: 8055 })).toEqual([{ ip: "0.0.0.0", host: 8055, container: 8055 }]);
+    expect(ports({ listen: "0.0.0.0", port: 8055 })).toEqual([
+      { ip: "0.0.0.0", host: 8055, container: 8055 },
+    ]);
     expect(ports({})).toEqual([{ ip: "127.0.0.1", host: 8001, container: 8001 }]);
   });
 
   it("names a container in letters that Docker takes, whatever the served name", () => {
-    const name = plan(stack({}, { servedModelName: "Org/My Model".replace(" ", "_") }), evidence).machines[0]
-      ?.containers[0]?.name;
+    const name = plan(stack({}, { servedModelName: "Org/My Model".replace(" ", "_") }), evidence)
+      .machines[0]?.containers[0]?.name;
     expect(name).toBe("vllm-org-my_model-8001");
   });
 
   it("counts the compile jobs that will really run", () => {
     const compiling = (jobs: { compileJobs?: number }) => {
-      const weights = { model: { id: "org/model", weightsGB: 22 }, gpuMemoryUtilization: 0.2, ...jobs };
+      const weights = {
+        model: { id: "org/model", weightsGB: 22 },
+        gpuMemoryUtilization: 0.2,
+        ...jobs,
+      };
       const [machine] = plan(stack({}, weights), evidence).machines;
       return machine?.ledger.lines.find(({ name }) => name.endsWith("compiling"))?.gib;
     };
@@ -148,8 +171,10 @@ describe("a plan", () => {
   });
 
   it("lets the operator's variables win over ours", () => {
-    const env = plan(stack({}, { environment: { VLLM_CACHE_ROOT: "/c", NCCL_DEBUG: "INFO" } }), evidence).machines[0]
-      ?.containers[0]?.env;
+    const env = plan(
+      stack({}, { environment: { VLLM_CACHE_ROOT: "/c", NCCL_DEBUG: "INFO" } }),
+      evidence,
+    ).machines[0]?.containers[0]?.env;
     expect(env).toMatchObject({ VLLM_CACHE_ROOT: "/c", NINJA_JOBS: "2", NCCL_DEBUG: "INFO" });
   });
 
@@ -168,10 +193,14 @@ describe("a plan", () => {
     ]);
     const byIndex = { "org/model": { source: "config.json", weightsGB: 60.04 } };
     expect(
-      plan(stack(), { home: "/home/me", models: byIndex }).warnings.find(({ code }) => code === "weights")?.message,
+      plan(stack(), { home: "/home/me", models: byIndex }).warnings.find(
+        ({ code }) => code === "weights",
+      )?.message,
     ).toContain("60 GB of weights are possible");
     expect(
-      plan(stack({}, { tools: { parser: "qwen3_xml" } }), evidence).warnings.map((warning) => warning.code),
+      plan(stack({}, { tools: { parser: "qwen3_xml" } }), evidence).warnings.map(
+        (warning) => warning.code,
+      ),
     ).toContain("same-parser");
   });
 
@@ -183,11 +212,21 @@ describe("a plan", () => {
       {},
       "The plan leaves 1.99 GiB, less than the floor of 2 GiB (`memoryFloorGiB`): with everything loaded, the start gate would stop a server. Leave 0.01 GiB more, by lower shares, or lower the floor.",
     ],
-    ["less, the share lowered", { operatingSystemGiB: 8.3 }, { gpuMemoryUtilization: 0.44 }, undefined],
+    [
+      "less, the share lowered",
+      { operatingSystemGiB: 8.3 },
+      { gpuMemoryUtilization: 0.44 },
+      undefined,
+    ],
     ["less, the floor lowered", { operatingSystemGiB: 8.3, memoryFloorGiB: 1.99 }, {}, undefined],
     ["nothing", { operatingSystemGiB: 10.29 }, {}, expect.stringContaining("leaves 0.00 GiB")],
     ["less than nothing, which memory-sum says", { operatingSystemGiB: 10.3 }, {}, undefined],
-    ["nothing, without a server of ours", { operatingSystemGiB: 65.96, inferenceServers: {} }, {}, undefined],
+    [
+      "nothing, without a server of ours",
+      { operatingSystemGiB: 65.96, inferenceServers: {} },
+      {},
+      undefined,
+    ],
   ])("leaves %s for the floor of the start gate", (_, machine, server, message) => {
     const { warnings } = plan(stack(machine, server), evidence);
     expect(warnings.find(({ code }) => code === "memory-floor")?.message).toEqual(message);
@@ -197,8 +236,12 @@ describe("a plan", () => {
     const machines = (count: number) => {
       const [one] = Object.values(stack().machines);
       const models = { "org/model": Object.values(evidence.models)[0] };
-      const many = Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, one]));
-      const input = [{ machines: many }, { ...evidence, models }] as unknown as Parameters<typeof plan>;
+      const many = Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [`m${index}`, one]),
+      );
+      const input = [{ machines: many }, { ...evidence, models }] as unknown as Parameters<
+        typeof plan
+      >;
       // Processor time: what else the machine does meanwhile doesn't count.
       const before = process.cpuUsage();
       const planned = plan(...input);
@@ -207,7 +250,9 @@ describe("a plan", () => {
     };
     const few = Math.min(...[1, 2, 3].map(() => machines(40).microseconds));
     const [first, second] = [machines(400), machines(400)];
-    expect(first.planned.machines.filter((machine) => Object.values(machine.kv)[0] !== null)).toHaveLength(400);
+    expect(
+      first.planned.machines.filter((machine) => Object.values(machine.kv)[0] !== null),
+    ).toHaveLength(400);
     // Ten times as many take ten times as long; a square would take a hundred times.
     expect(Math.min(first.microseconds, second.microseconds) / few).toBeLessThan(40);
   });
@@ -226,7 +271,9 @@ describe("a plan", () => {
 
 describe("/proc/meminfo", () => {
   it("is read in GiB", () => {
-    expect(parseMeminfo("MemTotal:       127600592 kB\nMemFree: 1 kB\nMemAvailable:   62914560 kB\n")).toEqual({
+    expect(
+      parseMeminfo("MemTotal:       127600592 kB\nMemFree: 1 kB\nMemAvailable:   62914560 kB\n"),
+    ).toEqual({
       totalGiB: 127600592 / 1048576,
       availableGiB: 60,
     });

@@ -13,8 +13,11 @@ const LEFT = "test/fixtures/upgrade/0.1.0";
 function closed(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(closed);
   if (typeof node !== "object" || node === null) return node;
-  const inner = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, closed(value)]));
-  const isObject = "properties" in inner && inner.type === "object" && !("additionalProperties" in inner);
+  const inner = Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [key, closed(value)]),
+  );
+  const isObject =
+    "properties" in inner && inner.type === "object" && !("additionalProperties" in inner);
   return isObject ? { ...inner, additionalProperties: false } : inner;
 }
 
@@ -24,13 +27,20 @@ const takesNoMore = ajv.compile(closed(PUBLISHED) as object);
 
 /** What somebody else's validator refuses in a document, with every key that the schema lacks. */
 function faultsOf(document: unknown) {
-  const found = [takes, takesNoMore].flatMap((validate) => (validate(document) ? [] : (validate.errors ?? [])));
-  return found.map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`);
+  const found = [takes, takesNoMore].flatMap((validate) =>
+    validate(document) ? [] : (validate.errors ?? []),
+  );
+  return found.map(
+    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+  );
 }
 
 const home = temporaryFolder("plan-schema-");
 const planOf = (...args: string[]) =>
-  runServing(["plan", "--format", "json", ...args], { HOME: home, XDG_STATE_HOME: join(home, "state") });
+  runServing(["plan", "--format", "json", ...args], {
+    HOME: home,
+    XDG_STATE_HOME: join(home, "state"),
+  });
 
 /** The shipped stack file with another text in it. */
 function edited(from: string, to: string): string {
@@ -43,21 +53,26 @@ function edited(from: string, to: string): string {
 
 const STACKS = [
   "Pulumi.dgx.yaml",
-  ...readdirSync("examples").flatMap((name) => (name.endsWith(".yaml") ? [`examples/${name}`] : [])),
+  ...readdirSync("examples").flatMap((name) =>
+    name.endsWith(".yaml") ? [`examples/${name}`] : [],
+  ),
   `${LEFT}/shipped.yaml`,
   `${LEFT}/everything.yaml`,
 ];
 
 describe("the published schema of a plan", () => {
-  it.each(STACKS)("holds the whole plan of %s, and what it leaves on each machine", async (file) => {
-    const document = JSON.parse((await planOf("--file", file)).out);
-    expect(document.version).toBe(1);
-    expect(faultsOf(document)).toEqual([]);
-    for (const { files } of document.machines) {
-      const { text } = files.find(({ role }: { role: string }) => role === "applied-plan");
-      expect(faultsOf(JSON.parse(text))).toEqual([]);
-    }
-  });
+  it.each(STACKS)(
+    "holds the whole plan of %s, and what it leaves on each machine",
+    async (file) => {
+      const document = JSON.parse((await planOf("--file", file)).out);
+      expect(document.version).toBe(1);
+      expect(faultsOf(document)).toEqual([]);
+      for (const { files } of document.machines) {
+        const { text } = files.find(({ role }: { role: string }) => role === "applied-plan");
+        expect(faultsOf(JSON.parse(text))).toEqual([]);
+      }
+    },
+  );
 
   it("holds a plan that is refused, one with a meminfo, and a review", async () => {
     const meminfo = join(home, "meminfo");
@@ -66,10 +81,21 @@ describe("the published schema of a plan", () => {
       "gpuMemoryUtilization: 0.45\n          maxModelLen",
       "gpuMemoryUtilization: 0.5\n          maxModelLen",
     );
-    const { code, out } = await planOf("--file", file, "--meminfo", meminfo, "--against", "Pulumi.dgx.yaml");
+    const { code, out } = await planOf(
+      "--file",
+      file,
+      "--meminfo",
+      meminfo,
+      "--against",
+      "Pulumi.dgx.yaml",
+    );
     const document = JSON.parse(out);
     expect(code).toBe(1);
-    expect(document).toMatchObject({ version: 1, machines: [{ admission: [{ admitted: false }] }], change: {} });
+    expect(document).toMatchObject({
+      version: 1,
+      machines: [{ admission: [{ admitted: false }] }],
+      change: {},
+    });
     expect(faultsOf(document)).toEqual([]);
   });
 
@@ -80,11 +106,23 @@ describe("the published schema of a plan", () => {
     expect({ code, keys: Object.keys(document) }).toEqual({ code: 1, keys: ["version", "faults"] });
     expect(document.faults).toEqual([
       {
-        ...{ path: "machines.dgx.totalGiB", code: "missing_key", severity: "error", line: 7, column: 5 },
+        ...{
+          path: "machines.dgx.totalGiB",
+          code: "missing_key",
+          severity: "error",
+          line: 7,
+          column: 5,
+        },
         message: expect.stringContaining("required"),
       },
       {
-        ...{ path: "machines.dgx.totalGB", code: "unknown_key", severity: "error", line: 9, column: 7 },
+        ...{
+          path: "machines.dgx.totalGB",
+          code: "unknown_key",
+          severity: "error",
+          line: 9,
+          column: 7,
+        },
         message: expect.stringContaining("Did you mean `totalGiB`?"),
       },
     ]);
@@ -110,7 +148,9 @@ describe("the published schema of a plan", () => {
 
   it("takes keys that a later release adds, and no other version", async () => {
     const document = JSON.parse((await planOf("--file", "examples/only-ollama.yaml")).out);
-    expect(takes({ ...document, later: 1, machines: [{ ...document.machines[0], later: {} }] })).toBe(true);
+    expect(
+      takes({ ...document, later: 1, machines: [{ ...document.machines[0], later: {} }] }),
+    ).toBe(true);
     expect(takes({ ...document, version: 2 })).toBe(false);
     const { version: _, ...without } = document;
     expect(takes(without)).toBe(false);

@@ -6,7 +6,11 @@ import { crossFaults } from "../../components/settings/crossFaults";
 import { serverInput, stack } from "../fixtures/machine";
 import { BRIDGE, CHAT_UI, fileOf, HOME } from "../fixtures/services";
 
-const pooling = (kind: "embedding" | "rerank", port: number, overlay: Record<string, unknown> = {}) =>
+const pooling = (
+  kind: "embedding" | "rerank",
+  port: number,
+  overlay: Record<string, unknown> = {},
+) =>
   serverInput({
     model: { id: `org/${kind}`, kind, weightsGB: 1 },
     servedModelName: kind,
@@ -19,9 +23,12 @@ const THREE = {
   search: pooling("embedding", 8002),
   sort: pooling("rerank", 8003),
 };
-const settingsOf = (machine: Record<string, unknown>) => stack({ inferenceServers: THREE, ...machine });
+const settingsOf = (machine: Record<string, unknown>) =>
+  stack({ inferenceServers: THREE, ...machine });
 function planned(machine: Record<string, unknown> = {}): MachinePlan {
-  const [only] = plan(settingsOf({ bridge: BRIDGE, chatUi: CHAT_UI, ...machine }), { home: HOME }).machines;
+  const [only] = plan(settingsOf({ bridge: BRIDGE, chatUi: CHAT_UI, ...machine }), {
+    home: HOME,
+  }).machines;
   if (only === undefined) throw new Error("a plan of one machine has one machine");
   return only;
 }
@@ -34,14 +41,27 @@ const faultsOf = (machine: Record<string, unknown>) =>
   crossFaults(settingsOf(machine)).map(({ path, message }) => `${path}: ${message}`);
 
 describe("a server of a model that writes no text", () => {
-  it.each(["search", "sort"])("`%s` is started with the pooling runner and nothing of a chat server", (key) => {
-    const { container, serve } = server(key);
-    const command = container.command.join(" ");
-    expect(command).toContain("--runner pooling");
-    for (const flag of ["parser", "tool-choice", "prefix-caching", "chunked-prefill", "speculative"])
-      expect(command).not.toContain(flag);
-    expect(serve).toMatchObject({ toolParser: null, reasoningParser: null, prefixCaching: false });
-  });
+  it.each(["search", "sort"])(
+    "`%s` is started with the pooling runner and nothing of a chat server",
+    (key) => {
+      const { container, serve } = server(key);
+      const command = container.command.join(" ");
+      expect(command).toContain("--runner pooling");
+      for (const flag of [
+        "parser",
+        "tool-choice",
+        "prefix-caching",
+        "chunked-prefill",
+        "speculative",
+      ])
+        expect(command).not.toContain(flag);
+      expect(serve).toMatchObject({
+        toolParser: null,
+        reasoningParser: null,
+        prefixCaching: false,
+      });
+    },
+  );
 
   it("leaves a chat server's command as it was", () => {
     expect(server("b").container.command.join(" ")).not.toContain("--runner");
@@ -63,10 +83,16 @@ describe("a server of a model that writes no text", () => {
       bridge: BRIDGE,
     });
     const config: unknown = parse(fileOf(machine, "bridge-config").text);
-    const names = (config as { model_list: { model_name: string; litellm_params: { model: string } }[] }).model_list;
+    const names = (
+      config as { model_list: { model_name: string; litellm_params: { model: string } }[] }
+    ).model_list;
     expect(machine.bridge?.servers).toEqual(["zb", "search"]);
-    expect(names.filter((each) => each.litellm_params.model === "hosted_vllm/embedding")).toHaveLength(2);
-    expect(names.find((each) => each.model_name === "claude-*")?.litellm_params.model).toBe("hosted_vllm/model");
+    expect(
+      names.filter((each) => each.litellm_params.model === "hosted_vllm/embedding"),
+    ).toHaveLength(2);
+    expect(names.find((each) => each.model_name === "claude-*")?.litellm_params.model).toBe(
+      "hosted_vllm/model",
+    );
   });
 
   it("is no connection of the chat UI: it searches its documents", () => {
@@ -87,7 +113,8 @@ describe("a server of a model that writes no text", () => {
   it("is used by the chat UI where two could be only if it is named", () => {
     const two = { ...THREE, other: pooling("embedding", 8004, { servedModelName: "other" }) };
     const model = (chatUi: Record<string, unknown>) =>
-      planned({ inferenceServers: two, chatUi: { ...CHAT_UI, ...chatUi } }).chatUi?.container.env.RAG_EMBEDDING_MODEL;
+      planned({ inferenceServers: two, chatUi: { ...CHAT_UI, ...chatUi } }).chatUi?.container.env
+        .RAG_EMBEDDING_MODEL;
     expect(model({})).toBeUndefined();
     expect(model({ embeddingServer: "other" })).toBe("other");
   });
@@ -102,12 +129,18 @@ describe("a server of a model that writes no text", () => {
     expect(JSON.parse(fileOf(machine, "harness-analytics").text)).toMatchObject({
       embedding: { backend: "openai", model: "embedding", ollama_url: "http://127.0.0.1:8002/v1" },
     });
-    const codes = plan(settingsOf({ harness: { embeddingServer: "search" } }), { home: HOME }).warnings;
-    expect(codes.map(({ code }) => code).filter((code) => code.startsWith("harness-no-emb"))).toEqual([]);
+    const codes = plan(settingsOf({ harness: { embeddingServer: "search" } }), {
+      home: HOME,
+    }).warnings;
+    expect(
+      codes.map(({ code }) => code).filter((code) => code.startsWith("harness-no-emb")),
+    ).toEqual([]);
   });
 
   it("is nobody's only server: a client takes the one that writes text", () => {
-    expect(planned({ clients: { codex: {} } }).clients.map((client) => client.server)).toEqual(["b"]);
+    expect(planned({ clients: { codex: {} } }).clients.map((client) => client.server)).toEqual([
+      "b",
+    ]);
   });
 });
 
@@ -115,7 +148,8 @@ describe("settings of such a server", () => {
   const search = (overlay: Record<string, unknown>) => ({
     inferenceServers: { b: THREE.b, search: pooling("embedding", 8002, overlay) },
   });
-  const DELETE = "A model of `kind: embedding` writes no text: delete this line, or say another `model.kind`.";
+  const DELETE =
+    "A model of `kind: embedding` writes no text: delete this line, or say another `model.kind`.";
 
   it.each([
     ["model.thinking", { model: { id: "org/e", kind: "embedding", thinking: true } }],
@@ -123,7 +157,9 @@ describe("settings of such a server", () => {
     ["reasoningParser", { reasoningParser: "qwen3" }],
     ["speculative", { speculative: { method: "mtp", numSpeculativeTokens: 1 } }],
   ])("refuse %s", (path, overlay) => {
-    expect(faultsOf(search(overlay))).toEqual([`machines.dgx.inferenceServers.search.${path}: ${DELETE}`]);
+    expect(faultsOf(search(overlay))).toEqual([
+      `machines.dgx.inferenceServers.search.${path}: ${DELETE}`,
+    ]);
   });
 
   it.each([
@@ -156,6 +192,8 @@ describe("settings of such a server", () => {
   });
 
   it("pass as they are advised", () => {
-    expect(faultsOf({ bridge: BRIDGE, chatUi: { ...CHAT_UI, embeddingServer: "search" } })).toEqual([]);
+    expect(faultsOf({ bridge: BRIDGE, chatUi: { ...CHAT_UI, embeddingServer: "search" } })).toEqual(
+      [],
+    );
   });
 });

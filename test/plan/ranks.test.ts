@@ -14,7 +14,8 @@ const planned = (...given: Parameters<typeof ranks>) => {
 };
 
 /** What one list of words has that another lacks. */
-const beyond = (words: readonly string[], others: readonly string[]) => words.filter((word) => !others.includes(word));
+const beyond = (words: readonly string[], others: readonly string[]) =>
+  words.filter((word) => !others.includes(word));
 
 describe("a server over two machines", () => {
   const { first, second, warnings } = planned();
@@ -26,25 +27,54 @@ describe("a server over two machines", () => {
     expect(first.ranks).toEqual([]);
     expect(second.inferenceServers).toEqual([]);
     expect(second.ranks.map(({ key }) => key)).toEqual(["dgx1.b"]);
-    expect([head?.container.name, worker?.container.name]).toEqual(["vllm-model-8001", "vllm-model-8001-rank1"]);
-    expect([head?.container.resource, worker?.container.resource]).toEqual(["dgx1-b", "dgx2-dgx1.b"]);
+    expect([head?.container.name, worker?.container.name]).toEqual([
+      "vllm-model-8001",
+      "vllm-model-8001-rank1",
+    ]);
+    expect([head?.container.resource, worker?.container.resource]).toEqual([
+      "dgx1-b",
+      "dgx2-dgx1.b",
+    ]);
     const nodes = [
       { machine: "dgx1", address: "192.168.100.1", container: "vllm-model-8001" },
       { machine: "dgx2", address: "192.168.100.2", container: "vllm-model-8001-rank1" },
     ];
     const mark = expect.stringMatching(/^[0-9a-f]{16}$/);
     expect(head?.rank).toEqual({ index: 0, nodes, link: link(1), masterPort: 29501, mark });
-    expect(worker?.rank).toEqual({ index: 1, nodes, link: link(2), masterPort: 29501, mark: head?.rank?.mark });
+    expect(worker?.rank).toEqual({
+      index: 1,
+      nodes,
+      link: link(2),
+      masterPort: 29501,
+      mark: head?.rank?.mark,
+    });
   });
 
   it("gives both ranks one command but for their places", () => {
     expect(head?.container.command.slice(-10)).toEqual([
-      ...["--nnodes", "2", "--node-rank", "0", "--master-addr", "192.168.100.1", "--master-port", "29501"],
+      ...[
+        "--nnodes",
+        "2",
+        "--node-rank",
+        "0",
+        "--master-addr",
+        "192.168.100.1",
+        "--master-port",
+        "29501",
+      ],
       ...["--distributed-timeout-seconds", "1800"],
     ]);
-    expect(head?.container.command.slice(3, 7)).toEqual(["org/model", "--host", "192.168.100.1", "--port"]);
+    expect(head?.container.command.slice(3, 7)).toEqual([
+      "org/model",
+      "--host",
+      "192.168.100.1",
+      "--port",
+    ]);
     expect(beyond(head?.container.command ?? [], worker?.container.command ?? [])).toEqual(["0"]);
-    expect(beyond(worker?.container.command ?? [], head?.container.command ?? [])).toEqual(["1", "--headless"]);
+    expect(beyond(worker?.container.command ?? [], head?.container.command ?? [])).toEqual([
+      "1",
+      "--headless",
+    ]);
   });
 
   it("gives each rank the variables of its own end of the link", () => {
@@ -74,12 +104,15 @@ describe("a server over two machines", () => {
           { name: "memlock", soft: -1, hard: -1 },
           { name: "stack", soft: 67108864, hard: 67108864 },
         ],
-        healthcheck: { test: ["CMD", "curl", "-fsS", "-o", "/dev/null", "http://192.168.100.1:8001/health"] },
+        healthcheck: {
+          test: ["CMD", "curl", "-fsS", "-o", "/dev/null", "http://192.168.100.1:8001/health"],
+        },
       });
   });
 
   it("counts each rank's share on its own machine", () => {
-    const lines = ({ ledger }: typeof first) => ledger.lines.slice(0, 2).map(({ name, gib }) => [name, gib]);
+    const lines = ({ ledger }: typeof first) =>
+      ledger.lines.slice(0, 2).map(({ name, gib }) => [name, gib]);
     expect(lines(first)).toEqual([
       ["vllm-model-8001", 54.73],
       ["vllm-model-8001: overshoot", 0.94],
@@ -119,10 +152,16 @@ describe("a server over two machines", () => {
   });
 
   it("answers at the head's link address alone, whatever name the machine has elsewhere", () => {
-    expect(first.endpoints).toEqual([{ key: "b", name: "vllm-model-8001", url: "http://192.168.100.1:8001/v1" }]);
+    expect(first.endpoints).toEqual([
+      { key: "b", name: "vllm-model-8001", url: "http://192.168.100.1:8001/v1" },
+    ]);
     expect(second.endpoints).toEqual([]);
     const named = planned({}, { clients: { host: "dgx1.local", codex: {} }, bridge: BRIDGE }).first;
-    expect(named.endpoints[0]).toEqual({ key: "b", name: "vllm-model-8001", url: "http://192.168.100.1:8001/v1" });
+    expect(named.endpoints[0]).toEqual({
+      key: "b",
+      name: "vllm-model-8001",
+      url: "http://192.168.100.1:8001/v1",
+    });
     expect(named.clients[0]?.baseUrl).toBe("http://192.168.100.1:8001/v1");
     const config = named.files.find(({ role }) => role === "bridge-config")?.text;
     expect(config).toContain("api_base: http://192.168.100.1:8001/v1");
@@ -130,7 +169,9 @@ describe("a server over two machines", () => {
 
   it("is behind the bridge of another machine of the link by that address", () => {
     const bridge = { ...BRIDGE, servers: ["dgx1.b"] };
-    const config = planned({}, {}, { bridge }).second.files.find(({ role }) => role === "bridge-config")?.text;
+    const config = planned({}, {}, { bridge }).second.files.find(
+      ({ role }) => role === "bridge-config",
+    )?.text;
     expect(config).toContain("api_base: http://192.168.100.1:8001/v1");
   });
 
@@ -141,7 +182,8 @@ describe("a server over two machines", () => {
     try {
       planned({}, { ...clients({}), bridge });
     } catch (error) {
-      faults = error instanceof FaultyInput && error.faults.map(({ path, message }) => [path, message]);
+      faults =
+        error instanceof FaultyInput && error.faults.map(({ path, message }) => [path, message]);
     }
     expect(faults).toEqual([
       [
@@ -155,9 +197,16 @@ describe("a server over two machines", () => {
   });
 
   it("changes its mark with what all ranks have alike, and with nothing of one machine", () => {
-    const mark = (...given: Parameters<typeof ranks>) => planned(...given).second.ranks[0]?.rank?.mark;
-    expect(mark({}, {}, { link: link(2, { interface: "enp1s0f0np0", gidIndex: 5 }) })).toBe(head?.rank?.mark);
-    for (const changed of [{ maxModelLen: 1024 }, { environment: { NCCL_DEBUG: "INFO" } }, { masterPort: 29600 }])
+    const mark = (...given: Parameters<typeof ranks>) =>
+      planned(...given).second.ranks[0]?.rank?.mark;
+    expect(mark({}, {}, { link: link(2, { interface: "enp1s0f0np0", gidIndex: 5 }) })).toBe(
+      head?.rank?.mark,
+    );
+    for (const changed of [
+      { maxModelLen: 1024 },
+      { environment: { NCCL_DEBUG: "INFO" } },
+      { masterPort: 29600 },
+    ])
       expect(mark(changed)).not.toBe(head?.rank?.mark);
   });
 
@@ -166,7 +215,10 @@ describe("a server over two machines", () => {
     const bare = (last: number) => ({ link: link(last, { hcas: [], gidIndex: undefined }) });
     const sockets = planned({}, bare(1), bare(2));
     const container = sockets.second.ranks[0]?.container;
-    expect(container?.env).toMatchObject({ NCCL_IB_DISABLE: "1", NCCL_SOCKET_IFNAME: "enp1s0f2np1" });
+    expect(container?.env).toMatchObject({
+      NCCL_IB_DISABLE: "1",
+      NCCL_SOCKET_IFNAME: "enp1s0f2np1",
+    });
     expect(Object.keys(container?.env ?? {})).not.toContain("NCCL_IB_HCA");
     expect([container?.devices, container?.capabilities]).toEqual([undefined, undefined]);
     expect(sockets.warnings.filter(({ code }) => code === "link-by-sockets")).toEqual([
@@ -180,7 +232,9 @@ describe("a server over two machines", () => {
   });
 
   it("shows its ranks, their machines and the link in the plan", () => {
-    const text = planText({ machines: [first, second], warnings: [] }, [], undefined, { full: true });
+    const text = planText({ machines: [first, second], warnings: [] }, [], undefined, {
+      full: true,
+    });
     for (const line of [
       "    rank 0 of 2, the head, which has the API; rank 1 is vllm-model-8001-rank1 on dgx2 (192.168.100.2)",
       "    link: enp1s0f1np1, 192.168.100.1, by RDMA on rocep1s0f1 and roceP2p1s0f1, GID 3; no other computer may be on it",

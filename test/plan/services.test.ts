@@ -8,7 +8,13 @@ import { ALL_CLIENTS, BRIDGE, CHAT_UI, HOME, planned } from "../fixtures/service
 const ALL = { bridge: BRIDGE, chatUi: CHAT_UI, clients: ALL_CLIENTS };
 const warningsOf = (machine: Record<string, unknown>, server: Record<string, unknown> = {}) =>
   plan(stack({ ...ALL, ...machine }, server), { home: HOME }).warnings.filter((each) =>
-    ["loopback-only", "first-sign-up", "client-window", "client-host", "native-system-turns"].includes(each.code),
+    [
+      "loopback-only",
+      "first-sign-up",
+      "client-window",
+      "client-host",
+      "native-system-turns",
+    ].includes(each.code),
   );
 
 describe("the services of the default stack", () => {
@@ -41,7 +47,11 @@ describe("the services of the default stack", () => {
   });
 
   it("are reached on 8787 without /v1 and on 8080", () => {
-    expect(machine?.endpoints).toContainEqual({ key: "bridge", name: "litellm-8787", url: "http://127.0.0.1:8787" });
+    expect(machine?.endpoints).toContainEqual({
+      key: "bridge",
+      name: "litellm-8787",
+      url: "http://127.0.0.1:8787",
+    });
     expect(machine?.endpoints).toContainEqual({
       key: "chat-ui",
       name: "open-webui-8080",
@@ -50,7 +60,9 @@ describe("the services of the default stack", () => {
   });
 
   it("write these files and no others", () => {
-    const ours = machine?.files.filter(({ role }) => /^(bridge|claude|codex|client|launcher)/.test(role));
+    const ours = machine?.files.filter(({ role }) =>
+      /^(bridge|claude|codex|client|launcher)/.test(role),
+    );
     expect(ours?.map(({ role, path, mode }) => `${mode} ${role} ${path}`)).toEqual([
       "0644 bridge-config /home/me/.local/share/local-serving/dgx/bridge/config.yaml",
       "0644 claude-code-settings /home/me/.local/share/local-serving/clients/claude-code.settings.json",
@@ -84,11 +96,13 @@ describe("a single switch", () => {
     const after = planned(machine, server);
     const differing = <T>(name: (each: T) => string, a: readonly T[], b: readonly T[]) => {
       const names = new Set([...a, ...b].map(name));
-      const textOf = (list: readonly T[], wanted: string) => JSON.stringify(list.find((each) => name(each) === wanted));
+      const textOf = (list: readonly T[], wanted: string) =>
+        JSON.stringify(list.find((each) => name(each) === wanted));
       return [...names].filter((each) => textOf(a, each) !== textOf(b, each));
     };
     // The applied plan is a copy of all of it.
-    const own = (files: typeof before.files) => files.filter((file) => file.role !== "applied-plan");
+    const own = (files: typeof before.files) =>
+      files.filter((file) => file.role !== "applied-plan");
     return [
       ...differing((file) => file.role, own(before.files), own(after.files)),
       ...differing((file) => file.role, before.secretFiles, after.secretFiles),
@@ -98,7 +112,11 @@ describe("a single switch", () => {
 
   it.each<[string, Record<string, unknown>, string[]]>([
     ["nothing", {}, []],
-    ["a client off", { clients: { ...ALL_CLIENTS, codex: undefined } }, ["codex-config", "launcher-codex"]],
+    [
+      "a client off",
+      { clients: { ...ALL_CLIENTS, codex: undefined } },
+      ["codex-config", "launcher-codex"],
+    ],
     [
       "Claude Code native instead of bridged",
       { clients: { ...ALL_CLIENTS, claudeCode: { via: "native" } } },
@@ -109,7 +127,11 @@ describe("a single switch", () => {
       { bridge: { ...BRIDGE, messagesPath: "passThrough" } },
       ["bridge-config", "dgx-bridge"],
     ],
-    ["a chat UI connection", { chatUi: { ...CHAT_UI, connections: ["b", "instance-a"] } }, ["dgx-chat-ui"]],
+    [
+      "a chat UI connection",
+      { chatUi: { ...CHAT_UI, connections: ["b", "instance-a"] } },
+      ["dgx-chat-ui"],
+    ],
     [
       "a key for the bridge",
       { bridge: { ...BRIDGE, keyVariable: "BRIDGE_KEY" } },
@@ -128,17 +150,22 @@ describe("warnings of services", () => {
 
   it("say that a container can't reach what listens on loopback only", () => {
     const instanceA = { gpuMemoryUtilization: 0.4, listen: "127.0.0.1" };
-    const [warning, ...more] = warningsOf({ instanceA, chatUi: { ...CHAT_UI, connections: ["instance-a"] } });
+    const [warning, ...more] = warningsOf({
+      instanceA,
+      chatUi: { ...CHAT_UI, connections: ["instance-a"] },
+    });
     expect(warning?.code).toBe("loopback-only");
-    expect(warning?.message).toContain("open-webui-8080 can't reach instance-a: it listens on 127.0.0.1 only.");
+    expect(warning?.message).toContain(
+      "open-webui-8080 can't reach instance-a: it listens on 127.0.0.1 only.",
+    );
     expect(more).toEqual([]);
     expect(warningsOf({ instanceA })).toEqual([]);
   });
 
   it("say that the first to sign up on an open chat UI owns it", () => {
-    expect(warningsOf({ chatUi: { ...CHAT_UI, listen: "0.0.0.0" } }).map((each) => each.code)).toEqual([
-      "first-sign-up",
-    ]);
+    expect(
+      warningsOf({ chatUi: { ...CHAT_UI, listen: "0.0.0.0" } }).map((each) => each.code),
+    ).toEqual(["first-sign-up"]);
     const administrator = { emailVariable: "CHAT_EMAIL", passwordVariable: "CHAT_PASSWORD" };
     expect(warningsOf({ chatUi: { ...CHAT_UI, listen: "0.0.0.0", administrator } })).toEqual([]);
   });
@@ -150,7 +177,9 @@ describe("warnings of services", () => {
     expect(warning?.message).toBe(
       "claude-code: of 65536 tokens, 32000 of output leave 33536 for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower `maxOutputTokens` or raise `maxModelLen`.",
     );
-    expect(warningsOf({ clients: { claudeCode: { via: "native", maxOutputTokens: 8000 } } }, tolerant)).toEqual([]);
+    expect(
+      warningsOf({ clients: { claudeCode: { via: "native", maxOutputTokens: 8000 } } }, tolerant),
+    ).toEqual([]);
   });
 
   it("say that a messages-style client loses its prefix natively, and what keeps it", () => {
@@ -193,7 +222,9 @@ describe("warnings of services", () => {
 describe("secrets", () => {
   it("are in a plan by name only", () => {
     process.env.BRIDGE_KEY = "s3cret-value";
-    const text = JSON.stringify(planned({ bridge: { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" } }));
+    const text = JSON.stringify(
+      planned({ bridge: { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" } }),
+    );
     delete process.env.BRIDGE_KEY;
     expect(text).not.toContain("s3cret-value");
     expect(text).toContain("BRIDGE_KEY");

@@ -18,7 +18,8 @@ function messages(read: () => unknown): string[] {
   try {
     read();
   } catch (error) {
-    if (error instanceof FaultyInput) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+    if (error instanceof FaultyInput)
+      return error.faults.map(({ path, message }) => `${path}: ${message}`);
     throw error;
   }
   return [];
@@ -32,9 +33,15 @@ describe("two machines", () => {
 
   it.each([
     ...["unix:///var/run/docker.sock", "unix:///run/docker.sock", "unix:///var/run/docker.sock/"],
-    ...["127.0.0.1", "127.1", "0x7f000001", "localhost", "[::1]", "[::ffff:127.0.0.1]", "me@0.0.0.0"].map(
-      (host) => `ssh://${host}`,
-    ),
+    ...[
+      "127.0.0.1",
+      "127.1",
+      "0x7f000001",
+      "localhost",
+      "[::1]",
+      "[::ffff:127.0.0.1]",
+      "me@0.0.0.0",
+    ].map((host) => `ssh://${host}`),
   ])("on one Docker engine are refused: the default and %s", (dockerHost) => {
     expect(messages(() => parseStackFile("stack", onOne(JSON.stringify(dockerHost))))).toEqual([
       `machines.spark.dockerHost: spark and dgx are on one Docker engine (${dockerHost}), so they are one machine with one memory: put their servers below one of them, or give each its own \`dockerHost\`.`,
@@ -47,7 +54,10 @@ describe("two machines", () => {
 
   const pair = (dockerHost: string, more: Record<string, unknown> = {}) =>
     messages(() =>
-      plan(stackSettings.parse({ machines: { a: machine(), b: machine({ dockerHost, ...more }) } }), evidence),
+      plan(
+        stackSettings.parse({ machines: { a: machine(), b: machine({ dockerHost, ...more }) } }),
+        evidence,
+      ),
     );
 
   it("of one computer that write one path are refused, by that path", () => {

@@ -10,7 +10,10 @@ import { CHAT_UI } from "../fixtures/services";
 
 type Settings = Record<string, unknown>;
 
-/** The findings of a stack of one machine with an instance A and a server, and the stack file's lines. */
+/**
+ * The findings of a stack of one machine with an instance A and a server, and the stack file's
+ * lines.
+ */
 function judged(server: Settings, machine: Settings = {}, share = 0.45) {
   const dgx = {
     totalGiB: 121.63,
@@ -26,11 +29,16 @@ function judgedText(text: string) {
   const settings = parseStackFile("Pulumi.dgx.yaml", text);
   const resources = declaredResources(plan(settings, { home: "/home/me" }));
   const findings = judge(resources, {}, (path) => placeOf(settings, path));
-  expect(findings.filter(({ verdict, path }) => verdict === "pass" && path !== undefined)).toEqual([]);
+  expect(findings.filter(({ verdict, path }) => verdict === "pass" && path !== undefined)).toEqual(
+    [],
+  );
   return findings;
 }
 
-/** What is refused of a server on a machine with an instance A, and the line of the stack file that it names. */
+/**
+ * What is refused of a server on a machine with an instance A, and the line of the stack file that
+ * it names.
+ */
 function refused(server: Settings, share?: number) {
   const { text, findings } = judged(server, {}, share);
   return findings
@@ -112,16 +120,40 @@ const UI = { chatUi: { ...CHAT_UI, port: 8001 } };
 
 const WITH_VALUE: readonly Row[] = [
   ["aggregate-utilization", { gpuMemoryUtilization: 0.5 }, {}, "b.gpuMemoryUtilization", 0.45],
-  ["aggregate-utilization", { ...weighs(40), kvCacheMemoryBytes: 40 * GIB }, {}, "b.kvCacheMemoryBytes", 18758269665],
+  [
+    "aggregate-utilization",
+    { ...weighs(40), kvCacheMemoryBytes: 40 * GIB },
+    {},
+    "b.kvCacheMemoryBytes",
+    18758269665,
+  ],
   ["memory-sum", {}, { operatingSystemGiB: 20 }, "b.gpuMemoryUtilization", 0.37],
   ["memory-sum", { extraArgs: ["--cpu-offload-gb", "30"] }, {}, "b.gpuMemoryUtilization", 0.2],
-  ["server-starts", { ...weighs(50), gpuMemoryUtilization: 0.3 }, {}, "b.gpuMemoryUtilization", 0.39],
+  [
+    "server-starts",
+    { ...weighs(50), gpuMemoryUtilization: 0.3 },
+    {},
+    "b.gpuMemoryUtilization",
+    0.39,
+  ],
   ["served-model-name", { servedModelName: "org/Model-X" }, {}, "b.servedModelName", "model-x"],
   ["host-ports", { port: 8000 }, {}, "b.port", 8001],
   ["host-ports", {}, UI, "chatUi.port", 8002],
-  ["reasoning-parser", { ...weighs(20), reasoningParser: "qwen3" }, {}, "b.reasoningParser", "auto"],
+  [
+    "reasoning-parser",
+    { ...weighs(20), reasoningParser: "qwen3" },
+    {},
+    "b.reasoningParser",
+    "auto",
+  ],
   ["engine-names", { tools: { parser: "qwen3_codr" } }, {}, "b.tools.parser", "qwen3_coder"],
-  ["engine-names", { ...weighs(20, { thinking: true }), reasoningParser: "qwen33" }, {}, "b.reasoningParser", "qwen3"],
+  [
+    "engine-names",
+    { ...weighs(20, { thinking: true }), reasoningParser: "qwen33" },
+    {},
+    "b.reasoningParser",
+    "qwen3",
+  ],
   ["engine-names", { kvCacheDtype: "fp88" }, {}, "b.kvCacheDtype", "fp8"],
   ["engine-names", { attentionBackend: "FLASHINFR" }, {}, "b.attentionBackend", "FLASHINFER"],
   ["engine-names", { moeBackend: "marln" }, {}, "b.moeBackend", "marlin"],
@@ -135,14 +167,38 @@ const WITH_VALUE: readonly Row[] = [
     true,
   ],
   ["lan-exposure", { listen: "0.0.0.0" }, {}, "b.listen", "127.0.0.1"],
-  ["simple-server-place", {}, { simpleServer: { mode: "integrated" }, chatUi: CHAT_UI }, "simpleServer.mode", "host"],
+  [
+    "simple-server-place",
+    {},
+    { simpleServer: { mode: "integrated" }, chatUi: CHAT_UI },
+    "simpleServer.mode",
+    "host",
+  ],
 ];
 
 const WITHOUT_VALUE: readonly Row[] = [
   ["inference-image", { image: "vllm/vllm-openai:v0.30.0" }, {}, "b.image", undefined],
-  ["moving-tag", {}, { chatUi: { image: "ghcr.io/open-webui/open-webui:main" } }, "chatUi.image", undefined],
-  ["deny-list", {}, { bridge: { image: "ghcr.io/berriai/litellm:v1.82.7" } }, "bridge.image", undefined],
-  ["deny-list", { environment: { VLLM_SERVER_DEV_MODE: "1" } }, {}, "b.environment.VLLM_SERVER_DEV_MODE", undefined],
+  [
+    "moving-tag",
+    {},
+    { chatUi: { image: "ghcr.io/open-webui/open-webui:main" } },
+    "chatUi.image",
+    undefined,
+  ],
+  [
+    "deny-list",
+    {},
+    { bridge: { image: "ghcr.io/berriai/litellm:v1.82.7" } },
+    "bridge.image",
+    undefined,
+  ],
+  [
+    "deny-list",
+    { environment: { VLLM_SERVER_DEV_MODE: "1" } },
+    {},
+    "b.environment.VLLM_SERVER_DEV_MODE",
+    undefined,
+  ],
   ["tool-calling", other, {}, "b.tools.parser", undefined],
 ];
 
@@ -151,14 +207,22 @@ describe("the setting that a finding names", () => {
   const named = (rule: string, findings: ReturnType<typeof judgedText>) =>
     findings.filter(({ name, verdict }) => name === rule && verdict !== "pass");
 
-  it.each(WITH_VALUE)("by %s for %j on %j, written as it says, passes", (rule, server, machine, path, value) => {
-    const { text, findings } = judged(server, machine);
-    const [found] = named(rule, findings);
-    expect([found?.path, found?.value]).toEqual([pathOf(path), value]);
-    const document = parseDocument(text);
-    document.setIn(["config", "local-serving:machines", ...pathOf(path).split(".").slice(1)], value);
-    expect(named(rule, judgedText(document.toString())).map(({ message }) => message)).toEqual([]);
-  });
+  it.each(WITH_VALUE)(
+    "by %s for %j on %j, written as it says, passes",
+    (rule, server, machine, path, value) => {
+      const { text, findings } = judged(server, machine);
+      const [found] = named(rule, findings);
+      expect([found?.path, found?.value]).toEqual([pathOf(path), value]);
+      const document = parseDocument(text);
+      document.setIn(
+        ["config", "local-serving:machines", ...pathOf(path).split(".").slice(1)],
+        value,
+      );
+      expect(named(rule, judgedText(document.toString())).map(({ message }) => message)).toEqual(
+        [],
+      );
+    },
+  );
 
   it.each(WITHOUT_VALUE)(
     "by %s for %j on %j has its line, and no value where none is known",
@@ -166,7 +230,9 @@ describe("the setting that a finding names", () => {
       const { text, findings } = judged(server, machine);
       const [found] = named(rule, findings);
       expect(found).not.toHaveProperty("value");
-      expect(found?.message).toMatch(new RegExp(` In the stack file, line \\d+: \`${pathOf(path)}\`\\.$`));
+      expect(found?.message).toMatch(
+        new RegExp(` In the stack file, line \\d+: \`${pathOf(path)}\`\\.$`),
+      );
       const key = path.split(".").at(-1) ?? "";
       const line = text.split("\n")[(found?.line ?? 0) - 1] ?? "";
       expect(key === "parser" || line.trim().startsWith(`${key}:`)).toBe(true);
@@ -181,7 +247,10 @@ describe("the setting that a finding names", () => {
       inferenceServers: { c: serverInput({ servedModelName: "a/b" }) },
     };
     const three = { ...one, dockerHost: "ssh://me@three", inferenceServers: { d: serverInput() } };
-    const text = stringify({ config: { "local-serving:machines": { one, two, three } } }, { lineWidth: 0 });
+    const text = stringify(
+      { config: { "local-serving:machines": { one, two, three } } },
+      { lineWidth: 0 },
+    );
     expect(named("served-model-name", judgedText(text)).map(({ path }) => path)).toEqual([
       "machines.two.inferenceServers.c.servedModelName",
     ]);

@@ -10,7 +10,10 @@ const { unknownCheckingProxy } = require("@pulumi/policy/proxy") as Pick<
 
 export { unknownCheckingProxy };
 
-/** What @pulumi/policy puts in place of text, a number or a list that is not known at a preview (its proxy.ts). */
+/**
+ * What @pulumi/policy puts in place of text, a number or a list that is not known at a preview (its
+ * proxy.ts).
+ */
 export const UNKNOWN_TEXT = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 export const UNKNOWN_NUMBER = "3eeb2bf0-c639-47a8-9e75-3b44932eb421";
 export const UNKNOWN_LIST = "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2";
@@ -23,8 +26,19 @@ export const UNTAGGED = `vllm/vllm-openai@${DIGEST}`;
 type Props = Record<string, unknown>;
 
 /** A resource as the policy SDK hands it to a rule: reading an unknown value throws. */
-export function declared(type: string, name: string, props: Props, more: Partial<DeclaredResource> = {}) {
-  return { type, name, urn: `urn:${type}::${name}`, props: unknownCheckingProxy(props) as Props, ...more };
+export function declared(
+  type: string,
+  name: string,
+  props: Props,
+  more: Partial<DeclaredResource> = {},
+) {
+  return {
+    type,
+    name,
+    urn: `urn:${type}::${name}`,
+    props: unknownCheckingProxy(props) as Props,
+    ...more,
+  };
 }
 
 export function container(name: string, props: Props, more: Partial<DeclaredResource> = {}) {
@@ -72,10 +86,20 @@ export function record(
   more: Props = {},
   name = "v030",
 ) {
-  return declared(TYPE.imageRecord, name, { digest: DIGEST, versions, evidence, source: "test", ...more });
+  return declared(TYPE.imageRecord, name, {
+    digest: DIGEST,
+    versions,
+    evidence,
+    source: "test",
+    ...more,
+  });
 }
 
-export function hostInstance(gpuMemoryUtilization: unknown = 0.45, machine = "dgx", port: unknown = 8000) {
+export function hostInstance(
+  gpuMemoryUtilization: unknown = 0.45,
+  machine = "dgx",
+  port: unknown = 8000,
+) {
   return declared(TYPE.hostInstance, `${machine}-a`, { machine, port, gpuMemoryUtilization });
 }
 
@@ -90,12 +114,20 @@ export function serverRecord(changes: Props = {}) {
 }
 
 /** Messages of one rule with the verdict in front, passes left out. */
-export function said(rule: string, resources: readonly DeclaredResource[], levels?: Levels): string[] {
+export function said(
+  rule: string,
+  resources: readonly DeclaredResource[],
+  levels?: Levels,
+): string[] {
   return judge(resources, levels)
     .filter((verdict) => verdict.name === rule && verdict.verdict !== "pass")
     .map((verdict) => `${verdict.verdict}: ${verdict.message}`);
 }
 
-export function verdictsOf(rule: string, resources: readonly DeclaredResource[], levels?: Levels): Judged[] {
+export function verdictsOf(
+  rule: string,
+  resources: readonly DeclaredResource[],
+  levels?: Levels,
+): Judged[] {
   return judge(resources, levels).filter((verdict) => verdict.name === rule);
 }

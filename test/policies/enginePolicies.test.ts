@@ -23,13 +23,19 @@ function asArgs(resource: DeclaredResource): ResourceValidationArgs {
   return { type, name, urn, props, opts: {} } as unknown as ResourceValidationArgs;
 }
 
-/** Runs the pack over resources as the engine does: inputs one by one, then the stack with outputs. */
-function run(inputs: readonly DeclaredResource[], outputs: readonly DeclaredResource[] = inputs): string[] {
+/**
+ * Runs the pack over resources as the engine does: inputs one by one, then the stack with outputs.
+ */
+function run(
+  inputs: readonly DeclaredResource[],
+  outputs: readonly DeclaredResource[] = inputs,
+): string[] {
   const said: string[] = [];
   const policies = enginePolicies(rules);
   for (const resource of inputs) {
     for (const policy of policies) {
-      if (!("validateResource" in policy) || typeof policy.validateResource !== "function") continue;
+      if (!("validateResource" in policy) || typeof policy.validateResource !== "function")
+        continue;
       policy.validateResource(asArgs(resource), (_, urn) => said.push(`${policy.name} ${urn}`));
     }
   }
@@ -58,7 +64,11 @@ describe("the policies of the pack", () => {
 
   it("have exactly three that are fixed, all mandatory", () => {
     const fixed = rules.filter((rule) => rule.fixed);
-    expect(fixed.map((rule) => rule.name)).toEqual(["aggregate-utilization", "served-model-name", "inference-image"]);
+    expect(fixed.map((rule) => rule.name)).toEqual([
+      "aggregate-utilization",
+      "served-model-name",
+      "inference-image",
+    ]);
     expect(fixed.every((rule) => rule.level === "mandatory")).toBe(true);
   });
 
@@ -86,10 +96,21 @@ describe("the policies of the pack", () => {
       record({ vllm: "0.34.0", transformers: "5.30" }, "published"),
     ]);
     findings.push(
-      ...judge([declared(TYPE.machine, "m", { hostInstance: "none", totalGiB: 1, memory: crowded, servers })]),
+      ...judge([
+        declared(TYPE.machine, "m", {
+          hostInstance: "none",
+          totalGiB: 1,
+          memory: crowded,
+          servers,
+        }),
+      ]),
     );
-    findings.push(...judge([server({ envs: ["VLLM_USE_FLASHINFER_MOE_FP4=1"], image: `fork/vllm@${DIGEST}` })]));
-    const warning = findings.filter((each) => each.verdict === "warned" && each.level === "mandatory");
+    findings.push(
+      ...judge([server({ envs: ["VLLM_USE_FLASHINFER_MOE_FP4=1"], image: `fork/vllm@${DIGEST}` })]),
+    );
+    const warning = findings.filter(
+      (each) => each.verdict === "warned" && each.level === "mandatory",
+    );
     expect(new Set(warning.map((each) => each.name))).toEqual(
       new Set(rules.filter((rule) => rule.advises).map((rule) => rule.name)),
     );

@@ -13,7 +13,8 @@ const levels = (text: string) => {
 };
 
 it("every rule is mandatory but one, three are fixed, and some also advise", () => {
-  const named = (is: (rule: (typeof rules)[number]) => boolean) => rules.filter(is).map(({ name }) => name);
+  const named = (is: (rule: (typeof rules)[number]) => boolean) =>
+    rules.filter(is).map(({ name }) => name);
   const fixed = ["aggregate-utilization", "served-model-name", "inference-image"];
   const advising = [
     "aggregate-utilization",
@@ -31,7 +32,9 @@ it("every rule is mandatory but one, three are fixed, and some also advise", () 
 describe("a policy configuration", () => {
   it("is read in both of the engine's forms", () => {
     expect(
-      levels('{"all": "advisory", "moving-tag": {"enforcementLevel": "mandatory"}, "host-ports": "disabled"}'),
+      levels(
+        '{"all": "advisory", "moving-tag": {"enforcementLevel": "mandatory"}, "host-ports": "disabled"}',
+      ),
     ).toEqual({
       all: "advisory",
       "moving-tag": "mandatory",
@@ -47,6 +50,8 @@ describe("a policy configuration", () => {
     expect(() => levels('{"moving-tags": "advisory", "host-ports": "warn"}')).toThrow(
       /Unknown key `moving-tags`. Did you mean `moving-tag`\?/,
     );
-    expect(() => levels('{"moving-tags": "advisory", "host-ports": "warn"}')).toThrow(/host-ports: /);
+    expect(() => levels('{"moving-tags": "advisory", "host-ports": "warn"}')).toThrow(
+      /host-ports: /,
+    );
   });
 });

@@ -5,7 +5,11 @@ import { FakeSsh } from "../layers/fakeSsh";
 
 afterEach(() => void vi.unstubAllEnvs());
 
-async function problem(says: string | undefined, dockerHost: string, machine: Record<string, unknown> = {}) {
+async function problem(
+  says: string | undefined,
+  dockerHost: string,
+  machine: Record<string, unknown> = {},
+) {
   vi.stubEnv("PATH", new FakeSsh(says).path);
   return connectionProblem(planned({ dockerHost, ...machine }));
 }
@@ -28,11 +32,17 @@ describe("a machine that ssh doesn't reach is refused with the command to try:",
       "dgx (ssh://me@dgx) refuses the login: Permission denied (publickey,password). `ssh me@dgx` must work without a question: `ssh-copy-id me@dgx`, and `ssh-add` for a key with a passphrase.",
     ],
   ])("%s", async (_, says, message) => {
-    expect(await problem(says, "ssh://me@dgx")).toEqual({ verdict: "refused", message, setting: "dockerHost" });
+    expect(await problem(says, "ssh://me@dgx")).toEqual({
+      verdict: "refused",
+      message,
+      setting: "dockerHost",
+    });
   });
 
   it("nobody there: a warning, since other machines can be finished all the same", async () => {
-    expect(await problem("ssh: connect to host dgx port 22: No route to host", "ssh://me@dgx")).toEqual({
+    expect(
+      await problem("ssh: connect to host dgx port 22: No route to host", "ssh://me@dgx"),
+    ).toEqual({
       verdict: "warned",
       message:
         "dgx (ssh://me@dgx) can't be reached over ssh: ssh: connect to host dgx port 22: No route to host. Try `ssh me@dgx`.",
@@ -41,7 +51,9 @@ describe("a machine that ssh doesn't reach is refused with the command to try:",
   });
 
   it("a port and no user", async () => {
-    const found = await problem("REMOTE HOST IDENTIFICATION HAS CHANGED!", "ssh://dgx:2222", { home: "/x" });
+    const found = await problem("REMOTE HOST IDENTIFICATION HAS CHANGED!", "ssh://dgx:2222", {
+      home: "/x",
+    });
     expect(found?.message).toContain("run `ssh-keygen -R '[dgx]:2222'`, then `ssh -p 2222 dgx`");
   });
 });
@@ -59,9 +71,9 @@ describe("the home directory of a machine", () => {
 
   it("is believed where it is declared", async () => {
     expect(await problem(undefined, "ssh://me@dgx", { home: "/data/me" })).toBeUndefined();
-    expect(planned({ dockerHost: "ssh://me@dgx", home: "/data/me" }).files.map(({ path }) => path)).toContain(
-      "/data/me/.local/share/local-serving/dgx/applied-plan.json",
-    );
+    expect(
+      planned({ dockerHost: "ssh://me@dgx", home: "/data/me" }).files.map(({ path }) => path),
+    ).toContain("/data/me/.local/share/local-serving/dgx/applied-plan.json");
     expect(planned({ dockerHost: "ssh://root@dgx" }).files.map(({ path }) => path)).toContain(
       "/root/.local/share/local-serving/dgx/applied-plan.json",
     );

@@ -8,7 +8,13 @@ import { BRIDGE, CHAT_UI } from "../fixtures/services";
 import { inspected } from "../operate/fakeDocker";
 
 const CONTAINER = "vllm-model-8001";
-const argvOf = (utilization: number) => ["vllm", "serve", "x", "--gpu-memory-utilization", String(utilization)];
+const argvOf = (utilization: number) => [
+  "vllm",
+  "serve",
+  "x",
+  "--gpu-memory-utilization",
+  String(utilization),
+];
 
 const healthy: MachineFacts = {
   docker: { reachable: true, gpuRuntime: true, containers: [] },
@@ -33,7 +39,9 @@ describe("preflight", () => {
 
   it("warns of kernels and drivers with which such machines failed", () => {
     const kernel = { kernel: "7.0.0-1019-nvidia", kernelArguments: [], driver: "590.48.01" };
-    expect(judged({ kernel }).map(({ verdict, message }) => [verdict, message.split(":")[0]])).toEqual([
+    expect(
+      judged({ kernel }).map(({ verdict, message }) => [verdict, message.split(":")[0]]),
+    ).toEqual([
       ["warned", "kernel 7.0.0-1019-nvidia"],
       ["warned", "driver 590.48.01"],
     ]);
@@ -45,11 +53,19 @@ describe("preflight", () => {
           "kernel 6.17.0-1032-nvidia, driver 595.91.07: With this driver and kernel a prompt of 70,000 tokens stopped the whole machine: install driver 580. (open-gpu-kernel-modules #1358 (2026-09))",
       },
     ]);
-    const avoided = { kernel: "7.0.0-1019-nvidia", kernelArguments: ["kho=off"], driver: "580.95.05" };
+    const avoided = {
+      kernel: "7.0.0-1019-nvidia",
+      kernelArguments: ["kho=off"],
+      driver: "580.95.05",
+    };
     expect(judged({ kernel: avoided })).toEqual([]);
     // Each half alone is harmless, and so is a later release of a kernel that begins alike.
     expect(judged({ kernel: { ...wedge, driver: "580.95.05" } })).toEqual([]);
-    expect(judged({ kernel: { kernel: "6.17.0-1021-nvidia", kernelArguments: [], driver: "595.91.07" } })).toEqual([]);
+    expect(
+      judged({
+        kernel: { kernel: "6.17.0-1021-nvidia", kernelArguments: [], driver: "595.91.07" },
+      }),
+    ).toEqual([]);
     expect(judged({ kernel: { kernel: "7.0.0-312-generic", kernelArguments: [] } })).toEqual([]);
   });
 
@@ -81,7 +97,9 @@ describe("preflight", () => {
     const wanted = 0.45 * 121.63;
     const kB = 1 / 1024 ** 2;
     expect(judged({ memory: { totalGiB: 121.63, availableGiB: wanted } })).toEqual([]);
-    expect(judged({ memory: { totalGiB: 121.63, availableGiB: wanted - kB } })[0]?.verdict).toBe("refused");
+    expect(judged({ memory: { totalGiB: 121.63, availableGiB: wanted - kB } })[0]?.verdict).toBe(
+      "refused",
+    );
   });
 
   it("takes the share of what the machine has, not of what is declared: vLLM does", () => {
@@ -97,7 +115,9 @@ describe("preflight", () => {
     ["below", 119.1, ["refused"]],
   ])("judges a declared total %s the machine's: %d GiB of 121.63", (_, totalGiB, verdicts) => {
     expect(judged({}, { totalGiB }).map(({ verdict }) => verdict)).toEqual(verdicts);
-    expect(judged({}, { totalGiB, inferenceServers: {} }).map(({ verdict }) => verdict)).toEqual(verdicts);
+    expect(judged({}, { totalGiB, inferenceServers: {} }).map(({ verdict }) => verdict)).toEqual(
+      verdicts,
+    );
   });
 
   it("counts what our running server holds, by its own argv, since it is being replaced", () => {
@@ -110,9 +130,9 @@ describe("preflight", () => {
     } as const;
     // 0.4 x 121.63 = 48.65 are held, so 6.1 more are enough for 54.73.
     expect(judged({ ...facts, memory: { totalGiB: 121.63, availableGiB: 6.1 } })).toEqual([]);
-    expect(judged({ ...facts, memory: { totalGiB: 121.63, availableGiB: 6.0 } })[0]?.message).toContain(
-      "our running servers hold 48.65 GiB",
-    );
+    expect(
+      judged({ ...facts, memory: { totalGiB: 121.63, availableGiB: 6.0 } })[0]?.message,
+    ).toContain("our running servers hold 48.65 GiB");
   });
 
   it("refuses an instance A that runs with another utilization than declared", () => {
@@ -143,7 +163,9 @@ describe("preflight", () => {
       "70.49 GiB are wanted (utilization x 121.63 GiB, or what `kvCacheMemoryBytes` takes)",
     );
     const offloading = serverInput({ extraArgs: ["--cpu-offload-gb", "20"] });
-    expect(judged({}, { inferenceServers: { b: offloading } })[0]?.message).toContain("74.73 GiB are wanted");
+    expect(judged({}, { inferenceServers: { b: offloading } })[0]?.message).toContain(
+      "74.73 GiB are wanted",
+    );
   });
 
   it("counts what a replaced server with a fixed KV cache holds, and of another one what is certain", () => {
@@ -168,7 +190,8 @@ describe("preflight", () => {
   });
 
   it("refuses two machines whose Docker engine is one by its own ID, whatever its addresses", () => {
-    const docker = (id?: string) => ({ reachable: true, gpuRuntime: true, containers: [], ...(id && { id }) }) as const;
+    const docker = (id?: string) =>
+      ({ reachable: true, gpuRuntime: true, containers: [], ...(id && { id }) }) as const;
     const on = (...ids: (string | undefined)[]) =>
       judgeEngines(ids.map((id, index) => ({ name: `m${index}`, docker: docker(id) })));
     expect(on("a", "b", undefined, undefined)).toEqual([]);
@@ -217,15 +240,27 @@ describe("preflight", () => {
       }).map((finding) => [finding.verdict, finding.message.split(" (")[0]]),
     ).toEqual([
       ["refused", "No Docker engine answers at unix:///var/run/docker.sock"],
-      ["refused", "The model cache /models can't be used: no right to write in /. Make it, or set `modelCache`."],
+      [
+        "refused",
+        "The model cache /models can't be used: no right to write in /. Make it, or set `modelCache`.",
+      ],
     ]);
     expect(
-      judged({ docker: { reachable: true, gpuRuntime: false, containers: [] } }).map((finding) => finding.message),
-    ).toEqual([expect.stringContaining("Docker has no GPU runtime. Install the NVIDIA Container Toolkit")]);
+      judged({ docker: { reachable: true, gpuRuntime: false, containers: [] } }).map(
+        (finding) => finding.message,
+      ),
+    ).toEqual([
+      expect.stringContaining("Docker has no GPU runtime. Install the NVIDIA Container Toolkit"),
+    ]);
   });
 
   it("warns of a daemon whose bridge is gone, by the bridge's name", () => {
-    const docker = { reachable: true, gpuRuntime: true, containers: [], missingBridge: "docker0" } as const;
+    const docker = {
+      reachable: true,
+      gpuRuntime: true,
+      containers: [],
+      missingBridge: "docker0",
+    } as const;
     expect(judged({ docker })).toEqual([
       {
         verdict: "warned",
@@ -267,7 +302,9 @@ describe("preflight", () => {
   });
 
   const model = { id: "org/model", family: "qwen3", weightsGB: 53 };
-  const server = (more: Record<string, unknown>) => ({ inferenceServers: { b: serverInput(more) } });
+  const server = (more: Record<string, unknown>) => ({
+    inferenceServers: { b: serverInput(more) },
+  });
 
   it.each<[string, Partial<MachineFacts>, string, unknown, Record<string, unknown>]>([
     ["an instance A that is gone", { listeners: [] }, "instanceA", "none", { instanceA: "none" }],
@@ -304,7 +341,9 @@ describe("preflight", () => {
     const free = { memory: { totalGiB: 121.63, availableGiB: 49.4 } };
     for (const more of [{ model }, { extraArgs: ["--cpu-offload-gb", "20"] }]) {
       const [found] = judged(free, server(more));
-      expect(found?.message).toContain("Free memory: no lower `gpuMemoryUtilization` alone suffices.");
+      expect(found?.message).toContain(
+        "Free memory: no lower `gpuMemoryUtilization` alone suffices.",
+      );
       expect(found).not.toHaveProperty("setting");
     }
   });

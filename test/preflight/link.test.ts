@@ -32,8 +32,15 @@ function machineOf(index: 0 | 1, link: Partial<Link> = {}): MachinePlan {
   const [planned] = plan(stack({}), { home: "/home/me" }).machines;
   const [server] = planned?.inferenceServers ?? [];
   const node = NODES[index];
-  if (planned === undefined || server === undefined || node === undefined) throw new Error("nothing planned");
-  const rank = { index, nodes: NODES, link: { ...LINK, address: node.address, ...link }, masterPort: 29501, mark: "m" };
+  if (planned === undefined || server === undefined || node === undefined)
+    throw new Error("nothing planned");
+  const rank = {
+    index,
+    nodes: NODES,
+    link: { ...LINK, address: node.address, ...link },
+    masterPort: 29501,
+    mark: "m",
+  };
   const container = { ...server.container, name: node.container, network: "host", ports: [] };
   const ranked = { ...server, container, rank };
   const at = { ...planned, name: node.machine, containers: [container] };
@@ -151,7 +158,8 @@ describe("the link of a machine with a rank", () => {
       { hcas: [{ name: "rocep1s0f1", state: "DOWN", gids: GIDS }] },
       { hcas: ["rocep1s0f1"] },
       {
-        message: "Of the RDMA devices rocep1s0f1 is missing or has no link; this machine has rocep1s0f1 (DOWN).",
+        message:
+          "Of the RDMA devices rocep1s0f1 is missing or has no link; this machine has rocep1s0f1 (DOWN).",
         setting: "link.hcas",
       },
     ],
@@ -168,7 +176,11 @@ describe("the link of a machine with a rank", () => {
     ],
     [
       "a GID index for which no device has an entry, where no index fits",
-      { hcas: [{ name: "rocep1s0f1", state: "ACTIVE", gids: [{ index: 5, address: "192.168.1.50" }] }] },
+      {
+        hcas: [
+          { name: "rocep1s0f1", state: "ACTIVE", gids: [{ index: 5, address: "192.168.1.50" }] },
+        ],
+      },
       { hcas: ["rocep1s0f1"] },
       {
         message:
@@ -178,7 +190,9 @@ describe("the link of a machine with a rank", () => {
     ],
   ])("refuses %s", (name, overlay, link, finding) => {
     const facts = name.startsWith("an interface that isn't") ? nothing : { ...READY, ...overlay };
-    expect(judgeLink(machineOf(0, link), facts)).toEqual([{ verdict: "refused", ...(finding as object) }]);
+    expect(judgeLink(machineOf(0, link), facts)).toEqual([
+      { verdict: "refused", ...(finding as object) },
+    ]);
   });
 
   it("refuses a peer outside of the interface's network", () => {
@@ -206,13 +220,20 @@ describe("the machines of one server", () => {
     { machine: machineOf(0), link: { ...READY, ...mine } },
     { machine: machineOf(1), link: { ...READY, ...other } },
   ];
-  const mtu = (value: number) => ({ interface: { state: "up", mtu: value, wireless: false, defaultRoute: false } });
+  const mtu = (value: number) => ({
+    interface: { state: "up", mtu: value, wireless: false, defaultRoute: false },
+  });
 
   it("may have the same MTU and the same commit of the model, or none yet", () => {
     expect(judgeRanks(ends({}, {}))).toEqual([]);
     expect(judgeRanks(ends({ revisions: { "vllm-model-8001": "a" } }, {}))).toEqual([]);
     expect(
-      judgeRanks(ends({ revisions: { "vllm-model-8001": "a" } }, { revisions: { "vllm-model-8001-rank1": "a" } })),
+      judgeRanks(
+        ends(
+          { revisions: { "vllm-model-8001": "a" } },
+          { revisions: { "vllm-model-8001-rank1": "a" } },
+        ),
+      ),
     ).toEqual([]);
   });
 
@@ -230,7 +251,12 @@ describe("the machines of one server", () => {
   it("may not hold different commits of the model", () => {
     const [mine, other] = ["a".repeat(40), "b".repeat(40)];
     expect(
-      judgeRanks(ends({ revisions: { "vllm-model-8001": mine } }, { revisions: { "vllm-model-8001-rank1": other } })),
+      judgeRanks(
+        ends(
+          { revisions: { "vllm-model-8001": mine } },
+          { revisions: { "vllm-model-8001-rank1": other } },
+        ),
+      ),
     ).toEqual([
       {
         machine: "dgx1",
@@ -298,7 +324,12 @@ describe("reading a link", () => {
     expect(wifi?.interface).toBeUndefined();
     write(sys, { "net/wlP9s9/operstate": "up", "net/wlP9s9/mtu": "1500" });
     const shared = await readLink(machineOf(0, { interface: "wlP9s9" }), files, { sys, proc });
-    expect(shared?.interface).toEqual({ state: "up", mtu: 1500, wireless: true, defaultRoute: true });
+    expect(shared?.interface).toEqual({
+      state: "up",
+      mtu: 1500,
+      wireless: true,
+      defaultRoute: true,
+    });
   });
 
   it("reads the addresses of this very computer with their networks", async () => {
@@ -318,12 +349,20 @@ describe("ports and containers of ranks", () => {
     kernel: { kernel: "6.17.0-1021-nvidia", kernelArguments: [], driver: "580.95.05" },
     link: READY,
   };
-  const judgedPorts = (machine: MachinePlan, ports: readonly number[], names: readonly string[] = []) =>
+  const judgedPorts = (
+    machine: MachinePlan,
+    ports: readonly number[],
+    names: readonly string[] = [],
+  ) =>
     judgeMachine(
       { ...machine, hostInstance: "none" },
       {
         ...facts,
-        docker: { reachable: true, gpuRuntime: true, containers: names.map((name) => ({ name, ports: [] })) },
+        docker: {
+          reachable: true,
+          gpuRuntime: true,
+          containers: names.map((name) => ({ name, ports: [] })),
+        },
         listeners: ports.map((port) => ({ port })),
         link: { ...READY, addresses: READY.addresses.map((each) => ({ ...each, prefix: 24 })) },
       },
@@ -335,7 +374,9 @@ describe("ports and containers of ranks", () => {
       [29501, "inferenceServers.b.masterPort"],
       [8001, "inferenceServers.b.port"],
     ]);
-    expect(rankPorts(machineOf(1)).map(({ port, setting }) => [port, setting])).toEqual([[29502, undefined]]);
+    expect(rankPorts(machineOf(1)).map(({ port, setting }) => [port, setting])).toEqual([
+      [29502, undefined],
+    ]);
   });
 
   it("refuses a port that something else has, and not while the rank itself runs", () => {
@@ -365,9 +406,11 @@ describe("ports and containers of ranks", () => {
 
   it("counts the memory that a worker wants", () => {
     const short = { ...facts, memory: { totalGiB: 121.63, availableGiB: 50 } };
-    const [finding] = judgeMachine({ ...machineOf(1), hostInstance: "none" }, short).filter(({ message }) =>
-      message.startsWith("Not enough memory"),
+    const [finding] = judgeMachine({ ...machineOf(1), hostInstance: "none" }, short).filter(
+      ({ message }) => message.startsWith("Not enough memory"),
     );
-    expect(finding?.message).toMatch(/^Not enough memory for vllm-model-8001-rank1: 54\.73 GiB are wanted/);
+    expect(finding?.message).toMatch(
+      /^Not enough memory for vllm-model-8001-rank1: 54\.73 GiB are wanted/,
+    );
   });
 });

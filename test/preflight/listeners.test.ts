@@ -38,7 +38,11 @@ describe("what listens on a port", () => {
     async (dockerHost) => {
       vi.stubEnv("PATH", new FakeSsh().path);
       expect(await readListeners([8000, 8001, 8002, 8003], proc, filesOf({ dockerHost }))).toEqual([
-        { port: 8000, pid: 77, argv: ["vllm", "serve", "org/model", "--gpu-memory-utilization", "0.72"] },
+        {
+          port: 8000,
+          pid: 77,
+          argv: ["vllm", "serve", "org/model", "--gpu-memory-utilization", "0.72"],
+        },
         { port: 8002 },
       ]);
     },

@@ -47,13 +47,19 @@ describe("what the preflight reads of Docker", () => {
 
   it("are GPUs of a CDI specification, too", async () => {
     const out = '{"DiscoveredDevices":[{"Source":"cdi","ID":"nvidia.com/gpu=all"}]}';
-    expect((await read({ info: { out } })).facts).toMatchObject({ reachable: true, gpuRuntime: true });
+    expect((await read({ info: { out } })).facts).toMatchObject({
+      reachable: true,
+      gpuRuntime: true,
+    });
   });
 
   it("is a bridge that this computer lacks, unless the daemon has its interfaces elsewhere", async () => {
     const bridge = { "network inspect": { out: "gone0\n" } };
     expect((await read(bridge)).facts).toMatchObject({ missingBridge: "gone0" });
-    for (const out of ['{"SecurityOptions":["name=rootless"]}', '{"OperatingSystem":"Docker Desktop"}'])
+    for (const out of [
+      '{"SecurityOptions":["name=rootless"]}',
+      '{"OperatingSystem":"Docker Desktop"}',
+    ])
       expect((await read({ ...bridge, info: { out } })).facts).not.toHaveProperty("missingBridge");
   });
 

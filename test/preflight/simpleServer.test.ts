@@ -18,7 +18,10 @@ import { temporaryFolder } from "../layers/temporaryFolder";
 const scratch = temporaryFolder("preflight-");
 const IS_ROOT = process.getuid?.() === 0;
 
-function machineOf(simpleServer: Record<string, unknown>, machine: Record<string, unknown> = {}): MachinePlan {
+function machineOf(
+  simpleServer: Record<string, unknown>,
+  machine: Record<string, unknown> = {},
+): MachinePlan {
   const [only] = plan(stack({ simpleServer, ...machine }), { home: scratch }).machines;
   if (only === undefined) throw new Error("no machine planned");
   return only;
@@ -55,7 +58,10 @@ describe("the preflight of an Ollama on the host", () => {
     [
       "a directory of somebody else",
       {
-        directory: [...(ready.directory?.slice(0, 2) ?? []), { path: "/srv/models", uid: 1000, gid: 984, mode: 0o755 }],
+        directory: [
+          ...(ready.directory?.slice(0, 2) ?? []),
+          { path: "/srv/models", uid: 1000, gid: 984, mode: 0o755 },
+        ],
       },
       "The model directory /srv/models does not belong to ollama (but to user 1000): Ollama could not write there. Fix it with `sudo chown -R ollama:ollama /srv/models`.",
     ],
@@ -118,7 +124,8 @@ describe("the preflight of an Ollama on the host", () => {
     expect(judgeSimpleServer(machineOf(host, { elevate: ["sudo", "-n"] }), without)).toEqual([
       {
         verdict: "refused",
-        message: "There is no user ollama: set `simpleServer.serviceUser` to the `User=` of ollama.service.",
+        message:
+          "There is no user ollama: set `simpleServer.serviceUser` to the `User=` of ollama.service.",
         setting: "simpleServer.serviceUser",
       },
     ]);
@@ -135,7 +142,11 @@ describe("the preflight of an Ollama on the host", () => {
   it("lets the service's user through by owner, group or everybody's right", () => {
     const through = (at: { uid: number; gid: number; mode: number }) =>
       judged({
-        directory: [{ path: "/", ...open }, { path: "/srv", ...at }, ...(ready.directory?.slice(2) ?? [])],
+        directory: [
+          { path: "/", ...open },
+          { path: "/srv", ...at },
+          ...(ready.directory?.slice(2) ?? []),
+        ],
       });
     expect(through({ uid: 997, gid: 0, mode: 0o100 })).toEqual([]);
     expect(through({ uid: 0, gid: 44, mode: 0o710 })).toEqual([]);
@@ -192,7 +203,9 @@ describe("the preflight of an Ollama on the host", () => {
 
   it("warns of a second Ollama beside the chat UI's own", () => {
     const integrated = machineOf({ mode: "integrated" });
-    expect(judgeSimpleServer(integrated, { answer: { kind: "ollama", version: "0.34.4" } })).toEqual([
+    expect(
+      judgeSimpleServer(integrated, { answer: { kind: "ollama", version: "0.34.4" } }),
+    ).toEqual([
       {
         verdict: "warned",
         message: expect.stringContaining("models pulled on one side seem to vanish on the other"),
@@ -206,7 +219,9 @@ describe("the preflight of an Ollama on the host", () => {
 
 describe("what is read of an Ollama on the host", () => {
   it("is the answer, the unit, the drop-in, the user and the directory as they are", async () => {
-    const { server, port } = await httpServer((_, response) => response.end('{"version":"0.34.4"}'));
+    const { server, port } = await httpServer((_, response) =>
+      response.end('{"version":"0.34.4"}'),
+    );
     const systemdDirectory = join(scratch, "systemd");
     const machine = machineOf({
       mode: "host",
@@ -222,7 +237,10 @@ describe("what is read of an Ollama on the host", () => {
       unitFound: false,
       dropInInPlace: false,
     });
-    expect(before?.directory?.at(-1)).toEqual({ path: join(scratch, "models"), problem: "missing" });
+    expect(before?.directory?.at(-1)).toEqual({
+      path: join(scratch, "models"),
+      problem: "missing",
+    });
     expect(before?.account).toMatchObject({
       uid: process.getuid?.(),
       gids: expect.arrayContaining([process.getgid?.()]),
@@ -251,7 +269,9 @@ describe("what is read of an Ollama on the host", () => {
     [
       "a redirect, which is not followed,",
       ({ url }, response) =>
-        url === "/there" ? response.end('{"version":"0.34.4"}') : response.writeHead(302, { location: "/there" }).end(),
+        url === "/there"
+          ? response.end('{"version":"0.34.4"}')
+          : response.writeHead(302, { location: "/there" }).end(),
     ],
     ["an endless answer", (_, response) => response.end("x".repeat(9 * 1024 ** 2))],
   ])("is something else where %s answers", async (_, answer) => {
@@ -268,7 +288,9 @@ describe("what is read of an Ollama on the host", () => {
     const sudo = async (script: string) => {
       writeFileSync(join(bin, "sudo"), script, { mode: 0o755 });
       process.env.PATH = `${bin}:${before}`;
-      const facts = await readSimpleServer(machineOf({ mode: "host", port: 9 }, { elevate: ["sudo", "-n"] }));
+      const facts = await readSimpleServer(
+        machineOf({ mode: "host", port: 9 }, { elevate: ["sudo", "-n"] }),
+      );
       process.env.PATH = before;
       return facts?.elevation;
     };
@@ -286,7 +308,11 @@ describe("what is read of an Ollama on the host", () => {
 
 describe("what is read of the files that will be written", () => {
   const foldersOf = async (stateDirectory: string) =>
-    (await readMachine(machineOf({ mode: "none" }, { stateDirectory, dockerHost: "unix:///nonexistent" }))).fileFolders;
+    (
+      await readMachine(
+        machineOf({ mode: "none" }, { stateDirectory, dockerHost: "unix:///nonexistent" }),
+      )
+    ).fileFolders;
 
   it("is that they can be, also where folders are still to be made", async () => {
     expect(await foldersOf(join(scratch, "new/state"))).toEqual([
@@ -307,7 +333,9 @@ describe("what is read of the files that will be written", () => {
 
   it("is a file in the way", async () => {
     writeFileSync(join(scratch, "file"), "");
-    expect((await foldersOf(join(scratch, "file")))[0]?.problem).toBe(`${join(scratch, "file")} is not a directory`);
+    expect((await foldersOf(join(scratch, "file")))[0]?.problem).toBe(
+      `${join(scratch, "file")} is not a directory`,
+    );
   });
 
   it("names the variables of secrets that hold none, and only those", async () => {

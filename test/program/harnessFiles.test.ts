@@ -9,7 +9,8 @@ const files = planned.machines[0]?.files.filter(({ role }) => role.startsWith("h
 let recorded: Recorded[] = [];
 beforeAll(async () => {
   recorded = await record(() => {
-    for (const machine of planned.machines) new Machine({ machine, dockerHost: machine.dockerHost });
+    for (const machine of planned.machines)
+      new Machine({ machine, dockerHost: machine.dockerHost });
   });
 });
 const inputsOf = (type: string, name: string) =>
@@ -25,7 +26,9 @@ describe("the program for a machine with a harness", () => {
       "HostFile dgx-harness-analytics",
       "HostFile dgx-harness-providers",
     ]);
-    expect(names.indexOf("Command dgx-applied-plan")).toBeGreaterThan(names.indexOf("Command dgx-harness-analytics"));
+    expect(names.indexOf("Command dgx-applied-plan")).toBeGreaterThan(
+      names.indexOf("Command dgx-harness-analytics"),
+    );
     expect(inputsOf("local-serving:index:HarnessFiles", "dgx-harness-files")).toEqual({
       machine: "dgx",
       files: ["/home/me/.hx/providers.toml", "/home/me/.hx/session-analytics.json"],
@@ -41,7 +44,11 @@ describe("the program for a machine with a harness", () => {
         delete: 'sh -c "$HOST_FILE_SCRIPT" host-file restore',
       });
       const [header = "", ...content] = String(command?.stdin).split("\n\n");
-      expect(header.split("\n").slice(0, 3)).toEqual(["host-file 1", `path: ${path}`, "mode: 0600"]);
+      expect(header.split("\n").slice(0, 3)).toEqual([
+        "host-file 1",
+        `path: ${path}`,
+        "mode: 0600",
+      ]);
       expect(content.join("\n\n")).toBe(text);
     }
   });

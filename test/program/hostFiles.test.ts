@@ -26,7 +26,8 @@ let recorded: Recorded[] = [];
 beforeAll(async () => {
   process.env.TEST_HF_TOKEN = TOKEN;
   recorded = await record(() => {
-    for (const each of planned.machines) new Machine({ machine: each, dockerHost: each.dockerHost });
+    for (const each of planned.machines)
+      new Machine({ machine: each, dockerHost: each.dockerHost });
   });
 });
 afterAll(() => {
@@ -64,15 +65,21 @@ describe("the program for a machine with host files", () => {
   });
 
   it("writes the drop-in as root, everything in stdin, and undoes it the same way", () => {
-    const urn = "urn:pulumi:test::local-serving::local-serving:index:HostFile::dgx-simple-server-drop-in";
+    const urn =
+      "urn:pulumi:test::local-serving::local-serving:index:HostFile::dgx-simple-server-drop-in";
     expect(command("dgx-simple-server-drop-in")).toEqual({
       create: 'sudo -n sh -c "$HOST_FILE_SCRIPT" host-file write',
       delete: 'sudo -n sh -c "$HOST_FILE_SCRIPT" host-file restore',
       stdin: expect.stringContaining(`\n\n${dropIn?.text}`),
-      environment: { HOST_FILE_SCRIPT: expect.stringContaining("write_file"), HOST_FILE_PATH: dropIn?.path },
+      environment: {
+        HOST_FILE_SCRIPT: expect.stringContaining("write_file"),
+        HOST_FILE_PATH: dropIn?.path,
+      },
       addPreviousOutputInEnv: false,
     });
-    const header = String(command("dgx-simple-server-drop-in")?.stdin).split("\n\n")[0]?.split("\n");
+    const header = String(command("dgx-simple-server-drop-in")?.stdin)
+      .split("\n\n")[0]
+      ?.split("\n");
     expect(header?.slice(0, 3)).toEqual(["host-file 1", `path: ${dropIn?.path}`, "mode: 0644"]);
     expect(header?.[3]).toBe(`bytes: ${dropIn?.text.length}`);
     expect(header?.[4]).toMatch(new RegExp(`^holder: ${urn.split("::").slice(0, 2).join("::")}`));

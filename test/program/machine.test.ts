@@ -12,7 +12,8 @@ const planned = plan(loadStackFile("Pulumi.dgx.yaml"), { home: "/home/me" });
 let recorded: Recorded[] = [];
 beforeAll(async () => {
   recorded = await record(() => {
-    for (const machine of planned.machines) new Machine({ machine, dockerHost: machine.dockerHost });
+    for (const machine of planned.machines)
+      new Machine({ machine, dockerHost: machine.dockerHost });
   });
 });
 const inputsOf = (type: string, name?: string) =>
@@ -71,7 +72,8 @@ describe("the program for the default stack", () => {
 
   it("hands `docker.Container` the very arguments that the policies of `serving plan` judge", () => {
     const type = "docker:index/container:Container";
-    const byName = (each: { name: string }, other: { name: string }) => each.name.localeCompare(other.name);
+    const byName = (each: { name: string }, other: { name: string }) =>
+      each.name.localeCompare(other.name);
     const judged = declaredResources(planned).filter((each) => each.type === type);
     expect(judged).toHaveLength(3);
     expect(
@@ -93,7 +95,8 @@ describe("the program for the default stack", () => {
     expect(inputsOf("docker:index/container:Container", "dgx-b")).toEqual([
       expect.objectContaining({
         name: "vllm-qwen3.6-35b-a3b-8001",
-        image: "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
+        image:
+          "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
         entrypoints: ["/bin/sh", "-c", START_GATE, "vllm-qwen3.6-35b-a3b-8001"],
         gpus: "all",
         ipcMode: "host",
@@ -137,24 +140,36 @@ describe("the program for the default stack", () => {
 
   it("leaves instance A as data without a child or a command", () => {
     expect(inputsOf("local-serving:index:HostInstance")).toEqual([
-      { machine: "dgx", port: 8000, gpuMemoryUtilization: 0.45, maxModelLen: 131072, weightsGB: 44 },
+      {
+        machine: "dgx",
+        port: 8000,
+        gpuMemoryUtilization: 0.45,
+        maxModelLen: 131072,
+        weightsGB: 44,
+      },
     ]);
     expect(recorded.filter((each) => each.name.startsWith("dgx-instance-a"))).toHaveLength(1);
   });
 
   it("gives the key of a bridge on the network as a secret, and another container when it changes", async () => {
     const KEY = "LOCAL_SERVING_BRIDGE_KEY";
-    const keyed = plan(stack({ bridge: { ...BRIDGE, listen: "0.0.0.0", keyVariable: KEY }, clients: {} }), {
-      home: "/home/me",
-    });
+    const keyed = plan(
+      stack({ bridge: { ...BRIDGE, listen: "0.0.0.0", keyVariable: KEY }, clients: {} }),
+      {
+        home: "/home/me",
+      },
+    );
     const program = () => {
-      for (const machine of keyed.machines) new Machine({ machine, dockerHost: machine.dockerHost });
+      for (const machine of keyed.machines)
+        new Machine({ machine, dockerHost: machine.dockerHost });
     };
     process.env[KEY] = "s3cret-value";
     const registered = await record(program);
     delete process.env[KEY];
     expect(registered.map((each) => each.name)).toContain("dgx-bridge-key");
-    const [container] = registered.filter((each) => each.type.endsWith(":Container") && each.name === "dgx-bridge");
+    const [container] = registered.filter(
+      (each) => each.type.endsWith(":Container") && each.name === "dgx-bridge",
+    );
     expect(JSON.stringify(container?.inputs)).not.toContain("s3cret-value");
   });
 

@@ -19,27 +19,36 @@ const overlay = { elevate: ["sudo", "-n"], simpleServer };
 
 async function resources(machine: Record<string, unknown>): Promise<Recorded[]> {
   vi.stubEnv("TEST_HF_TOKEN", "hf_NoArgumentMayHoldThis");
-  const planned = plan(stack({ ...overlay, ...machine }, { huggingFaceTokenVariable: "TEST_HF_TOKEN" }), {
-    home: "/home/me",
-  });
+  const planned = plan(
+    stack({ ...overlay, ...machine }, { huggingFaceTokenVariable: "TEST_HF_TOKEN" }),
+    {
+      home: "/home/me",
+    },
+  );
   return record(() => {
-    for (const each of planned.machines) new Machine({ machine: each, dockerHost: each.dockerHost });
+    for (const each of planned.machines)
+      new Machine({ machine: each, dockerHost: each.dockerHost });
   });
 }
 
-const commandsOf = (recorded: readonly Recorded[]) => recorded.filter(({ type }) => type === "command:local:Command");
+const commandsOf = (recorded: readonly Recorded[]) =>
+  recorded.filter(({ type }) => type === "command:local:Command");
 
 describe("the program for a machine over ssh", () => {
   it("has the same resources, and runs every command of them there", async () => {
     const here = await resources({});
     const there = await resources({ dockerHost: "ssh://me@dgx" });
-    const names = (recorded: readonly Recorded[]) => recorded.map(({ type, name }) => `${type} ${name}`).sort();
+    const names = (recorded: readonly Recorded[]) =>
+      recorded.map(({ type, name }) => `${type} ${name}`).sort();
     expect(names(there)).toEqual(names(here));
     for (const { name, inputs } of commandsOf(there)) {
       const same = commandsOf(here).find((each) => each.name === name)?.inputs ?? {};
       for (const word of ["create", "delete"]) {
         if (same[word] === undefined) expect(inputs[word]).toBeUndefined();
-        else expect(inputs[word], `${name} ${word}`).toMatch(/^ssh -T -o .* -- ssh:\/\/me@dgx "\$ON_MACHINE"/);
+        else
+          expect(inputs[word], `${name} ${word}`).toMatch(
+            /^ssh -T -o .* -- ssh:\/\/me@dgx "\$ON_MACHINE"/,
+          );
       }
       expect(inputs.environment).toMatchObject({ MACHINE: "ssh://me@dgx" });
       expect(JSON.stringify({ ...inputs, stdin: "" })).not.toContain("hf_NoArgumentMayHoldThis");
@@ -50,15 +59,21 @@ describe("the program for a machine over ssh", () => {
     vi.stubEnv("BRIDGE_KEY", "0123456789abcdef0123456789abcdef");
     const bridge = { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };
     const codex = (on: string, dockerHost: string) =>
-      resources({ dockerHost, bridge, clients: { on, codex: { via: "bridge" } } }).then((recorded) =>
-        commandsOf(recorded).filter(({ name }) => /codex/.test(name)),
+      resources({ dockerHost, bridge, clients: { on, codex: { via: "bridge" } } }).then(
+        (recorded) => commandsOf(recorded).filter(({ name }) => /codex/.test(name)),
       );
     const [file, launcher, ...more] = await codex("here", "ssh://me@dgx");
     expect(more).toEqual([]);
     const local = await codex("machine", "unix:///var/run/docker.sock");
     for (const [index, { inputs }] of [file, launcher].flatMap((each) => each ?? []).entries()) {
-      expect([inputs.create, inputs.delete]).toEqual([local[index]?.inputs.create, local[index]?.inputs.delete]);
-      expect(inputs.environment).toEqual({ ...(local[index]?.inputs.environment as object), MACHINE: "here" });
+      expect([inputs.create, inputs.delete]).toEqual([
+        local[index]?.inputs.create,
+        local[index]?.inputs.delete,
+      ]);
+      expect(inputs.environment).toEqual({
+        ...(local[index]?.inputs.environment as object),
+        MACHINE: "here",
+      });
     }
     const [there] = await codex("machine", "ssh://me@dgx");
     expect(there?.inputs.environment).toMatchObject({ MACHINE: "ssh://me@dgx" });
@@ -111,6 +126,8 @@ describe("a machine that ssh doesn't reach", () => {
     const { recorded, end } = await run(true);
     expect(end).toBe("done");
     expect(recorded.map(({ name }) => name)).toContain("dgx-b");
-    expect(said.join("\n")).toContain("`up` would refuse this. preflight of dgx: dgx (ssh://me@dgx) refuses the login");
+    expect(said.join("\n")).toContain(
+      "`up` would refuse this. preflight of dgx: dgx (ssh://me@dgx) refuses the login",
+    );
   });
 });

@@ -9,7 +9,10 @@ export interface Recorded {
 /** Exported at run time, left out of the typings. */
 const { waitForRPCs } = runtime as unknown as { waitForRPCs(): Promise<void> };
 
-/** Runs a program under mocks and returns what it registered, in order. No engine and no provider take part. */
+/**
+ * Runs a program under mocks and returns what it registered, in order. No engine and no provider
+ * take part.
+ */
 export async function record(program: () => unknown): Promise<Recorded[]> {
   const recorded: Recorded[] = [];
   await runtime.setMocks(

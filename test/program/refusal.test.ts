@@ -3,7 +3,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { UpdateFinding } from "../../components/preflight/types";
 import { refuse } from "../../components/program/refusal";
 
-const finding = (name: string, verdict: UpdateFinding["verdict"]) => ({ name, verdict, message: "why." });
+const finding = (name: string, verdict: UpdateFinding["verdict"]) => ({
+  name,
+  verdict,
+  message: "why.",
+});
 const POLICIES = [finding("a", "pass"), finding("b", "warned"), finding("c", "refused")];
 const MACHINE = [finding("port", "warned")];
 
@@ -28,14 +32,17 @@ describe("what ends a program before its first resource", () => {
     expect(said).toEqual(["port: why."]);
   });
 
-  it.each([true, false])("stops an update with every refusal, whether the pack speaks or not (%s)", (pack) => {
-    run(false);
-    const machine = [...MACHINE, finding("memory", "refused")];
-    expect(() => refuse(POLICIES, machine, pack)).toThrow(
-      "Refused, and nothing was changed:\n- c: why.\n- memory: why.",
-    );
-    expect(said).toEqual(pack ? ["port: why."] : ["b: why.", "port: why."]);
-  });
+  it.each([true, false])(
+    "stops an update with every refusal, whether the pack speaks or not (%s)",
+    (pack) => {
+      run(false);
+      const machine = [...MACHINE, finding("memory", "refused")];
+      expect(() => refuse(POLICIES, machine, pack)).toThrow(
+        "Refused, and nothing was changed:\n- c: why.\n- memory: why.",
+      );
+      expect(said).toEqual(pack ? ["port: why."] : ["b: why.", "port: why."]);
+    },
+  );
 
   it("says nothing of what passes", () => {
     run(false);

@@ -14,7 +14,8 @@ async function metrics(...counts: (readonly [running: number, waiting: number])[
   const asked: string[] = [];
   const { port } = await httpServer(({ url = "" }, response) => {
     const [running, waiting] = counts[Math.min(asked.push(url), counts.length) - 1] ?? [0, 0];
-    const sample = (name: string, value: number) => `vllm:num_requests_${name}{engine="0",model_name="m"} ${value}.0\n`;
+    const sample = (name: string, value: number) =>
+      `vllm:num_requests_${name}{engine="0",model_name="m"} ${value}.0\n`;
     response.end(sample("running", running) + sample("waiting", waiting));
   });
   return { port, asked };
@@ -23,9 +24,13 @@ async function metrics(...counts: (readonly [running: number, waiting: number])[
 /** What waits for the requests of these machines, and what it says. */
 function waiting(before: readonly MachinePlan[], after: readonly MachinePlan[]) {
   const said: string[] = [];
-  const ended = requestsEnd(takenAway(changesOf(before, after), before), after, (sentence, kind) => {
-    if (kind !== "passing") said.push(`${kind}: ${sentence}`);
-  });
+  const ended = requestsEnd(
+    takenAway(changesOf(before, after), before),
+    after,
+    (sentence, kind) => {
+      if (kind !== "passing") said.push(`${kind}: ${sentence}`);
+    },
+  );
   return { ended, said };
 }
 
@@ -63,11 +68,16 @@ describe("an update that lets requests end", () => {
   it("goes on where a server's requests can't be counted, and says why", async () => {
     const [before, after] = [planned({}, { port: 1 }), planned({}, { port: 1, ...other })];
     // As a record without this part was read once.
-    const inferenceServers = before.inferenceServers.map((server) => ({ ...server, reach: undefined as never }));
+    const inferenceServers = before.inferenceServers.map((server) => ({
+      ...server,
+      reach: undefined as never,
+    }));
     const { ended, said } = waiting([{ ...before, inferenceServers }], [after]);
     await ended(nameOf(after, "inference-server"), "dgx");
     expect(said).toEqual([
-      expect.stringMatching(/^warning: dgx\.b: its requests can't be counted, so nothing waits for them \(.+\)\.$/),
+      expect.stringMatching(
+        /^warning: dgx\.b: its requests can't be counted, so nothing waits for them \(.+\)\.$/,
+      ),
     ]);
   });
 
@@ -81,7 +91,9 @@ describe("an update that lets requests end", () => {
     const { ended, said } = waiting([before], [after]);
     await ended(nameOf(after, "inference-server"), "dgx");
     expect([said.length, asked.length]).toEqual([2, 2]);
-    expect(ssh.asked()[0]).toMatch(new RegExp(`^ssh://me@dgx .*curl.* http://127\\.0\\.0\\.1:${port}/metrics`));
+    expect(ssh.asked()[0]).toMatch(
+      new RegExp(`^ssh://me@dgx .*curl.* http://127\\.0\\.0\\.1:${port}/metrics`),
+    );
   });
 
   it("asks the server as it was applied, where its port changes, too", async () => {
@@ -123,14 +135,16 @@ describe("an update that lets requests end", () => {
   it("asks the head where a worker of its model goes, and tells two that wait once", async () => {
     const { port, asked } = await metrics([1, 0], [0, 0]);
     const machinesOf = (share: number) =>
-      plan(ranks({ gpuMemoryUtilization: share, port }), { home: "/home/me" }).machines.map((machine) => ({
-        ...machine,
-        dockerHost: HERE,
-        inferenceServers: machine.inferenceServers.map((server) => ({
-          ...server,
-          reach: { ...server.reach, address: "127.0.0.1" },
-        })),
-      }));
+      plan(ranks({ gpuMemoryUtilization: share, port }), { home: "/home/me" }).machines.map(
+        (machine) => ({
+          ...machine,
+          dockerHost: HERE,
+          inferenceServers: machine.inferenceServers.map((server) => ({
+            ...server,
+            reach: { ...server.reach, address: "127.0.0.1" },
+          })),
+        }),
+      );
     const [before, after] = [machinesOf(0.7), machinesOf(0.72)];
     const { ended, said } = waiting(before, after);
     const [head, worker] = [
@@ -144,6 +158,8 @@ describe("an update that lets requests end", () => {
     ]);
     expect(asked).toHaveLength(2);
     expect(said).toHaveLength(2);
-    expect(said[1]).toBe(`note: ${head.name}.${head.inferenceServers[0]?.key}: its requests have ended.`);
+    expect(said[1]).toBe(
+      `note: ${head.name}.${head.inferenceServers[0]?.key}: its requests have ended.`,
+    );
   });
 });

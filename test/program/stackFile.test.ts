@@ -42,7 +42,9 @@ const NEW_SHARE = "`machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.45`.
 /** The configuration as the engine reads it in the text of a stack file. */
 function engineConfig(text: string): Record<string, string> {
   const { config } = parse(text) as { config: Record<string, unknown> };
-  return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, JSON.stringify(value)]));
+  return Object.fromEntries(
+    Object.entries(config).map(([key, value]) => [key, JSON.stringify(value)]),
+  );
 }
 
 describe("the stack file beside the program", () => {
@@ -94,7 +96,9 @@ describe("the stack file beside the program", () => {
     ["is not YAML", "config: {"],
     ["has no configuration", "encryptionsalt: v1\n"],
   ])("gives no line where it %s", async (_, file) => {
-    expect((await refusal(tooMuch, file)).split("\n")[1]).toBe(`- ${AGGREGATE} In the stack file: ${NEW_SHARE}`);
+    expect((await refusal(tooMuch, file)).split("\n")[1]).toBe(
+      `- ${AGGREGATE} In the stack file: ${NEW_SHARE}`,
+    );
   });
 
   it("gives the findings of the policy pack their lines", () => {
@@ -103,7 +107,9 @@ describe("the stack file beside the program", () => {
     const document = stackFileOf(config, PROJECT, "test");
     const said: string[] = [];
     const policies = enginePolicies(rules, (path) => document?.locate(path) ?? {});
-    for (const { type, name, props } of declaredResources(plan(parseEngineConfig(config), { home: "/me" }))) {
+    for (const { type, name, props } of declaredResources(
+      plan(parseEngineConfig(config), { home: "/me" }),
+    )) {
       const args = { type, name, urn: name, props, opts: {} } as unknown as ResourceValidationArgs;
       for (const policy of policies)
         if ("validateResource" in policy && typeof policy.validateResource === "function")

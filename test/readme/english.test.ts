@@ -19,7 +19,9 @@ function judged(files: Readonly<Record<string, string>>) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), spaced(text));
   }
-  const { status, stdout, stderr } = spawnSync(process.execPath, [".ci/english.cjs", folder], { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [".ci/english.cjs", folder], {
+    encoding: "utf8",
+  });
   return { status, said: (stdout + stderr).replaceAll(`${folder}/`, "").split("\n").slice(0, -1) };
 }
 
@@ -56,7 +58,9 @@ describe("phrases that are no English", () => {
     const code = "/**\n * It is viable_\n * by_the figures.\n */\n// Of\n// a server the log.\n";
     expect(judged({ "a.ts": code }).said).toEqual([
       spaced("a.ts:2: `viable_by` is not English. Write instead: say that it should fit, or why."),
-      spaced("a.ts:5: `Of_a` is not English. Write instead: begin with the subject: `The log of a server is`."),
+      spaced(
+        "a.ts:5: `Of_a` is not English. Write instead: begin with the subject: `The log of a server is`.",
+      ),
     ]);
   });
 

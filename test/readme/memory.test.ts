@@ -18,7 +18,11 @@ const blocks = blocksOf("docs/guide/memory.md", "text");
 const settings = loadStackFile("Pulumi.dgx.yaml");
 const models = readModels(settings, process.cwd(), "/home/me");
 const planned = (of: StackSettings, meminfo?: Meminfo) =>
-  plan(of, { home: "/home/me", models, ...(meminfo === undefined ? {} : { meminfo: { dgx: meminfo } }) });
+  plan(of, {
+    home: "/home/me",
+    models,
+    ...(meminfo === undefined ? {} : { meminfo: { dgx: meminfo } }),
+  });
 
 /** What `serving plan` prints on a terminal of the page's width. */
 function printed(of: StackSettings, meminfo?: Meminfo): string {
@@ -39,7 +43,8 @@ async function verified(): Promise<string> {
     memoryLines: async () => ({
       text: "Available KV cache memory: 4.61 GiB\nGPU KV cache size: 456,766 tokens, Maximum concurrency for 262,144 tokens per request: 1.74x",
     }),
-    meminfo: async () => `MemTotal: 127538299 kB\nMemAvailable: ${Math.round(3.71 * 1024 ** 2)} kB\n`,
+    meminfo: async () =>
+      `MemTotal: 127538299 kB\nMemAvailable: ${Math.round(3.71 * 1024 ** 2)} kB\n`,
     listener: async () => ({}),
   });
   return verifyText(await run(stack, { only: ["memory"] }, host));
@@ -52,8 +57,16 @@ describe("the worked example of docs/guide/memory.md", () => {
 
   it.each([
     [0, "on a laptop", () => printed(settings)],
-    [1, "on the machine, too full", () => printed(settings, { totalGiB: 121.63, availableGiB: 48.5 })],
-    [2, "on the machine, with room", () => printed(settings, { totalGiB: 121.63, availableGiB: 61 })],
+    [
+      1,
+      "on the machine, too full",
+      () => printed(settings, { totalGiB: 121.63, availableGiB: 48.5 }),
+    ],
+    [
+      2,
+      "on the machine, with room",
+      () => printed(settings, { totalGiB: 121.63, availableGiB: 61 }),
+    ],
     [3, "after the start", verified],
     [4, "with the record in the stack file", () => printed(recorded())],
   ])("block %i is what the program prints: %s", async (index, _, output) => {

@@ -34,7 +34,8 @@ describe("the examples of docs/guide/models.md", () => {
     [
       1,
       "the refusal",
-      async () => (await runServing(["models", "use", "gpt-oss-120b", "--file", written(DEFAULT)])).err,
+      async () =>
+        (await runServing(["models", "use", "gpt-oss-120b", "--file", written(DEFAULT)])).err,
     ],
     [2, "gpt-oss-120b", () => planned("gpt-oss-120b", ALONE)],
     [3, "Nemotron-3-Super", () => planned("nemotron-3-super", ALONE)],

@@ -66,11 +66,17 @@ async function unknownIn(line: string): Promise<string[]> {
   return [];
 }
 
-/** The command lines of `serving` in a piece of code: without what is piped into it, behind it or remarked. */
+/**
+ * The command lines of `serving` in a piece of code: without what is piped into it, behind it or
+ * remarked.
+ */
 function servingLines(code: string): string[] {
   return code.split("\n").flatMap((line) => {
-    const [, rest] = /(?:^|\| |&& )(?:npm run -s serving --|serving|npm run (?=plan)) ?(\S.*)$/.exec(line) ?? [];
-    return rest === undefined ? [] : [rest.replace(/^plan -- /, "plan ").split(/ (?:#|\||&&|--)(?: |$)/)[0] ?? ""];
+    const [, rest] =
+      /(?:^|\| |&& )(?:npm run -s serving --|serving|npm run (?=plan)) ?(\S.*)$/.exec(line) ?? [];
+    return rest === undefined
+      ? []
+      : [rest.replace(/^plan -- /, "plan ").split(/ (?:#|\||&&|--)(?: |$)/)[0] ?? ""];
   });
 }
 
@@ -78,17 +84,20 @@ const each = (blocks: (page: string) => string[]) =>
   PAGES.flatMap((page) => blocks(page).map((block, at) => [page, at + 1, block] as const));
 
 describe("the pages that people read first", () => {
-  it.each(each((page) => blocksOf(page, "yaml")))("%s: stack file %i has no fault", (page, at, block) => {
-    const file = written(`${page.replaceAll("/", "-")}-${at}.yaml`, stackFile(block));
-    expect(() => loadStackFile(file)).not.toThrow();
-  });
+  it.each(each((page) => blocksOf(page, "yaml")))(
+    "%s: stack file %i has no fault",
+    (page, at, block) => {
+      const file = written(`${page.replaceAll("/", "-")}-${at}.yaml`, stackFile(block));
+      expect(() => loadStackFile(file)).not.toThrow();
+    },
+  );
 
   it("README.md shows the faults of a stack file as they are printed", async () => {
     const [block = ""] = blocksOf("README.md", "text");
-    const wrong = DEFAULT.replace("        maxModelLen: 131072", "        maxModellen: 131072").replace(
-      "maxModelLen: 262144",
-      "maxModelLen: 256k",
-    );
+    const wrong = DEFAULT.replace(
+      "        maxModelLen: 131072",
+      "        maxModellen: 131072",
+    ).replace("maxModelLen: 262144", "maxModelLen: 256k");
     const file = written("Pulumi.dgx.yaml", wrong);
     const { code, err } = await runServing(["plan", "--file", file]);
     expect(code).toBe(1);
@@ -113,16 +122,22 @@ describe("the pages that people read first", () => {
 
   it.each(PAGES)("%s names only scripts that package.json has", (page) => {
     const named = codeOf(page).flatMap((code) => [...code.matchAll(/npm run (?:-s )?([a-z:-]+)/g)]);
-    expect(named.map(([, script = ""]) => script).filter((script) => !(script in scripts))).toEqual([]);
+    expect(named.map(([, script = ""]) => script).filter((script) => !(script in scripts))).toEqual(
+      [],
+    );
   });
 });
 
 describe("docs/architecture.md", () => {
-  const [, mayUse = ""] = /MAY_USE = (\{[\s\S]*?\n\});/.exec(readFileSync(".dependency-cruiser.cjs", "utf8")) ?? [];
+  const [, mayUse = ""] =
+    /MAY_USE = (\{[\s\S]*?\n\});/.exec(readFileSync(".dependency-cruiser.cjs", "utf8")) ?? [];
   const walls = [...mayUse.matchAll(/"?([\w/-]+)"?: \[([^\]]*)\]/g)].map(
-    ([, room = "", list = ""]) => [room, [...list.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name)] as const,
+    ([, room = "", list = ""]) =>
+      [room, [...list.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name)] as const,
   );
-  const rows = readFileSync("docs/architecture.md", "utf8").matchAll(/^\| `(\S+)\/` .*\| (.*?) *\|$/gm);
+  const rows = readFileSync("docs/architecture.md", "utf8").matchAll(
+    /^\| `(\S+)\/` .*\| (.*?) *\|$/gm,
+  );
   const shown = new Map([...rows].map(([, room = "", cell = ""]) => [room, cell]));
 
   it.each(walls)("says what %s/ may use, as the walls have it", (room, names) => {
@@ -131,6 +146,8 @@ describe("docs/architecture.md", () => {
     if (names.some((name) => name === "components" || name.includes("("))) return;
     const cell = shown.get(room)?.replaceAll(/[`/]/g, "");
     const said = cell === "nothing of ours" ? [] : cell?.split(", ");
-    expect(said?.toSorted()).toEqual(names.map((name) => name.replace("components/", "")).toSorted());
+    expect(said?.toSorted()).toEqual(
+      names.map((name) => name.replace("components/", "")).toSorted(),
+    );
   });
 });

@@ -11,7 +11,9 @@ export const PAGES: readonly string[] = [
   "models/README.md",
   "policies/README.md",
   "docs/architecture.md",
-  ...["docs/guide", "docs/decisions"].flatMap((folder) => readdirSync(folder).map((name) => join(folder, name))),
+  ...["docs/guide", "docs/decisions"].flatMap((folder) =>
+    readdirSync(folder).map((name) => join(folder, name)),
+  ),
 ];
 
 export function blocksOf(page: string, language: string): string[] {

@@ -25,15 +25,29 @@ export async function openPage(
   folder: string,
   size: { width: number; height: number },
 ): Promise<Page> {
-  const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--hide-scrollbars"];
+  const flags = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--remote-debugging-pipe",
+    "--hide-scrollbars",
+  ];
   const child = spawn(
     chromium,
-    [...flags, `--user-data-dir=${folder}`, `--window-size=${size.width},${size.height}`, "about:blank"],
+    [
+      ...flags,
+      `--user-data-dir=${folder}`,
+      `--window-size=${size.width},${size.height}`,
+      "about:blank",
+    ],
     { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] },
   );
   const ended = new Promise<void>((resolve) => child.on("close", () => resolve()));
   const [, , , input, output] = child.stdio as [null, null, null, Writable, Readable];
-  const waiting = new Map<number, { resolve(value: Record<string, unknown>): void; reject(error: Error): void }>();
+  const waiting = new Map<
+    number,
+    { resolve(value: Record<string, unknown>): void; reject(error: Error): void }
+  >();
   let [next, rest, session] = [1, "", undefined as string | undefined];
   output.setEncoding("utf8").on("data", (chunk: string) => {
     const parts = (rest + chunk).split("\0");
@@ -50,12 +64,18 @@ export async function openPage(
     new Promise<Record<string, unknown>>((resolve, reject) => {
       const id = next++;
       waiting.set(id, { resolve, reject });
-      input.write(`${JSON.stringify({ id, method, params, ...(session && { sessionId: session }) })}\0`);
+      input.write(
+        `${JSON.stringify({ id, method, params, ...(session && { sessionId: session }) })}\0`,
+      );
     });
   const { targetId } = await send("Target.createTarget", { url: "about:blank" });
   session = String((await send("Target.attachToTarget", { targetId, flatten: true })).sessionId);
   await send("Page.enable");
-  await send("Emulation.setDeviceMetricsOverride", { ...size, deviceScaleFactor: 1, mobile: false });
+  await send("Emulation.setDeviceMetricsOverride", {
+    ...size,
+    deviceScaleFactor: 1,
+    mobile: false,
+  });
   return {
     open: async (url) => void (await send("Page.navigate", { url })),
     value: async (expression) => {

@@ -28,7 +28,8 @@ export const CLIENTS = [
     call: (command: string) => ({ tool: "Bash", arguments: { command, description: "a test" } }),
     paths: { native: "/v1/messages", bridge: "/v1/chat/completions" },
     role: "claude-code-settings",
-    talkative: (text: string) => text.replace(/"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",/, ""),
+    talkative: (text: string) =>
+      text.replace(/"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",/, ""),
   },
   {
     name: "Codex 0.169.0",
@@ -36,13 +37,19 @@ export const CLIENTS = [
     key: "codex",
     program: programs.codex,
     ask: (prompt: string) => [
-      ...["exec", "--strict-config", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
+      ...[
+        "exec",
+        "--strict-config",
+        "--skip-git-repo-check",
+        "--dangerously-bypass-approvals-and-sandbox",
+      ],
       prompt,
     ],
     call: (cmd: string) => ({ tool: "exec_command", arguments: { cmd } }),
     paths: { native: "/v1/responses", bridge: "/v1/responses" },
     role: "codex-config",
-    talkative: (text: string) => text.replace("enabled = false", "enabled = true").replace("plugins = false", ""),
+    talkative: (text: string) =>
+      text.replace("enabled = false", "enabled = true").replace("plugins = false", ""),
   },
   {
     name: "opencode 1.18.33",
@@ -79,7 +86,8 @@ export const CLIENTS = [
     }),
     paths: { native: "/v1/chat/completions", bridge: "/v1/chat/completions" },
     role: "qwen-code-settings",
-    talkative: (text: string) => text.replace('"usageStatisticsEnabled": false', '"usageStatisticsEnabled": true'),
+    talkative: (text: string) =>
+      text.replace('"usageStatisticsEnabled": false', '"usageStatisticsEnabled": true'),
   },
 ] as const;
 
@@ -89,7 +97,9 @@ export type Via = "native" | "bridge";
 /** Why a client can't be run here; `undefined` where it can. */
 export function clientMissing({ program }: RealClient, via: Via): string | undefined {
   const needed = via === "native" ? [program] : [program, programs.litellm];
-  return needed.map((each) => ("missing" in each ? each.missing : undefined)).find((each) => each !== undefined);
+  return needed
+    .map((each) => ("missing" in each ? each.missing : undefined))
+    .find((each) => each !== undefined);
 }
 
 /** A home with our files for one client, and what they lead to. */
@@ -106,8 +116,15 @@ export interface ClientHome {
 /** Time for one run of a client, with room for a busy machine. */
 const SECONDS = 100;
 
-/** Writes our files into a fresh home, for a server on this port of loopback; starts LiteLLM where the client asks it. */
-export async function clientHome(real: RealClient, via: Via, serverPort: number): Promise<ClientHome> {
+/**
+ * Writes our files into a fresh home, for a server on this port of loopback; starts LiteLLM where
+ * the client asks it.
+ */
+export async function clientHome(
+  real: RealClient,
+  via: Via,
+  serverPort: number,
+): Promise<ClientHome> {
   const home = mkdtempSync(join(tmpdir(), "home-"));
   const bridge = { ...BRIDGE, port: await freePort() };
   const machine = planned({ bridge, clients: { [real.key]: { via } } }, { port: serverPort }, home);
@@ -128,8 +145,9 @@ export const networkAddress = (): string | undefined =>
     .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
 
 /**
- * A fresh home that knows nothing but an exported bundle and the key: installed, checked and started as the bundle's note
- * says. It reaches LiteLLM by this computer's address on the network, and LiteLLM the server on this port of loopback.
+ * A fresh home that knows nothing but an exported bundle and the key: installed, checked and
+ * started as the bundle's note says. It reaches LiteLLM by this computer's address on the network,
+ * and LiteLLM the server on this port of loopback.
  */
 export async function laptopHome(real: RealClient, serverPort: number): Promise<ClientHome> {
   const home = mkdtempSync(join(tmpdir(), "laptop-"));
@@ -144,22 +162,46 @@ export async function laptopHome(real: RealClient, serverPort: number): Promise<
   };
   const file = join(bundle, "Pulumi.test.yaml");
   writeFileSync(file, JSON.stringify({ config: { "local-serving:machines": { dgx } } }));
-  const exported = await runServing(["clients", "export", join(bundle, "laptop"), "--file", file, "--format", "json"]);
+  const exported = await runServing([
+    "clients",
+    "export",
+    join(bundle, "laptop"),
+    "--file",
+    file,
+    "--format",
+    "json",
+  ]);
   const { checks } = JSON.parse(exported.out) as { checks: readonly string[] };
-  execFileSync("sh", ["-c", "cp -R home/. ~/"], { cwd: join(bundle, "laptop"), env: { ...process.env, HOME: home } });
+  execFileSync("sh", ["-c", "cp -R home/. ~/"], {
+    cwd: join(bundle, "laptop"),
+    env: { ...process.env, HOME: home },
+  });
   rmSync(join(bundle, "laptop"), { recursive: true });
   const { machine } = readOneMachine(file);
   const launcher = basename(machine.clients[0]?.command ?? "");
-  const laptop = await settledHome(real, home, machine, join(home, ".local/bin", launcher), { key: LAPTOP_KEY }, [
-    host,
-  ]);
+  const laptop = await settledHome(
+    real,
+    home,
+    machine,
+    join(home, ".local/bin", launcher),
+    { key: LAPTOP_KEY },
+    [host],
+  );
   const env = { ...process.env, BRIDGE_KEY: LAPTOP_KEY, NO_PROXY: host, no_proxy: host };
   for (const check of checks)
-    expect(execFileSync("sh", ["-c", check], { env, encoding: "utf8" })).toContain(`"id":"${MODEL}"`);
-  return { ...laptop, close: () => laptop.close().finally(() => rmSync(bundle, { recursive: true })) };
+    expect(execFileSync("sh", ["-c", check], { env, encoding: "utf8" })).toContain(
+      `"id":"${MODEL}"`,
+    );
+  return {
+    ...laptop,
+    close: () => laptop.close().finally(() => rmSync(bundle, { recursive: true })),
+  };
 }
 
-/** A home that holds our files, with what they lead to: LiteLLM too, where `bridge` says how it is started. */
+/**
+ * A home that holds our files, with what they lead to: LiteLLM too, where `bridge` says how it is
+ * started.
+ */
 async function settledHome(
   { program, ask }: RealClient,
   home: string,
@@ -173,7 +215,13 @@ async function settledHome(
   mkdirSync(work);
   let proxy: Serving | undefined;
   if (bridge !== undefined && !("missing" in programs.litellm))
-    proxy = await startLitellm(programs.litellm.path, machine, join(home, "litellm"), egress, bridge);
+    proxy = await startLitellm(
+      programs.litellm.path,
+      machine,
+      join(home, "litellm"),
+      egress,
+      bridge,
+    );
   egress.hosts.length = 0;
   return {
     machine,

@@ -4,8 +4,9 @@ import type { PlannedContainer } from "../../components/planned/container";
 import { inspectedAsPlanned } from "../operate/fakeDocker";
 
 /**
- * A `docker` whose containers are programs of this machine: what it is asked to run in one, it runs here. Names of
- * containers lead to loopback and the host's name to an address of the machine that is not loopback, as they do inside.
+ * A `docker` whose containers are programs of this machine: what it is asked to run in one, it runs
+ * here. Names of containers lead to loopback and the host's name to an address of the machine that
+ * is not loopback, as they do inside.
  */
 export class DockerOfProcesses {
   /** Variables under which it is found before any real one. */
@@ -40,7 +41,10 @@ esac
     this.env = { PATH: `${folder}${delimiter}${process.env.PATH ?? ""}` };
   }
 
-  /** A planned container runs as this process; with these variables where they are not the planned ones. */
+  /**
+   * A planned container runs as this process; with these variables where they are not the planned
+   * ones.
+   */
   runs(container: PlannedContainer, pid: number, env = container.env) {
     this.write(container.name, inspectedAsPlanned({ ...container, env }));
     writeFileSync(join(this.folder, `${container.name}.pid`), String(pid));

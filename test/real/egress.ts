@@ -8,7 +8,10 @@ export interface Egress {
   close(): Promise<void>;
 }
 
-/** A proxy that writes down which hosts a program asks for, and lets nothing out; `near` are addresses of this machine. */
+/**
+ * A proxy that writes down which hosts a program asks for, and lets nothing out; `near` are
+ * addresses of this machine.
+ */
 export async function watchEgress(near: readonly string[] = []): Promise<Egress> {
   const hosts: string[] = [];
   const server = createServer((request, response) => {
@@ -29,7 +32,13 @@ export async function watchEgress(near: readonly string[] = []): Promise<Egress>
   return {
     hosts,
     variables: {
-      ...{ HTTP_PROXY: proxy, http_proxy: proxy, HTTPS_PROXY: proxy, https_proxy: proxy, ALL_PROXY: proxy },
+      ...{
+        HTTP_PROXY: proxy,
+        http_proxy: proxy,
+        HTTPS_PROXY: proxy,
+        https_proxy: proxy,
+        ALL_PROXY: proxy,
+      },
       ...{ NO_PROXY: direct, no_proxy: direct },
     },
     close: () =>

@@ -15,8 +15,13 @@ describe.each(["0.26.0", "0.30.0", "0.33.0"])("engine data of vLLM %s", (version
     const wrong = Object.entries(abbreviations).filter(([flag, fitting]) => {
       const { options, unreadable } = readServerArguments(["org/model", flag], data);
       const [only] = fitting;
-      if (fitting.length > 1) return !fitting.every(([spelling]) => unreadable.join().includes(`--${spelling}`));
-      return only === undefined || !options.has(only[1]) || unreadable.some((why) => why.includes("may mean"));
+      if (fitting.length > 1)
+        return !fitting.every(([spelling]) => unreadable.join().includes(`--${spelling}`));
+      return (
+        only === undefined ||
+        !options.has(only[1]) ||
+        unreadable.some((why) => why.includes("may mean"))
+      );
     });
     expect(Object.keys(abbreviations).length).toBeGreaterThan(3000);
     expect(wrong).toEqual([]);

@@ -1,6 +1,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
@@ -12,15 +20,26 @@ const ROUNDS = Number(process.env.KILL_ROUNDS ?? 400);
 const seed = Number(process.env.FAST_CHECK_SEED ?? Date.now() % 2 ** 31);
 
 const word = fc.constantFrom("write" as const, "write" as const, "restore" as const);
-/** At which thousandth of a run's time it is killed, and whether its programs die with the shell or go on. */
-const killed = fc.record({ word, at: fc.noBias(fc.integer({ min: 0, max: 1200 })), whole: fc.boolean() });
+/**
+ * At which thousandth of a run's time it is killed, and whether its programs die with the shell or
+ * go on.
+ */
+const killed = fc.record({
+  word,
+  at: fc.noBias(fc.integer({ min: 0, max: 1200 })),
+  whole: fc.boolean(),
+});
 type Kill = typeof killed extends fc.Arbitrary<infer One> ? One : never;
 /** Whose file they put at the path, and whether the operator can read it. */
-const edited = fc.record({ they: fc.constantFrom("readable", "unreadable", "root's", "root's, unreadable") });
+const edited = fc.record({
+  they: fc.constantFrom("readable", "unreadable", "root's", "root's, unreadable"),
+});
 const round = fc.record({
   before: fc.option(edited),
   deep: fc.boolean(),
-  steps: fc.array(fc.oneof({ weight: 3, arbitrary: killed }, { weight: 1, arbitrary: edited }), { maxLength: 4 }),
+  steps: fc.array(fc.oneof({ weight: 3, arbitrary: killed }, { weight: 1, arbitrary: edited }), {
+    maxLength: 4,
+  }),
   last: killed,
   writesAgain: fc.boolean(),
 });
@@ -65,7 +84,10 @@ class Place {
       chownSync(folder, NOBODY, NOBODY);
   }
 
-  /** Starts a run and kills it at some part of the time that a whole one takes; whether it was killed before its end. */
+  /**
+   * Starts a run and kills it at some part of the time that a whole one takes; whether it was
+   * killed before its end.
+   */
   async killed({ word, at, whole }: Kill, content: string, takes: number): Promise<boolean> {
     const child = spawn("sh", ["-c", HOST_FILE_SCRIPT, "host-file", word], {
       detached: true,
@@ -76,9 +98,11 @@ class Place {
     child.stdin.on("error", () => undefined);
     child.stdin.end(hostFileRequest({ path: this.path, mode: "0644", holder: URN, content }));
     await Promise.race([sleep((at / 1000) * takes), end]);
-    if (child.exitCode === null) process.kill(whole ? -(child.pid ?? 0) : (child.pid ?? 0), "SIGKILL");
+    if (child.exitCode === null)
+      process.kill(whole ? -(child.pid ?? 0) : (child.pid ?? 0), "SIGKILL");
     await end;
-    // A program that outlived its shell ends before anybody looks, as the next run would wait for it.
+    // A program that outlived its shell ends before anybody looks, as the next run would wait for
+    // it.
     spawnSync("flock", ["/", "true"]);
     return child.signalCode === "SIGKILL";
   }
@@ -103,7 +127,10 @@ function timeOfARun(): number {
 
 type Round = typeof round extends fc.Arbitrary<infer One> ? One : never;
 
-/** Plays a round, and checks after each kill and at the end; of each run, whether it was killed before its end. */
+/**
+ * Plays a round, and checks after each kill and at the end; of each run, whether it was killed
+ * before its end.
+ */
 async function play(one: Round, asNobody: boolean, takes: number): Promise<boolean[]> {
   const place = new Place(one.deep, asNobody);
   if (one.before !== null) {
@@ -130,7 +157,9 @@ async function play(one: Round, asNobody: boolean, takes: number): Promise<boole
   expect(place.run("restore", "")).toMatchObject({ status: 0, refused: "" });
   place.losesNothing();
   const left = Object.entries(snapshot(place.home));
-  expect(left.filter(([name, entry]) => name.includes("local-serving") || entry.includes("ours"))).toEqual([]);
+  expect(
+    left.filter(([name, entry]) => name.includes("local-serving") || entry.includes("ours")),
+  ).toEqual([]);
   if (place.theirs.size === 0) expect(left.map(([name]) => name)).toEqual(folders);
   return ended;
 }
@@ -144,7 +173,11 @@ describe(`a host file's runs under kill -9 at any moment (FAST_CHECK_SEED=${seed
     async (_, asNobody) => await rounds(asNobody),
     3_600_000,
   );
-  it.skipIf(IS_ROOT)(`${ROUNDS} rounds as a user who isn't root`, async () => await rounds(false), 3_600_000);
+  it.skipIf(IS_ROOT)(
+    `${ROUNDS} rounds as a user who isn't root`,
+    async () => await rounds(false),
+    3_600_000,
+  );
 });
 
 async function rounds(asNobody: boolean): Promise<void> {

@@ -11,7 +11,10 @@ import { title } from "./programs";
 import { MODEL, type ScriptedServer, startScriptedServer } from "./scriptedServer";
 
 const program = inject("programs").litellm;
-const TOOL = { name: "weather", input_schema: { type: "object", properties: { city: { type: "string" } } } };
+const TOOL = {
+  name: "weather",
+  input_schema: { type: "object", properties: { city: { type: "string" } } },
+};
 const KEY = "local-serving-placeholder";
 
 const withServerThatIsDown = (config: string) =>
@@ -33,8 +36,13 @@ describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messag
       [server, egress] = [await startScriptedServer(), await watchEgress()];
       const port = await freePort();
       url = `http://127.0.0.1:${port}`;
-      const machine = planned({ bridge: { ...BRIDGE, port, messagesPath }, clients: {} }, { port: server.port });
-      proxy = await startLitellm(program.path, machine, folder, egress, { change: withServerThatIsDown });
+      const machine = planned(
+        { bridge: { ...BRIDGE, port, messagesPath }, clients: {} },
+        { port: server.port },
+      );
+      proxy = await startLitellm(program.path, machine, folder, egress, {
+        change: withServerThatIsDown,
+      });
     });
     afterAll(async () => {
       await proxy?.stop();
@@ -50,7 +58,11 @@ describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messag
         body: JSON.stringify(body),
       });
     };
-    const hello = { model: MODEL, max_tokens: 100, messages: [{ role: "user", content: "say hi" }] };
+    const hello = {
+      model: MODEL,
+      max_tokens: 100,
+      messages: [{ role: "user", content: "say hi" }],
+    };
     const upstream = messagesPath === "translate" ? "/v1/chat/completions" : "/v1/messages";
     /** Where the last request was sent on to. */
     const paths = () => server.asked.slice(from).map((each) => each.path);
@@ -68,7 +80,9 @@ describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messag
         type: "message",
         role: "assistant",
         stop_reason: "end_turn",
-        content: expect.arrayContaining([expect.objectContaining({ type: "text", text: "Hello from model" })]),
+        content: expect.arrayContaining([
+          expect.objectContaining({ type: "text", text: "Hello from model" }),
+        ]),
       });
       expect(paths()).toEqual([upstream]);
     });
@@ -120,7 +134,9 @@ describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messag
     });
 
     it("lists the served name, which launchers look for", async () => {
-      const list = await (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${KEY}` } })).text();
+      const list = await (
+        await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${KEY}` } })
+      ).text();
       expect(list.replaceAll(" ", "")).toContain('"id":"model"');
     });
 

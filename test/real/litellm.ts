@@ -13,8 +13,8 @@ export interface LitellmOptions {
 }
 
 /**
- * Starts LiteLLM with the arguments, the variables and the file of a plan. Two things are other than in the container:
- * where the file lies, and that the server's name does not resolve here.
+ * Starts LiteLLM with the arguments, the variables and the file of a plan. Two things are other
+ * than in the container: where the file lies, and that the server's name does not resolve here.
  */
 export function startLitellm(
   program: string,
@@ -28,7 +28,9 @@ export function startLitellm(
   const config = join(folder, "config.yaml");
   mkdirSync(folder, { recursive: true });
   writeFileSync(config, onLoopback(change(fileOf(machine, "bridge-config").text)));
-  const args = bridge.container.command.map((word) => (word.endsWith("config.yaml") ? config : word));
+  const args = bridge.container.command.map((word) =>
+    word.endsWith("config.yaml") ? config : word,
+  );
   return serveUntilReady(program, args, {
     env: {
       ...{ PATH: process.env.PATH ?? "", HOME: folder },

@@ -5,7 +5,10 @@ import { dropInVariables } from "../simple-server/realOllama";
 import type { Egress } from "./egress";
 import { type Serving, serveUntilReady } from "./process";
 
-/** Starts `ollama serve` with the variables of the planned drop-in, or with others where it is not applied; it answers at `at`. */
+/**
+ * Starts `ollama serve` with the variables of the planned drop-in, or with others where it is not
+ * applied; it answers at `at`.
+ */
 export function startOllama(
   program: string,
   machine: MachinePlan,

@@ -5,8 +5,8 @@ import { type Serving, serveUntilReady } from "./process";
 export const START_SECONDS = 240;
 
 /**
- * Starts Open WebUI with the variables of its container, on data that may be there from an earlier start. Addresses must
- * be such as this machine reaches.
+ * Starts Open WebUI with the variables of its container, on data that may be there from an earlier
+ * start. Addresses must be such as this machine reaches.
  */
 export function startOpenWebUi(
   program: string,
@@ -16,7 +16,12 @@ export function startOpenWebUi(
   const { WEBUI_SECRET_KEY_FILE: _ofTheImage, ...ours } = variables;
   return serveUntilReady(program, ["serve", "--host", "127.0.0.1", "--port", String(port)], {
     env: {
-      ...{ PATH: process.env.PATH ?? "", HOME: data, DATA_DIR: data, ANONYMIZED_TELEMETRY: "False" },
+      ...{
+        PATH: process.env.PATH ?? "",
+        HOME: data,
+        DATA_DIR: data,
+        ANONYMIZED_TELEMETRY: "False",
+      },
       ...ours,
       ...egress.variables,
     },

@@ -6,7 +6,10 @@ export interface Ran {
   readonly err: string;
 }
 
-/** Runs a program with exactly these variables; it is killed after the time, and then its code is null. */
+/**
+ * Runs a program with exactly these variables; it is killed after the time, and then its code is
+ * null.
+ */
 export function runToEnd(
   path: string,
   args: readonly string[],
@@ -41,7 +44,10 @@ export interface Serving {
   stop(): Promise<void>;
 }
 
-/** Starts a server and waits until a URL answers 200. Throws with its log when it ends or takes too long. */
+/**
+ * Starts a server and waits until a URL answers 200. Throws with its log when it ends or takes too
+ * long.
+ */
 export async function serveUntilReady(
   path: string,
   args: readonly string[],
@@ -52,7 +58,11 @@ export async function serveUntilReady(
     readonly seconds: number;
   },
 ): Promise<Serving> {
-  const child = spawn(path, args, { env: options.env, cwd: options.cwd, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(path, args, {
+    env: options.env,
+    cwd: options.cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let log = "";
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (chunk) => {

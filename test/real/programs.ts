@@ -15,16 +15,26 @@ const DONE = ".installed";
 export type Program = { readonly path: string } | { readonly missing: string };
 
 /** A program of a Python package, in an environment of its own, with packages beside it. */
-export function fromPyPI(requirement: string, program: string, ...beside: readonly string[]): Promise<Program> {
+export function fromPyPI(
+  requirement: string,
+  program: string,
+  ...beside: readonly string[]
+): Promise<Program> {
   const folder = join(CACHE, requirement.replace(/[^\w.]+/g, "-"));
   return installed(folder, join(folder, "bin", program), async () => {
     await run("python3", ["-m", "venv", folder]);
-    await run(join(folder, "bin", "pip"), ["install", "--quiet", requirement, ...beside], { maxBuffer: 2 ** 26 });
+    await run(join(folder, "bin", "pip"), ["install", "--quiet", requirement, ...beside], {
+      maxBuffer: 2 ** 26,
+    });
   });
 }
 
 /** A program that an npm package ships as a native binary in a package for each platform. */
-export function fromNpm(name: string, version: string, binary: readonly string[]): Promise<Program> {
+export function fromNpm(
+  name: string,
+  version: string,
+  binary: readonly string[],
+): Promise<Program> {
   const folder = join(CACHE, `${name.replace(/^@/, "").replaceAll("/", "-")}-${version}`);
   return installed(folder, join(folder, "node_modules", ...binary), async () => {
     mkdirSync(folder, { recursive: true });
@@ -38,9 +48,13 @@ export function fromGo(module: string, version: string, versionVariable: string)
   const name = basename(module);
   const folder = join(CACHE, `${name}-${version}`);
   return installed(folder, join(folder, name), () =>
-    run("go", ["install", "-ldflags", `-X ${versionVariable}=${version}`, `${module}@v${version}`], {
-      env: { ...process.env, GOBIN: folder },
-    }),
+    run(
+      "go",
+      ["install", "-ldflags", `-X ${versionVariable}=${version}`, `${module}@v${version}`],
+      {
+        env: { ...process.env, GOBIN: folder },
+      },
+    ),
   );
 }
 
@@ -49,11 +63,17 @@ export function alreadyThere(name: string, variable: string): Program {
   const said = process.env[variable];
   if (said !== undefined && said !== "")
     return existsSync(said) ? { path: said } : { missing: `${variable}=${said}: no such file` };
-  const folder = (process.env.PATH ?? "").split(delimiter).find((each) => existsSync(join(each, name)));
+  const folder = (process.env.PATH ?? "")
+    .split(delimiter)
+    .find((each) => existsSync(join(each, name)));
   return folder === undefined ? { missing: `no ${name} on PATH` } : { path: join(folder, name) };
 }
 
-async function installed(folder: string, path: string, install: () => Promise<unknown>): Promise<Program> {
+async function installed(
+  folder: string,
+  path: string,
+  install: () => Promise<unknown>,
+): Promise<Program> {
   const mark = join(folder, DONE);
   if (existsSync(mark) && readFileSync(mark, "utf8") === path && existsSync(path)) return { path };
   rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,10 @@
-import { isObject, type JsonObject, objects, type Route, type RouteTable } from "../stand-in/exchange";
+import {
+  isObject,
+  type JsonObject,
+  objects,
+  type Route,
+  type RouteTable,
+} from "../stand-in/exchange";
 import { HEALTHY, type StandIn, startStandIn } from "../stand-in/server";
 
 export interface Asked {
@@ -22,7 +28,10 @@ export const MODEL = "model";
 
 const ANSWERING = ["/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1/completions"];
 
-/** The stand-in with a script: real clients offer dozens of tools, of which the first one is no good to call. */
+/**
+ * The stand-in with a script: real clients offer dozens of tools, of which the first one is no good
+ * to call.
+ */
 export async function startScriptedServer(maxModelLen = 131_072): Promise<ScriptedServer> {
   const asked: Asked[] = [];
   const state: { script: ScriptedCall | undefined } = { script: undefined };
@@ -42,7 +51,16 @@ export async function startScriptedServer(maxModelLen = 131_072): Promise<Script
   );
   const server = await startStandIn(
     [
-      ...["org/model", "--served-model-name", MODEL, "org/model", "--host", "127.0.0.1", "--port", "0"],
+      ...[
+        "org/model",
+        "--served-model-name",
+        MODEL,
+        "org/model",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+      ],
       ...["--max-model-len", String(maxModelLen), "--enable-auto-tool-choice"],
       ...["--tool-call-parser", "qwen3_coder"],
     ],
@@ -59,12 +77,17 @@ export async function startScriptedServer(maxModelLen = 131_072): Promise<Script
   );
 }
 
-/** The offered tools reduced to the scripted one, with the scripted arguments as their only possible values. */
+/**
+ * The offered tools reduced to the scripted one, with the scripted arguments as their only possible
+ * values.
+ */
 function scripted(body: JsonObject, script: ScriptedCall | undefined): JsonObject[] {
   if (script === undefined || answersTool(body)) return [];
   const parameters = {
     type: "object",
-    properties: Object.fromEntries(Object.entries(script.arguments).map(([name, value]) => [name, { enum: [value] }])),
+    properties: Object.fromEntries(
+      Object.entries(script.arguments).map(([name, value]) => [name, { enum: [value] }]),
+    ),
   };
   return objects(body.tools)
     .filter((tool) => nameOf(tool) === script.tool)
@@ -80,7 +103,9 @@ function nameOf(tool: JsonObject): unknown {
   return isObject(tool.function) ? tool.function.name : tool.name;
 }
 
-/** Whether the result of a tool is anywhere in the conversation: clients add reminders behind it. */
+/**
+ * Whether the result of a tool is anywhere in the conversation: clients add reminders behind it.
+ */
 function answersTool(body: JsonObject): boolean {
   const turns = [...objects(body.messages), ...objects(body.input)];
   return turns.some(

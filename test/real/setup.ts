@@ -2,7 +2,10 @@ import type { TestProject } from "vitest/node";
 import { ownDaemonMissing, removeOwnDaemons } from "./docker/ownDaemon";
 import { alreadyThere, fromGo, fromNpm, fromPyPI, type Program } from "./programs";
 
-/** The programs that these tests run, each in the version that the stack file pins or that Node 20 takes. */
+/**
+ * The programs that these tests run, each in the version that the stack file pins or that Node 20
+ * takes.
+ */
 export const PROGRAMS = {
   vllm: () => fromPyPI("vllm==0.30.0", "python"),
   // The image has the last one, too.
@@ -40,7 +43,10 @@ declare module "vitest" {
   }
 }
 
-/** Installs what is not there yet, one after the other; what can't be installed is skipped with the reason. */
+/**
+ * Installs what is not there yet, one after the other; what can't be installed is skipped with the
+ * reason.
+ */
 export default async function setup(project: TestProject): Promise<void> {
   // Before the run's directory is removed.
   process.prependOnceListener("exit", removeOwnDaemons);

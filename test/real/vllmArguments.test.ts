@@ -16,8 +16,8 @@ import { type Program, title } from "./programs";
 const { vllm } = inject("programs");
 
 /**
- * vLLM's own parser and checks of the server's arguments, as `vllm serve` calls them. The machine here has no GPU, so it
- * is told that there is one; nothing else of vLLM runs.
+ * vLLM's own parser and checks of the server's arguments, as `vllm serve` calls them. The machine
+ * here has no GPU, so it is told that there is one; nothing else of vLLM runs.
  */
 const PARSE = `
 import json, sys
@@ -36,7 +36,9 @@ names = ["model_tag", "served_model_name", "port", "max_model_len", "max_num_seq
 print("PARSED " + json.dumps({name: getattr(arguments, name) for name in names}))
 `;
 
-/** The same of a rank, with what vLLM makes of its place among the machines, and of its variables. */
+/**
+ * The same of a rank, with what vLLM makes of its place among the machines, and of its variables.
+ */
 const PARSE_RANK = `${PARSE}
 import vllm.envs as envs
 from vllm.config import ParallelConfig
@@ -49,40 +51,50 @@ print("PARSED " + json.dumps({"executor": config.distributed_executor_backend, "
 `;
 
 /** What vLLM makes of the arguments. Rejects with vLLM's own words where it refuses them. */
-async function parsed(argv: readonly string[], python = vllm, env: Readonly<Record<string, string>> = {}) {
+async function parsed(
+  argv: readonly string[],
+  python = vllm,
+  env: Readonly<Record<string, string>> = {},
+) {
   if ("missing" in python) throw new Error(python.missing);
   const script = Object.keys(env).length === 0 ? PARSE : PARSE_RANK;
   const variables = Object.keys(env).filter((name) => name.startsWith("VLLM_"));
-  const { stdout } = await promisify(execFile)(python.path, ["-c", script, JSON.stringify(argv), ...variables], {
-    timeout: 170_000,
-    env: { ...process.env, ...env },
-  });
+  const { stdout } = await promisify(execFile)(
+    python.path,
+    ["-c", script, JSON.stringify(argv), ...variables],
+    {
+      timeout: 170_000,
+      env: { ...process.env, ...env },
+    },
+  );
   return JSON.parse(stdout.split("PARSED ").at(-1) ?? "") as Record<string, unknown>;
 }
 
 describe.skipIf("missing" in vllm)(title("vLLM 0.30.0's own parser", vllm), () => {
   it("takes the default instance B as it is meant", async () => {
     const server = loadStackFile("Pulumi.dgx.yaml").machines.dgx?.inferenceServers.b;
-    expect(await parsed(server === undefined ? [] : launchArguments(server, served("b", "container", server)))).toEqual(
-      {
-        model_tag: "nvidia/Qwen3.6-35B-A3B-NVFP4",
-        served_model_name: ["qwen3.6-35b-a3b", "nvidia/Qwen3.6-35B-A3B-NVFP4"],
-        port: 8001,
-        max_model_len: 262144,
-        max_num_seqs: 4,
-        max_num_batched_tokens: 8192,
-        gpu_memory_utilization: 0.45,
-        kv_cache_dtype: "fp8",
-        tool_call_parser: "qwen3_coder",
-        reasoning_parser: "qwen3",
-        moe_backend: "marlin",
-        trust_remote_code: true,
-        enable_prefix_caching: true,
-        enable_chunked_prefill: true,
-        enable_auto_tool_choice: true,
-        allowed_origins: expect.anything(),
-      },
-    );
+    expect(
+      await parsed(
+        server === undefined ? [] : launchArguments(server, served("b", "container", server)),
+      ),
+    ).toEqual({
+      model_tag: "nvidia/Qwen3.6-35B-A3B-NVFP4",
+      served_model_name: ["qwen3.6-35b-a3b", "nvidia/Qwen3.6-35B-A3B-NVFP4"],
+      port: 8001,
+      max_model_len: 262144,
+      max_num_seqs: 4,
+      max_num_batched_tokens: 8192,
+      gpu_memory_utilization: 0.45,
+      kv_cache_dtype: "fp8",
+      tool_call_parser: "qwen3_coder",
+      reasoning_parser: "qwen3",
+      moe_backend: "marlin",
+      trust_remote_code: true,
+      enable_prefix_caching: true,
+      enable_chunked_prefill: true,
+      enable_auto_tool_choice: true,
+      allowed_origins: expect.anything(),
+    });
   });
 
   it("takes every other flag that a setting can pass", async () => {
@@ -120,18 +132,36 @@ describe.skipIf("missing" in vllm)(title("vLLM 0.30.0's own parser", vllm), () =
 const newer = join(process.env.ENGINES_KEPT_IN ?? "/nowhere", "kv-0.33.0", "bin", "python");
 const PARSERS: readonly [string, Program][] = [
   ["0.30.0", vllm],
-  ["0.33.0", existsSync(newer) ? { path: newer } : { missing: "ENGINES_KEPT_IN keeps no kv-0.33.0" }],
+  [
+    "0.33.0",
+    existsSync(newer) ? { path: newer } : { missing: "ENGINES_KEPT_IN keeps no kv-0.33.0" },
+  ],
 ];
 
 describe.each(PARSERS)("two ranks, by vLLM %s", (version, python) => {
-  it.skipIf("missing" in python)(title("are two nodes of one server, each at its own address", python), async () => {
-    const { machines } = plan(ranks(), { home: "/home/me" });
-    const [head, worker] = machines.flatMap(serversOn).map(({ container }) => container);
-    const of = (container = head) => parsed(container?.command ?? [], python, container?.env);
-    const both = { executor: "mp", here: 1, of: 2, host: "192.168.100.1", step: 1800 };
-    // It went in 0.24; `serving plan` warns of it.
-    const unknown = ["VLLM_USE_FLASHINFER_MOE_FP4"];
-    expect(await of(head), version).toEqual({ ...both, unknown, rank: 0, headless: false, own: "192.168.100.1" });
-    expect(await of(worker), version).toEqual({ ...both, unknown, rank: 1, headless: true, own: "192.168.100.2" });
-  });
+  it.skipIf("missing" in python)(
+    title("are two nodes of one server, each at its own address", python),
+    async () => {
+      const { machines } = plan(ranks(), { home: "/home/me" });
+      const [head, worker] = machines.flatMap(serversOn).map(({ container }) => container);
+      const of = (container = head) => parsed(container?.command ?? [], python, container?.env);
+      const both = { executor: "mp", here: 1, of: 2, host: "192.168.100.1", step: 1800 };
+      // It went in 0.24; `serving plan` warns of it.
+      const unknown = ["VLLM_USE_FLASHINFER_MOE_FP4"];
+      expect(await of(head), version).toEqual({
+        ...both,
+        unknown,
+        rank: 0,
+        headless: false,
+        own: "192.168.100.1",
+      });
+      expect(await of(worker), version).toEqual({
+        ...both,
+        unknown,
+        rank: 1,
+        headless: true,
+        own: "192.168.100.2",
+      });
+    },
+  );
 });

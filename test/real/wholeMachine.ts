@@ -38,15 +38,19 @@ export interface Verified {
 }
 
 /**
- * The machine of the default stack file, every service of it running: LiteLLM, Open WebUI and Ollama are the real ones,
- * set up with the very files and variables of the plan; the two engines, which need a GPU, are stand-ins.
+ * The machine of the default stack file, every service of it running: LiteLLM, Open WebUI and
+ * Ollama are the real ones, set up with the very files and variables of the plan; the two engines,
+ * which need a GPU, are stand-ins.
  */
 export class WholeMachine {
   private readonly folder = realpathSync(mkdtempSync(join(tmpdir(), "whole-machine-")));
   private readonly home = join(this.folder, "home");
   private readonly file = join(this.folder, "Pulumi.whole.yaml");
   private readonly serving = bundledServing();
-  private readonly docker = new DockerOfProcesses(join(this.folder, "docker"), OTHER_ADDRESS ?? "127.0.0.1");
+  private readonly docker = new DockerOfProcesses(
+    join(this.folder, "docker"),
+    OTHER_ADDRESS ?? "127.0.0.1",
+  );
   private readonly services = new Map<"bridge" | "chat-ui" | "ollama", Serving>();
   private readonly engines = new Map<"A" | "B", StandIn>();
   private token = "";
@@ -58,7 +62,10 @@ export class WholeMachine {
   ) {}
 
   static async start(programs: RealPrograms): Promise<WholeMachine> {
-    const machine = new WholeMachine(programs, await watchEgress(OTHER_ADDRESS ? [OTHER_ADDRESS] : []));
+    const machine = new WholeMachine(
+      programs,
+      await watchEgress(OTHER_ADDRESS ? [OTHER_ADDRESS] : []),
+    );
     try {
       machine.planned = await writeWholeStack(machine.file, machine.folder, machine.home);
       await Promise.all([machine.startA(), machine.startB()]);
@@ -112,7 +119,12 @@ export class WholeMachine {
     const { hostInstance } = this.machine;
     if (hostInstance === "none") throw new Error("the plan has no instance A");
     const names = ["org/a-model", "--served-model-name", "a-model"];
-    const bounds = ["--port", String(hostInstance.port), "--max-model-len", String(hostInstance.maxModelLen)];
+    const bounds = [
+      "--port",
+      String(hostInstance.port),
+      "--max-model-len",
+      String(hostInstance.maxModelLen),
+    ];
     this.engines.set("A", await startStandIn([...names, ...bounds]));
   }
 
@@ -129,18 +141,29 @@ export class WholeMachine {
     const folder = join(this.folder, "bridge");
     const program = this.programs.litellm;
     const key = SECRETS.BRIDGE_KEY;
-    const proxy = await startLitellm(program, this.machine, folder, this.egress, { key, ...options });
+    const proxy = await startLitellm(program, this.machine, folder, this.egress, {
+      key,
+      ...options,
+    });
     this.services.set("bridge", proxy);
     this.docker.runs(bridge.container, proxy.pid);
   }
 
-  /** Starts the chat UI with the variables of the plan, changed by `change`, on the data that is there. */
-  async startChatUi(change: (env: Record<string, string>) => Record<string, string> = (env) => env) {
+  /**
+   * Starts the chat UI with the variables of the plan, changed by `change`, on the data that is
+   * there.
+   */
+  async startChatUi(
+    change: (env: Record<string, string>) => Record<string, string> = (env) => env,
+  ) {
     await this.stop("chat-ui");
     const { chatUi } = this.machine;
     if (chatUi === null) throw new Error("the plan has no chat UI");
     const inside = change({ ...chatUi.container.env });
-    const here = Object.entries(inside).map(([name, value]) => [name, onLoopback(value, OTHER_ADDRESS)]);
+    const here = Object.entries(inside).map(([name, value]) => [
+      name,
+      onLoopback(value, OTHER_ADDRESS),
+    ]);
     const data = join(this.folder, "chat-ui");
     mkdirSync(data, { recursive: true });
     const variables = Object.fromEntries(here) as Record<string, string>;
@@ -150,7 +173,9 @@ export class WholeMachine {
     this.docker.runs(chatUi.container, ui.pid, inside);
   }
 
-  /** Starts Ollama with the drop-in's variables, or with others where the drop-in is not applied. */
+  /**
+   * Starts Ollama with the drop-in's variables, or with others where the drop-in is not applied.
+   */
   async startOllama(otherwise: Readonly<Record<string, string>> = {}, at?: string): Promise<void> {
     await this.stop("ollama");
     const folder = join(this.folder, "ollama");
@@ -193,7 +218,10 @@ export class WholeMachine {
 
   async close(): Promise<void> {
     await Promise.all([...this.services.values()].map((service) => service.stop()));
-    await Promise.all([...[...this.engines.values()].map((engine) => engine.close()), this.egress.close()]);
+    await Promise.all([
+      ...[...this.engines.values()].map((engine) => engine.close()),
+      this.egress.close(),
+    ]);
     rmSync(this.folder, { recursive: true, force: true });
     rmSync(dirname(this.serving), { recursive: true, force: true });
   }

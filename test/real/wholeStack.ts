@@ -25,10 +25,15 @@ interface StackFile {
 }
 
 /**
- * Writes a stack file: the project's default one on free ports, every service connected to every other, below a folder of
- * its own, with everything that needs a secret. Then writes every file that it plans, as `up` would.
+ * Writes a stack file: the project's default one on free ports, every service connected to every
+ * other, below a folder of its own, with everything that needs a secret. Then writes every file
+ * that it plans, as `up` would.
  */
-export async function writeWholeStack(file: string, folder: string, home: string): Promise<MachinePlan> {
+export async function writeWholeStack(
+  file: string,
+  folder: string,
+  home: string,
+): Promise<MachinePlan> {
   const stack = parse(readFileSync(join(PROJECT, "Pulumi.dgx.yaml"), "utf8")) as StackFile;
   const machine = stack.config["local-serving:machines"].dgx;
   const set = (part: string, settings: Part) => {
@@ -38,10 +43,16 @@ export async function writeWholeStack(file: string, folder: string, home: string
   set("inferenceServers", {
     b: {
       ...(machine.inferenceServers?.b as Part),
-      ...{ port: await freePort(), huggingFaceTokenVariable: "HF_TOKEN_OF_B" satisfies keyof typeof SECRETS },
+      ...{
+        port: await freePort(),
+        huggingFaceTokenVariable: "HF_TOKEN_OF_B" satisfies keyof typeof SECRETS,
+      },
     },
   });
-  set("bridge", { port: await freePort(), keyVariable: "BRIDGE_KEY" satisfies keyof typeof SECRETS });
+  set("bridge", {
+    port: await freePort(),
+    keyVariable: "BRIDGE_KEY" satisfies keyof typeof SECRETS,
+  });
   set("chatUi", { port: await freePort(), connections: ["b", "instance-a", "simple-server"] });
   const environment = { ANTHROPIC_DEFAULT_HAIKU_MODEL: "nvidia/Qwen3.6-35B-A3B-NVFP4" };
   set("clients", { claudeCode: { environment }, opencode: {}, pi: {}, qwenCode: {} });

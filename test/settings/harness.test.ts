@@ -3,7 +3,11 @@ import { parseEngineConfig } from "../../components/settings/load";
 import { FaultyInput } from "../../faults/fault";
 import { serverInput } from "../fixtures/machine";
 
-function load(harness: unknown, server: Record<string, unknown> = {}, machine: Record<string, unknown> = {}) {
+function load(
+  harness: unknown,
+  server: Record<string, unknown> = {},
+  machine: Record<string, unknown> = {},
+) {
   const dgx = {
     totalGiB: 121.63,
     instanceA: "none",
@@ -12,13 +16,15 @@ function load(harness: unknown, server: Record<string, unknown> = {}, machine: R
     ...machine,
     ...(harness === undefined ? {} : { harness }),
   };
-  return parseEngineConfig({ "local-serving:machines": JSON.stringify({ dgx }) }).machines.dgx?.harness;
+  return parseEngineConfig({ "local-serving:machines": JSON.stringify({ dgx }) }).machines.dgx
+    ?.harness;
 }
 function faultsOf(...args: Parameters<typeof load>): [string, string][] {
   try {
     load(...args);
   } catch (error) {
-    if (error instanceof FaultyInput) return error.faults.map((fault) => [fault.path, fault.message]);
+    if (error instanceof FaultyInput)
+      return error.faults.map((fault) => [fault.path, fault.message]);
     throw error;
   }
   return [];
@@ -80,8 +86,14 @@ describe("the harness's settings", () => {
         judge: "local-c",
       }),
     ).toEqual([
-      [`${AT}.peerFor.codex`, "There is no provider `olama` on this machine. Did you mean `ollama`?"],
-      [`${AT}.fallbackChain.codex.1`, "There is no provider `gpt` on this machine. Providers are local-b, ollama."],
+      [
+        `${AT}.peerFor.codex`,
+        "There is no provider `olama` on this machine. Did you mean `ollama`?",
+      ],
+      [
+        `${AT}.fallbackChain.codex.1`,
+        "There is no provider `gpt` on this machine. Providers are local-b, ollama.",
+      ],
       [`${AT}.judge`, "There is no provider `local-c` on this machine. Did you mean `local-b`?"],
     ]);
   });
@@ -93,12 +105,18 @@ describe("the harness's settings", () => {
     expect(of({ "local-b": "evaluate" })).toEqual([
       [`${at}.local-b`, expect.stringContaining("Expected {review_request} in the command")],
     ]);
-    expect(of({ "local-b": 'evaluate "{review_request}"' })[0]?.[1]).toContain("without double quotes");
+    expect(of({ "local-b": 'evaluate "{review_request}"' })[0]?.[1]).toContain(
+      "without double quotes",
+    );
     expect(of({ "local-c": "evaluate {review_request}" })).toEqual([
       [`${at}.local-c`, "There is no provider `local-c` on this machine. Did you mean `local-b`?"],
     ]);
-    const faults = of({ ollama: "curl -H 'Authorization: Bearer abc123' -d @{review_request} http://h" });
-    expect(faults).toEqual([[`${at}.ollama`, expect.stringContaining("This looks like a secret (not shown)")]]);
+    const faults = of({
+      ollama: "curl -H 'Authorization: Bearer abc123' -d @{review_request} http://h",
+    });
+    expect(faults).toEqual([
+      [`${at}.ollama`, expect.stringContaining("This looks like a secret (not shown)")],
+    ]);
     expect(JSON.stringify(faults)).not.toContain("abc123");
   });
 
@@ -110,7 +128,11 @@ describe("the harness's settings", () => {
 
   it("need somebody who can review", () => {
     const base = { model: { id: "org/m", kind: "base" } };
-    for (const simpleServer of [{ mode: "none" }, { mode: "integrated", models: ["m"] }, { mode: "host" }]) {
+    for (const simpleServer of [
+      { mode: "none" },
+      { mode: "integrated", models: ["m"] },
+      { mode: "host" },
+    ]) {
       const faults = faultsOf({}, base, { simpleServer }).filter(([path]) => path.startsWith(AT));
       expect(faults).toEqual([[AT, expect.stringContaining("Nothing here can review or judge")]]);
     }
@@ -128,7 +150,10 @@ describe("the harness's settings", () => {
 
   it.each(['a"b', "a'b", "a\\b"])("refuse the served name %j, for the harness alone", (name) => {
     expect(faultsOf({}, { servedModelName: name })).toEqual([
-      ["machines.dgx.inferenceServers.b.servedModelName", expect.stringContaining("it knows no escapes")],
+      [
+        "machines.dgx.inferenceServers.b.servedModelName",
+        expect.stringContaining("it knows no escapes"),
+      ],
     ]);
     expect(faultsOf(undefined, { servedModelName: name })).toEqual([]);
   });
@@ -136,7 +161,9 @@ describe("the harness's settings", () => {
   it("refuse a variable's name that looks like a key, and don't show it", () => {
     const key = "AKIA1234567890ABCDEF";
     const faults = faultsOf({ apiKeyVariable: key });
-    expect(faults).toEqual([[`${AT}.apiKeyVariable`, expect.stringContaining("looks like a key itself")]]);
+    expect(faults).toEqual([
+      [`${AT}.apiKeyVariable`, expect.stringContaining("looks like a key itself")],
+    ]);
     expect(JSON.stringify(faults)).not.toContain(key);
     expect(faultsOf({ prefix: "sk_" })[0]?.[0]).toBe(`${AT}.prefix`);
     expect(faultsOf({ prefix: "sk_", apiKeyVariable: "none" })).toEqual([]);

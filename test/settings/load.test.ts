@@ -66,7 +66,8 @@ describe("the default stack file", () => {
       flashinferMoeFp4: false,
       moeBackend: "marlin",
       compileJobs: 2,
-      image: "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
+      image:
+        "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
       versions: { vllm: "0.30.0", transformers: "5.10.4", evidence: "published" },
     });
   });
@@ -83,7 +84,9 @@ describe("the default stack file", () => {
 
 describe("faults of a stack file", () => {
   it("are all reported at once, each with path, place and what would be right", () => {
-    const faults = faultsOf(machine(`totalGib: 100\ninstanceA: {gpuMemoryUtilization: 1.5, listen: everywhere}`));
+    const faults = faultsOf(
+      machine(`totalGib: 100\ninstanceA: {gpuMemoryUtilization: 1.5, listen: everywhere}`),
+    );
     expect(faults.map((fault) => [fault.path, fault.code, fault.line])).toEqual([
       ["machines.dgx.totalGiB", "missing_key", 3],
       ["machines.dgx.instanceA.listen", "wrong_form", 5],
@@ -95,9 +98,9 @@ describe("faults of a stack file", () => {
   });
 
   it("name an unknown setting of ours beside `machines`", () => {
-    expect(faultsOf("config:\n  local-serving:machine: {}\n").map((fault) => fault.message)).toContain(
-      "Unknown key `machine`. Did you mean `machines`?",
-    );
+    expect(
+      faultsOf("config:\n  local-serving:machine: {}\n").map((fault) => fault.message),
+    ).toContain("Unknown key `machine`. Did you mean `machines`?");
   });
 
   it("name a key beside `config`", () => {
@@ -111,7 +114,9 @@ describe("faults of a stack file", () => {
   });
 
   it("refuse a stack without a machine, a text without `config` and a file that is not YAML", () => {
-    expect(faultsOf("config:\n  local-serving:machines: {}\n")[0]?.message).toContain("At least one machine is needed");
+    expect(faultsOf("config:\n  local-serving:machines: {}\n")[0]?.message).toContain(
+      "At least one machine is needed",
+    );
     expect(faultsOf("a: 1\n")[0]?.path).toBe("config");
     expect(() => load("a: [1")).toThrow(UnreadableInput);
     expect(() => load("a: 1\na: 2\n")).toThrow(
@@ -123,16 +128,27 @@ describe("faults of a stack file", () => {
   it.each([
     ["--max-model-len=5", "`--max-model-len` has a setting of its own: use `maxModelLen`."],
     ["--max_model_len", "`--max-model-len` has a setting of its own: use `maxModelLen`."],
-    ["--gpu-mem", "`--gpu-memory-utilization` has a setting of its own: use `gpuMemoryUtilization`."],
-    ["--no-enable-prefix-caching", "`--enable-prefix-caching` has a setting of its own: use `prefixCaching`."],
+    [
+      "--gpu-mem",
+      "`--gpu-memory-utilization` has a setting of its own: use `gpuMemoryUtilization`.",
+    ],
+    [
+      "--no-enable-prefix-caching",
+      "`--enable-prefix-caching` has a setting of its own: use `prefixCaching`.",
+    ],
     ["-tp", "`-tp` has a setting of its own: use `tensorParallelSize`."],
-    ["--config", "`--config` can't be passed: the plan and the policies can't read a file of further flags."],
+    [
+      "--config",
+      "`--config` can't be passed: the plan and the policies can't read a file of further flags.",
+    ],
     [
       "--api-key",
       "`--api-key` can't be passed: it guards only part of vLLM's routes (/invocations, /classify, /pooling and others stay open), and the key would be in the argv. For the local network publish the bridge with `keyVariable`, and leave this server on 127.0.0.1.",
     ],
   ])("refuse the extra argument %s", (argument, message) => {
-    const [fault] = faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    extraArgs: ["${argument}"]`));
+    const [fault] = faultsOf(
+      machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    extraArgs: ["${argument}"]`),
+    );
     expect(fault).toMatchObject({
       path: "machines.dgx.inferenceServers.b.extraArgs.0",
       code: "repeated_flag",
@@ -146,14 +162,24 @@ describe("faults of a stack file", () => {
     "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535; ssh://user@host:port and no more.";
   const ASCII = "Expected a name without blanks, of ASCII letters, digits and signs.";
   it.each([
-    ...["/a/../b", "~/../root", "/a/./b", "/a//b", "/a,b", "/a\\nb", "/a\\0b", "/a\\eb", "/dev/full"].map((path) => [
-      `modelCache: "${path}"`,
-      "modelCache",
-      PLAIN_PATH,
-    ]),
+    ...[
+      "/a/../b",
+      "~/../root",
+      "/a/./b",
+      "/a//b",
+      "/a,b",
+      "/a\\nb",
+      "/a\\0b",
+      "/a\\eb",
+      "/dev/full",
+    ].map((path) => [`modelCache: "${path}"`, "modelCache", PLAIN_PATH]),
     ['venvs: ["/a,b"]', "venvs.0", PLAIN_PATH],
     ["clients: {launcherFolder: /a/../b}", "clients.launcherFolder", PLAIN_PATH],
-    ["simpleServer: {mode: host, modelsDirectory: /proc/1}", "simpleServer.modelsDirectory", PLAIN_PATH],
+    [
+      "simpleServer: {mode: host, modelsDirectory: /proc/1}",
+      "simpleServer.modelsDirectory",
+      PLAIN_PATH,
+    ],
     ...[
       "ssh://host:99999",
       "ssh://host:0",
@@ -167,18 +193,26 @@ describe("faults of a stack file", () => {
       "ssh://me@a;b",
       "ssh://a=b@dgx",
     ].map((address) => [`dockerHost: "${address}"`, "dockerHost", ENGINE]),
-    ['instanceA: {gpuMemoryUtilization: 0.1, servedModelName: "modèle"}', "instanceA.servedModelName", ASCII],
+    [
+      'instanceA: {gpuMemoryUtilization: 0.1, servedModelName: "modèle"}',
+      "instanceA.servedModelName",
+      ASCII,
+    ],
     ['clients: {codex: {model: "a\\eb"}}', "clients.codex.model", ASCII],
   ])("refuse %s", (line = "", path = "", message = "") => {
     const instanceA = line.startsWith("instanceA") ? "" : "instanceA: none\n";
     const [fault, ...others] = faultsOf(machine(`totalGiB: 8\n${instanceA}${SERVER}${line}`));
     expect(others).toEqual([]);
     expect(fault).toMatchObject({ path: `machines.dgx.${path}`, line: instanceA === "" ? 12 : 13 });
-    expect(fault?.message).toMatch(new RegExp(`^${message.replace(/[.*+?^$(){}|[\]\\]/g, "\\$&")}`));
+    expect(fault?.message).toMatch(
+      new RegExp(`^${message.replace(/[.*+?^$(){}|[\]\\]/g, "\\$&")}`),
+    );
   });
 
   it("refuse a Docker engine without files, and say what to write", () => {
-    expect(faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER}dockerHost: tcp://dgx.local:2375`))).toEqual([
+    expect(
+      faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER}dockerHost: tcp://dgx.local:2375`)),
+    ).toEqual([
       expect.objectContaining({
         path: "machines.dgx.dockerHost",
         line: 13,
@@ -190,7 +224,10 @@ describe("faults of a stack file", () => {
   });
 
   it.each([
-    ["constructor", "This name can't be used. JavaScript keeps this word for itself: expected another name."],
+    [
+      "constructor",
+      "This name can't be used. JavaScript keeps this word for itself: expected another name.",
+    ],
     ["__proto__", "JavaScript keeps the name `__proto__` for itself: write another one."],
     [
       "toString",
@@ -204,7 +241,9 @@ describe("faults of a stack file", () => {
     const one = faultsOf(machine("totalGiB: 8\ninstanceA: none").replace("dgx", `"${name}"`));
     expect(one).toContainEqual(expect.objectContaining({ path: `machines.${name}`, line: 3 }));
     expect(one.map((fault) => fault.message).join()).toContain(message);
-    const server = faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER.replace("  b:", `  "${name}":`)}`));
+    const server = faultsOf(
+      machine(`totalGiB: 8\ninstanceA: none\n${SERVER.replace("  b:", `  "${name}":`)}`),
+    );
     expect(server).toMatchObject([{ path: `machines.dgx.inferenceServers.${name}`, line: 7 }]);
     expect(server[0]?.message).toContain(message);
     const engine = {
@@ -216,7 +255,11 @@ describe("faults of a stack file", () => {
 
   it("leave other extra arguments alone", () => {
     expect(
-      faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    extraArgs: [--seed, "7", --async-scheduling]`)),
+      faultsOf(
+        machine(
+          `totalGiB: 8\ninstanceA: none\n${SERVER}    extraArgs: [--seed, "7", --async-scheduling]`,
+        ),
+      ),
     ).toEqual([]);
   });
 
@@ -232,11 +275,18 @@ describe("faults of a stack file", () => {
       .filter((line) => !line.trim().startsWith(`${key}:`))
       .join("\n");
     const faults = faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${server}    ${written}\n`));
-    expect(faults.map((fault) => fault.message.startsWith(message) || fault.message)).toEqual([true]);
+    expect(faults.map((fault) => fault.message.startsWith(message) || fault.message)).toEqual([
+      true,
+    ]);
   });
 
   it.each([
-    ["bridge: {image: x}\nchatUi: {image: x}\n", "bridge, chatUi, inferenceServers.b", "bridge", "0.0.0.0"],
+    [
+      "bridge: {image: x}\nchatUi: {image: x}\n",
+      "bridge, chatUi, inferenceServers.b",
+      "bridge",
+      "0.0.0.0",
+    ],
     ["simpleServer: {mode: host}\n", "simpleServer, inferenceServers.b", "simpleServer", "0.0.0.0"],
     ["chatUi: {image: x}\n", "chatUi, inferenceServers.b", "chatUi", "192.168.1.20"],
     ["", "", "inferenceServers.b", "everything"],
@@ -246,7 +296,9 @@ describe("faults of a stack file", () => {
     const found = faultsOf(
       machine(`totalGiB: 8\ninstanceA: none\nlisten: ${address}\nx: 1\n${blocks}${SERVER}`),
     ).filter(({ code }) => code === "unknown_key");
-    expect(found.map(({ path, line, message }) => [path, line, message.split(" Known keys")[0]])).toEqual([
+    expect(
+      found.map(({ path, line, message }) => [path, line, message.split(" Known keys")[0]]),
+    ).toEqual([
       [
         "machines.dgx.listen",
         6,
@@ -257,7 +309,9 @@ describe("faults of a stack file", () => {
   });
 
   it("take `listen` below the service, as that says", () => {
-    expect(faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    listen: 0.0.0.0`))).toEqual([]);
+    expect(faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    listen: 0.0.0.0`))).toEqual(
+      [],
+    );
   });
 
   it("refuse a number with a leading zero, which Pulumi's own reader takes for another", () => {
@@ -293,7 +347,11 @@ describe("faults of a stack file", () => {
 
   it("never repeat a value, which may be a secret in the wrong place", () => {
     const text = JSON.stringify(
-      faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    huggingFaceTokenVariable: hf_abcDEF123`)),
+      faultsOf(
+        machine(
+          `totalGiB: 8\ninstanceA: none\n${SERVER}    huggingFaceTokenVariable: hf_abcDEF123`,
+        ),
+      ),
     );
     expect(text).toContain("NAME of an environment variable");
     expect(text).not.toContain("hf_abcDEF123");

@@ -9,7 +9,8 @@ function faultsOf(...given: Parameters<typeof twoMachines>): string[] {
   try {
     parseEngineConfig({ "local-serving:machines": JSON.stringify(machines) });
   } catch (error) {
-    if (error instanceof FaultyInput) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+    if (error instanceof FaultyInput)
+      return error.faults.map(({ path, message }) => `${path}: ${message}`);
     throw error;
   }
   return [];
@@ -26,7 +27,9 @@ describe("a server over several machines", () => {
     expect(faultsOf({ tensorParallelSize: 1, pipelineParallelSize: 2 })).toEqual([]);
     expect(faultsOf({ listen: "192.168.100.1" })).toEqual([]);
     const sockets = { link: link(1, { hcas: [], gidIndex: undefined }) };
-    expect(faultsOf({}, sockets, { link: { interface: "enp1s0f0np0", address: "192.168.100.2" } })).toEqual([]);
+    expect(
+      faultsOf({}, sockets, { link: { interface: "enp1s0f0np0", address: "192.168.100.2" } }),
+    ).toEqual([]);
   });
 
   const wrong: [string, Parameters<typeof faultsOf>, string, Parameters<typeof faultsOf>][] = [
@@ -116,7 +119,12 @@ describe("a server over several machines", () => {
     ],
     [
       "the bridge of a machine that has no end of its link",
-      [{ nodes: ["dgx1", "dgx3"] }, {}, { link: undefined, bridge: { ...BRIDGE, servers: ["dgx1.b"] } }, THIRD],
+      [
+        { nodes: ["dgx1", "dgx3"] },
+        {},
+        { link: undefined, bridge: { ...BRIDGE, servers: ["dgx1.b"] } },
+        THIRD,
+      ],
       "machines.dgx2.bridge.servers.0: `dgx1.b` answers on its link alone, which dgx2 has no end of: put the bridge below dgx1.",
       [{ nodes: ["dgx1", "dgx3"] }, { bridge: BRIDGE }, { link: undefined }, THIRD],
     ],
@@ -173,6 +181,8 @@ describe("a server over several machines", () => {
     ],
     [{ hcas: ["a,b"] }, "link.hcas.0: Expected the name of an RDMA device, such as rocep1s0f1"],
   ])("is refused with a link of %j", (more, message) => {
-    expect(faultsOf({}, { link: link(1, more) })).toEqual([expect.stringContaining(`machines.dgx1.${message}`)]);
+    expect(faultsOf({}, { link: link(1, more) })).toEqual([
+      expect.stringContaining(`machines.dgx1.${message}`),
+    ]);
   });
 });

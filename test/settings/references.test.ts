@@ -16,7 +16,9 @@ function faultsOf(machine: Record<string, unknown>): string[] {
     parseEngineConfig({ "local-serving:machines": JSON.stringify({ dgx }) });
   } catch (error) {
     if (error instanceof FaultyInput)
-      return error.faults.map((fault) => `${fault.path.replace("machines.dgx.", "")}: ${fault.message}`);
+      return error.faults.map(
+        (fault) => `${fault.path.replace("machines.dgx.", "")}: ${fault.message}`,
+      );
     throw error;
   }
   return [];
@@ -36,7 +38,10 @@ describe("what a service or a client says of its server", () => {
     ],
     [
       "a client that may mean two servers",
-      { inferenceServers: { b: serverInput(), c: serverInput({ port: 8002 }) }, clients: { codex: {} } },
+      {
+        inferenceServers: { b: serverInput(), c: serverInput({ port: 8002 }) },
+        clients: { codex: {} },
+      },
       "clients.codex.server: Say which server it uses: there are b, c.",
     ],
     [
@@ -109,7 +114,9 @@ describe("what a service or a client says of its server", () => {
 
   it("refuses a key in a settings file", () => {
     const environment = { ANTHROPIC_AUTH_TOKEN: "sk-real" };
-    const [fault = "", ...more] = faultsOf({ clients: { claudeCode: { via: "native", environment } } });
+    const [fault = "", ...more] = faultsOf({
+      clients: { claudeCode: { via: "native", environment } },
+    });
     expect(fault).toContain(
       "clients.claudeCode.environment: A key has no place in a settings file: it comes from the launcher.",
     );
@@ -128,12 +135,18 @@ describe("what a service or a client says of its server", () => {
   });
 
   it("names every fault at once", () => {
-    expect(faultsOf({ clients: { codex: { server: "c" }, claudeCode: {}, pi: { server: "d" } } })).toHaveLength(3);
+    expect(
+      faultsOf({ clients: { codex: { server: "c" }, claudeCode: {}, pi: { server: "d" } } }),
+    ).toHaveLength(3);
   });
 });
 
 describe("a bridge to servers of other machines", () => {
-  const machines = (servers: string[], there: Record<string, unknown> = {}, b: Record<string, unknown> = {}) => ({
+  const machines = (
+    servers: string[],
+    there: Record<string, unknown> = {},
+    b: Record<string, unknown> = {},
+  ) => ({
     dgx: {
       totalGiB: 121.63,
       instanceA: "none",
@@ -149,12 +162,15 @@ describe("a bridge to servers of other machines", () => {
     },
   });
   const bridged = (...given: Parameters<typeof machines>) =>
-    plan(parseEngineConfig({ "local-serving:machines": JSON.stringify(machines(...given)) }), { home: "/home/me" });
+    plan(parseEngineConfig({ "local-serving:machines": JSON.stringify(machines(...given)) }), {
+      home: "/home/me",
+    });
   const faults = (...given: Parameters<typeof machines>) => {
     try {
       bridged(...given);
     } catch (error) {
-      if (error instanceof FaultyInput) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+      if (error instanceof FaultyInput)
+        return error.faults.map(({ path, message }) => `${path}: ${message}`);
       throw error;
     }
     return [];
@@ -163,14 +179,17 @@ describe("a bridge to servers of other machines", () => {
 
   it.each<[string, Parameters<typeof machines>, string]>([
     ["the ssh host", [["b", "dgx2.b"]], "http://dgx2.local:8001/v1"],
-    ["a declared name", [["b", "dgx2.b"], { clients: { host: "192.168.7.2" } }], "http://192.168.7.2:8001/v1"],
+    [
+      "a declared name",
+      [["b", "dgx2.b"], { clients: { host: "192.168.7.2" } }],
+      "http://192.168.7.2:8001/v1",
+    ],
   ])("reaches them by %s", (_, given, url) => {
     const { bridge } = bridged(...given).machines[0] ?? {};
     expect(bridge?.servers).toEqual(["b", "dgx2.b"]);
-    expect(bridge?.models.filter(({ name }) => name === "model").map(({ baseUrl }) => baseUrl)).toEqual([
-      "http://vllm-model-8001:8001/v1",
-      url,
-    ]);
+    expect(
+      bridge?.models.filter(({ name }) => name === "model").map(({ baseUrl }) => baseUrl),
+    ).toEqual(["http://vllm-model-8001:8001/v1", url]);
     expect(bridge?.names.filter((name) => name === "model")).toHaveLength(1);
   });
 

@@ -17,7 +17,8 @@ function faultsOf(simpleServer: unknown, machine?: Record<string, unknown>): [st
   try {
     load(simpleServer, machine);
   } catch (error) {
-    if (error instanceof FaultyInput) return error.faults.map((fault) => [fault.path, fault.message]);
+    if (error instanceof FaultyInput)
+      return error.faults.map((fault) => [fault.path, fault.message]);
     throw error;
   }
   return [];
@@ -51,29 +52,40 @@ describe("the simple server's settings", () => {
   it("take the memory of declared models only, in GiB", () => {
     expect(faultsOf({ mode: "host", models: ["a"], loadedGiB: { a: 9.6 } })).toEqual([]);
     for (const mode of ["host", "integrated"]) {
-      expect(faultsOf({ mode, models: ["a"], loadedGiB: { b: 9.6 } }, { chatUi: undefined })).toContainEqual([
-        `${AT}.loadedGiB.b`,
-        "`b` is not one of the simple server's `models`.",
-      ]);
+      expect(
+        faultsOf({ mode, models: ["a"], loadedGiB: { b: 9.6 } }, { chatUi: undefined }),
+      ).toContainEqual([`${AT}.loadedGiB.b`, "`b` is not one of the simple server's `models`."]);
     }
     expect(faultsOf({ mode: "host", models: ["a"], loadedGiB: { a: 9.6e9 } })).toEqual([
       [`${AT}.loadedGiB.a`, expect.stringContaining("Expected GiB")],
     ]);
-    expect(faultsOf({ mode: "host", residentModelsGiB: 1e308 })[0]?.[1]).toContain("no machine of this kind has more");
+    expect(faultsOf({ mode: "host", residentModelsGiB: 1e308 })[0]?.[1]).toContain(
+      "no machine of this kind has more",
+    );
   });
 
   it("have one mode: keys of another are refused by name", () => {
     expect(faultsOf({ mode: "integrated", listen: "0.0.0.0" })).toEqual([
-      [`${AT}.listen`, expect.stringContaining("`listen` goes with `mode: host` only: remove it here")],
+      [
+        `${AT}.listen`,
+        expect.stringContaining("`listen` goes with `mode: host` only: remove it here"),
+      ],
     ]);
     expect(faultsOf({ mode: "none", models: ["a"] })[0]?.[0]).toBe(`${AT}.models`);
-    expect(faultsOf({ mode: "both" })[0]?.[1]).toContain("`mode: host`, `mode: integrated` or `mode: none`");
-    expect(faultsOf({ models: [] })[0]?.[1]).toContain("`mode: host`, `mode: integrated` or `mode: none`");
+    expect(faultsOf({ mode: "both" })[0]?.[1]).toContain(
+      "`mode: host`, `mode: integrated` or `mode: none`",
+    );
+    expect(faultsOf({ models: [] })[0]?.[1]).toContain(
+      "`mode: host`, `mode: integrated` or `mode: none`",
+    );
   });
 
-  it.each(["5m", "1h30m", "0", "-1", "300", "-1m", "1.5h", "250ms"])("take the duration %s", (keepAlive) => {
-    expect(faultsOf({ mode: "host", keepAlive })).toEqual([]);
-  });
+  it.each(["5m", "1h30m", "0", "-1", "300", "-1m", "1.5h", "250ms"])(
+    "take the duration %s",
+    (keepAlive) => {
+      expect(faultsOf({ mode: "host", keepAlive })).toEqual([]);
+    },
+  );
   it.each(["abc", "5 m", "5min", "", "m", "1d"])(
     "refuse the duration %j, for which Ollama would take 5m",
     (keepAlive) => {
@@ -108,7 +120,9 @@ describe("the simple server's settings", () => {
     ["contextLength", "64k"],
     ["listen", "http://0.0.0.0"],
   ])("refuse %s: %s", (key, value) => {
-    expect(faultsOf({ mode: "host", [key]: value }).map(([path]) => path)).toEqual([`${AT}.${key}`]);
+    expect(faultsOf({ mode: "host", [key]: value }).map(([path]) => path)).toEqual([
+      `${AT}.${key}`,
+    ]);
   });
 
   it("take sudo without a password as the only way to be root", () => {

@@ -7,7 +7,8 @@ function faultsOf(machines: unknown): string[] {
   try {
     parseEngineConfig({ "local-serving:machines": JSON.stringify(machines) });
   } catch (error) {
-    if (error instanceof FaultyInput) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+    if (error instanceof FaultyInput)
+      return error.faults.map(({ path, message }) => `${path}: ${message}`);
     throw error;
   }
   return [];
@@ -19,7 +20,9 @@ const machine = (index: number, servers: number, server = {}) => ({
   dockerHost: `ssh://me@m${index}`,
   totalGiB: 121.63,
   instanceA: "none",
-  inferenceServers: named(servers, (each) => serverInput({ port: 8001 + each, gpuMemoryUtilization: 0.01, ...server })),
+  inferenceServers: named(servers, (each) =>
+    serverInput({ port: 8001 + each, gpuMemoryUtilization: 0.01, ...server }),
+  ),
 });
 
 describe("a stack file that is larger than any is meant to be", () => {
@@ -37,30 +40,43 @@ describe("a stack file that is larger than any is meant to be", () => {
     [
       "513 servers in all",
       { ...named(8, (index) => machine(index, 64)), n: machine(9, 1) },
-      ["machines: A stack has at most 512 inference servers, and this has 513: make several stacks."],
+      [
+        "machines: A stack has at most 512 inference servers, and this has 513: make several stacks.",
+      ],
     ],
     [
       "a long list",
       { m: machine(0, 1, { aliases: Array(1001).fill("a") }) },
       ["machines.m.inferenceServers.m0.aliases: This has 1001 entries, and at most 1000 are read."],
     ],
-    ["a long map", { m: named(1001, () => 1) }, ["machines.m: This has 1001 entries, and at most 1000 are read."]],
+    [
+      "a long map",
+      { m: named(1001, () => 1) },
+      ["machines.m: This has 1001 entries, and at most 1000 are read."],
+    ],
     [
       "a deep map",
       { m: JSON.parse(`${'{"a":'.repeat(500)}1${"}".repeat(500)}`) },
       ["machines: This nests deeper than 200 levels."],
     ],
-  ])("is refused with what it may have at most, and nothing else is judged: %s", (_, machines, faults) => {
-    expect(faultsOf(machines)).toEqual(faults);
-  });
+  ])(
+    "is refused with what it may have at most, and nothing else is judged: %s",
+    (_, machines, faults) => {
+      expect(faultsOf(machines)).toEqual(faults);
+    },
+  );
 
   it("is read up to these", () => {
     expect(faultsOf(named(512, (index) => machine(index, 1)))).toEqual([]);
-    expect(faultsOf({ m: machine(0, 64, { allowedOrigins: Array(1000).fill("http://a") }) })).toEqual([]);
+    expect(
+      faultsOf({ m: machine(0, 64, { allowedOrigins: Array(1000).fill("http://a") }) }),
+    ).toEqual([]);
   });
 
   it("is refused with its line", () => {
     const text = `config:\n  local-serving:machines:\n    m:\n      totalGiB: 8\n      x: [${"1,".repeat(1001)}]\n`;
-    expect(() => parseStackFile("f.yaml", text)).toThrow("f.yaml:5:7 machines.m.x: This has 1001 entries");
+    expect(() => parseStackFile("f.yaml", text)).toThrow(
+      "f.yaml:5:7 machines.m.x: This has 1001 entries",
+    );
   });
 });

@@ -26,7 +26,11 @@ async function pull(model: string, url: string) {
   const child = spawn("sh", ["-c", PULL_MODEL], {
     env: { ...process.env, MODEL: model, BASE_URL: url, ANSWER_WITHIN_SECONDS: "3" },
   });
-  const [said, refused] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  const [said, refused] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close"),
+  ]);
   return { status: child.exitCode, said: said.trim(), refused: refused.trim() };
 }
 
@@ -35,7 +39,11 @@ const layer = { status: "pulling aabb", digest: "sha256:aabb", total: 5_200_000_
 describe("pulling a model", () => {
   it("asks for nothing that is there", async () => {
     const { asked, url } = await ollama(["qwen3:8b"], []);
-    expect(await pull("qwen3:8b", url)).toEqual({ status: 0, said: "qwen3:8b is there.", refused: "" });
+    expect(await pull("qwen3:8b", url)).toEqual({
+      status: 0,
+      said: "qwen3:8b is there.",
+      refused: "",
+    });
     expect(asked).toEqual([["/api/show", "qwen3:8b"]]);
   });
 
@@ -54,7 +62,10 @@ describe("pulling a model", () => {
       [
         { status: "pulling manifest" },
         layer,
-        ...[0.02, 0.11, 0.12, 0.55, 1].map((part) => ({ ...layer, completed: 5_200_000_000 * part })),
+        ...[0.02, 0.11, 0.12, 0.55, 1].map((part) => ({
+          ...layer,
+          completed: 5_200_000_000 * part,
+        })),
         { status: "verifying sha256 digest" },
         { status: "success" },
       ],
@@ -92,6 +103,8 @@ describe("pulling a model", () => {
     });
     const nothing = await pull("a", "http://127.0.0.1:9");
     expect(nothing.status).toBe(1);
-    expect(nothing.refused).toContain("Ollama does not answer at http://127.0.0.1:9: a was not pulled.");
+    expect(nothing.refused).toContain(
+      "Ollama does not answer at http://127.0.0.1:9: a was not pulled.",
+    );
   });
 });

@@ -32,6 +32,12 @@ function smallestModel(): Buffer {
   header.writeUInt32LE(3, 0);
   header.writeBigUInt64LE(1n, 12);
   const TEXT = Buffer.from([8, 0, 0, 0]);
-  const model = Buffer.concat([Buffer.from("GGUF"), header, text("general.architecture"), TEXT, text("llama")]);
+  const model = Buffer.concat([
+    Buffer.from("GGUF"),
+    header,
+    text("general.architecture"),
+    TEXT,
+    text("llama"),
+  ]);
   return Buffer.concat([model, Buffer.alloc((32 - (model.length % 32)) % 32)]);
 }

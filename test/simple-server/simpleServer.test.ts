@@ -14,12 +14,19 @@ function planned(simpleServer: Record<string, unknown>, machine: Record<string, 
   const { machines, warnings } = plan(stack({ simpleServer, ...machine }), { home: "/home/me" });
   const [only] = machines;
   if (only === undefined) throw new Error("no machine planned");
-  return { machine: only, warnings: warnings.filter((warning) => warning.code.startsWith("simple-server")) };
+  return {
+    machine: only,
+    warnings: warnings.filter((warning) => warning.code.startsWith("simple-server")),
+  };
 }
 const dropIn = (simpleServer: Record<string, unknown>) =>
-  planned({ mode: "host", ...simpleServer }).machine.files.find((file) => file.role === "simple-server-dropin");
+  planned({ mode: "host", ...simpleServer }).machine.files.find(
+    (file) => file.role === "simple-server-dropin",
+  );
 const environment = (simpleServer: Record<string, unknown>) =>
-  [...(dropIn(simpleServer)?.text ?? "").matchAll(/^Environment="(.*)"$/gm)].map((match) => match[1]);
+  [...(dropIn(simpleServer)?.text ?? "").matchAll(/^Environment="(.*)"$/gm)].map(
+    (match) => match[1],
+  );
 
 describe("the drop-in", () => {
   it("is this text by default", async () => {
@@ -58,7 +65,8 @@ describe("the drop-in", () => {
   });
 
   it("listens on loopback, unless it says otherwise", () => {
-    const on = (simple: Record<string, unknown>) => planned({ mode: "host", ...simple }).machine.simpleServer;
+    const on = (simple: Record<string, unknown>) =>
+      planned({ mode: "host", ...simple }).machine.simpleServer;
     expect(on({ listen: "0.0.0.0" })).toMatchObject({ baseUrl: "http://127.0.0.1:11434" });
     expect(on({})).toMatchObject({ listen: "127.0.0.1" });
     expect(on({ listen: "192.168.1.9", port: 11500 })).toMatchObject({
@@ -66,15 +74,18 @@ describe("the drop-in", () => {
     });
   });
 
-  it.runIf(spawnSync("systemd-analyze", ["--version"]).status === 0)("is accepted by systemd", () => {
-    for (const settings of [{}, { listen: "0.0.0.0", modelsDirectory: '/srv/100% "mine"' }]) {
-      const { status, stderr } = spawnSync("sh", ["-c", SYSTEMD_CHECK], {
-        input: dropIn(settings)?.text,
-        encoding: "utf8",
-      });
-      expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    }
-  });
+  it.runIf(spawnSync("systemd-analyze", ["--version"]).status === 0)(
+    "is accepted by systemd",
+    () => {
+      for (const settings of [{}, { listen: "0.0.0.0", modelsDirectory: '/srv/100% "mine"' }]) {
+        const { status, stderr } = spawnSync("sh", ["-c", SYSTEMD_CHECK], {
+          input: dropIn(settings)?.text,
+          encoding: "utf8",
+        });
+        expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+      }
+    },
+  );
 });
 
 describe("without the right to be root", () => {
@@ -82,7 +93,8 @@ describe("without the right to be root", () => {
     const systemdDirectory = join(scratch, "etc/systemd system");
     const bin = join(scratch, "bin");
     mkdirSync(bin);
-    // Stands for sudo and for systemctl: the one runs what follows, the other writes down how it was called.
+    // Stands for sudo and for systemctl: the one runs what follows, the other writes down how it
+    // was called.
     writeFileSync(join(bin, "sudo"), '#!/bin/sh\nexec "$@"\n');
     writeFileSync(join(bin, "systemctl"), `#!/bin/sh\necho "$@" >>'${scratch}/systemctl.log'\n`);
     for (const name of ["sudo", "systemctl"]) chmodSync(join(bin, name), 0o755);
@@ -101,11 +113,15 @@ describe("without the right to be root", () => {
     const file = machine.files.find((each) => each.role === "simple-server-dropin");
     expect(readFileSync(file?.path ?? "", "utf8")).toBe(file?.text);
     expect(statSync(file?.path ?? "").mode & 0o777).toBe(0o644);
-    expect(readFileSync(join(scratch, "systemctl.log"), "utf8")).toBe("daemon-reload\nrestart ollama.service\n");
+    expect(readFileSync(join(scratch, "systemctl.log"), "utf8")).toBe(
+      "daemon-reload\nrestart ollama.service\n",
+    );
   });
 
   it("the plan says that the drop-in is left to the operator", () => {
-    expect(planned({ mode: "host" }).warnings.map((warning) => warning.code)).toEqual(["simple-server-by-hand"]);
+    expect(planned({ mode: "host" }).warnings.map((warning) => warning.code)).toEqual([
+      "simple-server-by-hand",
+    ]);
   });
 });
 
@@ -120,7 +136,9 @@ describe("with the right to be root", () => {
 
 describe("the plan of a simple server", () => {
   const lines = (simpleServer: Record<string, unknown>) =>
-    planned(simpleServer).machine.ledger.lines.filter((line) => line.name === "Ollama's loaded models");
+    planned(simpleServer).machine.ledger.lines.filter(
+      (line) => line.name === "Ollama's loaded models",
+    );
 
   it("has its endpoint", () => {
     expect(planned({ mode: "host" }).machine.endpoints).toContainEqual({
@@ -148,7 +166,10 @@ describe("the plan of a simple server", () => {
       },
     ]);
     expect(lines({ mode: "integrated", models, loadedGiB })).toMatchObject([
-      { gib: 15.4, source: "gpt-oss:20b: 15.4 GiB with 32768 tokens of context x 1 loaded at once" },
+      {
+        gib: 15.4,
+        source: "gpt-oss:20b: 15.4 GiB with 32768 tokens of context x 1 loaded at once",
+      },
     ]);
   });
 
@@ -168,8 +189,11 @@ describe("the plan of a simple server", () => {
 
   it("warns of the local network and of models that stay uncounted", () => {
     const said = (simpleServer: Record<string, unknown>) =>
-      planned(simpleServer, { elevate: ["sudo", "-n"] }).warnings.map(({ code, message }) => `${code}: ${message}`);
-    const codes = (simpleServer: Record<string, unknown>) => said(simpleServer).map((each) => each.split(":")[0]);
+      planned(simpleServer, { elevate: ["sudo", "-n"] }).warnings.map(
+        ({ code, message }) => `${code}: ${message}`,
+      );
+    const codes = (simpleServer: Record<string, unknown>) =>
+      said(simpleServer).map((each) => each.split(":")[0]);
     expect(codes({ mode: "host", listen: "0.0.0.0" })).toEqual(["simple-server-on-lan"]);
     expect(said({ mode: "host", models: ["a", "b", "c"], loadedGiB: { b: 4 } })).toEqual([
       "simple-server-uncounted: The memory ledger does not count a, c of Ollama: say in `loadedGiB` what each takes once it is loaded (`ollama ps`).",
@@ -178,7 +202,9 @@ describe("the plan of a simple server", () => {
     expect(codes({ mode: "host", models: ["a"], residentModelsGiB: 4 })).toEqual([]);
     expect(codes({ mode: "host", keepAlive: "-1" })).toEqual(["simple-server-uncounted"]);
     expect(codes({ mode: "host", keepAlive: "-1", residentModelsGiB: 5 })).toEqual([]);
-    expect(codes({ mode: "host", keepAlive: "-1", models: ["a"], loadedGiB: { a: 4 } })).toEqual([]);
+    expect(codes({ mode: "host", keepAlive: "-1", models: ["a"], loadedGiB: { a: 4 } })).toEqual(
+      [],
+    );
   });
 
   it.each([

@@ -1,14 +1,17 @@
 import type { RecordedRequest } from "./exchanges";
 
-/** The kind of a value: `"string"`, `"null"`, the fields of an object, the different forms in an array. */
+/**
+ * The kind of a value: `"string"`, `"null"`, the fields of an object, the different forms in an
+ * array.
+ */
 export type Form = string | readonly Form[] | { readonly [field: string]: Form };
 
 /** What is the same in each answer to a request, whatever the model says. */
 export interface AnswerForm {
   readonly status: number;
   /**
-   * Its body; of a stream the names of its events as they first come, each with all that events of that name hold, and the
-   * text of one that is no JSON. How many tokens an event brings is chance.
+   * Its body; of a stream the names of its events as they first come, each with all that events of
+   * that name hold, and the text of one that is no JSON. How many tokens an event brings is chance.
    */
   readonly body: Form;
   /** What a refusal says, to the letter. */
@@ -16,7 +19,10 @@ export interface AnswerForm {
 }
 
 /** Sends a request to a server, `http://127.0.0.1:8001`. */
-export async function answerForm(url: string, { route, body }: RecordedRequest): Promise<AnswerForm> {
+export async function answerForm(
+  url: string,
+  { route, body }: RecordedRequest,
+): Promise<AnswerForm> {
   const [method = "", path = ""] = route.split(" ");
   const sent = typeof body === "string" ? body : JSON.stringify(body);
   const answer = await fetch(`${url}${path}`, {
@@ -25,7 +31,8 @@ export async function answerForm(url: string, { route, body }: RecordedRequest):
   });
   const text = await answer.text();
   const { status } = answer;
-  if (answer.headers.get("content-type")?.startsWith("text/event-stream")) return { status, body: eventForms(text) };
+  if (answer.headers.get("content-type")?.startsWith("text/event-stream"))
+    return { status, body: eventForms(text) };
   if (text === "") return { status, body: "nothing" };
   const json = JSON.parse(text) as { readonly error?: { readonly message?: string } };
   const message = json.error?.message;
@@ -52,9 +59,13 @@ function both(one: Form | undefined, other: Form): Form {
   }
   if (typeof one === "object" && typeof other === "object" && !isArray(one) && !isArray(other)) {
     const fields = [...new Set([...Object.keys(one), ...Object.keys(other)])].sort();
-    return Object.fromEntries(fields.map((field) => [field, both(one[field], other[field] ?? one[field] ?? "")]));
+    return Object.fromEntries(
+      fields.map((field) => [field, both(one[field], other[field] ?? one[field] ?? "")]),
+    );
   }
-  const kinds = [one, other].flatMap((form) => (typeof form === "string" ? form.split(" | ") : ["object"]));
+  const kinds = [one, other].flatMap((form) =>
+    typeof form === "string" ? form.split(" | ") : ["object"],
+  );
   return [...new Set(kinds)].sort().join(" | ");
 }
 

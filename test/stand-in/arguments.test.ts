@@ -28,8 +28,14 @@ describe("the command line that the stand-in takes", () => {
   });
 
   it.each([
-    [["--served-model-name", "a", "--", "m"], "`model` should be provided as the first positional argument"],
-    [["m", "--enable-auto-tool-choice"], "Error: --enable-auto-tool-choice requires --tool-call-parser"],
+    [
+      ["--served-model-name", "a", "--", "m"],
+      "`model` should be provided as the first positional argument",
+    ],
+    [
+      ["m", "--enable-auto-tool-choice"],
+      "Error: --enable-auto-tool-choice requires --tool-call-parser",
+    ],
     [["m", "--gpu-memory-utilization", "1.2"], "gpu_memory_utilization must be in (0, 1], got 1.2"],
     [["m", "extra"], "unrecognized arguments: extra"],
     [["m", "--max-model-len", "lots"], "argument --max-model-len: invalid value: 'lots'"],

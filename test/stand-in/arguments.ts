@@ -1,4 +1,7 @@
-/** What the stand-in takes from vLLM's command line; every other flag is accepted and kept in `flags`. */
+/**
+ * What the stand-in takes from vLLM's command line; every other flag is accepted and kept in
+ * `flags`.
+ */
 export interface ServerArguments {
   readonly model: string;
   /** Every name that requests may use; the first is echoed in answers. */
@@ -23,10 +26,20 @@ export class RefusedArguments extends Error {
 
 const SHORT_FLAGS: Readonly<Record<string, string>> = { "-tp": "--tensor-parallel-size" };
 
-/** Defaults of vLLM where no flag is given; a context length is the model's own there, here that of Qwen3-0.6B. */
-const DEFAULTS = { model: "Qwen/Qwen3-0.6B", maxModelLen: 40_960, port: 8000, gpuMemoryUtilization: 0.92 };
+/**
+ * Defaults of vLLM where no flag is given; a context length is the model's own there, here that of
+ * Qwen3-0.6B.
+ */
+const DEFAULTS = {
+  model: "Qwen/Qwen3-0.6B",
+  maxModelLen: 40_960,
+  port: 8000,
+  gpuMemoryUtilization: 0.92,
+};
 
-/** Reads the arguments of `vllm serve` (a leading `serve` is allowed). Throws `RefusedArguments`. */
+/**
+ * Reads the arguments of `vllm serve` (a leading `serve` is allowed). Throws `RefusedArguments`.
+ */
 export function parseServerArguments(argv: readonly string[]): ServerArguments {
   const words = argv[0] === "serve" ? argv.slice(1) : argv;
   const positional = words[0] !== undefined && !words[0].startsWith("-") ? words[0] : undefined;
@@ -85,11 +98,17 @@ function switchedOn(flags: ReadonlyMap<string, unknown>, name: string): boolean 
   return flags.has(`--${name}`) && !flags.has(`--no-${name}`);
 }
 
-/** Token counts as vLLM writes them: `8192`, `1k` = 1000, `1K` = 1024; `auto` and `-1` are the model's own length. */
+/**
+ * Token counts as vLLM writes them: `8192`, `1k` = 1000, `1K` = 1024; `auto` and `-1` are the
+ * model's own length.
+ */
 function tokenCount(text: string | undefined): number {
   if (text === undefined || text === "auto" || text === "-1") return DEFAULTS.maxModelLen;
   const match = /^(\d+(?:\.\d+)?)([kKmM]?)$/.exec(text);
-  if (match === null) throw new RefusedArguments(`argument --max-model-len: invalid value: '${text}'`);
-  const unit = { "": 1, k: 1e3, K: 2 ** 10, m: 1e6, M: 2 ** 20 }[match[2] as "" | "k" | "K" | "m" | "M"];
+  if (match === null)
+    throw new RefusedArguments(`argument --max-model-len: invalid value: '${text}'`);
+  const unit = { "": 1, k: 1e3, K: 2 ** 10, m: 1e6, M: 2 ** 20 }[
+    match[2] as "" | "k" | "K" | "m" | "M"
+  ];
   return Number(match[1]) * unit;
 }

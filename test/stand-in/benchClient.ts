@@ -6,21 +6,49 @@ import { parseArgs } from "node:util";
 export const ENDLESS = 7777;
 
 /** Times and rates of every run, in the units of vLLM's own result. */
-const TIMES = { median_ttft_ms: 500, p99_ttft_ms: 750.5, median_tpot_ms: 20, output_throughput: 90.25 };
+const TIMES = {
+  median_ttft_ms: 500,
+  p99_ttft_ms: 750.5,
+  median_tpot_ms: 20,
+  output_throughput: 90.25,
+};
 
 const text = { type: "string" } as const;
 const flag = { type: "boolean" } as const;
 
-/** `vllm bench serve`: the requests of vLLM's own client, with the times of `TIMES`. It knows no other option than ours. */
+/**
+ * `vllm bench serve`: the requests of vLLM's own client, with the times of `TIMES`. It knows no
+ * other option than ours.
+ */
 export async function benchServe(argv: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...argv],
     options: {
       ...Object.fromEntries(
         [
-          ...["backend", "host", "port", "model", "tokenizer", "dataset-name", "num-prompts", "num-warmups", "seed"],
-          ...["max-concurrency", "temperature", "result-dir", "result-filename", "random-input-len"],
-          ...["random-output-len", "prefix-repetition-num-prefixes", "prefix-repetition-prefix-len"],
+          ...[
+            "backend",
+            "host",
+            "port",
+            "model",
+            "tokenizer",
+            "dataset-name",
+            "num-prompts",
+            "num-warmups",
+            "seed",
+          ],
+          ...[
+            "max-concurrency",
+            "temperature",
+            "result-dir",
+            "result-filename",
+            "random-input-len",
+          ],
+          ...[
+            "random-output-len",
+            "prefix-repetition-num-prefixes",
+            "prefix-repetition-prefix-len",
+          ],
           ...["prefix-repetition-suffix-len", "prefix-repetition-output-len"],
         ].map((name) => [name, text]),
       ),
@@ -55,13 +83,21 @@ export async function benchServe(argv: readonly string[]): Promise<void> {
     };
     const { status } = await fetch(`http://${given("host")}:${given("port")}/v1/completions`, {
       method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${process.env.OPENAI_API_KEY}` },
+      headers: {
+        "content-type": "application/json",
+        authorization: `Bearer ${process.env.OPENAI_API_KEY}`,
+      },
       body: JSON.stringify(body),
     });
     if (status === 200 && index >= number("num-warmups")) completed++;
     console.error(`${completed}/${requests} [00:01<00:02]`);
   }
   const total_input_tokens = requests * ((shared ?? 0) + (fresh ?? 0));
-  const result = { completed, total_input_tokens, ...TIMES, ...(repeated ? {} : { median_tpot_ms: 0 }) };
+  const result = {
+    completed,
+    total_input_tokens,
+    ...TIMES,
+    ...(repeated ? {} : { median_tpot_ms: 0 }),
+  };
   writeFileSync(join(given("result-dir"), given("result-filename")), JSON.stringify(result));
 }

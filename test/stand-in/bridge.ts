@@ -26,24 +26,37 @@ export interface BridgeOptions {
   readonly fault?: BridgeFault;
 }
 
-/** What a generic provider prefix makes of a second turn, the server's own words shortened (LiteLLM 1.103.0). */
+/**
+ * What a generic provider prefix makes of a second turn, the server's own words shortened (LiteLLM
+ * 1.103.0).
+ */
 const VALIDATION_ERRORS =
   "litellm.BadRequestError: OpenAIException - {\"error\":{\"message\":\"212 validation errors:\\n  {'type': 'string_type', 'loc': ('body', 'input', 'str'), 'msg': 'Input should be a valid string', 'input': [{'role': 'user', 'content': [{'type': 'input_text', 'text': 'What is in /etc/hostname?'}]}]}\",\"type\":\"Bad Request\",\"param\":null,\"code\":400}}. Received Model Group=model\nAvailable Model Group Fallbacks=None";
 
 /** Beginnings of a message's id: it is what the server behind the bridge gave. */
 const IDS = { chat: "chatcmpl-stand-in", responses: "resp_bGl0ZWxsbTpjdXN0b20=" };
 
-/** A LiteLLM 1.103.0 as far as probes see one: its key, its names, its words; answers are the server's behind it. */
+/**
+ * A LiteLLM 1.103.0 as far as probes see one: its key, its names, its words; answers are the
+ * server's behind it.
+ */
 export async function startBridge(options: BridgeOptions): Promise<StandIn> {
   return listening(createServer((request, response) => void serve(request, response, options)));
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, options: BridgeOptions): Promise<void> {
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: BridgeOptions,
+): Promise<void> {
   const { fault, names } = options;
   const send = (status: number, body: unknown) =>
-    void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    void response
+      .writeHead(status, { "content-type": "application/json" })
+      .end(JSON.stringify(body));
   if (request.url === "/health/liveliness") {
-    if (fault === "no-liveliness") response.writeHead(200, { "content-type": "text/html" }).end("<html></html>");
+    if (fault === "no-liveliness")
+      response.writeHead(200, { "content-type": "text/html" }).end("<html></html>");
     else send(200, "I'm alive!");
     return;
   }
@@ -69,13 +82,16 @@ async function answer(
   send: (status: number, body: unknown) => void,
 ): Promise<void> {
   const turns = objects(body.messages);
-  if (fault === "validation-errors-212" && turns.length > 2) return send(400, badRequest(VALIDATION_ERRORS));
+  if (fault === "validation-errors-212" && turns.length > 2)
+    return send(400, badRequest(VALIDATION_ERRORS));
   const detour = fault?.startsWith("responses-detour") ?? false;
   if (detour) await forward(upstream, "/v1/responses", { model: names[0], input: "hi" });
   const systemTexts = turns.flatMap(({ role, content }) => (role === "system" ? content : []));
   const reply = await forward(upstream, "/v1/messages", {
     ...body,
-    ...(fault === "moves-system-first" ? { system: [...systemTexts, ...[body.system].flat()] } : {}),
+    ...(fault === "moves-system-first"
+      ? { system: [...systemTexts, ...[body.system].flat()] }
+      : {}),
     model: names[0],
     messages: fault === "drops-system" ? turns.filter((turn) => turn.role !== "system") : turns,
     ...(fault === "tools-as-text" ? { tools: [] } : {}),
@@ -85,21 +101,34 @@ async function answer(
   }
   if (fault === "tools-as-text" && body.stream !== true && objects(body.tools).length > 0) {
     const said = xmlCall("read_file", { path: "/etc/hostname" });
-    return send(200, { type: "message", content: [{ type: "text", text: said }], stop_reason: "end_turn" });
+    return send(200, {
+      type: "message",
+      content: [{ type: "text", text: said }],
+      stop_reason: "end_turn",
+    });
   }
   if (reply.status === 200 && body.stream !== true) {
     const message = (await reply.json()) as JsonObject;
     return send(200, { ...message, id: fault === "responses-detour" ? IDS.responses : IDS.chat });
   }
-  response.writeHead(reply.status, { "content-type": reply.headers.get("content-type") ?? "" }).end(await reply.text());
+  response
+    .writeHead(reply.status, { "content-type": reply.headers.get("content-type") ?? "" })
+    .end(await reply.text());
 }
 
-/** How it refuses a request for its key. Without a database it knows one key alone, and says no more than this. */
+/**
+ * How it refuses a request for its key. Without a database it knows one key alone, and says no more
+ * than this.
+ */
 function refusedKey(request: IncomingMessage, { fault, key }: BridgeOptions) {
   const given = request.headers.authorization?.slice("Bearer ".length);
-  if (fault === "echoes-key") return { status: 400, error: { message: `Key ${given} is not allowed.` } };
+  if (fault === "echoes-key")
+    return { status: 400, error: { message: `Key ${given} is not allowed.` } };
   if (given === undefined)
-    return { status: 500, error: { message: "Internal server error", type: "internal_server_error" } };
+    return {
+      status: 500,
+      error: { message: "Internal server error", type: "internal_server_error" },
+    };
   if (given === key) return undefined;
   return {
     status: 400,
@@ -115,14 +144,18 @@ const entry = (id: string) => ({
   ...{ max_input_tokens: 131_072, max_tokens: 131_072 },
 });
 
-/** What it says of a model that it has not; `undefined` for one that it has. With a pattern in its list it says more. */
+/**
+ * What it says of a model that it has not; `undefined` for one that it has. With a pattern in its
+ * list it says more.
+ */
 function unknownModel(model: string, { fault, names }: BridgeOptions): string | undefined {
   if (fault === "only-canonical-name") {
     return model === names[0]
       ? undefined
       : `anthropic_messages: Invalid model name passed in model=${model}. Call \`/v1/models\` to view available models for your key.`;
   }
-  if (fault === "any-model" || names.includes(model) || model.startsWith("claude-")) return undefined;
+  if (fault === "any-model" || names.includes(model) || model.startsWith("claude-"))
+    return undefined;
   return `litellm.BadRequestError: You passed in model=${model}. There are no healthy deployments for this model. Received Model Group=${model}\nAvailable Model Group Fallbacks=None`;
 }
 

@@ -28,7 +28,12 @@ export function refusal(path: string, error: RefusedRequest): Reply {
 export function checkModel({ body, server }: Exchange): void {
   const asked = body.model;
   if (asked === undefined || server.args.servedNames.some((name) => name === asked)) return;
-  throw new RefusedRequest(404, "NotFoundError", `The model \`${String(asked)}\` does not exist.`, "model");
+  throw new RefusedRequest(
+    404,
+    "NotFoundError",
+    `The model \`${String(asked)}\` does not exist.`,
+    "model",
+  );
 }
 
 /** Refuses a body without these fields. */
@@ -46,7 +51,10 @@ export function unreadBody(place: string, fault: string): RefusedRequest {
   return new RefusedRequest(400, "Bad Request", `1 validation error:\n  ${fault}`, place, true);
 }
 
-/** Refuses a prompt that, with the output asked for, is longer than the context. vLLM counts no further than it must. */
+/**
+ * Refuses a prompt that, with the output asked for, is longer than the context. vLLM counts no
+ * further than it must.
+ */
 export function checkLength({ server }: Exchange, input: number, output: number): void {
   const limit = server.args.maxModelLen;
   if (output > limit)

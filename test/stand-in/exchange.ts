@@ -33,7 +33,10 @@ export interface ServerState {
   readonly fault: FaultName | undefined;
 }
 
-/** One server-sent event; vLLM names events on /v1/responses and /v1/messages, and not on the OpenAI routes. */
+/**
+ * One server-sent event; vLLM names events on /v1/responses and /v1/messages, and not on the OpenAI
+ * routes.
+ */
 export interface StreamEvent {
   readonly event?: string;
   readonly data: JsonObject | "[DONE]";
@@ -46,11 +49,14 @@ export type Reply =
 
 export type Route = (exchange: Exchange) => Reply;
 
-/** Routes by method and path (`POST /v1/chat/completions`). A failing form replaces one of these. */
+/**
+ * Routes by method and path (`POST /v1/chat/completions`). A failing form replaces one of these.
+ */
 export type RouteTable = Readonly<Record<string, Route>>;
 
 /** Fields that vLLM writes and that say nothing here. */
-export const nulls = (...names: string[]): JsonObject => Object.fromEntries(names.map((name) => [name, null]));
+export const nulls = (...names: string[]): JsonObject =>
+  Object.fromEntries(names.map((name) => [name, null]));
 
 export const ok = (json: JsonObject): Reply => ({ status: 200, json });
 

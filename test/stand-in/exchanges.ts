@@ -1,6 +1,9 @@
 import type { JsonObject } from "./exchange";
 
-/** A request whose answer by the real vLLM is recorded, and whose answer by the stand-in must be of the same form. */
+/**
+ * A request whose answer by the real vLLM is recorded, and whose answer by the stand-in must be of
+ * the same form.
+ */
 export interface RecordedRequest {
   readonly name: string;
   /** Method and path. */
@@ -101,7 +104,9 @@ export const REQUESTS: readonly RecordedRequest[] = [
       READ,
       {
         role: "assistant",
-        content: [{ type: "tool_use", id: "call_1", name: "read_file", input: { path: "/etc/hostname" } }],
+        content: [
+          { type: "tool_use", id: "call_1", name: "read_file", input: { path: "/etc/hostname" } },
+        ],
       },
       { role: "user", content: [{ type: "tool_result", tool_use_id: "call_1", content: "spark" }] },
     ],
@@ -110,7 +115,10 @@ export const REQUESTS: readonly RecordedRequest[] = [
   messages("no messages", { messages: undefined }),
   messages("another model", { model: "another-model" }),
   messages("prompt above the window", { messages: [LONG] }),
-  { ...messages("tokens counted", { max_tokens: undefined }), route: "POST /v1/messages/count_tokens" },
+  {
+    ...messages("tokens counted", { max_tokens: undefined }),
+    route: "POST /v1/messages/count_tokens",
+  },
   responses("text", {}),
   responses("text streamed", { stream: true }),
   responses("a call", { input: READ.content, tools: [{ type: "function", ...READ_FILE }] }),
@@ -123,7 +131,12 @@ export const REQUESTS: readonly RecordedRequest[] = [
     tools: [{ type: "function", ...READ_FILE }],
     input: [
       READ,
-      { type: "function_call", call_id: "call_1", name: "read_file", arguments: CALL.function.arguments },
+      {
+        type: "function_call",
+        call_id: "call_1",
+        name: "read_file",
+        arguments: CALL.function.arguments,
+      },
       { type: "function_call_output", call_id: "call_1", output: "spark" },
     ],
   }),

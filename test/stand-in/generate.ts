@@ -34,15 +34,18 @@ export function countTokens(text: string): number {
   return text.split(/\s+/).filter(Boolean).length;
 }
 
-/** Codes in a prompt, which the model that is not there repeats: so that a test can tell what reached it. */
+/**
+ * Codes in a prompt, which the model that is not there repeats: so that a test can tell what
+ * reached it.
+ */
 const CODE = /\bQX-[0-9A-F]{6}\b/g;
 
 /** Tokens that a tokenizer with a truncation of its own lets through. */
 const TRUNCATION_TOKENS = 2048;
 
 /**
- * What the model that is not there would say: a greeting, the codes that stand in the prompt, and where tools are offered
- * a call of the one that the prompt names, else of the first.
+ * What the model that is not there would say: a greeting, the codes that stand in the prompt, and
+ * where tools are offered a call of the one that the prompt names, else of the first.
  */
 export function generate(exchange: Exchange, prompt: Prompt): Generation {
   checkModel(exchange);
@@ -61,12 +64,22 @@ export function generate(exchange: Exchange, prompt: Prompt): Generation {
       '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
     );
   }
-  const said = ["Hello", "from", args.servedNames[0], ...new Set(words.join(" ").match(CODE) ?? [])];
+  const said = [
+    "Hello",
+    "from",
+    args.servedNames[0],
+    ...new Set(words.join(" ").match(CODE) ?? []),
+  ];
   const text = tool === undefined ? said.slice(0, prompt.maxTokens ?? said.length).join(" ") : "";
-  const reasoning = args.reasoningParser !== undefined && prompt.thinking ? "A greeting is enough." : undefined;
+  const reasoning =
+    args.reasoningParser !== undefined && prompt.thinking ? "A greeting is enough." : undefined;
   const toolCall =
-    tool === undefined ? undefined : { name: tool.name, arguments: JSON.stringify(exampleOf(tool.parameters)) };
-  const completionTokens = countTokens([text, reasoning ?? "", toolCall?.arguments ?? ""].join(" "));
+    tool === undefined
+      ? undefined
+      : { name: tool.name, arguments: JSON.stringify(exampleOf(tool.parameters)) };
+  const completionTokens = countTokens(
+    [text, reasoning ?? "", toolCall?.arguments ?? ""].join(" "),
+  );
   counts.requests += 1;
   counts.promptTokens += promptTokens;
   counts.generationTokens += completionTokens;
@@ -100,10 +113,9 @@ function exampleOf(schema: unknown): unknown {
     case "object":
     case undefined:
       return Object.fromEntries(
-        Object.entries(isObject(schema.properties) ? schema.properties : {}).map(([name, property]) => [
-          name,
-          exampleOf(property),
-        ]),
+        Object.entries(isObject(schema.properties) ? schema.properties : {}).map(
+          ([name, property]) => [name, exampleOf(property)],
+        ),
       );
     default:
       return "example";

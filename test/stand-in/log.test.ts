@@ -8,9 +8,10 @@ import { READY, STARTED_WITH_PORT, STOPPED } from "../../operate/sees/log/sign";
 import { LOG } from "./log";
 
 /** A start, requests and an end of the real vLLM. */
-const RECORDED = readFileSync(join(__dirname, "../operate/doctor/fixtures/vllm-0.30.0/stopped.log"), "utf8").split(
-  "\n",
-);
+const RECORDED = readFileSync(
+  join(__dirname, "../operate/doctor/fixtures/vllm-0.30.0/stopped.log"),
+  "utf8",
+).split("\n");
 
 const WINDOW = 32_768;
 const PATH = "/v1/chat/completions";
@@ -25,7 +26,9 @@ const SAID: Readonly<Record<keyof typeof LOG, string>> = {
   stopped: LOG.stopped,
 };
 
-/** A line but for its time, its process and its port; without a GPU it counts the cache of a CPU. */
+/**
+ * A line but for its time, its process and its port; without a GPU it counts the cache of a CPU.
+ */
 const form = (line: string) =>
   line
     .replace(/\(\w+ pid=\d+\)/, "()")
@@ -57,7 +60,14 @@ describe("the log of the stand-in", () => {
       );
       const { kvTokens, maxModelLen, maxConcurrency } = readEngineLog(lines.join("\n"));
       const port = hits.get(STARTED_WITH_PORT)?.groups;
-      return { kvTokens, maxModelLen, maxConcurrency, port, up: hits.has(READY), stopped: hits.has(STOPPED) };
+      return {
+        kvTokens,
+        maxModelLen,
+        maxConcurrency,
+        port,
+        up: hits.has(READY),
+        stopped: hits.has(STOPPED),
+      };
     };
     const real = await read(RECORDED);
     expect(real).toEqual({

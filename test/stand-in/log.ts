@@ -1,6 +1,10 @@
-/** What vLLM writes of itself that doctor, wait and verify read; the form is vLLM 0.30.0's, as recorded. */
+/**
+ * What vLLM writes of itself that doctor, wait and verify read; the form is vLLM 0.30.0's, as
+ * recorded.
+ */
 export const LOG = {
-  version: (version: string) => info("api_utils.py:347", ` ▄▄ ▄█ █     █     █ ▀▄▀ █  version ${version}`),
+  version: (version: string) =>
+    info("api_utils.py:347", ` ▄▄ ▄█ █     █     █ ▀▄▀ █  version ${version}`),
   arguments: (model: string, port: number, window: number) =>
     info(
       "api_utils.py:286",

@@ -15,7 +15,10 @@ interface Reply {
   readonly body: JsonObject;
 }
 
-/** Answers of Ollama 0.34.4 (2026-11-21) to what is asked of it here; `overlay` takes the place of whole answers. */
+/**
+ * Answers of Ollama 0.34.4 (2026-11-21) to what is asked of it here; `overlay` takes the place of
+ * whole answers.
+ */
 export async function startOllama(
   models: Readonly<Record<string, Capabilities>>,
   overlay: Readonly<Record<string, Reply>> = {},
@@ -28,14 +31,19 @@ export async function startOllama(
     request.on("end", () => {
       const path = request.url ?? "";
       const body: unknown = text === "" ? {} : JSON.parse(text);
-      const { status, body: json } = overlay[path] ?? answer(models, path, isObject(body) ? body : {});
+      const { status, body: json } =
+        overlay[path] ?? answer(models, path, isObject(body) ? body : {});
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(json));
     });
   });
   return listening(server);
 }
 
-function answer(models: Readonly<Record<string, Capabilities>>, path: string, body: JsonObject): Reply {
+function answer(
+  models: Readonly<Record<string, Capabilities>>,
+  path: string,
+  body: JsonObject,
+): Reply {
   const ok = (json: JsonObject): Reply => ({ status: 200, body: json });
   const asked = String(body.model ?? "");
   const name = asked.includes(":") ? asked : `${asked}:latest`;
@@ -45,7 +53,11 @@ function answer(models: Readonly<Record<string, Capabilities>>, path: string, bo
       return ok({ version: "0.34.4" });
     case "/api/tags":
       return ok({
-        models: Object.entries(models).map(([each, can]) => ({ name: each, model: each, capabilities: can })),
+        models: Object.entries(models).map(([each, can]) => ({
+          name: each,
+          model: each,
+          capabilities: can,
+        })),
       });
     case "/api/show":
       return capabilities === undefined

@@ -18,7 +18,10 @@ const ARGV = [
   "qwen3_coder",
 ];
 
-const TOOL_SCHEMA = { type: "object", properties: { city: { type: "string" }, days: { type: "integer" } } };
+const TOOL_SCHEMA = {
+  type: "object",
+  properties: { city: { type: "string" }, days: { type: "integer" } },
+};
 const ARGUMENTS = '{"city":"example","days":1}';
 
 describe("a healthy stand-in", () => {
@@ -30,7 +33,10 @@ describe("a healthy stand-in", () => {
 
   const get = async (path: string) => await fetch(`${server.url}${path}`);
   const post = async (path: string, body: unknown) => {
-    const response = await fetch(`${server.url}${path}`, { method: "POST", body: JSON.stringify(body) });
+    const response = await fetch(`${server.url}${path}`, {
+      method: "POST",
+      body: JSON.stringify(body),
+    });
     return { status: response.status, json: (await response.json()) as Record<string, never> };
   };
   const stream = async (path: string, body: object) => {
@@ -48,7 +54,9 @@ describe("a healthy stand-in", () => {
   });
 
   it("lists every served name with its root and its context length", async () => {
-    const { data } = (await (await get("/v1/models")).json()) as { data: Record<string, unknown>[] };
+    const { data } = (await (await get("/v1/models")).json()) as {
+      data: Record<string, unknown>[];
+    };
     expect(data.map(({ id, root, max_model_len }) => [id, root, max_model_len])).toEqual([
       ["qwen", "org/Model-35B", 100],
       ["org/Model-35B", "org/Model-35B", 100],
@@ -60,7 +68,11 @@ describe("a healthy stand-in", () => {
   });
 
   it.each([
-    ["/v1/completions", { prompt: "one two" }, { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 }],
+    [
+      "/v1/completions",
+      { prompt: "one two" },
+      { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 },
+    ],
     [
       "/v1/chat/completions",
       { messages: [{ role: "user", content: "one two" }] },
@@ -72,12 +84,17 @@ describe("a healthy stand-in", () => {
       { max_tokens: 9, messages: [{ role: "user", content: "one two" }] },
       { input_tokens: 2, output_tokens: 3 },
     ],
-  ])("answers %s by an alias with the first served name and its usage", async (path, body, usage) => {
-    const { status, json } = await post(path, { model: "org/Model-35B", ...body });
-    expect(status).toBe(200);
-    expect(json).toMatchObject({ model: "qwen", usage });
-    expect(JSON.stringify(json)).toContain('"text":"Hello from qwen"'.replace("text", textKey(path)));
-  });
+  ])(
+    "answers %s by an alias with the first served name and its usage",
+    async (path, body, usage) => {
+      const { status, json } = await post(path, { model: "org/Model-35B", ...body });
+      expect(status).toBe(200);
+      expect(json).toMatchObject({ model: "qwen", usage });
+      expect(JSON.stringify(json)).toContain(
+        '"text":"Hello from qwen"'.replace("text", textKey(path)),
+      );
+    },
+  );
 
   it.each([
     [
@@ -90,7 +107,10 @@ describe("a healthy stand-in", () => {
         choices: [
           {
             finish_reason: "tool_calls",
-            message: { content: null, tool_calls: [{ function: { name: "weather", arguments: ARGUMENTS } }] },
+            message: {
+              content: null,
+              tool_calls: [{ function: { name: "weather", arguments: ARGUMENTS } }],
+            },
           },
         ],
       },
@@ -151,14 +171,22 @@ describe("a healthy stand-in", () => {
   it.each([
     [60, 200],
     [61, 400],
-  ])("takes 40 words and %i more only up to the context's 100 tokens", async (max_tokens, status) => {
-    const { status: answered } = await post("/v1/completions", { prompt: "a ".repeat(40), max_tokens });
-    expect(answered).toBe(status);
-  });
+  ])(
+    "takes 40 words and %i more only up to the context's 100 tokens",
+    async (max_tokens, status) => {
+      const { status: answered } = await post("/v1/completions", {
+        prompt: "a ".repeat(40),
+        max_tokens,
+      });
+      expect(answered).toBe(status);
+    },
+  );
 
   it("shows its counters and its memory share by vLLM's names", async () => {
     const text = await (await get("/metrics")).text();
-    expect(text).toMatch(/^vllm:request_success_total\{engine="0",model_name="qwen",finished_reason="stop"\} [1-9]/m);
+    expect(text).toMatch(
+      /^vllm:request_success_total\{engine="0",model_name="qwen",finished_reason="stop"\} [1-9]/m,
+    );
     expect(text).toMatch(/^vllm:cache_config_info\{.*gpu_memory_utilization="0.45"\} 1.0$/m);
   });
 

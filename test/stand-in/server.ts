@@ -1,7 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { parseServerArguments } from "./arguments";
 import { RefusedRequest, refusal, unreadBody } from "./errors";
-import { isObject, type JsonObject, type Reply, type RouteTable, type ServerState, type StreamEvent } from "./exchange";
+import {
+  isObject,
+  type JsonObject,
+  type Reply,
+  type RouteTable,
+  type ServerState,
+  type StreamEvent,
+} from "./exchange";
 import { answersBadly, type FaultName, faultyArguments, faultyRoutes } from "./faults";
 import { listening } from "./listening";
 import { LOG } from "./log";
@@ -45,8 +52,9 @@ export interface StandInOptions {
 }
 
 /**
- * `crlf`: line ends of Windows. `bare`: no blank after the colon and no blank line at the end. `comments`: a keep-alive
- * comment before each event, and an event's data over several lines. `bytes`: one byte at a time.
+ * `crlf`: line ends of Windows. `bare`: no blank after the colon and no blank line at the end.
+ * `comments`: a keep-alive comment before each event, and an event's data over several lines.
+ * `bytes`: one byte at a time.
  */
 export type Framing = "crlf" | "bare" | "comments" | "bytes";
 
@@ -61,7 +69,10 @@ export interface StandIn {
  * Starts a server that answers vLLM's routes, from the arguments that vLLM would get.
  * `--port 0` takes any free port. Throws `RefusedArguments` for a command line that vLLM refuses.
  */
-export async function startStandIn(argv: readonly string[], options: StandInOptions = {}): Promise<StandIn> {
+export async function startStandIn(
+  argv: readonly string[],
+  options: StandInOptions = {},
+): Promise<StandIn> {
   const state: ServerState = {
     args: parseServerArguments(faultyArguments(options.fault, argv)),
     version: options.version ?? "0.30.0",
@@ -94,7 +105,11 @@ export async function startStandIn(argv: readonly string[], options: StandInOpti
   return listening(server, state.args.port, state.args.host);
 }
 
-async function serve(request: IncomingMessage, routes: RouteTable, server: ServerState): Promise<Reply> {
+async function serve(
+  request: IncomingMessage,
+  routes: RouteTable,
+  server: ServerState,
+): Promise<Reply> {
   const path = new URL(request.url ?? "/", "http://stand-in").pathname;
   const route = routes[`${request.method} ${path}`];
   server.counts.paths.set(path, (server.counts.paths.get(path) ?? 0) + 1);
@@ -114,7 +129,10 @@ async function serve(request: IncomingMessage, routes: RouteTable, server: Serve
     return route({ body, server });
   } catch (error) {
     const known = error instanceof RefusedRequest;
-    return refusal(path, known ? error : new RefusedRequest(500, "InternalServerError", String(error)));
+    return refusal(
+      path,
+      known ? error : new RefusedRequest(500, "InternalServerError", String(error)),
+    );
   }
 }
 
@@ -146,14 +164,19 @@ function send(response: ServerResponse, reply: Reply, framing?: Framing): void {
   if ("stream" in reply) {
     response.writeHead(reply.status, { "content-type": "text/event-stream; charset=utf-8" });
     const events = reply.stream.map((event) => framed(event, framing));
-    if (framing === "bytes") for (const byte of Buffer.from(events.join(""))) response.write(Buffer.of(byte));
+    if (framing === "bytes")
+      for (const byte of Buffer.from(events.join(""))) response.write(Buffer.of(byte));
     else if (framing === "bare") response.write(events.join("").trimEnd());
     else for (const event of events) response.write(event);
     response.end();
   } else if ("json" in reply) {
-    response.writeHead(reply.status, { "content-type": "application/json" }).end(`${JSON.stringify(reply.json)}`);
+    response
+      .writeHead(reply.status, { "content-type": "application/json" })
+      .end(`${JSON.stringify(reply.json)}`);
   } else {
-    response.writeHead(reply.status, { "content-type": "text/plain; charset=utf-8" }).end(reply.text);
+    response
+      .writeHead(reply.status, { "content-type": "text/plain; charset=utf-8" })
+      .end(reply.text);
   }
 }
 
@@ -161,7 +184,8 @@ function framed({ event, data }: StreamEvent, framing: Framing | undefined): str
   const text = typeof data === "string" ? data : JSON.stringify(data);
   const blank = framing === "bare" ? "" : " ";
   // A newline between two parts of JSON changes nothing in it.
-  const lines = framing === "comments" && text !== "[DONE]" ? [text.slice(0, 1), text.slice(1)] : [text];
+  const lines =
+    framing === "comments" && text !== "[DONE]" ? [text.slice(0, 1), text.slice(1)] : [text];
   return [
     ...(framing === "comments" ? [": keep-alive", ""] : []),
     ...(event === undefined ? [] : [`event:${blank}${event}`]),

@@ -13,7 +13,11 @@ const OTHER = `sha256:${"1".repeat(64)}`;
 const OURS = "vllm/vllm-openai";
 
 const V030 = { vllm: "0.30.0", transformers: "5.10.4" };
-const of = (digest: string | undefined, versions: Record<string, string> = V030, evidence = "read") => ({
+const of = (
+  digest: string | undefined,
+  versions: Record<string, string> = V030,
+  evidence = "read",
+) => ({
   record: { of: digest, versions, evidence },
 });
 
@@ -24,7 +28,9 @@ describe("the list of images", () => {
       const [reference = ""] = image.split(",");
       expect(referenceFault(`${reference}@${digest}`)).toBeUndefined();
       const [first = ""] = Object.values(versions);
-      expect(sameRelease(versionInTag(imageReference(reference)?.tag ?? "") ?? "", first)).toBe(true);
+      expect(sameRelease(versionInTag(imageReference(reference)?.tag ?? "") ?? "", first)).toBe(
+        true,
+      );
       expect(Object.values(versions).every(isPep440)).toBe(true);
       expect(source).toMatch(/^seen .*\d{4}-\d\d/);
     }
@@ -36,13 +42,22 @@ describe("the list of images", () => {
       expect(["version", "date"]).toContain(tags);
       expect(source).not.toBe("");
     }
-    for (const { belongs } of images.engines) expect(belongs).toMatch(/`(simpleServer|otherGpuMemoryGiB)`.*\.$/);
+    for (const { belongs } of images.engines)
+      expect(belongs).toMatch(/`(simpleServer|otherGpuMemoryGiB)`.*\.$/);
   });
 });
 
 describe("a server's image is believed", () => {
-  it.each<[string, Parameters<typeof judgeServerImage>[0], Record<string, string>, string, boolean]>([
-    ["by a record of its digest", { image: `${OURS}:v0.30.0@${DIGEST}`, ...of(DIGEST) }, V030, "read", false],
+  it.each<
+    [string, Parameters<typeof judgeServerImage>[0], Record<string, string>, string, boolean]
+  >([
+    [
+      "by a record of its digest",
+      { image: `${OURS}:v0.30.0@${DIGEST}`, ...of(DIGEST) },
+      V030,
+      "read",
+      false,
+    ],
     [
       "by one that was published",
       { image: `${OURS}@${DIGEST}`, ...of(DIGEST, V030, "published") },
@@ -50,8 +65,20 @@ describe("a server's image is believed", () => {
       "published",
       false,
     ],
-    ["without a record, by a known digest", { image: `${OURS}@${KNOWN}` }, V030, "published", false],
-    ["from a mirror, by a known digest", { image: `mirror.local/x@${KNOWN}` }, V030, "published", false],
+    [
+      "without a record, by a known digest",
+      { image: `${OURS}@${KNOWN}` },
+      V030,
+      "published",
+      false,
+    ],
+    [
+      "from a mirror, by a known digest",
+      { image: `mirror.local/x@${KNOWN}` },
+      V030,
+      "published",
+      false,
+    ],
     [
       "as far as a known digest goes",
       { image: `${OURS}:v0.28.0@${KNOWN_028}` },
@@ -80,7 +107,13 @@ describe("a server's image is believed", () => {
       "read",
       true,
     ],
-    ["under an unknown name, once it was read", { image: `own/thing@${DIGEST}`, ...of(DIGEST) }, V030, "read", false],
+    [
+      "under an unknown name, once it was read",
+      { image: `own/thing@${DIGEST}`, ...of(DIGEST) },
+      V030,
+      "read",
+      false,
+    ],
     [
       "beside a tag that names its track",
       { image: `${OURS}:v0.30@${DIGEST}`, ...of(DIGEST, { ...V030, vllm: "0.30.2" }) },
@@ -90,7 +123,10 @@ describe("a server's image is believed", () => {
     ],
     [
       "beside a tag of its local build",
-      { image: `${OURS}:v0.30.0-cu130@${DIGEST}`, ...of(DIGEST, { ...V030, vllm: "0.30.0+cu130" }) },
+      {
+        image: `${OURS}:v0.30.0-cu130@${DIGEST}`,
+        ...of(DIGEST, { ...V030, vllm: "0.30.0+cu130" }),
+      },
       { ...V030, vllm: "0.30.0+cu130" },
       "read",
       false,
@@ -126,7 +162,11 @@ describe("a server's image is doubted", () => {
       { image: `${OURS}:v0.10.0@${DIGEST}`, ...of(OTHER) },
       [/another image/, "its tag says vllm 0.10.0, below 0.26.0"],
     ],
-    ["nothing recorded", { image: `${OURS}:v0.30.0@${DIGEST}` }, ["nothing is recorded of the versions inside"]],
+    [
+      "nothing recorded",
+      { image: `${OURS}:v0.30.0@${DIGEST}` },
+      ["nothing is recorded of the versions inside"],
+    ],
     [
       "a record without a digest, and a tag without a version",
       { image: `${OURS}:nightly@${DIGEST}`, ...of(undefined) },
@@ -202,7 +242,11 @@ describe("a server's image is doubted", () => {
       { image: `ghcr.io/ggml-org/llama.cpp:server-cuda@${DIGEST}`, ...of(DIGEST) },
       ["its name says llama.cpp"],
     ],
-    ["SGLang in the tag", { image: `own/thing:sglang-v0.5@${DIGEST}`, ...of(DIGEST) }, ["its name says SGLang"]],
+    [
+      "SGLang in the tag",
+      { image: `own/thing:sglang-v0.5@${DIGEST}`, ...of(DIGEST) },
+      ["its name says SGLang"],
+    ],
   ])("%s", (_, claim, doubts) => {
     const { versions, evidence, ...verdict } = judgeServerImage(claim);
     expect({ versions, evidence }).toEqual({ versions: {}, evidence: "none" });
@@ -227,30 +271,44 @@ describe("a server's image is doubted", () => {
     expect(first?.remedy).toContain("`");
   });
 
-  it.each(["own/collama-vllm:1", "sglang.example.com/own/x:1", "own/artgi:1", "vllm/vllm-openai:v0.30.0"])(
-    "%s names no other engine",
-    (image) => {
-      const { doubts } = judgeServerImage({ image: `${image}@${DIGEST}`, ...of(DIGEST) });
-      expect(doubts).toEqual([]);
-    },
-  );
+  it.each([
+    "own/collama-vllm:1",
+    "sglang.example.com/own/x:1",
+    "own/artgi:1",
+    "vllm/vllm-openai:v0.30.0",
+  ])("%s names no other engine", (image) => {
+    const { doubts } = judgeServerImage({ image: `${image}@${DIGEST}`, ...of(DIGEST) });
+    expect(doubts).toEqual([]);
+  });
 });
 
 describe("the vLLM of a server", () => {
   const image = `${OURS}:v0.30.0@${DIGEST}`;
   it("is that of a record which counts", () => {
-    expect(vllmOf({ image, versions: { vllm: "0.30.0", evidence: "read", digest: DIGEST } })).toBe("0.30.0");
+    expect(vllmOf({ image, versions: { vllm: "0.30.0", evidence: "read", digest: DIGEST } })).toBe(
+      "0.30.0",
+    );
     expect(vllmOf({ image: `${OURS}@${KNOWN}` })).toBe("0.30.0");
-    expect(vllmOf({ image, versions: { vllm: "0.30.0", evidence: "read", digest: OTHER } })).toBeUndefined();
+    expect(
+      vllmOf({ image, versions: { vllm: "0.30.0", evidence: "read", digest: OTHER } }),
+    ).toBeUndefined();
     expect(vllmOf({ image, versions: { evidence: "read", digest: DIGEST } })).toBeUndefined();
     expect(vllmOf({ image })).toBeUndefined();
   });
 
   it("is known of a planned server, by this version and by an earlier one", () => {
-    const facts = { image, digest: DIGEST, versions: V030, evidence: "read", source: "test" } as const;
+    const facts = {
+      image,
+      digest: DIGEST,
+      versions: V030,
+      evidence: "read",
+      source: "test",
+    } as const;
     expect(believedVllm(facts)).toBe("0.30.0");
     expect(believedVllm({ ...facts, recordedOf: "" })).toBe("0.30.0");
     expect(believedVllm({ ...facts, recordedOf: OTHER })).toBeUndefined();
-    expect(believedVllm({ ...facts, versions: {}, evidence: "none", recordedOf: "" })).toBeUndefined();
+    expect(
+      believedVllm({ ...facts, versions: {}, evidence: "none", recordedOf: "" }),
+    ).toBeUndefined();
   });
 });

@@ -12,7 +12,10 @@ it("reads kernel, driver and the arguments that matter from where Linux has them
     mkdirSync(dirname(join(proc, path)), { recursive: true });
     writeFileSync(join(proc, path), text);
   };
-  expect(await readKernel(filesOf({ dockerHost: HERE }), proc)).toEqual({ kernel: "unknown", kernelArguments: [] });
+  expect(await readKernel(filesOf({ dockerHost: HERE }), proc)).toEqual({
+    kernel: "unknown",
+    kernelArguments: [],
+  });
   write("sys/kernel/osrelease", "7.0.0-1019-nvidia\n");
   write("cmdline", "BOOT_IMAGE=/vmlinuz quiet kho=off\n");
   write(

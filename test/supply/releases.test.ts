@@ -14,7 +14,11 @@ describe("the supply list", () => {
       expect(new RegExp(`${kernel}${driver}`).source).not.toBe("(?:)");
       expect([message, source].join()).toMatch(/^[A-Z].*: .*\.,\S/);
     }
-    for (const { versions, below } of refused.map((each) => ({ versions: undefined, below: undefined, ...each })))
+    for (const { versions, below } of refused.map((each) => ({
+      versions: undefined,
+      below: undefined,
+      ...each,
+    })))
       expect((versions === undefined) !== (below === undefined)).toBe(true);
   });
 
@@ -33,14 +37,18 @@ describe("the supply list", () => {
     ["litellm", "1.82.7.POST1", true],
     ["ollama", "not a version", false],
     ["open-webui", "0.0.1", false],
-  ])("%s %s is refused: %s", (name, version, refused) => expect(whyRefused(name, version) !== undefined).toBe(refused));
+  ])("%s %s is refused: %s", (name, version, refused) =>
+    expect(whyRefused(name, version) !== undefined).toBe(refused),
+  );
 
   it.each([
     ["0.30", "v0.30.0+cu130", true],
     ["0.30.0", "0.30.0rc1", false],
     ["nightly", "0.30.0", false],
     ["0.30.0", "nightly", false],
-  ])("takes %s and %s for one release: %s", (one, other, same) => expect(sameRelease(one, other)).toBe(same));
+  ])("takes %s and %s for one release: %s", (one, other, same) =>
+    expect(sameRelease(one, other)).toBe(same),
+  );
 
   it.each([
     ["5.17.0", "0.27.1", true],

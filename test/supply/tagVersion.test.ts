@@ -31,10 +31,16 @@ describe("the version that a tag names", () => {
     expect(valid(version)).not.toBeNull();
   });
 
-  it.each(["latest", "nightly-0123abcd", "cu130-nightly", "server-cuda", "1", "py3.11", "main", "gemma"])(
-    "%s names none",
-    (tag) => expect(versionInTag(tag)).toBeUndefined(),
-  );
+  it.each([
+    "latest",
+    "nightly-0123abcd",
+    "cu130-nightly",
+    "server-cuda",
+    "1",
+    "py3.11",
+    "main",
+    "gemma",
+  ])("%s names none", (tag) => expect(versionInTag(tag)).toBeUndefined());
 
   it("is a version for every tag that names one", () => {
     const tags = fc.stringMatching(/^[\w][\w.-]{0,30}$/);
@@ -71,16 +77,24 @@ describe("releases as Python packaging compares them", () => {
     "5.17.0.post1+x",
   ])("transformers %s is refused beside vLLM 0.27", (version) => {
     for (const vllm of ["0.27.1", "0.27", "v0.27.0+cu130"])
-      expect(whyRefused("transformers", version, new Map([["vllm", vllm]]))).toContain("it breaks vLLM 0.27");
+      expect(whyRefused("transformers", version, new Map([["vllm", vllm]]))).toContain(
+        "it breaks vLLM 0.27",
+      );
   });
 
-  it.each(["5.17.1", "5.17.0rc1", "5.170", "1!5.17.0"])("transformers %s is another release", (version) => {
-    expect(whyRefused("transformers", version, new Map([["vllm", "0.27.1"]]))).toBeUndefined();
-  });
+  it.each(["5.17.1", "5.17.0rc1", "5.170", "1!5.17.0"])(
+    "transformers %s is another release",
+    (version) => {
+      expect(whyRefused("transformers", version, new Map([["vllm", "0.27.1"]]))).toBeUndefined();
+    },
+  );
 
-  it.each(["1.84.0-rc1", "1.84.0.dev0", "1.82.7.post1", "0!1.82.7"])("litellm %s is refused", (version) => {
-    expect(whyRefused("litellm", version)).toBeDefined();
-  });
+  it.each(["1.84.0-rc1", "1.84.0.dev0", "1.82.7.post1", "0!1.82.7"])(
+    "litellm %s is refused",
+    (version) => {
+      expect(whyRefused("litellm", version)).toBeDefined();
+    },
+  );
 
   it("an epoch begins another series", () => {
     expect([series("0!0.27.1"), series("1!0.27.1")]).toEqual(["0.27", "1!0.27"]);

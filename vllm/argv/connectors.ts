@@ -6,14 +6,26 @@ import { isText, type Word } from "./unknown";
 type Taken = number | { readonly why: string };
 
 /**
- * The connectors that move a cache and keep none of it in the host's memory (vLLM 0.23 to 0.33, and older names that an image may
- * still know), and the one whose pool its own configuration sizes. Any other may keep as much as it likes, and is refused.
+ * The connectors that move a cache and keep none of it in the host's memory (vLLM 0.23 to 0.33, and
+ * older names that an image may still know), and the one whose pool its own configuration sizes.
+ * Any other may keep as much as it likes, and is refused.
  */
 const CONNECTORS: Readonly<Record<string, (connector: Json) => Taken>> = {
   ...Object.fromEntries(
     [
-      ...["DecodeBenchConnector", "ECExampleConnector", "ExampleConnector", "ExampleHiddenStatesConnector"],
-      ...["MoRIIOConnector", "MooncakeConnector", "MultiConnector", "NixlConnector", "NixlPullConnector"],
+      ...[
+        "DecodeBenchConnector",
+        "ECExampleConnector",
+        "ExampleConnector",
+        "ExampleHiddenStatesConnector",
+      ],
+      ...[
+        "MoRIIOConnector",
+        "MooncakeConnector",
+        "MultiConnector",
+        "NixlConnector",
+        "NixlPullConnector",
+      ],
       ...["NixlPushConnector", "SharedStorageConnector"],
     ].map((name) => [name, () => 0]),
   ),
@@ -44,7 +56,8 @@ export function connectorsGiB({ options }: ServerArguments): Taken {
   let sum = 0;
   for (const transfer of TRANSFERS) {
     for (const config of configsOf(transfer.option, options)) {
-      const taken = config === undefined ? refused(transfer, "can't be read") : takenBy(config, transfer);
+      const taken =
+        config === undefined ? refused(transfer, "can't be read") : takenBy(config, transfer);
       if (typeof taken !== "number") return taken;
       sum += taken;
     }
@@ -52,7 +65,9 @@ export function connectorsGiB({ options }: ServerArguments): Taken {
   return sum;
 }
 
-const refused = ({ option, remedy }: Transfer, what: string) => ({ why: `\`--${option}\` ${what}: ${remedy}` });
+const refused = ({ option, remedy }: Transfer, what: string) => ({
+  why: `\`--${option}\` ${what}: ${remedy}`,
+});
 
 /** What the connectors inside a value take, at any depth. */
 function takenBy(value: unknown, transfer: Transfer): Taken {
@@ -62,9 +77,11 @@ function takenBy(value: unknown, transfer: Transfer): Taken {
   for (const [key, inner] of Object.entries(config)) {
     // Its own code may hold anything, and so may a buffer that is not the GPU's.
     const other = key.endsWith("_connector_module_path") && inner !== null;
-    const buffer = key.endsWith("_buffer_device") && inner !== null && !/^cuda$/i.test(String(inner).trim());
+    const buffer =
+      key.endsWith("_buffer_device") && inner !== null && !/^cuda$/i.test(String(inner).trim());
     if (other || buffer) return refused(transfer, `with ${key} ${transfer.keeps}`);
-    const taken = key === transfer.connector ? takenByNamed(inner, config, transfer) : takenBy(inner, transfer);
+    const taken =
+      key === transfer.connector ? takenByNamed(inner, config, transfer) : takenBy(inner, transfer);
     if (typeof taken !== "number") return taken;
     sum += taken;
   }
@@ -73,8 +90,11 @@ function takenBy(value: unknown, transfer: Transfer): Taken {
 
 function takenByNamed(name: unknown, config: Json, transfer: Transfer): Taken {
   if (name === null) return 0;
-  const known = typeof name === "string" && Object.hasOwn(CONNECTORS, name) ? CONNECTORS[name] : undefined;
-  return known === undefined ? refused(transfer, `with ${String(name)} ${transfer.keeps}`) : known(config);
+  const known =
+    typeof name === "string" && Object.hasOwn(CONNECTORS, name) ? CONNECTORS[name] : undefined;
+  return known === undefined
+    ? refused(transfer, `with ${String(name)} ${transfer.keeps}`)
+    : known(config);
 }
 
 /** Its pool, and a stated buffer of the GPU's, which lies outside the share as well. */
@@ -84,17 +104,25 @@ function poolOfP2pNccl(config: Json): Taken {
   const gib = [Number(pool), Number(config.kv_buffer_size ?? 0) / 1024 ** 3];
   const why =
     "the pool of P2pNcclConnector is no amount that can be read: write `mem_pool_size_gb` in GiB, and `kv_buffer_size` in bytes";
-  return gib.every((each) => each >= 0 && Number.isFinite(each)) ? gib.reduce((sum, each) => sum + each, 0) : { why };
+  return gib.every((each) => each >= 0 && Number.isFinite(each))
+    ? gib.reduce((sum, each) => sum + each, 0)
+    : { why };
 }
 
 /**
- * The configurations that an option is given: its JSON, and its keys one by one (`--option.key value`), which vLLM puts together.
- * `undefined` stands for one that can't be read.
+ * The configurations that an option is given: its JSON, and its keys one by one (`--option.key
+ * value`), which vLLM puts together. `undefined` stands for one that can't be read.
  */
-function configsOf(option: string, options: ServerArguments["options"]): readonly (Json | undefined)[] {
+function configsOf(
+  option: string,
+  options: ServerArguments["options"],
+): readonly (Json | undefined)[] {
   const whole = options.get(option);
   const keys = [...options].filter(([name]) => name.startsWith(`${option}.`));
-  return [...(whole === undefined ? [] : [objectIn(whole[0])]), ...(keys.length === 0 ? [] : [fromKeys(option, keys)])];
+  return [
+    ...(whole === undefined ? [] : [objectIn(whole[0])]),
+    ...(keys.length === 0 ? [] : [fromKeys(option, keys)]),
+  ];
 }
 
 function objectIn(word: Word | undefined): Json | undefined {
@@ -102,12 +130,16 @@ function objectIn(word: Word | undefined): Json | undefined {
   return isRecord(value) ? value : undefined;
 }
 
-function fromKeys(option: string, keys: readonly (readonly [string, readonly Word[]])[]): Json | undefined {
+function fromKeys(
+  option: string,
+  keys: readonly (readonly [string, readonly Word[]])[],
+): Json | undefined {
   const config: Record<string, unknown> = {};
   for (const [name, [word]] of keys) {
     // A name that ends with a plus adds to a list, in a form of its own.
     if (!isText(word) || name.endsWith("+")) return undefined;
-    if (putAt(config, name.slice(option.length + 1).split("."), jsonOrText(word)) !== undefined) return undefined;
+    if (putAt(config, name.slice(option.length + 1).split("."), jsonOrText(word)) !== undefined)
+      return undefined;
   }
   return config;
 }

@@ -1,5 +1,10 @@
 import { BYTES_PER_GIB } from "../../units/memory";
-import { type MemoryDemand, TEN_THOUSAND, tenThousandths, VLLM_DEFAULT_UTILIZATION } from "../utilization";
+import {
+  type MemoryDemand,
+  TEN_THOUSAND,
+  tenThousandths,
+  VLLM_DEFAULT_UTILIZATION,
+} from "../utilization";
 import { connectorsGiB } from "./connectors";
 import { isOn, readServerArguments, type ServerArguments } from "./serverArguments";
 import { serverInvocations } from "./serverInvocations";
@@ -33,7 +38,10 @@ export function demandOf(args: ServerArguments): Demand {
   };
 }
 
-/** Options that give vLLM so many GiB beside its share, as the CPU's memory: on this machine it is the same. */
+/**
+ * Options that give vLLM so many GiB beside its share, as the CPU's memory: on this machine it is
+ * the same.
+ */
 const HOST_OPTIONS = ["cpu-offload-gb", "kv-offloading-size", "swap-space"];
 
 /** Sum of all that is asked for beside the share, or what is wrong with an option. */
@@ -50,7 +58,9 @@ function hostGiB(args: ServerArguments): number | string {
 function offloadedGiB({ options }: ServerArguments): number | string {
   let sum = 0;
   for (const [name, [value]] of options) {
-    const option = HOST_OPTIONS.find((each) => each === name || (name.length > 2 && each.startsWith(name)));
+    const option = HOST_OPTIONS.find(
+      (each) => each === name || (name.length > 2 && each.startsWith(name)),
+    );
     if (option === undefined) continue;
     const gib = amount(value);
     if (gib === undefined) return noAmount(option);
@@ -61,15 +71,19 @@ function offloadedGiB({ options }: ServerArguments): number | string {
 
 /** Amount of GiB as Python reads a float. */
 const amount = (value: Word | undefined): number | undefined =>
-  isText(value) && /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value.trim()) ? Number(value) : undefined;
+  isText(value) && /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value.trim())
+    ? Number(value)
+    : undefined;
 
-const noAmount = (option: string) => `the value of \`--${option}\` is not an amount of GiB that can be read`;
+const noAmount = (option: string) =>
+  `the value of \`--${option}\` is not an amount of GiB that can be read`;
 
 const PROCESSOR_CACHE = "mm-processor-cache-gb";
 
 /**
- * GiB of a stated cache of processed images: vLLM keeps one in each API server and in each engine (its own rule,
- * `mm_processor_cache_gb * (api_server_count + data_parallel_size)`). Its default of 4 GiB is filled by images alone, and no line.
+ * GiB of a stated cache of processed images: vLLM keeps one in each API server and in each engine
+ * (its own rule, `mm_processor_cache_gb * (api_server_count + data_parallel_size)`). Its default of
+ * 4 GiB is filled by images alone, and no line.
  */
 function processorCacheGiB({ options }: ServerArguments): number | string {
   const stated = options.get(PROCESSOR_CACHE);
@@ -82,8 +96,15 @@ function processorCacheGiB({ options }: ServerArguments): number | string {
   return servers === undefined ? noCount("api-server-count") : gib * (servers + engines);
 }
 
-/** A whole number that an option is given; `byDefault` where it is missing, `undefined` where it can't be read. */
-function countOf(options: ServerArguments["options"], option: string, byDefault = 1): number | undefined {
+/**
+ * A whole number that an option is given; `byDefault` where it is missing, `undefined` where it
+ * can't be read.
+ */
+function countOf(
+  options: ServerArguments["options"],
+  option: string,
+  byDefault = 1,
+): number | undefined {
   const values = options.get(option);
   if (values === undefined) return byDefault;
   const [value] = values;
@@ -93,14 +114,16 @@ function countOf(options: ServerArguments["options"], option: string, byDefault 
 const noCount = (option: string) => `the value of \`--${option}\` is not a number that can be read`;
 
 /**
- * GPUs of its machine that a server's processes need, or why that can't be told. Each takes its share of a GPU of its own, and
- * vLLM starts none of them on a GPU that another has.
+ * GPUs of its machine that a server's processes need, or why that can't be told. Each takes its
+ * share of a GPU of its own, and vLLM starts none of them on a GPU that another has.
  */
 export function gpusNeeded(args: ServerArguments): number | string {
   const { options } = args;
   const parts = ["tensor-parallel-size", "pipeline-parallel-size", "prefill-context-parallel-size"];
   const counts = new Map(
-    [...parts, "data-parallel-size", "nnodes"].map((each) => [each, countOf(options, each)] as const),
+    [...parts, "data-parallel-size", "nnodes"].map(
+      (each) => [each, countOf(options, each)] as const,
+    ),
   );
   const unread = [...counts].find(([, count]) => count === undefined)?.[0];
   if (unread !== undefined) return noCount(unread);
@@ -150,13 +173,17 @@ function fixedCacheGiB({ options }: ServerArguments): number | string {
 /** vLLM's own rule for a size: `8G` is 8 GiB, `8g` is 8 GB, `8.5g` is a size and `8.5G` is none. */
 export function humanReadableInteger(written: string): number | undefined {
   const [, number = "", suffix = ""] = /^(\d+(?:\.\d+)?)([kmgt])$/i.exec(written.trim()) ?? [];
-  if (suffix === "") return /^\+?\d+(_\d+)*$/.test(written.trim()) ? Number(written.replaceAll("_", "")) : undefined;
+  if (suffix === "")
+    return /^\+?\d+(_\d+)*$/.test(written.trim()) ? Number(written.replaceAll("_", "")) : undefined;
   const power = "kmgt".indexOf(suffix.toLowerCase()) + 1;
   if (suffix !== suffix.toUpperCase()) return Math.trunc(Number(number) * 1000 ** power);
   return number.includes(".") ? undefined : Number(number) * 1024 ** power;
 }
 
-/** The same of a running process, by its argv; `undefined` where that starts no server or can't be read for certain. */
+/**
+ * The same of a running process, by its argv; `undefined` where that starts no server or can't be
+ * read for certain.
+ */
 export function demandOfProcess(argv: readonly string[]): MemoryDemand | undefined {
   const args = argumentsIn(argv);
   const demand = args && demandOf(args);
@@ -179,27 +206,44 @@ export type ClaimedShare =
 function shareOf(args: ServerArguments): ClaimedShare {
   const values = args.options.get("gpu-memory-utilization");
   if (values === undefined)
-    return { known: true, tenThousandths: tenThousandths(VLLM_DEFAULT_UTILIZATION), byDefault: true };
+    return {
+      known: true,
+      tenThousandths: tenThousandths(VLLM_DEFAULT_UTILIZATION),
+      byDefault: true,
+    };
   const [value] = values;
   if (value === undefined) return { known: false, why: "`--gpu-memory-utilization` has no value" };
   if (!isText(value))
-    return { known: false, why: "the value of `--gpu-memory-utilization` is not known before the update" };
+    return {
+      known: false,
+      why: "the value of `--gpu-memory-utilization` is not known before the update",
+    };
   return shareFrom(value, "`--gpu-memory-utilization`");
 }
 
-/** Reads a share as Python reads a float; outside (0, 1] it isn't a share, and a negative one would hide another. */
+/**
+ * Reads a share as Python reads a float; outside (0, 1] it isn't a share, and a negative one would
+ * hide another.
+ */
 export function shareFrom(value: unknown, what: string): ClaimedShare {
   const written = String(value).trim();
-  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written) ? Number(written) : Number.NaN;
-  if (Number.isNaN(number)) return { known: false, why: `${what} is \`${written}\`, which is not a number` };
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written)
+    ? Number(written)
+    : Number.NaN;
+  if (Number.isNaN(number))
+    return { known: false, why: `${what} is \`${written}\`, which is not a number` };
   if (number <= 0 || number > 1)
-    return { known: false, why: `${what} is ${written}, but a share lies above 0 and at most at 1` };
+    return {
+      known: false,
+      why: `${what} is ${written}, but a share lies above 0 and at most at 1`,
+    };
   return { known: true, tenThousandths: tenThousandths(number), byDefault: false };
 }
 
 /**
- * The share of memory that a process's argv asks for, as vLLM reads it: its default where the flag is missing.
- * `undefined` where the argv starts no inference server, or one that can't be read for certain.
+ * The share of memory that a process's argv asks for, as vLLM reads it: its default where the flag
+ * is missing. `undefined` where the argv starts no inference server, or one that can't be read for
+ * certain.
  */
 export function utilizationOf(argv: readonly string[]): number | undefined {
   const args = argumentsIn(argv);

@@ -7,7 +7,10 @@ export interface ServerArguments {
   readonly words: readonly Word[];
   /** The model: positional, or `--model`; `undefined` when none is given. */
   readonly model: Word | undefined;
-  /** Values of each option by its full name; of a repeated option the last one counts. A switch has `on` or `off`. */
+  /**
+   * Values of each option by its full name; of a repeated option the last one counts. A switch has
+   * `on` or `off`.
+   */
   readonly options: ReadonlyMap<string, readonly Word[]>;
   /** Why the arguments can't be read for certain, in words for a person. */
   readonly unreadable: readonly string[];
@@ -16,15 +19,20 @@ export interface ServerArguments {
 }
 
 /** Whether a switch such as `enable-auto-tool-choice` is on. */
-export const isOn = (args: ServerArguments, name: string): boolean => args.options.get(name)?.[0] === "on";
+export const isOn = (args: ServerArguments, name: string): boolean =>
+  args.options.get(name)?.[0] === "on";
 
 /**
- * Reads an argv with vLLM's own leniency: `--flag=value`, underscores for dashes, abbreviations that fit one option only,
- * repeated flags, short names, `--no-...`, several values behind `--served-model-name`.
+ * Reads an argv with vLLM's own leniency: `--flag=value`, underscores for dashes, abbreviations
+ * that fit one option only, repeated flags, short names, `--no-...`, several values behind
+ * `--served-model-name`.
  *
  * @param engine what its version takes; the newest that is known where nothing tells the version
  */
-export function readServerArguments(words: readonly Word[], engine: EngineData = newestEngineData()): ServerArguments {
+export function readServerArguments(
+  words: readonly Word[],
+  engine: EngineData = newestEngineData(),
+): ServerArguments {
   const table = optionTable(engine);
   const unknownFlags: string[] = [];
   const options = new Map<string, readonly Word[]>();
@@ -59,11 +67,14 @@ export function readServerArguments(words: readonly Word[], engine: EngineData =
       continue;
     }
     const here = resolve(word, table);
-    // vLLM refuses to start with an option that it doesn't have; an image may be newer than its tag says.
+    // vLLM refuses to start with an option that it doesn't have; an image may be newer than its tag
+    // says.
     const { name, takes, explicit, candidates } =
       here.candidates.length > 0 ? here : resolve(word, optionTable(newestEngineData()));
     if (candidates.length > 1) {
-      unreadable.push(`\`${flagOf(word)}\` may mean ${candidates.map((each) => `--${each}`).join(" or ")}`);
+      unreadable.push(
+        `\`${flagOf(word)}\` may mean ${candidates.map((each) => `--${each}`).join(" or ")}`,
+      );
     } else if (takes === "nothing" || takes === "off") {
       options.set(name, [takes === "off" ? "off" : "on"]);
     } else if (explicit !== undefined) {
@@ -75,7 +86,8 @@ export function readServerArguments(words: readonly Word[], engine: EngineData =
     if (options.get(name)?.includes(SOME_WORDS))
       unreadable.push(`what follows \`${flagOf(word)}\` is not known and may hold further options`);
   }
-  if (options.has("config")) unreadable.push("`--config` takes options from a file that can't be read here");
+  if (options.has("config"))
+    unreadable.push("`--config` takes options from a file that can't be read here");
   const model = options.get("model")?.[0] ?? positional[0];
   return { words, model, options, unreadable, unknownFlags };
 }
@@ -89,7 +101,10 @@ const flagOf = (word: string): string => word.split("=", 1)[0] ?? word;
 
 interface Resolved extends Option {
   readonly explicit?: string;
-  /** The spellings that fit: several where an abbreviation is ambiguous, none where vLLM has no such option. */
+  /**
+   * The spellings that fit: several where an abbreviation is ambiguous, none where vLLM has no such
+   * option.
+   */
   readonly candidates: readonly string[];
 }
 
@@ -99,7 +114,8 @@ function resolve(word: string, { long, short }: OptionTable): Resolved {
   const flag = equals < 0 ? word : word.slice(0, equals);
   const explicit = equals < 0 ? {} : { explicit: word.slice(equals + 1) };
   if (!flag.startsWith("--")) return { ...resolveShort(word, flag, short), ...explicit };
-  // `--compilation-config.level 3` sets one key of an option that takes JSON; underscores behind the dot stay.
+  // `--compilation-config.level 3` sets one key of an option that takes JSON; underscores behind
+  // the dot stay.
   const [base = "", ...inner] = flag.slice(2).split(".");
   const written = base.replaceAll("_", "-");
   const candidates = long.has(written)
@@ -114,21 +130,28 @@ function resolve(word: string, { long, short }: OptionTable): Resolved {
   return { ...(meant ?? { name: written, takes: "one" }), candidates, ...explicit };
 }
 
-/** What a word with one dash means: argparse takes beginnings of its name, and a value right behind one letter (`-n2`). */
+/**
+ * What a word with one dash means: argparse takes beginnings of its name, and a value right behind
+ * one letter (`-n2`).
+ */
 function resolveShort(word: string, flag: string, short: OptionTable["short"]): Resolved {
   const level = /^-O=?(.+)/.exec(word)?.[1];
-  if (level !== undefined) return { name: "optimization-level", takes: "one", explicit: level, candidates: [flag] };
+  if (level !== undefined)
+    return { name: "optimization-level", takes: "one", explicit: level, candidates: [flag] };
   const [base = "", ...inner] = flag.split(".");
   const letter = short.get(base.slice(0, 2));
   if (letter !== undefined && base.length > 2 && !short.has(base))
     return { ...letter, explicit: word.slice(2), candidates: [flag] };
-  const fitting = short.has(base) ? [base] : [...short.keys()].filter((each) => each.startsWith(base));
+  const fitting = short.has(base)
+    ? [base]
+    : [...short.keys()].filter((each) => each.startsWith(base));
   const [first] = fitting;
   const meant = first !== undefined && fitting.length === 1 ? short.get(first) : undefined;
   if (meant !== undefined && inner.length > 0)
     return { name: [meant.name, ...inner].join("."), takes: "one", candidates: [flag] };
   // vLLM says which options it doesn't have; several that fit can't be read.
-  const candidates = fitting.length > 1 ? fitting.map((each) => short.get(each)?.name ?? each) : [flag];
+  const candidates =
+    fitting.length > 1 ? fitting.map((each) => short.get(each)?.name ?? each) : [flag];
   return { ...(meant ?? { name: flag, takes: "one" }), candidates };
 }
 

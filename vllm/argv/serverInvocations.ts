@@ -19,45 +19,66 @@ const SCRIPT_OPTION = /^-[a-z]*c$/;
 /** Modules and files that take a server's arguments, whoever runs them (`-m`, `-Im`, gunicorn). */
 const SERVER =
   /^(?:-[A-Za-z]*m)?vllm\.entrypoints\.(?!cli\.)[\w.]+(?::\w+)?$|(?:^|\/)vllm\/entrypoints\/(?!cli\/)[\w/]+\.py$/;
-/** The command of vLLM. But for `serve` and `run-batch` its commands are clients, or end by themselves. */
-const COMMAND = /(?:^|\/)vllm$|^(?:-[A-Za-z]*m)?vllm(?:\.entrypoints\.cli\.\w+)?$|\/vllm\/entrypoints\/cli\/\w+\.py$/;
+/**
+ * The command of vLLM. But for `serve` and `run-batch` its commands are clients, or end by
+ * themselves.
+ */
+const COMMAND =
+  /(?:^|\/)vllm$|^(?:-[A-Za-z]*m)?vllm(?:\.entrypoints\.cli\.\w+)?$|\/vllm\/entrypoints\/cli\/\w+\.py$/;
 /** vLLM in a shell's script or in Python. */
 const MENTION =
   /\bvllm\s+serve\b|\bvllm[./]entrypoints|(?:^|[\n;'"])\s*(?:from\s+vllm\b|import\s[\w ,.]*\bvllm\b)|\(\s*\[?\s*['"]vllm['"]/;
 const BASE64 = /[\w+/]{16,}={0,2}/g;
 /** What a script prints where nobody else reads it, what it looks for, and its comments. */
-const ONLY_SAID = /\b(?:echo|printf)\s[^;\n|&<>$`()]*(?=$|[;\n])|\b(?:grep|pgrep)\s[^;\n|&<>$`()]*|(?:^|\s)#[^\n]*/g;
+const ONLY_SAID =
+  /\b(?:echo|printf)\s[^;\n|&<>$`()]*(?=$|[;\n])|\b(?:grep|pgrep)\s[^;\n|&<>$`()]*|(?:^|\s)#[^\n]*/g;
 /** A shell runs text that the script made itself. */
 const RUNS_TEXT = /\b(?:ba|da|a|z|k)?sh\b|\beval\b|\bsource\b|(?:^|[\s;&|])\.\s/;
 /** Shells within shells that are followed; deeper ones are called unreadable. */
 const DEEPEST_SHELL = 4;
 
-/** Finds `vllm serve`, modules such as `python -m vllm.entrypoints.openai.api_server`, and shells that run them. */
-export function serverInvocations(words: readonly Word[], variables: ShellScope["variables"], depth = 0): Invocations {
+/**
+ * Finds `vllm serve`, modules such as `python -m vllm.entrypoints.openai.api_server`, and shells
+ * that run them.
+ */
+export function serverInvocations(
+  words: readonly Word[],
+  variables: ShellScope["variables"],
+  depth = 0,
+): Invocations {
   const none = { servers: [], unreadable: [], commands: [], scripts: [] };
   const script = shellScript(words);
   if (script !== undefined) {
     const { text } = script;
     if (!isText(text)) return { ...none, unreadable: ["the script behind `-c` is not known yet"] };
-    if (depth === DEEPEST_SHELL) return { ...none, unreadable: ["shells are nested too deeply to be read"] };
-    const inner = simpleCommands(text, { parameters: script.parameters, variables }).map((command) =>
-      serverInvocations(command, variables, depth + 1),
+    if (depth === DEEPEST_SHELL)
+      return { ...none, unreadable: ["shells are nested too deeply to be read"] };
+    const inner = simpleCommands(text, { parameters: script.parameters, variables }).map(
+      (command) => serverInvocations(command, variables, depth + 1),
     );
     const servers = inner.flatMap((each) => each.servers);
     const unreadable = inner.flatMap((each) => each.unreadable);
     const commands = inner.flatMap((each) => each.commands);
     const said = RUNS_TEXT.test(text) ? text : text.replace(ONLY_SAID, "");
-    if (servers.length > 0 && commands.some(isPiped)) unreadable.push("a shell there reads its script from a pipe");
+    if (servers.length > 0 && commands.some(isPiped))
+      unreadable.push("a shell there reads its script from a pipe");
     if (servers.length === 0 && unreadable.length === 0 && mentionsServer(said))
       unreadable.push("its script mentions vLLM in a form that can't be read");
-    return { servers, unreadable, commands, scripts: [said, ...inner.flatMap((each) => each.scripts)] };
+    return {
+      servers,
+      unreadable,
+      commands,
+      scripts: [said, ...inner.flatMap((each) => each.scripts)],
+    };
   }
   const start = serverStart(words);
   if (start !== undefined) return { ...none, servers: [words.slice(start)], commands: [words] };
   // What a shell prints, or looks for, is not a command.
-  const prints = isText(words[0]) && ["echo", "printf", "grep", "pgrep"].includes(baseName(words[0]));
+  const prints =
+    isText(words[0]) && ["echo", "printf", "grep", "pgrep"].includes(baseName(words[0]));
   const mention = words.some(
-    (word) => isText(word) && (holdsBase64(word) || (!prints && /[\s(]/.test(word) && MENTION.test(word))),
+    (word) =>
+      isText(word) && (holdsBase64(word) || (!prints && /[\s(]/.test(word) && MENTION.test(word))),
   );
   const unreadable = mention ? ["an argument mentions vLLM in a form that can't be read"] : [];
   return { ...none, unreadable, commands: [words] };
@@ -69,19 +90,25 @@ function isPiped([program, ...rest]: readonly Word[]): boolean {
   return isShell && rest.every((word) => isText(word) && word.startsWith("-"));
 }
 
-/** Whether a script, in a shell's language or Python, starts vLLM; base64 is read, no other code is. */
-export const mentionsServer = (script: string): boolean => MENTION.test(script) || holdsBase64(script);
+/**
+ * Whether a script, in a shell's language or Python, starts vLLM; base64 is read, no other code is.
+ */
+export const mentionsServer = (script: string): boolean =>
+  MENTION.test(script) || holdsBase64(script);
 
 const holdsBase64 = (text: string): boolean =>
   (text.match(BASE64) ?? []).some((each) => MENTION.test(Buffer.from(each, "base64").toString()));
 
-function shellScript(words: readonly Word[]): { text: Word; parameters: readonly Word[] } | undefined {
+function shellScript(
+  words: readonly Word[],
+): { text: Word; parameters: readonly Word[] } | undefined {
   const shell = words.findIndex((word) => isText(word) && SHELLS.has(baseName(word)));
   if (shell < 0 || serverStart(words.slice(0, shell)) !== undefined) return undefined;
   for (let index = shell + 1; index < words.length; index++) {
     const word = words[index];
     if (!isText(word) || !/^[-+]/.test(word)) return undefined;
-    if (SCRIPT_OPTION.test(word)) return { text: words[index + 1] ?? UNKNOWN, parameters: words.slice(index + 2) };
+    if (SCRIPT_OPTION.test(word))
+      return { text: words[index + 1] ?? UNKNOWN, parameters: words.slice(index + 2) };
     if (word === "-o" || word === "+o") index++;
   }
   return undefined;
@@ -96,7 +123,11 @@ function serverStart(words: readonly Word[]): number | undefined {
     // What is not known yet may be `serve`, and the arguments behind it.
     if (COMMAND.test(word) && (next === "serve" || next === "run-batch")) return index + 2;
     // Elsewhere than in front the word may be a host's name.
-    if (COMMAND.test(word) && typeof next === "symbol" && words.slice(0, index).every((each) => each === "exec"))
+    if (
+      COMMAND.test(word) &&
+      typeof next === "symbol" &&
+      words.slice(0, index).every((each) => each === "exec")
+    )
       return index + 1;
   }
   return undefined;

@@ -1,22 +1,32 @@
 import { isText, SOME_WORDS, UNKNOWN, type Word } from "./unknown";
 
-/** What a script may refer to: the words behind `-c SCRIPT` ($0, $1, ...) and the container's variables. */
-export type ShellScope = { readonly parameters: readonly Word[]; readonly variables: ReadonlyMap<string, Word> };
+/**
+ * What a script may refer to: the words behind `-c SCRIPT` ($0, $1, ...) and the container's
+ * variables.
+ */
+export type ShellScope = {
+  readonly parameters: readonly Word[];
+  readonly variables: ReadonlyMap<string, Word>;
+};
 
 /**
- * Splits a POSIX shell script into its simple commands, as far as can be told without running it: quotes, escapes,
- * comments, redirections, `"$@"` and the container's variables are followed; what only a shell can know (a command's
- * output, a variable that the image or the script itself sets) becomes an unknown word.
+ * Splits a POSIX shell script into its simple commands, as far as can be told without running it:
+ * quotes, escapes, comments, redirections, `"$@"` and the container's variables are followed; what
+ * only a shell can know (a command's output, a variable that the image or the script itself sets)
+ * becomes an unknown word.
  */
 export function simpleCommands(script: string, scope: ShellScope): Word[][] {
   const reader = new ScriptReader(script, withoutAssigned(script, scope));
   return reader.read();
 }
 
-/** A variable that the script sets, or parameters that it replaces, can't be followed by reading. */
+/**
+ * A variable that the script sets, or parameters that it replaces, can't be followed by reading.
+ */
 function withoutAssigned(script: string, scope: ShellScope): ShellScope {
   const variables = new Map(scope.variables);
-  for (const match of script.matchAll(/(?:^|[\s;&|({"'])([A-Za-z_]\w*)\+?=/g)) variables.delete(match[1] ?? "");
+  for (const match of script.matchAll(/(?:^|[\s;&|({"'])([A-Za-z_]\w*)\+?=/g))
+    variables.delete(match[1] ?? "");
   for (const match of script.matchAll(/\b(?:read|for|unset|getopts)\b([^;\n&|]*)/g)) {
     for (const name of (match[1] ?? "").split(/\s+/)) variables.delete(name);
   }
@@ -28,7 +38,10 @@ class ScriptReader {
   private at = 0;
   private commands: Word[][] = [];
   private command: Word[] = [];
-  /** The word that is being read: its text so far, `undefined` between words, `UNKNOWN` once a part is not known. */
+  /**
+   * The word that is being read: its text so far, `undefined` between words, `UNKNOWN` once a part
+   * is not known.
+   */
   private word: string | undefined | typeof UNKNOWN;
   /** The next word names the file of a redirection. */
   private skipWord = false;
@@ -158,7 +171,9 @@ class ScriptReader {
 
   private lookUp(name: string, operator: string): Word {
     if (name === "IFS" && !this.scope.variables.has(name)) return " ";
-    const value = /^\d+$/.test(name) ? this.scope.parameters[Number(name)] : this.scope.variables.get(name);
+    const value = /^\d+$/.test(name)
+      ? this.scope.parameters[Number(name)]
+      : this.scope.variables.get(name);
     // `${NAME:-default}` is the value where there is one; any other operator changes it.
     if (operator !== "" && !/^:?[-?]/.test(operator)) return UNKNOWN;
     return value === undefined || value === "" ? UNKNOWN : value;
@@ -181,7 +196,10 @@ class ScriptReader {
     }
   }
 
-  /** `"$@"` puts the parameters in as they are; joined into one word (`"$*"`) they are no longer arguments. */
+  /**
+   * `"$@"` puts the parameters in as they are; joined into one word (`"$*"`) they are no longer
+   * arguments.
+   */
   private parameters(joined: boolean): void {
     const all = this.scope.parameters.slice(1);
     if (joined && all.every(isText)) {
@@ -212,6 +230,8 @@ const ESCAPE = /\\(?:x([\da-f]{1,2})|u([\da-f]{1,4})|([0-7]{1,3})|(.))/gis;
 /** What bash makes of `$'...'`. */
 function unescaped(text: string): string {
   return text.replace(ESCAPE, (...[, x, u, octal, other]) =>
-    other === undefined ? String.fromCharCode(Number.parseInt(octal ?? x ?? u, octal ? 8 : 16)) : other,
+    other === undefined
+      ? String.fromCharCode(Number.parseInt(octal ?? x ?? u, octal ? 8 : 16))
+      : other,
   );
 }

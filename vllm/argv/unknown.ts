@@ -1,13 +1,16 @@
 /**
- * Stands for a value that is not known before the update. A rule meets this symbol instead of an exception, so that one
- * unknown value can't hide what the rule would have said about the next.
+ * Stands for a value that is not known before the update. A rule meets this symbol instead of an
+ * exception, so that one unknown value can't hide what the rule would have said about the next.
  */
 export const UNKNOWN: unique symbol = Symbol("a value that is not known before the update");
 
 /** A value that was read: there, absent (`undefined`), or not known yet. */
 export type Read<T> = T | undefined | typeof UNKNOWN;
 
-/** Copies resource properties into plain data in which `UNKNOWN` stands for each value that is not known yet. */
+/**
+ * Copies resource properties into plain data in which `UNKNOWN` stands for each value that is not
+ * known yet.
+ */
 export const plainProps = (props: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.keys(props).map((key) => [key, plainAt(props, key)]));
 
@@ -24,12 +27,17 @@ function plain(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   // An Output that the program has not resolved, and a preview's unknown as the Node SDK writes it.
   if ("__pulumiOutput" in value || "__pulumiUnknown" in value) return UNKNOWN;
-  if (Array.isArray(value)) return Array.from({ length: value.length }, (_, index) => plainAt(value, index));
+  if (Array.isArray(value))
+    return Array.from({ length: value.length }, (_, index) => plainAt(value, index));
   return plainProps(value as Record<string, unknown>);
 }
 
-/** `UnknownValueError` of @pulumi/policy, told by what it carries: this file is also used where that package isn't. */
-const isUnknownValueError = (error: unknown): boolean => error instanceof Error && "unknownTypeSentinel" in error;
+/**
+ * `UnknownValueError` of @pulumi/policy, told by what it carries: this file is also used where that
+ * package isn't.
+ */
+const isUnknownValueError = (error: unknown): boolean =>
+  error instanceof Error && "unknownTypeSentinel" in error;
 
 /** Text of a property; a number or a boolean counts as its text. */
 export function text(value: unknown): Read<string> {
@@ -66,7 +74,9 @@ export function knownMap(value: unknown): Readonly<Record<string, unknown>> {
 /** The maps of a list property, as far as they are known. */
 export function knownMaps(value: unknown): Readonly<Record<string, unknown>>[] {
   const entries = list(value);
-  return entries === UNKNOWN ? [] : entries.filter((each) => typeof map(each) === "object").map(knownMap);
+  return entries === UNKNOWN
+    ? []
+    : entries.filter((each) => typeof map(each) === "object").map(knownMap);
 }
 
 /** `true` when the value, or anything inside it, is not known. */
@@ -77,7 +87,9 @@ export function holdsUnknown(value: unknown): boolean {
 }
 
 /** Words of unknown number: a shell variable without quotes, or a list that is not known yet. */
-export const SOME_WORDS: unique symbol = Symbol("any number of words that are not known before the update");
+export const SOME_WORDS: unique symbol = Symbol(
+  "any number of words that are not known before the update",
+);
 
 /** One word of a command line, or a mark that it can't be read. */
 export type Word = string | typeof UNKNOWN | typeof SOME_WORDS;

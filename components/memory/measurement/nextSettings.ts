@@ -15,8 +15,8 @@ export interface NextSetting {
 }
 
 /**
- * What to try after a start, or after a refusal. A share is only named where the ledger leaves it; what a share can't
- * give, a shorter window does.
+ * What to try after a start, or after a refusal. A share is only named where the ledger leaves it;
+ * what a share can't give, a shorter window does.
  */
 export function nextSettings(kv: ServerKv, log: EngineLog, server: StartedServer): NextSetting[] {
   if (log.refusal !== undefined) return afterRefusal(log.refusal, kv, log, server);
@@ -24,7 +24,10 @@ export function nextSettings(kv: ServerKv, log: EngineLog, server: StartedServer
   const outside = outsideKvGiB(server, log.availableKvGiB);
   const { maxNumSeqs } = server;
   const held = `${maxNumSeqs} whole windows at once`;
-  return [...roomFor({ windows: maxNumSeqs, held }, kv, server, outside), ...fixedCache(kv, log, server, outside)];
+  return [
+    ...roomFor({ windows: maxNumSeqs, held }, kv, server, outside),
+    ...fixedCache(kv, log, server, outside),
+  ];
 }
 
 /** So many whole windows that the cache should hold, and the same in words. */
@@ -33,29 +36,53 @@ interface Wish {
   readonly held: string;
 }
 
-/** A share that holds so many whole windows; where there is none, all that there is and the window that fits then. */
-function roomFor({ windows, held }: Wish, kv: ServerKv, server: StartedServer, outsideGiB: number): NextSetting[] {
+/**
+ * A share that holds so many whole windows; where there is none, all that there is and the window
+ * that fits then.
+ */
+function roomFor(
+  { windows, held }: Wish,
+  kv: ServerKv,
+  server: StartedServer,
+  outsideGiB: number,
+): NextSetting[] {
   const { gpuMemoryUtilization: now, largestUtilization: largest, totalGiB } = server;
   const wanted = outsideGiB + (windows * kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB;
   const share = upToHundredth(wanted / totalGiB);
   if (share <= now) return [];
-  if (share <= largest) return [{ setting: "gpuMemoryUtilization", value: share, why: `holds ${held}` }];
+  if (share <= largest)
+    return [{ setting: "gpuMemoryUtilization", value: share, why: `holds ${held}` }];
   const best = Math.max(now, largest);
   // Blocks that this version's fit check keeps free, where the pool has any.
   const reserved = kv.numBlocks === 0 ? 1 : kv.numBlocks - kv.usableBlocks;
-  const blocks = Math.floor(((best * totalGiB - outsideGiB) * BYTES_PER_GIB) / kv.bytesPerBlock) - reserved;
+  const blocks =
+    Math.floor(((best * totalGiB - outsideGiB) * BYTES_PER_GIB) / kv.bytesPerBlock) - reserved;
   const window = longestRequest(kv.layout, Math.floor(blocks / windows)) ?? 0;
   const shorter: NextSetting[] =
     window > 0 && window < kv.maxModelLen
-      ? [{ setting: "maxModelLen", value: window, why: `${held} at utilization ${best.toFixed(2)}` }]
+      ? [
+          {
+            setting: "maxModelLen",
+            value: window,
+            why: `${held} at utilization ${best.toFixed(2)}`,
+          },
+        ]
       : [];
   if (largest <= now || shorter.length === 0) return shorter;
   const most = `the most that the other servers leave; ${held} would take ${share.toFixed(2)}`;
   return [{ setting: "gpuMemoryUtilization", value: largest, why: most }, ...shorter];
 }
 
-/** The size of the cache as a setting of its own, with the share that vLLM still checks at its start. */
-function fixedCache(kv: ServerKv, log: EngineLog, server: StartedServer, outsideGiB: number): NextSetting[] {
+/**
+ * The size of the cache as a setting of its own, with the share that vLLM still checks at its
+ * start.
+ */
+function fixedCache(
+  kv: ServerKv,
+  log: EngineLog,
+  server: StartedServer,
+  outsideGiB: number,
+): NextSetting[] {
   const bytes = log.kvCacheMemoryBytes ?? Math.floor((log.availableKvGiB ?? 0) * BYTES_PER_GIB);
   if (bytes < kv.bytesPerRequest + kv.bytesPerBlock) return [];
   const share = upToHundredth((outsideGiB + bytes / BYTES_PER_GIB) / server.totalGiB);
@@ -68,7 +95,12 @@ function fixedCache(kv: ServerKv, log: EngineLog, server: StartedServer, outside
   ];
 }
 
-function afterRefusal(refusal: EngineRefusal, kv: ServerKv, log: EngineLog, server: StartedServer): NextSetting[] {
+function afterRefusal(
+  refusal: EngineRefusal,
+  kv: ServerKv,
+  log: EngineLog,
+  server: StartedServer,
+): NextSetting[] {
   switch (refusal.kind) {
     case "admission": {
       const { freeGiB, totalGiB } = refusal;
@@ -77,16 +109,25 @@ function afterRefusal(refusal: EngineRefusal, kv: ServerKv, log: EngineLog, serv
       return value > 0 ? [{ setting: "gpuMemoryUtilization", value, why }] : [];
     }
     case "too-many-sequences":
-      return [{ setting: "maxNumSeqs", value: refusal.blocks, why: "blocks of the pool, one for each sequence" }];
+      return [
+        {
+          setting: "maxNumSeqs",
+          value: refusal.blocks,
+          why: "blocks of the pool, one for each sequence",
+        },
+      ];
     case "profiling-disturbed":
       return [];
     case "no-kv-room":
     case "request-does-not-fit": {
-      const seen = refusal.kind === "request-does-not-fit" ? refusal.availableGiB : log.availableKvGiB;
+      const seen =
+        refusal.kind === "request-does-not-fit" ? refusal.availableGiB : log.availableKvGiB;
       const outside = seen === undefined ? kv.room.outsideGiB.high : outsideKvGiB(server, seen);
       const found = roomFor({ windows: 1, held: "one whole window" }, kv, server, outside);
-      const window = refusal.kind === "request-does-not-fit" ? refusal.largestMaxModelLen : undefined;
-      if (window === undefined || found.some((each) => each.setting === "maxModelLen")) return found;
+      const window =
+        refusal.kind === "request-does-not-fit" ? refusal.largestMaxModelLen : undefined;
+      if (window === undefined || found.some((each) => each.setting === "maxModelLen"))
+        return found;
       const why = "the engine's own estimate for this room";
       return [...found, { setting: "maxModelLen", value: window, why }];
     }

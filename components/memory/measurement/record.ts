@@ -18,15 +18,30 @@ export interface StartedServer {
 }
 
 /** What to record of a start; `undefined` where its log lacks one of the figures. */
-export function measurementOf(log: EngineLog, server: StartedServer, at: string): MeasuredSettings | undefined {
+export function measurementOf(
+  log: EngineLog,
+  server: StartedServer,
+  at: string,
+): MeasuredSettings | undefined {
   const { availableKvGiB, kvTokens, maxConcurrency } = log;
-  if (availableKvGiB === undefined || kvTokens === undefined || maxConcurrency === undefined) return undefined;
+  if (availableKvGiB === undefined || kvTokens === undefined || maxConcurrency === undefined)
+    return undefined;
   const nonKvGiB = outsideKvGiB(server, availableKvGiB);
   const ranks = server.ranks === 1 ? {} : { ranks: server.ranks };
-  return { nonKvGiB, kvTokens, maxConcurrency, ...ranks, at, image: server.image.split("@").at(-1) ?? server.image };
+  return {
+    nonKvGiB,
+    kvTokens,
+    maxConcurrency,
+    ...ranks,
+    at,
+    image: server.image.split("@").at(-1) ?? server.image,
+  };
 }
 
-/** Memory in GiB that a started server took outside its KV cache: its share, less what its log says was left. */
+/**
+ * Memory in GiB that a started server took outside its KV cache: its share, less what its log says
+ * was left.
+ */
 export const outsideKvGiB = (server: StartedServer, availableKvGiB: number): number =>
   hundredths(server.gpuMemoryUtilization * server.totalGiB - availableKvGiB);
 

@@ -23,17 +23,28 @@ export interface MemoryVerdict {
 export type Planned = ServerKv | { readonly none: string };
 
 /** Judges a start by its log: predicted against measured, and what to record or to try. */
-export function judgeStart(planned: Planned, given: EngineLog, server: StartedServer, at: string): MemoryVerdict {
+export function judgeStart(
+  planned: Planned,
+  given: EngineLog,
+  server: StartedServer,
+  at: string,
+): MemoryVerdict {
   const kv = "none" in planned ? undefined : planned;
   const log = kv === undefined || kv.ranks === 1 ? given : ofAllRanks(given, kv);
   const next = kv === undefined ? [] : nextSettings(kv, log, server);
   if (log.refusal !== undefined)
-    return { status: "fail", detail: `it did not start: ${refusalText(log.refusal)}`, record: [], next };
+    return {
+      status: "fail",
+      detail: `it did not start: ${refusalText(log.refusal)}`,
+      record: [],
+      next,
+    };
   const measured = measurementOf(log, server, at);
   if (measured === undefined) return { ...withoutFigures(log), record: [], next: [] };
   const seen = `measured ${gib(log.availableKvGiB)} GiB of KV cache, ${measured.maxConcurrency.toFixed(2)} whole windows at once`;
   const record = measuredLines(measured);
-  if ("none" in planned) return { status: "pass", detail: `${seen}; ${planned.none}`, record, next };
+  if ("none" in planned)
+    return { status: "pass", detail: `${seen}; ${planned.none}`, record, next };
   const compared = compareWithLog(planned, log);
   const { room } = planned;
   const predicted = `planned ${gibRange(room)} (${room.basis}), ${timesRange(planned.maxConcurrency, planned.atBest.maxConcurrency)}`;
@@ -44,18 +55,32 @@ export function judgeStart(planned: Planned, given: EngineLog, server: StartedSe
   const off = compared === undefined ? 0 : compared.off;
   const exact = room.basis === "measured";
   const detail = `${seen}; ${predicted}${off === 0 ? "" : `, ${(100 * off).toFixed(1)} % off`}`;
-  return { status: exact && off > CLOSE ? "fail" : "pass", detail, record: exact && off <= CLOSE ? [] : record, next };
+  return {
+    status: exact && off > CLOSE ? "fail" : "pass",
+    detail,
+    record: exact && off <= CLOSE ? [] : record,
+    next,
+  };
 }
 
-/** What a rank's log says was left for the KV cache, or less, where another rank had less: all have as many blocks as that one. */
+/**
+ * What a rank's log says was left for the KV cache, or less, where another rank had less: all have
+ * as many blocks as that one.
+ */
 function ofAllRanks(log: EngineLog, { bytesPerRequest }: ServerKv): EngineLog {
   const { availableKvGiB: own, maxConcurrency } = log;
   if (own === undefined || maxConcurrency === undefined) return log;
-  return { ...log, availableKvGiB: Math.min(own, hundredths((maxConcurrency * bytesPerRequest) / BYTES_PER_GIB)) };
+  return {
+    ...log,
+    availableKvGiB: Math.min(own, hundredths((maxConcurrency * bytesPerRequest) / BYTES_PER_GIB)),
+  };
 }
 
 /** A fixed size of the cache skips the measurement, and logs are rotated away. */
-function withoutFigures({ kvTokens, maxConcurrency }: EngineLog): Pick<MemoryVerdict, "status" | "detail"> {
+function withoutFigures({
+  kvTokens,
+  maxConcurrency,
+}: EngineLog): Pick<MemoryVerdict, "status" | "detail"> {
   if (kvTokens === undefined || maxConcurrency === undefined)
     return {
       status: "skip",
@@ -80,7 +105,8 @@ function refusalText(refusal: EngineRefusal): string {
   }
 }
 
-const gib = (amount: number | undefined): string => (amount === undefined ? "?" : amount.toFixed(2));
+const gib = (amount: number | undefined): string =>
+  amount === undefined ? "?" : amount.toFixed(2);
 
 /** The log rounds GiB to two places and concurrency to two: together less than this many blocks. */
 const ROUNDED_BLOCKS = 1;
@@ -99,10 +125,17 @@ export function compareWithLog(kv: ServerKv, log: EngineLog) {
     /** Room for the KV cache in GiB. */
     room: { lowGiB, highGiB, measuredGiB: availableKvGiB },
     /** Requests of the whole window at once. */
-    concurrency: { low: kv.maxConcurrency, high: kv.atBest.maxConcurrency, measured: maxConcurrency },
+    concurrency: {
+      low: kv.maxConcurrency,
+      high: kv.atBest.maxConcurrency,
+      measured: maxConcurrency,
+    },
     /** Share by which the measured room lies outside what was predicted; 0 inside. */
     off: availableKvGiB === 0 ? (distance === 0 ? 0 : 1) : distance / Math.abs(availableKvGiB),
-    /** Whether blocks and requests are as planned: the room that was measured holds as many as the engine says. */
+    /**
+     * Whether blocks and requests are as planned: the room that was measured holds as many as the
+     * engine says.
+     */
     layoutAgrees:
       Math.abs(maxConcurrency * kv.blocksPerRequest - blocks) <=
       ROUNDED_BLOCKS + CONCURRENCY_ROUNDING * kv.blocksPerRequest,

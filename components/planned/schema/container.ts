@@ -26,7 +26,9 @@ const healthcheck = z.object({
 });
 
 const gate = z
-  .object({ starts: texts().describe("The program, without its arguments, that starts once there is room.") })
+  .object({
+    starts: texts().describe("The program, without its arguments, that starts once there is room."),
+  })
   .describe(
     "Set where the container begins with a start gate, which waits for memory. `entrypoint` then holds its script.",
   );
@@ -36,14 +38,20 @@ const ulimit = z.object({ name: text(), soft: z.number(), hard: z.number() });
 export const containerSchema = z
   .object({
     role: text().describe("`inference-server`, or the name of the service that it is."),
-    resource: text().describe("Name of its resource in the stack. It stays when the container's own name changes."),
+    resource: text().describe(
+      "Name of its resource in the stack. It stays when the container's own name changes.",
+    ),
     name: text(),
     image: text(),
     command: texts().describe("Arguments; empty where the image's own are kept."),
-    entrypoint: texts().nullable().describe("Replaces the image's own entrypoint; `null` keeps it."),
+    entrypoint: texts()
+      .nullable()
+      .describe("Replaces the image's own entrypoint; `null` keeps it."),
     gate: gate.exactOptional(),
     env: z.record(text(), text()).describe("Environment variables."),
-    secretEnv: texts().describe("Names of variables of your shell whose values reach the container as files."),
+    secretEnv: texts().describe(
+      "Names of variables of your shell whose values reach the container as files.",
+    ),
     ports: z.array(publishedPort).describe("Published ports."),
     mounts: z.array(mount),
     gpus: z.literal("all").nullable(),

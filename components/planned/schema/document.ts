@@ -4,7 +4,9 @@ import { machineSchema, warningSchema } from "./machine";
 
 const version = z
   .literal(PLAN_VERSION)
-  .describe("Version of this form. It is raised when a key goes or changes its meaning; keys are added without that.");
+  .describe(
+    "Version of this form. It is raised when a key goes or changes its meaning; keys are added without that.",
+  );
 
 const judgement = z
   .object({
@@ -19,7 +21,10 @@ const judgement = z
       .union([z.string(), z.number(), z.boolean()])
       .exactOptional()
       .describe("What to write there, where that is known."),
-    note: z.literal(true).exactOptional().describe("Set where it is only good to know: nothing is at risk."),
+    note: z
+      .literal(true)
+      .exactOptional()
+      .describe("Set where it is only good to know: nothing is at risk."),
   })
   .meta({ id: "Judgement", description: "What a policy, or the preflight, says." });
 
@@ -39,8 +44,12 @@ const plannedDocument = z
 
 const fault = z
   .object({
-    path: z.string().describe("Dotted path of the key (`machines.dgx.totalGiB`); empty for the file itself."),
-    code: z.string().describe("Kind of the fault, such as `unknown_key`, `wrong_type` or `out_of_range`."),
+    path: z
+      .string()
+      .describe("Dotted path of the key (`machines.dgx.totalGiB`); empty for the file itself."),
+    code: z
+      .string()
+      .describe("Kind of the fault, such as `unknown_key`, `wrong_type` or `out_of_range`."),
     message: z.string(),
     severity: z.enum(["error", "warning"]),
     file: z.string().exactOptional().describe("The file that `line` and `column` belong to."),
@@ -50,8 +59,14 @@ const fault = z
   .meta({ id: "Fault", description: "One thing that is wrong with the stack file." });
 
 const faultyDocument = z
-  .object({ version, faults: z.array(fault).min(1).describe("What is wrong with the stack file, in its order.") })
-  .meta({ id: "Faulty", description: "What `serving plan --format json` prints of a stack file with faults." });
+  .object({
+    version,
+    faults: z.array(fault).min(1).describe("What is wrong with the stack file, in its order."),
+  })
+  .meta({
+    id: "Faulty",
+    description: "What `serving plan --format json` prints of a stack file with faults.",
+  });
 
 /** What `up` leaves on a machine. */
 export const appliedDocument = z
@@ -60,7 +75,10 @@ export const appliedDocument = z
     about: z.string().exactOptional().describe("What this file is, in words."),
     machine: machineSchema,
   })
-  .meta({ id: "Applied", description: "What `up` leaves on each machine: the plan that was applied to it." });
+  .meta({
+    id: "Applied",
+    description: "What `up` leaves on each machine: the plan that was applied to it.",
+  });
 
 /** Every document that holds a plan, or says why there is none. */
 export const planDocument = z.union([plannedDocument, faultyDocument, appliedDocument]);

@@ -4,7 +4,16 @@ const tokens = () => z.number();
 
 /** A format of the KV cache that can be planned, as `--kv-cache-dtype` names it. */
 export const kvDtypeSchema = z.enum([
-  ...(["bfloat16", "float16", "fp8", "fp8_e4m3", "fp8_e5m2", "fp8_inc", "nvfp4", "nvfp4_4over6"] as const),
+  ...([
+    "bfloat16",
+    "float16",
+    "fp8",
+    "fp8_e4m3",
+    "fp8_e5m2",
+    "fp8_inc",
+    "nvfp4",
+    "nvfp4_4over6",
+  ] as const),
   ...(["fp8_per_token_head", "int8_per_token_head", "int4_per_token_head"] as const),
 ]);
 
@@ -31,20 +40,31 @@ export const cacheGroupsSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** How the engine cuts the cache into blocks; it depends on model and engine, not on the memory there is. */
+/**
+ * How the engine cuts the cache into blocks; it depends on model and engine, not on the memory
+ * there is.
+ */
 export const cacheLayoutSchema = z.object({
-  blockSize: tokens().describe("The engine's block; groups whose layers cache less of a token have larger ones."),
+  blockSize: tokens().describe(
+    "The engine's block; groups whose layers cache less of a token have larger ones.",
+  ),
   pageBytes: z.number().describe("Bytes that one layer needs for one block."),
-  bytesPerBlock: z.number().describe("Bytes of one block of the pool: a page for each layer of a group."),
+  bytesPerBlock: z
+    .number()
+    .describe("Bytes of one block of the pool: a page for each layer of a group."),
   layersPerGroup: z.int(),
   groups: z.array(cacheGroupsSchema),
   draftLayers: z.int().describe("Draft layers, counted among the full ones."),
   paddingLayers: z.int().describe("Places in the groups that no layer fills."),
   padding: z
     .number()
-    .describe("Share by which a linear layer's state is padded to fill a page, 0 where there is none."),
+    .describe(
+      "Share by which a linear layer's state is padded to fill a page, 0 where there is none.",
+    ),
   kvCacheDtype: kvDtypeSchema,
-  bytesPerToken: z.number().describe("Bytes that the attention layers of kind full cache of one token."),
+  bytesPerToken: z
+    .number()
+    .describe("Bytes that the attention layers of kind full cache of one token."),
 });
 
 const layers = z.object({
@@ -59,10 +79,15 @@ const layers = z.object({
 
 const reuseShares = { usual: z.number(), least: z.number() };
 
-/** Shares of its previous prompt that an agent's call finds again: of all calls together, and of the worst one. */
+/**
+ * Shares of its previous prompt that an agent's call finds again: of all calls together, and of the
+ * worst one.
+ */
 export const agentReuseSchema = z.object({
   ...reuseShares,
-  inFineSteps: z.object(reuseShares).describe("The same with `--prefix-match-unit` at its smallest."),
+  inFineSteps: z
+    .object(reuseShares)
+    .describe("The same with `--prefix-match-unit` at its smallest."),
 });
 
 const request = z.object({
@@ -71,7 +96,9 @@ const request = z.object({
   bytes: z.number(),
   concurrency: z
     .number()
-    .describe("Blocks of the pool divided by those of one such request, as the engine's log counts."),
+    .describe(
+      "Blocks of the pool divided by those of one such request, as the engine's log counts.",
+    ),
 });
 
 const problem = z.object({
@@ -88,9 +115,15 @@ const problem = z.object({
 export const kvPlanSchema = z.object({
   fits: z
     .boolean()
-    .describe("Whether one request of `maxModelLen` tokens fits; where not, the engine refuses to start."),
-  starts: z.boolean().describe("Whether the engine starts at all: a request fits, and so do its sequences."),
-  problems: z.array(problem).describe("Errors stop the engine at its start; warnings are worth knowing."),
+    .describe(
+      "Whether one request of `maxModelLen` tokens fits; where not, the engine refuses to start.",
+    ),
+  starts: z
+    .boolean()
+    .describe("Whether the engine starts at all: a request fits, and so do its sequences."),
+  problems: z
+    .array(problem)
+    .describe("Errors stop the engine at its start; warnings are worth knowing."),
   blockSize: tokens(),
   bytesPerBlock: z.number(),
   numBlocks: z.number(),
@@ -105,7 +138,9 @@ export const kvPlanSchema = z.object({
   layers,
   padding: z
     .number()
-    .describe("Share by which a linear layer's state is padded to fill a page (0.0013: the log's \"0.13%\")."),
+    .describe(
+      "Share by which a linear layer's state is padded to fill a page (0.0013: the log's \"0.13%\").",
+    ),
   availableBytes: z.number(),
   maxModelLen: tokens(),
   maxNumSeqs: z.number().nullable(),
@@ -117,14 +152,22 @@ export const kvPlanSchema = z.object({
   bytesPerToken: z.number(),
   usableBlocks: z
     .number()
-    .describe("Blocks that requests can take: the pool without what this version's fit check keeps free."),
+    .describe(
+      "Blocks that requests can take: the pool without what this version's fit check keeps free.",
+    ),
   largestMaxModelLen: tokens()
     .nullable()
-    .describe("The largest `--max-model-len` that this memory can serve; 0: none, `null`: any (all layers slide)."),
-  fullWindowsAtOnce: z.number().describe("Whole requests of `maxModelLen` tokens that are served at once."),
+    .describe(
+      "The largest `--max-model-len` that this memory can serve; 0: none, `null`: any (all layers slide).",
+    ),
+  fullWindowsAtOnce: z
+    .number()
+    .describe("Whole requests of `maxModelLen` tokens that are served at once."),
   prefixReuseTokens: tokens()
     .nullable()
-    .describe("A prompt's cached prefix is found again in steps of so many tokens; `null` without prefix caching."),
+    .describe(
+      "A prompt's cached prefix is found again in steps of so many tokens; `null` without prefix caching.",
+    ),
   agentReuse: agentReuseSchema
     .nullable()
     .describe(
@@ -134,7 +177,10 @@ export const kvPlanSchema = z.object({
   layout: cacheLayoutSchema,
 });
 
-/** Memory for the KV cache of one server: utilization x total, less what the server takes outside it. */
+/**
+ * Memory for the KV cache of one server: utilization x total, less what the server takes outside
+ * it.
+ */
 export const kvRoomSchema = z.object({
   basis: z
     .enum(["measured", "setting", "published", "estimated"])
@@ -143,7 +189,9 @@ export const kvRoomSchema = z.object({
     ),
   lowGiB: z.number().describe("The same as `highGiB` where it is exact."),
   highGiB: z.number(),
-  outsideGiB: z.object({ low: z.number(), high: z.number() }).describe("What lies outside the KV cache."),
+  outsideGiB: z
+    .object({ low: z.number(), high: z.number() })
+    .describe("What lies outside the KV cache."),
   source: z.string(),
 });
 
@@ -151,16 +199,24 @@ export const kvRoomSchema = z.object({
 export const agentsSchema = z.object({
   promptTokens: tokens(),
   maxTokens: tokens(),
-  requestTokens: tokens().describe("Prompt and `max_tokens` together: what the window is compared with."),
+  requestTokens: tokens().describe(
+    "Prompt and `max_tokens` together: what the window is compared with.",
+  ),
   admitted: z
     .boolean()
-    .describe("Whether a call is taken at all; one longer than the window is answered with HTTP 400."),
+    .describe(
+      "Whether a call is taken at all; one longer than the window is answered with HTTP 400.",
+    ),
   blocksPerAgent: z.number(),
   bytesPerAgent: z.number(),
   atOnce: z
     .number()
-    .describe("Agents that work at once (0 where the engine does not start), each to the last token of its request."),
-  limitedBy: z.enum(["window", "kv-cache", "max-num-seqs"]).describe("What more agents would need first."),
+    .describe(
+      "Agents that work at once (0 where the engine does not start), each to the last token of its request.",
+    ),
+  limitedBy: z
+    .enum(["window", "kv-cache", "max-num-seqs"])
+    .describe("What more agents would need first."),
 });
 
 /** A cold prompt: nothing of it is in the prefix cache. */
@@ -172,7 +228,10 @@ export const prefillSchema = z.object({
 export const serverKvSchema = kvPlanSchema
   .extend({
     room: kvRoomSchema,
-    weightsGB: z.number().nullable().describe("Size of the weights in GB (10^9 bytes); `null` where it is not known."),
+    weightsGB: z
+      .number()
+      .nullable()
+      .describe("Size of the weights in GB (10^9 bytes); `null` where it is not known."),
     ranks: z
       .int()
       .describe(
@@ -193,5 +252,6 @@ export const serverKvSchema = kvPlanSchema
   })
   .meta({
     id: "KvCache",
-    description: "The KV plan of one server. Its figures are those of the least room; `atBest` has those of the most.",
+    description:
+      "The KV plan of one server. Its figures are those of the least room; `atBest` has those of the most.",
   });

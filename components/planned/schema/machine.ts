@@ -5,7 +5,14 @@ import { serverKvSchema } from "./kv";
 import { admissionSchema, ledgerSchema, startNeedsSchema } from "./memory";
 import { serveSchema } from "./serve";
 import { endpointSchema, hostInstanceSchema, inferenceServerSchema, reachSchema } from "./servers";
-import { bridgeSchema, chatUiSchema, clientSchema, harnessSchema, serviceSchema, simpleServerSchema } from "./services";
+import {
+  bridgeSchema,
+  chatUiSchema,
+  clientSchema,
+  harnessSchema,
+  serviceSchema,
+  simpleServerSchema,
+} from "./services";
 
 const byContainer = <Schema extends z.ZodType>(schema: Schema) => z.record(z.string(), schema);
 
@@ -20,7 +27,9 @@ export const machineSchema = z
       .describe(
         "Home directory that its paths were planned below, where it is another computer and nobody declared it.",
       ),
-    hostInstance: z.union([z.literal("none"), hostInstanceSchema]).describe("Instance A, which is only counted."),
+    hostInstance: z
+      .union([z.literal("none"), hostInstanceSchema])
+      .describe("Instance A, which is only counted."),
     inferenceServers: z
       .array(inferenceServerSchema)
       .describe("The servers that answer here; of one over several machines, its head."),
@@ -34,21 +43,33 @@ export const machineSchema = z
     clients: z.array(clientSchema),
     harness: harnessSchema.nullable(),
     containers: z.array(containerSchema).describe("Every container of ours on the machine."),
-    files: z.array(fileSchema).describe("Every file of ours on the machine. The applied plan does not list itself."),
+    files: z
+      .array(fileSchema)
+      .describe("Every file of ours on the machine. The applied plan does not list itself."),
     secretFiles: z
       .array(secretFileSchema)
-      .describe("Files whose content is a secret: known by the name of the variable that holds it."),
+      .describe(
+        "Files whose content is a secret: known by the name of the variable that holds it.",
+      ),
     simpleServer: simpleServerSchema,
     elevate: z
       .union([z.literal("none"), z.array(z.string())])
-      .describe("Words before a command that needs root; with `none` such steps are skipped and listed in `commands`."),
-    waitForRequestsMinutes: z.number().describe("How long an update lets requests end before their server goes."),
-    memoryFloorGiB: z.number().describe("Below so much available memory the start gates stop a server."),
+      .describe(
+        "Words before a command that needs root; with `none` such steps are skipped and listed in `commands`.",
+      ),
+    waitForRequestsMinutes: z
+      .number()
+      .describe("How long an update lets requests end before their server goes."),
+    memoryFloorGiB: z
+      .number()
+      .describe("Below so much available memory the start gates stop a server."),
     ledger: ledgerSchema,
     otherGpuMemoryGiB: z
       .number()
       .exactOptional()
-      .describe("What containers with GPUs take that are no inference servers, where it is declared."),
+      .describe(
+        "What containers with GPUs take that are no inference servers, where it is declared.",
+      ),
     gpus: z.int().exactOptional().describe("GPUs of the machine, where it has more than one."),
     kv: byContainer(serverKvSchema.nullable()).describe(
       "KV cache plan by container name; `null` where the model's layers or its room are not known.",
@@ -63,7 +84,9 @@ export const machineSchema = z
       ),
     reach: z.array(reachSchema).describe("Everything that answers on a port, instance A included."),
     endpoints: z.array(endpointSchema).describe("The same as a program on the machine asks it."),
-    commands: z.array(z.string()).describe("Commands that an operator has to run, because nothing of ours may."),
+    commands: z
+      .array(z.string())
+      .describe("Commands that an operator has to run, because nothing of ours may."),
   })
   .meta({ id: "Machine", description: "What one machine will run." });
 
@@ -72,6 +95,12 @@ export const warningSchema = z
     machine: z.string(),
     code: z.string(),
     message: z.string(),
-    note: z.literal(true).exactOptional().describe("Set where it is only good to know: nothing is at risk."),
+    note: z
+      .literal(true)
+      .exactOptional()
+      .describe("Set where it is only good to know: nothing is at risk."),
   })
-  .meta({ id: "Warning", description: "Something that will work, and that an operator should know before it runs." });
+  .meta({
+    id: "Warning",
+    description: "Something that will work, and that an operator should know before it runs.",
+  });

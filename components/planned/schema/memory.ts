@@ -9,24 +9,33 @@ export const ledgerLineSchema = z.object({
 });
 
 const largest = z.object({
-  bySum: z.number().describe("By the sum of all lines against the machine's total; 0 where none fits."),
+  bySum: z
+    .number()
+    .describe("By the sum of all lines against the machine's total; 0 where none fits."),
   byAggregate: z.number().describe("By the limit on the sum of utilizations."),
 });
 
 const fixedCache = z.object({
   kvCacheGiB: z.number(),
-  outsideGiB: z.number().exactOptional().describe("What the server takes outside it, where that is known."),
+  outsideGiB: z
+    .number()
+    .exactOptional()
+    .describe("What the server takes outside it, where that is known."),
 });
 
 export const ledgerSchema = z
   .object({
     totalGiB: z.number(),
-    aggregateUtilization: z.number().describe("Sum of the utilizations of all inference servers, instance A included."),
+    aggregateUtilization: z
+      .number()
+      .describe("Sum of the utilizations of all inference servers, instance A included."),
     sumGiB: z.number().describe("Sum of the lines."),
     lines: z.array(ledgerLineSchema),
     largestUtilizationThatFits: z
       .record(z.string(), z.number())
-      .describe("For each of our servers, the largest utilization that fits beside everything else."),
+      .describe(
+        "For each of our servers, the largest utilization that fits beside everything else.",
+      ),
     largestUtilization: z
       .record(z.string(), largest)
       .describe("The same by each limit: the smaller one is the answer."),
@@ -45,13 +54,22 @@ export const startNeedsSchema = z
       .exactOptional()
       .describe("What it takes outside the KV cache: as it was measured, else its weights alone."),
     windowGiB: z.number().exactOptional().describe("KV cache of one request of the whole window."),
-    longestWindow: z.number().exactOptional().describe("The longest window that the best room holds, in tokens."),
-    modelWindow: z.number().exactOptional().describe("The model's own window in tokens, where nothing lifts it."),
+    longestWindow: z
+      .number()
+      .exactOptional()
+      .describe("The longest window that the best room holds, in tokens."),
+    modelWindow: z
+      .number()
+      .exactOptional()
+      .describe("The model's own window in tokens, where nothing lifts it."),
     leastUtilization: z
       .number()
       .exactOptional()
       .describe("The smallest share to be advised, with some room for rounding."),
-    leastCacheBytes: z.number().exactOptional().describe("The smallest KV cache of fixed size to be advised."),
+    leastCacheBytes: z
+      .number()
+      .exactOptional()
+      .describe("The smallest KV cache of fixed size to be advised."),
   })
   .meta({
     id: "StartNeeds",
@@ -63,10 +81,13 @@ export const admissionSchema = z
   .object({
     name: z.string().describe("The server's container."),
     wantedGiB: z.number(),
-    availableGiB: z.number().describe("At its start, once instance A and the servers before it have theirs."),
+    availableGiB: z
+      .number()
+      .describe("At its start, once instance A and the servers before it have theirs."),
     admitted: z.boolean(),
   })
   .meta({
     id: "Admission",
-    description: "vLLM's own rule at a start, on paper: MemAvailable must be at least what the server takes.",
+    description:
+      "vLLM's own rule at a start, on paper: MemAvailable must be at least what the server takes.",
   });

@@ -18,4 +18,7 @@ export const serveSchema = z
     toolParser: text().nullable().describe("`null` where none is passed."),
     reasoningParser: text().nullable().describe("`null` where none is passed."),
   })
-  .meta({ id: "Serves", description: "What a server serves and with what, as its arguments say it." });
+  .meta({
+    id: "Serves",
+    description: "What a server serves and with what, as its arguments say it.",
+  });

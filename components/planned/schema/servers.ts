@@ -22,7 +22,9 @@ const listening = {
 
 export const reachSchema = z
   .object({
-    key: text().describe("Key of `inferenceServers`, `instance-a`, `simple-server`, `bridge` or `chat-ui`."),
+    key: text().describe(
+      "Key of `inferenceServers`, `instance-a`, `simple-server`, `bridge` or `chat-ui`.",
+    ),
     name: text(),
     ...listening,
     path: text().describe("Where its API begins: `/v1`, or empty."),
@@ -36,7 +38,9 @@ export const endpointSchema = z
     url: text().describe("For a program on the machine."),
     network: text()
       .exactOptional()
-      .describe("For other computers: the URL, or in words where nothing names the machine. Absent on loopback."),
+      .describe(
+        "For other computers: the URL, or in words where nothing names the machine. Absent on loopback.",
+      ),
   })
   .meta({ id: "Endpoint", description: "Where something is asked." });
 
@@ -50,16 +54,23 @@ const link = z.object({
   interface: text().describe("Network interface, as the machine names it."),
   address: text().describe("The machine's IPv4 address on it."),
   hcas: texts().describe("RDMA devices of the link; empty where NCCL goes by sockets."),
-  gidIndex: z.int().optional().describe("Index of the RoCE v2 GID of the address, where there are RDMA devices."),
+  gidIndex: z
+    .int()
+    .optional()
+    .describe("Index of the RoCE v2 GID of the address, where there are RDMA devices."),
 });
 
 export const rankSchema = z
   .object({
     index: z.int().describe("0 is the head, which has the API."),
-    nodes: z.array(rankNode).describe("All ranks of the server, this one included, in their order."),
+    nodes: z
+      .array(rankNode)
+      .describe("All ranks of the server, this one included, in their order."),
     link: link.describe("This machine's end of the network between the ranks."),
     masterPort: port().describe("Port of the head on which ranks find each other."),
-    mark: text().describe("Fingerprint of what all ranks must have alike: image, arguments, environment."),
+    mark: text().describe(
+      "Fingerprint of what all ranks must have alike: image, arguments, environment.",
+    ),
   })
   .meta({ id: "Rank", description: "One rank of a server over several machines." });
 
@@ -72,7 +83,9 @@ export const imageRecordSchema = z.object({
   source: text(),
   recordedOf: text()
     .exactOptional()
-    .describe("The digest that the record itself names, empty where it names none. Earlier versions left it out."),
+    .describe(
+      "The digest that the record itself names, empty where it names none. Earlier versions left it out.",
+    ),
   platformDigest: text()
     .exactOptional()
     .describe("Digest of the machine's own image, inside of which the versions were read."),
@@ -85,11 +98,17 @@ const memoryDemandSchema = z.object({
     .number()
     .exactOptional()
     .describe("Fixed size of the KV cache: for the cache vLLM then ignores the utilization."),
-  outsideGiB: z.number().exactOptional().describe("What the server takes outside its KV cache, where that is known."),
+  outsideGiB: z
+    .number()
+    .exactOptional()
+    .describe("What the server takes outside its KV cache, where that is known."),
   hostGiB: z.number().exactOptional().describe("Buffers that vLLM counts as the CPU's."),
 });
 
-const hubModel = z.object({ id: text(), revision: text().exactOptional().describe("The commit that is pinned.") });
+const hubModel = z.object({
+  id: text(),
+  revision: text().exactOptional().describe("The commit that is pinned."),
+});
 
 export const inferenceServerSchema = z
   .object({
@@ -99,18 +118,29 @@ export const inferenceServerSchema = z
     serve: serveSchema,
     reach: reachSchema,
     container: containerSchema,
-    rank: rankSchema.exactOptional().describe("Its place among the ranks, where several machines share the model."),
+    rank: rankSchema
+      .exactOptional()
+      .describe("Its place among the ranks, where several machines share the model."),
     memory: memoryDemandSchema.describe("What its arguments ask of the machine's memory."),
     imageRecord: imageRecordSchema,
-    modelCache: text().describe("Directory on the machine that holds the models; made when missing, never removed."),
-    hubModels: z.array(hubModel).describe("What it loads from the hub: its model, and its draft model."),
-    tokenFile: secretFileSchema.exactOptional().describe("The Hugging Face token, where one is needed."),
-    jitVolume: text().describe("Volume for compiled kernels; it survives a replacement of the container."),
+    modelCache: text().describe(
+      "Directory on the machine that holds the models; made when missing, never removed.",
+    ),
+    hubModels: z
+      .array(hubModel)
+      .describe("What it loads from the hub: its model, and its draft model."),
+    tokenFile: secretFileSchema
+      .exactOptional()
+      .describe("The Hugging Face token, where one is needed."),
+    jitVolume: text().describe(
+      "Volume for compiled kernels; it survives a replacement of the container.",
+    ),
     codingClients: texts().describe("Coding clients that are pointed at this server."),
   })
   .meta({
     id: "InferenceServer",
-    description: "One inference server: its container, and the facts that no argument of the container carries.",
+    description:
+      "One inference server: its container, and the facts that no argument of the container carries.",
   });
 
 /** Instance A as it is declared. */

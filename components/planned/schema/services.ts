@@ -19,7 +19,10 @@ export const volumeSchema = z
     name: text(),
     holds: text().describe("What would be lost with it."),
   })
-  .meta({ id: "Volume", description: "A Docker volume that keeps data of a service; it stays when the stack goes." });
+  .meta({
+    id: "Volume",
+    description: "A Docker volume that keeps data of a service; it stays when the stack goes.",
+  });
 
 /** A program beside the servers, whichever it is: what every service says of itself. */
 export const serviceSchema = z
@@ -27,9 +30,13 @@ export const serviceSchema = z
     key: text().describe("Its block in the stack file."),
     name: text().describe("Its name on the command line, and the role of its container."),
     resource: text().describe("Name of its resource in the stack."),
-    container: text().nullable().describe("Container that it runs in; `null` where it runs in none."),
+    container: text()
+      .nullable()
+      .describe("Container that it runs in; `null` where it runs in none."),
     own: z.boolean().describe("Whether that container is its own, not another service's."),
-    servers: texts().describe("Keys of the servers that it asks; `dgx2.b` is one of another machine."),
+    servers: texts().describe(
+      "Keys of the servers that it asks; `dgx2.b` is one of another machine.",
+    ),
     volumes: z.array(volumeSchema),
   })
   .meta({ id: "Service", description: "A program beside the servers, whichever it is." });
@@ -38,7 +45,9 @@ export const bridgeSchema = z
   .object({
     container: containerSchema,
     config: fileSchema,
-    key: secretFileSchema.nullable().describe("Where its key comes from; `null` where it is a placeholder."),
+    key: secretFileSchema
+      .nullable()
+      .describe("Where its key comes from; `null` where it is a placeholder."),
     address: text(),
     port: port(),
     servers: texts().describe("Keys of the servers behind it."),
@@ -61,7 +70,10 @@ export const chatUiSchema = z
       .array(secretFileSchema)
       .describe("Where the first account comes from; empty where it is whoever signs up first."),
   })
-  .meta({ id: "ChatUi", description: "The browser chat UI: its container and the volumes that keep its data." });
+  .meta({
+    id: "ChatUi",
+    description: "The browser chat UI: its container and the volumes that keep its data.",
+  });
 
 export const clientSchema = z
   .object({
@@ -73,27 +85,45 @@ export const clientSchema = z
     serverKind: z.enum(["inference-server", "instance-a", "simple-server"]),
     via: z.enum(["bridge", "native"]),
     baseUrl: text(),
-    tiers: z.record(text(), text()).describe("Each model variable of its file with the name that it asks for."),
-    maxOutputTokens: z.int().exactOptional().describe("Output tokens that it asks for, where its settings say so."),
+    tiers: z
+      .record(text(), text())
+      .describe("Each model variable of its file with the name that it asks for."),
+    maxOutputTokens: z
+      .int()
+      .exactOptional()
+      .describe("Output tokens that it asks for, where its settings say so."),
     key: z
-      .object({ variable: text(), setBy: text().nullable().describe("The launcher, or `null`: your shell.") })
+      .object({
+        variable: text(),
+        setBy: text().nullable().describe("The launcher, or `null`: your shell."),
+      })
       .nullable()
-      .describe("Variable that the program reads its key from; `null` where its file holds the key."),
+      .describe(
+        "Variable that the program reads its key from; `null` where its file holds the key.",
+      ),
     names: texts().describe(
       "Names that its counterpart answers to; empty where none is known, and one may end in `*`.",
     ),
     command: text().describe("Its launcher."),
     files: z.array(fileSchema),
   })
-  .meta({ id: "Client", description: "A client program that is given a configuration and a launcher." });
+  .meta({
+    id: "Client",
+    description: "A client program that is given a configuration and a launcher.",
+  });
 
 export const harnessSchema = z
   .object({
-    prefix: text().describe("The first part of the harness's environment variables, the underscore included."),
+    prefix: text().describe(
+      "The first part of the harness's environment variables, the underscore included.",
+    ),
     providers: text().describe("Path of the providers profile."),
     analytics: text().describe("Path of the session-analytics file."),
   })
-  .meta({ id: "Harness", description: "The automation harness's files; their texts are among the machine's files." });
+  .meta({
+    id: "Harness",
+    description: "The automation harness's files; their texts are among the machine's files.",
+  });
 
 /** An Ollama that is installed on the host. */
 export const hostSimpleServerSchema = z.object({
@@ -119,4 +149,7 @@ export const simpleServerSchema = z
     z.object({ mode: z.literal("integrated"), models: texts() }),
     hostSimpleServerSchema,
   ])
-  .meta({ id: "SimpleServer", description: "Where the simple server (Ollama) is, and what is set of it." });
+  .meta({
+    id: "SimpleServer",
+    description: "Where the simple server (Ollama) is, and what is set of it.",
+  });

@@ -17,15 +17,22 @@ const URL_OR_EMPTY = matching(
 );
 
 /** A whole number of at least `least`. */
-const count = (least: number, fallback: number, ...words: Words) => key(z.int().min(least).default(fallback), ...words);
+const count = (least: number, fallback: number, ...words: Words) =>
+  key(z.int().min(least).default(fallback), ...words);
 
 /** A part of a whole, from 0 to 1. */
-const share = (fallback: number, ...words: Words) => key(z.number().min(0).max(1).default(fallback), ...words);
+const share = (fallback: number, ...words: Words) =>
+  key(z.number().min(0).max(1).default(fallback), ...words);
 
-const list = (fallback: string[], ...words: Words) => key(z.array(z.string()).default(fallback), ...words);
+const list = (fallback: string[], ...words: Words) =>
+  key(z.array(z.string()).default(fallback), ...words);
 
 /** A block whose keys have environment variables: a prefix and the key's name in capitals. */
-function variableBlock<Shape extends Record<string, z.ZodType>>(prefix: string, description: string, shape: Shape) {
+function variableBlock<Shape extends Record<string, z.ZodType>>(
+  prefix: string,
+  description: string,
+  shape: Shape,
+) {
   const named = Object.entries(shape).map(([name, schema]) => {
     return [name, schema.meta({ variable: `${prefix}${name.toUpperCase()}` })];
   });
@@ -40,27 +47,40 @@ const backend = () =>
     { examples: ["openai"] },
   );
 const model = () =>
-  text("Model that judges; empty takes the backend's own default.", { examples: ["qwen3-coder-next"] });
+  text("Model that judges; empty takes the backend's own default.", {
+    examples: ["qwen3-coder-next"],
+  });
 
-const embeddingSchema = block("How session texts become vectors for the search of similar sessions.", {
-  backend: word(
-    "ollama",
-    "Program that makes the embeddings: `ollama`, or `openai` for any server with /v1/embeddings (vLLM has it).",
-    { variable: "SA_EMBED_BACKEND", examples: ["openai"] },
-  ),
-  input_cap_chars: count(1, 8000, "Longest text that is embedded; what is beyond it is cut off.", {
-    unit: "characters",
-  }),
-  model: text("Embedding model; while it is empty nothing is embedded, since Ollama has none of its own.", {
-    variable: "SA_EMBED_MODEL",
-    examples: ["nomic-embed-text"],
-  }),
-  ollama_url: url(
-    "http://localhost:11434",
-    "Address of the server that makes the embeddings: Ollama's, or for `openai` one that ends in `/v1`.",
-  ),
-  workers: count(1, 1, "Embedding requests under way at once.", { variable: "SA_EMBED_WORKERS" }),
-});
+const embeddingSchema = block(
+  "How session texts become vectors for the search of similar sessions.",
+  {
+    backend: word(
+      "ollama",
+      "Program that makes the embeddings: `ollama`, or `openai` for any server with /v1/embeddings (vLLM has it).",
+      { variable: "SA_EMBED_BACKEND", examples: ["openai"] },
+    ),
+    input_cap_chars: count(
+      1,
+      8000,
+      "Longest text that is embedded; what is beyond it is cut off.",
+      {
+        unit: "characters",
+      },
+    ),
+    model: text(
+      "Embedding model; while it is empty nothing is embedded, since Ollama has none of its own.",
+      {
+        variable: "SA_EMBED_MODEL",
+        examples: ["nomic-embed-text"],
+      },
+    ),
+    ollama_url: url(
+      "http://localhost:11434",
+      "Address of the server that makes the embeddings: Ollama's, or for `openai` one that ends in `/v1`.",
+    ),
+    workers: count(1, 1, "Embedding requests under way at once.", { variable: "SA_EMBED_WORKERS" }),
+  },
+);
 
 const judgeSchema = block("Which model judges sessions, and where it runs.", {
   default: block(
@@ -73,17 +93,26 @@ const judgeSchema = block("Which model judges sessions, and where it runs.", {
   by_copilot: z
     .record(
       z.string(),
-      strictObject({ backend: backend(), model: model() }).describe("The judge for sessions of this coding tool."),
+      strictObject({ backend: backend(), model: model() }).describe(
+        "The judge for sessions of this coding tool.",
+      ),
     )
-    .default({ aider: { backend: "ollama", model: "" }, "claude-code": { backend: "ollama", model: "" } })
+    .default({
+      aider: { backend: "ollama", model: "" },
+      "claude-code": { backend: "ollama", model: "" },
+    })
     .describe("Judges by coding tool, under the tool's id.")
     .meta({ placeholder: "tool" }),
   workers: count(1, 2, "Sessions judged at once.", { variable: "SA_JUDGE_WORKERS" }),
   ollama_url: url("http://localhost:11434", "Address of the Ollama server that judges."),
-  base_url: url("", "Base URL of the server that judges when the backend speaks chat completions.", {
-    variable: "SA_JUDGE_BASE_URL",
-    examples: ["http://127.0.0.1:8001/v1"],
-  }),
+  base_url: url(
+    "",
+    "Base URL of the server that judges when the backend speaks chat completions.",
+    {
+      variable: "SA_JUDGE_BASE_URL",
+      examples: ["http://127.0.0.1:8001/v1"],
+    },
+  ),
   api_key: text("Key for the judge's server. It comes from its variable, never from the file.", {
     variable: "SA_JUDGE_API_KEY",
     secret: true,
@@ -97,7 +126,9 @@ const PRICES_FROM = "2026-05-01";
 
 const modelPrice = strictObject({
   currency: key(
-    matching(/^[A-Z]{3}$/, "Expected a currency's three capital letters, such as USD").default("USD"),
+    matching(/^[A-Z]{3}$/, "Expected a currency's three capital letters, such as USD").default(
+      "USD",
+    ),
     "Currency of the prices, by its three letters.",
   ),
   effective_date: key(
@@ -112,7 +143,10 @@ const modelPrice = strictObject({
   cache_write: rate("input tokens written to the cache"),
 }).describe("Prices of one model, under the id that sessions record.");
 
-/** List prices of the specification's three tiers; the ids are those that sessions of these tiers record. */
+/**
+ * List prices of the specification's three tiers; the ids are those that sessions of these tiers
+ * record.
+ */
 const TIERS = {
   "claude-haiku-4-8": { input: 0.8, output: 4.0, cache_read: 0.08, cache_write: 1.0 },
   "claude-sonnet-4-8": { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75 },
@@ -124,7 +158,10 @@ const pricingSchema = block("What tokens cost, for the cost of sessions.", {
     .record(z.string(), modelPrice)
     .default(
       Object.fromEntries(
-        Object.entries(TIERS).map(([id, rates]) => [id, { currency: "USD", effective_date: PRICES_FROM, ...rates }]),
+        Object.entries(TIERS).map(([id, rates]) => [
+          id,
+          { currency: "USD", effective_date: PRICES_FROM, ...rates },
+        ]),
       ),
     )
     .describe("Prices by model id. By default there are three: a small, a medium and a large tier.")
@@ -146,7 +183,10 @@ const calibrationSchema = variableBlock(
       0.05,
       "Largest share of tasks that may be moved to a model which then fails them, from 0 to 1.",
     ),
-    min_coverage: share(0.8, "Smallest share of tasks for which the calibration must reach a decision, from 0 to 1."),
+    min_coverage: share(
+      0.8,
+      "Smallest share of tasks for which the calibration must reach a decision, from 0 to 1.",
+    ),
     min_sets: count(1, 3, "Fewest separate sets of tasks that the evidence must come from."),
     min_sufficiency: share(
       0.95,
@@ -168,17 +208,26 @@ const calibrationSchema = variableBlock(
 );
 
 const budget = (whose: string, variable: string) =>
-  key(z.union([z.literal(""), z.number().min(0)]).default(""), `Budget of ${whose}; empty sets no limit.`, {
-    variable: `SA_BUDGET_${variable}`,
-    unit: "USD",
-    examples: [50],
-  });
+  key(
+    z.union([z.literal(""), z.number().min(0)]).default(""),
+    `Budget of ${whose}; empty sets no limit.`,
+    {
+      variable: `SA_BUDGET_${variable}`,
+      unit: "USD",
+      examples: [50],
+    },
+  );
 
 const teamSchema = block("The team's page: who is active, what was spent, what has run away.", {
-  active_window_seconds: count(0, 300, "A developer whose session changed within this time is shown as active.", {
-    variable: "SA_TEAM_ACTIVE_WINDOW",
-    unit: "seconds",
-  }),
+  active_window_seconds: count(
+    0,
+    300,
+    "A developer whose session changed within this time is shown as active.",
+    {
+      variable: "SA_TEAM_ACTIVE_WINDOW",
+      unit: "seconds",
+    },
+  ),
   budgets: block("What may be spent before the team's page warns.", {
     team_daily_usd: budget("the whole team for a day", "TEAM_DAILY_USD"),
     team_monthly_usd: budget("the whole team for a month", "TEAM_MONTHLY_USD"),
@@ -186,17 +235,37 @@ const teamSchema = block("The team's page: who is active, what was spent, what h
     project_daily_usd: budget("each project for a day", "PROJECT_DAILY_USD"),
   }),
   runaway: variableBlock("SA_RUNAWAY_", "When a session counts as having run away.", {
-    recent_minutes: count(1, 60, "How far back a session is looked at for signs that it has run away.", {
-      unit: "minutes",
-    }),
-    max_turns_recent: count(0, 300, "With more turns than this in that time, a session has run away.", {
+    recent_minutes: count(
+      1,
+      60,
+      "How far back a session is looked at for signs that it has run away.",
+      {
+        unit: "minutes",
+      },
+    ),
+    max_turns_recent: count(
+      0,
+      300,
+      "With more turns than this in that time, a session has run away.",
+      {
+        unit: "turns",
+      },
+    ),
+    recent_turns: count(1, 50, "Last turns over which the share of errors is taken.", {
       unit: "turns",
     }),
-    recent_turns: count(1, 50, "Last turns over which the share of errors is taken.", { unit: "turns" }),
-    max_error_share: share(0.5, "With a larger share of errors than this, from 0 to 1, a session has run away."),
-    min_turns_for_error_share: count(0, 20, "Fewest turns before the share of errors is judged at all.", {
-      unit: "turns",
-    }),
+    max_error_share: share(
+      0.5,
+      "With a larger share of errors than this, from 0 to 1, a session has run away.",
+    ),
+    min_turns_for_error_share: count(
+      0,
+      20,
+      "Fewest turns before the share of errors is judged at all.",
+      {
+        unit: "turns",
+      },
+    ),
     max_cost_recent_usd: key(
       z.number().min(0).default(20),
       "With a higher cost than this in that time, a session has run away.",
@@ -208,9 +277,13 @@ const teamSchema = block("The team's page: who is active, what was spent, what h
 const sessionsSchema = block("Which sessions count.", {
   noise: variableBlock("SA_NOISE_", "Sessions that are left out of every figure.", {
     min_turns: count(0, 3, "A session with fewer turns is noise.", { unit: "turns" }),
-    min_duration_seconds: key(z.number().min(0).default(60), "A session that took less time is noise.", {
-      unit: "seconds",
-    }),
+    min_duration_seconds: key(
+      z.number().min(0).default(60),
+      "A session that took less time is noise.",
+      {
+        unit: "seconds",
+      },
+    ),
     path_patterns: list(
       ["/cct-probe", "/private/var/folders/", "/tmp/"],
       "A session in a folder whose path holds one of these texts is noise. The first one marks the harness's own probes.",
@@ -218,12 +291,23 @@ const sessionsSchema = block("Which sessions count.", {
   }),
 });
 
-const autoBuildSchema = block("Where the ledgers of automatic builds are, and when a build counts as active.", {
-  ledger_root: word(".cct", "Folder, within a project, in which the harness keeps the ledgers of its runs."),
-  active_window_seconds: count(0, 900, "A run whose ledger changed within this time is shown as active.", {
-    unit: "seconds",
-  }),
-});
+const autoBuildSchema = block(
+  "Where the ledgers of automatic builds are, and when a build counts as active.",
+  {
+    ledger_root: word(
+      ".cct",
+      "Folder, within a project, in which the harness keeps the ledgers of its runs.",
+    ),
+    active_window_seconds: count(
+      0,
+      900,
+      "A run whose ledger changed within this time is shown as active.",
+      {
+        unit: "seconds",
+      },
+    ),
+  },
+);
 
 const similaritySchema = variableBlock("SA_SIMILARITY_", "When sessions count as similar.", {
   threshold: share(0.55, "Sessions less alike than this, from 0 to 1, are not shown as similar."),
@@ -238,7 +322,10 @@ const sourcesSchema = z
   )
   .meta({ placeholder: "tool", variable: "SA_SOURCE_<KEY>" });
 
-/** The session-analytics file. The only home of its keys' defaults; order is the order in which they are shown. */
+/**
+ * The session-analytics file. The only home of its keys' defaults; order is the order in which they
+ * are shown.
+ */
 export const analyticsSchema = strictObject({
   $schema: key(z.string().optional(), "JSON Schema of this file, for editors. It sets nothing."),
   _comment: key(
@@ -249,7 +336,9 @@ export const analyticsSchema = strictObject({
     "Database in which sessions are kept; empty takes the harness's own. One with a password comes from the variable, never from the file.",
     { variable: "SA_DSN", examples: ["sqlite:////var/lib/hx/sessions.db"] },
   ),
-  kuzu_path: text("Folder of the knowledge graph; empty takes the harness's own.", { variable: "SA_KUZU_PATH" }),
+  kuzu_path: text("Folder of the knowledge graph; empty takes the harness's own.", {
+    variable: "SA_KUZU_PATH",
+  }),
   benchmark_runs_root: text("Folder in which the runs of benchmarks are; empty for none.", {
     variable: "SA_BENCHMARK_RUNS_ROOT",
   }),
@@ -276,16 +365,23 @@ export const analyticsSchema = strictObject({
       ]),
     )
     .default([])
-    .describe("Rules that tell which project a session belongs to when its folder is in no repository.")
+    .describe(
+      "Rules that tell which project a session belongs to when its folder is in no repository.",
+    )
     .meta({ examples: [[{ match: "/home/me/shop", id: "shop" }]] }),
   pricing: pricingSchema,
   routing_evidence_roots: list([], "Folders with the evidence that routing decisions rest on.", {
     variable: "SA_ROUTING_EVIDENCE_ROOTS",
   }),
   routing_calibration: calibrationSchema,
-}).describe("What the harness learns from sessions: where they are, who judges them, what they cost.");
+}).describe(
+  "What the harness learns from sessions: where they are, who judges them, what they cost.",
+);
 
-/** Variables that the harness reads directly and that belong to no key, without the harness's prefix. */
+/**
+ * Variables that the harness reads directly and that belong to no key, without the harness's
+ * prefix.
+ */
 export const KEYLESS_VARIABLES = {
   SA_DB: "Database file that takes the place of the configured one.",
   SA_TEAM_ALIASES: "Other names under which the team's developers commit.",

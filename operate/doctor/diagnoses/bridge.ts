@@ -12,13 +12,18 @@ const CALL_AS_TEXT = sign(
 /** What `serving verify` says of the native path, in any wording. */
 const PROBE_FAILED = sign(["native"], /\bnative\b.{0,200}\bend_turn\b/);
 
-const HIT_RATE = sign("Prefix cache hit rate:", /Prefix cache hit rate: ([\d.]+)%/, { keep: "largest" });
+const HIT_RATE = sign("Prefix cache hit rate:", /Prefix cache hit rate: ([\d.]+)%/, {
+  keep: "largest",
+});
 const CLIENT_CALLS = sign(
   ["/v1/messages", "/v1/chat/completions", "/v1/responses"],
   /"POST \/v1\/(?:messages|chat\/completions|responses)\S* HTTP\/[\d.]+" 200/,
 );
 
-/** The header with a hash of its own that a client puts before its system prompt, where a log or a request shows it. */
+/**
+ * The header with a hash of its own that a client puts before its system prompt, where a log or a
+ * request shows it.
+ */
 const HASHED_HEADER = sign("x-anthropic-billing-header:");
 
 /** What `serving verify` says where a second call reuses next to nothing of the first. */
@@ -28,8 +33,8 @@ const PROBE_COLD = sign(
 );
 
 /**
- * A rate is printed every ten seconds. The first ones are 0 everywhere, and a cold prompt of 100,000 tokens takes two
- * minutes: without calls in the log more of them are needed.
+ * A rate is printed every ten seconds. The first ones are 0 everywhere, and a cold prompt of
+ * 100,000 tokens takes two minutes: without calls in the log more of them are needed.
  */
 const ENOUGH_RATES = { withCalls: 3, alone: 15 };
 const ENOUGH_CALLS = 5;
@@ -49,7 +54,9 @@ function throughTheBridge(facts: Facts) {
   };
 }
 
-/** The client's own switch; for a client that isn't declared yet, its `via` has to be declared too. */
+/**
+ * The client's own switch; for a client that isn't declared yet, its `via` has to be declared too.
+ */
 function withoutHeader(facts: Facts) {
   const client = ["clients", "claudeCode"];
   const environment = { CLAUDE_CODE_ATTRIBUTION_HEADER: "0" };
@@ -82,16 +89,22 @@ const SOUND_IMAGE =
 export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
   {
     id: "system-role-refused",
-    // vLLM up to 0.22 and templates of the qwen kind, in the words of pydantic, of the template and of the probe.
+    // vLLM up to 0.22 and templates of the qwen kind, in the words of pydantic, of the template and
+    // of the probe.
     when: sign(
-      ["System message must be at the beginning", "system message must be at the beginning", "'user' or 'assistant'"],
+      [
+        "System message must be at the beginning",
+        "system message must be at the beginning",
+        "'user' or 'assistant'",
+      ],
       /[Ss]ystem message must be at the beginning|role.{0,160}Input should be 'user' or 'assistant'|Input should be 'user' or 'assistant'.{0,160}system/,
     ),
     say({ facts, server }) {
       const { edits, advice } = throughTheBridge(facts);
       const template = server.settings?.chatTemplate;
       return {
-        cause: "The server or the model's chat template refuses a system element in the middle of messages[].",
+        cause:
+          "The server or the model's chat template refuses a system element in the middle of messages[].",
         edits: template === undefined ? edits : [server.set(["chatTemplate"], undefined), ...edits],
         advice,
         command: `${APPLY} && serving verify --only messages-tools,native-messages-path`,
@@ -103,7 +116,9 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
     when: [CALL_AS_TEXT, PROBE_FAILED],
     // Where tools work nowhere, it isn't the path.
     unless: ({ facts: { probes = [] } }) =>
-      probes.some(({ name, status }) => ["chat-tools", "messages-tools"].includes(name) && status === "fail"),
+      probes.some(
+        ({ name, status }) => ["chat-tools", "messages-tools"].includes(name) && status === "fail",
+      ),
     say: ({ facts }) => ({
       cause:
         "On this build the native messages path writes tool calls as text and ends the turn: about 90 % of long agent runs stop after one turn without an error.",
@@ -130,7 +145,8 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
       // The probe's own prompts hold no hash.
       if (hit === probed) return undefined;
       return {
-        cause: "No prompt begins like an earlier one: a client puts a hash of its own into each system prompt.",
+        cause:
+          "No prompt begins like an earlier one: a client puts a hash of its own into each system prompt.",
         evidence: hit.line,
         edits: [withoutHeader(facts)],
         advice:
@@ -158,7 +174,10 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
   },
   {
     id: "bridge-upstream-down",
-    when: sign("Hosted_vllmException", /Hosted_vllmException - Cannot connect to host ([^\s:]+):(\d+)/),
+    when: sign(
+      "Hosted_vllmException",
+      /Hosted_vllmException - Cannot connect to host ([^\s:]+):(\d+)/,
+    ),
     say({ hit, facts: { containers } }) {
       const [host = "", port = ""] = hit.groups;
       // The bridge keeps its log while a server is replaced.
@@ -176,7 +195,8 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
           }
         : {
             cause: `Nothing answers the bridge at ${host}:${port}: the server is down or still starting.`,
-            advice: "No setting to change, unless the server itself has a diagnosis: look at its container first.",
+            advice:
+              "No setting to change, unless the server itself has a diagnosis: look at its container first.",
             command: `docker ps --all --filter publish=${port}; serving wait`,
           };
     },
@@ -184,7 +204,9 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
   {
     id: "bridge-compromised",
     explain(facts) {
-      const running = facts.containers?.find(({ image }) => /litellm\S*:v?1\.82\.[78]\b/.test(image));
+      const running = facts.containers?.find(({ image }) =>
+        /litellm\S*:v?1\.82\.[78]\b/.test(image),
+      );
       const shown = running && `container ${running.name}: image ${running.image}`;
       const evidence = seen(facts, COMPROMISED)?.line ?? shown;
       if (evidence === undefined) return undefined;
@@ -193,7 +215,10 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
           "This LiteLLM is one of two releases that steal credentials: stop it, and change every key it could read.",
         evidence,
         ...(facts.stack !== undefined && setting(facts, "bridge") === undefined
-          ? { advice: "No setting to change: it declares no bridge, so this one was started by hand." }
+          ? {
+              advice:
+                "No setting to change: it declares no bridge, so this one was started by hand.",
+            }
           : { edits: [machineEdit(facts, ["bridge", "image"], SOUND_IMAGE)] }),
         command: running === undefined ? APPLY : `docker stop ${shellWord(running.name)}`,
       };

@@ -3,7 +3,16 @@ import { objectOr } from "../../../faults/json";
 import { modelFolder } from "../../../machines/hubCache";
 import { sign } from "../../sees/log/sign";
 import type { Row, Weighed } from "../diagnosis";
-import { type Facts, firstGroup, machineEdit, numberOf, seen, serverOf, setting, textSetting } from "../facts";
+import {
+  type Facts,
+  firstGroup,
+  machineEdit,
+  numberOf,
+  seen,
+  serverOf,
+  setting,
+  textSetting,
+} from "../facts";
 
 const DOUBLED_V1 = sign("/v1/v1/", /(?:GET|POST|HEAD) \/v1\/(v1\/\S*)/);
 const MISSING_V1 = sign(
@@ -44,8 +53,12 @@ export const client: readonly (Weighed | Row)[] = [
         const via = setting(facts, "bridge") === undefined ? "native" : "bridge";
         return { cause, edits: [machineEdit(facts, path, { via })] };
       }
-      const own = Object.keys(objectOr(setting(facts, ...path, "environment"))).filter((name) => TIERS.has(name));
-      const edits = own.map((name) => machineEdit(facts, [...path, "environment", name], undefined));
+      const own = Object.keys(objectOr(setting(facts, ...path, "environment"))).filter((name) =>
+        TIERS.has(name),
+      );
+      const edits = own.map((name) =>
+        machineEdit(facts, [...path, "environment", name], undefined),
+      );
       if (edits.length > 0) return { cause, edits };
       return {
         cause,
@@ -77,8 +90,8 @@ export const client: readonly (Weighed | Row)[] = [
   },
   {
     id: "window-exceeded",
-    // vLLM renderers/params.py. It stops counting a prompt that is far too long (`at least`), or counts only its characters:
-    // such a figure is of no use.
+    // vLLM renderers/params.py. It stops counting a prompt that is far too long (`at least`), or
+    // counts only its characters: such a figure is of no use.
     when: sign(
       ["maximum context length is", "cannot be greater than max_model_len="],
       /maximum context length is ([\d,]+) tokens\.(?: However, you requested ([\d,]+) output tokens and your prompt contains ([\d,]+) input tokens)?|tokens=[\d,]+ cannot be greater than max_model_len=(?:max_total_tokens=)?([\d,]+)/,
@@ -90,7 +103,8 @@ export const client: readonly (Weighed | Row)[] = [
       if (output === 0 || prompt === 0)
         return {
           cause,
-          advice: "Raise `maxModelLen` where the KV plan has room, or lower the client's `maxOutputTokens`.",
+          advice:
+            "Raise `maxModelLen` where the KV plan has room, or lower the client's `maxOutputTokens`.",
           command: "serving plan",
         };
       const left = window - prompt;
@@ -117,7 +131,8 @@ export const client: readonly (Weighed | Row)[] = [
       const model = serverOf(facts, hit.log).settings?.model.id;
       const cache = textSetting(facts, "modelCache") ?? "~/.cache/huggingface";
       return {
-        cause: "The model's tokenizer cuts every prompt at 2048 tokens, so the model never sees the rest.",
+        cause:
+          "The model's tokenizer cuts every prompt at 2048 tokens, so the model never sees the rest.",
         evidence: hit.line,
         advice:
           "No setting to change, and no server flag helps: set `truncation` to null in the model's tokenizer.json, or take a corrected revision of the model.",

@@ -25,10 +25,12 @@ export const containers: readonly (Weighed | Row)[] = [
       const evidence = seen(facts, NO_GPU_RUNTIME)?.line ?? failed?.error;
       if (evidence === undefined) return undefined;
       return {
-        cause: "Docker can't give GPUs to containers: the NVIDIA Container Toolkit is missing or not set up.",
+        cause:
+          "Docker can't give GPUs to containers: the NVIDIA Container Toolkit is missing or not set up.",
         evidence,
         advice: "No setting to change: install the toolkit first where it is missing.",
-        command: "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker",
+        command:
+          "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker",
       };
     },
   },
@@ -52,9 +54,12 @@ export const containers: readonly (Weighed | Row)[] = [
       const missing = planned.find((name) => !running.some((each) => each.name === name));
       const stopped = running.find(
         ({ name, status, exitCode }) =>
-          planned.includes(name) && (status === "created" || (status === "exited" && STOPPED.includes(exitCode))),
+          planned.includes(name) &&
+          (status === "created" || (status === "exited" && STOPPED.includes(exitCode))),
       );
-      const died = logs.some(({ container, hits }) => container === stopped?.name && hits.has(ENGINE_DEAD));
+      const died = logs.some(
+        ({ container, hits }) => container === stopped?.name && hits.has(ENGINE_DEAD),
+      );
       if (stopped !== undefined)
         return {
           cause: died
@@ -77,9 +82,12 @@ export const containers: readonly (Weighed | Row)[] = [
   {
     id: "stale-file",
     explain(facts) {
-      const off = (facts.files ?? []).filter(({ state }) => state === "different" || state === "missing");
+      const off = (facts.files ?? []).filter(
+        ({ state }) => state === "different" || state === "missing",
+      );
       if (off.length === 0) return undefined;
-      const byHand = off.every(({ role }) => role === DROP_IN) && setting(facts, "elevate") === "none";
+      const byHand =
+        off.every(({ role }) => role === DROP_IN) && setting(facts, "elevate") === "none";
       return {
         cause: `${off.length === 1 ? "A file differs" : `${off.length} files differ`} from what the stack file asks for: edited by hand, or written by an earlier \`up\`.`,
         evidence: off.map(({ path, state }) => `${path}: ${state}`).join("; "),

@@ -8,7 +8,10 @@ const FP4_VARIABLE = sign(
   /Unknown vLLM environment variable detected: (VLLM_USE_FLASHINFER_MOE_FP4)\b/,
 );
 
-/** The stack sets the variable as specified, and the backend carries what it meant; without a stack file that isn't known. */
+/**
+ * The stack sets the variable as specified, and the backend carries what it meant; without a stack
+ * file that isn't known.
+ */
 const needsBackend = ({ server: { settings } }: Told) =>
   settings !== undefined && settings.moeBackend === undefined && !settings.flashinferMoeFp4;
 
@@ -51,7 +54,9 @@ export const environment: readonly Row[] = [
       const known = server.settings !== undefined;
       return {
         cause: `VLLM_USE_FLASHINFER_MOE_FP4 is set as specified, but this version of vLLM ignores it: ${known ? "`moeBackend`" : "the MoE backend"} replaces it.`,
-        advice: known ? "No setting to change." : "With `moeBackend: marlin` in the stack file there is nothing to do.",
+        advice: known
+          ? "No setting to change."
+          : "With `moeBackend: marlin` in the stack file there is nothing to do.",
         command: "serving plan",
       };
     },

@@ -32,6 +32,7 @@ const coded: readonly (Weighed | Row)[] = [
 /** Every known trouble, in the order in which it is shown. */
 export const diagnoses: readonly Diagnosis[] = KNOWN.map(({ line, ...about }) => {
   const told = line === undefined ? coded.find(({ id }) => id === about.id) : rowOf(about.id, line);
-  if (told === undefined) throw new Error(`${about.id} of known.yaml has no \`line\`, and no code explains it.`);
+  if (told === undefined)
+    throw new Error(`${about.id} of known.yaml has no \`line\`, and no code explains it.`);
   return { ...about, ...("when" in told ? toldByALine(told) : told) };
 });

@@ -1,12 +1,23 @@
 import type { ContainerState } from "../../../machines/docker/containers";
 import { BROKE_OFF, RAISED, type Sign, sign, startSign } from "../../sees/log/sign";
 import { type Row, signsOf, type Weighed } from "../diagnosis";
-import { cameUpAfter, type Facts, plannedStates, type Sighting, seen, serverOf, stateOf } from "../facts";
+import {
+  cameUpAfter,
+  type Facts,
+  plannedStates,
+  type Sighting,
+  seen,
+  serverOf,
+  stateOf,
+} from "../facts";
 import { lowerShare } from "./memory";
 
 /** The kernel's killer and earlyoom's. */
 const KERNEL_KILL = sign("Killed process", /Killed process (\d+) \(([^)]*)\)/);
-/** The line before it names the container, or a control group of somebody else whose own limit was reached. */
+/**
+ * The line before it names the container, or a control group of somebody else whose own limit was
+ * reached.
+ */
 const KILLED_IN = sign(
   "oom-kill:",
   /oom-kill:(?=\S*?task_memcg=[^,\s]*?([0-9a-f]{64})|constraint=CONSTRAINT_MEMCG).*?,pid=(\d+)/,
@@ -26,11 +37,18 @@ const START_EXITED_137 = startSign(
 );
 
 /** Programs that the run-time compilation of kernels starts. */
-const COMPILER_VICTIMS = /^(?:cicc|nvcc|ptxas|cc1plus|cudafe\+\+|c\+\+|g\+\+|gcc|ninja|nvlink|fatbinary)$/;
+const COMPILER_VICTIMS =
+  /^(?:cicc|nvcc|ptxas|cc1plus|cudafe\+\+|c\+\+|g\+\+|gcc|ninja|nvlink|fatbinary)$/;
 
 /** A compiler that was killed, in its own words or in ninja's. */
 const COMPILER_KILLED = startSign(
-  ["code=137", "died due to signal 9", "Killed signal terminated program", "ninja: build stopped", "exit code 137"],
+  [
+    "code=137",
+    "died due to signal 9",
+    "Killed signal terminated program",
+    "ninja: build stopped",
+    "exit code 137",
+  ],
   /FAILED: \[code=137\]|died due to signal 9|Killed signal terminated program (?:cc1plus|cicc|ptxas)|ninja: build stopped: subcommand failed\b.*(?:137|SIGKILL)|(?:ninja|nvcc|cicc|ptxas).{0,200}exit (?:code|status) 137/,
 );
 const KERNEL_KILLED_COMPILER = sign(
@@ -40,7 +58,14 @@ const KERNEL_KILLED_COMPILER = sign(
 /** What vLLM and FlashInfer print while kernels are compiled. */
 const COMPILING = sign(
   [
-    ...["nvcc", "Dynamo bytecode transform", "Compiling a graph", "Building JIT", "Loading JIT", "torch.compile"],
+    ...[
+      "nvcc",
+      "Dynamo bytecode transform",
+      "Compiling a graph",
+      "Building JIT",
+      "Loading JIT",
+      "torch.compile",
+    ],
     ...["[1/", "Start compiling"],
   ],
   /\[\d+\/\d+\] .{0,80}(?:nvcc|c\+\+)|Dynamo bytecode transform time|Compiling a graph for|(?:Building|Loading) JIT ops|Start(?:ing)? compiling|torch\.compile (?:takes|took|is)/,
@@ -55,7 +80,10 @@ const LOADING = sign([
 /** As many compilers at once are safe beside resident weights. */
 const SAFE_JOBS = 2;
 
-/** A kill of the kernel. One inside of a container counts for that container alone, and only since it was last started. */
+/**
+ * A kill of the kernel. One inside of a container counts for that container alone, and only since
+ * it was last started.
+ */
 function killBy(facts: Facts, ...signs: readonly Sign[]): Sighting | undefined {
   const hit = seen(facts, ...signs);
   const [id, pid] = hit?.log.hits.get(KILLED_IN)?.groups ?? [];
@@ -73,7 +101,9 @@ function compiling(facts: Facts): Sighting | undefined {
   if (killed !== undefined) return killed;
   const hit = seen(facts, COMPILING);
   if (hit === undefined || cameUpAfter(hit)) return undefined;
-  return seen(facts, START_EXITED_137) !== undefined || killedContainer(facts) !== undefined ? hit : undefined;
+  return seen(facts, START_EXITED_137) !== undefined || killedContainer(facts) !== undefined
+    ? hit
+    : undefined;
 }
 
 const killedContainer = (facts: Facts): ContainerState | undefined =>
@@ -86,7 +116,9 @@ export function stateLine(state: ContainerState): string {
 
 /** A log that ends in a failure is not a start that takes long. */
 const failedAfter = ({ log, lineNumber }: Sighting): boolean =>
-  [...log.hits].some(([sign, at]) => at.lineNumber > lineNumber && sign.literals.includes("Traceback"));
+  [...log.hits].some(
+    ([sign, at]) => at.lineNumber > lineNumber && sign.literals.includes("Traceback"),
+  );
 
 export const killings: readonly (Weighed | Row)[] = [
   {
@@ -94,7 +126,8 @@ export const killings: readonly (Weighed | Row)[] = [
     explain(facts) {
       const hit = killBy(facts, KERNEL_KILL, EARLYOOM);
       const victim = hit?.groups[1] || "a process";
-      if (hit === undefined || COMPILER_VICTIMS.test(victim) || compiling(facts) !== undefined) return undefined;
+      if (hit === undefined || COMPILER_VICTIMS.test(victim) || compiling(facts) !== undefined)
+        return undefined;
       return {
         cause: `The machine ran out of memory, and ${victim} was killed for it.`,
         evidence: hit.line,
@@ -105,14 +138,18 @@ export const killings: readonly (Weighed | Row)[] = [
   {
     id: "killed",
     explain(facts) {
-      if (killBy(facts, KERNEL_KILL, EARLYOOM) !== undefined || compiling(facts) !== undefined) return undefined;
+      if (killBy(facts, KERNEL_KILL, EARLYOOM) !== undefined || compiling(facts) !== undefined)
+        return undefined;
       const state = killedContainer(facts);
       const cut = seen(facts, BROKE_OFF);
       const gone = seen(facts, ENGINE_GONE);
       const hit = seen(facts, EXITED_137) ?? (gone?.log.hits.has(RAISED) ? undefined : gone) ?? cut;
-      const line = hit && (hit === cut ? `${hit.line}: the start before it broke off without a word` : hit.line);
+      const line =
+        hit &&
+        (hit === cut ? `${hit.line}: the start before it broke off without a word` : hit.line);
       const evidence = state === undefined ? line : stateLine(state);
-      if (evidence === undefined || (state === undefined && hit?.log.kind === "probes")) return undefined;
+      if (evidence === undefined || (state === undefined && hit?.log.kind === "probes"))
+        return undefined;
       const container = state?.name ?? serverOf(facts, hit?.log).container;
       return {
         cause:
@@ -149,7 +186,8 @@ export const killings: readonly (Weighed | Row)[] = [
       if (
         cameUpAfter(hit) ||
         failedAfter(hit) ||
-        seen(facts, COMPILER_KILLED, START_EXITED_137, ...signsOf("engine-ready-timeout")) !== undefined ||
+        seen(facts, COMPILER_KILLED, START_EXITED_137, ...signsOf("engine-ready-timeout")) !==
+          undefined ||
         (state !== undefined && state.status !== "running")
       )
         return undefined;

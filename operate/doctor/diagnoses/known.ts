@@ -5,7 +5,14 @@ import { valueAt, valueBy } from "../../../faults/schemaFaults";
 import { readYamlFile } from "../../../faults/yamlDocument";
 import { gateLine } from "../../sees/gateLines";
 import { sign, startSign } from "../../sees/log/sign";
-import { NOT_OUR_FILE, type Row, SEE_THE_LINK, signsOf, type Told, type Weighed } from "../diagnosis";
+import {
+  NOT_OUR_FILE,
+  type Row,
+  SEE_THE_LINK,
+  signsOf,
+  type Told,
+  type Weighed,
+} from "../diagnosis";
 import { firstGroup, seen } from "../facts";
 
 const text = z.string();
@@ -13,7 +20,10 @@ const text = z.string();
 /** What is said of a trouble, with `{{names}}` in it. */
 const words = z.strictObject({
   cause: text.optional(),
-  /** Settings of the server, by their dotted names; `null` takes one out, and a group alone is a number. */
+  /**
+   * Settings of the server, by their dotted names; `null` takes one out, and a group alone is a
+   * number.
+   */
   set: z.record(text, text.or(z.boolean()).nullable()).optional(),
   advice: text.optional(),
   command: text.optional(),
@@ -30,7 +40,10 @@ const line = words.extend({
   unless: z.array(text).default([]),
   /** A start failed: that is over once a later one succeeded. */
   failsStart: z.literal(true).optional(),
-  /** Words beside those: of the first case whose name in `where` has a value here, or that has no `where`. */
+  /**
+   * Words beside those: of the first case whose name in `where` has a value here, or that has no
+   * `where`.
+   */
   cases: z.array(words.extend({ where: text.optional() })).default([]),
 });
 
@@ -42,9 +55,15 @@ const known = z.array(
     id: text,
     /** Row of the specification, or the upstream issue, that describes it. */
     source: text,
-    /** What reports it before anything starts: a policy, a warning of the plan, the preflight of `up`. */
+    /**
+     * What reports it before anything starts: a policy, a warning of the plan, the preflight of
+     * `up`.
+     */
     caughtBy: text.optional(),
-    /** Worth a report, but it doesn't explain why a server fails: unknown trouble beside it is still reported. */
+    /**
+     * Worth a report, but it doesn't explain why a server fails: unknown trouble beside it is still
+     * reported.
+     */
     aside: z.literal(true).optional(),
     /** Explains a line that only looks like trouble: it is reported alone, and isn't counted. */
     harmless: z.literal(true).optional(),
@@ -60,7 +79,10 @@ export const KNOWN = valueBy(known, FILE, readYamlFile(FILE));
 /** One known trouble. */
 export type Diagnosis = Omit<(typeof KNOWN)[number], "line"> & Weighed;
 
-export function rowOf(id: string, { texts, pattern, gate, failsStart, unless, cases, ...shared }: Line): Row {
+export function rowOf(
+  id: string,
+  { texts, pattern, gate, failsStart, unless, cases, ...shared }: Line,
+): Row {
   const made = failsStart ? startSign : sign;
   const shown = pattern === undefined ? undefined : gate ? gateLine(pattern) : new RegExp(pattern);
   return {
@@ -70,16 +92,22 @@ export function rowOf(id: string, { texts, pattern, gate, failsStart, unless, ca
     say(told) {
       const valueNamed = (name: string) => valueAt(namesOf(told), name.split("."));
       const filled = (text: string) =>
-        text.replace(/\{\{(\w[\w.]*)(?:\|(.*?))?\}\}/g, (_, name, other = "") => String(valueNamed(name) ?? other));
+        text.replace(/\{\{(\w[\w.]*)(?:\|(.*?))?\}\}/g, (_, name, other = "") =>
+          String(valueNamed(name) ?? other),
+        );
       const settingOf = (value: string | boolean | null) => {
         if (typeof value !== "string") return value ?? undefined;
         return /^\{\{\d+\}\}$/.test(value) ? Number(filled(value)) : filled(value);
       };
-      const chosen = cases.find(({ where }) => where === undefined || valueNamed(where) !== undefined);
+      const chosen = cases.find(
+        ({ where }) => where === undefined || valueNamed(where) !== undefined,
+      );
       const { cause = "", set = {}, advice, command } = { ...shared, ...chosen };
       return {
         cause: filled(cause),
-        edits: Object.entries(set).map(([path, value]) => told.server.set(path.split("."), settingOf(value))),
+        edits: Object.entries(set).map(([path, value]) =>
+          told.server.set(path.split("."), settingOf(value)),
+        ),
         advice: advice && filled(advice),
         command: command && filled(command),
       };
@@ -90,11 +118,17 @@ export function rowOf(id: string, { texts, pattern, gate, failsStart, unless, ca
 /** The names that the words of known.yaml may use; its head says what each is. */
 function namesOf({ hit, server: { key, container, settings }, facts: { stack } }: Told) {
   const bridge = stack?.plan.containers.find(({ role }) => role === "bridge")?.name ?? "<bridge>";
-  const plain = (group: string) => (/^[\d,]+$/.test(group) ? group.replaceAll(",", "") : group || undefined);
+  const plain = (group: string) =>
+    /^[\d,]+$/.test(group) ? group.replaceAll(",", "") : group || undefined;
   return {
     ...Object.fromEntries(hit.groups.map((group, index) => [index + 1, plain(group)])),
     ...{ caught: firstGroup(hit), key, container, model: settings?.model.id ?? "<model>", bridge },
     ...{ familyParser: settings && toolParserFor(settings.model.family, "auto") },
-    ...{ server: settings, machine: stack?.settings, seeTheLink: SEE_THE_LINK, notOurFile: NOT_OUR_FILE },
+    ...{
+      server: settings,
+      machine: stack?.settings,
+      seeTheLink: SEE_THE_LINK,
+      notOurFile: NOT_OUR_FILE,
+    },
   };
 }

@@ -3,7 +3,15 @@ import { downToHundredth } from "../../../vllm/utilization";
 import { gateLine } from "../../sees/gateLines";
 import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign } from "../../sees/log/sign";
 import { APPLY, type Row, signsOf, type Weighed } from "../diagnosis";
-import { type Facts, plannedStates, ranWith, type Server, type Sighting, seen, serverOf } from "../facts";
+import {
+  type Facts,
+  plannedStates,
+  ranWith,
+  type Server,
+  type Sighting,
+  seen,
+  serverOf,
+} from "../facts";
 
 /** torch's words; the newer class name says the same. */
 const CUDA_OOM = sign(
@@ -11,7 +19,10 @@ const CUDA_OOM = sign(
   /CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError/,
 );
 const WEIGHTS_LOADED = sign("Model loading took", /Model loading took ([\d.]+) Gi?B/);
-const PINNED_KV = sign("skipped memory profiling", /kv_cache_memory_bytes config and skipped memory profiling/);
+const PINNED_KV = sign(
+  "skipped memory profiling",
+  /kv_cache_memory_bytes config and skipped memory profiling/,
+);
 
 /** The gate's own word; it is forgotten once the server was started again. */
 const AT_THE_FLOOR = sign(
@@ -52,7 +63,8 @@ const isPinned = (hit: Sighting, { settings }: Server): boolean =>
 /** A log that came to its end well, or containers that are all healthy. */
 function servesWell(facts: Facts): boolean {
   const states = plannedStates(facts);
-  if (states.length > 0) return states.every((each) => each.status === "running" && each.health !== "unhealthy");
+  if (states.length > 0)
+    return states.every((each) => each.status === "running" && each.health !== "unhealthy");
   return facts.logs.some((log) => log.hits.has(READY)) && seen(facts, CUDA_OOM) === undefined;
 }
 
@@ -79,12 +91,17 @@ export const memory: readonly (Weighed | Row)[] = [
     id: "out-of-memory-serving",
     when: CUDA_OOM,
     say({ hit, server }) {
-      if (!(isAfter(hit, WEIGHTS_LOADED) || isAfter(hit, READY)) || isPinned(hit, server)) return undefined;
+      if (!(isAfter(hit, WEIGHTS_LOADED) || isAfter(hit, READY)) || isPinned(hit, server))
+        return undefined;
       const batch = ranWith(hit.log, STARTED_WITH_BATCH, server.settings?.maxNumBatchedTokens);
       return {
-        cause: "Memory ran out after the weights were loaded: a batch needs more than was profiled and left free.",
+        cause:
+          "Memory ran out after the weights were loaded: a batch needs more than was profiled and left free.",
         ...(batch === undefined
-          ? { advice: "Halve `maxNumBatchedTokens`, or lower `gpuMemoryUtilization`.", command: CHECK_NEIGHBOURS }
+          ? {
+              advice: "Halve `maxNumBatchedTokens`, or lower `gpuMemoryUtilization`.",
+              command: CHECK_NEIGHBOURS,
+            }
           : { edits: [server.set(["maxNumBatchedTokens"], Math.max(1, Math.floor(batch / 2)))] }),
       };
     },
@@ -121,11 +138,15 @@ export const memory: readonly (Weighed | Row)[] = [
   },
   {
     id: "start-gate-waits",
-    when: sign("start gate: ", gateLine(String.raw`([^:]*\bwaiting for (?!the (?:rank|link)\b).*)`)),
+    when: sign(
+      "start gate: ",
+      gateLine(String.raw`([^:]*\bwaiting for (?!the (?:rank|link)\b).*)`),
+    ),
     say({ hit }) {
       const { hits } = hit.log;
       const opened = (hits.get(OPENS)?.lineNumber ?? 0) > hit.lineNumber;
-      if (opened || [AT_THE_FLOOR, ...signsOf("start-gate-closed")].some((sign) => hits.has(sign))) return undefined;
+      if (opened || [AT_THE_FLOOR, ...signsOf("start-gate-closed")].some((sign) => hits.has(sign)))
+        return undefined;
       const [words = ""] = hit.groups;
       return {
         cause: `The server isn't started yet; its start gate says: ${words}.`,
@@ -144,7 +165,8 @@ export const memory: readonly (Weighed | Row)[] = [
     id: "memory-exhausted",
     explain(facts) {
       const { meminfo } = facts;
-      if (meminfo === undefined || meminfo.availableGiB >= EXHAUSTED_SHARE * meminfo.totalGiB) return undefined;
+      if (meminfo === undefined || meminfo.availableGiB >= EXHAUSTED_SHARE * meminfo.totalGiB)
+        return undefined;
       return {
         cause: `Only ${meminfo.availableGiB.toFixed(2)} of ${meminfo.totalGiB.toFixed(2)} GiB are available: the machine is about to swap and hang.`,
         evidence: `MemAvailable: ${Math.round(meminfo.availableGiB * 1024 ** 2)} kB`,

@@ -72,7 +72,10 @@ export const model: readonly Row[] = [
       const hermes = seen(facts, HERMES_FORM) !== undefined;
       const version = (server.settings && vllmOf(server.settings)) ?? "";
       const onlyRenamed =
-        !hermes && parser === "qwen3_coder" && valid(version) !== null && gte(version, ONE_QWEN_PARSER);
+        !hermes &&
+        parser === "qwen3_coder" &&
+        valid(version) !== null &&
+        gte(version, ONE_QWEN_PARSER);
       return {
         cause: `The model's tool calls ${swallowed ? "never came" : "came as text"}: the tool parser${parser === undefined ? "" : ` (${parser})`} does not read the form in which this model writes them.`,
         edits: [server.set(["tools", "parser"], hermes ? "hermes" : "qwen3_xml")],

@@ -27,7 +27,9 @@ const IN_A_VOLUME = sign(
 function wantedFromAfar(facts: Facts): boolean {
   const host = textSetting(facts, "clients", "host");
   const asked = setting(facts, "chatUi", "connections");
-  const byChatUi = setting(facts, "chatUi") !== undefined && (!Array.isArray(asked) || asked.includes("simple-server"));
+  const byChatUi =
+    setting(facts, "chatUi") !== undefined &&
+    (!Array.isArray(asked) || asked.includes("simple-server"));
   return byChatUi || (host !== undefined && !isLoopback(host));
 }
 
@@ -42,7 +44,14 @@ function openToAll(facts: Facts) {
 const portOf = (facts: Facts): number => Number(setting(facts, "simpleServer", "port") ?? PORT);
 
 const UNREACHABLE = sign(
-  ["EHOSTUNREACH", "No route to host", "ETIMEDOUT", "i/o timeout", "Connection timed out", "Host is down"],
+  [
+    "EHOSTUNREACH",
+    "No route to host",
+    "ETIMEDOUT",
+    "i/o timeout",
+    "Connection timed out",
+    "Host is down",
+  ],
   /(?:EHOSTUNREACH|ETIMEDOUT|No route to host|i\/o timeout|[Cc]onnection timed out|Host is down).{0,80}?\b(\d{1,3}(?:\.\d{1,3}){3})\b|\b(\d{1,3}(?:\.\d{1,3}){3})\b.{0,80}?(?:EHOSTUNREACH|ETIMEDOUT|No route to host|i\/o timeout|[Cc]onnection timed out|Host is down)/,
 );
 const NOT_OUR_ADDRESS = sign(
@@ -53,7 +62,9 @@ const NOT_OUR_ADDRESS = sign(
 /** Addresses that Docker gives to its own bridges; they mean nothing on the network. */
 const DOCKER_BRIDGE = /^172\.(?:1[7-9]|2\d|3[01])\./;
 
-/** Addresses of a local network; any other is a host of the internet, and no business of a lease. */
+/**
+ * Addresses of a local network; any other is a host of the internet, and no business of a lease.
+ */
 const PRIVATE = /^(?:10\.|192\.168\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.)/;
 
 /** Addresses that the stack file counts on, with the setting that has each. */
@@ -67,12 +78,16 @@ function declaredAddresses(facts: Facts): { path: string[]; address: string }[] 
     ...servers.map((key) => ["inferenceServers", key, "listen"]),
   ].flatMap((path) => {
     const address = textSetting(facts, ...path);
-    if (address === undefined || !isIPv4(address) || address === "0.0.0.0" || isLoopback(address)) return [];
+    if (address === undefined || !isIPv4(address) || address === "0.0.0.0" || isLoopback(address))
+      return [];
     return [{ path, address }];
   });
 }
 
-/** Clients get a name, services every address of the machine, and vLLM, which checks nobody, only loopback. */
+/**
+ * Clients get a name, services every address of the machine, and vLLM, which checks nobody, only
+ * loopback.
+ */
 function stable(facts: Facts, paths: readonly string[][]) {
   const clients = `${facts.stack?.machine ?? "<machine>"}.local`;
   const values: Readonly<Record<string, string>> = { clients, inferenceServers: "127.0.0.1" };
@@ -103,13 +118,17 @@ export const network: readonly (Weighed | Row)[] = [
         return {
           cause: `Ollama listens on loopback although ${declared} is declared: the override was not applied, or the service was not restarted.`,
           evidence,
-          advice: "No setting to change: write the drop-in that the plan prints and restart the service.",
-          command: "serving plan simple-server && sudo systemctl daemon-reload && sudo systemctl restart ollama",
+          advice:
+            "No setting to change: write the drop-in that the plan prints and restart the service.",
+          command:
+            "serving plan simple-server && sudo systemctl daemon-reload && sudo systemctl restart ollama",
         };
       // Loopback by choice is fine.
-      if (refused === undefined && facts.stack !== undefined && !wantedFromAfar(facts)) return undefined;
+      if (refused === undefined && facts.stack !== undefined && !wantedFromAfar(facts))
+        return undefined;
       return {
-        cause: "Ollama listens on loopback only, so no other machine and no container can reach it.",
+        cause:
+          "Ollama listens on loopback only, so no other machine and no container can reach it.",
         evidence,
         edits: [openToAll(facts)],
       };
@@ -134,7 +153,8 @@ export const network: readonly (Weighed | Row)[] = [
             ? `Port ${port} is taken: by an earlier container, by the chat UI's integrated image or by a second Ollama.`
             : `Port ${port} is taken by another program.`,
         evidence,
-        advice: "No setting to change: see who listens and stop it, by container name or by port. Instance A stays.",
+        advice:
+          "No setting to change: see who listens and stop it, by container name or by port. Instance A stays.",
         command: `ss -lntp 'sport = :${port}'; ps -ef | grep -i [o]llama; docker ps --filter publish=${port}`,
       };
     },
@@ -149,7 +169,10 @@ export const network: readonly (Weighed | Row)[] = [
         .flatMap(({ name, mounts }) =>
           mounts
             .filter(({ target }) => target.startsWith("/root/.ollama"))
-            .map(({ source }) => ({ name, shown: `container ${name}: ${source} at /root/.ollama` })),
+            .map(({ source }) => ({
+              name,
+              shown: `container ${name}: ${source} at /root/.ollama`,
+            })),
         );
       const evidence = hit?.line ?? running?.shown;
       if (evidence === undefined) return undefined;
@@ -174,7 +197,9 @@ export const network: readonly (Weighed | Row)[] = [
       const user = textSetting(facts, "simpleServer", "serviceUser") ?? "ollama";
       // The path may be from a log, and a log from anybody.
       const path = shellWord(
-        textSetting(facts, "simpleServer", "modelsDirectory") ?? firstGroup(hit)?.replace(/:$/, "") ?? "",
+        textSetting(facts, "simpleServer", "modelsDirectory") ??
+          firstGroup(hit)?.replace(/:$/, "") ??
+          "",
       );
       return {
         cause: `Ollama can't make or open its model directory: it runs as ${user}, and the directory or one of its parents is closed to that user.`,
@@ -194,8 +219,10 @@ export const network: readonly (Weighed | Row)[] = [
       const said = hit && firstGroup(hit);
       const address = gone[0]?.address ?? said;
       if (address === undefined) return undefined;
-      if (gone.length === 0 && (!PRIVATE.test(address) || DOCKER_BRIDGE.test(address))) return undefined;
-      const concerned = gone.length > 0 ? gone : declared.filter((each) => each.address === address);
+      if (gone.length === 0 && (!PRIVATE.test(address) || DOCKER_BRIDGE.test(address)))
+        return undefined;
+      const concerned =
+        gone.length > 0 ? gone : declared.filter((each) => each.address === address);
       const paths = concerned.map(({ path }) => path);
       return {
         cause: `${address} is no longer this machine's address: a DHCP lease changed, and everything that uses the old address stops connecting without any message.`,

@@ -20,20 +20,29 @@ const WHO_HOLDS_IT =
 
 const wanted = (hit: Hit) => numberOf(hit, 3);
 
-const isFreeNow = ({ facts: { meminfo }, hit }: Told) => meminfo !== undefined && meminfo.availableGiB >= wanted(hit);
+const isFreeNow = ({ facts: { meminfo }, hit }: Told) =>
+  meminfo !== undefined && meminfo.availableGiB >= wanted(hit);
 
 /** vLLM v1/core/kv_cache_utils.py. */
-const NO_ROOM = startSign(["No available memory for the cache blocks", "Cannot auto-fit max_model_len"]);
+const NO_ROOM = startSign([
+  "No available memory for the cache blocks",
+  "Cannot auto-fit max_model_len",
+]);
 const AVAILABLE = sign("Available KV cache memory:", /Available KV cache memory: (-?[\d.]+) GiB/);
 
 /** Room that is asked for where it isn't known what a request of the whole window takes, in GiB. */
 const SOME_ROOM_GIB = 4;
 
 /**
- * The smallest utilization that gives the cache `missing` GiB more, if the machine has it. Rounded up to 0.01, and never
- * above what the plan's ledger leaves beside everything else.
+ * The smallest utilization that gives the cache `missing` GiB more, if the machine has it. Rounded
+ * up to 0.01, and never above what the plan's ledger leaves beside everything else.
  */
-function raised(facts: Facts, server: Server, now: number | undefined, missing: number): number | undefined {
+function raised(
+  facts: Facts,
+  server: Server,
+  now: number | undefined,
+  missing: number,
+): number | undefined {
   const ledger = facts.stack?.plan.ledger;
   if (ledger === undefined || now === undefined) return undefined;
   const wanted = Math.ceil(Math.round((now + missing / ledger.totalGiB) * 10_000) / 100) / 100;
@@ -92,14 +101,21 @@ export const room: readonly Row[] = [
         evidence: available === undefined ? hit.line : `${available.line} | ${hit.line}`,
       };
       const kv = facts.stack?.plan.kv[server.container];
-      const roomForOne = kv ? (kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB : SOME_ROOM_GIB;
+      const roomForOne = kv
+        ? (kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB
+        : SOME_ROOM_GIB;
       const missing = Math.max(0, -left) + roomForOne;
       const now = utilizationOf(hit, server);
       const utilization = raised(facts, server, now, missing);
-      if (utilization !== undefined) return { ...said, edits: [server.set(["gpuMemoryUtilization"], utilization)] };
+      if (utilization !== undefined)
+        return { ...said, edits: [server.set(["gpuMemoryUtilization"], utilization)] };
       const { ledger } = facts.stack?.plan ?? {};
       const largest = ledger?.largestUtilizationThatFits[server.container];
-      if (largest !== undefined && now !== undefined && (largest - now) * (ledger?.totalGiB ?? 0) > -left) {
+      if (
+        largest !== undefined &&
+        now !== undefined &&
+        (largest - now) * (ledger?.totalGiB ?? 0) > -left
+      ) {
         // All that there is, and half the window: the cache is then compared with the half.
         const half = Math.max(1, Math.floor((server.settings?.maxModelLen ?? 2) / 2));
         const share = server.set(["gpuMemoryUtilization"], downToHundredth(largest));
@@ -134,7 +150,8 @@ export const room: readonly Row[] = [
       return utilization === undefined
         ? {
             cause,
-            advice: "Reduce `maxModelLen`, or raise `gpuMemoryUtilization` where the ledger has room.",
+            advice:
+              "Reduce `maxModelLen`, or raise `gpuMemoryUtilization` where the ledger has room.",
             command: "serving plan",
           }
         : { cause, edits: [server.set(["gpuMemoryUtilization"], utilization)] };

@@ -28,14 +28,22 @@ export const stackFileDiagnoses: readonly Weighed[] = [
       const { aggregateUtilization, largestUtilizationThatFits, sumGiB, totalGiB } = plan.ledger;
       if (aggregateUtilization <= AGGREGATE_LIMIT) return undefined;
       const [key = "", ...others] = Object.keys(settings.inferenceServers);
-      const container = plan.inferenceServers.find((each) => each.key === key)?.container.name ?? "";
+      const container =
+        plan.inferenceServers.find((each) => each.key === key)?.container.name ?? "";
       const largest = largestUtilizationThatFits[container] ?? 0;
       return {
         cause: `The servers together claim ${utilizationText(aggregateUtilization)} of the memory; above ${AGGREGATE_LIMIT} the machine hangs.`,
         evidence: `ledger: aggregate utilization ${aggregateUtilization}, ${sumGiB} of ${totalGiB} GiB`,
         ...(others.length > 0 || largest <= 0
-          ? { advice: "Lower one server's `gpuMemoryUtilization`, or instance A where it is started." }
-          : { edits: [machineEdit(facts, ["inferenceServers", key, "gpuMemoryUtilization"], largest)] }),
+          ? {
+              advice:
+                "Lower one server's `gpuMemoryUtilization`, or instance A where it is started.",
+            }
+          : {
+              edits: [
+                machineEdit(facts, ["inferenceServers", key, "gpuMemoryUtilization"], largest),
+              ],
+            }),
       };
     },
   },

@@ -38,7 +38,9 @@ export const unexplained: readonly Diagnosis[] = [
     explain(facts) {
       const dead = plannedStates(facts).find(
         ({ status, exitCode, health }) =>
-          ["restarting", "dead"].includes(status) || health === "unhealthy" || (status === "exited" && exitCode !== 0),
+          ["restarting", "dead"].includes(status) ||
+          health === "unhealthy" ||
+          (status === "exited" && exitCode !== 0),
       );
       const error = facts.logs
         .filter((log) => log.kind !== "kernel" && log.kind !== "probes" && !isHealthy(facts, log))
@@ -47,9 +49,10 @@ export const unexplained: readonly Diagnosis[] = [
       if (dead === undefined && error === undefined) return undefined;
       return {
         cause: "Something is wrong, but doctor doesn't recognise it.",
-        evidence: [...(dead === undefined ? [] : [stateLine(dead)]), ...(error === undefined ? [] : [error.line])].join(
-          " | ",
-        ),
+        evidence: [
+          ...(dead === undefined ? [] : [stateLine(dead)]),
+          ...(error === undefined ? [] : [error.line]),
+        ].join(" | "),
         advice: COLLECT,
         command: `docker logs --tail 200 ${dead?.name ?? "CONTAINER"} 2>&1 | less`,
       };
@@ -59,7 +62,8 @@ export const unexplained: readonly Diagnosis[] = [
 
 function isHealthy(facts: Facts, { container }: LogReading): boolean {
   return plannedStates(facts).some(
-    ({ name, status, health }) => name === container && status === "running" && health === "healthy",
+    ({ name, status, health }) =>
+      name === container && status === "running" && health === "healthy",
   );
 }
 

@@ -38,10 +38,15 @@ export async function fromFiles(files: GivenFiles): Promise<Omit<Facts, "stack" 
   };
 }
 
-const read = <Value>(file: string | undefined, reader: (file: string) => Value): Value | undefined =>
-  file === undefined ? undefined : reader(file);
+const read = <Value>(
+  file: string | undefined,
+  reader: (file: string) => Value,
+): Value | undefined => (file === undefined ? undefined : reader(file));
 
-/** Most of a log that is read, in bytes; of a larger one its last start and the newest part say what is wrong. */
+/**
+ * Most of a log that is read, in bytes; of a larger one its last start and the newest part say what
+ * is wrong.
+ */
 const READ_WHOLE_BYTES = 64 * 1024 ** 2;
 const HEAD_BYTES = 8 * 1024 ** 2;
 
@@ -53,15 +58,20 @@ async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogRead
     const found = statSync(file);
     if (found.isDirectory()) throw new UnreadableInput(file, "is a directory, not a file");
     if (!found.isFile()) {
-      // A pipe or a device is read by another program, which can be ended: a read of our own that waits can't be.
+      // A pipe or a device is read by another program, which can be ended: a read of our own that
+      // waits can't be.
       const log = await scanProgram({ name: file, kind }, ["cat", "--", file], SIGNS);
       if (log === undefined) throw new UnreadableInput(file, "gave nothing that could be read");
       return log;
     }
     const { size } = found;
     const start = size <= READ_WHOLE_BYTES ? 0 : await lastStart(file);
-    if (size - start <= READ_WHOLE_BYTES) return await scanLog({ name: file, kind }, bytesOf(file, [{ start }]), SIGNS);
-    const spans = [{ start, end: start + HEAD_BYTES - 1 }, { start: size - (READ_WHOLE_BYTES - HEAD_BYTES) }];
+    if (size - start <= READ_WHOLE_BYTES)
+      return await scanLog({ name: file, kind }, bytesOf(file, [{ start }]), SIGNS);
+    const spans = [
+      { start, end: start + HEAD_BYTES - 1 },
+      { start: size - (READ_WHOLE_BYTES - HEAD_BYTES) },
+    ];
     const log = await scanLog({ name: file, kind }, bytesOf(file, spans), SIGNS);
     const first = start === 0 ? "" : ` since the last start`;
     const left = `of ${size} bytes the first ${HEAD_BYTES}${first} and the last ${READ_WHOLE_BYTES - HEAD_BYTES} were read`;
@@ -72,7 +82,10 @@ async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogRead
   }
 }
 
-/** Where the start gate last opened, in bytes: what came before is an earlier start's. 0 where it never did. */
+/**
+ * Where the start gate last opened, in bytes: what came before is an earlier start's. 0 where it
+ * never did.
+ */
 async function lastStart(file: string): Promise<number> {
   let [opened, at, rest] = [0, 0, Buffer.alloc(0)];
   for await (const chunk of bytesOf(file, [{}])) {
@@ -94,7 +107,10 @@ async function lastStart(file: string): Promise<number> {
 }
 
 /** Parts of a file, one behind the other and each beginning a line of its own. */
-async function* bytesOf(file: string, spans: readonly { readonly start?: number; readonly end?: number }[]) {
+async function* bytesOf(
+  file: string,
+  spans: readonly { readonly start?: number; readonly end?: number }[],
+) {
   for (const [index, span] of spans.entries()) {
     if (index > 0) yield Buffer.from("\n");
     const stream = createReadStream(file, { ...span, highWaterMark: AT_ONCE_BYTES });
@@ -107,7 +123,8 @@ async function* bytesOf(file: string, spans: readonly { readonly start?: number;
 }
 
 async function scanStdin(kind: LogReading["kind"]): Promise<LogReading> {
-  if (process.stdin.isTTY) throw new UnreadableInput("--log -", "stdin is a terminal; pipe a log into it");
+  if (process.stdin.isTTY)
+    throw new UnreadableInput("--log -", "stdin is a terminal; pipe a log into it");
   try {
     return await scanLog({ name: "stdin", kind }, process.stdin, SIGNS);
   } finally {
@@ -119,21 +136,29 @@ async function scanStdin(kind: LogReading["kind"]): Promise<LogReading> {
 /** What failed probes say is read like a log: a probe shows the same texts. */
 export function scanProbes(probes: readonly ProbeFacts[]): Promise<LogReading> {
   const failed = probes.filter(({ status }) => status === "fail");
-  const lines = failed.map(({ name, detail }) => `probe ${name}: ${detail.replaceAll("\n", " ")}\n`);
+  const lines = failed.map(
+    ({ name, detail }) => `probe ${name}: ${detail.replaceAll("\n", " ")}\n`,
+  );
   return scanLog({ name: "serving verify", kind: "probes" }, lines, SIGNS);
 }
 
 function readInspect(file: string) {
   const containers = containersOf(readJsonFile(file).value);
   if (containers.length === 0)
-    throw new UnreadableInput(file, "holds no container; expected what `docker inspect CONTAINER` prints");
+    throw new UnreadableInput(
+      file,
+      "holds no container; expected what `docker inspect CONTAINER` prints",
+    );
   return containers;
 }
 
 function readProbes(file: string): ProbeFacts[] {
   const { probes } = objectOr(readJsonFile(file).value);
   if (!Array.isArray(probes))
-    throw new UnreadableInput(file, "has no list `probes`; expected what `serving verify --format json` prints");
+    throw new UnreadableInput(
+      file,
+      "has no list `probes`; expected what `serving verify --format json` prints",
+    );
   return objectsIn(probes).flatMap(({ name, status, detail, fix }): ProbeFacts[] => {
     if (status !== "pass" && status !== "fail" && status !== "skip") return [];
     return [{ name: String(name), status, detail: String(detail ?? ""), fix: String(fix ?? "") }];

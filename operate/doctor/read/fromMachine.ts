@@ -21,7 +21,10 @@ import { scanProbes } from "./fromFiles";
 /** Hours after which a result of `serving verify` says nothing about today. */
 const FRESH_HOURS = 24;
 
-/** Reads the machine: containers and their logs, the kernel's log, memory, sockets, files, and what `verify` last found. */
+/**
+ * Reads the machine: containers and their logs, the kernel's log, memory, sockets, files, and what
+ * `verify` last found.
+ */
 export async function fromMachine({
   plan: machine,
   machines,
@@ -33,11 +36,18 @@ export async function fromMachine({
   const read = await readThere(machine);
   const { fresh, stale } = byAge(await lastVerify({ stackFile, machine: machine.name }), named);
   const probes = fresh.length === 0 ? undefined : fresh;
-  const logs = [...own, ...elsewhere.logs, ...read.logs, ...(probes === undefined ? [] : [await scanProbes(probes)])];
+  const logs = [
+    ...own,
+    ...elsewhere.logs,
+    ...read.logs,
+    ...(probes === undefined ? [] : [await scanProbes(probes)]),
+  ];
   const notes = [...read.notes, ...elsewhere.notes];
   const old = stale.map(({ name }) => name).join(", ");
   if (old !== "")
-    notes.push(`Results of the last \`serving verify\` that are older than what runs now were not used: ${old}.`);
+    notes.push(
+      `Results of the last \`serving verify\` that are older than what runs now were not used: ${old}.`,
+    );
   const docker =
     dockerProblem === undefined
       ? { containers: [...containers, ...elsewhere.containers], allContainers: true }
@@ -48,7 +58,10 @@ export async function fromMachine({
   };
 }
 
-/** Every container of a machine's engine, those of these names with their logs; or why the engine doesn't answer. */
+/**
+ * Every container of a machine's engine, those of these names with their logs; or why the engine
+ * doesn't answer.
+ */
 async function containersOn({ dockerHost }: MachinePlan, names: readonly string[]) {
   const logs: LogReading[] = [];
   try {
@@ -67,11 +80,17 @@ async function containersOn({ dockerHost }: MachinePlan, names: readonly string[
 
 /** The ranks on other machines that share a model with this one, and their logs. */
 async function otherRanks(machine: MachinePlan, machines: readonly MachinePlan[]) {
-  const read = { containers: [] as ContainerState[], logs: [] as LogReading[], notes: [] as string[] };
+  const read = {
+    containers: [] as ContainerState[],
+    logs: [] as LogReading[],
+    notes: [] as string[],
+  };
   const all = serversOn(machine).flatMap((server) => ranksOf({ machine, server }, machines));
   const elsewhere = all.filter((each) => each.machine.name !== machine.name);
   for (const there of new Set(elsewhere.map((each) => each.machine))) {
-    const names = elsewhere.flatMap((each) => (each.machine === there ? each.server.container.name : []));
+    const names = elsewhere.flatMap((each) =>
+      each.machine === there ? each.server.container.name : [],
+    );
     const { named, logs, dockerProblem } = await containersOn(there, names);
     read.containers.push(...named);
     read.logs.push(...logs);
@@ -85,12 +104,15 @@ async function readThere(machine: MachinePlan) {
   const { files, simpleServer } = machine;
   const reader = machineReaders.of(machine, SIGNS);
   const kernel = await reader.kernelLog();
-  const journal = simpleServer.mode === "host" ? await reader.journal(simpleServer.unit) : undefined;
+  const journal =
+    simpleServer.mode === "host" ? await reader.journal(simpleServer.unit) : undefined;
   const meminfo = parseMeminfo(await reader.meminfo());
   return {
     logs: [kernel, journal].filter((log) => log !== undefined),
     notes:
-      kernel === undefined ? ["The kernel's log can't be read: give it with --dmesg FILE (`sudo dmesg > FILE`)."] : [],
+      kernel === undefined
+        ? ["The kernel's log can't be read: give it with --dmesg FILE (`sudo dmesg > FILE`)."]
+        : [],
     facts: {
       ...defined({ meminfo }),
       sockets: await reader.sockets(),
@@ -103,23 +125,35 @@ async function readThere(machine: MachinePlan) {
   };
 }
 
-/** Kept results that are about what runs now: newer than every container's start, and of today. Of the others, failures. */
+/**
+ * Kept results that are about what runs now: newer than every container's start, and of today. Of
+ * the others, failures.
+ */
 function byAge(kept: readonly KeptResult[], containers: readonly ContainerState[]) {
-  const starts = containers.map(({ startedAt }) => Date.parse(startedAt)).filter((time) => !Number.isNaN(time));
+  const starts = containers
+    .map(({ startedAt }) => Date.parse(startedAt))
+    .filter((time) => !Number.isNaN(time));
   const oldest = Math.max(Date.now() - FRESH_HOURS * 3_600_000, ...starts);
   const isFresh = ({ at }: KeptResult) => Date.parse(at) > oldest;
-  return { fresh: kept.filter(isFresh), stale: kept.filter((each) => each.status === "fail" && !isFresh(each)) };
+  return {
+    fresh: kept.filter(isFresh),
+    stale: kept.filter((each) => each.status === "fail" && !isFresh(each)),
+  };
 }
 
 /** What was not read of logs that are too long, or that never end. */
 export const cutShortNotes = (logs: readonly LogReading[]): string[] =>
   logs.flatMap(({ name, cutShort }) => (cutShort === undefined ? [] : [`${name}: ${cutShort}.`]));
 
-/** A machine's part of a stack file (the first one's where none is named), its plan, and what the policies refuse of it. */
+/**
+ * A machine's part of a stack file (the first one's where none is named), its plan, and what the
+ * policies refuse of it.
+ */
 export function readMachineStack(file: string, wanted?: string): Stack {
   const { text, name, settings, machine, plan } = readOneMachine(file, wanted);
-  const refusals = judge(declaredResources(plan), readLevels(join(projectFolder(), LEVELS_FILE))).filter(
-    ({ verdict }) => verdict === "refused",
-  );
+  const refusals = judge(
+    declaredResources(plan),
+    readLevels(join(projectFolder(), LEVELS_FILE)),
+  ).filter(({ verdict }) => verdict === "refused");
   return { file, text, machine: name, settings, plan: machine, machines: plan.machines, refusals };
 }

@@ -26,14 +26,17 @@ export interface DiagnosisReport {
   readonly advice: string;
   readonly command: string;
   readonly source: string;
-  /** Whether something reports it before anything starts: the plan, a policy, the preflight; `caughtBy` says which. */
+  /**
+   * Whether something reports it before anything starts: the plan, a policy, the preflight;
+   * `caughtBy` says which.
+   */
   readonly caughtByPlan: boolean;
   readonly caughtBy: string;
 }
 
 /**
- * Every trouble that the facts show; what no diagnosis explains is reported as unknown. Commands are written for the stack
- * that was chosen. Pure.
+ * Every trouble that the facts show; what no diagnosis explains is reported as unknown. Commands
+ * are written for the stack that was chosen. Pure.
  */
 export function diagnose(facts: Facts, chosen: StackFileOptions = {}): DiagnosisReport[] {
   const explainedBy = (some: readonly Diagnosis[]) =>
@@ -45,7 +48,9 @@ export function diagnose(facts: Facts, chosen: StackFileOptions = {}): Diagnosis
   const troubles = known.filter(({ diagnosis }) => diagnosis.harmless !== true);
   const isExplained = troubles.some(({ diagnosis }) => diagnosis.aside !== true);
   const lines = troubles.map(({ explanation }) => explanation.evidence);
-  const unknown = explainedBy(unexplained).filter(({ explanation }) => !lines.includes(explanation.evidence));
+  const unknown = explainedBy(unexplained).filter(
+    ({ explanation }) => !lines.includes(explanation.evidence),
+  );
   const all = [...(isExplained ? [] : unknown), ...troubles];
   // What is harmless would only hide what is not.
   return (all.length > 0 ? all : known).map(({ diagnosis, explanation }) => {
@@ -70,7 +75,8 @@ export function diagnose(facts: Facts, chosen: StackFileOptions = {}): Diagnosis
 
 /** The change of the real stack file; one that would make it unreadable is put in words instead. */
 function changeOf(stack: Stack | undefined, { edits = [], advice }: Explanation) {
-  if (edits.length === 0) return { change: advice ?? "No setting to change.", edits: [] as readonly Edit[] };
+  if (edits.length === 0)
+    return { change: advice ?? "No setting to change.", edits: [] as readonly Edit[] };
   if (stack === undefined) return { change: inWords(edits), edits };
   const open = edits.filter(({ path: [, machine, ...below], value }) => {
     return machine !== stack.machine || !isDeepStrictEqual(valueAt(stack.settings, below), value);
@@ -83,16 +89,25 @@ function changeOf(stack: Stack | undefined, { edits = [], advice }: Explanation)
   const changed = applyEdits(stack.text, open);
   const isReadable = attempt(() => parseStackFile(stack.file, changed)) !== undefined;
   // Where it isn't, something else has to be declared first; the advice says what.
-  return { change: isReadable ? unifiedDiff(stack.file, stack.text, changed) : inWords(open), edits: open };
+  return {
+    change: isReadable ? unifiedDiff(stack.file, stack.text, changed) : inWords(open),
+    edits: open,
+  };
 }
 
 function inWords(edits: readonly Edit[]): string {
   return edits
-    .map(({ path, value }) => `${path.join(".")}${value === undefined ? ": remove it" : `: ${JSON.stringify(value)}`}`)
+    .map(
+      ({ path, value }) =>
+        `${path.join(".")}${value === undefined ? ": remove it" : `: ${JSON.stringify(value)}`}`,
+    )
     .join("\n");
 }
 
-/** Diagnoses for people: what it is, how it is known, what to change, what to run. `notes` say what was not read. */
+/**
+ * Diagnoses for people: what it is, how it is known, what to change, what to run. `notes` say what
+ * was not read.
+ */
 export function doctorText(
   reports: readonly DiagnosisReport[],
   looked: readonly string[],
@@ -114,7 +129,9 @@ function section(report: DiagnosisReport): string {
     `${report.id}${report.severity === "note" ? " (harmless)" : ""}: ${report.cause}`,
     `  evidence   ${indented(report.evidence)}`,
     `  change     ${indented(report.change)}`,
-    ...(report.advice === "" || report.advice === report.change ? [] : [`  note       ${indented(report.advice)}`]),
+    ...(report.advice === "" || report.advice === report.change
+      ? []
+      : [`  note       ${indented(report.advice)}`]),
     `  next       ${report.command}`,
     `  caught by  ${report.caughtBy}`,
     `  source     ${report.source}`,

@@ -27,16 +27,24 @@ export interface LogReading {
   readonly cutShort?: string;
 }
 
-/** A tier that nobody pinned, which `serving verify` asks for: its 404 looks like a network failure in a client. */
+/**
+ * A tier that nobody pinned, which `serving verify` asks for: its 404 looks like a network failure
+ * in a client.
+ */
 export const UNKNOWN_TIER = "claude-unpinned-tier";
 
-/** Longest part of a line that is looked at, in characters: an answer in JSON may be long, a binary file endless. */
+/**
+ * Longest part of a line that is looked at, in characters: an answer in JSON may be long, a binary
+ * file endless.
+ */
 const LINE_LIMIT = 64 * 1024;
 
 /** A whole log of 100 MB takes a few seconds; a stream without end must not hold the command up. */
 const SCAN_SECONDS = 30;
 
-/** Reads a log to its end, or for as long as the limits allow, keeping only what the signs ask for. */
+/**
+ * Reads a log to its end, or for as long as the limits allow, keeping only what the signs ask for.
+ */
 export async function scanLog(
   about: Pick<LogReading, "name" | "kind" | "container">,
   chunks: AsyncIterable<Chunk> | Iterable<Chunk>,
@@ -48,11 +56,14 @@ export async function scanLog(
   const scanner = new Scanner(literals);
   const decode = decoderOf();
   const deadline = Date.now() + seconds * 1000;
-  const iterator = Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
+  const iterator =
+    Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
   let cutShort: string | undefined;
   // A source that falls silent is left as well as one that never ends.
   const silence = new AbortController();
-  const expired = sleep(seconds * 1000, undefined, { signal: silence.signal }).catch(() => undefined);
+  const expired = sleep(seconds * 1000, undefined, { signal: silence.signal }).catch(
+    () => undefined,
+  );
   try {
     for (;;) {
       const next = await Promise.race([iterator.next(), expired]);
@@ -71,7 +82,10 @@ export async function scanLog(
 
 type Chunk = Buffer | string;
 
-/** Bytes as text: UTF-8, unless the mark at the front says UTF-16, as a redirection in PowerShell writes it. */
+/**
+ * Bytes as text: UTF-8, unless the mark at the front says UTF-16, as a redirection in PowerShell
+ * writes it.
+ */
 export function decoderOf(): (bytes: Buffer) => string {
   let decoder: StringDecoder | undefined;
   return (bytes) => {
@@ -93,9 +107,12 @@ interface Literals {
 const literalsOf = new WeakMap<readonly Sign[], Literals>();
 
 function literalsIn(signs: readonly Sign[]): Literals {
-  const literals = [...new Set(signs.flatMap((each) => each.literals))].sort((x, y) => y.length - x.length);
+  const literals = [...new Set(signs.flatMap((each) => each.literals))].sort(
+    (x, y) => y.length - x.length,
+  );
   // A shorter literal inside of another one is not found on its own.
-  const owners = (literal: string) => signs.filter((each) => each.literals.some((inner) => literal.includes(inner)));
+  const owners = (literal: string) =>
+    signs.filter((each) => each.literals.some((inner) => literal.includes(inner)));
   return {
     any: new RegExp(literals.map(escaped).join("|"), "g"),
     signsOf: new Map(literals.map((literal) => [literal, owners(literal)])),
@@ -123,7 +140,9 @@ class Scanner {
     this.skipping = true;
   }
 
-  /** What was found. Only the one line that each sign keeps is made fit to be shown, and only here. */
+  /**
+   * What was found. Only the one line that each sign keeps is made fit to be shown, and only here.
+   */
   end(): ReadonlyMap<Sign, Hit> {
     if (this.rest !== "") this.endLine(this.rest);
     this.rest = "";
@@ -135,7 +154,10 @@ class Scanner {
     );
   }
 
-  /** Docker starts at once what failed: until that start is up or fails itself, what ended the one before it counts. */
+  /**
+   * Docker starts at once what failed: until that start is up or fails itself, what ended the one
+   * before it counts.
+   */
   private counting(): Map<Sign, Match> {
     const isDecided = [READY, TROUBLE, RAISED].some((sign) => this.matches.has(sign));
     return isDecided ? this.matches : new Map([...this.before, ...this.matches]);
@@ -144,8 +166,10 @@ class Scanner {
   private open(opening: Match): void {
     const ended = this.counting();
     if (ended.has(READY))
-      for (const sign of ended.keys()) if (sign.when === "start" || sign === READY) ended.delete(sign);
-    const cut = this.matches.has(OPENS) && ![STOPPED, TROUBLE, RAISED].some((end) => this.matches.has(end));
+      for (const sign of ended.keys())
+        if (sign.when === "start" || sign === READY) ended.delete(sign);
+    const cut =
+      this.matches.has(OPENS) && ![STOPPED, TROUBLE, RAISED].some((end) => this.matches.has(end));
     this.before = ended;
     this.matches = new Map(cut ? [[BROKE_OFF, opening]] : []);
   }
@@ -160,7 +184,10 @@ class Scanner {
   private search(raw: string): void {
     this.lines++;
     // A colour in the middle of a line would hide what is looked for.
-    const line = (raw.includes("\u001b") ? stripVTControlCharacters(raw) : raw).slice(0, LINE_LIMIT);
+    const line = (raw.includes("\u001b") ? stripVTControlCharacters(raw) : raw).slice(
+      0,
+      LINE_LIMIT,
+    );
     const signs = new Set<Sign>();
     const { any, signsOf } = this.literals;
     any.lastIndex = 0;
@@ -179,7 +206,8 @@ class Scanner {
     if (line.includes(UNKNOWN_TIER)) return;
     const match = sign.pattern.exec(line);
     if (match === null) return;
-    if (sign.when === "opens") this.open({ match, lineNumber: this.lines, firstLineNumber: this.lines, count: 1 });
+    if (sign.when === "opens")
+      this.open({ match, lineNumber: this.lines, firstLineNumber: this.lines, count: 1 });
     const earlier = this.matches.get(sign);
     const count = (earlier?.count ?? 0) + 1;
     const firstLineNumber = earlier?.firstLineNumber ?? this.lines;
@@ -193,7 +221,10 @@ class Scanner {
 const SHOWN = 400;
 const SHOWN_BEFORE = 120;
 
-/** Redacted before it is cut, so that no cut makes a secret unrecognizable; a window around the sign bounds the work. */
+/**
+ * Redacted before it is cut, so that no cut makes a secret unrecognizable; a window around the sign
+ * bounds the work.
+ */
 function excerpt(line: string, index: number): string {
   const from = Math.max(0, index - 4 * SHOWN);
   // Half a secret could not be told from other text, so the word that the window cuts is left out.

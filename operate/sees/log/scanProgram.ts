@@ -13,7 +13,11 @@ export async function scanProgram(
   env: Readonly<Record<string, string>> = {},
 ): Promise<LogReading | undefined> {
   // The scan gives up first.
-  const { stdout, ended, stop } = start(command, { seconds: LISTEN_SECONDS + 1, env, merged: true });
+  const { stdout, ended, stop } = start(command, {
+    seconds: LISTEN_SECONDS + 1,
+    env,
+    merged: true,
+  });
   const log = await scanLog(about, stdout, signs, { seconds: LISTEN_SECONDS });
   if (log.cutShort !== undefined) stop();
   const { code, stopped } = await ended;

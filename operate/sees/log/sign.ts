@@ -2,15 +2,21 @@ import { GATE_OPENS } from "../gateLines";
 
 /** A text in a log that means something to a diagnosis. */
 export interface Sign {
-  /** Every line that matches has at least one of these. Searching for them first keeps a log of 100 MB quick. */
+  /**
+   * Every line that matches has at least one of these. Searching for them first keeps a log of 100
+   * MB quick.
+   */
   readonly literals: readonly string[];
   readonly pattern: RegExp;
   /**
-   * `start`: a start failed, which is over once the same log shows a later start that succeeded. `any`: it always counts.
-   * `opens`: another start begins; once it is up or has failed, all that was seen before is over.
+   * `start`: a start failed, which is over once the same log shows a later start that succeeded.
+   * `any`: it always counts. `opens`: another start begins; once it is up or has failed, all that
+   * was seen before is over.
    */
   readonly when: "start" | "any" | "opens";
-  /** Which line of several is kept: the newest, or the one whose first group is the largest number. */
+  /**
+   * Which line of several is kept: the newest, or the one whose first group is the largest number.
+   */
   readonly keep: "newest" | "largest";
 }
 
@@ -29,7 +35,12 @@ export function sign(
   { when = "any", keep = "newest" }: Partial<Pick<Sign, "when" | "keep">> = {},
 ): Sign {
   const literals = [texts].flat();
-  const sign = { literals, pattern: pattern ?? new RegExp(literals.map(escaped).join("|")), when, keep };
+  const sign = {
+    literals,
+    pattern: pattern ?? new RegExp(literals.map(escaped).join("|")),
+    when,
+    keep,
+  };
   made.push(sign);
   return sign;
 }
@@ -39,23 +50,42 @@ export const startSign = (literals: string | readonly string[], pattern?: RegExp
 
 export const OPENS = sign("start gate: open after", GATE_OPENS, { when: "opens" });
 
-/** The line that opens the next start where nothing says how the one before ended: found by what is missing. */
+/**
+ * The line that opens the next start where nothing says how the one before ended: found by what is
+ * missing.
+ */
 export const BROKE_OFF = startSign([], /(?!)/);
 
-/** uvicorn says that a server is up: vLLM, LiteLLM and Open WebUI all print it. A rank without an API has its gate say so. */
+/**
+ * uvicorn says that a server is up: vLLM, LiteLLM and Open WebUI all print it. A rank without an
+ * API has its gate say so.
+ */
 export const READY = sign(["Application startup complete", "start gate: the head answers"]);
 
 /** How vLLM was started: its port shows which server of the stack file a log belongs to. */
 export const STARTED_WITH_PORT = sign("'port':", /'port': (\d+)/);
 
 /** What vLLM was started with, from the same line: the stack file may have changed since. */
-export const STARTED_WITH_UTILIZATION = sign("'gpu_memory_utilization':", /'gpu_memory_utilization': ([\d.]+)/);
-export const STARTED_WITH_BATCH = sign("'max_num_batched_tokens':", /'max_num_batched_tokens': (\d+)/);
+export const STARTED_WITH_UTILIZATION = sign(
+  "'gpu_memory_utilization':",
+  /'gpu_memory_utilization': ([\d.]+)/,
+);
+export const STARTED_WITH_BATCH = sign(
+  "'max_num_batched_tokens':",
+  /'max_num_batched_tokens': (\d+)/,
+);
 
-/** Points to a cause that is elsewhere: `EngineDeadError`, a start that gives up, the heading over several faults. */
-const POINTER = "(?!Engine core initialization failed|EngineCore encountered an issue|\\d+ validation errors? for)";
+/**
+ * Points to a cause that is elsewhere: `EngineDeadError`, a start that gives up, the heading over
+ * several faults.
+ */
+const POINTER =
+  "(?!Engine core initialization failed|EngineCore encountered an issue|\\d+ validation errors? for)";
 
-/** A server that was asked to stop, or that its start gate stopped or killed: while it loads, vLLM heeds no SIGTERM. */
+/**
+ * A server that was asked to stop, or that its start gate stopped or killed: while it loads, vLLM
+ * heeds no SIGTERM.
+ */
 export const STOPPED = sign([
   ...["Shutting down", "SIGTERM", "SIGINT", "KeyboardInterrupt"],
   ...["start gate: stopped", "start gate: vLLM did not end in time"],

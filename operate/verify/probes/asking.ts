@@ -25,15 +25,22 @@ export const fitting = (words: number, room: number) => (target: ServerTarget) =
 export const thinkingOnly = (target: ServerTarget) =>
   chatOnly(target) ?? (target.server.model.thinking ? undefined : "its model has no thinking mode");
 
-/** Seconds that an address of this very machine gets; a firewall that drops answers nothing at all. */
+/**
+ * Seconds that an address of this very machine gets; a firewall that drops answers nothing at all.
+ */
 const ADDRESS_SECONDS = 3;
 
-/** What each address of the network got from a port: a status, `other` where something else answers, nothing where nobody does. */
+/**
+ * What each address of the network got from a port: a status, `other` where something else answers,
+ * nothing where nobody does.
+ */
 export async function askOnTheNetwork({ lanAddresses }: Host, port: number, path: string) {
   const answers = await Promise.all(
     (await lanAddresses()).map(async (address): Promise<[string, number | "other"][]> => {
       try {
-        const { status } = await ask(`http://${address}:${port}${path}`, { timeoutSeconds: ADDRESS_SECONDS });
+        const { status } = await ask(`http://${address}:${port}${path}`, {
+          timeoutSeconds: ADDRESS_SECONDS,
+        });
         return [[address, status]];
       } catch (error) {
         const nobody = error instanceof NoAnswer && ["refused", "timeout"].includes(error.reason);
@@ -54,11 +61,19 @@ export async function servedModels(api: Api): Promise<JsonObject[]> {
 /** The declared name, or the first that is served: one wrong name must not fail forty probes. */
 export async function modelName({ api, server }: ServerTarget): Promise<string> {
   const ids = (await servedModels(api)).map((each) => textOr(each.id));
-  return ids.includes(server.servedModelName) ? server.servedModelName : (ids[0] ?? server.servedModelName);
+  return ids.includes(server.servedModelName)
+    ? server.servedModelName
+    : (ids[0] ?? server.servedModelName);
 }
 
-/** A request for a short answer. A thinking model is asked not to think, unless the question says otherwise. */
-export const questionOf = async (target: ServerTarget, question: Partial<Question> = {}): Promise<Question> => ({
+/**
+ * A request for a short answer. A thinking model is asked not to think, unless the question says
+ * otherwise.
+ */
+export const questionOf = async (
+  target: ServerTarget,
+  question: Partial<Question> = {},
+): Promise<Question> => ({
   model: question.model ?? (await modelName(target)),
   maxTokens: answerTokens(target.maxModelLen, false),
   thinking: target.server.model.thinking ? false : undefined,
@@ -72,7 +87,12 @@ export const asAgent = ({ maxModelLen, server }: ServerTarget): Partial<Question
 });
 
 /** The answer of a server to a question on one of its APIs. */
-export async function answerOf(target: ServerTarget, surface: Surface, question?: Partial<Question>, streamed = false) {
+export async function answerOf(
+  target: ServerTarget,
+  surface: Surface,
+  question?: Partial<Question>,
+  streamed = false,
+) {
   const { ask, path, read, readStream } = surface;
   const body = ask(await questionOf(target, question));
   return streamed

@@ -30,7 +30,10 @@ function bodyFor({ model, server }: BridgeTarget, more: Partial<Question> = {}):
   return MESSAGES.ask({ model, maxTokens, ...more });
 }
 
-/** Statuses of a refused key. A wrong one is 400 `No connected db.` in LiteLLM: without a database it knows no other key. */
+/**
+ * Statuses of a refused key. A wrong one is 400 `No connected db.` in LiteLLM: without a database
+ * it knows no other key.
+ */
 const KEY_REFUSED = [400, 401, 403];
 
 const toolsThrough = (streamed: boolean): BridgeProbe => ({
@@ -79,12 +82,15 @@ export const bridgeProbes: readonly BridgeProbe[] = [
         const { port } = machine.bridge;
         const seen = await askOnTheNetwork(host, port, "/v1/models");
         const silent = (await host.lanAddresses()).filter((address) => !seen.has(address));
-        const fix = "It was started with another `bridge.listen` (npm run up), or a firewall is in between.";
-        if (silent.length > 0) return fail(`declared for the network, it does not answer on ${silent.join(", ")}`, fix);
+        const fix =
+          "It was started with another `bridge.listen` (npm run up), or a firewall is in between.";
+        if (silent.length > 0)
+          return fail(`declared for the network, it does not answer on ${silent.join(", ")}`, fix);
         for (const [address, answer] of seen) answers.set(address, answer);
       }
       const open = [...answers].filter(([, answer]) => answer === "other" || answer < 400);
-      if (open.length > 0) return fail(`without a key it answers ${open.map((each) => each.join(": ")).join(", ")}`);
+      if (open.length > 0)
+        return fail(`without a key it answers ${open.map((each) => each.join(": ")).join(", ")}`);
       return pass(`refused without it: ${[...answers.keys()].join(", ")}`);
     },
   },
@@ -104,7 +110,8 @@ export const bridgeProbes: readonly BridgeProbe[] = [
         return { ...refusal, closes: "the bridge refuses the key" };
       }
       const ids = objectsIn(objectOr(jsonIn(answer.text)).data).map((model) => textOr(model.id));
-      if (answer.status !== 200 || ids.length === 0) return fail(answeredText("/v1/models", answer));
+      if (answer.status !== 200 || ids.length === 0)
+        return fail(answeredText("/v1/models", answer));
       const missing = names.filter((each) => !ids.includes(each));
       if (missing.length === 0) return pass(`${ids.length} names`);
       const fix =
@@ -137,7 +144,9 @@ export const bridgeProbes: readonly BridgeProbe[] = [
       const code = freshCode();
       const system = { role: "system", content: `The code is ${code}.` };
       const turns = [userTurn("Which code were you given? Answer with the code."), system];
-      const { text } = MESSAGES.read(await target.api.json(MESSAGES.path, bodyFor(target, { turns })));
+      const { text } = MESSAGES.read(
+        await target.api.json(MESSAGES.path, bodyFor(target, { turns })),
+      );
       if (text.includes(code)) return pass("the text reached the model");
       const fix = `The adapter of this LiteLLM drops it: pin another version for ${target.name} (\`bridge.image\`; 1.103, 1.106 and 1.109 keep it).`;
       return fail(`the text did not reach the model; it said \`${quote(text)}\``, fix);
@@ -145,14 +154,21 @@ export const bridgeProbes: readonly BridgeProbe[] = [
   },
   {
     name: "bridge-prefix-reuse",
-    about: "a second call with a new system element reuses the first one's prefix through the bridge (/metrics)",
+    about:
+      "a second call with a new system element reuses the first one's prefix through the bridge (/metrics)",
     skip: ({ server }) => {
       if (server === undefined) return "the server behind it is not ours";
-      return server.unreachable === undefined ? noReuse(server) : `${server.name}: ${server.unreachable}`;
+      return server.unreachable === undefined
+        ? noReuse(server)
+        : `${server.name}: ${server.unreachable}`;
     },
     fix: upstreamFix,
     run: async (target) => {
-      const { reused, seen } = await reuseAsTheClient((target.server ?? target).api, target.api, target);
+      const { reused, seen } = await reuseAsTheClient(
+        (target.server ?? target).api,
+        target.api,
+        target,
+      );
       if (reused) return pass(seen);
       const fix = `Where prefix-reuse passes on the server itself, the adapter of this LiteLLM moves a new system element to the beginning: pin another version for ${target.name} (\`bridge.image\`; 1.103 leaves it where it stands).`;
       return fail(seen, fix);
@@ -163,13 +179,18 @@ export const bridgeProbes: readonly BridgeProbe[] = [
     about: "a model that nobody declared is refused with a message",
     fix: upstreamFix,
     run: async (target) => {
-      const answer = await target.api.post(MESSAGES.path, bodyFor(target, { model: "no-such-model" }));
+      const answer = await target.api.post(
+        MESSAGES.path,
+        bodyFor(target, { model: "no-such-model" }),
+      );
       const said = refusalText(answer);
       // LiteLLM answers 400 where vLLM answers 404.
       if ([400, 404].includes(answer.status) && said.includes("no-such-model"))
         return pass(`${answer.status}: ${said}`);
       const fix =
-        answer.status === 200 ? "See model_list of bridge-config: one of its patterns takes any name." : undefined;
+        answer.status === 200
+          ? "See model_list of bridge-config: one of its patterns takes any name."
+          : undefined;
       return fail(`asked for \`no-such-model\` it answered ${answer.status}: ${said}`, fix);
     },
   },
@@ -181,10 +202,16 @@ export const bridgeProbes: readonly BridgeProbe[] = [
     run: async (target) => {
       const refused: string[] = [];
       for (const model of target.tiers) {
-        const answer = await target.api.post(MESSAGES.path, bodyFor(target, { model, maxTokens: 16 }));
-        if (answer.status !== 200) refused.push(`\`${quote(model)}\` (${answer.status}: ${refusalText(answer)})`);
+        const answer = await target.api.post(
+          MESSAGES.path,
+          bodyFor(target, { model, maxTokens: 16 }),
+        );
+        if (answer.status !== 200)
+          refused.push(`\`${quote(model)}\` (${answer.status}: ${refusalText(answer)})`);
       }
-      return refused.length === 0 ? pass(quotedList(target.tiers)) : fail(`refused: ${refused.join(", ")}`);
+      return refused.length === 0
+        ? pass(quotedList(target.tiers))
+        : fail(`refused: ${refused.join(", ")}`);
     },
   },
 ];
@@ -199,16 +226,30 @@ const SECOND_TURN: readonly JsonObject[] = [
     role: "assistant",
     content: [
       { type: "text", text: "I read it." },
-      { type: "tool_use", id: "toolu_verify", name: READ_FILE.name, input: { path: "/etc/hostname" } },
+      {
+        type: "tool_use",
+        id: "toolu_verify",
+        name: READ_FILE.name,
+        input: { path: "/etc/hostname" },
+      },
     ],
   },
-  { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_verify", content: "spark-1" }] },
+  {
+    role: "user",
+    content: [{ type: "tool_result", tool_use_id: "toolu_verify", content: "spark-1" }],
+  },
 ];
 
-/** Beginning of the id of anything that came by /v1/responses: LiteLLM keeps it in a message (seen in 1.103.0). */
+/**
+ * Beginning of the id of anything that came by /v1/responses: LiteLLM keeps it in a message (seen
+ * in 1.103.0).
+ */
 const RESPONSE_ID = "resp_";
 
-/** Whether the bridge uses the planned way. The generic prefix uses another, which breaks in a second turn. */
+/**
+ * Whether the bridge uses the planned way. The generic prefix uses another, which breaks in a
+ * second turn.
+ */
 async function judgeRouting(target: BridgeTarget): Promise<Verdict> {
   const { api, model } = target;
   const before = await responsesRequests(target);
@@ -217,16 +258,24 @@ async function judgeRouting(target: BridgeTarget): Promise<Verdict> {
   if (answer.status !== 200) {
     // The marks of a request that was sent on in the wrong shape.
     return /\d{1,9} validation errors?|input_text|ResponseInput/.test(answer.text)
-      ? fail(`${answer.status} with the validation errors of ${RESPONSES.path}: ${refusalText(answer)}`)
-      : fail(`a second turn was answered with ${answer.status}: ${refusalText(answer)}`, upstreamFix(target));
+      ? fail(
+          `${answer.status} with the validation errors of ${RESPONSES.path}: ${refusalText(answer)}`,
+        )
+      : fail(
+          `a second turn was answered with ${answer.status}: ${refusalText(answer)}`,
+          upstreamFix(target),
+        );
   }
   if (textOr(objectOr(jsonIn(answer.text)).id).startsWith(RESPONSE_ID))
     return fail(`the answer's id begins with \`${RESPONSE_ID}\`: it came by ${RESPONSES.path}`);
   const count = await api.post(`${MESSAGES.path}/count_tokens`, { model, messages: SECOND_TURN });
   if (count.status === 404)
-    return fail(`count_tokens is answered with 404, as for entries that LiteLLM routes to ${RESPONSES.path}`);
+    return fail(
+      `count_tokens is answered with 404, as for entries that LiteLLM routes to ${RESPONSES.path}`,
+    );
   const after = await responsesRequests(target);
-  if (before === undefined || after === undefined) return pass("answered without a validation error");
+  if (before === undefined || after === undefined)
+    return pass("answered without a validation error");
   if (after <= before) return pass(`answered; nothing went to ${RESPONSES.path}`);
   const seen = `the server behind it got ${after - before} requests on ${RESPONSES.path}, unless another client asked it meanwhile`;
   return fail(seen);

@@ -6,8 +6,8 @@ import { fail, pass, type Verdict } from "../probe";
 import type { ChatUiTarget, ProbesOf } from "../target";
 
 /**
- * Name of the variable with a token of the chat UI (Settings, Account, JWT Token). With it the chat UI's own model list
- * is checked too. The chat UI's API keys are switched off by default.
+ * Name of the variable with a token of the chat UI (Settings, Account, JWT Token). With it the chat
+ * UI's own model list is checked too. The chat UI's API keys are switched off by default.
  */
 export const CHAT_UI_KEY_VARIABLE = "LOCAL_SERVING_CHAT_UI_KEY";
 
@@ -31,7 +31,9 @@ export const chatUiProbes: ProbesOf<"chat-ui"> = [
   },
 ];
 
-/** How a kind of connection is declared in the container's variables, and where it lists its models. */
+/**
+ * How a kind of connection is declared in the container's variables, and where it lists its models.
+ */
 const OPENAI = {
   ...{ enabledBy: "ENABLE_OPENAI_API", urls: "OPENAI_API_BASE_URLS", keys: "OPENAI_API_KEYS" },
   ...{ path: "/models", list: "data", id: "id" },
@@ -45,13 +47,20 @@ type Connection = ReturnType<typeof connectionsOf>[number];
 
 async function seeModels(target: ChatUiTarget): Promise<Verdict> {
   const connections = connectionsOf(target.container.env);
-  if (connections.length === 0) return fail("it has no connection to any server", "`chatUi.connections`");
+  if (connections.length === 0)
+    return fail("it has no connection to any server", "`chatUi.connections`");
   const running = await runningVariables(target);
   const there = running === undefined ? connections : connectionsOf(running);
-  const lost = connections.filter(({ url, kind }) => !there.some((it) => it.url === url && it.kind === kind));
+  const lost = connections.filter(
+    ({ url, kind }) => !there.some((it) => it.url === url && it.kind === kind),
+  );
   if (lost.length > 0) {
-    const fix = "npm run up brings the container to the plan; if you want other connections, set `chatUi.connections`.";
-    return fail(`its container runs without the planned connection ${lost.map(({ url }) => url).join(", ")}`, fix);
+    const fix =
+      "npm run up brings the container to the plan; if you want other connections, set `chatUi.connections`.";
+    return fail(
+      `its container runs without the planned connection ${lost.map(({ url }) => url).join(", ")}`,
+      fix,
+    );
   }
   const offered = await Promise.all(connections.map((each) => modelsBehind(target, each)));
   const blind = offered.filter((each) => typeof each === "string");
@@ -72,7 +81,10 @@ async function seeModels(target: ChatUiTarget): Promise<Verdict> {
   return fail(`its own list lacks ${quotedList(missing)}`, fix);
 }
 
-/** Variables that a container really runs with; `undefined` if Docker does not tell. Keys among them are not shown. */
+/**
+ * Variables that a container really runs with; `undefined` if Docker does not tell. Keys among them
+ * are not shown.
+ */
 export async function runningVariables({
   host,
   name,
@@ -94,11 +106,18 @@ function connectionsOf(env: Variables) {
   const list = (name: string) => (env[name] ?? "").split(";").filter(Boolean);
   return [OPENAI, OLLAMA]
     .filter(({ enabledBy }) => env[enabledBy]?.toLowerCase() !== "false")
-    .flatMap((kind) => list(kind.urls).map((url, index) => ({ kind, url, key: list(kind.keys)[index] })));
+    .flatMap((kind) =>
+      list(kind.urls).map((url, index) => ({ kind, url, key: list(kind.keys)[index] })),
+    );
 }
 
-/** Models that a connection offers, asked from inside the container; a sentence if it offers none. */
-async function modelsBehind(target: ChatUiTarget, { url, key, kind }: Connection): Promise<string[] | string> {
+/**
+ * Models that a connection offers, asked from inside the container; a sentence if it offers none.
+ */
+async function modelsBehind(
+  target: ChatUiTarget,
+  { url, key, kind }: Connection,
+): Promise<string[] | string> {
   const bearer = key === undefined ? [] : ["-H", `Authorization: Bearer ${key}`];
   const args = ["exec", target.name, "curl", "-fsS", "-m", "10", ...bearer, `${url}${kind.path}`];
   let text: string;
@@ -107,7 +126,9 @@ async function modelsBehind(target: ChatUiTarget, { url, key, kind }: Connection
   } catch (error) {
     return `${url} can't be reached from inside ${target.name} (${quote(error instanceof Error ? error.message : String(error))})`;
   }
-  const models = objectsIn(objectOr(jsonIn(text))[kind.list]).map((model) => textOr(model[kind.id]));
+  const models = objectsIn(objectOr(jsonIn(text))[kind.list]).map((model) =>
+    textOr(model[kind.id]),
+  );
   // An Ollama without models is fine.
   return models.length > 0 || kind === OLLAMA ? models : `${url} offers no model`;
 }

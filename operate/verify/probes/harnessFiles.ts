@@ -12,12 +12,16 @@ import { isVector, vectorsIn } from "./pooling";
 /** Faults of a profile that are printed; the check prints all. */
 const FAULTS_SAID = 3;
 
-/** Tokens of the judge's answer: room for a small object with the blanks that a model may put around it. */
+/**
+ * Tokens of the judge's answer: room for a small object with the blanks that a model may put around
+ * it.
+ */
 const JUDGE_TOKENS = 64;
 
 const JUDGE_PROMPT = 'Answer with the JSON object {"ok": true} and nothing else.';
 
-const embeddingSetting = ({ machine }: HarnessTarget) => `\`machines.${machine.name}.harness.embeddingModel\``;
+const embeddingSetting = ({ machine }: HarnessTarget) =>
+  `\`machines.${machine.name}.harness.embeddingModel\``;
 
 const pullFix = ({ machine }: HarnessTarget, model: string) =>
   `ollama pull ${model}, or list it in \`machines.${machine.name}.simpleServer.models\` with \`pull: true\``;
@@ -37,7 +41,9 @@ export const harnessFileProbes: ProbesOf<"harness"> = [
         const more = errors.length > FAULTS_SAID ? [`${errors.length - FAULTS_SAID} more`] : [];
         return fail([...said, ...more].join("; "));
       }
-      return providers.length === 0 ? fail("it names no provider") : pass(providers.map(({ name }) => name).join(", "));
+      return providers.length === 0
+        ? fail("it names no provider")
+        : pass(providers.map(({ name }) => name).join(", "));
     },
   },
   {
@@ -48,12 +54,14 @@ export const harnessFileProbes: ProbesOf<"harness"> = [
     run: (target) =>
       byAnalytics(target, async (values) => {
         const verdicts: Verdict[] = [];
-        for (const judge of judgesIn(values)) verdicts.push(await asked(() => askJudge(target, values, judge)));
+        for (const judge of judgesIn(values))
+          verdicts.push(await asked(() => askJudge(target, values, judge)));
         return worst(verdicts);
       }),
   },
   {
-    // A list of models proves nothing: it holds chat models too. So a word is embedded, as the harness does before a pass.
+    // A list of models proves nothing: it holds chat models too. So a word is embedded, as the
+    // harness does before a pass.
     name: "harness-embedding",
     about: "the session-analytics file's embedding model turns a word into a vector",
     fix: (target) =>
@@ -65,7 +73,9 @@ export const harnessFileProbes: ProbesOf<"harness"> = [
 /** Values of the session-analytics file, with the defaults for the others, by dotted name. */
 type AnalyticsValues = ReadonlyMap<string, EffectiveValue>;
 
-/** Judges by the session-analytics file on the machine; an unreadable or faulty file is a failure. */
+/**
+ * Judges by the session-analytics file on the machine; an unreadable or faulty file is a failure.
+ */
 async function byAnalytics(
   { analytics, machine }: HarnessTarget,
   judge: (values: AnalyticsValues) => Promise<Verdict>,
@@ -80,10 +90,15 @@ async function byAnalytics(
 const textAt = (values: AnalyticsValues, name: string) => textOr(values.get(name)?.value);
 
 /** A server at an address of the file, which may end in a slash. */
-const apiAt = (url: string, timeoutSeconds: number, headers: Readonly<Record<string, string>> = {}): Api =>
-  new Api(url.replace(/\/+$/, ""), timeoutSeconds, headers);
+const apiAt = (
+  url: string,
+  timeoutSeconds: number,
+  headers: Readonly<Record<string, string>> = {},
+): Api => new Api(url.replace(/\/+$/, ""), timeoutSeconds, headers);
 
-/** A server that does not answer fails this question alone: the next one may go to another server. */
+/**
+ * A server that does not answer fails this question alone: the next one may go to another server.
+ */
 async function asked(question: () => Promise<Verdict>): Promise<Verdict> {
   try {
     return await question();
@@ -95,7 +110,9 @@ async function asked(question: () => Promise<Verdict>): Promise<Verdict> {
 
 /** Each backend with each model that the file names, once. */
 function judgesIn(values: AnalyticsValues) {
-  const blocks = [...values.keys()].flatMap((name) => /^(judge\..*)\.backend$/.exec(name)?.[1] ?? []);
+  const blocks = [...values.keys()].flatMap(
+    (name) => /^(judge\..*)\.backend$/.exec(name)?.[1] ?? [],
+  );
   const judges = blocks.map((block) => ({
     backend: textAt(values, `${block}.backend`),
     model: textAt(values, `${block}.model`),
@@ -105,17 +122,33 @@ function judgesIn(values: AnalyticsValues) {
 
 type Judge = ReturnType<typeof judgesIn>[number];
 
-async function askJudge(target: HarnessTarget, values: AnalyticsValues, { backend, model }: Judge): Promise<Verdict> {
+async function askJudge(
+  target: HarnessTarget,
+  values: AnalyticsValues,
+  { backend, model }: Judge,
+): Promise<Verdict> {
   if (backend === "ollama") return findInOllama(target, textAt(values, "judge.ollama_url"), model);
-  if (backend !== "openai") return skip(`\`${quote(backend)}\` is a program, which is not asked here`);
+  if (backend !== "openai")
+    return skip(`\`${quote(backend)}\` is a program, which is not asked here`);
   const url = textAt(values, "judge.base_url");
   if (url === "") return fail("`judge.base_url` is empty, and the judge's backend is `openai`");
   const key = target.host.env[target.judgeKeyVariable] ?? "";
-  const api = apiAt(url, target.timeoutSeconds, key === "" ? {} : { authorization: `Bearer ${key}` });
+  const api = apiAt(
+    url,
+    target.timeoutSeconds,
+    key === "" ? {} : { authorization: `Bearer ${key}` },
+  );
   const path = "/chat/completions";
-  const form = { temperature: 0, max_tokens: JUDGE_TOKENS, response_format: { type: "json_object" } };
+  const form = {
+    temperature: 0,
+    max_tokens: JUDGE_TOKENS,
+    response_format: { type: "json_object" },
+  };
   const request = { model, messages: [{ role: "user", content: JUDGE_PROMPT }], ...form };
-  let answer = await api.post(path, { ...request, chat_template_kwargs: { enable_thinking: false } });
+  let answer = await api.post(path, {
+    ...request,
+    chat_template_kwargs: { enable_thinking: false },
+  });
   // As the harness does: once more without the switch against hidden reasoning.
   if (answer.status === 400) answer = await api.post(path, request);
   if (answer.status === 401 || answer.status === 403) {
@@ -132,13 +165,19 @@ async function askJudge(target: HarnessTarget, values: AnalyticsValues, { backen
   return fail(`${model} at ${url} was asked for JSON and said ${said}`);
 }
 
-/** Ollama's judge is not loaded for this: beside the inference servers there may be no memory for a large model. */
+/**
+ * Ollama's judge is not loaded for this: beside the inference servers there may be no memory for a
+ * large model.
+ */
 async function findInOllama(target: HarnessTarget, url: string, model: string): Promise<Verdict> {
   if (model === "") return skip("no model is named, so the harness takes its own default");
   const api = apiAt(url, target.timeoutSeconds);
   const setting = `\`machines.${target.machine.name}.harness.ollamaModel\``;
   if (!(await ollamaHas(api, model)))
-    return fail(`${url} has no model ${model}`, `${pullFix(target, model)}; ${setting} names another.`);
+    return fail(
+      `${url} has no model ${model}`,
+      `${pullFix(target, model)}; ${setting} names another.`,
+    );
   const { capabilities } = await api.json("/api/show", { model });
   return Array.isArray(capabilities) && !capabilities.includes("completion")
     ? fail(`${model} at ${url} makes no text`, `${setting} must name a chat model.`)
@@ -148,7 +187,8 @@ async function findInOllama(target: HarnessTarget, url: string, model: string): 
 async function embed(target: HarnessTarget, values: AnalyticsValues): Promise<Verdict> {
   const setting = embeddingSetting(target);
   const [backend, model] = [textAt(values, "embedding.backend"), textAt(values, "embedding.model")];
-  if (!["ollama", "openai"].includes(backend)) return skip(`its backend \`${quote(backend)}\` can't be asked here`);
+  if (!["ollama", "openai"].includes(backend))
+    return skip(`its backend \`${quote(backend)}\` can't be asked here`);
   if (model === "") return skip(`no model is named (${setting}), so the harness embeds nothing`);
   const api = apiAt(textAt(values, "embedding.ollama_url"), target.timeoutSeconds);
   if (backend === "openai") {
@@ -160,7 +200,10 @@ async function embed(target: HarnessTarget, values: AnalyticsValues): Promise<Ve
   }
   const answer = await api.post("/api/embed", { model, input: "probe" });
   if (answer.status === 404)
-    return fail(`${api.baseUrl} answered 404: ${refusalText(answer)}`, `${pullFix(target, model)}.`);
+    return fail(
+      `${api.baseUrl} answered 404: ${refusalText(answer)}`,
+      `${pullFix(target, model)}.`,
+    );
   if (answer.status !== 200) {
     const fix = `${setting} must name an embedding model, such as nomic-embed-text.`;
     return fail(answeredText(`/api/embed of ${model}`, answer), fix);
@@ -171,5 +214,7 @@ async function embed(target: HarnessTarget, values: AnalyticsValues): Promise<Ve
   // The harness keeps no vector that comes without its model's name.
   return isVector(vector) && signed !== ""
     ? pass(`${quote(signed)}: ${vector.length} dimensions`)
-    : fail(`${api.baseUrl} answered 200 without a vector and its model's name: \`${quote(answer.text)}\``);
+    : fail(
+        `${api.baseUrl} answered 200 without a vector and its model's name: \`${quote(answer.text)}\``,
+      );
 }

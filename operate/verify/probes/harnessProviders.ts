@@ -1,4 +1,8 @@
-import { chatProbe, type ProbeCause, type ProviderVerdict } from "../../../harness/providers/chatProbe";
+import {
+  chatProbe,
+  type ProbeCause,
+  type ProviderVerdict,
+} from "../../../harness/providers/chatProbe";
 import { healthcheckProbe, PROBE_TIMEOUT_SEC } from "../../../harness/providers/probe";
 import { Api } from "../../sees/api";
 import { fail, pass, skip, type Verdict } from "../probe";
@@ -7,7 +11,8 @@ import { ollamaHas } from "./ollama";
 
 const FAULTY = "its table has faults (see harness-profile)";
 
-const byHealthcheckAlone = (type: string) => `a provider of type ${type} is asked by its healthcheck alone`;
+const byHealthcheckAlone = (type: string) =>
+  `a provider of type ${type} is asked by its healthcheck alone`;
 
 export const harnessProviderProbes: ProbesOf<"harness-provider"> = [
   {
@@ -23,7 +28,8 @@ export const harnessProviderProbes: ProbesOf<"harness-provider"> = [
   },
   {
     name: "harness-chat",
-    about: "a tiny request to an openai-compatible provider, with both switches against hidden reasoning",
+    about:
+      "a tiny request to an openai-compatible provider, with both switches against hidden reasoning",
     skip: ({ asked: { provider } }) => {
       if (provider === undefined) return FAULTY;
       if (provider.type === "openai-compatible") return undefined;
@@ -35,7 +41,10 @@ export const harnessProviderProbes: ProbesOf<"harness-provider"> = [
     run: async (target) => {
       const { host, asked, timeoutSeconds } = target;
       if (asked.provider === undefined) return skip(FAULTY);
-      return verdictOf(target, await chatProbe(asked.name, asked.provider, host.env, timeoutSeconds));
+      return verdictOf(
+        target,
+        await chatProbe(asked.name, asked.provider, host.env, timeoutSeconds),
+      );
     },
   },
   {
@@ -59,11 +68,17 @@ export const harnessProviderProbes: ProbesOf<"harness-provider"> = [
   },
 ];
 
-function verdictOf(target: ProviderTarget, { status, detail, fix, cause }: ProviderVerdict): Verdict {
+function verdictOf(
+  target: ProviderTarget,
+  { status, detail, fix, cause }: ProviderVerdict,
+): Verdict {
   return { status, detail, fix: cause === undefined ? "" : fixOf(target, cause, fix) };
 }
 
-/** What to set in the stack file; for a provider that is not ours, the advice of the profile's own check. */
+/**
+ * What to set in the stack file; for a provider that is not ours, the advice of the profile's own
+ * check.
+ */
 function fixOf({ machine, host, asked }: ProviderTarget, cause: ProbeCause, own: string): string {
   const at = `machines.${machine.name}`;
   const variable = asked.provider?.api_key_env;
@@ -77,7 +92,8 @@ function fixOf({ machine, host, asked }: ProviderTarget, cause: ProbeCause, own:
       : `See \`systemctl status ${unit}\`; \`${at}.simpleServer.listen\` and \`port\` say where it is.`;
   }
   const server = machine.inferenceServers.find(({ key }) => `local-${key}` === asked.name);
-  if (server === undefined) return own || `Correct it where it is declared: ${machine.harness?.providers}.`;
+  if (server === undefined)
+    return own || `Correct it where it is declared: ${machine.harness?.providers}.`;
   const of = `${at}.inferenceServers.${server.key}`;
   return OF_A_SERVER[cause](of, server.container.name, variable ?? "");
 }
@@ -101,5 +117,6 @@ const OF_A_SERVER: Readonly<Record<ProbeCause, ServerFix>> = {
   "server-error": (_, container) => `serving doctor, or docker logs ${container}.`,
   "no-message": (of) => `Another program answers at \`${of}.port\`: \`ss -lntp\` shows which.`,
   "no-connection": whereFix,
-  timeout: (_, container) => `Is ${container} still loading (serving wait)? --timeout gives it longer.`,
+  timeout: (_, container) =>
+    `Is ${container} still loading (serving wait)? --timeout gives it longer.`,
 };

@@ -13,7 +13,9 @@ export const LARGEST_SHORTFALL = 0.1;
 const roomFix = ({ setting }: ServerTarget) =>
   `Raise ${setting("gpuMemoryUtilization")} or lower ${setting("maxModelLen")}.`;
 
-/** The KV cache that the engine really got decides how much is admitted; `--max-model-len` does not. */
+/**
+ * The KV cache that the engine really got decides how much is admitted; `--max-model-len` does not.
+ */
 export const kvCacheProbes: ProbesOf<"inference-server"> = [
   {
     name: "kv-cache",
@@ -23,17 +25,23 @@ export const kvCacheProbes: ProbesOf<"inference-server"> = [
       const measured = (await fromMetrics(target)) ?? (await fromLog(target));
       if (measured === undefined) {
         const fix = `See docker logs ${target.name} for \`GPU KV cache size\`; older logs may have been rotated away.`;
-        return fail("neither /metrics (vllm:cache_config_info) nor the log says the size of the KV cache", fix);
+        return fail(
+          "neither /metrics (vllm:cache_config_info) nor the log says the size of the KV cache",
+          fix,
+        );
       }
       const { tokens, concurrency, source } = measured;
       const seen = `${thousands(tokens)} tokens, ${concurrency.toFixed(2)} requests of full length (${source})`;
-      if (concurrency < 1) return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`);
+      if (concurrency < 1)
+        return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`);
       const planned = target.machine.kv[target.server.container.name] ?? null;
-      if (planned === null || planned.maxConcurrency <= 0) return pass(`${seen}; the plan has no figure to compare`);
+      if (planned === null || planned.maxConcurrency <= 0)
+        return pass(`${seen}; the plan has no figure to compare`);
       const { maxConcurrency: low, room } = planned;
       const high = planned.atBest.maxConcurrency;
       const range = high > low ? `${low.toFixed(2)} to ${high.toFixed(2)}` : low.toFixed(2);
-      const off = concurrency < low ? concurrency / low - 1 : concurrency > high ? concurrency / high - 1 : 0;
+      const off =
+        concurrency < low ? concurrency / low - 1 : concurrency > high ? concurrency / high - 1 : 0;
       const against = `${seen}; planned ${range} (${off >= 0 ? "+" : ""}${(off * 100).toFixed(1)} %)`;
       if (off < -(room.basis === "measured" ? MEASURED_SHORTFALL : LARGEST_SHORTFALL)) {
         const fix = `Less memory was left than planned: see serving doctor and the ledger of serving plan. ${roomFix(target)}`;

@@ -12,15 +12,18 @@ import { freshCode, LIST_FOLDER, longText, READ_FILE, RUN_COMMAND } from "../too
 import { answerOf, chatOnly, fitting } from "./asking";
 
 /**
- * Length of the repeated part. Hits come in whole blocks, and a hybrid model's block was seen at up to 2176 tokens, so
- * three blocks fit.
+ * Length of the repeated part. Hits come in whole blocks, and a hybrid model's block was seen at up
+ * to 2176 tokens, so three blocks fit.
  */
 const PREFIX_WORDS = 6_600;
 
 /** Room beside the text: the tools, the template, the answer. */
 const AGENT_ROOM_TOKENS = 4_000;
 
-/** Two blocks of 2176 in a prompt of 6,600 tokens and more are 0.6; half is clearly reuse, and near zero clearly none. */
+/**
+ * Two blocks of 2176 in a prompt of 6,600 tokens and more are 0.6; half is clearly reuse, and near
+ * zero clearly none.
+ */
 const LEAST_HIT_RATE = 0.5;
 
 /** Metrics follow a request by a moment. */
@@ -62,25 +65,40 @@ async function reusePrefix(target: ServerTarget): Promise<Verdict> {
 }
 
 /**
- * The same as Claude Code asks it, by the API that it is given: the second call has a new element of role `system` behind
- * its user turn. An adapter or a template that moves it to the front changes the prompt from its first tokens on.
+ * The same as Claude Code asks it, by the API that it is given: the second call has a new element
+ * of role `system` behind its user turn. An adapter or a template that moves it to the front
+ * changes the prompt from its first tokens on.
  */
-export function reuseAsTheClient(server: Api, asked: Api, question: Pick<Question, "model">): Promise<FoundAgain> {
-  // In the turn, as the files that an agent reads: system text and tools stand before it, in whatever order a template has.
+export function reuseAsTheClient(
+  server: Api,
+  asked: Api,
+  question: Pick<Question, "model">,
+): Promise<FoundAgain> {
+  // In the turn, as the files that an agent reads: system text and tools stand before it, in
+  // whatever order a template has.
   const first: readonly JsonObject[] = [userTurn(`${longText(PREFIX_WORDS)}\nSay ready.`)];
   const more: readonly JsonObject[] = [
     { role: "assistant", content: [{ type: "text", text: "Ready." }] },
     userTurn("Say done."),
-    { role: "system", content: [{ type: "text", text: "The user's terminal is 120 columns wide." }] },
+    {
+      role: "system",
+      content: [{ type: "text", text: "The user's terminal is 120 columns wide." }],
+    },
   ];
   return foundAgain(server, (second) => {
     const turns = second ? [...first, ...more] : first;
-    return asked.json(MESSAGES.path, MESSAGES.ask({ ...question, turns, tools: TOOLS, maxTokens: ANSWER_TOKENS }));
+    return asked.json(
+      MESSAGES.path,
+      MESSAGES.ask({ ...question, turns, tools: TOOLS, maxTokens: ANSWER_TOKENS }),
+    );
   });
 }
 
 /** What the second of two calls found again, by the server's own counters. */
-async function foundAgain(server: Api, call: (second: boolean) => Promise<unknown>): Promise<FoundAgain> {
+async function foundAgain(
+  server: Api,
+  call: (second: boolean) => Promise<unknown>,
+): Promise<FoundAgain> {
   await call(false);
   const before = await cacheCounters(server);
   await call(true);
@@ -104,7 +122,10 @@ async function settled(server: Api, queriesBefore: number) {
 /** Three times the length at which a tokenizer that truncates was seen to cut (2048). */
 const NEEDLE_WORDS = 6_200;
 
-/** Length from which the activations peak: the specification's agents send 30 to 40 thousand tokens on every call. */
+/**
+ * Length from which the activations peak: the specification's agents send 30 to 40 thousand tokens
+ * on every call.
+ */
 const PEAK_TOKENS = 28_000;
 const PEAK_WORDS = 28_400;
 
@@ -136,7 +157,10 @@ export const longPromptProbes: ProbesOf<"inference-server"> = [
       if (verdict.status !== "pass") return verdict;
       const { status } = await target.api.get("/health");
       if (status === 200) return verdict;
-      return fail(`answered, and then /health says ${status}`, "The engine died at the peak: see serving doctor.");
+      return fail(
+        `answered, and then /health says ${status}`,
+        "The engine died at the peak: see serving doctor.",
+      );
     },
   },
   {
@@ -157,10 +181,18 @@ async function findCodes(target: ServerTarget, words: number, leastTokens = 0): 
   const seconds = (performance.now() - started) / 1000;
   if (prompt < Math.max(words * FEWEST_TOKENS_PER_WORD, leastTokens)) {
     const why = prompt <= 2048 ? ", as a tokenizer with truncation at 2048 does" : "";
-    return fail(`a prompt of ${words} words arrived as ${prompt} tokens: it was cut${why}`, tokenizerFix(target));
+    return fail(
+      `a prompt of ${words} words arrived as ${prompt} tokens: it was cut${why}`,
+      tokenizerFix(target),
+    );
   }
   const lost = [first, last].filter((code) => !text.includes(code));
-  if (lost.length === 0) return pass(`both codes found in ${prompt} tokens, ${seconds.toFixed(1)} s`);
-  const where = lost.length === 2 ? "at both ends" : lost[0] === first ? "at the beginning" : "at the far end";
-  return fail(`the code ${where} of ${prompt} tokens was not found; it said \`${quote(text)}\``, tokenizerFix(target));
+  if (lost.length === 0)
+    return pass(`both codes found in ${prompt} tokens, ${seconds.toFixed(1)} s`);
+  const where =
+    lost.length === 2 ? "at both ends" : lost[0] === first ? "at the beginning" : "at the far end";
+  return fail(
+    `the code ${where} of ${prompt} tokens was not found; it said \`${quote(text)}\``,
+    tokenizerFix(target),
+  );
 }

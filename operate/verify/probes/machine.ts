@@ -15,16 +15,25 @@ import { askOnTheNetwork } from "./asking";
 /** The record of the last `up` holds the plan itself; the other files are compared with it. */
 const APPLIED_PLAN = "applied-plan";
 
-const filesOf = ({ machine }: MachineTarget) => machine.files.filter((file) => file.role !== APPLIED_PLAN);
-const launchersOf = ({ machine }: MachineTarget) => machine.files.filter((file) => file.role.startsWith("launcher-"));
+const filesOf = ({ machine }: MachineTarget) =>
+  machine.files.filter((file) => file.role !== APPLIED_PLAN);
+const launchersOf = ({ machine }: MachineTarget) =>
+  machine.files.filter((file) => file.role.startsWith("launcher-"));
 const recordOf = ({ machine }: Pick<MachineTarget, "machine">) =>
   machine.files.find((file) => file.role === APPLIED_PLAN);
 
-/** Whether `up` ever ran: its record or one of its containers is there. Throws `Failed` if Docker can't tell. */
-export async function isSetUp({ machine, host }: Pick<MachineTarget, "machine" | "host">): Promise<boolean> {
+/**
+ * Whether `up` ever ran: its record or one of its containers is there. Throws `Failed` if Docker
+ * can't tell.
+ */
+export async function isSetUp({
+  machine,
+  host,
+}: Pick<MachineTarget, "machine" | "host">): Promise<boolean> {
   const record = recordOf({ machine });
   if (record !== undefined && (await host.file(record.path)) !== undefined) return true;
-  for (const { name } of machine.containers) if ((await inspected(host, name)) !== undefined) return true;
+  for (const { name } of machine.containers)
+    if ((await inspected(host, name)) !== undefined) return true;
   return false;
 }
 
@@ -42,14 +51,22 @@ export const machineProbes: ProbesOf<"machine"> = [
       for (const planned of machine.containers) {
         const { name } = planned;
         const found = await inspected(host, name);
-        faults.push(...saidOf(containerDifferences(planned, found)).map((each) => `${name} ${quote(each)}`));
+        faults.push(
+          ...saidOf(containerDifferences(planned, found)).map((each) => `${name} ${quote(each)}`),
+        );
         const [state] = containersOf([found]);
         if (state === undefined) continue;
         const { health, restartCount, startedAt } = state;
         if (health === "unhealthy") faults.push(`${name} is unhealthy`);
         if (Date.parse(startedAt) > began)
-          faults.push(`${name} was started during this run: it ended, and what answered before it is gone`);
-        seen.push(restartCount === 0 ? name : `${name} (${startedAgain(restartCount)}, last at ${startedAt})`);
+          faults.push(
+            `${name} was started during this run: it ended, and what answered before it is gone`,
+          );
+        seen.push(
+          restartCount === 0
+            ? name
+            : `${name} (${startedAgain(restartCount)}, last at ${startedAt})`,
+        );
       }
       const fix =
         "serving drift says what mends it; npm run up applies a changed stack file; serving doctor says why one stopped.";
@@ -60,21 +77,29 @@ export const machineProbes: ProbesOf<"machine"> = [
     name: "files",
     about: "every planned file is on the machine as planned (drift)",
     skip: (target) =>
-      filesOf(target).length + target.machine.secretFiles.length > 0 ? undefined : "the plan has no file",
+      filesOf(target).length + target.machine.secretFiles.length > 0
+        ? undefined
+        : "the plan has no file",
     fix: ({ machine: { commands } }) => {
-      const byHand = commands.length > 0 ? ` Run what needs root yourself: ${commands.join("; ")}` : "";
+      const byHand =
+        commands.length > 0 ? ` Run what needs root yourself: ${commands.join("; ")}` : "";
       return `serving drift says what mends it; npm run up applies a changed stack file.${byHand}`;
     },
     run: async (target) => {
       const { machine, host } = target;
       const applied = await appliedTexts(target);
       const faults: string[] = [];
-      for (const file of [...filesOf(target), ...machine.secretFiles.map(({ path, mode }) => ({ path, mode }))]) {
+      for (const file of [
+        ...filesOf(target),
+        ...machine.secretFiles.map(({ path, mode }) => ({ path, mode })),
+      ]) {
         const disk = await host.file(file.path, "here" in file ? file.here : undefined);
         const found = fileDifference(file, disk);
         const old = found?.what === "text" && disk?.text === applied.get(file.path);
         if (found)
-          faults.push(`${file.path} ${old ? "is as last applied: the stack file was edited since" : found.says}`);
+          faults.push(
+            `${file.path} ${old ? "is as last applied: the stack file was edited since" : found.says}`,
+          );
       }
       const count = filesOf(target).length + machine.secretFiles.length;
       return passUnless(faults, `${count} files`);
@@ -83,7 +108,8 @@ export const machineProbes: ProbesOf<"machine"> = [
   {
     name: "network-closed",
     about: "what is published on loopback answers on no address of the network, whatever the route",
-    fix: () => "It was started with another `listen` than planned (npm run up), or something forwards the port.",
+    fix: () =>
+      "It was started with another `listen` than planned (npm run up), or something forwards the port.",
     run: async ({ host, machine }) => {
       const addresses = await host.lanAddresses();
       const closed = machine.containers.flatMap(({ name, ports }) =>
@@ -95,9 +121,13 @@ export const machineProbes: ProbesOf<"machine"> = [
       const faults: string[] = [];
       for (const { name, port } of closed) {
         const open = [...(await askOnTheNetwork(host, port, "/")).keys()];
-        if (open.length > 0) faults.push(`${name} answers on ${open.map((at) => `${at}:${port}`).join(", ")}`);
+        if (open.length > 0)
+          faults.push(`${name} answers on ${open.map((at) => `${at}:${port}`).join(", ")}`);
       }
-      return passUnless(faults, `${closed.map(({ name }) => name).join(", ")} on ${addresses.join(", ")}`);
+      return passUnless(
+        faults,
+        `${closed.map(({ name }) => name).join(", ")} on ${addresses.join(", ")}`,
+      );
     },
   },
   {
@@ -129,10 +159,16 @@ export const machineProbes: ProbesOf<"machine"> = [
       const { variable = "", setBy } = keyOf(target) ?? {};
       if ((host.env[variable] ?? "") !== "") return pass(`${variable} is set in this shell`);
       const launcher = machine.files.find(({ path }) => path === setBy);
-      if (launcher !== undefined && (await host.file(launcher.path, launcher.here))?.text === launcher.text)
+      if (
+        launcher !== undefined &&
+        (await host.file(launcher.path, launcher.here))?.text === launcher.text
+      )
         return pass(`${variable} is set by ${launcher.path}`);
       const fix = `Start it with its launcher (npm run up writes it), or export ${variable} with any text.`;
-      return fail(`${variable} is not set, and no launcher on the machine sets it: the client will not start`, fix);
+      return fail(
+        `${variable} is not set, and no launcher on the machine sets it: the client will not start`,
+        fix,
+      );
     },
   },
 ];
@@ -144,9 +180,13 @@ async function appliedTexts(target: MachineTarget): Promise<Map<string, string>>
   return new Map("plan" in record ? record.plan.files.map(({ path, text }) => [path, text]) : []);
 }
 
-const keyOf = ({ machine }: MachineTarget) => machine.clients.find(({ surface }) => surface === "responses")?.key;
+const keyOf = ({ machine }: MachineTarget) =>
+  machine.clients.find(({ surface }) => surface === "responses")?.key;
 
-/** Instance A still answers and is the same process as before the probes: nothing of ours touched it. */
+/**
+ * Instance A still answers and is the same process as before the probes: nothing of ours touched
+ * it.
+ */
 export const instanceAProbes: ProbesOf<"instance-a"> = [
   {
     name: "instance-a",
@@ -158,9 +198,13 @@ export const instanceAProbes: ProbesOf<"instance-a"> = [
       const serves = `serves ${quotedList(ids, "no model")}`;
       const now = await processStart(host, api, port);
       if (before === undefined)
-        return pass(`${serves}; its process belongs to another user, and it does not say when it started`);
-      if (now?.mark === before.mark) return pass(`${serves}; same process as before (${now.words})`);
-      const fix = "Nothing here restarts it: see its own log, and the kernel's for a process killed for memory.";
+        return pass(
+          `${serves}; its process belongs to another user, and it does not say when it started`,
+        );
+      if (now?.mark === before.mark)
+        return pass(`${serves}; same process as before (${now.words})`);
+      const fix =
+        "Nothing here restarts it: see its own log, and the kernel's for a process killed for memory.";
       return fail("it is another process than before the probes: it was restarted meanwhile", fix);
     },
   },

@@ -8,10 +8,16 @@ import { inspect } from "../../sees/host";
 import { fail, pass, skip, type Verdict, worst } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
 
-/** With less than this in GiB, the next allocation of any process makes a unified-memory machine swap and hang. */
+/**
+ * With less than this in GiB, the next allocation of any process makes a unified-memory machine
+ * swap and hang.
+ */
 const LEAST_AVAILABLE_GIB = 2;
 
-/** The aggregate rule, measured. It counts only after every server has served a request, so this runs last. */
+/**
+ * The aggregate rule, measured. It counts only after every server has served a request, so this
+ * runs last.
+ */
 export const memoryProbes: ProbesOf<"machine"> = [
   {
     name: "memory",
@@ -19,14 +25,18 @@ export const memoryProbes: ProbesOf<"machine"> = [
     fix: ({ machine }) => `Lower gpuMemoryUtilization of a server of machines.${machine.name}.`,
     run: async (target) => {
       const parts = [await ofMachine(target)];
-      for (const server of target.machine.inferenceServers) parts.push(await ofServer(target, server));
+      for (const server of target.machine.inferenceServers)
+        parts.push(await ofServer(target, server));
       const [detail, fix] = [parts.map((part) => part.detail), parts.map((part) => part.fix)];
       return { ...worst(parts), detail: detail.join("; "), fix: fix.filter(Boolean).join("\n") };
     },
   },
 ];
 
-/** MemAvailable and the resident memory of each process: the GPU's own memory columns say nothing on such a machine. */
+/**
+ * MemAvailable and the resident memory of each process: the GPU's own memory columns say nothing on
+ * such a machine.
+ */
 async function ofMachine(target: MachineTarget): Promise<Verdict> {
   const { machine, host } = target;
   const meminfo = parseMeminfo(await host.meminfo());
@@ -62,7 +72,11 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
   return { status, detail: `${name}: ${whole}`, fix: fix.join("\n") };
 }
 
-function startedServer({ machine }: MachineTarget, { container, serve }: InferenceServerPlan, state: ContainerState) {
+function startedServer(
+  { machine }: MachineTarget,
+  { container, serve }: InferenceServerPlan,
+  state: ContainerState,
+) {
   const { largestUtilizationThatFits } = machine.ledger;
   const kv = machine.kv[container.name];
   return {
@@ -75,7 +89,10 @@ function startedServer({ machine }: MachineTarget, { container, serve }: Inferen
   };
 }
 
-/** The plan to compare a start with; none for a server that runs with other settings than the stack file's. */
+/**
+ * The plan to compare a start with; none for a server that runs with other settings than the stack
+ * file's.
+ */
 function plannedFor(
   { machine }: MachineTarget,
   { container, serve }: InferenceServerPlan,
@@ -91,7 +108,9 @@ function plannedFor(
   if (startedWindow !== undefined && startedWindow !== kv.maxModelLen)
     differs.push(`a window of ${startedWindow} tokens and the stack file ${kv.maxModelLen}`);
   if (differs.length === 0) return kv;
-  return { none: `not comparable: it runs with ${differs.join(", with ")} (\`npm run up\` applies it)` };
+  return {
+    none: `not comparable: it runs with ${differs.join(", with ")} (\`npm run up\` applies it)`,
+  };
 }
 
 /** The day of the start, which is when vLLM measured. */

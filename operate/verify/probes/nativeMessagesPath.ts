@@ -34,8 +34,8 @@ function asTheClientSends(question: Question): JsonObject {
 }
 
 /**
- * The runs. At temperature 0 one run of each form says nearly all; at the default temperature an affected build was
- * reported to fail in nine runs out of ten, so three miss it once in a thousand.
+ * The runs. At temperature 0 one run of each form says nearly all; at the default temperature an
+ * affected build was reported to fail in nine runs out of ten, so three miss it once in a thousand.
  */
 const RUNS: readonly ((question: Question) => JsonObject)[] = [
   (question) => ({ ...specified(question), temperature: 0 }),
@@ -46,8 +46,9 @@ const RUNS: readonly ((question: Question) => JsonObject)[] = [
 ];
 
 /**
- * The native-path test: tools, a user turn, and then an element of role `system` as the last of messages[]. PASS is a
- * tool_use block; then the bridge can be dropped. The server's version doesn't tell the outcome.
+ * The native-path test: tools, a user turn, and then an element of role `system` as the last of
+ * messages[]. PASS is a tool_use block; then the bridge can be dropped. The server's version
+ * doesn't tell the outcome.
  */
 export const nativePathProbes: ProbesOf<"inference-server"> = [
   {
@@ -67,7 +68,10 @@ export const nativePathProbes: ProbesOf<"inference-server"> = [
 ];
 
 interface Outcome {
-  /** `undecided`: neither a tool_use block nor a turn that ended with text, so nothing is known about the build. */
+  /**
+   * `undecided`: neither a tool_use block nor a turn that ended with text, so nothing is known
+   * about the build.
+   */
   readonly outcome: "passed" | "failed" | "undecided";
   readonly seen: string;
 }
@@ -76,7 +80,10 @@ async function attempt({ api }: ServerTarget, body: JsonObject): Promise<Outcome
   const answer = await api.post(MESSAGES.path, body);
   if (answer.status !== 200) {
     const refused = answer.status === 400 || answer.status === 422;
-    return { outcome: refused ? "failed" : "undecided", seen: `${answer.status}: ${refusalText(answer)}` };
+    return {
+      outcome: refused ? "failed" : "undecided",
+      seen: `${answer.status}: ${refusalText(answer)}`,
+    };
   }
   const value = jsonIn(answer.text);
   if (!isRecord(value)) throw new BadAnswer(`${MESSAGES.path} answered 200 without a JSON object`);
@@ -88,18 +95,25 @@ async function attempt({ api }: ServerTarget, body: JsonObject): Promise<Outcome
 
 const keyOf = ({ machine }: ServerTarget) => `machines.${machine.name}.${SETTING}`;
 
-/** A build that passes is still slower than the bridge if a new system element makes it read the whole prompt anew. */
+/**
+ * A build that passes is still slower than the bridge if a new system element makes it read the
+ * whole prompt anew.
+ */
 async function passedVerdict(runs: number, target: ServerTarget): Promise<Verdict> {
   const key = keyOf(target);
   const way = target.messagesVia;
   const passed = `PASS (${runs} of ${runs} runs with a tool_use block)`;
   // Without its counters a server can't tell what it found again.
-  const counts = noReuse(target) === undefined && (await readMetrics(target.api).then(Boolean, () => false));
-  const reuse = counts ? await reuseAsTheClient(target.api, target.api, await questionOf(target)) : undefined;
+  const counts =
+    noReuse(target) === undefined && (await readMetrics(target.api).then(Boolean, () => false));
+  const reuse = counts
+    ? await reuseAsTheClient(target.api, target.api, await questionOf(target))
+    : undefined;
   if (reuse !== undefined && !reuse.reused) {
     const seen = `${passed}, but with a new system element behind the user turn ${reuse.seen}`;
     if (way === "bridge") return pass(`${seen}. Keep the bridge, as the stack file does.`);
-    if (way === undefined) return pass(`${seen}. A messages-style client needs the bridge (${key}: bridge).`);
+    if (way === undefined)
+      return pass(`${seen}. A messages-style client needs the bridge (${key}: bridge).`);
     const fix = `${key}: bridge, or ${target.setting("chatTemplate")}: tolerant. vLLM moves the element to the beginning of the prompt unless the template takes it where it stands.`;
     return fail(seen, fix);
   }
@@ -108,7 +122,10 @@ async function passedVerdict(runs: number, target: ServerTarget): Promise<Verdic
   return pass(`${seen}; the stack file uses the bridge, which can be dropped`, `${key}: native`);
 }
 
-/** The outcome against the stack file. A build that fails is fine as long as the bridge is used instead. */
+/**
+ * The outcome against the stack file. A build that fails is fine as long as the bridge is used
+ * instead.
+ */
 function verdict(outcomes: readonly Outcome[], target: ServerTarget): Verdict {
   const failed = outcomes.find(({ outcome }) => outcome === "failed");
   const open = outcomes.find(({ outcome }) => outcome === "undecided");

@@ -14,13 +14,16 @@ const SETTING = "simpleServer";
 /** Loaded models may come out this much above their record before the ledger is wrong. */
 const MEMORY_TOLERANCE = 0.02;
 
-const modelsOf = async (api: Api) => objectsIn((await api.json("/api/tags")).models).map((model) => textOr(model.name));
+const modelsOf = async (api: Api) =>
+  objectsIn((await api.json("/api/tags")).models).map((model) => textOr(model.name));
 
 /** Whether a declared name is this model's; Ollama adds the tag `latest`. */
-const isNamed = (declared: string) => (name: string) => name === declared || name === `${declared}:latest`;
+const isNamed = (declared: string) => (name: string) =>
+  name === declared || name === `${declared}:latest`;
 
 /** Whether an Ollama has a model; asking loads nothing. */
-export const ollamaHas = async (api: Api, model: string) => (await modelsOf(api)).some(isNamed(model));
+export const ollamaHas = async (api: Api, model: string) =>
+  (await modelsOf(api)).some(isNamed(model));
 
 export const ollamaProbes: ProbesOf<"simple-server"> = [
   {
@@ -88,17 +91,25 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
     fix: () => `\`${SETTING}.loadedGiB\``,
     run: async ({ api, plan: { loadedGiB, models }, machine }) => {
       const loaded = objectsIn((await api.json("/api/ps")).models).flatMap(({ name, size }) =>
-        typeof size === "number" ? [{ name: textOr(name), gib: Math.round((size / BYTES_PER_GIB) * 100) / 100 }] : [],
+        typeof size === "number"
+          ? [{ name: textOr(name), gib: Math.round((size / BYTES_PER_GIB) * 100) / 100 }]
+          : [],
       );
-      if (loaded.length === 0) return skip("no model is loaded: ask one something, then look again");
+      if (loaded.length === 0)
+        return skip("no model is loaded: ask one something, then look again");
       const seen = loaded.map(({ name, gib }) => `${quote(name)} ${gib.toFixed(2)} GiB`).join(", ");
       const other = loaded
         .flatMap(({ name, gib }) => {
           const model = models.find((each) => isNamed(each)(name));
           if (model === undefined) return [];
-          return [{ model, gib, counted: Object.hasOwn(loadedGiB, model) ? loadedGiB[model] : undefined }];
+          return [
+            { model, gib, counted: Object.hasOwn(loadedGiB, model) ? loadedGiB[model] : undefined },
+          ];
         })
-        .filter(({ gib, counted }) => counted === undefined || Math.abs(gib - counted) > MEMORY_TOLERANCE * counted);
+        .filter(
+          ({ gib, counted }) =>
+            counted === undefined || Math.abs(gib - counted) > MEMORY_TOLERANCE * counted,
+        );
       const lines = other.map(({ model, gib }) => `\n    ${model}: ${gib}`).join("");
       const record = `Record in the stack file, below machines.${machine.name}.${SETTING}:\n  loadedGiB:${lines}`;
       const above = other.filter(({ gib, counted }) => counted !== undefined && gib > counted);

@@ -6,14 +6,22 @@ import { modelName } from "./asking";
 
 /** Why a probe of another kind of model is left out. */
 const only = (kind: "embedding" | "rerank") => (target: ServerTarget) =>
-  target.server.model.kind === kind ? undefined : `its model is of kind ${target.server.model.kind}`;
+  target.server.model.kind === kind
+    ? undefined
+    : `its model is of kind ${target.server.model.kind}`;
 
 const SEARCH = {
   query: "When does the cat sleep?",
-  documents: ["The cat sleeps at noon, when the roof is warm.", "The invoice is due within thirty days."],
+  documents: [
+    "The cat sleeps at noon, when the roof is warm.",
+    "The invoice is due within thirty days.",
+  ],
 };
 
-/** The vectors in an answer of an OpenAI-style /v1/embeddings, in the order of its texts; `undefined` where one is none. */
+/**
+ * The vectors in an answer of an OpenAI-style /v1/embeddings, in the order of its texts;
+ * `undefined` where one is none.
+ */
 export function vectorsIn(body: JsonObject): readonly (readonly number[])[] | undefined {
   const vectors = objectsIn(body.data).map(({ embedding }) => embedding);
   return vectors.length > 0 && vectors.every(isVector) ? vectors : undefined;
@@ -23,7 +31,9 @@ export const isVector = (value: unknown): value is readonly number[] =>
   Array.isArray(value) && value.length > 0 && value.every((each) => Number.isFinite(each));
 
 /** Places and scores of the documents in an answer of /v1/rerank, best first as it was given. */
-function rankingIn(body: JsonObject): readonly { readonly index: unknown; readonly score: number }[] {
+function rankingIn(
+  body: JsonObject,
+): readonly { readonly index: unknown; readonly score: number }[] {
   return objectsIn(body.results).flatMap(({ index, relevance_score: score }) =>
     typeof score === "number" && Number.isFinite(score) ? [{ index, score }] : [],
   );
@@ -34,10 +44,15 @@ function judgeRanking(body: JsonObject, { setting }: ServerTarget): Verdict {
   const [first, second] = ranking;
   if (ranking.length !== SEARCH.documents.length || first === undefined || second === undefined)
     return fail(`it gave no score to each document: \`${quote(JSON.stringify(body))}\``);
-  const scores = ranking.map(({ index, score }) => `${String(index)}: ${score.toPrecision(3)}`).join(", ");
+  const scores = ranking
+    .map(({ index, score }) => `${String(index)}: ${score.toPrecision(3)}`)
+    .join(", ");
   if (first.index === 0 && first.score > second.score) return pass(`document and score: ${scores}`);
   const fix = `See ${setting("model.id")}: the model is no reranker, or its card names \`--hf-overrides\` that ${setting("extraArgs")} lacks.`;
-  return fail(`it does not put the document that answers the question first (document and score: ${scores})`, fix);
+  return fail(
+    `it does not put the document that answers the question first (document and score: ${scores})`,
+    fix,
+  );
 }
 
 /** What models answer that write no text. */
@@ -46,7 +61,8 @@ export const poolingProbes: ProbesOf<"inference-server"> = [
     name: "embeddings",
     about: "POST /v1/embeddings makes one vector of each text (embedding models)",
     skip: only("embedding"),
-    fix: ({ setting }) => `See ${setting("model")}: \`kind: embedding\` is for a model that makes vectors.`,
+    fix: ({ setting }) =>
+      `See ${setting("model")}: \`kind: embedding\` is for a model that makes vectors.`,
     run: async (target) => {
       const model = await modelName(target);
       const body = await target.api.json("/v1/embeddings", { model, input: SEARCH.documents });
@@ -63,7 +79,8 @@ export const poolingProbes: ProbesOf<"inference-server"> = [
     name: "rerank",
     about: "POST /v1/rerank puts the document first that answers a question (rerank models)",
     skip: only("rerank"),
-    fix: ({ setting }) => `See ${setting("model")}: \`kind: rerank\` is for a model that compares texts.`,
+    fix: ({ setting }) =>
+      `See ${setting("model")}: \`kind: rerank\` is for a model that compares texts.`,
     run: async (target) => {
       const model = await modelName(target);
       return judgeRanking(await target.api.json("/v1/rerank", { model, ...SEARCH }), target);

@@ -16,7 +16,8 @@ const FLOOR = lowestAllowed("vllm");
 const LONGEST_VERSION = 64;
 
 /** Whether the text that a server gives as its version is one. */
-export const isVersion = (text: string): boolean => text.length <= LONGEST_VERSION && valid(text) !== null;
+export const isVersion = (text: string): boolean =>
+  text.length <= LONGEST_VERSION && valid(text) !== null;
 
 /** A version without its local part (`+cu130`), which names a build and not a release. */
 const release = (text: string): string => text.split("+", 1)[0] ?? text;
@@ -26,8 +27,8 @@ const names = (text: string, limit: number): boolean =>
   new RegExp(`(?<!\\d)(?:${limit}|${thousands(limit)})(?!\\d)`).test(text);
 
 /**
- * First vLLM that shortens max_tokens to what the prompt leaves, where earlier ones refuse (renderers/params.py of 0.31 and
- * 0.32). More than the whole window is refused by all.
+ * First vLLM that shortens max_tokens to what the prompt leaves, where earlier ones refuse
+ * (renderers/params.py of 0.31 and 0.32). More than the whole window is refused by all.
  */
 const SHORTENS_FROM = "0.32.0";
 
@@ -66,12 +67,16 @@ export const serverProbes: ProbesOf<"inference-server"> = [
   {
     name: "version",
     about: "GET /version is the version that the stack file records",
-    fix: ({ setting }) => `Record what runs: \`serving pin IMAGE:TAG\` prints ${setting("versions")}.`,
+    fix: ({ setting }) =>
+      `Record what runs: \`serving pin IMAGE:TAG\` prints ${setting("versions")}.`,
     run: async ({ api, server, setting }) => {
       const running = textOr((await api.json("/version")).version);
       const recorded = believedVllm(server.imageRecord);
       if (!isVersion(running))
-        return fail(`it gives no version: \`${quote(running)}\``, `The image of ${setting("image")} is not a release.`);
+        return fail(
+          `it gives no version: \`${quote(running)}\``,
+          `The image of ${setting("image")} is not a release.`,
+        );
       if (!gte(running, FLOOR)) {
         const fix = `Set ${setting("image")} to a release of ${FLOOR} or later, pinned by digest.`;
         return fail(`vLLM ${running} runs, below the floor of ${FLOOR}`, fix);
@@ -85,7 +90,8 @@ export const serverProbes: ProbesOf<"inference-server"> = [
   },
   {
     name: "models",
-    about: "GET /v1/models: the first id is the declared name without a slash, every alias is there",
+    about:
+      "GET /v1/models: the first id is the declared name without a slash, every alias is there",
     fix: ({ setting }) => `The names are ${setting("servedModelName")} and ${setting("aliases")}.`,
     run: async ({ api, server: { servedModelName }, aliases, setting }) => {
       const ids = (await servedModels(api)).map((each) => textOr(each.id));
@@ -93,11 +99,17 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       const restart = "The running server was started with other names: npm run up.";
       if (first.includes("/")) {
         const fix = `${setting("servedModelName")}: ${servedModelName.split("/").at(-1)}, and the hub id under ${setting("aliases")}. ${restart}`;
-        return fail(`the first id is \`${quote(first)}\`: a coding client can't address an id with a slash`, fix);
+        return fail(
+          `the first id is \`${quote(first)}\`: a coding client can't address an id with a slash`,
+          fix,
+        );
       }
       if (first !== servedModelName) {
         const fix = `${setting("servedModelName")}: ${quote(first)}, if you meant that. ${restart}`;
-        return fail(`the first id is \`${quote(first)}\`, not the declared \`${servedModelName}\``, fix);
+        return fail(
+          `the first id is \`${quote(first)}\`, not the declared \`${servedModelName}\``,
+          fix,
+        );
       }
       const missing = aliases.filter((alias) => !ids.includes(alias));
       if (missing.length === 0) return pass(quotedList(ids));
@@ -115,38 +127,57 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       if (wrong === undefined) return pass(`${declared} tokens`);
       const found = String(wrong.max_model_len);
       const fix = `${setting("maxModelLen")}: ${found}, if you meant that; else start the server as planned (npm run up).`;
-      return fail(`\`${quote(textOr(wrong.id))}\` has a window of ${found} tokens, declared are ${declared}`, fix);
+      return fail(
+        `\`${quote(textOr(wrong.id))}\` has a window of ${found} tokens, declared are ${declared}`,
+        fix,
+      );
     },
   },
   {
     name: "completions",
     about: "POST /v1/completions continues a text (base models)",
-    skip: ({ server }) => (server.model.kind === "base" ? undefined : `its model is of kind ${server.model.kind}`),
-    fix: ({ setting }) => `See ${setting("model")}: \`kind: base\` is for a model without a chat template.`,
+    skip: ({ server }) =>
+      server.model.kind === "base" ? undefined : `its model is of kind ${server.model.kind}`,
+    fix: ({ setting }) =>
+      `See ${setting("model")}: \`kind: base\` is for a model without a chat template.`,
     run: async (target) => {
-      const request = { model: await modelName(target), prompt: "One, two, three,", max_tokens: 16, temperature: 0 };
+      const request = {
+        model: await modelName(target),
+        prompt: "One, two, three,",
+        max_tokens: 16,
+        temperature: 0,
+      };
       const body = await target.api.json("/v1/completions", request);
       const text = textOr(objectsIn(body.choices)[0]?.text);
-      if (text.trim() === "") return fail("it added nothing to the text", `See ${target.setting("model.id")}.`);
+      if (text.trim() === "")
+        return fail("it added nothing to the text", `See ${target.setting("model.id")}.`);
       return pass(`\`${quote(text)}\` (${String(objectOr(body.usage).completion_tokens)} tokens)`);
     },
   },
 ];
 
-/** Agents trim their prompts by a refusal that names the window; a silent cut would lose what they said. */
+/**
+ * Agents trim their prompts by a refusal that names the window; a silent cut would lose what they
+ * said.
+ */
 export const windowProbes: ProbesOf<"inference-server"> = [
   {
     name: "window",
     about: "prompt + max_tokens over max_model_len is refused with 400, naming the maximum",
     skip: chatOnly,
-    fix: ({ setting }) => `The window is ${setting("maxModelLen")}; a proxy may answer in vLLM's place.`,
+    fix: ({ setting }) =>
+      `The window is ${setting("maxModelLen")}; a proxy may answer in vLLM's place.`,
     run: async (target) => {
       const [first] = await servedModels(target.api);
-      const limit = typeof first?.max_model_len === "number" ? first.max_model_len : target.maxModelLen;
+      const limit =
+        typeof first?.max_model_len === "number" ? first.max_model_len : target.maxModelLen;
       const running = textOr((await target.api.json("/version")).version);
       // The prompt is at least one token, so this exceeds the window with any tokenizer.
       const maxTokens = isVersion(running) && gte(running, SHORTENS_FROM) ? limit + 1 : limit;
-      const answer = await target.api.post(CHAT.path, CHAT.ask(await questionOf(target, { maxTokens })));
+      const answer = await target.api.post(
+        CHAT.path,
+        CHAT.ask(await questionOf(target, { maxTokens })),
+      );
       const said = refusalText(answer);
       if (answer.status === 400 && names(answer.text, limit)) return pass(`400: ${said}`);
       return fail(

@@ -6,7 +6,8 @@ export const serviceProbes: ProbesOf<"service"> = [
   {
     name: "service-answers",
     about: "GET / of a service",
-    fix: ({ name, machine }) => `See \`serving logs ${name}\` and \`docker inspect ${name}\` on ${machine.name}.`,
+    fix: ({ name, machine }) =>
+      `See \`serving logs ${name}\` and \`docker inspect ${name}\` on ${machine.name}.`,
     run: async ({ api }) => {
       const { status } = await api.get("/");
       return status < 500 ? pass(`answers with ${status}`) : fail(`answers with ${status}`);

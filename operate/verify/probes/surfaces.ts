@@ -70,7 +70,10 @@ function probesOf(surface: Surface, fix: (target: ServerTarget) => string) {
 }
 
 const [chat, chatStream, chatTools, chatToolsStream] = probesOf(CHAT, chatFix);
-const [responses, responsesStream, responsesTools, responsesToolsStream] = probesOf(RESPONSES, responsesFix);
+const [responses, responsesStream, responsesTools, responsesToolsStream] = probesOf(
+  RESPONSES,
+  responsesFix,
+);
 
 function judgeText({ text, reasoning, shape }: Answer, { setting }: Settings): Verdict {
   if (text.trim() !== "") return pass(`\`${quote(text)}\``);
@@ -87,26 +90,41 @@ export function judgeCall(
   { setting, server }: Settings,
 ): Verdict {
   const nextParser =
-    server?.serve.toolParser === "qwen3_xml" ? "qwen3_coder" : "qwen3_xml (for another family its own)";
+    server?.serve.toolParser === "qwen3_xml"
+      ? "qwen3_coder"
+      : "qwen3_xml (for another family its own)";
   const otherParser = `${setting("tools.parser")}: ${nextParser}`;
   const [first] = calls;
   if (first === undefined) {
     if (holdsCallAsText(reasoning)) {
       const fix = `The reasoning parser takes the call. For a model without a thinking mode ${setting("model.thinking")}: false, and no ${setting("reasoningParser")}.`;
-      return fail(`${words.noCall}, the call is written as XML in ${words.reasoning}: \`${quote(reasoning)}\``, fix);
+      return fail(
+        `${words.noCall}, the call is written as XML in ${words.reasoning}: \`${quote(reasoning)}\``,
+        fix,
+      );
     }
     if (holdsCallAsText(text))
-      return fail(`${words.noCall}, the call is written as XML in ${words.text}: \`${quote(text)}\``, otherParser);
+      return fail(
+        `${words.noCall}, the call is written as XML in ${words.text}: \`${quote(text)}\``,
+        otherParser,
+      );
     // The parser of another form takes a call that it can't read, and answers with nothing.
     if (text.trim() === "" && WHOLE.includes(stop))
       return fail(`${words.noCall}, and no text: ${SWALLOWED} (${quote(shape)})`, otherParser);
-    return fail(`${words.noCall} (${quote(shape)}); it said \`${quote(text)}\``, parserFix({ setting }));
+    return fail(
+      `${words.noCall} (${quote(shape)}); it said \`${quote(text)}\``,
+      parserFix({ setting }),
+    );
   }
   const fault = calls.map((call) => callFault(tools, call)).find((each) => each !== undefined);
   if (fault !== undefined) return fail(fault, otherParser);
-  if (holdsCallAsText(text)) return fail(`the call is structured, and written in ${words.text} once more`, otherParser);
+  if (holdsCallAsText(text))
+    return fail(`the call is structured, and written in ${words.text} once more`, otherParser);
   if (callStop !== undefined && stop !== callStop)
-    return fail(`the call is structured, and not announced (${quote(shape)})`, parserFix({ setting }));
+    return fail(
+      `the call is structured, and not announced (${quote(shape)})`,
+      parserFix({ setting }),
+    );
   return pass(`${first.name}(${quote(first.arguments)})`);
 }
 
@@ -116,7 +134,11 @@ const LARGER = "Which is larger, 9.9 or 9.11? Answer with the number.";
 
 /** An answer of a model whose thinking is switched on or off. */
 const thoughtOf = (target: ServerTarget, thinking: boolean) =>
-  answerOf(target, CHAT, { turns: LARGER, maxTokens: answerTokens(target.maxModelLen, true), thinking });
+  answerOf(target, CHAT, {
+    turns: LARGER,
+    maxTokens: answerTokens(target.maxModelLen, true),
+    thinking,
+  });
 
 export const chatProbes: ServerProbes = [
   chat,
@@ -130,7 +152,11 @@ export const chatProbes: ServerProbes = [
       const call = { name: READ_FILE.name, arguments: '{"path":"/etc/hostname"}' };
       const turns = [
         { role: "user", content: "What is in /etc/hostname?" },
-        { role: "assistant", content: null, tool_calls: [{ id: "call_1", type: "function", function: call }] },
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "call_1", type: "function", function: call }],
+        },
         { role: "tool", tool_call_id: "call_1", content: "spark-1" },
       ];
       return judgeText(await answerOf(target, CHAT, { turns, tools: [READ_FILE] }), target);
@@ -146,7 +172,8 @@ export const chatProbes: ServerProbes = [
     run: async (target) => {
       const answer = await answerOf(target, CHAT, { turns: TOOL_REQUEST, tools: SEVERAL });
       const verdict = judgeCall(CHAT, SEVERAL, answer, target);
-      if (verdict.status !== "pass" || answer.calls.some((call) => call.name === READ_FILE.name)) return verdict;
+      if (verdict.status !== "pass" || answer.calls.some((call) => call.name === READ_FILE.name))
+        return verdict;
       const fix = `The call is structured, but the model chose another tool: try ${target.setting("tools.parser")} of its family, or another model.`;
       return fail(`asked for \`${READ_FILE.name}\` it called \`${answer.calls[0]?.name}\``, fix);
     },
@@ -166,7 +193,8 @@ export const chatProbes: ServerProbes = [
     name: "thinking-on",
     about: "with thinking on, the thoughts are in `reasoning` and the answer in `content`",
     skip: thinkingOnly,
-    fix: ({ setting }) => `${setting("reasoningParser")} (auto takes the family's) and ${setting("model.thinking")}.`,
+    fix: ({ setting }) =>
+      `${setting("reasoningParser")} (auto takes the family's) and ${setting("model.thinking")}.`,
     run: async (target) => {
       const { text, reasoning } = await thoughtOf(target, true);
       if (THINK_TAGS.test(text)) {
@@ -204,7 +232,10 @@ export const responsesProbes: ServerProbes = [
     fix: ({ setting }) => `The model's template refuses the role: see ${setting("chatTemplate")}.`,
     run: async (target) => {
       const turns = agentTurns("Answer in one word.", GREETING);
-      return judgeText(await answerOf(target, RESPONSES, { turns, more: { store: false } }), target);
+      return judgeText(
+        await answerOf(target, RESPONSES, { turns, more: { store: false } }),
+        target,
+      );
     },
   },
   responsesTools,
@@ -233,7 +264,8 @@ export const messagesProbes: ServerProbes = [
   {
     name: "alias",
     about: "an alias is answered, under the canonical name",
-    skip: (target) => chatOnly(target) ?? (target.aliases.length > 0 ? undefined : "no alias is declared"),
+    skip: (target) =>
+      chatOnly(target) ?? (target.aliases.length > 0 ? undefined : "no alias is declared"),
     fix: ({ setting }) => `The names are ${setting("servedModelName")} and ${setting("aliases")}.`,
     run: async (target) => {
       const [asked = ""] = target.aliases;
@@ -242,9 +274,13 @@ export const messagesProbes: ServerProbes = [
       const answer = await target.api.json(MESSAGES.path, body);
       MESSAGES.read(answer);
       const name = textOr(answer.model);
-      if (name === canonical && name !== "") return pass(`asked for \`${asked}\`, it answers as \`${quote(name)}\``);
+      if (name === canonical && name !== "")
+        return pass(`asked for \`${asked}\`, it answers as \`${quote(name)}\``);
       const fix = `The first name is the canonical one: ${target.setting("servedModelName")}. A proxy between client and server may rewrite names.`;
-      return fail(`asked for \`${asked}\`, it answers as \`${quote(name)}\` and not as \`${quote(canonical)}\``, fix);
+      return fail(
+        `asked for \`${asked}\`, it answers as \`${quote(name)}\` and not as \`${quote(canonical)}\``,
+        fix,
+      );
     },
   },
   {
@@ -256,9 +292,14 @@ export const messagesProbes: ServerProbes = [
       const body = MESSAGES.ask(await questionOf(target, { model: UNKNOWN_TIER }));
       const answer = await target.api.post(MESSAGES.path, body);
       const message = textOr(objectOr(objectOr(jsonIn(answer.text)).error).message);
-      if (answer.status === 404 && message.includes(UNKNOWN_TIER)) return pass(`404: ${quote(message)}`);
-      const fix = "vLLM answers 404 and names the model; pin all model variables of the client (clients.claudeCode).";
-      return fail(`asked for \`${UNKNOWN_TIER}\` it answered ${answer.status}: ${refusalText(answer)}`, fix);
+      if (answer.status === 404 && message.includes(UNKNOWN_TIER))
+        return pass(`404: ${quote(message)}`);
+      const fix =
+        "vLLM answers 404 and names the model; pin all model variables of the client (clients.claudeCode).";
+      return fail(
+        `asked for \`${UNKNOWN_TIER}\` it answered ${answer.status}: ${refusalText(answer)}`,
+        fix,
+      );
     },
   },
 ];

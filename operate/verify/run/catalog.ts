@@ -16,8 +16,13 @@ import { serviceProbes } from "../probes/service";
 import { chatProbes, messagesProbes, responsesProbes } from "../probes/surfaces";
 import type { ProbesOf, Target } from "../target";
 
-/** Probes by kind of target, in the order of a run: first what the others depend on. `absent` says why there are none to run. */
-const CATALOG: { readonly [Kind in Target["kind"]]: { readonly absent: string; readonly probes: ProbesOf<Kind> } } = {
+/**
+ * Probes by kind of target, in the order of a run: first what the others depend on. `absent` says
+ * why there are none to run.
+ */
+const CATALOG: {
+  readonly [Kind in Target["kind"]]: { readonly absent: string; readonly probes: ProbesOf<Kind> };
+} = {
   ranks: { absent: "the plan has no server over several machines", probes: rankProbes },
   "inference-server": {
     absent: "the plan has no inference server",
@@ -44,16 +49,23 @@ const CATALOG: { readonly [Kind in Target["kind"]]: { readonly absent: string; r
   "instance-a": { absent: "the stack file says `instanceA: none`", probes: instanceAProbes },
 };
 
-/** Kinds in the order of a run. Instance A is last, to see whether any other probe has touched it. */
+/**
+ * Kinds in the order of a run. Instance A is last, to see whether any other probe has touched it.
+ */
 export const KINDS = Object.keys(CATALOG) as readonly Target["kind"][];
 
 export const whyAbsent = (kind: Target["kind"]): string => CATALOG[kind].absent;
 
 /** Probes of a kind, by their names alone. */
-export const probesOf = (kind: Target["kind"]): readonly Pick<Probe<never>, "name" | "about">[] => CATALOG[kind].probes;
+export const probesOf = (kind: Target["kind"]): readonly Pick<Probe<never>, "name" | "about">[] =>
+  CATALOG[kind].probes;
 
-/** The probes of a target. Its kind chooses a list that is typed for it, which TypeScript can't follow. */
+/**
+ * The probes of a target. Its kind chooses a list that is typed for it, which TypeScript can't
+ * follow.
+ */
 export const probesFor = (target: Target): readonly Probe<Target>[] =>
   CATALOG[target.kind].probes as readonly unknown[] as readonly Probe<Target>[];
 
-export const probeNames = (): string[] => KINDS.flatMap((kind) => probesOf(kind).map((probe) => probe.name));
+export const probeNames = (): string[] =>
+  KINDS.flatMap((kind) => probesOf(kind).map((probe) => probe.name));

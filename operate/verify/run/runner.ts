@@ -18,10 +18,14 @@ export interface VerifyOptions extends TargetOptions {
   readonly progress?: VerifyProgress;
 }
 
-/** After this many requests to a target that timed out, its other probes are not run: a run must end. */
+/**
+ * After this many requests to a target that timed out, its other probes are not run: a run must
+ * end.
+ */
 const TIMEOUTS_ALLOWED = 2;
 
-const NOT_THAT_SERVER = "with --base-url, only that server is probed; name this probe with --only to run it too";
+const NOT_THAT_SERVER =
+  "with --base-url, only that server is probed; name this probe with --only to run it too";
 
 /** Probes everything on a machine of the plan. Never throws because of a server. */
 export async function verify(machine: MachinePlan, options: VerifyOptions): Promise<ProbeResult[]> {
@@ -53,7 +57,10 @@ async function verifyTarget(
   const results: ProbeResult[] = [];
   let timeouts = 0;
   // The rest of the plan may be elsewhere.
-  const aside = options.baseUrl !== undefined && options.only === undefined && target.kind !== "inference-server";
+  const aside =
+    options.baseUrl !== undefined &&
+    options.only === undefined &&
+    target.kind !== "inference-server";
   let closed = aside ? NOT_THAT_SERVER : target.unreachable;
   for (const probe of probesFor(target).filter(chosen(options))) {
     const started = performance.now();
@@ -61,15 +68,20 @@ async function verifyTarget(
     if (reason === undefined) options.progress?.starts(probe.name, target.name, probe.about);
     const verdict: Run = reason === undefined ? await run(probe, target) : skip(reason);
     if (verdict.noAnswer === "timeout") timeouts += 1;
-    if (timeouts >= TIMEOUTS_ALLOWED) closed = `not run: ${target.name} let ${timeouts} requests time out`;
+    if (timeouts >= TIMEOUTS_ALLOWED)
+      closed = `not run: ${target.name} let ${timeouts} requests time out`;
     if (verdict.closes !== undefined) closed = `not run: ${verdict.closes} (see ${probe.name})`;
     const result = {
       name: probe.name,
       target: target.name,
       status: verdict.status,
-      // Our own keys are replaced by their values, anybody else's that a server repeats by their form.
+      // Our own keys are replaced by their values, anybody else's that a server repeats by their
+      // form.
       detail: sentence(redact(withoutSecrets(verdict.detail, secrets))),
-      fix: withoutSecrets(verdict.fix ?? (verdict.status === "fail" ? probe.fix(target) : ""), secrets),
+      fix: withoutSecrets(
+        verdict.fix ?? (verdict.status === "fail" ? probe.fix(target) : ""),
+        secrets,
+      ),
       seconds: (performance.now() - started) / 1000,
     };
     results.push(report(result, options));
@@ -87,7 +99,8 @@ async function run(probe: Probe<Target>, target: Target): Promise<Run> {
     return await probe.run(target);
   } catch (error) {
     if (error instanceof NoAnswer && error.reason === "refused") {
-      // If nobody answers, only the reason matters; the first probe of a kind asks whether its target is alive.
+      // If nobody answers, only the reason matters; the first probe of a kind asks whether its
+      // target is alive.
       const [first = probe] = probesFor(target);
       const closes = `${target.name} does not answer`;
       return { ...fail(error.message, first.fix(target)), noAnswer: error.reason, closes };
@@ -96,7 +109,10 @@ async function run(probe: Probe<Target>, target: Target): Promise<Run> {
     if (error instanceof BadAnswer && error.isFailure) {
       const ours = target.machine.containers.some(({ name }) => name === target.name);
       const where = ours ? ` (docker logs ${target.name})` : "";
-      return fail(error.message, `The server failed: its log says why${where}, then serving doctor.`);
+      return fail(
+        error.message,
+        `The server failed: its log says why${where}, then serving doctor.`,
+      );
     }
     if (error instanceof BadAnswer || error instanceof Failed) return fail(error.message);
     // An unforeseen answer, such as one nested a million deep, ends its own probe and not the run.
@@ -114,7 +130,10 @@ function report(result: ProbeResult, { progress }: VerifyOptions): ProbeResult {
   return result;
 }
 
-/** Every key that our requests may carry, so that a server's echo of it isn't printed. Placeholders are not secrets. */
+/**
+ * Every key that our requests may carry, so that a server's echo of it isn't printed. Placeholders
+ * are not secrets.
+ */
 function secretsOf(machine: MachinePlan, targets: readonly Target[], host: Host): string[] {
   const names = [
     CHAT_UI_KEY_VARIABLE,

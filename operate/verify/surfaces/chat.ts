@@ -50,7 +50,12 @@ function read(body: JsonObject): Answer {
 function whole(events: readonly ServerEvent[]): JsonObject {
   // By the index that the server gives, which may be any number.
   const calls = new Map<number, { name: string; arguments: string }>();
-  let [content, reasoning, finish_reason, usage]: [string, string, string, JsonObject] = ["", "", "", {}];
+  let [content, reasoning, finish_reason, usage]: [string, string, string, JsonObject] = [
+    "",
+    "",
+    "",
+    {},
+  ];
   for (const { data = {} } of events) {
     if (isRecord(data.usage)) usage = data.usage;
     const choice = objectOr(objectsIn(data.choices)[0]);
@@ -65,7 +70,8 @@ function whole(events: readonly ServerEvent[]): JsonObject {
       calls.set(index, { name: call.name + more.name, arguments: call.arguments + more.arguments });
     }
   }
-  if (events.at(-1)?.raw !== "[DONE]") throw new BadAnswer("the stream broke off: it did not end with [DONE]");
+  if (events.at(-1)?.raw !== "[DONE]")
+    throw new BadAnswer("the stream broke off: it did not end with [DONE]");
   if (finish_reason === "") throw new BadAnswer("the stream named no finish_reason");
   const tool_calls = [...calls.values()].map((call) => ({ function: call }));
   return { choices: [{ message: { content, reasoning, tool_calls }, finish_reason }], usage };
@@ -77,4 +83,5 @@ function callOf(call: JsonObject) {
 }
 
 /** Text in the field for reasoning, by its present name and by its older one. */
-const reasoningOf = (part: JsonObject): string => textOr(part.reasoning) || textOr(part.reasoning_content);
+const reasoningOf = (part: JsonObject): string =>
+  textOr(part.reasoning) || textOr(part.reasoning_content);

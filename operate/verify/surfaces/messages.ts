@@ -5,8 +5,9 @@ import { AGENT_TOOLS, GREETING, type OfferedTool } from "../tools";
 import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";
 
 /**
- * Messages, asked as Claude Code does: the system text as a list of blocks, one of them marked for the cache, metadata,
- * tools with input_schema. Without the billing header, which our settings switch off.
+ * Messages, asked as Claude Code does: the system text as a list of blocks, one of them marked for
+ * the cache, metadata, tools with input_schema. Without the billing header, which our settings
+ * switch off.
  */
 export const MESSAGES: Surface = {
   name: "messages",
@@ -19,7 +20,11 @@ export const MESSAGES: Surface = {
     temperature: 0,
     system: [
       { type: "text", text: "You are a coding agent." },
-      { type: "text", text: "Work with the tools that are offered. Be brief.", cache_control: { type: "ephemeral" } },
+      {
+        type: "text",
+        text: "Work with the tools that are offered. Be brief.",
+        cache_control: { type: "ephemeral" },
+      },
     ],
     messages: typeof turns === "string" ? [userTurn(turns)] : turns,
     ...thinkingSwitch(thinking),
@@ -28,7 +33,8 @@ export const MESSAGES: Surface = {
     ...more,
   }),
   read: (body) => {
-    if (!Array.isArray(body.content)) throw new BadAnswer("the answer is not a message: it has no content[]");
+    if (!Array.isArray(body.content))
+      throw new BadAnswer("the answer is not a message: it has no content[]");
     const blocks = objectsIn(body.content).map((block) => ({
       ...blockOf(block),
       // A part that is missing or of another kind reads as an empty object.
@@ -42,8 +48,9 @@ export const MESSAGES: Surface = {
 };
 
 /**
- * What Claude Code 2.1 sends with every request that has tools, seen in a run: it leaves the thinking to the model, asks
- * for much effort and keeps its earlier thoughts. A server that refuses one of these is of no use to it.
+ * What Claude Code 2.1 sends with every request that has tools, seen in a run: it leaves the
+ * thinking to the model, asks for much effort and keeps its earlier thoughts. A server that refuses
+ * one of these is of no use to it.
  */
 const AGENT_FIELDS: JsonObject = {
   thinking: { type: "adaptive" },
@@ -76,7 +83,8 @@ function readStream(events: readonly ServerEvent[]): Answer {
   let stop = "";
   for (const { data = {} } of events) {
     const index = typeof data.index === "number" ? data.index : 0;
-    if (data.type === "content_block_start") blocks.set(index, blockOf(objectOr(data.content_block)));
+    if (data.type === "content_block_start")
+      blocks.set(index, blockOf(objectOr(data.content_block)));
     if (data.type === "content_block_delta") {
       const delta = objectOr(data.delta);
       const block = blocks.get(index) ?? blockOf({ type: "text" });
@@ -102,7 +110,10 @@ function answerOf(blocks: readonly Block[], stop: string): Answer {
   return {
     text: joined("text"),
     reasoning: joined("thinking"),
-    calls: ofType("tool_use").map((block) => ({ name: block.name, arguments: block.arguments || "{}" })),
+    calls: ofType("tool_use").map((block) => ({
+      name: block.name,
+      arguments: block.arguments || "{}",
+    })),
     stop,
     shape: `stop_reason ${stop}, ${partsText("blocks", types)}`,
   };

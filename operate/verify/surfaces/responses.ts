@@ -4,7 +4,10 @@ import type { ServerEvent } from "../../sees/api";
 import { GREETING, type OfferedTool, READ_FILE } from "../tools";
 import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";
 
-/** Responses. A request with tools is an agent's: a developer turn, a user turn, function tools, nothing stored. */
+/**
+ * Responses. A request with tools is an agent's: a developer turn, a user turn, function tools,
+ * nothing stored.
+ */
 export const RESPONSES: Surface = {
   name: "responses",
   path: "/v1/responses",
@@ -12,13 +15,21 @@ export const RESPONSES: Surface = {
   agentThinks: true,
   ask: ({ model, maxTokens, turns = GREETING, tools = [], thinking, more }) => ({
     model,
-    input: typeof turns === "string" && tools.length > 0 ? agentTurns("You are a coding agent.", turns) : turns,
+    input:
+      typeof turns === "string" && tools.length > 0
+        ? agentTurns("You are a coding agent.", turns)
+        : turns,
     max_output_tokens: maxTokens,
     temperature: 0,
     ...thinkingSwitch(thinking),
     ...(tools.length === 0
       ? {}
-      : { tools: tools.map(toolOf), tool_choice: "auto", store: false, include: ["reasoning.encrypted_content"] }),
+      : {
+          tools: tools.map(toolOf),
+          tool_choice: "auto",
+          store: false,
+          include: ["reasoning.encrypted_content"],
+        }),
     ...more,
   }),
   read,
@@ -28,7 +39,11 @@ export const RESPONSES: Surface = {
 
 /** A developer's turn and a user's. */
 export function agentTurns(developer: string, user: string): JsonObject[] {
-  const turn = (role: string, text: string) => ({ type: "message", role, content: [{ type: "input_text", text }] });
+  const turn = (role: string, text: string) => ({
+    type: "message",
+    role,
+    content: [{ type: "input_text", text }],
+  });
   return [turn("developer", developer), turn("user", user)];
 }
 
@@ -62,10 +77,14 @@ function read(body: JsonObject): Answer {
 
 /** The response in the event that ends a stream. Its text must have come in pieces, too. */
 function readStream(events: readonly ServerEvent[]): Answer {
-  const last = events.find(({ event }) => event === "response.completed" || event === "response.incomplete");
+  const last = events.find(
+    ({ event }) => event === "response.completed" || event === "response.incomplete",
+  );
   if (last?.data === undefined) {
     const { event, raw = "" } = events.at(-1) ?? {};
-    throw new BadAnswer(`the stream broke off: its last event is \`${quote(event ?? raw)}\`, not response.completed`);
+    throw new BadAnswer(
+      `the stream broke off: its last event is \`${quote(event ?? raw)}\`, not response.completed`,
+    );
   }
   const answer = read(objectOr(last.data.response));
   if (answer.text !== "" && !events.some(({ event }) => event === "response.output_text.delta"))

@@ -21,7 +21,9 @@ export interface Answer {
   readonly calls: readonly { readonly name: string; readonly arguments: string }[];
   /** Why it ended, in the API's own word. */
   readonly stop: string;
-  /** How it ended and what it consists of, for a person: `stop_reason max_tokens, blocks: thinking`. */
+  /**
+   * How it ended and what it consists of, for a person: `stop_reason max_tokens, blocks: thinking`.
+   */
   readonly shape: string;
   /** Tokens that the server counted, 0 if it says nothing of them; only where probes need them. */
   readonly tokens?: { readonly prompt: number; readonly completion: number };
@@ -52,4 +54,5 @@ export const thinkingSwitch = (thinking: boolean | undefined): JsonObject =>
   thinking === undefined ? {} : { chat_template_kwargs: { enable_thinking: thinking } };
 
 /** `items: message, function_call`; `items: none`. */
-export const partsText = (name: string, types: readonly string[]): string => `${name}: ${types.join(", ") || "none"}`;
+export const partsText = (name: string, types: readonly string[]): string =>
+  `${name}: ${types.join(", ") || "none"}`;

@@ -12,8 +12,12 @@ new Declaration("InferenceServer", "b-record", {
   model: { id: "Qwen/X", kind: "chat", thinking: false },
   codingClients: ["codex"],
 });
-server("b", ["Qwen/X", "--served-model-name", "x", "Qwen/X", "--gpu-memory-utilization", "0.45", ...tools], {
-  name: "b",
-  ports: [{ internal: 8001, external: 8001, ip: "127.0.0.1" }],
-});
+server(
+  "b",
+  ["Qwen/X", "--served-model-name", "x", "Qwen/X", "--gpu-memory-utilization", "0.45", ...tools],
+  {
+    name: "b",
+    ports: [{ internal: 8001, external: 8001, ip: "127.0.0.1" }],
+  },
+);
 container("unrelated", { image: pulled.imageId, envs: [pulled.id] });

@@ -12,8 +12,18 @@ export function container(name: string, args: Partial<docker.ContainerArgs>) {
 }
 
 /** An inference server with all that its container must have. */
-export function server(name: string, command: pulumi.Input<pulumi.Input<string>[]>, more: object = {}) {
-  return container(name, { command, gpus: "all", ipcMode: "host", restart: "unless-stopped", ...more });
+export function server(
+  name: string,
+  command: pulumi.Input<pulumi.Input<string>[]>,
+  more: object = {},
+) {
+  return container(name, {
+    command,
+    gpus: "all",
+    ipcMode: "host",
+    restart: "unless-stopped",
+    ...more,
+  });
 }
 
 /** A declaration that is nothing but its inputs. */

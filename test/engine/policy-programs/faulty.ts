@@ -16,7 +16,9 @@ server("script", [], {
 server("default", ["m"]);
 
 server("slash", ["a/b", "--gpu-memory-utilization", "0.01", "--served-model-name", "a/b", "b"]);
-server("unpinned", ["m", "--gpu-memory-utilization", "0.01"], { image: "vllm/vllm-openai:nightly" });
+server("unpinned", ["m", "--gpu-memory-utilization", "0.01"], {
+  image: "vllm/vllm-openai:nightly",
+});
 server("unrecorded", ["m", "--gpu-memory-utilization", "0.01"], {
   image: `vllm/vllm-openai@sha256:${"1".repeat(64)}`,
 });
@@ -25,7 +27,12 @@ server("old", ["m", "--gpu-memory-utilization", "0.01"], {
 });
 record("old-record", `sha256:${"2".repeat(64)}`, { vllm: "0.26.0rc1", transformers: "5.7.0" });
 record("good-record", DIGEST, { vllm: "0.30.0", transformers: "5.10.4" });
-record("published-record", `sha256:${"3".repeat(64)}`, { vllm: "0.30.0", transformers: "5.10.4" }, "published");
+record(
+  "published-record",
+  `sha256:${"3".repeat(64)}`,
+  { vllm: "0.30.0", transformers: "5.10.4" },
+  "published",
+);
 server("published", ["m", "--gpu-memory-utilization", "0.01"], {
   image: `vllm/vllm-openai@sha256:${"3".repeat(64)}`,
 });
@@ -38,7 +45,10 @@ server("on-a", ["m", "--gpu-memory-utilization", "0.01"], {
   ports: [{ internal: 8000, external: 8000, ip: "127.0.0.1" }],
 });
 container("web", { image: "nginx:1.27", ports: [{ internal: 80, external: 8080 }] });
-container("web2", { image: "nginx:1.27", ports: [{ internal: 80, external: 8080, ip: "127.0.0.1" }] });
+container("web2", {
+  image: "nginx:1.27",
+  ports: [{ internal: 80, external: 8080, ip: "127.0.0.1" }],
+});
 server("parserless", ["m", "--gpu-memory-utilization", "0.01", "--enable-auto-tool-choice"]);
 server("clientless", ["m", "--gpu-memory-utilization", "0.01", "--reasoning-parser", "qwen3"], {
   name: "clientless",
@@ -49,7 +59,14 @@ new Declaration("InferenceServer", "clientless-record", {
   codingClients: ["codex"],
 });
 server("secret", ["m", "--gpu-memory-utilization", "0.01"], { envs: ["HF_TOKEN=hf_s3cr3tvalue"] });
-server("exposed", ["m", "--gpu-memory-utilization", "0.01"], { ports: [{ internal: 8000, external: 8009 }] });
+server("exposed", ["m", "--gpu-memory-utilization", "0.01"], {
+  ports: [{ internal: 8000, external: 8009 }],
+});
 
 // Not ours, and not known: left alone.
-container("unrelated", { image: pulled.imageId, envs: [pulled.id], command: [pulled.id], ports: [] });
+container("unrelated", {
+  image: pulled.imageId,
+  envs: [pulled.id],
+  command: [pulled.id],
+  ports: [],
+});

@@ -6,7 +6,11 @@ import { IMAGE } from "./declare";
 class Machine extends pulumi.ComponentResource {
   constructor(name: string, inputs: pulumi.Inputs) {
     super("local-serving:index:Machine", name, inputs);
-    new command.local.Command("mark", { create: `touch ${process.cwd()}/touched` }, { parent: this });
+    new command.local.Command(
+      "mark",
+      { create: `touch ${process.cwd()}/touched` },
+      { parent: this },
+    );
     this.registerOutputs(inputs);
   }
 }
@@ -15,5 +19,12 @@ new Machine("dgx", {
   machine: "dgx",
   totalGiB: 121.63,
   hostInstance: { port: 8000, gpuMemoryUtilization: 0.5, maxModelLen: 131072, model: "a" },
-  servers: [{ name: "b", image: IMAGE, command: ["m", "--gpu-memory-utilization", "0.45"], environment: {} }],
+  servers: [
+    {
+      name: "b",
+      image: IMAGE,
+      command: ["m", "--gpu-memory-utilization", "0.45"],
+      environment: {},
+    },
+  ],
 });

@@ -6,7 +6,10 @@ import type { MachinePlan } from "../../../components/plan/types";
 import type { PlannedContainer } from "../../../components/planned/container";
 import { parseEngineConfig } from "../../../components/settings/load";
 
-/** The machines of a stack without what looks at the machine first: here is no link, and no RDMA device. */
+/**
+ * The machines of a stack without what looks at the machine first: here is no link, and no RDMA
+ * device.
+ */
 const { machines } = plan(parseEngineConfig(runtime.allConfig()), { home: process.env.HOME ?? "" });
 
 const withDevice = (container: PlannedContainer) =>

@@ -8,9 +8,12 @@ import { defaultLayer, flatten } from "../../../harness/analytics/layers";
 import { analyticsSchema } from "../../../harness/analytics/schema";
 import { template } from "../../../harness/templates/template";
 
-const fixture = (name: string) => checkAnalyticsFile(readJsonFile(join(__dirname, "fixtures", name)), "HX_");
-const check = (document: unknown) => checkAnalyticsFile(parseJson("a.json", JSON.stringify(document)), "HX_");
-const found = (document: unknown) => check(document).map(({ path, code, severity }) => [path, code, severity]);
+const fixture = (name: string) =>
+  checkAnalyticsFile(readJsonFile(join(__dirname, "fixtures", name)), "HX_");
+const check = (document: unknown) =>
+  checkAnalyticsFile(parseJson("a.json", JSON.stringify(document)), "HX_");
+const found = (document: unknown) =>
+  check(document).map(({ path, code, severity }) => [path, code, severity]);
 
 describe("check of a session-analytics file", () => {
   it("finds nothing in a good one", () => {
@@ -19,7 +22,9 @@ describe("check of a session-analytics file", () => {
 
   it("finds every fault in one run, each at its place, and shows no secret", () => {
     const faults = fixture("wrong.json");
-    expect(faults.map(({ line, column, path, code, severity }) => [line, column, path, code, severity])).toEqual([
+    expect(
+      faults.map(({ line, column, path, code, severity }) => [line, column, path, code, severity]),
+    ).toEqual([
       [2, 10, "dsn", "secret_in_file", "error"],
       [4, 16, "embedding.workers", "wrong_type", "error"],
       [5, 19, "embedding.ollama_url", "wrong_form", "error"],
@@ -49,9 +54,18 @@ describe("check of a session-analytics file", () => {
       "a model that is priced in full",
       { pricing: { models: { m: { input: 0, output: 0, cache_read: 0, cache_write: 0 } } } },
     ],
-    ["a part of a default model's prices", { pricing: { models: { "claude-opus-4-8": { input: 20 } } } }],
-    ["projects by plain text or by record", { project_ids: ["a", { match: "/x", id: "y", more: 1 }] }],
-    ["a leap day", { pricing: { models: { "claude-opus-4-8": { effective_date: "2028-02-29" } } } }],
+    [
+      "a part of a default model's prices",
+      { pricing: { models: { "claude-opus-4-8": { input: 20 } } } },
+    ],
+    [
+      "projects by plain text or by record",
+      { project_ids: ["a", { match: "/x", id: "y", more: 1 }] },
+    ],
+    [
+      "a leap day",
+      { pricing: { models: { "claude-opus-4-8": { effective_date: "2028-02-29" } } } },
+    ],
     ["a template", JSON.parse(template("analytics"))],
     ["the defaults themselves", analyticsSchema.parse({})],
   ])("takes %s", (_, document) => {
@@ -69,7 +83,11 @@ describe("check of a session-analytics file", () => {
     ["an unknown key", { colour: 1 }, ["colour", "unknown_key", "warning"]],
     ["text for a number", { judge: { workers: "2" } }, ["judge.workers", "wrong_type", "error"]],
     ["a number for text", { kuzu_path: 1 }, ["kuzu_path", "wrong_type", "error"]],
-    ["text for a list", { routing_evidence_roots: "/a" }, ["routing_evidence_roots", "wrong_type", "error"]],
+    [
+      "text for a list",
+      { routing_evidence_roots: "/a" },
+      ["routing_evidence_roots", "wrong_type", "error"],
+    ],
     [
       "a text for a budget",
       { team: { budgets: { team_daily_usd: "50" } } },
@@ -96,7 +114,11 @@ describe("check of a session-analytics file", () => {
       { pricing: { models: { "claude-opus-4-8": { output: -0.1 } } } },
       ["pricing.models.claude-opus-4-8.output", "out_of_range", "error"],
     ],
-    ["a key of digits only", { judge: { api_key: 12345678 } }, ["judge.api_key", "secret_in_file", "error"]],
+    [
+      "a key of digits only",
+      { judge: { api_key: 12345678 } },
+      ["judge.api_key", "secret_in_file", "error"],
+    ],
     [
       "a password in an address",
       { judge: { base_url: "http://u:p@h/v1" } },
@@ -123,9 +145,9 @@ describe("check of a session-analytics file", () => {
 
   it("points out only the block that is given twice, not each key in it", () => {
     const document = parseJson("a.json", '{"judge":{"workers":1},"judge":{"workers":2}}');
-    expect(checkAnalyticsFile(document, "HX_").map(({ path, code, column }) => [path, code, column])).toEqual([
-      ["judge", "duplicate_key", 24],
-    ]);
+    expect(
+      checkAnalyticsFile(document, "HX_").map(({ path, code, column }) => [path, code, column]),
+    ).toEqual([["judge", "duplicate_key", 24]]);
   });
 
   it.each([
@@ -133,7 +155,11 @@ describe("check of a session-analytics file", () => {
     ["no JSON", '{"a": }', "1:7"],
     ["JSON that ends early", '{"a": 1', "not valid JSON"],
     ["10,000 levels", "[".repeat(10_000) + "]".repeat(10_000), "100 levels"],
-    ["10,000 levels of a known key", `${'{"judge":'.repeat(10_000)}1${"}".repeat(10_000)}`, "100 levels"],
+    [
+      "10,000 levels of a known key",
+      `${'{"judge":'.repeat(10_000)}1${"}".repeat(10_000)}`,
+      "100 levels",
+    ],
   ])("can't read %s", (_, text, expected) => {
     expect(() => parseJson("a.json", text)).toThrow(UnreadableInput);
     expect(() => parseJson("a.json", text)).toThrow(expected);
@@ -161,7 +187,13 @@ describe("check of a session-analytics file", () => {
       "x",
     );
     const { document } = fc.letrec((tie) => ({
-      leaf: fc.oneof(fc.constant("sk-SECRET"), fc.constant(""), fc.double(), fc.boolean(), fc.constant(null)),
+      leaf: fc.oneof(
+        fc.constant("sk-SECRET"),
+        fc.constant(""),
+        fc.double(),
+        fc.boolean(),
+        fc.constant(null),
+      ),
       document: fc.oneof(
         { maxDepth: 5 },
         tie("leaf"),

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defaultLayer, effectiveValues, flatten, LAYERS, type Layer } from "../../../harness/analytics/layers";
+import {
+  defaultLayer,
+  effectiveValues,
+  flatten,
+  LAYERS,
+  type Layer,
+} from "../../../harness/analytics/layers";
 
 describe("layers upon each other", () => {
   it("are, lowest first, defaults, file, .env, environment, arguments", () => {
@@ -9,8 +15,17 @@ describe("layers upon each other", () => {
 
   it("give each key from the highest layer that sets it, and from that one only", () => {
     const names = [...defaultLayer().keys()];
-    const value = fc.oneof(fc.constant(""), fc.constant(0), fc.string(), fc.integer(), fc.array(fc.string()));
-    const layer = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 12, noNullPrototype: true });
+    const value = fc.oneof(
+      fc.constant(""),
+      fc.constant(0),
+      fc.string(),
+      fc.integer(),
+      fc.array(fc.string()),
+    );
+    const layer = fc.dictionary(fc.constantFrom(...names), value, {
+      maxKeys: 12,
+      noNullPrototype: true,
+    });
     fc.assert(
       fc.property(layer, layer, layer, layer, (file, dotenv, env, cli) => {
         const upper: [Layer, Record<string, unknown>][] = [
@@ -19,7 +34,9 @@ describe("layers upon each other", () => {
           ["dotenv", dotenv],
           ["file", file],
         ];
-        const maps = Object.fromEntries(upper.map(([name, values]) => [name, new Map(Object.entries(values))]));
+        const maps = Object.fromEntries(
+          upper.map(([name, values]) => [name, new Map(Object.entries(values))]),
+        );
         const effective = effectiveValues({ default: defaultLayer(), ...maps });
         for (const name of names) {
           const from = upper.find(([, values]) => Object.hasOwn(values, name));
@@ -63,14 +80,25 @@ describe("layers upon each other", () => {
       value: "2026-05-01",
       layer: "default",
     });
-    expect(effective.get("judge.by_copilot.t.backend")).toEqual({ value: "ollama", layer: "default" });
+    expect(effective.get("judge.by_copilot.t.backend")).toEqual({
+      value: "ollama",
+      layer: "default",
+    });
     expect(effective.has("pricing.models.m.output")).toBe(false);
     const names = [...effective.keys()].filter((name) => name.startsWith("pricing.models.m."));
-    expect(names).toEqual(["pricing.models.m.currency", "pricing.models.m.effective_date", "pricing.models.m.input"]);
+    expect(names).toEqual([
+      "pricing.models.m.currency",
+      "pricing.models.m.effective_date",
+      "pricing.models.m.input",
+    ]);
   });
 
   it("pass over keys that the schema does not know", () => {
-    expect(flatten({ colour: "blue", judge: { colour: 1 }, _comment: "x", $schema: "y" })).toEqual(new Map());
-    expect(flatten(JSON.parse('{"sources":{"__proto__":"x"},"__proto__":{"dsn":"y"}}')).has("dsn")).toBe(false);
+    expect(flatten({ colour: "blue", judge: { colour: 1 }, _comment: "x", $schema: "y" })).toEqual(
+      new Map(),
+    );
+    expect(
+      flatten(JSON.parse('{"sources":{"__proto__":"x"},"__proto__":{"dsn":"y"}}')).has("dsn"),
+    ).toBe(false);
   });
 });

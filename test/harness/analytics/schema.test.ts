@@ -4,7 +4,10 @@ import { defaultLayer } from "../../../harness/analytics/layers";
 import { analyticsSchema } from "../../../harness/analytics/schema";
 import { jsonSchemaOf, schemaKeys } from "../../../harness/schema/jsonSchema";
 
-/** The specification's table "Session-analytics config": key, default, variable; and its list of direct variables. */
+/**
+ * The specification's table "Session-analytics config": key, default, variable; and its list of
+ * direct variables.
+ */
 const TABLE: [string, unknown, string | undefined][] = [
   ["dsn", "", "SA_DSN"],
   ["embedding.backend", "ollama", "SA_EMBED_BACKEND"],
@@ -43,7 +46,11 @@ const TABLE: [string, unknown, string | undefined][] = [
   ["routing_evidence_roots", [], "SA_ROUTING_EVIDENCE_ROOTS"],
   ["sessions.noise.min_turns", 3, "SA_NOISE_MIN_TURNS"],
   ["sessions.noise.min_duration_seconds", 60, "SA_NOISE_MIN_DURATION_SECONDS"],
-  ["sessions.noise.path_patterns", ["/cct-probe", "/private/var/folders/", "/tmp/"], "SA_NOISE_PATH_PATTERNS"],
+  [
+    "sessions.noise.path_patterns",
+    ["/cct-probe", "/private/var/folders/", "/tmp/"],
+    "SA_NOISE_PATH_PATTERNS",
+  ],
   ["auto_build.ledger_root", ".cct", undefined],
   ["auto_build.active_window_seconds", 900, undefined],
   ["similarity.threshold", 0.55, "SA_SIMILARITY_THRESHOLD"],
@@ -84,9 +91,13 @@ describe("the session-analytics table", () => {
 
   it("has no key beyond the table", () => {
     const prices = PRICES.flatMap(([id, rates]) =>
-      [...Object.keys(rates), "currency", "effective_date"].map((field) => `pricing.models.${id}.${field}`),
+      [...Object.keys(rates), "currency", "effective_date"].map(
+        (field) => `pricing.models.${id}.${field}`,
+      ),
     );
-    expect([...defaultLayer().keys()].sort()).toEqual([...TABLE.map(([name]) => name), ...prices].sort());
+    expect([...defaultLayer().keys()].sort()).toEqual(
+      [...TABLE.map(([name]) => name), ...prices].sort(),
+    );
   });
 
   it("describes every key in words of its own", () => {

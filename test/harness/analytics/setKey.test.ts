@@ -1,19 +1,34 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../../faults/jsonDocument";
-import { checkAnalyticsFile, renderDocument, setKey } from "../../../harness/analytics/configuration";
+import {
+  checkAnalyticsFile,
+  renderDocument,
+  setKey,
+} from "../../../harness/analytics/configuration";
 import { analyticsKeys, concrete } from "../../../harness/analytics/keys";
 import { flatten } from "../../../harness/analytics/layers";
 
-const set = (document: Record<string, unknown>, name: string, text: string) => setKey(document, name, text, "HX_");
+const set = (document: Record<string, unknown>, name: string, text: string) =>
+  setKey(document, name, text, "HX_");
 
 describe("setting one key", () => {
   it.each([
     ["a number", "embedding.workers", "4", { embedding: { workers: 4 } }],
     ["text, although it looks like a number", "redaction_mode", "1", { redaction_mode: "1" }],
-    ["a list with commas", "routing_evidence_roots", "/a, /b", { routing_evidence_roots: ["/a", "/b"] }],
+    [
+      "a list with commas",
+      "routing_evidence_roots",
+      "/a, /b",
+      { routing_evidence_roots: ["/a", "/b"] },
+    ],
     ["an empty list", "routing_evidence_roots", "[]", { routing_evidence_roots: [] }],
-    ["a key without a variable", "auto_build.ledger_root", ".hx", { auto_build: { ledger_root: ".hx" } }],
+    [
+      "a key without a variable",
+      "auto_build.ledger_root",
+      ".hx",
+      { auto_build: { ledger_root: ".hx" } },
+    ],
     [
       "a model with a dot in its id",
       "pricing.models.gpt-4.1.input",
@@ -21,7 +36,12 @@ describe("setting one key", () => {
       { pricing: { models: { "gpt-4.1": { input: 2 } } } },
     ],
     ["no budget", "team.budgets.team_daily_usd", "", { team: { budgets: { team_daily_usd: "" } } }],
-    ["records as JSON", "project_ids", '[{"match":"/a","id":"b"}]', { project_ids: [{ match: "/a", id: "b" }] }],
+    [
+      "records as JSON",
+      "project_ids",
+      '[{"match":"/a","id":"b"}]',
+      { project_ids: [{ match: "/a", id: "b" }] },
+    ],
     ["an empty key of the judge", "judge.api_key", "", { judge: { api_key: "" } }],
   ])("writes %s", (_, name, text, document) => {
     expect(set({}, name, text)).toEqual({ document });
@@ -69,7 +89,9 @@ describe("setting one key", () => {
         const result = set({}, key.name, text);
         if ("fault" in result) return;
         const document = parseJson("a.json", renderDocument(result.document));
-        expect(checkAnalyticsFile(document, "HX_").filter(({ severity }) => severity === "error")).toEqual([]);
+        expect(
+          checkAnalyticsFile(document, "HX_").filter(({ severity }) => severity === "error"),
+        ).toEqual([]);
         expect([...flatten(document.value).keys()]).toEqual([key.name]);
       }),
       { numRuns: 400 },

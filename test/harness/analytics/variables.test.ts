@@ -47,14 +47,49 @@ describe("variables over the file", () => {
       "openai",
     ],
     ["HX_SA_JUDGE_MODEL, too", { HX_SA_JUDGE_MODEL: "m" }, "judge.default.model", "m"],
-    ["HX_SA_ROUTING_EVIDENCE_ROOTS", { HX_SA_ROUTING_EVIDENCE_ROOTS: "/a,/b" }, "routing_evidence_roots", ["/a", "/b"]],
-    ["HX_SA_TEAM_ACTIVE_WINDOW", { HX_SA_TEAM_ACTIVE_WINDOW: "60" }, "team.active_window_seconds", 60],
-    ["a calibration's key in capitals", { HX_SA_CALIBRATION_K_MIN: "2" }, "routing_calibration.k_min", 2],
-    ["a tool's folder, a dash as an underscore", { HX_SA_SOURCE_CLAUDE_CODE: "/c" }, "sources.claude-code", "/c"],
+    [
+      "HX_SA_ROUTING_EVIDENCE_ROOTS",
+      { HX_SA_ROUTING_EVIDENCE_ROOTS: "/a,/b" },
+      "routing_evidence_roots",
+      ["/a", "/b"],
+    ],
+    [
+      "HX_SA_TEAM_ACTIVE_WINDOW",
+      { HX_SA_TEAM_ACTIVE_WINDOW: "60" },
+      "team.active_window_seconds",
+      60,
+    ],
+    [
+      "a calibration's key in capitals",
+      { HX_SA_CALIBRATION_K_MIN: "2" },
+      "routing_calibration.k_min",
+      2,
+    ],
+    [
+      "a tool's folder, a dash as an underscore",
+      { HX_SA_SOURCE_CLAUDE_CODE: "/c" },
+      "sources.claude-code",
+      "/c",
+    ],
     ["a tool that no layer knows", { HX_SA_SOURCE_NEW_TOOL: "/n" }, "sources.new-tool", "/n"],
-    ["a list with commas", { HX_SA_NOISE_PATH_PATTERNS: "/a, /b ,," }, "sessions.noise.path_patterns", ["/a", "/b"]],
-    ["a list as JSON", { HX_SA_NOISE_PATH_PATTERNS: '["/a,b"]' }, "sessions.noise.path_patterns", ["/a,b"]],
-    ["a number with an exponent", { HX_SA_CALIBRATION_VOTE_EPSILON: "1e-9" }, "routing_calibration.vote_epsilon", 1e-9],
+    [
+      "a list with commas",
+      { HX_SA_NOISE_PATH_PATTERNS: "/a, /b ,," },
+      "sessions.noise.path_patterns",
+      ["/a", "/b"],
+    ],
+    [
+      "a list as JSON",
+      { HX_SA_NOISE_PATH_PATTERNS: '["/a,b"]' },
+      "sessions.noise.path_patterns",
+      ["/a,b"],
+    ],
+    [
+      "a number with an exponent",
+      { HX_SA_CALIBRATION_VOTE_EPSILON: "1e-9" },
+      "routing_calibration.vote_epsilon",
+      1e-9,
+    ],
     ["zero", { HX_SA_NOISE_MIN_TURNS: "0" }, "sessions.noise.min_turns", 0],
     ["a budget", { HX_SA_BUDGET_TEAM_DAILY_USD: "12.5" }, "team.budgets.team_daily_usd", 12.5],
   ])("%s", (_, variables, name, value) => {
@@ -236,6 +271,9 @@ describe("a wrong value in the file", () => {
     });
     expect(values["embedding.workers"]).toEqual({ value: 1, layer: "default" });
     expect(values["sessions.noise.path_patterns"]?.layer).toBe("default");
-    expect(faults.map(({ path }) => path)).toEqual(["embedding.workers", "sessions.noise.path_patterns.0"]);
+    expect(faults.map(({ path }) => path)).toEqual([
+      "embedding.workers",
+      "sessions.noise.path_patterns.0",
+    ]);
   });
 });

@@ -5,7 +5,17 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { listening } from "../../stand-in/listening";
 import { bundledHarness } from "../bundledServing";
 import { eventually, groupMembers, processesWith, start } from "../processes";
-import { appGroup, changeApp, evaluating, report, run, type Scene, SERVER, scene, slowEvaluator } from "./scene";
+import {
+  appGroup,
+  changeApp,
+  evaluating,
+  report,
+  run,
+  type Scene,
+  SERVER,
+  scene,
+  slowEvaluator,
+} from "./scene";
 
 vi.setConfig({ testTimeout: 40_000 });
 
@@ -17,7 +27,8 @@ beforeAll(() => {
 describe.concurrent("the states table of the specification", () => {
   test("launching, ready, stopping, stopped; the evaluator gets ready.url as the address", async () => {
     const place = await scene("");
-    const finished = await run(serving, place, "sh", "-c", "echo evaluator at $HX_APP_URL >&2").finished;
+    const finished = await run(serving, place, "sh", "-c", "echo evaluator at $HX_APP_URL >&2")
+      .finished;
     expect(report(finished)).toMatchObject({
       verdict: "pass",
       states: ["not launched", "launching", "ready", "stopping", "stopped"],
@@ -28,7 +39,9 @@ describe.concurrent("the states table of the specification", () => {
     expect(finished.stderr).toBe(`evaluator at ${place.url}\n`);
     expect(processesWith(place.marker)).toEqual([]);
     // "output is captured to the ledger"
-    expect(readFileSync(join(place.directory, ".hx/ledger/app.log"), "utf8")).toBe("app began\nTERM taken\n");
+    expect(readFileSync(join(place.directory, ".hx/ledger/app.log"), "utf8")).toBe(
+      "app began\nTERM taken\n",
+    );
   });
 
   test("the evaluator gets the interface where there is one", async () => {
@@ -46,9 +59,15 @@ describe.concurrent("the states table of the specification", () => {
     const finished = await run(serving, place, "touch", "evaluated").finished;
     await close();
     expect(finished.code).toBe(1);
-    expect(report(finished)).toMatchObject({ verdict: "fail", states: ["not launched"], evaluator: null });
+    expect(report(finished)).toMatchObject({
+      verdict: "fail",
+      states: ["not launched"],
+      evaluator: null,
+    });
     expect(existsSync(join(place.directory, "evaluated"))).toBe(false);
-    expect(report(finished).failure).toContain(`something answers at ${place.url} before the app was launched`);
+    expect(report(finished).failure).toContain(
+      `something answers at ${place.url} before the app was launched`,
+    );
   });
 
   test("a readiness command that succeeds before launch is refused", async () => {
@@ -78,8 +97,13 @@ describe.concurrent("the states table of the specification", () => {
       ready: { command: "test -e launched", timeout_sec: 8 },
       command: `touch launched; exec node ${SERVER} ${place.marker} ${place.port} slow=600`,
     });
-    const finished = await run(serving, place, "sh", "-c", `curl -sf $HX_APP_URL >/dev/null || wget -qO- $HX_APP_URL`)
-      .finished;
+    const finished = await run(
+      serving,
+      place,
+      "sh",
+      "-c",
+      `curl -sf $HX_APP_URL >/dev/null || wget -qO- $HX_APP_URL`,
+    ).finished;
     expect(report(finished)).toMatchObject({ verdict: "pass" });
   });
 
@@ -90,13 +114,17 @@ describe.concurrent("the states table of the specification", () => {
 
   test("an app that is not ready within ready.timeout_sec is stopped and fails", async () => {
     const place = await scene("sick");
-    // Long enough for the app to have started, so that its answer and not its silence is the last thing seen.
+    // Long enough for the app to have started, so that its answer and not its silence is the last
+    // thing seen.
     changeApp(place, { ready: { url: place.url, timeout_sec: 3 } });
     const finished = await run(serving, place, "touch", "evaluated").finished;
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({
-      // The last probe has only the time that is left; on a busy machine it may end without an answer.
-      failure: expect.stringMatching(/^the app was not ready within 3 s \(last probe: (HTTP 503|no answer in time)\)$/),
+      // The last probe has only the time that is left; on a busy machine it may end without an
+      // answer.
+      failure: expect.stringMatching(
+        /^the app was not ready within 3 s \(last probe: (HTTP 503|no answer in time)\)$/,
+      ),
       states: ["not launched", "launching", "stopping", "stopped"],
       evaluator: null,
     });
@@ -112,14 +140,17 @@ describe.concurrent("the states table of the specification", () => {
 
   test("an answer after the app's own group has ended is not the app's", async () => {
     const place = await scene("");
-    // The server leaves the group for a session of its own, which the driver does not own, and answers once the group is gone.
+    // The server leaves the group for a session of its own, which the driver does not own, and
+    // answers once the group is gone.
     const server = `exec node ${SERVER} ${place.marker} ${place.port} dies-after=3000`;
     changeApp(place, {
       command: `setsid sh -c 'while kill -0 $0 2>/dev/null; do sleep 0.05; done; ${server}' $$ & sleep 0.1`,
     });
     const finished = await run(serving, place, "true").finished;
     expect(report(finished).verdict).toBe("fail");
-    expect(report(finished).failure).toMatch(/the app ended before it was ready|process group has ended/);
+    expect(report(finished).failure).toMatch(
+      /the app ended before it was ready|process group has ended/,
+    );
   });
 
   test("TERM is sent first; an app and children that ignore it are killed after stop_timeout_sec", async () => {
@@ -130,7 +161,9 @@ describe.concurrent("the states table of the specification", () => {
     const seconds = (Date.parse(stopped.at) - Date.parse(stopping.at)) / 1000;
     expect(seconds).toBeGreaterThanOrEqual(1);
     expect(seconds).toBeLessThan(3);
-    expect(readFileSync(join(place.directory, ".hx/ledger/app.log"), "utf8")).toContain("TERM ignored");
+    expect(readFileSync(join(place.directory, ".hx/ledger/app.log"), "utf8")).toContain(
+      "TERM ignored",
+    );
     expect(processesWith(place.marker)).toEqual([]);
     expect(groupMembers(appGroup(place) ?? -1)).toEqual([]);
   });
@@ -147,7 +180,10 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     const place = await scene("children=2");
     const finished = await run(serving, place, "sh", "-c", "exit 3").finished;
     expect(finished.code).toBe(1);
-    expect(report(finished)).toMatchObject({ failure: "the evaluator exited 3", evaluator: { code: 3 } });
+    expect(report(finished)).toMatchObject({
+      failure: "the evaluator exited 3",
+      evaluator: { code: 3 },
+    });
     expect(processesWith(place.marker)).toEqual([]);
   });
 
@@ -172,28 +208,38 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
   test("the app dies under the evaluator: the evaluator is ended too", async () => {
     const place = await scene("dies-after=900");
     const finished = await run(serving, place, ...slowEvaluator(place)).finished;
-    expect(report(finished)).toMatchObject({ verdict: "fail", failure: "the app ended while it was in use" });
+    expect(report(finished)).toMatchObject({
+      verdict: "fail",
+      failure: "the app ended while it was in use",
+    });
     expect(processesWith(place.marker)).toEqual([]);
   });
 
-  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("%s ends the app first, then this program", async (signal) => {
-    const place = await scene("children=1");
-    const { child, finished } = run(
-      serving,
-      place,
-      "sh",
-      "-c",
-      `touch ${place.directory}/evaluating; sleep 60; : ${place.marker}`,
-    );
-    await eventually(() => evaluating(place), "the evaluator runs");
-    child.kill(signal);
-    expect((await finished).signal).toBe(signal);
-    expect(processesWith(place.marker)).toEqual([]);
-  });
+  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+    "%s ends the app first, then this program",
+    async (signal) => {
+      const place = await scene("children=1");
+      const { child, finished } = run(
+        serving,
+        place,
+        "sh",
+        "-c",
+        `touch ${place.directory}/evaluating; sleep 60; : ${place.marker}`,
+      );
+      await eventually(() => evaluating(place), "the evaluator runs");
+      child.kill(signal);
+      expect((await finished).signal).toBe(signal);
+      expect(processesWith(place.marker)).toEqual([]);
+    },
+  );
 
   test.each([
     ["before the app is launched", "slow=5000", () => true],
-    ["while the app is launching", "slow=60000 children=2", (place: Scene) => appGroup(place) !== undefined],
+    [
+      "while the app is launching",
+      "slow=60000 children=2",
+      (place: Scene) => appGroup(place) !== undefined,
+    ],
     [
       "while the evaluator runs, with children that ignore TERM",
       "ignore-term children=2",
@@ -210,16 +256,22 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     if (pgid !== undefined) expect(groupMembers(pgid)).toEqual([]);
   });
 
-  test.each([100, 250, 400, 600, 900])("this program is killed by SIGKILL after %i ms", async (delay) => {
-    const place = await scene("ignore-term children=1 slow=200");
-    const { child, finished } = run(serving, place, ...slowEvaluator(place));
-    await new Promise((resolve) => setTimeout(resolve, delay));
-    child.kill("SIGKILL");
-    await finished;
-    // Long enough for an app that was being launched at that moment to have shown itself.
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    await eventually(() => processesWith(place.marker).length === 0, "nothing of the app is left");
-  });
+  test.each([100, 250, 400, 600, 900])(
+    "this program is killed by SIGKILL after %i ms",
+    async (delay) => {
+      const place = await scene("ignore-term children=1 slow=200");
+      const { child, finished } = run(serving, place, ...slowEvaluator(place));
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      child.kill("SIGKILL");
+      await finished;
+      // Long enough for an app that was being launched at that moment to have shown itself.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await eventually(
+        () => processesWith(place.marker).length === 0,
+        "nothing of the app is left",
+      );
+    },
+  );
 
   test("an app that never stops forking, with TERM ignored by all of it", async () => {
     const place = await scene("");
@@ -247,7 +299,9 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     const { finished } = run(serving, place, ...slowEvaluator(place));
     await eventually(() => evaluating(place), "the evaluator runs");
     const leader = appGroup(place) ?? -1;
-    const parent = Number(readFileSync(`/proc/${leader}/stat`, "utf8").split(") ")[1]?.split(" ")[1]);
+    const parent = Number(
+      readFileSync(`/proc/${leader}/stat`, "utf8").split(") ")[1]?.split(" ")[1],
+    );
     process.kill(parent, "SIGKILL");
     expect((await finished).code).toBe(1);
     expect(processesWith(place.marker)).toEqual([]);
@@ -260,7 +314,10 @@ describe.concurrent("wrong use", () => {
     [["app", "run", "--config", "automation.json"], "missing required argument"],
     [["app", "run", "--", "true"], "give exactly one of --config FILE and --contract FILE"],
     [["app", "run", "--config", "absent.json", "--", "true"], "absent.json: no such file"],
-    [["app", "run", "--config", "empty.json", "--", "true"], "the config declares no app (verification.app)"],
+    [
+      ["app", "run", "--config", "empty.json", "--", "true"],
+      "the config declares no app (verification.app)",
+    ],
   ])("%j", async (args, message) => {
     const place = await scene("");
     writeFileSync(join(place.directory, "empty.json"), "{}");

@@ -2,8 +2,25 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { bundledHarness } from "../bundledServing";
-import { childrenOf, eventually, groupMembers, killTogether, processesWith, type Started, start } from "../processes";
-import { appGroup, changeApp, evaluating, report, run, type Scene, scene, slowEvaluator } from "./scene";
+import {
+  childrenOf,
+  eventually,
+  groupMembers,
+  killTogether,
+  processesWith,
+  type Started,
+  start,
+} from "../processes";
+import {
+  appGroup,
+  changeApp,
+  evaluating,
+  report,
+  run,
+  type Scene,
+  scene,
+  slowEvaluator,
+} from "./scene";
 
 // Two runs each, one behind the other.
 vi.setConfig({ testTimeout: 60_000 });
@@ -32,12 +49,19 @@ const running = ({ directory }: Scene) => readdirSync(join(directory, ".hx/ledge
 
 describe.concurrent("this program and its supervisors are killed by SIGKILL at the same moment", () => {
   test.each([
-    ["while the app is launching", "slow=60000 children=1 stubborn=1", (p: Scene) => appGroup(p) !== undefined],
+    [
+      "while the app is launching",
+      "slow=60000 children=1 stubborn=1",
+      (p: Scene) => appGroup(p) !== undefined,
+    ],
     ["while the evaluator runs", "ignore-term children=1 stubborn=1", evaluating],
   ])("%s: the next run ends all of it and goes on", async (_, options, reached) => {
     const place = await scene(options);
     const killed = run(serving, place, ...slowEvaluator(place));
-    await eventually(() => reached(place) && processesWith(place.marker).length > 2, "the step is reached");
+    await eventually(
+      () => reached(place) && processesWith(place.marker).length > 2,
+      "the step is reached",
+    );
     await killAll(killed);
     const group = appGroup(place) ?? -1;
     expect(groupMembers(group)).not.toEqual([]);
@@ -83,9 +107,11 @@ describe.concurrent("this program and its supervisors are killed by SIGKILL at t
         },
       },
     };
-    const write = () => writeFileSync(join(place.directory, "coverage.json"), JSON.stringify(config));
+    const write = () =>
+      writeFileSync(join(place.directory, "coverage.json"), JSON.stringify(config));
     write();
-    const gate = () => start("node", [serving, "gate", "coverage", "--config", "coverage.json"], place.directory);
+    const gate = () =>
+      start("node", [serving, "gate", "coverage", "--config", "coverage.json"], place.directory);
     const killed = gate();
     await eventually(() => processesWith(place.marker).length > 1, "the command runs");
     await killAll(killed);
@@ -105,7 +131,9 @@ describe("a run that lives", () => {
     await eventually(() => evaluating(place), "the evaluator runs");
     const second = await run(serving, place, "true").finished;
     writeFileSync(join(place.directory, "enough"), "");
-    expect(report(second).failure).toContain(`something answers at ${place.url} before the app was launched`);
+    expect(report(second).failure).toContain(
+      `something answers at ${place.url} before the app was launched`,
+    );
     expect(second.stderr).toBe("");
     expect(report(await first.finished)).toMatchObject({ verdict: "pass", endedBy: "kill" });
   });

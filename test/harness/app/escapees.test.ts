@@ -54,15 +54,21 @@ describe.concurrent("a process that left the app's group by a session of its own
     expect(processesWith(place.marker)).toEqual([]);
   });
 
-  test.each(["this program", "its supervisor"])("is stopped when %s is killed by SIGKILL", async (who) => {
-    const place = await scene("stubborn=1 children=1");
-    const { child, finished } = run(serving, place, ...slowEvaluator(place));
-    await eventually(() => evaluating(place), "the evaluator runs");
-    if (who === "this program") child.kill("SIGKILL");
-    else process.kill(supervisorOf(appGroup(place) ?? -1), "SIGKILL");
-    await finished;
-    await eventually(() => processesWith(place.marker).length === 0, "nothing of the app is left");
-  });
+  test.each(["this program", "its supervisor"])(
+    "is stopped when %s is killed by SIGKILL",
+    async (who) => {
+      const place = await scene("stubborn=1 children=1");
+      const { child, finished } = run(serving, place, ...slowEvaluator(place));
+      await eventually(() => evaluating(place), "the evaluator runs");
+      if (who === "this program") child.kill("SIGKILL");
+      else process.kill(supervisorOf(appGroup(place) ?? -1), "SIGKILL");
+      await finished;
+      await eventually(
+        () => processesWith(place.marker).length === 0,
+        "nothing of the app is left",
+      );
+    },
+  );
 
   test("is stopped by the outer run when it belongs to a run within its evaluator", async () => {
     const [outer, inner] = [await scene(""), await scene("stubborn=1")];
@@ -73,6 +79,9 @@ describe.concurrent("a process that left the app's group by a session of its own
     const script = `node ${serving} app run ${files} -- ${evaluator} & ${ready}`;
     const finished = await run(serving, outer, "sh", "-c", script).finished;
     expect(report(finished)).toMatchObject({ verdict: "pass" });
-    await eventually(() => processesWith(inner.marker).length === 0, "nothing of the inner app is left");
+    await eventually(
+      () => processesWith(inner.marker).length === 0,
+      "nothing of the inner app is left",
+    );
   });
 });

@@ -19,7 +19,10 @@ export interface Scene {
   readonly port: number;
 }
 
-/** A directory with a config whose app is the fixture server, marked so that its processes can be found. */
+/**
+ * A directory with a config whose app is the fixture server, marked so that its processes can be
+ * found.
+ */
 export async function scene(options: string, app: Record<string, unknown> = {}): Promise<Scene> {
   const directory = temporaryFolder("app-run-");
   const port = await freePort();
@@ -41,7 +44,17 @@ export async function scene(options: string, app: Record<string, unknown> = {}):
 }
 
 export function run(serving: string, { directory }: Scene, ...evaluator: string[]): Started {
-  const args = [serving, "app", "run", "--config", "automation.json", "--format", "json", "--", ...evaluator];
+  const args = [
+    serving,
+    "app",
+    "run",
+    "--config",
+    "automation.json",
+    "--format",
+    "json",
+    "--",
+    ...evaluator,
+  ];
   return start("node", args, directory);
 }
 
@@ -52,7 +65,9 @@ export function report(finished: Finished) {
 
 export function appGroup({ directory }: Scene): number | undefined {
   try {
-    const events = readFileSync(join(directory, ".hx/ledger/events.jsonl"), "utf8").trim().split("\n");
+    const events = readFileSync(join(directory, ".hx/ledger/events.jsonl"), "utf8")
+      .trim()
+      .split("\n");
     return events.map((line) => JSON.parse(line)).find(({ event }) => event === "launched")?.pgid;
   } catch {
     return undefined;

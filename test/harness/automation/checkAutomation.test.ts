@@ -20,7 +20,10 @@ test("{} is valid: no key at the top is marked required", () => {
   expect(checkConfig({})).toMatchObject({ valid: true, issues: [] });
 });
 
-/** Row of the specification's table, path that is changed, new value (`undefined` removes), faults that must come. */
+/**
+ * Row of the specification's table, path that is changed, new value (`undefined` removes), faults
+ * that must come.
+ */
 type Case = readonly [row: string, path: string, value: unknown, expected: readonly string[]];
 
 const MISSING: readonly Case[] = [
@@ -84,20 +87,29 @@ const CLOSED: readonly Case[] = [
   "unattended.budget.extra",
 ].map((path) => [`the schema is closed: ${path}`, path, 1, [`${path} unknown_key`]]);
 
-const FREE: readonly Case[] = ["branch", "phases", "build", "notify", "merge"].flatMap((block): Case[] => [
-  [`${block}: inner keys not shown`, `${block}.anything`, { at: "all" }, []],
-  [`${block}: object`, block, "text", [`${block} wrong_type`]],
-  [`${block}: object`, block, ["list"], [`${block} wrong_type`]],
-]);
+const FREE: readonly Case[] = ["branch", "phases", "build", "notify", "merge"].flatMap(
+  (block): Case[] => [
+    [`${block}: inner keys not shown`, `${block}.anything`, { at: "all" }, []],
+    [`${block}: object`, block, "text", [`${block} wrong_type`]],
+    [`${block}: object`, block, ["list"], [`${block} wrong_type`]],
+  ],
+);
 
 const TYPES: readonly Case[] = [
   ["schema_version: 1 or 2", "schema_version", 1, []],
   ["schema_version: 1 or 2", "schema_version", 3, ["schema_version unknown_value"]],
   ["schema_version: 1 or 2", "schema_version", "2", ["schema_version unknown_value"]],
-  ...["advisory", "pr", "merge", "unattended"].map((profile): Case => ["profile", "profile", profile, []]),
+  ...["advisory", "pr", "merge", "unattended"].map(
+    (profile): Case => ["profile", "profile", profile, []],
+  ),
   ["profile", "profile", "none", ["profile unknown_value"]],
   ["coverage.parser: istanbul, lcov", "verification.coverage.parser", "lcov", []],
-  ["coverage.parser: others", "verification.coverage.parser", "clover", ["verification.coverage.parser unknown_value"]],
+  [
+    "coverage.parser: others",
+    "verification.coverage.parser",
+    "clover",
+    ["verification.coverage.parser unknown_value"],
+  ],
   [
     "coverage.parser: cobertura is refused",
     "verification.coverage.parser",
@@ -135,7 +147,12 @@ const TYPES: readonly Case[] = [
     "70",
     ["verification.coverage.min_branch_pct wrong_type"],
   ],
-  ["coverage.floor_enforced_at: landing, phase", "verification.coverage.floor_enforced_at", "phase", []],
+  [
+    "coverage.floor_enforced_at: landing, phase",
+    "verification.coverage.floor_enforced_at",
+    "phase",
+    [],
+  ],
   [
     "coverage.floor_enforced_at: landing, phase",
     "verification.coverage.floor_enforced_at",
@@ -158,7 +175,12 @@ const TYPES: readonly Case[] = [
   ["visual.skip_is_failure: boolean", "verification.visual.skip_is_failure", false, []],
   ["review.max_rounds: integer", "review.max_rounds", 1.5, ["review.max_rounds wrong_type"]],
   ["review.max_rounds: at least 1", "review.max_rounds", 0, ["review.max_rounds out_of_range"]],
-  ["review.loop_timeout_sec: integer", "review.loop_timeout_sec", "900", ["review.loop_timeout_sec wrong_type"]],
+  [
+    "review.loop_timeout_sec: integer",
+    "review.loop_timeout_sec",
+    "900",
+    ["review.loop_timeout_sec wrong_type"],
+  ],
   ["caps.wall_clock_sec: number", "caps.wall_clock_sec", 0.5, []],
   ["caps.cost_usd: number", "caps.cost_usd", "25", ["caps.cost_usd wrong_type"]],
   ["caps.cost_usd: no negative cap", "caps.cost_usd", -1, ["caps.cost_usd out_of_range"]],
@@ -175,7 +197,12 @@ const TYPES: readonly Case[] = [
     0,
     ["routing.recovery.wake_enabled wrong_type"],
   ],
-  ["routing.recovery.auto_failback_enabled: boolean", "routing.recovery.auto_failback_enabled", true, []],
+  [
+    "routing.recovery.auto_failback_enabled: boolean",
+    "routing.recovery.auto_failback_enabled",
+    true,
+    [],
+  ],
   ["unattended.on_stale_finding: terminate", "unattended.on_stale_finding", "terminate", []],
   [
     "unattended.on_review_breaker: terminate",
@@ -201,7 +228,12 @@ const TYPES: readonly Case[] = [
     "yes",
     ["unattended.budget.meter_all_invocations wrong_type"],
   ],
-  ["unattended.budget.estimate_unmetered: boolean", "unattended.budget.estimate_unmetered", true, []],
+  [
+    "unattended.budget.estimate_unmetered: boolean",
+    "unattended.budget.estimate_unmetered",
+    true,
+    [],
+  ],
   [
     "unattended.budget.estimate_usd_per_invocation: number",
     "unattended.budget.estimate_usd_per_invocation",
@@ -266,7 +298,12 @@ const REFUSED: readonly Case[] = [
       [`routing.${key} refused_key`],
     ],
   ),
-  ["routing.tier2: restriction only", "routing.tier2.base_url", "x", ["routing.tier2.base_url refused_key"]],
+  [
+    "routing.tier2: restriction only",
+    "routing.tier2.base_url",
+    "x",
+    ["routing.tier2.base_url refused_key"],
+  ],
   [
     "routing.recovery: probe cadence is registry policy",
     "routing.recovery.probe_cadence_sec",
@@ -279,22 +316,28 @@ const REFUSED: readonly Case[] = [
     2,
     ["routing.recovery.health_threshold refused_key"],
   ],
-  ["routing: a slip of the pen is no refusal", "routing.allowed_profile", [], ["routing.allowed_profile unknown_key"]],
+  [
+    "routing: a slip of the pen is no refusal",
+    "routing.allowed_profile",
+    [],
+    ["routing.allowed_profile unknown_key"],
+  ],
 ];
 
-const PATHS: readonly Case[] = ["verification.coverage.artifact", "verification.visual.artifact"].flatMap(
-  (path): Case[] => [
-    [`${path}: relative`, path, "/abs.json", [`${path} not_contained`]],
-    [`${path}: inside`, path, "../out.json", [`${path} not_contained`]],
-    [`${path}: inside`, path, "a/../../out.json", [`${path} not_contained`]],
-    [`${path}: .. may not lead out, but may be used inside`, path, "a/../out.json", []],
-    [`${path}: .. inside a file's name`, path, "v1..v2/..out.json", []],
-    [`${path}: a file, not the project itself`, path, ".", [`${path} not_contained`]],
-    [`${path}: a file, not a directory`, path, "coverage/", [`${path} not_contained`]],
-    [`${path}: never git's own files`, path, ".git/index", [`${path} not_contained`]],
-    [`${path}: not empty`, path, "", [`${path} out_of_range`]],
-  ],
-);
+const PATHS: readonly Case[] = [
+  "verification.coverage.artifact",
+  "verification.visual.artifact",
+].flatMap((path): Case[] => [
+  [`${path}: relative`, path, "/abs.json", [`${path} not_contained`]],
+  [`${path}: inside`, path, "../out.json", [`${path} not_contained`]],
+  [`${path}: inside`, path, "a/../../out.json", [`${path} not_contained`]],
+  [`${path}: .. may not lead out, but may be used inside`, path, "a/../out.json", []],
+  [`${path}: .. inside a file's name`, path, "v1..v2/..out.json", []],
+  [`${path}: a file, not the project itself`, path, ".", [`${path} not_contained`]],
+  [`${path}: a file, not a directory`, path, "coverage/", [`${path} not_contained`]],
+  [`${path}: never git's own files`, path, ".git/index", [`${path} not_contained`]],
+  [`${path}: not empty`, path, "", [`${path} out_of_range`]],
+]);
 
 const APP: readonly Case[] = [
   [
@@ -327,7 +370,12 @@ const APP: readonly Case[] = [
     "ftp://127.0.0.1:3000",
     ["verification.app.interface wrong_form"],
   ],
-  ["app.interface: shares the origin of ready.url", "verification.app.interface", "http://127.0.0.1:3000/api", []],
+  [
+    "app.interface: shares the origin of ready.url",
+    "verification.app.interface",
+    "http://127.0.0.1:3000/api",
+    [],
+  ],
   [
     "app.interface: shares the origin of ready.url (port)",
     "verification.app.interface",
@@ -370,7 +418,12 @@ const APP: readonly Case[] = [
     "http://me:s3cret@127.0.0.1:3000/",
     ["verification.visual.url wrong_form"],
   ],
-  ["visual and conformance require verification.app", "verification.app", undefined, ["verification.app missing_key"]],
+  [
+    "visual and conformance require verification.app",
+    "verification.app",
+    undefined,
+    ["verification.app missing_key"],
+  ],
 ];
 
 const COVERAGE: readonly Case[] = [
@@ -446,7 +499,9 @@ describe("addresses", () => {
   });
   test("the interface is the address, not ready.url", () => {
     const config = change(wholeConfig(), "verification.app.interface", "http://127.0.0.1:3000/api");
-    expect(checkConfig(config).resolved?.verification.app?.address).toBe("http://127.0.0.1:3000/api");
+    expect(checkConfig(config).resolved?.verification.app?.address).toBe(
+      "http://127.0.0.1:3000/api",
+    );
   });
 });
 
@@ -473,12 +528,17 @@ caps:
 });
 
 test("a fault says what is wrong and what would be right", () => {
-  const message = (path: string, value: unknown) => checkConfig(change(wholeConfig(), path, value)).issues[0]?.message;
-  expect(message("review.max_round", 3)).toBe("Unknown key `max_round`. Did you mean `max_rounds`?");
+  const message = (path: string, value: unknown) =>
+    checkConfig(change(wholeConfig(), path, value)).issues[0]?.message;
+  expect(message("review.max_round", 3)).toBe(
+    "Unknown key `max_round`. Did you mean `max_rounds`?",
+  );
   expect(message("verification.coverage.parser", "jacoco")).toBe(
     "Parser `jacoco` is not implemented, and never counts as passing. Use `istanbul` (json-summary) or `lcov`.",
   );
-  expect(message("verification.conformance.app", {})).toContain("Move this block to `verification.app`.");
+  expect(message("verification.conformance.app", {})).toContain(
+    "Move this block to `verification.app`.",
+  );
   expect(message("verification.visual.required_when_ui_in_scope", true)).toContain(
     "derived from the verification mapping",
   );
@@ -487,5 +547,7 @@ test("a fault says what is wrong and what would be right", () => {
   expect(message("profile", "advisry")).toBe(
     "Expected `advisory` or `pr` or `merge` or `unattended`, got text (`advisry`). Did you mean `advisory`?",
   );
-  expect(message("verification.app.stop_timeout_sec", 1.5)).toContain("Expected a whole number, got 1.5.");
+  expect(message("verification.app.stop_timeout_sec", 1.5)).toContain(
+    "Expected a whole number, got 1.5.",
+  );
 });

@@ -5,20 +5,38 @@ import { checkAutomation } from "../../../harness/automation/checkAutomation";
 import { change, checkConfig, codes, directoryWith, type Json, wholeConfig } from "./scene";
 
 const without = (...blocks: string[]) =>
-  blocks.reduce((config, block) => change(config, `verification.${block}`, undefined), wholeConfig() as object);
+  blocks.reduce(
+    (config, block) => change(config, `verification.${block}`, undefined),
+    wholeConfig() as object,
+  );
 
 describe("required blocks are derived from the verification mapping", () => {
   const REQUIRED = { conformance: true, visual: true };
   test.each([
-    ["a map of id to requirement", { "FR-1": { kind: "runtime_conformance" }, "FR-2": { kind: "visual" } }, REQUIRED],
+    [
+      "a map of id to requirement",
+      { "FR-1": { kind: "runtime_conformance" }, "FR-2": { kind: "visual" } },
+      REQUIRED,
+    ],
     ["a list", [{ id: "FR-1", kind: "runtime_conformance" }, { kind: "visual" }], REQUIRED],
-    ["under `requirements`", { requirements: [{ kind: "runtime_conformance" }, { kind: "visual" }] }, REQUIRED],
+    [
+      "under `requirements`",
+      { requirements: [{ kind: "runtime_conformance" }, { kind: "visual" }] },
+      REQUIRED,
+    ],
     [
       "with verifiers",
-      { status: "finalized", "FR-1": { verifiers: [{ kind: "deterministic" }, { kind: "visual" }] } },
+      {
+        status: "finalized",
+        "FR-1": { verifiers: [{ kind: "deterministic" }, { kind: "visual" }] },
+      },
       { conformance: false, visual: true },
     ],
-    ["other kinds derive nothing", { "FR-1": { kind: "deterministic" } }, { conformance: false, visual: false }],
+    [
+      "other kinds derive nothing",
+      { "FR-1": { kind: "deterministic" } },
+      { conformance: false, visual: false },
+    ],
     ["an empty mapping derives nothing", {}, { conformance: false, visual: false }],
   ])("%s", (_, mapping, required) => {
     expect(checkConfig(wholeConfig(), { mapping }).resolved?.required).toEqual(required);
@@ -49,8 +67,16 @@ describe("required blocks are derived from the verification mapping", () => {
     ["a requirement without kind", { "FR-1": { text: "x" } }, "FR-1 missing_key"],
     ["a kind that is not text", [{ kind: 3 }], "0 missing_key"],
     ["a requirement that is text", { "FR-1": "visual" }, "FR-1 missing_key"],
-    ["a misspelled kind, which would make the block optional", { "FR-1": { kind: "visaul" } }, "FR-1 unknown_value"],
-    ["a kind in another writing", { "FR-1": { kind: "runtime-conformance" } }, "FR-1 unknown_value"],
+    [
+      "a misspelled kind, which would make the block optional",
+      { "FR-1": { kind: "visaul" } },
+      "FR-1 unknown_value",
+    ],
+    [
+      "a kind in another writing",
+      { "FR-1": { kind: "runtime-conformance" } },
+      "FR-1 unknown_value",
+    ],
     ["text", '"visual"', " wrong_type"],
   ])("%s is a fault of the mapping file", (_, mapping, expected) => {
     const check = checkConfig(wholeConfig(), { mapping });
@@ -73,7 +99,8 @@ describe("presets are resolved, failing closed", () => {
     return config;
   };
   const floors = (check: ReturnType<typeof checkConfig>) => {
-    const { min_line_pct, min_branch_pct, max_regression_pct } = check.resolved?.verification.coverage ?? {};
+    const { min_line_pct, min_branch_pct, max_regression_pct } =
+      check.resolved?.verification.coverage ?? {};
     return { min_line_pct, min_branch_pct, max_regression_pct };
   };
   test("a preset supplies floors, and its digest is in the contract", () => {
@@ -92,7 +119,12 @@ describe("presets are resolved, failing closed", () => {
   });
   test.each([
     ["unknown preset, no floor", {}, {}, ["verification.coverage.preset unknown_preset"]],
-    ["unknown preset, one floor", { min_line_pct: 80 }, {}, ["verification.coverage.preset unknown_preset"]],
+    [
+      "unknown preset, one floor",
+      { min_line_pct: 80 },
+      {},
+      ["verification.coverage.preset unknown_preset"],
+    ],
     [
       "unknown preset, both floors",
       { min_line_pct: 80, min_branch_pct: 70 },
@@ -129,8 +161,18 @@ describe("presets are resolved, failing closed", () => {
       { "service.json": { min_line_pct: 180 } },
       ["verification.coverage.preset unknown_preset"],
     ],
-    ["a preset that is not JSON", {}, { "service.json": "{" }, ["verification.coverage.preset unknown_preset"]],
-    ["a preset without floors", {}, { "service.json": {} }, ["verification.coverage missing_floor"]],
+    [
+      "a preset that is not JSON",
+      {},
+      { "service.json": "{" },
+      ["verification.coverage.preset unknown_preset"],
+    ],
+    [
+      "a preset without floors",
+      {},
+      { "service.json": {} },
+      ["verification.coverage missing_floor"],
+    ],
     [
       "a preset that brings max_regression_pct to baseline none",
       {},
@@ -152,11 +194,14 @@ describe("presets are resolved, failing closed", () => {
   ])("%s", (_, values, presets, expected) => {
     expect(codes(checkConfig(block(values), { presets }))).toEqual(expected);
   });
-  test.each(["../service", "/etc/passwd", "a/b", "..", ".hidden", "a\\b"])("%j is no bare name", (preset) => {
-    const presets = { "service.json": { min_line_pct: 80 } };
-    const [issue] = checkConfig(block({ preset }), { presets }).issues;
-    expect(issue?.message).toContain("a preset is a bare name");
-  });
+  test.each(["../service", "/etc/passwd", "a/b", "..", ".hidden", "a\\b"])(
+    "%j is no bare name",
+    (preset) => {
+      const presets = { "service.json": { min_line_pct: 80 } };
+      const [issue] = checkConfig(block({ preset }), { presets }).issues;
+      expect(issue?.message).toContain("a preset is a bare name");
+    },
+  );
   test.each([
     [
       { min_line_pct: 180, min_branch: 1 },
@@ -173,11 +218,16 @@ describe("presets are resolved, failing closed", () => {
 describe("routing only narrows the registry", () => {
   const registry = { profiles: ["local", "cloud"], routes: ["first", "second"] };
   test("an id and a route that it has are fine, and the effective set is the intersection", () => {
-    expect(checkConfig(wholeConfig(), { registry }).resolved?.routing?.effective_profiles).toEqual(["local"]);
+    expect(checkConfig(wholeConfig(), { registry }).resolved?.routing?.effective_profiles).toEqual([
+      "local",
+    ]);
   });
   test("without a restriction the effective set is the registry's", () => {
     const config = change(wholeConfig(), "routing.allowed_profiles", undefined);
-    expect(checkConfig(config, { registry }).resolved?.routing?.effective_profiles).toEqual(["local", "cloud"]);
+    expect(checkConfig(config, { registry }).resolved?.routing?.effective_profiles).toEqual([
+      "local",
+      "cloud",
+    ]);
   });
   test("an id that the registry lacks is a named violation, never dropped", () => {
     const config = change(wholeConfig(), "routing.allowed_profiles", ["local", "lokal"]);
@@ -189,7 +239,9 @@ describe("routing only narrows the registry", () => {
   });
   test("a route that the registry lacks is one too", () => {
     const config = change(wholeConfig(), "routing.default_task_route", "third");
-    expect(codes(checkConfig(config, { registry }))).toEqual(["routing.default_task_route unknown_route"]);
+    expect(codes(checkConfig(config, { registry }))).toEqual([
+      "routing.default_task_route unknown_route",
+    ]);
   });
   test("a registry that is not a map, or has no lists, is reported", () => {
     expect(codes(checkConfig({}, { registry: [] }))).toEqual([" wrong_type"]);
@@ -198,7 +250,8 @@ describe("routing only narrows the registry", () => {
 });
 
 describe("the evaluator must declare conformance_command", () => {
-  const providers = (line: string) => `[providers.judge]\ntype = "cli"\n${line}\n[providers.other]\ntype = "cli"\n`;
+  const providers = (line: string) =>
+    `[providers.judge]\ntype = "cli"\n${line}\n[providers.other]\ntype = "cli"\n`;
   test.each([
     ["declared with the request", providers('conformance_command = "judge {review_request}"'), []],
     [
@@ -226,7 +279,11 @@ describe("the evaluator must declare conformance_command", () => {
       '[providers.judge] # ours\ntype = "cli"\nconformance_command = "judge {review_request}"\n',
       ["verification.conformance.evaluator no_conformance_command"],
     ],
-    ["not declared at all", "[providers.jugde]\n", ["verification.conformance.evaluator unknown_provider"]],
+    [
+      "not declared at all",
+      "[providers.jugde]\n",
+      ["verification.conformance.evaluator unknown_provider"],
+    ],
     ["no providers", "", ["verification.conformance.evaluator unknown_provider"]],
   ])("%s", (_, toml, expected) => {
     expect(codes(checkConfig(wholeConfig(), { providers: toml }))).toEqual(expected);
@@ -254,9 +311,10 @@ describe("review.max_rounds", () => {
   );
   test("the prefix is configurable", () => {
     const file = join(directoryWith({ "a.json": "{}" }), "a.json");
-    expect(checkAutomation({ config: file }, { CCT_REVIEW_MAX_ROUNDS: "2" }, "CCT_").resolved?.review.max_rounds).toBe(
-      2,
-    );
+    expect(
+      checkAutomation({ config: file }, { CCT_REVIEW_MAX_ROUNDS: "2" }, "CCT_").resolved?.review
+        .max_rounds,
+    ).toBe(2);
   });
 });
 

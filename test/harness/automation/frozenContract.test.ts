@@ -68,7 +68,9 @@ describe("a frozen contract", () => {
       `{"format":"automation-contract","version":1,"frozen_at":"","contract":{"verification":{},"review":{},"build":${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}},"baseline":null,"sha256":""}`,
     ],
   ])("%s isn't a frozen contract", (_, text) => {
-    expect(() => readFrozen(join(directoryWith({ x: text }), "x"))).toThrow("isn't a frozen contract");
+    expect(() => readFrozen(join(directoryWith({ x: text }), "x"))).toThrow(
+      "isn't a frozen contract",
+    );
   });
 });
 
@@ -80,7 +82,18 @@ describe("serving config freeze automation", () => {
   const freeze = (directory: string, args: string[] = [], env = process.env) =>
     start(
       "node",
-      [serving, "config", "freeze", "automation", "a.json", "--out", "contract.json", "--format", "json", ...args],
+      [
+        serving,
+        "config",
+        "freeze",
+        "automation",
+        "a.json",
+        "--out",
+        "contract.json",
+        "--format",
+        "json",
+        ...args,
+      ],
       directory,
       env,
     );
@@ -89,7 +102,12 @@ describe("serving config freeze automation", () => {
     const { coverage } = wholeConfig().verification as { coverage: object };
     const config = {
       verification: {
-        coverage: { ...coverage, command: "cp good.json out.json", artifact: "out.json", preset: "p" },
+        coverage: {
+          ...coverage,
+          command: "cp good.json out.json",
+          artifact: "out.json",
+          preset: "p",
+        },
       },
     };
     const directory = directoryWith({
@@ -99,10 +117,16 @@ describe("serving config freeze automation", () => {
     });
     const first = await freeze(directory, ["--presets", "presets"]).finished;
     expect(first.code).toBe(0);
-    expect(JSON.parse(first.stdout)).toMatchObject({ frozen: true, file: "contract.json", baseline: null });
+    expect(JSON.parse(first.stdout)).toMatchObject({
+      frozen: true,
+      file: "contract.json",
+      baseline: null,
+    });
     const second = await freeze(directory, ["--presets", "presets"]).finished;
     expect(second.code).toBe(1);
-    expect(JSON.parse(second.stdout).fault).toContain("contract.json exists, and a contract is frozen once");
+    expect(JSON.parse(second.stdout).fault).toContain(
+      "contract.json exists, and a contract is frozen once",
+    );
     // A later change of config, preset and variable moves nothing.
     writeFileSync(join(directory, "a.json"), "{}");
     writeFileSync(join(directory, "presets/p.json"), JSON.stringify({ min_branch_pct: 99 }));
@@ -146,7 +170,15 @@ describe("serving config freeze automation", () => {
 
   test("a place that can't be written is reported without a stack trace", async () => {
     const directory = directoryWith({ "a.json": {} });
-    const args = [serving, "config", "freeze", "automation", "a.json", "--out", "a.json/contract.json"];
+    const args = [
+      serving,
+      "config",
+      "freeze",
+      "automation",
+      "a.json",
+      "--out",
+      "a.json/contract.json",
+    ];
     const { code, stderr } = await start("node", args, directory).finished;
     expect(code).toBe(2);
     expect(stderr).toContain("a.json/contract.json can't be written");
@@ -182,10 +214,15 @@ describe("serving config freeze automation", () => {
     const directory = repository("cp good.json out.json");
     const { code, stdout } = await freeze(directory).finished;
     expect(code).toBe(0);
-    const head = execFileSync("git", ["rev-parse", "HEAD"], { cwd: directory, encoding: "utf8" }).trim();
+    const head = execFileSync("git", ["rev-parse", "HEAD"], {
+      cwd: directory,
+      encoding: "utf8",
+    }).trim();
     expect(JSON.parse(stdout).baseline).toEqual({ commit: head, line_pct: 90, branch_pct: null });
     expect(
-      execFileSync("git", ["worktree", "list"], { cwd: directory, encoding: "utf8" }).trim().split("\n"),
+      execFileSync("git", ["worktree", "list"], { cwd: directory, encoding: "utf8" })
+        .trim()
+        .split("\n"),
     ).toHaveLength(1);
     const gate = await start(
       "node",
@@ -208,14 +245,18 @@ describe("serving config freeze automation", () => {
 
   test("killed by SIGKILL while the base is measured: nothing is frozen, nothing is left, and it can be frozen again", async () => {
     const marker = `freeze-marker-${process.pid}`;
-    const directory = repository(`test -e ${join(tmpdir(), marker)} || sleep 60; cp good.json out.json; : ${marker}`);
+    const directory = repository(
+      `test -e ${join(tmpdir(), marker)} || sleep 60; cp good.json out.json; : ${marker}`,
+    );
     const { child, finished } = freeze(directory);
     await eventually(() => processesWith(marker).length > 0, "the base is measured");
     child.kill("SIGKILL");
     await finished;
     await eventually(() => processesWith(marker).length === 0, "no process is left");
     const list = () =>
-      execFileSync("git", ["worktree", "list"], { cwd: directory, encoding: "utf8" }).trim().split("\n");
+      execFileSync("git", ["worktree", "list"], { cwd: directory, encoding: "utf8" })
+        .trim()
+        .split("\n");
     await eventually(() => list().length === 1, "no worktree is left");
     expect(existsSync(join(directory, "contract.json"))).toBe(false);
     writeFileSync(join(tmpdir(), marker), "");

@@ -72,7 +72,14 @@ describe("refused with the place", () => {
       2,
       10,
     ],
-    ["a Python object", "a.yaml", "build: !!python/object/apply:os.system [ls]\n", "means nothing here", 1, 8],
+    [
+      "a Python object",
+      "a.yaml",
+      "build: !!python/object/apply:os.system [ls]\n",
+      "means nothing here",
+      1,
+      8,
+    ],
     ["an empty file", "a.yaml", "", "the file is empty", 1, 1],
     ["nothing but a comment", "a.yaml", "# later\n", "the file is empty", 1, 1],
     ["YAML in a .json file", "a.json", "{}\n# comment", "is not JSON from here on", 2, 1],
@@ -85,9 +92,17 @@ describe("refused with the place", () => {
   test.each([
     ["an empty file", "", "the file is empty"],
     ["10 MB", `build: {x: "${"x".repeat(10_000_000)}"}`, "is larger than 1048576 bytes"],
-    ["10,000 levels of lists", `build: ${"[".repeat(10_000)}${"]".repeat(10_000)}`, "nests deeper than 200 levels"],
+    [
+      "10,000 levels of lists",
+      `build: ${"[".repeat(10_000)}${"]".repeat(10_000)}`,
+      "nests deeper than 200 levels",
+    ],
     ["10,000 levels, never closed", `build: ${"[".repeat(10_000)}`, "nests deeper than 200 levels"],
-    ["10,000 levels of maps", `build: ${"{a: ".repeat(10_000)}1${"}".repeat(10_000)}`, "nests deeper than 200 levels"],
+    [
+      "10,000 levels of maps",
+      `build: ${"{a: ".repeat(10_000)}1${"}".repeat(10_000)}`,
+      "nests deeper than 200 levels",
+    ],
     ["10,000 levels of dashes", `build:\n${"- ".repeat(10_000)}x`, "nests deeper than 200 levels"],
     ["10,000 question marks", "? ".repeat(10_000), "nests deeper than 200 levels"],
     ["bytes that are no text", "\u{d800}", "is not UTF-8 text"],
@@ -99,7 +114,9 @@ describe("refused with the place", () => {
     } else expect(unreadable("a.yaml", text).reason).toContain(reason);
   });
   test("a file without end", () => {
-    expect(() => checkAutomation({ config: "/dev/zero" }, {})).toThrow("is larger than 1048576 bytes");
+    expect(() => checkAutomation({ config: "/dev/zero" }, {})).toThrow(
+      "is larger than 1048576 bytes",
+    );
   });
   test("20,000 unknown keys are all reported, in bounded time", () => {
     const text = Array.from({ length: 20_000 }, (_, index) => `key${index}: 1`).join("\n");
@@ -137,7 +154,12 @@ test("the template is valid, and so is all of it uncommented", () => {
     .filter((line) => /^\s*[a-z_0-9]+:/.test(line));
   const { issues, resolved } = checkYaml(all.join("\n"));
   expect(issues).toEqual([]);
-  expect(Object.keys(resolved?.verification ?? {}).sort()).toEqual(["app", "conformance", "coverage", "visual"]);
+  expect(Object.keys(resolved?.verification ?? {}).sort()).toEqual([
+    "app",
+    "conformance",
+    "coverage",
+    "visual",
+  ]);
   expect(resolved?.unattended?.budget?.estimate_usd_per_invocation).toBe(2);
 });
 
@@ -204,7 +226,8 @@ describe("fuzzing", () => {
         map[path.at(-1) ?? ""] = value;
         const { issues } = checkYaml(JSON.stringify(config));
         expect(JSON.stringify(issues)).not.toContain(SECRET);
-        for (const { line, column } of issues) expect([line, column].every((at) => Number(at) >= 1)).toBe(true);
+        for (const { line, column } of issues)
+          expect([line, column].every((at) => Number(at) >= 1)).toBe(true);
       }),
       { numRuns: 200 },
     );

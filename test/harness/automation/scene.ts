@@ -49,7 +49,10 @@ export function wholeConfig() {
   };
 }
 
-/** Sets or, with `undefined`, removes the value at a dotted path; the maps on the way are made where they lack. */
+/**
+ * Sets or, with `undefined`, removes the value at a dotted path; the maps on the way are made where
+ * they lack.
+ */
 export function change(config: object, path: string, value: unknown): object {
   const steps = path.split(".");
   const last = steps.pop() ?? "";
@@ -67,7 +70,10 @@ export function directoryWith(files: Readonly<Record<string, unknown>>): string 
   const directory = temporaryFolder("automation-");
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(directory, name)), { recursive: true });
-    writeFileSync(join(directory, name), typeof content === "string" ? content : JSON.stringify(content));
+    writeFileSync(
+      join(directory, name),
+      typeof content === "string" ? content : JSON.stringify(content),
+    );
   }
   return directory;
 }
@@ -87,21 +93,30 @@ export function checkConfig(
   const directory = directoryWith({
     "automation.json": config,
     ...Object.fromEntries(given),
-    ...Object.fromEntries(Object.entries(presets).map(([name, value]) => [`presets/${name}`, value])),
+    ...Object.fromEntries(
+      Object.entries(presets).map(([name, value]) => [`presets/${name}`, value]),
+    ),
   });
   const files: AutomationFiles = {
     config: join(directory, "automation.json"),
     ...(beside.presets === undefined ? {} : { presets: join(directory, "presets") }),
-    ...Object.fromEntries(Object.keys(others).map((key) => [key, join(directory, nameOf[key] ?? key)])),
+    ...Object.fromEntries(
+      Object.keys(others).map((key) => [key, join(directory, nameOf[key] ?? key)]),
+    ),
   };
   return checkAutomation(files, environment);
 }
 
 /** The faults of a check as `path code`, warnings marked. */
 export function codes(check: AutomationCheck): string[] {
-  return check.issues.map(({ path, code, severity }) => `${severity === "warning" ? "warning " : ""}${path} ${code}`);
+  return check.issues.map(
+    ({ path, code, severity }) => `${severity === "warning" ? "warning " : ""}${path} ${code}`,
+  );
 }
 
 export function checkYaml(text: string): AutomationCheck {
-  return checkAutomation({ config: join(directoryWith({ "automation.yaml": text }), "automation.yaml") }, {});
+  return checkAutomation(
+    { config: join(directoryWith({ "automation.yaml": text }), "automation.yaml") },
+    {},
+  );
 }

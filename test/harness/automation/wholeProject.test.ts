@@ -44,7 +44,9 @@ test("the files of a whole project resolve to one contract", () => {
 
 test("a registry that lacks them refuses the profile and the route", () => {
   const registry = join(FIXTURES, "providers.toml");
-  expect(checkAutomation({ ...files, registry }, {}).issues.map(({ path, code }) => `${path} ${code}`)).toEqual([
+  expect(
+    checkAutomation({ ...files, registry }, {}).issues.map(({ path, code }) => `${path} ${code}`),
+  ).toEqual([
     "routing.allowed_profiles.0 unknown_profile",
     "routing.default_task_route unknown_route",
   ]);

@@ -11,7 +11,8 @@ let serving = "";
 beforeAll(() => {
   serving = bundledHarness();
 });
-const run = (directory: string, ...args: string[]) => start("node", [serving, "config", ...args], directory).finished;
+const run = (directory: string, ...args: string[]) =>
+  start("node", [serving, "config", ...args], directory).finished;
 const directoryWith = (name: string, text: string) => {
   const directory = temporaryFolder("config-command-");
   writeFileSync(join(directory, name), text);
@@ -45,7 +46,10 @@ describe("serving config check automation", () => {
       `review: at most ${rounds} rounds per attempt${source}, 900 s for all rounds together\n${file}: valid\n`,
     );
     const json = await runServing([...check, "--format", "json"], env);
-    expect(JSON.parse(json.out).resolved.review).toEqual({ max_rounds: rounds, loop_timeout_sec: 900 });
+    expect(JSON.parse(json.out).resolved.review).toEqual({
+      max_rounds: rounds,
+      loop_timeout_sec: 900,
+    });
   });
   test("faults: exit 1, in the fixed shape, and as lines a person can click", async () => {
     const directory = directoryWith("a.yaml", "review:\n  max_round: 3\n");
@@ -124,7 +128,12 @@ describe("serving config init automation", () => {
 });
 
 test("a place that can't be written is reported without a stack trace", async () => {
-  const { code, stderr } = await run(directoryWith("a.yaml", ""), "init", "automation", "a.yaml/b.yaml");
+  const { code, stderr } = await run(
+    directoryWith("a.yaml", ""),
+    "init",
+    "automation",
+    "a.yaml/b.yaml",
+  );
   expect(code).toBe(2);
   expect(stderr).toContain("a.yaml/b.yaml can't be written");
   expect(stderr).not.toContain("    at ");
@@ -135,7 +144,8 @@ test.each(
     .map(([verb]) => [`config ${verb} automation`])
     .concat([["app run"], ["gate coverage"], ["gate visual"]]),
 )("serving %s --help has an example", async (words) => {
-  const { code, stdout } = await start("node", [serving, ...words.split(" "), "--help"], tmpdir()).finished;
+  const { code, stdout } = await start("node", [serving, ...words.split(" "), "--help"], tmpdir())
+    .finished;
   expect(code).toBe(0);
   expect(stdout).toContain(`Example:\n  serving ${words}`);
   expect(stdout).toContain("--format <format>");

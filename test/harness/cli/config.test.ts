@@ -18,8 +18,12 @@ const json = (text: string) => JSON.parse(text);
 describe("serving config", () => {
   it("gives every command a help with an example and both formats", async () => {
     const leaves = (command: Command, path: string[]): string[][] =>
-      command.commands.length === 0 ? [path] : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
-    const paths = (await serving(["config"])).commands.flatMap((config) => leaves(config, ["config"]));
+      command.commands.length === 0
+        ? [path]
+        : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
+    const paths = (await serving(["config"])).commands.flatMap((config) =>
+      leaves(config, ["config"]),
+    );
     expect(paths.length).toBe(10);
     for (const path of paths) {
       const { code, out } = await runServing([...path, "--help"]);
@@ -29,14 +33,21 @@ describe("serving config", () => {
     }
   });
 
-  it.each(["", "config", "config check", "config show", "config set", "config init", "config freeze", "gate", "app"])(
-    "shows an example in the help of the group `%s`, too",
-    async (words) => {
-      const { code, out } = await runServing([...words.split(" ").filter(Boolean), "--help"]);
-      expect(code).toBe(0);
-      expect(out).toContain(`Example:\n  serving ${words}`);
-    },
-  );
+  it.each([
+    "",
+    "config",
+    "config check",
+    "config show",
+    "config set",
+    "config init",
+    "config freeze",
+    "gate",
+    "app",
+  ])("shows an example in the help of the group `%s`, too", async (words) => {
+    const { code, out } = await runServing([...words.split(" ").filter(Boolean), "--help"]);
+    expect(code).toBe(0);
+    expect(out).toContain(`Example:\n  serving ${words}`);
+  });
 });
 
 describe("serving config check", () => {
@@ -58,7 +69,9 @@ describe("serving config check", () => {
     expect([valid, issues.length, resolved]).toEqual([false, 13, null]);
     const text = await runServing(["config", "check", "providers", wrong]);
     expect(text.code).toBe(1);
-    expect(text.out).toContain(`error: ${wrong}:7:12 providers.local.base_url: The URL must end in exactly`);
+    expect(text.out).toContain(
+      `error: ${wrong}:7:12 providers.local.base_url: The URL must end in exactly`,
+    );
     expect(text.out).toContain(`${wrong}: 10 faults`);
     expect(run.out + text.out).not.toContain("SECRET");
   });
@@ -91,16 +104,28 @@ describe("serving config check", () => {
       const body = (await bodyOf(request)) as Record<string, unknown>;
       bodies.push(body);
       if ("thinking" in body) response.statusCode = 400;
-      const answer = "thinking" in body ? { error: { message: "thinking" } } : { choices: [{ message: {} }] };
+      const answer =
+        "thinking" in body ? { error: { message: "thinking" } } : { choices: [{ message: {} }] };
       response.end(JSON.stringify(answer));
     });
     const file = join(folder(), "p.toml");
     const profile = (health: string) =>
       `[providers.b]\ntype = "openai-compatible"\nbase_url = "${url}/v1"\nmodel = "m"\nhealthcheck = "${health}"\n`;
     writeFileSync(file, profile("true"));
-    const fine = await runServing(["config", "check", "providers", file, "--probe", "--format", "json"]);
+    const fine = await runServing([
+      "config",
+      "check",
+      "providers",
+      file,
+      "--probe",
+      "--format",
+      "json",
+    ]);
     expect(fine.code).toBe(0);
-    expect(json(fine.out).probes.map(({ status }: { status: string }) => status)).toEqual(["pass", "pass"]);
+    expect(json(fine.out).probes.map(({ status }: { status: string }) => status)).toEqual([
+      "pass",
+      "pass",
+    ]);
     expect(bodies.map((body) => "thinking" in body)).toEqual([true, false]);
     writeFileSync(file, profile("exit 4"));
     const failed = await runServing(["config", "check", "providers", file, "--probe"]);
@@ -127,7 +152,12 @@ describe("serving config check", () => {
           "price_usd_per_mtok_input = 3",
           "price_usd_per_mtok_output = 15",
         ),
-        ...table("silent", 'type = "openai-compatible"', 'model = "m"', 'base_url = "http://127.0.0.1:9/v1"'),
+        ...table(
+          "silent",
+          'type = "openai-compatible"',
+          'model = "m"',
+          'base_url = "http://127.0.0.1:9/v1"',
+        ),
         "[defaults]",
         'peer_for.codex = "down"',
         'fallback_chain.codex = ["faulty", "silent", "server", "down"]',
@@ -185,7 +215,16 @@ describe("serving config check", () => {
     const dotenv = join(folder(), ".env");
     writeFileSync(dotenv, "HX_SA_SIMILARITY_TOP_K=many\n");
     expect((await runServing(["config", "check", "analytics", analytics])).code).toBe(0);
-    const run = await runServing(["config", "check", "analytics", analytics, "--dotenv", dotenv, "--format", "json"]);
+    const run = await runServing([
+      "config",
+      "check",
+      "analytics",
+      analytics,
+      "--dotenv",
+      dotenv,
+      "--format",
+      "json",
+    ]);
     expect(run.code).toBe(1);
     expect(json(run.out).issues).toEqual([
       expect.objectContaining({
@@ -208,7 +247,9 @@ describe("serving config check of a stack file", () => {
     writeFileSync(file, "config: {}\n");
     const run = await runServing(["config", "check", ...subject, file]);
     expect(run.code).toBe(2);
-    expect(run.out + run.err).toBe(`${file}: this is a stack file; check it with \`serving plan --file ${file}\`\n`);
+    expect(run.out + run.err).toBe(
+      `${file}: this is a stack file; check it with \`serving plan --file ${file}\`\n`,
+    );
   });
 });
 
@@ -264,7 +305,10 @@ describe("serving config show analytics", () => {
     const dotenv = join(folder(), ".env");
     writeFileSync(dotenv, "HX_SA_EMBED_MODEL=e\nHX_SA_SIMILARITY_TOP_K=7\n");
     const env = { HX_SA_SIMILARITY_TOP_K: "8", HX_SA_JUDGE_API_KEY: "sk-SECRET" };
-    const run = await runServing(show("--config", analytics, "--dotenv", dotenv, "--set", "judge.workers=3"), env);
+    const run = await runServing(
+      show("--config", analytics, "--dotenv", dotenv, "--set", "judge.workers=3"),
+      env,
+    );
     expect(run.code).toBe(0);
     const { values } = json(run.out);
     expect(values["embedding.backend"]).toEqual({ value: "ollama", layer: "default" });
@@ -290,15 +334,32 @@ describe("serving config show analytics", () => {
     ["nope=2", "error: Unknown key `nope`."],
     ["judge=x", "error: `judge` is a block; set one of its keys: judge.default.backend,"],
     ["judge.workers=many", "error: judge.workers: The text is not wholly a number."],
-    ["judge.workers=0", "error: judge.workers: Expected at least 1, got 0. (Sessions judged at once.)"],
+    [
+      "judge.workers=0",
+      "error: judge.workers: Expected at least 1, got 0. (Sessions judged at once.)",
+    ],
     ["auto_build.ledger_root=x", "error: auto_build.ledger_root: This key has no variable,"],
-    ["dsn=host=h password=SECRET", "error: dsn: A secret is set in the environment only, by the variable HX_SA_DSN."],
-  ])("says what is wrong with --set %s, once, and shows no table beside it", async (setting, message) => {
-    const run = await runServing(["config", "show", "analytics", "--config", analytics, "--set", setting]);
-    expect([run.code, run.out]).toEqual([1, ""]);
-    expect(run.err.split("\n")).toEqual([expect.stringContaining(message), ""]);
-    expect(run.err).not.toContain("SECRET");
-  });
+    [
+      "dsn=host=h password=SECRET",
+      "error: dsn: A secret is set in the environment only, by the variable HX_SA_DSN.",
+    ],
+  ])(
+    "says what is wrong with --set %s, once, and shows no table beside it",
+    async (setting, message) => {
+      const run = await runServing([
+        "config",
+        "show",
+        "analytics",
+        "--config",
+        analytics,
+        "--set",
+        setting,
+      ]);
+      expect([run.code, run.out]).toEqual([1, ""]);
+      expect(run.err.split("\n")).toEqual([expect.stringContaining(message), ""]);
+      expect(run.err).not.toContain("SECRET");
+    },
+  );
 
   it("shows the table beside the faults of a file or variable, and names key and variable once", async () => {
     const run = await runServing(["config", "show", "analytics", "--config", analytics], {
@@ -349,11 +410,17 @@ describe("serving config set analytics", () => {
 
   it("writes one key, and makes the file where there is none", async () => {
     const file = join(folder(), "home", "session-analytics.json");
-    expect(await runServing(set(file, "embedding.workers", "4"))).toMatchObject({ code: 0, err: "" });
+    expect(await runServing(set(file, "embedding.workers", "4"))).toMatchObject({
+      code: 0,
+      err: "",
+    });
     expect(readFileSync(file, "utf8")).toBe('{\n  "embedding": {\n    "workers": 4\n  }\n}\n');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     await runServing(set(file, "redaction_mode", "none"));
-    expect(json(readFileSync(file, "utf8"))).toEqual({ embedding: { workers: 4 }, redaction_mode: "none" });
+    expect(json(readFileSync(file, "utf8"))).toEqual({
+      embedding: { workers: 4 },
+      redaction_mode: "none",
+    });
     expect(readdirSync(join(file, ".."))).toEqual(["session-analytics.json"]);
   });
 
@@ -383,22 +450,27 @@ describe("serving config set analytics", () => {
 });
 
 describe("serving config init", () => {
-  it.each(["providers", "analytics"])("writes a file of %s that passes its own check, once", async (subject) => {
-    const file = join(folder(), "file");
-    expect((await runServing(["config", "init", subject, file])).code).toBe(0);
-    const text = readFileSync(file, "utf8");
-    const check = await runServing(["config", "check", subject, file, "--format", "json"]);
-    expect(json(check.out)).toMatchObject({ valid: true, issues: [] });
-    expect((await runServing(["config", "init", subject, file])).code).toBe(1);
-    expect(readFileSync(file, "utf8")).toBe(text);
-  });
+  it.each(["providers", "analytics"])(
+    "writes a file of %s that passes its own check, once",
+    async (subject) => {
+      const file = join(folder(), "file");
+      expect((await runServing(["config", "init", subject, file])).code).toBe(0);
+      const text = readFileSync(file, "utf8");
+      const check = await runServing(["config", "check", subject, file, "--format", "json"]);
+      expect(json(check.out)).toMatchObject({ valid: true, issues: [] });
+      expect((await runServing(["config", "init", subject, file])).code).toBe(1);
+      expect(readFileSync(file, "utf8")).toBe(text);
+    },
+  );
 
   it("writes into the harness's folder by default", async () => {
     const home = join(folder(), "home");
     await runServing(["config", "init", "providers", "--home", home]);
     await runServing(["config", "init", "analytics", "--home", home, "--prefix", "CCT_"]);
     expect(readdirSync(home).sort()).toEqual(["providers.toml", "session-analytics.json"]);
-    expect(readFileSync(join(home, "session-analytics.json"), "utf8")).toContain("CCT_SA_JUDGE_API_KEY");
+    expect(readFileSync(join(home, "session-analytics.json"), "utf8")).toContain(
+      "CCT_SA_JUDGE_API_KEY",
+    );
   });
 });
 
@@ -407,7 +479,10 @@ describe("serving config reference", () => {
     const out = join(folder(), "reference");
     const first = await runServing(["config", "reference", "--out", out, "--format", "json"]);
     expect(json(first.out).written).toContain(join(out, "providers-profile.md"));
-    expect(json((await runServing(["config", "reference", "--out", out, "--format", "json"])).out).written).toEqual([]);
+    expect(
+      json((await runServing(["config", "reference", "--out", out, "--format", "json"])).out)
+        .written,
+    ).toEqual([]);
     expect((await runServing(["config", "reference", "--out", out, "--check"])).code).toBe(0);
   });
 
@@ -416,12 +491,26 @@ describe("serving config reference", () => {
     await runServing(["config", "reference", "--out", out]);
     const page = join(out, "providers-profile.md");
     writeFileSync(page, "edited");
-    const run = await runServing(["config", "reference", "--out", out, "--check", "--format", "json"]);
+    const run = await runServing([
+      "config",
+      "reference",
+      "--out",
+      out,
+      "--check",
+      "--format",
+      "json",
+    ]);
     expect(run.code).toBe(1);
     expect(json(run.out)).toEqual({ stale: [page] });
     expect(readFileSync(page, "utf8")).toBe("edited");
     mkdirSync(join(out, "empty"));
-    const missing = await runServing(["config", "reference", "--out", join(out, "empty"), "--check"]);
+    const missing = await runServing([
+      "config",
+      "reference",
+      "--out",
+      join(out, "empty"),
+      "--check",
+    ]);
     expect(missing.code).toBe(1);
     expect(missing.out).toContain("Make it anew: serving config reference");
   });

@@ -11,7 +11,13 @@ function config(value: unknown): { project: string; file: string } {
   return { project, file };
 }
 
-const coverage = { command: "true", artifact: "c.json", parser: "jacoco", baseline: "none", min_line_pct: 1 };
+const coverage = {
+  command: "true",
+  artifact: "c.json",
+  parser: "jacoco",
+  baseline: "none",
+  min_line_pct: 1,
+};
 
 describe.each(["coverage", "visual"])("serving gate %s", (gate) => {
   test("a faulty config fails it: exit 1, the verdict on stdout as one document, nothing run", async () => {
@@ -22,7 +28,11 @@ describe.each(["coverage", "visual"])("serving gate %s", (gate) => {
     expect(JSON.parse(json.out)).toMatchObject({
       gate,
       verdict: "fail",
-      failures: [expect.stringMatching(/a\.json:1:\d+ verification\.coverage\.parser: Parser `jacoco` is not/)],
+      failures: [
+        expect.stringMatching(
+          /a\.json:1:\d+ verification\.coverage\.parser: Parser `jacoco` is not/,
+        ),
+      ],
       issues: [{ path: "verification.coverage.parser", code: "not_implemented" }],
     });
     const text = await runServing(args);
@@ -33,7 +43,11 @@ describe.each(["coverage", "visual"])("serving gate %s", (gate) => {
 
   test.each([
     ["nothing to judge by", () => [], "exactly one of --config FILE and --contract FILE"],
-    ["both files", () => ["--config", "a", "--contract", "b"], "exactly one of --config FILE and --contract FILE"],
+    [
+      "both files",
+      () => ["--config", "a", "--contract", "b"],
+      "exactly one of --config FILE and --contract FILE",
+    ],
     ["a config without its block", () => ["--config", config({}).file], `verification.${gate}`],
     ["no such file", () => ["--config", "/no/such/file"], "/no/such/file: no such file"],
     ["a contract that is none", () => ["--contract", config("{}").file], "isn't a frozen contract"],

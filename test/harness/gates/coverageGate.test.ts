@@ -1,15 +1,29 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { commandEnvironment } from "../../../harness/app/commandEnvironment";
 import { openLedger } from "../../../harness/app/ledger";
-import { type CoverageContract, coverageGate, findHostTimeout } from "../../../harness/gates/coverageGate";
+import {
+  type CoverageContract,
+  coverageGate,
+  findHostTimeout,
+} from "../../../harness/gates/coverageGate";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { processesWith } from "../processes";
 
 function project(): string {
   const root = temporaryFolder("coverage-gate-");
-  writeFileSync(join(root, "good.json"), JSON.stringify({ total: { lines: { pct: 85 }, branches: { pct: 75 } } }));
+  writeFileSync(
+    join(root, "good.json"),
+    JSON.stringify({ total: { lines: { pct: 85 }, branches: { pct: 75 } } }),
+  );
   return root;
 }
 
@@ -70,7 +84,8 @@ describe.concurrent("coverage gate", () => {
 
   test("an old file put in the artifact's place is not newly produced", async () => {
     const result = await gate(project(), {
-      command: "mkdir coverage && cp good.json coverage/summary.json && touch -d '2020-01-01' coverage/summary.json",
+      command:
+        "mkdir coverage && cp good.json coverage/summary.json && touch -d '2020-01-01' coverage/summary.json",
     });
     expect(result.failures).toEqual([
       "artifact coverage/summary.json is older than this run, so the run did not produce it",
@@ -121,7 +136,9 @@ describe.concurrent("coverage gate", () => {
   test("an artifact that can't be removed leaves freshness unproven", async () => {
     const root = project();
     mkdirSync(join(root, "coverage/summary.json"), { recursive: true });
-    expect((await gate(root)).failures).toEqual(["artifact coverage/summary.json is a directory; it must be a file"]);
+    expect((await gate(root)).failures).toEqual([
+      "artifact coverage/summary.json is a directory; it must be a file",
+    ]);
   });
 
   test("a command that fails fails the gate, whatever it wrote", async () => {

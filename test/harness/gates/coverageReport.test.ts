@@ -30,7 +30,10 @@ describe("istanbul", () => {
     ],
     [
       "a percentage that its counts contradict: the counts count",
-      { lines: { pct: 95, total: 200, covered: 21 }, branches: { pct: "Unknown", total: 4, covered: 1 } },
+      {
+        lines: { pct: 95, total: 200, covered: 21 },
+        branches: { pct: "Unknown", total: 4, covered: 1 },
+      },
       { line_pct: 10.5, branch_pct: 25 },
     ],
     [
@@ -38,7 +41,11 @@ describe("istanbul", () => {
       { lines: { total: 3, covered: 2 }, branches: { total: 0, covered: 0 } },
       { line_pct: 200 / 3, branch_pct: null },
     ],
-    ["0 is a percentage", { lines: { pct: 0 }, branches: { pct: 0 } }, { line_pct: 0, branch_pct: 0 }],
+    [
+      "0 is a percentage",
+      { lines: { pct: 0 }, branches: { pct: 0 } },
+      { line_pct: 0, branch_pct: 0 },
+    ],
   ])("%s", (_, total, expected) => {
     expect(readCoverage("istanbul", summary(total))).toEqual(expected);
   });
@@ -47,7 +54,11 @@ describe("istanbul", () => {
     ["a list", "[]", "has no `total`"],
     ["a full report", JSON.stringify({ "/a.ts": { s: {} } }), "has no `total`"],
     ["no lines", summary({ branches: { pct: 3 } }), "has no `total.lines`"],
-    ["text as percentage", summary({ lines: { pct: "90" } }), "has no percentage from 0 to 100 in `total.lines.pct`"],
+    [
+      "text as percentage",
+      summary({ lines: { pct: "90" } }),
+      "has no percentage from 0 to 100 in `total.lines.pct`",
+    ],
     ["above 100", summary({ lines: { pct: 101 } }), "has no percentage from 0 to 100"],
     ["below 0", summary({ lines: { pct: -1 } }), "has no percentage from 0 to 100"],
     [
@@ -55,11 +66,31 @@ describe("istanbul", () => {
       summary({ lines: { pct: 90, total: 10, covered: 11 } }),
       "covers more lines than there are",
     ],
-    ["half of the counts", summary({ lines: { pct: 90, total: 10 } }), "has no whole numbers in `total.lines.total`"],
-    ["a fraction", summary({ lines: { pct: 90, total: 10, covered: 9.5 } }), "has no whole numbers"],
-    ["less than nothing", summary({ lines: { pct: 90, total: -10, covered: -20 } }), "has no whole numbers"],
-    ["counts as text", summary({ lines: { pct: 90, total: "10", covered: "9" } }), "has no whole numbers"],
-    ["a percentage of the prototype", '{"__proto__": {"total": {"lines": {"pct": 90}}}}', "has no `total`"],
+    [
+      "half of the counts",
+      summary({ lines: { pct: 90, total: 10 } }),
+      "has no whole numbers in `total.lines.total`",
+    ],
+    [
+      "a fraction",
+      summary({ lines: { pct: 90, total: 10, covered: 9.5 } }),
+      "has no whole numbers",
+    ],
+    [
+      "less than nothing",
+      summary({ lines: { pct: 90, total: -10, covered: -20 } }),
+      "has no whole numbers",
+    ],
+    [
+      "counts as text",
+      summary({ lines: { pct: 90, total: "10", covered: "9" } }),
+      "has no whole numbers",
+    ],
+    [
+      "a percentage of the prototype",
+      '{"__proto__": {"total": {"lines": {"pct": 90}}}}',
+      "has no `total`",
+    ],
   ])("refuses %s", (_, text, message) => {
     expect(() => readCoverage("istanbul", text)).toThrow(message);
   });
@@ -86,7 +117,8 @@ describe("lcov", () => {
     ],
     [
       "two tests of one file are joined line by line",
-      record("SF:a", "DA:1,1", "DA:2,0", "LF:2", "LH:1") + record("SF:a", "DA:1,0", "DA:2,4", "LF:2", "LH:1"),
+      record("SF:a", "DA:1,1", "DA:2,0", "LF:2", "LH:1") +
+        record("SF:a", "DA:1,0", "DA:2,4", "LF:2", "LH:1"),
       { line_pct: 100, branch_pct: null },
     ],
     [
@@ -94,7 +126,11 @@ describe("lcov", () => {
       record("SF:a", "LF:1", "LH:1", "BRF:0", "BRH:0"),
       { line_pct: 100, branch_pct: null },
     ],
-    ["Windows line ends", "SF:a\r\nLF:4\r\nLH:1\r\nend_of_record\r\n", { line_pct: 25, branch_pct: null }],
+    [
+      "Windows line ends",
+      "SF:a\r\nLF:4\r\nLH:1\r\nend_of_record\r\n",
+      { line_pct: 25, branch_pct: null },
+    ],
   ])("%s", (_, text, expected) => {
     expect(readCoverage("lcov", text)).toEqual(expected);
   });
@@ -107,8 +143,16 @@ describe("lcov", () => {
     ],
     ["a record inside another", "SF:a\nSF:b\n", "line 2 begins a record inside another one"],
     ["an end without a beginning", "end_of_record\n", "line 1 ends a record that never began"],
-    ["a counter that is not a number", record("SF:a", "LF:9junk", "LH:1"), "line 2 has no whole number in LF"],
-    ["a counter twice", record("SF:a", "LF:9", "LF:9", "LH:1"), "line 3 has a second LF in one record"],
+    [
+      "a counter that is not a number",
+      record("SF:a", "LF:9junk", "LH:1"),
+      "line 2 has no whole number in LF",
+    ],
+    [
+      "a counter twice",
+      record("SF:a", "LF:9", "LF:9", "LH:1"),
+      "line 3 has a second LF in one record",
+    ],
     ["found without hit", record("SF:a", "LF:9"), "only one of LF and LH"],
     ["more hit than found", record("SF:a", "LF:1", "LH:2"), "LH above LF"],
     [
@@ -120,11 +164,16 @@ describe("lcov", () => {
     expect(() => readCoverage("lcov", text)).toThrow(message);
   });
   test("percentages stay from 0 to 100 whatever the counters", () => {
-    const counts = fc.record({ found: fc.nat(1000), share: fc.double({ min: 0, max: 1, noNaN: true }) });
+    const counts = fc.record({
+      found: fc.nat(1000),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    });
     fc.assert(
       fc.property(fc.array(counts, { minLength: 1 }), (files) => {
         const sums = files.map(({ found, share }) => [found, Math.floor(found * share)] as const);
-        const text = sums.map(([found, hit], index) => record(`SF:${index}`, `LF:${found}`, `LH:${hit}`)).join("");
+        const text = sums
+          .map(([found, hit], index) => record(`SF:${index}`, `LF:${found}`, `LH:${hit}`))
+          .join("");
         const found = sums.reduce((sum, [all]) => sum + all, 0);
         if (found === 0) {
           expect(() => readCoverage("lcov", text)).toThrow(UnreadableCoverage);
@@ -139,7 +188,17 @@ describe("lcov", () => {
 
 test("any text is read or refused, never a crash", () => {
   const lines = fc.array(
-    fc.constantFrom("SF:a", "DA:1,1", "LF:1", "LH:1", "BRF:2", "BRH:3", "end_of_record", "TN:x", ""),
+    fc.constantFrom(
+      "SF:a",
+      "DA:1,1",
+      "LF:1",
+      "LH:1",
+      "BRF:2",
+      "BRH:3",
+      "end_of_record",
+      "TN:x",
+      "",
+    ),
   );
   fc.assert(
     fc.property(

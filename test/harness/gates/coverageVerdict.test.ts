@@ -22,7 +22,10 @@ test.each([
     { min_line_pct: 80, min_branch_pct: 70 },
     [70, 60],
     null,
-    ["line coverage is 70 %, below its floor of 80 %", "branch coverage is 60 %, below its floor of 70 %"],
+    [
+      "line coverage is 70 %, below its floor of 80 %",
+      "branch coverage is 60 %, below its floor of 70 %",
+    ],
   ],
   [
     "a floor under a metric that is not there",
@@ -38,7 +41,13 @@ test.each([
     null,
     ["there is a floor of 0 % under branch coverage, and the artifact has none"],
   ],
-  ["regression within its points", { min_line_pct: 50, max_regression_pct: 5 }, [85.3, null], base(90.3, null), []],
+  [
+    "regression within its points",
+    { min_line_pct: 50, max_regression_pct: 5 },
+    [85.3, null],
+    base(90.3, null),
+    [],
+  ],
   [
     "regression beyond its points",
     { min_line_pct: 50, max_regression_pct: 5 },
@@ -53,7 +62,13 @@ test.each([
     base(10, null),
     [],
   ],
-  ["no regression at all allowed", { min_line_pct: 1, max_regression_pct: 0 }, [9, null], base(9, null), []],
+  [
+    "no regression at all allowed",
+    { min_line_pct: 1, max_regression_pct: 0 },
+    [9, null],
+    base(9, null),
+    [],
+  ],
   [
     "regression of a metric without a floor is not judged",
     { min_line_pct: 1, max_regression_pct: 0 },
@@ -79,7 +94,11 @@ test.each([
     ["the baseline has no branch coverage, so it can't be compared"],
   ],
 ])("%s", (_, floors, [line_pct, branch_pct], baseline, expected) => {
-  expect(coverageFailures(floors, { line_pct: line_pct ?? null, branch_pct: branch_pct ?? null }, baseline)).toEqual(
-    expected,
-  );
+  expect(
+    coverageFailures(
+      floors,
+      { line_pct: line_pct ?? null, branch_pct: branch_pct ?? null },
+      baseline,
+    ),
+  ).toEqual(expected);
 });

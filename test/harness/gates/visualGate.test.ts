@@ -19,7 +19,10 @@ interface Scene {
   readonly temporary: string;
 }
 
-/** A git repository whose config has an app and a visual check, and a directory for temporary files of its own. */
+/**
+ * A git repository whose config has an app and a visual check, and a directory for temporary files
+ * of its own.
+ */
 async function scene(command: string, change: Record<string, unknown> = {}): Promise<Scene> {
   const directory = temporaryFolder("visual-gate-");
   const temporary = temporaryFolder("visual-temporary-");
@@ -51,17 +54,27 @@ async function scene(command: string, change: Record<string, unknown> = {}): Pro
   git("commit", "-qm", "First");
   writeFileSync(join(directory, "tracked.txt"), "changed since");
   writeFileSync(join(directory, "ignored.txt"), "ignored");
-  writeFileSync(join(directory, ".git/hooks/post-checkout"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+  writeFileSync(join(directory, ".git/hooks/post-checkout"), "#!/bin/sh\nexit 1\n", {
+    mode: 0o755,
+  });
   return { directory, marker, temporary };
 }
 
 function gate({ directory, temporary }: Scene) {
   const env = { ...process.env, TMPDIR: temporary, GIT_DIR: "/nowhere" };
-  return start("node", [serving, "gate", "visual", "--config", "automation.json", "--format", "json"], directory, env);
+  return start(
+    "node",
+    [serving, "gate", "visual", "--config", "automation.json", "--format", "json"],
+    directory,
+    env,
+  );
 }
 
 function worktrees({ directory }: Scene): number {
-  const list = execFileSync("git", ["worktree", "list", "--porcelain"], { cwd: directory, encoding: "utf8" });
+  const list = execFileSync("git", ["worktree", "list", "--porcelain"], {
+    cwd: directory,
+    encoding: "utf8",
+  });
   return list.split("\n").filter((line) => line.startsWith("worktree ")).length;
 }
 
@@ -87,7 +100,10 @@ describe.concurrent("visual gate", () => {
     expect(log).not.toContain("ignored.txt");
     expect(log).toContain("\nHEAD\n");
     expect(log).toContain("ok");
-    expect(JSON.parse(readFileSync(join(place.directory, ".hx/ledger/visual-result.json"), "utf8")).passed).toBe(true);
+    expect(
+      JSON.parse(readFileSync(join(place.directory, ".hx/ledger/visual-result.json"), "utf8"))
+        .passed,
+    ).toBe(true);
     expect(existsSync(join(place.directory, "out"))).toBe(false);
     expect(worktrees(place)).toBe(1);
     expect(readdirSync(place.temporary)).toEqual([]);
@@ -101,7 +117,12 @@ describe.concurrent("visual gate", () => {
       {},
       "the check did not run in full",
     ],
-    ["a result without a mode", `mkdir out; echo '{"passed":true}' > out/verdict.json`, {}, "it says no mode"],
+    [
+      "a result without a mode",
+      `mkdir out; echo '{"passed":true}' > out/verdict.json`,
+      {},
+      "it says no mode",
+    ],
     ["a failed command", `${PASS}; exit 2`, {}, "the visual command exited 2"],
     [
       "a command that takes too long",
@@ -110,7 +131,12 @@ describe.concurrent("visual gate", () => {
       "the visual command took longer than 1 s",
     ],
     ["no artifact", "true", {}, "the command wrote no artifact at out/verdict.json"],
-    ["read-only leftovers", "mkdir -p a/b && touch a/b/c && chmod 555 a/b; exit 1", {}, "the visual command exited 1"],
+    [
+      "read-only leftovers",
+      "mkdir -p a/b && touch a/b/c && chmod 555 a/b; exit 1",
+      {},
+      "the visual command exited 1",
+    ],
     ["a checkout cut from its repository", "rm -f .git; exit 1", {}, "the visual command exited 1"],
   ])("%s fails, and the checkout is removed", async (_, command, change, message) => {
     const place = await scene(command, change);
@@ -159,8 +185,14 @@ describe.concurrent("visual gate", () => {
     expect(worktrees(place)).toBe(2);
     execFileSync("git", ["commit", "-q", "--allow-empty", "-m", "next"], { cwd: place.directory });
     const next = gate(place);
-    await eventually(() => processesWith(`${place.marker} checks`).length === 0, "the first check is ended");
-    await eventually(() => processesWith(`${place.marker} checks`).length > 0, "the next check runs");
+    await eventually(
+      () => processesWith(`${place.marker} checks`).length === 0,
+      "the first check is ended",
+    );
+    await eventually(
+      () => processesWith(`${place.marker} checks`).length > 0,
+      "the next check runs",
+    );
     expect(readdirSync(place.temporary)).toHaveLength(1);
     expect(worktrees(place)).toBe(2);
     next.child.kill("SIGTERM");
@@ -170,15 +202,18 @@ describe.concurrent("visual gate", () => {
     expect(worktrees(place)).toBe(1);
   });
 
-  test.each([300, 700, 1200])("killed by SIGKILL after %i ms: no process and no checkout is left", async (delay) => {
-    const place = await scene("sleep 60 # MARKER");
-    const { child, finished } = gate(place);
-    await new Promise((resolve) => setTimeout(resolve, delay));
-    child.kill("SIGKILL");
-    await finished;
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    await eventually(() => processesWith(place.marker).length === 0, "no process is left");
-    await eventually(() => readdirSync(place.temporary).length === 0, "no checkout is left");
-    await eventually(() => worktrees(place) === 1, "git knows of no other worktree");
-  });
+  test.each([300, 700, 1200])(
+    "killed by SIGKILL after %i ms: no process and no checkout is left",
+    async (delay) => {
+      const place = await scene("sleep 60 # MARKER");
+      const { child, finished } = gate(place);
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      child.kill("SIGKILL");
+      await finished;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await eventually(() => processesWith(place.marker).length === 0, "no process is left");
+      await eventually(() => readdirSync(place.temporary).length === 0, "no checkout is left");
+      await eventually(() => worktrees(place) === 1, "git knows of no other worktree");
+    },
+  );
 });

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { visualFailures } from "../../../harness/gates/visualGate";
 
-const SKIPPED = (why: string) => [`the check did not run in full (${why}), and skip_is_failure holds`];
+const SKIPPED = (why: string) => [
+  `the check did not run in full (${why}), and skip_is_failure holds`,
+];
 
 test.each([
   ["passed in full", { passed: true, mode: "full" }, [], []],
@@ -33,8 +35,18 @@ test.each([
     SKIPPED("criteria were skipped"),
     [],
   ],
-  ["status skipped", { passed: true, mode: "full", status: "skipped" }, SKIPPED("its status is skipped"), []],
-  ["flag degraded", { passed: true, mode: "full", degraded: true }, SKIPPED("it says degraded"), []],
+  [
+    "status skipped",
+    { passed: true, mode: "full", status: "skipped" },
+    SKIPPED("its status is skipped"),
+    [],
+  ],
+  [
+    "flag degraded",
+    { passed: true, mode: "full", degraded: true },
+    SKIPPED("it says degraded"),
+    [],
+  ],
   [
     "passed against its own criteria",
     { passed: true, mode: "full", criteria: [{ verdict: "pass" }, { verdict: "fail" }] },

@@ -9,7 +9,9 @@ type Body = Record<string, unknown>;
 type Reply = (body: Body, request: IncomingMessage, response: ServerResponse) => void;
 
 /** A model server on loopback; every request's body is kept. */
-async function serve(reply: Reply): Promise<{ url: string; bodies: Body[]; requests: IncomingMessage[] }> {
+async function serve(
+  reply: Reply,
+): Promise<{ url: string; bodies: Body[]; requests: IncomingMessage[] }> {
   const bodies: Body[] = [];
   const requests: IncomingMessage[] = [];
   const { url } = await httpServer(async (request, response) => {
@@ -28,8 +30,18 @@ const refuse = (response: ServerResponse, message: string, status = 400) => {
   response.end(JSON.stringify({ error: { message } }));
 };
 
-function ask(url: string, more: Record<string, unknown> = {}, env: NodeJS.ProcessEnv = {}, timeoutSec = 5) {
-  const provider = providerSchema.parse({ type: "openai-compatible", base_url: url, model: "m", ...more });
+function ask(
+  url: string,
+  more: Record<string, unknown> = {},
+  env: NodeJS.ProcessEnv = {},
+  timeoutSec = 5,
+) {
+  const provider = providerSchema.parse({
+    type: "openai-compatible",
+    base_url: url,
+    model: "m",
+    ...more,
+  });
   return chatProbe("local", provider, env, timeoutSec);
 }
 
@@ -77,7 +89,9 @@ describe("one tiny chat request", () => {
   });
 
   it("fails after four refusals, never asking on", async () => {
-    const { url, bodies } = await serve((_, __, response) => refuse(response, "maximum context length"));
+    const { url, bodies } = await serve((_, __, response) =>
+      refuse(response, "maximum context length"),
+    );
     const result = await ask(url);
     expect(result).toMatchObject({ status: "fail" });
     expect(result.detail).toContain("400, with and without");
@@ -127,10 +141,13 @@ describe("one tiny chat request", () => {
     expect(bodies).toHaveLength(1);
   });
 
-  it.each([["no JSON"], ["{}"], ['{"choices":[]}'], ["null"]])("does not take %s for an answer", async (text) => {
-    const { url } = await serve((_, __, response) => response.end(text));
-    expect((await ask(url)).detail).toContain("choices[0].message");
-  });
+  it.each([["no JSON"], ["{}"], ['{"choices":[]}'], ["null"]])(
+    "does not take %s for an answer",
+    async (text) => {
+      const { url } = await serve((_, __, response) => response.end(text));
+      expect((await ask(url)).detail).toContain("choices[0].message");
+    },
+  );
 
   it("reads no endless answer, and sends no key that breaks its header", async () => {
     const { url } = await serve((_, __, response) => {
@@ -138,7 +155,9 @@ describe("one tiny chat request", () => {
       response.on("drain", more).on("error", () => undefined);
       more();
     });
-    expect((await ask(url, {}, {}, 60)).detail).toBe("no connection: an answer of more than 8 MiB, which was cut off");
+    expect((await ask(url, {}, {}, 60)).detail).toBe(
+      "no connection: an answer of more than 8 MiB, which was cut off",
+    );
     expect((await ask(url, { api_key_env: "K" }, { K: "a\nSECRET: b" })).detail).toBe(
       "no connection: no request can be made of this address or key",
     );

@@ -6,7 +6,8 @@ import { parseProfile, readProfile } from "../../../harness/providers/profile";
 
 const fixture = (name: string) => checkProfile(readProfile(join(__dirname, "fixtures", name)));
 const check = (text: string) => checkProfile(parseProfile("p.toml", text)).faults;
-const found = (text: string) => check(text).map(({ path, code, severity }) => [path, code, severity]);
+const found = (text: string) =>
+  check(text).map(({ path, code, severity }) => [path, code, severity]);
 
 const CLI = '[providers.p]\ntype = "cli"\ncommand = "x {review_request}"\n';
 const API = '[providers.p]\ntype = "openai-compatible"\nmodel = "m"\n';
@@ -65,15 +66,43 @@ describe("check of a providers profile", () => {
       '[providers.p]\ncommand = "x {review_request}"',
       ["providers.p.type", "missing_key", "error"],
     ],
-    ["a type is one of four", '[providers.p]\ntype = "CLI"', ["providers.p.type", "unknown_value", "error"]],
-    ["an unknown key is a warning", `${CLI}colour = "x"`, ["providers.p.colour", "unknown_key", "warning"]],
+    [
+      "a type is one of four",
+      '[providers.p]\ntype = "CLI"',
+      ["providers.p.type", "unknown_value", "error"],
+    ],
+    [
+      "an unknown key is a warning",
+      `${CLI}colour = "x"`,
+      ["providers.p.colour", "unknown_key", "warning"],
+    ],
     ["an unknown table is a warning", `${CLI}[other]\nx = 1`, ["other", "unknown_key", "warning"]],
-    ["`api_key` is refused", `${CLI}api_key = "x"`, ["providers.p.api_key", "secret_in_file", "error"]],
+    [
+      "`api_key` is refused",
+      `${CLI}api_key = "x"`,
+      ["providers.p.api_key", "secret_in_file", "error"],
+    ],
     ["so is `token`", `${CLI}token = "x"`, ["providers.p.token", "secret_in_file", "error"]],
-    ["timeout_sec is whole", `${CLI}timeout_sec = 1.5`, ["providers.p.timeout_sec", "wrong_type", "error"]],
-    ["timeout_sec is no text", `${CLI}timeout_sec = "300"`, ["providers.p.timeout_sec", "wrong_type", "error"]],
-    ["timeout_sec is at least 1", `${CLI}timeout_sec = 0`, ["providers.p.timeout_sec", "out_of_range", "error"]],
-    ["max_tokens is whole", `${CLI}max_tokens = 1.5`, ["providers.p.max_tokens", "wrong_type", "error"]],
+    [
+      "timeout_sec is whole",
+      `${CLI}timeout_sec = 1.5`,
+      ["providers.p.timeout_sec", "wrong_type", "error"],
+    ],
+    [
+      "timeout_sec is no text",
+      `${CLI}timeout_sec = "300"`,
+      ["providers.p.timeout_sec", "wrong_type", "error"],
+    ],
+    [
+      "timeout_sec is at least 1",
+      `${CLI}timeout_sec = 0`,
+      ["providers.p.timeout_sec", "out_of_range", "error"],
+    ],
+    [
+      "max_tokens is whole",
+      `${CLI}max_tokens = 1.5`,
+      ["providers.p.max_tokens", "wrong_type", "error"],
+    ],
     [
       "disable_thinking is no text",
       `${CLI}disable_thinking = "true"`,
@@ -84,21 +113,41 @@ describe("check of a providers profile", () => {
       `${CLI}conformance_command = "x"`,
       ["providers.p.conformance_command", "wrong_form", "error"],
     ],
-    ["base_url ends in /v1, no less", `${API}base_url = "http://h:1"`, ["providers.p.base_url", "wrong_form", "error"]],
-    ["no more", `${API}base_url = "http://h:1/v1/"`, ["providers.p.base_url", "wrong_form", "error"]],
+    [
+      "base_url ends in /v1, no less",
+      `${API}base_url = "http://h:1"`,
+      ["providers.p.base_url", "wrong_form", "error"],
+    ],
+    [
+      "no more",
+      `${API}base_url = "http://h:1/v1/"`,
+      ["providers.p.base_url", "wrong_form", "error"],
+    ],
     [
       "not the whole path of a request",
       `${API}base_url = "http://h/v1/chat/completions"`,
       ["providers.p.base_url", "wrong_form", "error"],
     ],
-    ["not twice", `${API}base_url = "http://h/v1/v1"`, ["providers.p.base_url", "wrong_form", "error"]],
-    ["base_url is an http URL", `${API}base_url = "h:1/v1"`, ["providers.p.base_url", "wrong_form", "error"]],
+    [
+      "not twice",
+      `${API}base_url = "http://h/v1/v1"`,
+      ["providers.p.base_url", "wrong_form", "error"],
+    ],
+    [
+      "base_url is an http URL",
+      `${API}base_url = "h:1/v1"`,
+      ["providers.p.base_url", "wrong_form", "error"],
+    ],
     [
       "nor a query, and that is one fault",
       `${API}base_url = "http://h/v1?x=1"`,
       ["providers.p.base_url", "wrong_form", "error"],
     ],
-    ["its port is one", `${API}base_url = "http://h:99999/v1"`, ["providers.p.base_url", "wrong_form", "error"]],
+    [
+      "its port is one",
+      `${API}base_url = "http://h:99999/v1"`,
+      ["providers.p.base_url", "wrong_form", "error"],
+    ],
     [
       "base_url holds no token in a user's place",
       `${API}base_url = "http://abc123@h/v1"`,
@@ -169,16 +218,36 @@ describe("check of a providers profile", () => {
       '[providers.p]\ntype = "cli"\ncommand = ""',
       ["providers.p", "missing_for_type", "warning"],
     ],
-    ["{model} without a model", `${CLI.replace("x {", "x {model} {")}`, ["providers.p.command", "no_model", "warning"]],
-    ["a cli provider without a command", '[providers.p]\ntype = "cli"', ["providers.p", "missing_for_type", "warning"]],
-    ["an openai-compatible one without base_url", API, ["providers.p", "missing_for_type", "warning"]],
-    ["an ollama one without a model", '[providers.p]\ntype = "ollama"', ["providers.p", "missing_for_type", "warning"]],
+    [
+      "{model} without a model",
+      `${CLI.replace("x {", "x {model} {")}`,
+      ["providers.p.command", "no_model", "warning"],
+    ],
+    [
+      "a cli provider without a command",
+      '[providers.p]\ntype = "cli"',
+      ["providers.p", "missing_for_type", "warning"],
+    ],
+    [
+      "an openai-compatible one without base_url",
+      API,
+      ["providers.p", "missing_for_type", "warning"],
+    ],
+    [
+      "an ollama one without a model",
+      '[providers.p]\ntype = "ollama"',
+      ["providers.p", "missing_for_type", "warning"],
+    ],
     [
       "peer_for names a declared provider",
       `${CLI}[defaults]\npeer_for.a = "q"`,
       ["defaults.peer_for.a", "undeclared_provider", "error"],
     ],
-    ["peer_for is text", `${CLI}[defaults]\npeer_for.a = 1`, ["defaults.peer_for.a", "wrong_type", "error"]],
+    [
+      "peer_for is text",
+      `${CLI}[defaults]\npeer_for.a = 1`,
+      ["defaults.peer_for.a", "wrong_type", "error"],
+    ],
     [
       "a subject does not review itself",
       `${CLI}[defaults]\npeer_for.p = "p"`,
@@ -203,9 +272,15 @@ describe("check of a providers profile", () => {
     ["the subject of a pairing need not be declared", `${CLI}[defaults]\npeer_for.anyone = "p"`],
     ["disable_thinking may be bare false", `${CLI}disable_thinking = false`],
     ["both prices", `${CLI}price_usd_per_mtok_input = 0\nprice_usd_per_mtok_output = 0`],
-    ["a bearer token by its variable", `${CLI}healthcheck = "curl -sf --oauth2-bearer $KEY http://h/v1/models"`],
+    [
+      "a bearer token by its variable",
+      `${CLI}healthcheck = "curl -sf --oauth2-bearer $KEY http://h/v1/models"`,
+    ],
     ["a longer path before /v1", `${API}base_url = "https://h/api/v1"`],
-    ["a provider that only evaluates", '[providers.p]\ntype = "cli"\nconformance_command = "x {review_request}"'],
+    [
+      "a provider that only evaluates",
+      '[providers.p]\ntype = "cli"\nconformance_command = "x {review_request}"',
+    ],
     ["a variable's name in small letters", `${CLI}api_key_env = "local_key"`],
   ])("takes %s", (_, text) => {
     expect(found(text)).toEqual([]);
@@ -213,8 +288,11 @@ describe("check of a providers profile", () => {
 
   it("says which name is not declared, unless it may be a key pasted there", () => {
     const message = (name: string) =>
-      check(`${CLI}[defaults]\npeer_for.a = "${name}"`).find(({ severity }) => severity === "error")?.message;
-    expect(message("ollama")).toBe("This names a provider that is not declared (`ollama`). Declared: p.");
+      check(`${CLI}[defaults]\npeer_for.a = "${name}"`).find(({ severity }) => severity === "error")
+        ?.message;
+    expect(message("ollama")).toBe(
+      "This names a provider that is not declared (`ollama`). Declared: p.",
+    );
     expect(message("sk-abc123")).toBe("This names a provider that is not declared. Declared: p.");
   });
 

@@ -14,8 +14,18 @@ describe("the cost of a request", () => {
       usage,
       0,
     ],
-    ["is not measured with the input price alone", { price_usd_per_mtok_input: 3 }, usage, undefined],
-    ["is not measured with the output price alone", { price_usd_per_mtok_output: 3 }, usage, undefined],
+    [
+      "is not measured with the input price alone",
+      { price_usd_per_mtok_input: 3 },
+      usage,
+      undefined,
+    ],
+    [
+      "is not measured with the output price alone",
+      { price_usd_per_mtok_output: 3 },
+      usage,
+      undefined,
+    ],
     ["is not measured without prices", {}, usage, undefined],
     ["is not measured without usage", both, undefined, undefined],
   ])("%s", (_, prices, reported, expected) => {

@@ -6,7 +6,12 @@ import { parseProfile, readProfile } from "../../../harness/providers/profile";
 
 const fixture = (name: string) => readProfile(join(__dirname, "fixtures", name));
 const found = (text: string) =>
-  dialectFaults(parseProfile("p.toml", text)).map(({ path, code, severity, line }) => [path, code, severity, line]);
+  dialectFaults(parseProfile("p.toml", text)).map(({ path, code, severity, line }) => [
+    path,
+    code,
+    severity,
+    line,
+  ]);
 
 const P = "[providers.p]\n";
 
@@ -61,16 +66,32 @@ describe("where the harness's reading parts from TOML's", () => {
       '[defaults]\nfallback_chain.a = ["b"] # c',
       [["defaults.fallback_chain.a", "dialect_trailing_comment", "error", 2]],
     ],
-    ["spaces behind a value", `${P}model = "m"  `, [["providers.p.model", "dialect_trailing_space", "error", 2]]],
-    ["a tab behind the key", `${P}model\t= "m"`, [["providers.p.model", "dialect_key", "error", 2]]],
+    [
+      "spaces behind a value",
+      `${P}model = "m"  `,
+      [["providers.p.model", "dialect_trailing_space", "error", 2]],
+    ],
+    [
+      "a tab behind the key",
+      `${P}model\t= "m"`,
+      [["providers.p.model", "dialect_key", "error", 2]],
+    ],
     ["a tab behind =", `${P}model =\t"m"`, [["providers.p.model", "dialect_tab", "error", 2]]],
     [
       "a tab before a flag",
       `${P}disable_thinking =\ttrue`,
       [["providers.p.disable_thinking", "dialect_tab", "error", 2]],
     ],
-    ["a plus sign", `${P}timeout_sec = +300`, [["providers.p.timeout_sec", "dialect_number", "error", 2]]],
-    ["another base", `${P}timeout_sec = 0x10`, [["providers.p.timeout_sec", "dialect_number", "error", 2]]],
+    [
+      "a plus sign",
+      `${P}timeout_sec = +300`,
+      [["providers.p.timeout_sec", "dialect_number", "error", 2]],
+    ],
+    [
+      "another base",
+      `${P}timeout_sec = 0x10`,
+      [["providers.p.timeout_sec", "dialect_number", "error", 2]],
+    ],
     [
       "a whole number with a fraction of zero",
       `${P}timeout_sec = 300.0`,
@@ -97,8 +118,16 @@ describe("where the harness's reading parts from TOML's", () => {
       '[defaults]\npeer_for = { codex = "a" }',
       [["defaults.peer_for.codex", "dialect_inline_table", "error", 2]],
     ],
-    ["an indented header", '  [providers.p]\ntype = "cli"', [["providers.p", "dialect_indented_header", "error", 1]]],
-    ["a quoted header", '[providers."p"]\ntype = "cli"', [["providers.p", "dialect_header", "error", 1]]],
+    [
+      "an indented header",
+      '  [providers.p]\ntype = "cli"',
+      [["providers.p", "dialect_indented_header", "error", 1]],
+    ],
+    [
+      "a quoted header",
+      '[providers."p"]\ntype = "cli"',
+      [["providers.p", "dialect_header", "error", 1]],
+    ],
     [
       "a line inside a string of several lines that looks like a key",
       `${P}version = """\ntype = "cli"\n"""`,
@@ -115,14 +144,24 @@ describe("where the harness's reading parts from TOML's", () => {
         ["providers.p.type", "dialect_shadowed", "error", 5],
       ],
     ],
-    ["carriage returns, once", '[providers.p]\r\ntype = "cli"\r\n', [["", "dialect_line_end", "error", 1]]],
-    ["a byte order mark", '\ufeff[providers.p]\ntype = "cli"', [["", "dialect_byte_order_mark", "error", 1]]],
+    [
+      "carriage returns, once",
+      '[providers.p]\r\ntype = "cli"\r\n',
+      [["", "dialect_line_end", "error", 1]],
+    ],
+    [
+      "a byte order mark",
+      '\ufeff[providers.p]\ntype = "cli"',
+      [["", "dialect_byte_order_mark", "error", 1]],
+    ],
   ])("%s", (_, text, expected) => {
     expect(found(text)).toEqual(expected);
   });
 
   it("says what the harness does, what follows and what to write", () => {
-    const [fault] = dialectFaults(parseProfile("p.toml", `${P}conformance_command = "x \\u007Breview_request}"`));
+    const [fault] = dialectFaults(
+      parseProfile("p.toml", `${P}conformance_command = "x \\u007Breview_request}"`),
+    );
     expect(fault?.message).toBe(
       "The harness keeps TOML's escapes literally, backslash and all. Read that way, it lacks {review_request}. " +
         "Write the value without backslashes.",
@@ -132,7 +171,11 @@ describe("where the harness's reading parts from TOML's", () => {
   it("takes a peer by the name that the harness reads: with an escape it is undeclared", () => {
     const escaped = String.raw`peer_for.claude = "cod\u0065x"`;
     const peer = (text: string) => checkProfile(parseProfile("p.toml", text)).faults;
-    expect(peer(`[providers.codex]\ntype = "cli"\ncommand = "x {review_request}"\n[defaults]\n${escaped}`)).toEqual([
+    expect(
+      peer(
+        `[providers.codex]\ntype = "cli"\ncommand = "x {review_request}"\n[defaults]\n${escaped}`,
+      ),
+    ).toEqual([
       {
         path: "defaults.peer_for.claude",
         code: "dialect_escape",

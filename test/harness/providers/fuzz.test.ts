@@ -74,7 +74,9 @@ describe("a check of anything", () => {
       "api_key",
       "token",
       "password",
-      ...Object.keys(providerSchema.shape).filter((name) => !["model", "host", "base_url", "version"].includes(name)),
+      ...Object.keys(providerSchema.shape).filter(
+        (name) => !["model", "host", "base_url", "version"].includes(name),
+      ),
     );
     const secret = fc.constantFrom(
       "sk-live-SECRET",
@@ -109,9 +111,12 @@ describe("a check of anything", () => {
       noNullPrototype: true,
     });
     fc.assert(
-      fc.property(fc.dictionary(fc.constantFrom("a", "b"), table, { noNullPrototype: true }), (providers) => {
-        expect(typeof everything(stringify({ providers }))).toBe("string");
-      }),
+      fc.property(
+        fc.dictionary(fc.constantFrom("a", "b"), table, { noNullPrototype: true }),
+        (providers) => {
+          expect(typeof everything(stringify({ providers }))).toBe("string");
+        },
+      ),
       { numRuns: 200 },
     );
   });
@@ -121,8 +126,14 @@ describe("a check of anything", () => {
     ["10,000 inline tables", `a = ${"{a=".repeat(10_000)}1${"}".repeat(10_000)}`],
     ["a header of 10,000 parts", `[${"a.".repeat(10_000)}a]\nx = 1`],
     ["a key of 10,000 quoted parts", `${'"a".'.repeat(10_000)}a = 1`],
-    ["a string of a million letters", `[providers.p]\ntype = "cli"\ncommand = "${"x".repeat(1_000_000)}"`],
-    ["5,000 providers", Array.from({ length: 5_000 }, (_, n) => `[providers.p${n}]\ntype = "cli"\n`).join("")],
+    [
+      "a string of a million letters",
+      `[providers.p]\ntype = "cli"\ncommand = "${"x".repeat(1_000_000)}"`,
+    ],
+    [
+      "5,000 providers",
+      Array.from({ length: 5_000 }, (_, n) => `[providers.p${n}]\ntype = "cli"\n`).join(""),
+    ],
     ["a string that never ends", `a = "${'\\"'.repeat(500_000)}`],
   ])("is quick on %s", (_, text) => {
     everything(text);

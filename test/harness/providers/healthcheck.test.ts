@@ -22,7 +22,9 @@ describe("a provider's healthcheck", () => {
   });
 
   it("shows nothing of what the command prints", async () => {
-    expect(JSON.stringify(await run("echo $TOKEN; echo $TOKEN >&2; exit 3"))).not.toContain("SECRET");
+    expect(JSON.stringify(await run("echo $TOKEN; echo $TOKEN >&2; exit 3"))).not.toContain(
+      "SECRET",
+    );
   });
 
   it("ends a command that hangs, and what it started", async () => {

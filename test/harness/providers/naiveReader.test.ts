@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { naiveList, readNaively } from "../../../harness/providers/naiveReader";
 
-const lookUp = (text: string, section = "s", key = "k") => readNaively(text).get(section, key)?.text;
+const lookUp = (text: string, section = "s", key = "k") =>
+  readNaively(text).get(section, key)?.text;
 
 describe("how the harness reads a profile", () => {
   it.each([
@@ -33,7 +34,9 @@ describe("how the harness reads a profile", () => {
 
   it("looks dotted keys up as they are written", () => {
     expect(lookUp('[defaults]\npeer_for.codex = "a"', "defaults", "peer_for.codex")).toBe("a");
-    expect(lookUp('[defaults.peer_for]\ncodex = "a"', "defaults", "peer_for.codex")).toBeUndefined();
+    expect(
+      lookUp('[defaults.peer_for]\ncodex = "a"', "defaults", "peer_for.codex"),
+    ).toBeUndefined();
   });
 
   it.each([
@@ -47,7 +50,22 @@ describe("how the harness reads a profile", () => {
   });
 
   it("agrees with the rules, transcribed one after the other", () => {
-    const piece = fc.constantFrom("[", "]", "s", "k", "=", " ", '"', "'", "#", "\n", "\n[s]\n", "\nk =", "v", "\t");
+    const piece = fc.constantFrom(
+      "[",
+      "]",
+      "s",
+      "k",
+      "=",
+      " ",
+      '"',
+      "'",
+      "#",
+      "\n",
+      "\n[s]\n",
+      "\nk =",
+      "v",
+      "\t",
+    );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
         const text = pieces.join("");

@@ -26,17 +26,23 @@ describe("probes of a profile", () => {
   });
 
   it("run the command as the harness reads it", async () => {
-    const [result] = await probe('[providers.a]\ntype = "cli"\nhealthcheck = "test \\"a b\\" = \\"a b\\""');
+    const [result] = await probe(
+      '[providers.a]\ntype = "cli"\nhealthcheck = "test \\"a b\\" = \\"a b\\""',
+    );
     expect(result?.status).toBe("fail");
   });
 
   it("run nothing of a provider with a fault", async () => {
     const results = await probe('[providers.a]\ntype = "cli" # c\nhealthcheck = "true"');
-    expect(results.map(({ status, detail }) => [status, detail])).toEqual([["skip", "its table has faults"]]);
+    expect(results.map(({ status, detail }) => [status, detail])).toEqual([
+      ["skip", "its table has faults"],
+    ]);
   });
 
   it("pass over keys that the schema does not know", async () => {
-    const [result] = await probe('[providers.a]\ntype = "cli"\nhealthcheck = "true"\ncolour = "blue"');
+    const [result] = await probe(
+      '[providers.a]\ntype = "cli"\nhealthcheck = "true"\ncolour = "blue"',
+    );
     expect(result?.status).toBe("pass");
   });
 });

@@ -23,7 +23,8 @@ describe("the template of a profile", () => {
   });
 
   it("shows every key of a provider", () => {
-    for (const key of Object.keys(providerSchema.shape)) expect(text).toMatch(new RegExp(`^(# )?${key} = `, "m"));
+    for (const key of Object.keys(providerSchema.shape))
+      expect(text).toMatch(new RegExp(`^(# )?${key} = `, "m"));
   });
 
   it("says of every key in its examples what the schema says, with its example or default", () => {

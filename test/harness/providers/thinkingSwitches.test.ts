@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { BOTH_SWITCHES, nextSwitches, SWITCH_FIELDS, type ThinkingSwitch } from "../../../harness/providers/chatProbe";
+import {
+  BOTH_SWITCHES,
+  nextSwitches,
+  SWITCH_FIELDS,
+  type ThinkingSwitch,
+} from "../../../harness/providers/chatProbe";
 
 const T: readonly ThinkingSwitch[] = ["chat_template"];
 const K: readonly ThinkingSwitch[] = ["thinking"];
@@ -14,10 +19,25 @@ describe("the switches that turn hidden reasoning off", () => {
 
   it.each([
     ["both go first", [], "", BOTH_SWITCHES],
-    ["without `thinking` when the server names it", [BOTH_SWITCHES], "Unrecognized request argument: thinking", T],
-    ["without the template's when it names that", [BOTH_SWITCHES], "extra field chat_template_kwargs", K],
+    [
+      "without `thinking` when the server names it",
+      [BOTH_SWITCHES],
+      "Unrecognized request argument: thinking",
+      T,
+    ],
+    [
+      "without the template's when it names that",
+      [BOTH_SWITCHES],
+      "extra field chat_template_kwargs",
+      K,
+    ],
     ["the template's alone when it names neither", [BOTH_SWITCHES], "bad request", T],
-    ["the template's alone when it names both", [BOTH_SWITCHES], "thinking, chat_template_kwargs", T],
+    [
+      "the template's alone when it names both",
+      [BOTH_SWITCHES],
+      "thinking, chat_template_kwargs",
+      T,
+    ],
     ["`enable_thinking` is the template's", [BOTH_SWITCHES], "enable_thinking is unknown", K],
     ["then the other one", [BOTH_SWITCHES, T], "", K],
     ["then none", [BOTH_SWITCHES, T, K], "", []],

@@ -50,7 +50,12 @@ describe("statements of a TOML file", () => {
 
   it("finds every value of any document at its line", () => {
     const key = fc.stringMatching(/^[a-z_-]{1,6}$/);
-    const leaf = fc.oneof(fc.string(), fc.integer({ min: -9, max: 99 }), fc.boolean(), fc.array(fc.string()));
+    const leaf = fc.oneof(
+      fc.string(),
+      fc.integer({ min: -9, max: 99 }),
+      fc.boolean(),
+      fc.array(fc.string()),
+    );
     const table = fc.dictionary(key, leaf, { maxKeys: 4, noNullPrototype: true });
     fc.assert(
       fc.property(fc.dictionary(key, table, { maxKeys: 4, noNullPrototype: true }), (document) => {
@@ -71,7 +76,9 @@ describe("statements of a TOML file", () => {
   it("ends on any text", () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: fc.constantFrom('"', "'", "[", "]", "{", "=", "\n", "\\", "#", "a", ".") }),
+        fc.string({
+          unit: fc.constantFrom('"', "'", "[", "]", "{", "=", "\n", "\\", "#", "a", "."),
+        }),
         (text) => {
           expect(statements(text).length).toBeLessThanOrEqual(text.length);
         },

@@ -2,7 +2,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { renderReference, staleFiles } from "../../../harness/reference/render";
-import { descriptionOf, type JsonSchema, jsonSchemaOf, schemaKeys } from "../../../harness/schema/jsonSchema";
+import {
+  descriptionOf,
+  type JsonSchema,
+  jsonSchemaOf,
+  schemaKeys,
+} from "../../../harness/schema/jsonSchema";
 import { referenceDocuments } from "../../../operate/reference/documents";
 import { plain, type ShownKey, shownKeys } from "./pages";
 
@@ -36,7 +41,9 @@ function wordsOf(schema: JsonSchema): string[] {
   const { type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, minItems, items } = schema;
   if (schema.const !== undefined) return [schema.const === "" ? "empty" : `\`${schema.const}\``];
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``);
-  const bounds = [minimum, maximum, exclusiveMinimum, exclusiveMaximum].filter((bound) => bound !== undefined);
+  const bounds = [minimum, maximum, exclusiveMinimum, exclusiveMaximum].filter(
+    (bound) => bound !== undefined,
+  );
   switch (type) {
     case "integer":
       return ["whole number", ...bounds.map(String)];
@@ -57,7 +64,9 @@ function wordsOf(schema: JsonSchema): string[] {
 
 describe("docs/reference", () => {
   it("is what the schemas make of it", () => {
-    expect(staleFiles(FOLDER, renderReference(referenceDocuments())).map(({ name }) => name)).toEqual([]);
+    expect(
+      staleFiles(FOLDER, renderReference(referenceDocuments())).map(({ name }) => name),
+    ).toEqual([]);
   });
 
   it.each(pages)("shows every key of $name once, and only keys", ({ shown, keys }) => {
@@ -66,44 +75,58 @@ describe("docs/reference", () => {
     expect(new Set(paths).size).toBe(paths.length);
   });
 
-  it.each(pages)("shows the default of every key of $name, or that it is required", ({ find, keys }) => {
-    for (const { path, schema, required, block } of keys) {
-      const key = find(path.join("."));
-      const fallback: unknown = schema.default;
-      const text = typeof fallback === "string" ? fallback : JSON.stringify(fallback);
-      expect(shownDefault(key), key.path).toBe(required ? undefined : text);
-      const saysRequired = block ? key.text.includes("The block is required.") : key.cells.Default === "**required**";
-      expect(saysRequired, key.path).toBe(required);
-    }
-  });
+  it.each(pages)(
+    "shows the default of every key of $name, or that it is required",
+    ({ find, keys }) => {
+      for (const { path, schema, required, block } of keys) {
+        const key = find(path.join("."));
+        const fallback: unknown = schema.default;
+        const text = typeof fallback === "string" ? fallback : JSON.stringify(fallback);
+        expect(shownDefault(key), key.path).toBe(required ? undefined : text);
+        const saysRequired = block
+          ? key.text.includes("The block is required.")
+          : key.cells.Default === "**required**";
+        expect(saysRequired, key.path).toBe(required);
+      }
+    },
+  );
 
-  it.each(pages)("shows the type, bounds, choices and unit of every key of $name", ({ find, keys }) => {
-    for (const { path, schema, block } of keys) {
-      const key = find(path.join("."));
-      if (block) continue;
-      const type = key.cells.Type ?? "";
-      const words = forms(schema).flatMap(wordsOf);
-      for (const word of words) expect(type, key.path).toContain(word);
-      expect(type.includes("whole number"), key.path).toBe(words.includes("whole number"));
-      if (schema.unit !== undefined) expect(type, key.path).toContain(`(${schema.unit})`);
-    }
-  });
+  it.each(pages)(
+    "shows the type, bounds, choices and unit of every key of $name",
+    ({ find, keys }) => {
+      for (const { path, schema, block } of keys) {
+        const key = find(path.join("."));
+        if (block) continue;
+        const type = key.cells.Type ?? "";
+        const words = forms(schema).flatMap(wordsOf);
+        for (const word of words) expect(type, key.path).toContain(word);
+        expect(type.includes("whole number"), key.path).toBe(words.includes("whole number"));
+        if (schema.unit !== undefined) expect(type, key.path).toContain(`(${schema.unit})`);
+      }
+    },
+  );
 
-  it.each(pages)("shows the variable of every key of $name that has one, and of no other", ({ find, keys, prefix }) => {
-    for (const { path, schema, block } of keys) {
-      const key = find(path.join("."));
-      const variable = schema.variable === undefined ? undefined : `\`${prefix}${schema.variable}\``;
-      if (block) expect(/ Variables: (`[^`]+`)/.exec(key.text)?.[1], key.path).toBe(variable);
-      else expect(key.cells.Variable ?? "", key.path).toBe(variable ?? "");
-    }
-  });
+  it.each(pages)(
+    "shows the variable of every key of $name that has one, and of no other",
+    ({ find, keys, prefix }) => {
+      for (const { path, schema, block } of keys) {
+        const key = find(path.join("."));
+        const variable =
+          schema.variable === undefined ? undefined : `\`${prefix}${schema.variable}\``;
+        if (block) expect(/ Variables: (`[^`]+`)/.exec(key.text)?.[1], key.path).toBe(variable);
+        else expect(key.cells.Variable ?? "", key.path).toBe(variable ?? "");
+      }
+    },
+  );
 
   it.each(pages)("describes every key of $name", ({ find, keys }) => {
     for (const { path, schema } of keys) {
       const key = find(path.join("."));
       const words = descriptionOf(schema);
       expect(words.length, key.path).toBeGreaterThan(15);
-      expect(`${key.cells.Meaning ?? ""}${key.text}`, key.path).toContain(words.replace(/\s*\n\s*/g, " "));
+      expect(`${key.cells.Meaning ?? ""}${key.text}`, key.path).toContain(
+        words.replace(/\s*\n\s*/g, " "),
+      );
     }
   });
 });

@@ -46,7 +46,9 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   "stack-file": {
     "Pulumi.dgx.yaml": yaml(text("Pulumi.dgx.yaml")),
     "every block": yaml(text("test/harness/reference/fixtures/every-block.yaml")),
-    "every agent": inMachine({ clients: Object.fromEntries(AGENTS.map(({ key }) => [key, AGENT])) }),
+    "every agent": inMachine({
+      clients: Object.fromEntries(AGENTS.map(({ key }) => [key, AGENT])),
+    }),
   },
   "model-recipe": {
     "every key": yaml(text("test/harness/reference/fixtures/every-key.recipe.yaml")),
@@ -75,12 +77,15 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
 };
 
-/** zod's own: beyond it JavaScript's whole numbers have gaps. It would be at every key of the reference and say nothing. */
+/**
+ * zod's own: beyond it JavaScript's whole numbers have gaps. It would be at every key of the
+ * reference and say nothing.
+ */
 const SAFE = `Too big: expected int to be <=${Number.MAX_SAFE_INTEGER}`;
 
 /**
- * Rules of the schemas that the JSON Schema does not carry, each with a document that breaks it alone. An editor takes
- * that; the check says what is wrong.
+ * Rules of the schemas that the JSON Schema does not carry, each with a document that breaks it
+ * alone. An editor takes that; the check says what is wrong.
  */
 const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   "stack-file": {
@@ -95,19 +100,22 @@ const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
       inMachine({
         dockerHost: "ssh://host:99999",
       }),
-    "Expected a user and a host that do not begin with `-`: ssh would take them for options": inMachine({
-      dockerHost: "ssh://-x@host",
-    }),
+    "Expected a user and a host that do not begin with `-`: ssh would take them for options":
+      inMachine({
+        dockerHost: "ssh://-x@host",
+      }),
     "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys":
       inMachine({ modelCache: "/a/../b" }),
     [KEY_AS_NAME]: inMachine({ clients: { keyVariable: "JBSWY3DPEHPK3PXP" } }),
     [PROTO]: inMachine({ clients: { codex: { model: "__proto__" } } }),
-    "Expected an image as `repository[:tag]@sha256:...`: it is an image's id, which names no repository": inMachine({
-      bridge: { image: "0123456789ab" },
-    }),
-    "Expected an image as `repository[:tag]@sha256:...`: its name is longer than 255 characters": inMachine({
-      bridge: { image: "a".repeat(256) },
-    }),
+    "Expected an image as `repository[:tag]@sha256:...`: it is an image's id, which names no repository":
+      inMachine({
+        bridge: { image: "0123456789ab" },
+      }),
+    "Expected an image as `repository[:tag]@sha256:...`: its name is longer than 255 characters":
+      inMachine({
+        bridge: { image: "a".repeat(256) },
+      }),
     "At least one machine is needed": { config: { "local-serving:machines": {} } },
   },
   "model-recipe": {
@@ -131,16 +139,26 @@ function isRealDate(value: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value);
 }
 
-/** An editor's validator. Strict: it refuses a schema with a keyword, type or format that it does not know. */
+/**
+ * An editor's validator. Strict: it refuses a schema with a keyword, type or format that it does
+ * not know.
+ */
 function editor(name: string): ValidateFunction {
-  const ajv = new Ajv({ strict: true, strictRequired: true, formats: { ipv4: isIPv4, date: isRealDate } });
+  const ajv = new Ajv({
+    strict: true,
+    strictRequired: true,
+    formats: { ipv4: isIPv4, date: isRealDate },
+  });
   return ajv.compile(JSON.parse(text(`docs/reference/${name}.schema.json`)));
 }
 
 interface Subject {
   readonly name: string;
   readonly takes: ValidateFunction;
-  /** What the schema says against a document; unknown keys are not counted where they are only a warning. */
+  /**
+   * What the schema says against a document; unknown keys are not counted where they are only a
+   * warning.
+   */
   readonly issues: (document: unknown) => z.core.$ZodIssue[];
   readonly schema: JsonSchema;
   /** The whole file from what the schema describes of it. */
@@ -157,11 +175,15 @@ const subjects = referenceDocuments().flatMap(({ name, schema, closed }): Subjec
       takes: editor(name),
       issues: (document) => {
         const issues = schema.safeParse(part(document)).error?.issues ?? [];
-        return closed === false ? issues.filter(({ code }) => code !== "unrecognized_keys") : issues;
+        return closed === false
+          ? issues.filter(({ code }) => code !== "unrecognized_keys")
+          : issues;
       },
       schema: jsonSchemaOf(schema),
       whole: (value) =>
-        ofStack ? { config: { "local-serving:machines": (value as { machines?: unknown }).machines } } : value,
+        ofStack
+          ? { config: { "local-serving:machines": (value as { machines?: unknown }).machines } }
+          : value,
     },
   ];
 });
@@ -171,7 +193,9 @@ function partOfStackFile(document: unknown): unknown {
   const config = (document as { config?: unknown } | null)?.config;
   if (typeof config !== "object" || config === null || Array.isArray(config)) return undefined;
   const ours = Object.entries(config).filter(([key]) => key.startsWith("local-serving:"));
-  return Object.fromEntries(ours.map(([key, value]) => [key.slice("local-serving:".length), value]));
+  return Object.fromEntries(
+    ours.map(([key, value]) => [key.slice("local-serving:".length), value]),
+  );
 }
 
 const named = (name: string): Subject => {
@@ -185,31 +209,42 @@ describe("the published JSON Schemas", () => {
     expect(subjects.map(({ name }) => name)).toEqual(Object.keys(GOOD));
   });
 
-  it.each(subjects)("$name takes every good document, as the check does", ({ name, takes, issues }) => {
-    for (const [what, document] of Object.entries(GOOD[name] ?? {})) {
-      expect(issues(document), what).toEqual([]);
-      expect(takes(document), `${what}: ${JSON.stringify(takes.errors)}`).toBe(true);
-    }
-  });
+  it.each(subjects)(
+    "$name takes every good document, as the check does",
+    ({ name, takes, issues }) => {
+      for (const [what, document] of Object.entries(GOOD[name] ?? {})) {
+        expect(issues(document), what).toEqual([]);
+        expect(takes(document), `${what}: ${JSON.stringify(takes.errors)}`).toBe(true);
+      }
+    },
+  );
 
-  it.each(subjects)("every key of $name is in a good document, so that it is tried below", ({ name, schema }) => {
-    const here = Object.values(GOOD[name] ?? {}).flatMap((document) => [...pathsIn(document)].map(inSchema));
-    const prefix = name === "stack-file" ? ["config", "local-serving:machines"] : [];
-    const missing = schemaKeys(schema)
-      .map(({ path }) => [...prefix, ...path.slice(prefix.length > 0 ? 1 : 0)])
-      .filter((pattern) => !here.some((path) => matches(pattern, path)));
-    expect(
-      missing.map((path) => path.join(".")),
-      "add them to a file of ./fixtures",
-    ).toEqual([]);
-  });
+  it.each(subjects)(
+    "every key of $name is in a good document, so that it is tried below",
+    ({ name, schema }) => {
+      const here = Object.values(GOOD[name] ?? {}).flatMap((document) =>
+        [...pathsIn(document)].map(inSchema),
+      );
+      const prefix = name === "stack-file" ? ["config", "local-serving:machines"] : [];
+      const missing = schemaKeys(schema)
+        .map(({ path }) => [...prefix, ...path.slice(prefix.length > 0 ? 1 : 0)])
+        .filter((pattern) => !here.some((path) => matches(pattern, path)));
+      expect(
+        missing.map((path) => path.join(".")),
+        "add them to a file of ./fixtures",
+      ).toEqual([]);
+    },
+  );
 
-  it.each(subjects)("$name carries every rule but those that are listed", ({ name, takes, issues }) => {
-    for (const [rule, document] of Object.entries(NOT_CARRIED[name] ?? {})) {
-      expect(takes(document), rule).toBe(true);
-      expect(issues(document).map(({ message }) => message)).toEqual([rule]);
-    }
-  });
+  it.each(subjects)(
+    "$name carries every rule but those that are listed",
+    ({ name, takes, issues }) => {
+      for (const [rule, document] of Object.entries(NOT_CARRIED[name] ?? {})) {
+        expect(takes(document), rule).toBe(true);
+        expect(issues(document).map(({ message }) => message)).toEqual([rule]);
+      }
+    },
+  );
 
   it.each(subjects)(
     "$name judges every good document with one thing changed as the check does, but for those rules",
@@ -234,32 +269,40 @@ describe("the published JSON Schemas", () => {
     },
   );
 
-  it.each(subjects)("$name judges any value at any key as the check does, but for those rules", (subject) => {
-    const { name, takes, issues } = subject;
-    const good = Object.values(GOOD[name] ?? {}).flatMap((document) =>
-      [...pathsIn(document)].map((path) => ({ document, path })),
-    );
-    fc.assert(
-      fc.property(fc.constantFrom(...good), ANY_VALUE, ({ document, path }, value) => {
-        const what = path.join(".");
-        fc.pre(name !== "stack-file" || concernsUs(what));
-        const changed = withAt(document, path, value);
-        expectAgreement(what, takes, changed, issues(changed), name);
-      }),
-      { numRuns: 500 },
-    );
-  });
+  it.each(subjects)(
+    "$name judges any value at any key as the check does, but for those rules",
+    (subject) => {
+      const { name, takes, issues } = subject;
+      const good = Object.values(GOOD[name] ?? {}).flatMap((document) =>
+        [...pathsIn(document)].map((path) => ({ document, path })),
+      );
+      fc.assert(
+        fc.property(fc.constantFrom(...good), ANY_VALUE, ({ document, path }, value) => {
+          const what = path.join(".");
+          fc.pre(name !== "stack-file" || concernsUs(what));
+          const changed = withAt(document, path, value);
+          expectAgreement(what, takes, changed, issues(changed), name);
+        }),
+        { numRuns: 500 },
+      );
+    },
+  );
 
-  it.each(subjects)("$name: what it describes, the check takes", ({ name, schema, takes, issues, whole }) => {
-    fc.assert(
-      fc.property(instances(schema), (value) => {
-        const document = plain(whole(value));
-        expect(takes(document), JSON.stringify(takes.errors)).toBe(true);
-        expect(issues(document).filter((issue) => !rulesNotCarried(name).includes(ruleOf(issue)))).toEqual([]);
-      }),
-      { numRuns: 200 },
-    );
-  });
+  it.each(subjects)(
+    "$name: what it describes, the check takes",
+    ({ name, schema, takes, issues, whole }) => {
+      fc.assert(
+        fc.property(instances(schema), (value) => {
+          const document = plain(whole(value));
+          expect(takes(document), JSON.stringify(takes.errors)).toBe(true);
+          expect(
+            issues(document).filter((issue) => !rulesNotCarried(name).includes(ruleOf(issue))),
+          ).toEqual([]);
+        }),
+        { numRuns: 200 },
+      );
+    },
+  );
 });
 
 /** JSON of any kind, and texts beside which the forms of keys lie. */
@@ -310,10 +353,16 @@ function inSchema(path: readonly string[]): string[] {
 
 /** A free key of a map is `<name>` in the schema's path. */
 function matches(pattern: readonly string[], path: readonly string[]): boolean {
-  return pattern.length === path.length && pattern.every((part, index) => part === path[index] || /^<.+>$/.test(part));
+  return (
+    pattern.length === path.length &&
+    pattern.every((part, index) => part === path[index] || /^<.+>$/.test(part))
+  );
 }
 
-/** What the editor takes the check takes too, but for the listed rules; what the editor refuses the check refuses. */
+/**
+ * What the editor takes the check takes too, but for the listed rules; what the editor refuses the
+ * check refuses.
+ */
 function expectAgreement(
   what: string,
   takes: ValidateFunction,
@@ -322,15 +371,22 @@ function expectAgreement(
   name: string,
 ): void {
   const taken = takes(document);
-  const against = taken ? found.filter((issue) => !rulesNotCarried(name).includes(ruleOf(issue))) : found;
+  const against = taken
+    ? found.filter((issue) => !rulesNotCarried(name).includes(ruleOf(issue)))
+    : found;
   // Many thousand documents come by here: words are made only where the two disagree.
   if (taken === (against.length === 0)) return;
-  expect.fail(`${what}: ${taken ? JSON.stringify(against) : `taken, but ${JSON.stringify(takes.errors)}`}`);
+  expect.fail(
+    `${what}: ${taken ? JSON.stringify(against) : `taken, but ${JSON.stringify(takes.errors)}`}`,
+  );
 }
 
 /** Beside our own keys a stack file is Pulumi's. */
 function concernsUs(what: string): boolean {
-  return what.startsWith("config.local-serving:machines") || what === "config without local-serving:machines";
+  return (
+    what.startsWith("config.local-serving:machines") ||
+    what === "config without local-serving:machines"
+  );
 }
 
 describe("what is good and what is wrong for both", () => {
@@ -341,14 +397,24 @@ describe("what is good and what is wrong for both", () => {
       ["providers-profile", profile],
       ["session-analytics", analytics],
     ] as const) {
-      expect([named(name).takes(wrong), named(name).issues(wrong).length > 0], name).toEqual([false, true]);
+      expect([named(name).takes(wrong), named(name).issues(wrong).length > 0], name).toEqual([
+        false,
+        true,
+      ]);
     }
   });
 
   it("an open file may have unknown keys, a closed one may not", () => {
-    const open = { "session-analytics": true, "providers-profile": true, "automation-config": false };
-    for (const [name, taken] of Object.entries(open)) expect(named(name).takes({ colour: 1 }), name).toBe(taken);
-    const stack = yaml(text("Pulumi.dgx.yaml")) as { config: Record<string, Record<string, object>> };
+    const open = {
+      "session-analytics": true,
+      "providers-profile": true,
+      "automation-config": false,
+    };
+    for (const [name, taken] of Object.entries(open))
+      expect(named(name).takes({ colour: 1 }), name).toBe(taken);
+    const stack = yaml(text("Pulumi.dgx.yaml")) as {
+      config: Record<string, Record<string, object>>;
+    };
     Object.assign(stack.config["local-serving:machines"]?.dgx ?? {}, { colour: 1 });
     expect(named("stack-file").takes(stack)).toBe(false);
   });

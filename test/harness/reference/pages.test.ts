@@ -49,10 +49,14 @@ describe("the page of the automation config", () => {
   const page = pageOf("automation-config");
 
   it("marks the descriptions that are ours, and only those, and says what the mark means", () => {
-    const ours = schemaKeys(jsonSchemaOf(automationSchema)).filter(({ schema }) => schema.ours === true);
+    const ours = schemaKeys(jsonSchemaOf(automationSchema)).filter(
+      ({ schema }) => schema.ours === true,
+    );
     expect(ours.map(({ path }) => path.join(".")).sort()).toEqual(WITHOUT_MEANING);
     expect(page.split(OURS_MARK)).toHaveLength(WITHOUT_MEANING.length + 2);
-    expect(page).toContain(`\n${OURS_MARK} marks a key that the specification lists without a meaning`);
+    expect(page).toContain(
+      `\n${OURS_MARK} marks a key that the specification lists without a meaning`,
+    );
   });
 
   it("says what every key is for", () => {
@@ -63,7 +67,9 @@ describe("the page of the automation config", () => {
 
 describe("the page of the providers profile", () => {
   const page = pageOf("providers-profile");
-  const examples = [...page.matchAll(/```toml\n([\s\S]*?\n)```/g)].map(([, text = ""]) => parseProfile("p.toml", text));
+  const examples = [...page.matchAll(/```toml\n([\s\S]*?\n)```/g)].map(([, text = ""]) =>
+    parseProfile("p.toml", text),
+  );
 
   it("has a provider that both readings take without an issue, each value but the type its key's own example", () => {
     const [example] = examples;
@@ -93,7 +99,10 @@ describe("the page of the providers profile", () => {
 
 describe("the page of session analytics", () => {
   it("shows which layer wins, key by key, as the layers themselves have it", () => {
-    const file = { judge: { workers: 2, default: { backend: "ollama", model: "llama3" } }, embedding: { workers: 8 } };
+    const file = {
+      judge: { workers: 2, default: { backend: "ollama", model: "llama3" } },
+      embedding: { workers: 8 },
+    };
     const { values } = configureAnalytics({
       prefix: "HX_",
       document: parseJson("session-analytics.json", JSON.stringify(file)),
@@ -109,6 +118,13 @@ describe("the page of session analytics", () => {
       return [key, said, value === "" ? "empty" : `\`${String(value)}\``, layer];
     });
     expect(shown).toEqual(made);
-    expect(shown.map(([, , , layer]) => layer)).toEqual(["file", "dotenv", "env", "env", "cli", "default"]);
+    expect(shown.map(([, , , layer]) => layer)).toEqual([
+      "file",
+      "dotenv",
+      "env",
+      "env",
+      "cli",
+      "default",
+    ]);
   });
 });

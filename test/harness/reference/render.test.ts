@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type ReferenceDocument, renderReference, renderTable } from "../../../harness/reference/render";
+import {
+  type ReferenceDocument,
+  renderReference,
+  renderTable,
+} from "../../../harness/reference/render";
 
 const document: ReferenceDocument = {
   name: "thing",
@@ -9,7 +13,13 @@ const document: ReferenceDocument = {
   intro: ["What it is."],
   prefix: "HX_",
   schema: z.strictObject({
-    port: z.int().min(1).max(9).default(8).describe("A port | or not.\nReally.").meta({ variable: "PORT" }),
+    port: z
+      .int()
+      .min(1)
+      .max(9)
+      .default(8)
+      .describe("A port | or not.\nReally.")
+      .meta({ variable: "PORT" }),
     mode: z.enum(["a", "b", "c"]).describe("How."),
     inner: z
       .strictObject({
@@ -26,14 +36,22 @@ const document: ReferenceDocument = {
   }),
   sections: [{ heading: "More", text: ["Words.", renderTable(["A"], [["1"]])] }],
 };
-const list: ReferenceDocument = { name: "list", title: "List", madeFrom: "x", intro: [], sections: [] };
+const list: ReferenceDocument = {
+  name: "list",
+  title: "List",
+  madeFrom: "x",
+  intro: [],
+  sections: [],
+};
 
 describe("the reference", () => {
   const files = new Map(renderReference([document, list]).map(({ name, text }) => [name, text]));
 
   it("has a page for each document, a JSON Schema for each schema, and a list of the pages", () => {
     expect([...files.keys()]).toEqual(["README.md", "thing.md", "thing.schema.json", "list.md"]);
-    expect(files.get("README.md")).toContain("| [Thing](thing.md) | [thing.schema.json](thing.schema.json) |");
+    expect(files.get("README.md")).toContain(
+      "| [Thing](thing.md) | [thing.schema.json](thing.schema.json) |",
+    );
     expect(files.get("README.md")).toContain("| [List](list.md) |  |");
   });
 
@@ -93,6 +111,8 @@ Words.
   });
 
   it("keeps a table whole whatever is in its cells", () => {
-    expect(renderTable(["a", "b"], [["x|y", "1\n2"]])).toBe("| a | b |\n| --- | --- |\n| x\\|y | 1 2 |");
+    expect(renderTable(["a", "b"], [["x|y", "1\n2"]])).toBe(
+      "| a | b |\n| --- | --- |\n| x\\|y | 1 2 |",
+    );
   });
 });

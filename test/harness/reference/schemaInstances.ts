@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import type { JsonSchema } from "../../../harness/schema/jsonSchema";
 
-/** JSON values of every type and of sizes beside any bound, to be put where something else belongs. */
+/**
+ * JSON values of every type and of sizes beside any bound, to be put where something else belongs.
+ */
 const WRONG: readonly unknown[] = [
   null,
   true,
@@ -26,7 +28,10 @@ export interface Mutation {
   readonly document: unknown;
 }
 
-/** Every document that differs in one place: a key removed, unknown or of another value, an item doubled or of another value. */
+/**
+ * Every document that differs in one place: a key removed, unknown or of another value, an item
+ * doubled or of another value.
+ */
 export function* mutations(value: unknown, path: readonly string[] = []): Generator<Mutation> {
   const at = path.join(".");
   for (const wrong of WRONG) {
@@ -53,7 +58,10 @@ export function* mutations(value: unknown, path: readonly string[] = []): Genera
   }
 }
 
-/** Values that a JSON Schema takes, by what it says of them; keys that need not be there come and go. */
+/**
+ * Values that a JSON Schema takes, by what it says of them; keys that need not be there come and
+ * go.
+ */
 export function instances(node: JsonSchema): fc.Arbitrary<unknown> {
   const own = ownInstances(node);
   const { examples = [], default: fallback } = node;
@@ -72,7 +80,10 @@ function ownInstances(node: JsonSchema): fc.Arbitrary<unknown> {
     case "integer":
       return fc.integer(bounds(node, 1));
     case "number":
-      return fc.oneof(fc.integer(bounds(node, 1)), fc.double({ ...bounds(node, 0.001), noNaN: true }));
+      return fc.oneof(
+        fc.integer(bounds(node, 1)),
+        fc.double({ ...bounds(node, 0.001), noNaN: true }),
+      );
     case "string":
       return texts(node);
     case "array":
@@ -97,11 +108,22 @@ function bounds(node: JsonSchema, step: number): { min: number; max: number } {
   };
 }
 
-/** Real dates, IPv4 addresses, texts of a pattern; of several patterns at once only the examples are known to fit. */
-function texts({ format, pattern, allOf, examples, minLength = 0 }: JsonSchema): fc.Arbitrary<unknown> {
+/**
+ * Real dates, IPv4 addresses, texts of a pattern; of several patterns at once only the examples are
+ * known to fit.
+ */
+function texts({
+  format,
+  pattern,
+  allOf,
+  examples,
+  minLength = 0,
+}: JsonSchema): fc.Arbitrary<unknown> {
   if (format === "ipv4") return fc.ipV4();
   if (format === "date")
-    return fc.integer({ min: 0, max: 40_000 }).map((day) => new Date(day * 86_400_000).toISOString().slice(0, 10));
+    return fc
+      .integer({ min: 0, max: 40_000 })
+      .map((day) => new Date(day * 86_400_000).toISOString().slice(0, 10));
   if (pattern !== undefined && allOf === undefined) {
     // fast-check makes texts of patterns without Unicode classes; `\p{Cc}` is made plain for it.
     return fc.stringMatching(new RegExp(pattern.replaceAll("\\p{Cc}", "\\x00-\\x1f\\x7f-\\x9f")));
@@ -112,11 +134,19 @@ function texts({ format, pattern, allOf, examples, minLength = 0 }: JsonSchema):
 
 function objects(node: JsonSchema): fc.Arbitrary<unknown> {
   const properties = Object.entries(node.properties ?? {});
-  const record = fc.record(Object.fromEntries(properties.map(([key, child]) => [key, instances(child)])), {
-    requiredKeys: node.required ?? [],
-  });
+  const record = fc.record(
+    Object.fromEntries(properties.map(([key, child]) => [key, instances(child)])),
+    {
+      requiredKeys: node.required ?? [],
+    },
+  );
   if (typeof node.additionalProperties !== "object") return record;
-  const names = node.propertyNames === undefined ? fc.constantFrom("some-id", "other") : instances(node.propertyNames);
-  const free = fc.dictionary(names.map(String), instances(node.additionalProperties), { maxKeys: 2 });
+  const names =
+    node.propertyNames === undefined
+      ? fc.constantFrom("some-id", "other")
+      : instances(node.propertyNames);
+  const free = fc.dictionary(names.map(String), instances(node.additionalProperties), {
+    maxKeys: 2,
+  });
   return fc.tuple(record, free).map(([known, other]) => ({ ...other, ...known }));
 }

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { jsonSchemaOf, openSchema, publishedSchema, schemaKeys } from "../../../harness/schema/jsonSchema";
+import {
+  jsonSchemaOf,
+  openSchema,
+  publishedSchema,
+  schemaKeys,
+} from "../../../harness/schema/jsonSchema";
 
 const schema = z.strictObject({
   port: z
@@ -10,18 +15,27 @@ const schema = z.strictObject({
     .describe("TCP port.")
     .meta({ unit: "number", variable: "PORT", examples: [8080] }),
   machines: z
-    .record(z.string(), z.strictObject({ total: z.number().describe("Total.") }).describe("A machine."))
+    .record(
+      z.string(),
+      z.strictObject({ total: z.number().describe("Total.") }).describe("A machine."),
+    )
     .default({})
     .describe("Machines.")
     .meta({ placeholder: "machine" }),
   rules: z.array(z.strictObject({ id: z.string().describe("Id.") })).optional(),
-  either: z.union([z.literal("none"), z.strictObject({ a: z.string(), b: z.string().optional() })]).optional(),
+  either: z
+    .union([z.literal("none"), z.strictObject({ a: z.string(), b: z.string().optional() })])
+    .optional(),
 });
 
 describe("the keys of a schema", () => {
   it("are all of them, in order, through maps, lists and choices", () => {
     expect(
-      schemaKeys(jsonSchemaOf(schema)).map(({ path, required, block }) => [path.join("."), required, block]),
+      schemaKeys(jsonSchemaOf(schema)).map(({ path, required, block }) => [
+        path.join("."),
+        required,
+        block,
+      ]),
     ).toEqual([
       ["port", false, false],
       ["machines", false, true],

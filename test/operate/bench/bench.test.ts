@@ -7,7 +7,13 @@ import { stringify } from "yaml";
 import { plan } from "../../../components/plan/plan";
 import { parseStackFile } from "../../../components/settings/load";
 import { benchText, figuresOf } from "../../../operate/bench/figures";
-import { type BenchRun, benchArguments, runsOf, secondsOf, shapeFor } from "../../../operate/bench/runs";
+import {
+  type BenchRun,
+  benchArguments,
+  runsOf,
+  secondsOf,
+  shapeFor,
+} from "../../../operate/bench/runs";
 import { DIGEST, serverInput, stack } from "../../fixtures/machine";
 import { FakeSsh } from "../../layers/fakeSsh";
 import { temporaryFolder } from "../../layers/temporaryFolder";
@@ -34,15 +40,26 @@ describe("what a server is asked", () => {
   });
 
   it.each([
-    [{ ...ASKED, prompt: 300_000 }, "--prompt 300000 is too much", "Write --prompt 258534 or less."],
-    [{ ...ASKED, answer: 200_000 }, "--answer 200000 is too much", "Write --answer 131072 or less."],
+    [
+      { ...ASKED, prompt: 300_000 },
+      "--prompt 300000 is too much",
+      "Write --prompt 258534 or less.",
+    ],
+    [
+      { ...ASKED, answer: 200_000 },
+      "--answer 200000 is too much",
+      "Write --answer 131072 or less.",
+    ],
     [{ ...ASKED, cold: 262_144 }, "--cold 262144 is too much", "Write --cold 259547 or less."],
     [{ ...ASKED, new: 30_000 }, "--new 30000 is too much", "Write --new 15000 or less."],
     [{ ...ASKED, agents: 8 }, "--agents 8 is too much", "Write --agents 4 or less."],
-  ])("is refused with what to write where the server can't take it: %o", (asked, problem, remedy) => {
-    expect(() => shapeFor(SERVE, asked)).toThrow(problem);
-    expect(() => shapeFor(SERVE, asked)).toThrow(remedy);
-  });
+  ])(
+    "is refused with what to write where the server can't take it: %o",
+    (asked, problem, remedy) => {
+      expect(() => shapeFor(SERVE, asked)).toThrow(problem);
+      expect(() => shapeFor(SERVE, asked)).toThrow(remedy);
+    },
+  );
 
   it("takes as long as its prompts, its answers and the starts of the client", () => {
     // 90,000 + 6 calls x 1000 prompt tokens, 2 x 4 answers of 500 tokens, three starts.
@@ -60,8 +77,10 @@ describe("the argv of vLLM's client", () => {
   const [cold, , two] = runsOf({ ...ASKED, cold: 131_072, agents: 2 });
   const argv = (run: BenchRun | undefined, overlay = {}) =>
     benchArguments(server(overlay), run as BenchRun, 7, "/tmp/x").join(" ");
-  const COMMON = "vllm bench serve --backend openai --host 127.0.0.1 --port 8001 --model model --tokenizer org/model";
-  const END = "--seed 7 --temperature 0 --ignore-eos --save-result --result-dir /tmp/x --result-filename result.json";
+  const COMMON =
+    "vllm bench serve --backend openai --host 127.0.0.1 --port 8001 --model model --tokenizer org/model";
+  const END =
+    "--seed 7 --temperature 0 --ignore-eos --save-result --result-dir /tmp/x --result-filename result.json";
 
   it("has a cold prompt of random tokens, measured until its first token", () => {
     expect(argv(cold)).toBe(
@@ -80,14 +99,25 @@ describe("the argv of vLLM's client", () => {
     expect(argv(cold, { model: { id: "org/model", revision } })).toContain(
       `--tokenizer /root/.cache/huggingface/hub/models--org--model/snapshots/${revision} `,
     );
-    const more = { trustRemoteCode: true, extraArgs: ["--tokenizer=org/other", "--tokenizer-mode", "slow"] };
-    expect(argv(cold, more)).toContain(" --tokenizer org/other --tokenizer-mode slow --trust-remote-code --dataset");
+    const more = {
+      trustRemoteCode: true,
+      extraArgs: ["--tokenizer=org/other", "--tokenizer-mode", "slow"],
+    };
+    expect(argv(cold, more)).toContain(
+      " --tokenizer org/other --tokenizer-mode slow --trust-remote-code --dataset",
+    );
   });
 });
 
 /** In the form in which vLLM 0.30.0 saves it, less what is not read. */
 const SAVED = {
-  ...{ completed: 6, failed: 0, total_input_tokens: 180_000, request_goodput: null, output_throughput: 81.5 },
+  ...{
+    completed: 6,
+    failed: 0,
+    total_input_tokens: 180_000,
+    request_goodput: null,
+    output_throughput: 81.5,
+  },
   ...{ median_ttft_ms: 400, p99_ttft_ms: 912.5, median_tpot_ms: 19.2 },
 };
 const AGENTS: BenchRun = { title: "2 agents", atOnce: 2, requests: 6, before: 1, dataset: [] };
@@ -115,10 +145,15 @@ describe("a run's figures", () => {
     [0, null],
     [0.0049, null],
     [0.1, 10_000],
-  ])("have no rate of an answer whose tokens came all at once: %d ms apart, %s tokens/s", (median_tpot_ms, decode) => {
-    const last = { queries: 211_000, hits: 166_500 };
-    expect(figuresOf(AGENTS, JSON.stringify({ ...SAVED, median_tpot_ms }), zero, last).decode).toBe(decode);
-  });
+  ])(
+    "have no rate of an answer whose tokens came all at once: %d ms apart, %s tokens/s",
+    (median_tpot_ms, decode) => {
+      const last = { queries: 211_000, hits: 166_500 };
+      expect(
+        figuresOf(AGENTS, JSON.stringify({ ...SAVED, median_tpot_ms }), zero, last).decode,
+      ).toBe(decode);
+    },
+  );
 
   it("say that somebody else asked meanwhile", () => {
     const last = { queries: 241_000, hits: 166_500 };
@@ -126,8 +161,16 @@ describe("a run's figures", () => {
   });
 
   it.each([
-    ["a failed request", { ...SAVED, completed: 4 }, "2 agents: 2 of 6 requests failed. See: serving doctor"],
-    ["another form", { ...SAVED, median_ttft_ms: "400" }, "This vLLM's results have another form: "],
+    [
+      "a failed request",
+      { ...SAVED, completed: 4 },
+      "2 agents: 2 of 6 requests failed. See: serving doctor",
+    ],
+    [
+      "another form",
+      { ...SAVED, median_ttft_ms: "400" },
+      "This vLLM's results have another form: ",
+    ],
     ["no JSON", "", "This vLLM's results have another form: "],
   ])("are refused for %s", (_, text, message) => {
     expect(() => figuresOf(AGENTS, JSON.stringify(text), zero, zero)).toThrow(message);
@@ -135,7 +178,12 @@ describe("a run's figures", () => {
 
   it("are shown beside what was published", () => {
     const cold = { ...AGENTS, title: "131072 cold", requests: 1, before: 0 };
-    const saved = { completed: 1, total_input_tokens: 131_072, median_ttft_ms: 32_768, p99_ttft_ms: 32_768 };
+    const saved = {
+      completed: 1,
+      total_input_tokens: 131_072,
+      median_ttft_ms: 32_768,
+      p99_ttft_ms: 32_768,
+    };
     const runs = [
       figuresOf(cold, JSON.stringify({ ...SAVED, ...saved, median_tpot_ms: 0 }), zero, zero),
       figuresOf(AGENTS, JSON.stringify(SAVED), zero, { queries: 211_000, hits: 166_500 }),
@@ -156,8 +204,22 @@ describe("serving bench", () => {
   let standIn: StandIn;
   let container: ReturnType<typeof asContainer>;
   let file: string;
-  const SMALL = ["--prompt", "640", "--new", "64", "--answer", "8", "--cold", "1000", "--agents", "2", "--calls", "2"];
-  const bench = (...args: string[]) => runServing(["bench", "--file", file, ...args], container.env);
+  const SMALL = [
+    "--prompt",
+    "640",
+    "--new",
+    "64",
+    "--answer",
+    "8",
+    "--cold",
+    "1000",
+    "--agents",
+    "2",
+    "--calls",
+    "2",
+  ];
+  const bench = (...args: string[]) =>
+    runServing(["bench", "--file", file, ...args], container.env);
   const left = () => readdirSync("/tmp").filter((name) => name.startsWith("local-serving-bench-"));
 
   beforeAll(async () => {
@@ -166,12 +228,18 @@ describe("serving bench", () => {
     file = join(temporaryFolder("bench-"), "Pulumi.test.yaml");
     const inferenceServers = { b: serverInput({ port: standIn.port }), e: embedding() };
     const machines = { dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers } };
-    writeFileSync(file, `# Mine.\n${stringify({ config: { "local-serving:machines": machines } })}`);
+    writeFileSync(
+      file,
+      `# Mine.\n${stringify({ config: { "local-serving:machines": machines } })}`,
+    );
   });
   afterAll(() => standIn.close());
 
   const embedding = () => ({
-    ...serverInput({ model: { id: "org/embedding", kind: "embedding" }, servedModelName: "embedding" }),
+    ...serverInput({
+      model: { id: "org/embedding", kind: "embedding" },
+      servedModelName: "embedding",
+    }),
     ...{ port: 8002, gpuMemoryUtilization: 0.05, maxModelLen: 8192 },
   });
 
@@ -182,14 +250,24 @@ describe("serving bench", () => {
     const { runs, server, published } = JSON.parse(out);
     expect({ server, published }).toEqual({ server: "b", published: [] });
     expect(
-      runs.map(({ title, requests, reuse, disturbed }: Record<string, unknown>) => [title, requests, reuse, disturbed]),
+      runs.map(({ title, requests, reuse, disturbed }: Record<string, unknown>) => [
+        title,
+        requests,
+        reuse,
+        disturbed,
+      ]),
     ).toEqual([
       ["1000 cold", 1, 0, false],
       ["1 agent", 2, expect.closeTo(0.95, 1), false],
       ["2 agents", 4, expect.closeTo(0.92, 1), false],
     ]);
     expect(runs[0]).toMatchObject({ firstToken: 0.5, prefill: 2000, decode: null });
-    expect(runs[1]).toMatchObject({ firstToken: 0.5, firstTokenP99: 0.7505, decode: 50, together: 90.25 });
+    expect(runs[1]).toMatchObject({
+      firstToken: 0.5,
+      firstTokenP99: 0.7505,
+      decode: 50,
+      together: 90.25,
+    });
     expect(err).toMatch(
       /^Clients of vllm-model-\d+ will feel this for about 2 to 4 minutes\. Ctrl-C ends it\.\nRun 1 of 3: 1000 cold\n/,
     );
@@ -203,9 +281,16 @@ describe("serving bench", () => {
     const at = `dgx:\n      dockerHost: ssh://me@dgx\n      home: ${realpathSync(homedir())}`;
     writeFileSync(there, readFileSync(file, "utf8").replace("dgx:", at));
     const PATH = `${ssh.folder}${delimiter}${container.env.PATH}`;
-    const { code, out, err } = await runServing(["bench", "--file", there, ...SMALL, "--format", "json"], { PATH });
+    const { code, out, err } = await runServing(
+      ["bench", "--file", there, ...SMALL, "--format", "json"],
+      { PATH },
+    );
     expect(code, err).toBe(0);
-    expect(JSON.parse(out).runs[1]).toMatchObject({ title: "1 agent", firstToken: 0.5, decode: 50 });
+    expect(JSON.parse(out).runs[1]).toMatchObject({
+      title: "1 agent",
+      firstToken: 0.5,
+      decode: 50,
+    });
     expect(ssh.asked().filter((each) => each.includes("vllm bench serve"))).toHaveLength(3);
     expect(left()).toEqual(before);
   });
@@ -240,11 +325,16 @@ describe("serving bench", () => {
     const down = join(temporaryFolder("bench-down-"), "Pulumi.test.yaml");
     writeFileSync(down, text.replace(`port: ${standIn.port}`, "port: 1"));
     const silent = await runServing(["bench", "--file", down], container.env);
-    expect([silent.code, silent.err]).toEqual([1, expect.stringContaining("vllm-model-1 does not answer: ")]);
+    expect([silent.code, silent.err]).toEqual([
+      1,
+      expect.stringContaining("vllm-model-1 does not answer: "),
+    ]);
     const before = left();
     writeFileSync(join(container.folder, "vllm"), "#!/bin/sh\nexit 3\n");
     const failed = await bench(...SMALL);
-    expect(failed.err).toContain(`\`vllm bench serve\` failed in vllm-model-${standIn.port} (exit code 3)`);
+    expect(failed.err).toContain(
+      `\`vllm bench serve\` failed in vllm-model-${standIn.port} (exit code 3)`,
+    );
     expect([failed.code, left()]).toEqual([1, before]);
   });
 
@@ -254,10 +344,24 @@ describe("serving bench", () => {
     const script = join(__dirname, "../../../operate/serving.ts");
     const child = spawn(
       process.execPath,
-      ["--import", "tsx", script, "bench", "--file", file, ...SMALL, "--answer", String(ENDLESS), "--cold", "16"],
+      [
+        "--import",
+        "tsx",
+        script,
+        "bench",
+        "--file",
+        file,
+        ...SMALL,
+        "--answer",
+        String(ENDLESS),
+        "--cold",
+        "16",
+      ],
       { env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "pipe"] },
     );
-    const over = new Promise<NodeJS.Signals | null>((resolve) => child.on("close", (_, signal) => resolve(signal)));
+    const over = new Promise<NodeJS.Signals | null>((resolve) =>
+      child.on("close", (_, signal) => resolve(signal)),
+    );
     await new Promise<void>((resolve) => {
       let said = "";
       child.stderr.on("data", (chunk) => {
@@ -280,7 +384,9 @@ describe("recorded rates", () => {
   const speeds = { prefill: 4000, decode: 52.1, at: "2026-11-22", image: DIGEST };
   const model = { id: "nvidia/Qwen3.6-35B-A3B-NVFP4", family: "qwen3" as const, thinking: true };
   const prefill = (measuredSpeeds: unknown) => {
-    const config = JSON.parse(readFileSync("models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json", "utf8"));
+    const config = JSON.parse(
+      readFileSync("models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json", "utf8"),
+    );
     const published = { tokensPerSecond: 6265, source: "somebody" };
     const evidence = { source: "config.json", config, weightsGB: 22, prefill: published };
     const { machines } = plan(stack({}, { model, measuredSpeeds }), {
@@ -303,7 +409,9 @@ describe("recorded rates", () => {
 
   it("come before published ones in the list of models, and above them in `models show`", async () => {
     const file = join(temporaryFolder("bench-models-"), "Pulumi.test.yaml");
-    const inferenceServers = { b: serverInput({ model, servedModelName: "qwen3.6-35b-a3b", measuredSpeeds: speeds }) };
+    const inferenceServers = {
+      b: serverInput({ model, servedModelName: "qwen3.6-35b-a3b", measuredSpeeds: speeds }),
+    };
     const machines = { dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers } };
     writeFileSync(file, stringify({ config: { "local-serving:machines": machines } }));
     const list = await runServing(["models", "--file", file]);

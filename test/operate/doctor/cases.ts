@@ -64,7 +64,8 @@ export function container(overlay: Partial<ContainerState> = {}): ContainerState
   };
 }
 
-const utilizationOf = ({ settings }: Stack) => settings.inferenceServers.b?.gpuMemoryUtilization ?? 0;
+const utilizationOf = ({ settings }: Stack) =>
+  settings.inferenceServers.b?.gpuMemoryUtilization ?? 0;
 
 /** A case whose log bears its diagnosis' name. */
 function own(id: string, evidence: string, more: Partial<MatrixCase> = {}): MatrixCase {
@@ -104,7 +105,8 @@ export const cases: readonly MatrixCase[] = [
     needsStack: true,
     edits: [[`${B}.gpuMemoryUtilization`, 0.5]],
     // The cache gets what was missing and some room.
-    after: (stack) => expect((utilizationOf(stack) - 0.45) * 121.63).toBeGreaterThanOrEqual(1.75 + 4),
+    after: (stack) =>
+      expect((utilizationOf(stack) - 0.45) * 121.63).toBeGreaterThanOrEqual(1.75 + 4),
   }),
   {
     ...own("no-kv-room", "-1.75 GiB", { change: "Lower instance A" }),
@@ -115,10 +117,18 @@ export const cases: readonly MatrixCase[] = [
     edits: [[`${B}.maxModelLen`, 199120]],
     change: "+          maxModelLen: 199120",
     after: ({ settings }) => {
-      // The KV plan agrees with the log: the old window does not fit what was there, the new one does.
+      // The KV plan agrees with the log: the old window does not fit what was there, the new one
+      // does.
       const fits = (maxModelLen: number) =>
-        kvPlan(modelShape(QWEN), { vllmVersion: "0.30.0", kvCacheDtype: "fp8", maxModelLen }, 2.05 * 1024 ** 3).fits;
-      expect([fits(262144), fits(settings.inferenceServers.b?.maxModelLen ?? 0)]).toEqual([false, true]);
+        kvPlan(
+          modelShape(QWEN),
+          { vllmVersion: "0.30.0", kvCacheDtype: "fp8", maxModelLen },
+          2.05 * 1024 ** 3,
+        ).fits;
+      expect([fits(262144), fits(settings.inferenceServers.b?.maxModelLen ?? 0)]).toEqual([
+        false,
+        true,
+      ]);
     },
   }),
   {
@@ -126,7 +136,10 @@ export const cases: readonly MatrixCase[] = [
     name: "window-too-long in an older layout",
     files: { log: "window-too-long-old.log" },
   },
-  own("too-many-sequences", "(9)", { edits: [[`${B}.maxNumSeqs`, 9]], change: "+          maxNumSeqs: 9" }),
+  own("too-many-sequences", "(9)", {
+    edits: [[`${B}.maxNumSeqs`, 9]],
+    change: "+          maxNumSeqs: 9",
+  }),
   own("window-reduced", "to 180,224", { edits: [[`${B}.maxModelLen`, 180224]] }),
   own("profiling-race", "current free memory 71.90 GiB", { change: "one server at a time" }),
   own("out-of-memory-loading", "CUDA out of memory", { change: "smaller" }),
@@ -162,7 +175,8 @@ export const cases: readonly MatrixCase[] = [
   own("pinned-kv-cache", "2.25 GiB", {
     text: withServer(["kvCacheMemoryBytes", 21474836480]),
     edits: [[`${B}.kvCacheMemoryBytes`, undefined]],
-    after: ({ settings }) => expect(settings.inferenceServers.b?.kvCacheMemoryBytes).toBeUndefined(),
+    after: ({ settings }) =>
+      expect(settings.inferenceServers.b?.kvCacheMemoryBytes).toBeUndefined(),
   }),
   {
     ...own("nv-err-no-memory", "NV_ERR_NO_MEMORY", {
@@ -191,21 +205,31 @@ export const cases: readonly MatrixCase[] = [
     needsStack: true,
     editsAgain: [expect.objectContaining({ value: 0.35 })],
   }),
-  own("start-gate-closed", "closed: 3 starts within an hour failed", { change: "Fix what made them fail" }),
+  own("start-gate-closed", "closed: 3 starts within an hour failed", {
+    change: "Fix what made them fail",
+  }),
   {
-    ...own("admission-refused", "(50.10/121.63 GiB)", { edits: [[`${B}.gpuMemoryUtilization`, 0.41]] }),
+    ...own("admission-refused", "(50.10/121.63 GiB)", {
+      edits: [[`${B}.gpuMemoryUtilization`, 0.41]],
+    }),
     name: "a start gate that was closed by starts that failed",
     files: { log: "admission-refused-and-closed.log" },
     ids: ["admission-refused", "start-gate-closed"],
   },
-  own("start-gate-waits", "31.40 GiB are available", { change: "opens by itself once so much is available" }),
+  own("start-gate-waits", "31.40 GiB are available", {
+    change: "opens by itself once so much is available",
+  }),
   {
-    ...own("start-gate-waits", "does not answer", { change: "If A is gone, declare `instanceA: none`." }),
+    ...own("start-gate-waits", "does not answer", {
+      change: "If A is gone, declare `instanceA: none`.",
+    }),
     name: "start-gate-waits, for instance A",
     files: { log: "start-gate-waits-for-a.log" },
   },
   {
-    ...own("start-gate-waits", "`npm run up` writes", { change: "No setting to change: apply it." }),
+    ...own("start-gate-waits", "`npm run up` writes", {
+      change: "No setting to change: apply it.",
+    }),
     name: "start-gate-waits, for its file",
     files: { log: "start-gate-waits-for-its-file.log" },
   },
@@ -252,7 +276,8 @@ export const cases: readonly MatrixCase[] = [
     files: { log: "jit-killed-silent.log" },
     text: withServer(["compileJobs", 8]),
     editsAgain: [expect.objectContaining({ value: 1 })],
-    after: ({ plan }) => expect(plan.ledger.lines.some(({ name }) => name.endsWith(": compiling"))).toBe(false),
+    after: ({ plan }) =>
+      expect(plan.ledger.lines.some(({ name }) => name.endsWith(": compiling"))).toBe(false),
   },
   {
     ...own("jit-killed", "(cicc)", {
@@ -290,7 +315,9 @@ export const cases: readonly MatrixCase[] = [
     ],
     after: ({ plan }) => {
       expect(plan.containers[0]?.env.VLLM_ATTENTION_BACKEND).toBeUndefined();
-      expect(plan.containers[0]?.command).toEqual(expect.arrayContaining(["--attention-backend", "FLASHINFER"]));
+      expect(plan.containers[0]?.command).toEqual(
+        expect.arrayContaining(["--attention-backend", "FLASHINFER"]),
+      );
     },
   }),
   own("fp4-variable-without-backend", "VLLM_USE_FLASHINFER_MOE_FP4", {
@@ -298,7 +325,9 @@ export const cases: readonly MatrixCase[] = [
     edits: [[`${B}.moeBackend`, "marlin"]],
   }),
   {
-    ...own("inert-fp4-variable", "VLLM_USE_FLASHINFER_MOE_FP4", { change: "No setting to change." }),
+    ...own("inert-fp4-variable", "VLLM_USE_FLASHINFER_MOE_FP4", {
+      change: "No setting to change.",
+    }),
     name: "inert-fp4-variable, where the backend says what it meant",
     files: { log: "fp4-variable-without-backend.log" },
     harmless: true,
@@ -322,7 +351,9 @@ export const cases: readonly MatrixCase[] = [
     files: { log: "tool-parser-words.log" },
   },
   {
-    ...own("tool-parser-mismatch", "content='<tool_call>", { edits: [[`${B}.tools.parser`, "qwen3_xml"]] }),
+    ...own("tool-parser-mismatch", "content='<tool_call>", {
+      edits: [[`${B}.tools.parser`, "qwen3_xml"]],
+    }),
     name: "tool-parser-mismatch, as Python prints an answer",
     files: { log: "tool-parser-python.log" },
   },
@@ -338,13 +369,20 @@ export const cases: readonly MatrixCase[] = [
   },
   {
     ...own("prefix-cache-cold", "Prefix cache hit rate: 0.0%", {
-      edits: [["clients.claudeCode", { via: "native", environment: { CLAUDE_CODE_ATTRIBUTION_HEADER: "0" } }]],
+      edits: [
+        [
+          "clients.claudeCode",
+          { via: "native", environment: { CLAUDE_CODE_ATTRIBUTION_HEADER: "0" } },
+        ],
+      ],
     }),
     name: "prefix-cache-cold, with the header in sight",
     files: { log: "prefix-cache-header.log" },
   },
   {
-    ...own("prefix-cache-cold", "probe prefix-reuse: 0 %", { edits: [[`${B}.prefixCaching`, true]] }),
+    ...own("prefix-cache-cold", "probe prefix-reuse: 0 %", {
+      edits: [[`${B}.prefixCaching`, true]],
+    }),
     name: "prefix-cache-cold, by its probe where it is off",
     files: { log: "prefix-cache-probe.log" },
     text: withServer(["prefixCaching", false]),
@@ -382,7 +420,9 @@ export const cases: readonly MatrixCase[] = [
     more: { containers: [container({ status: "exited", exitCode: 143 })], allContainers: true },
   },
   {
-    ...own("container-not-running", "exited, exit code 0", { cause: "but its engine had died before" }),
+    ...own("container-not-running", "exited, exit code 0", {
+      cause: "but its engine had died before",
+    }),
     name: "container-not-running, that ended with 0 because its engine had died",
     files: {},
     more: {
@@ -399,7 +439,9 @@ export const cases: readonly MatrixCase[] = [
     more: { containers: [container({ name: "open-webui" })] },
   },
   {
-    ...own("stale-file", "50-local-serving.conf: missing", { change: "commands that the plan prints" }),
+    ...own("stale-file", "50-local-serving.conf: missing", {
+      change: "commands that the plan prints",
+    }),
     name: "stale-file, root's",
     files: {},
     more: {
@@ -416,7 +458,13 @@ export const cases: readonly MatrixCase[] = [
     ...own("stale-file", "/home/me/.local-serving/clients/client.env: different", {}),
     files: {},
     more: {
-      files: [{ role: "client-env", path: "/home/me/.local-serving/clients/client.env", state: "different" }],
+      files: [
+        {
+          role: "client-env",
+          path: "/home/me/.local-serving/clients/client.env",
+          state: "different",
+        },
+      ],
     },
   },
   {
@@ -452,7 +500,9 @@ export const cases: readonly MatrixCase[] = [
   own("tool-parser-mismatch", "<function=get_weather>", {
     edits: [[`${B}.tools.parser`, "qwen3_xml"]],
     after: ({ plan }) =>
-      expect(plan.containers[0]?.command).toEqual(expect.arrayContaining(["--tool-call-parser", "qwen3_xml"])),
+      expect(plan.containers[0]?.command).toEqual(
+        expect.arrayContaining(["--tool-call-parser", "qwen3_xml"]),
+      ),
   }),
   {
     ...own("tool-parser-mismatch", "get_weather", { edits: [[`${B}.tools.parser`, "hermes"]] }),
@@ -460,7 +510,9 @@ export const cases: readonly MatrixCase[] = [
     files: { log: "tool-parser-hermes.log" },
   },
   {
-    ...own("tool-parser-mismatch", "<function=get_weather>", { edits: [[`${B}.tools.autoChoice`, true]] }),
+    ...own("tool-parser-mismatch", "<function=get_weather>", {
+      edits: [[`${B}.tools.autoChoice`, true]],
+    }),
     name: "tool-parser-mismatch, automatic choice is off",
     text: withServer(["tools.autoChoice", false]),
     editsAgain: [expect.objectContaining({ value: "qwen3_xml" })],
@@ -472,13 +524,17 @@ export const cases: readonly MatrixCase[] = [
     cause: "tool calls came as text",
   },
   {
-    ...own("tool-parser-mismatch", '"content":null', { edits: [[`${B}.tools.parser`, "qwen3_xml"]] }),
+    ...own("tool-parser-mismatch", '"content":null', {
+      edits: [[`${B}.tools.parser`, "qwen3_xml"]],
+    }),
     name: "tool-parser-mismatch, the call was swallowed",
     files: { log: "tool-parser-swallowed.log" },
     cause: "tool calls never came",
   },
   {
-    ...own("reasoning-parser-intercepts", '"content":null', { edits: [[`${B}.model.thinking`, false]] }),
+    ...own("reasoning-parser-intercepts", '"content":null', {
+      edits: [[`${B}.model.thinking`, false]],
+    }),
     name: "reasoning-parser-intercepts, all of an answer",
     files: { log: "reasoning-parser-takes-answer.log" },
     cause: "takes the model's answers for reasoning",
@@ -492,7 +548,9 @@ export const cases: readonly MatrixCase[] = [
     text: withServer(["tools.parser", "qwen4"]),
     edits: [[`${B}.tools.parser`, "auto"]],
     after: ({ plan }) =>
-      expect(plan.containers[0]?.command).toEqual(expect.arrayContaining(["--tool-call-parser", "qwen3_coder"])),
+      expect(plan.containers[0]?.command).toEqual(
+        expect.arrayContaining(["--tool-call-parser", "qwen3_coder"]),
+      ),
   }),
   own("tool-choice-without-parser", "--tool-call-parser", {
     text: withServer(["model.family", "qwen3-next-instruct"], ["tools.parser", "auto"]),
@@ -502,7 +560,9 @@ export const cases: readonly MatrixCase[] = [
     text: withServer(["model.thinking", false]),
     edits: [[`${B}.model.thinking`, true]],
     after: ({ plan }) =>
-      expect(plan.containers[0]?.command).toEqual(expect.arrayContaining(["--reasoning-parser", "qwen3"])),
+      expect(plan.containers[0]?.command).toEqual(
+        expect.arrayContaining(["--reasoning-parser", "qwen3"]),
+      ),
   }),
   own("system-role-refused", "must be at the beginning", {
     edits: [
@@ -578,7 +638,8 @@ export const cases: readonly MatrixCase[] = [
   },
   own("window-exceeded", "262144 tokens", {
     edits: [[`${B}.maxModelLen`, 272384]],
-    after: ({ settings }) => expect(settings.inferenceServers.b?.maxModelLen).toBeGreaterThanOrEqual(272000),
+    after: ({ settings }) =>
+      expect(settings.inferenceServers.b?.maxModelLen).toBeGreaterThanOrEqual(272000),
   }),
   own("client-key-unset", "LOCAL_SERVING_API_KEY", {}),
   own("client-wire-api", "wire_api", {}),
@@ -587,7 +648,9 @@ export const cases: readonly MatrixCase[] = [
     edits: [["simpleServer", { mode: "host", listen: "0.0.0.0" }]],
   }),
   {
-    ...own("ollama-on-loopback", "192.168.1.50:11434", { edits: [["simpleServer.listen", "0.0.0.0"]] }),
+    ...own("ollama-on-loopback", "192.168.1.50:11434", {
+      edits: [["simpleServer.listen", "0.0.0.0"]],
+    }),
     name: "ollama-on-loopback, declared so",
     text: withMachine(["simpleServer", { mode: "host", listen: "127.0.0.1" }]),
     after: ({ plan }) =>
@@ -652,7 +715,10 @@ export const cases: readonly MatrixCase[] = [
     ),
     more: { addresses: ["127.0.0.1", "192.168.1.77"] },
     after: ({ plan }) => {
-      const published = plan.containers.map(({ role, ports }) => [role, ...ports.map(({ ip }) => ip)]);
+      const published = plan.containers.map(({ role, ports }) => [
+        role,
+        ...ports.map(({ ip }) => ip),
+      ]);
       expect(published).toEqual([
         ["inference-server", "127.0.0.1"],
         ["bridge", "0.0.0.0"],
@@ -675,7 +741,10 @@ export const cases: readonly MatrixCase[] = [
   {
     ...own("native-path-fails", "end_turn", { edits: [["clients.claudeCode.via", "bridge"]] }),
     name: "native-path-fails, with a bridge",
-    text: withMachine(["bridge", { image: BRIDGE_IMAGE }], ["clients", { claudeCode: { via: "native" } }]),
+    text: withMachine(
+      ["bridge", { image: BRIDGE_IMAGE }],
+      ["clients", { claudeCode: { via: "native" } }],
+    ),
   },
   {
     ...own("bridge-compromised", "1.82.7", { change: "v1.103.0" }),
@@ -727,11 +796,15 @@ export const cases: readonly MatrixCase[] = [
     files: { log: "rank-gone-store.log" },
   },
   {
-    ...own("rank-gone", "stopped for the rank on dgx2", { cause: "(the rank on dgx2: it has ended)" }),
+    ...own("rank-gone", "stopped for the rank on dgx2", {
+      cause: "(the rank on dgx2: it has ended)",
+    }),
     name: "rank-gone, as the start gate says it",
     files: { log: "rank-gone-gate.log" },
   },
-  own("rank-orphaned", "Connection closed by peer [10.77.0.1]", { change: "ends it after a minute" }),
+  own("rank-orphaned", "Connection closed by peer [10.77.0.1]", {
+    change: "ends it after a minute",
+  }),
   {
     ...own("rank-orphaned", "has not answered for 60 s", {}),
     name: "rank-orphaned, as the start gate says it",
@@ -759,7 +832,9 @@ export const cases: readonly MatrixCase[] = [
     files: { log: "rank-waits-link.log" },
   },
   {
-    ...own("rank-waits", "the gate can't listen on 192.168.100.11:29502", { change: "`link.address`" }),
+    ...own("rank-waits", "the gate can't listen on 192.168.100.11:29502", {
+      change: "`link.address`",
+    }),
     name: "rank-waits, for an address that isn't there",
     files: { log: "rank-waits-address.log" },
   },
@@ -797,14 +872,21 @@ export const cases: readonly MatrixCase[] = [
     name: "link-gid, where NCCL says no more",
     files: { log: "link-gid-nccl.log" },
   },
-  { ...own("link-card-lost", "mlx5_pci_slot_reset", { change: "reboot" }), files: { dmesg: "link-card-lost.dmesg" } },
-  own("ranks-differ", "could not broadcast input array", { change: "Apply it, which replaces them" }),
+  {
+    ...own("link-card-lost", "mlx5_pci_slot_reset", { change: "reboot" }),
+    files: { dmesg: "link-card-lost.dmesg" },
+  },
+  own("ranks-differ", "could not broadcast input array", {
+    change: "Apply it, which replaces them",
+  }),
   {
     ...own("ranks-differ", "KV cache specs for the same layer", {}),
     name: "ranks-differ, by their models",
     files: { log: "ranks-differ-model.log" },
   },
-  own("rank-stalled", "RPC call to sample_tokens timed out", { change: "See whether the link is up" }),
+  own("rank-stalled", "RPC call to sample_tokens timed out", {
+    change: "See whether the link is up",
+  }),
   {
     ...own("rank-stalled", "RPC call to sample_tokens timed out", {
       edits: [[`${B}.environment.VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS`, undefined]],
@@ -813,11 +895,15 @@ export const cases: readonly MatrixCase[] = [
     text: withServer(["environment", { VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS: "300" }]),
   },
   {
-    ...own("rank-stalled", "probe ranks-answer: stalled", { cause: "(no token) did not end in time" }),
+    ...own("rank-stalled", "probe ranks-answer: stalled", {
+      cause: "(no token) did not end in time",
+    }),
     name: "rank-stalled, as `serving verify` finds it",
     files: { log: "rank-stalled-probe.log" },
   },
-  own("worker-process-died", "VllmWorker-0 died unexpectedly", { change: "lower `gpuMemoryUtilization`" }),
+  own("worker-process-died", "VllmWorker-0 died unexpectedly", {
+    change: "lower `gpuMemoryUtilization`",
+  }),
   own("world-size-above-gpus", "World size (2)", { cause: "over 2 GPUs, and this machine has 1" }),
   own("ray-executor", "ray: command not found", { change: "`nodes`" }),
   {
@@ -840,7 +926,9 @@ export const cases: readonly MatrixCase[] = [
   own("permission-denied", "/models/dense/model.safetensors", { change: "give the files" }),
   own("cuda-illegal-access", "illegal memory access", { change: "pin another release" }),
   {
-    ...own("cuda-illegal-access", "illegal memory access", { edits: [[`${B}.speculative`, undefined]] }),
+    ...own("cuda-illegal-access", "illegal memory access", {
+      edits: [[`${B}.speculative`, undefined]],
+    }),
     name: "cuda-illegal-access, with speculative decoding",
     text: withServer(["speculative", { method: "mtp", numSpeculativeTokens: 2 }]),
   },

@@ -1,5 +1,12 @@
 import { execFileSync, spawn } from "node:child_process";
-import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { doctorText } from "../../../operate/doctor/report/diagnose";
@@ -33,9 +40,12 @@ describe("serving doctor, from afar", () => {
     expect(diagnoses[0]).toEqual({
       id: "window-too-long",
       severity: "trouble",
-      cause: "One request of 262144 tokens needs 2.64 GiB of KV cache, but only 2.05 GiB are there.",
+      cause:
+        "One request of 262144 tokens needs 2.64 GiB of KV cache, but only 2.05 GiB are there.",
       evidence: expect.stringContaining("the estimated maximum model length is 199120."),
-      change: expect.stringContaining("\n-          maxModelLen: 262144\n+          maxModelLen: 199120\n"),
+      change: expect.stringContaining(
+        "\n-          maxModelLen: 262144\n+          maxModelLen: 199120\n",
+      ),
       edits: [{ path: ["machines", "dgx", "inferenceServers", "b", "maxModelLen"], value: 199120 }],
       advice: expect.any(String),
       command: `serving plan --file ${STACK} && npm run up`,
@@ -46,20 +56,36 @@ describe("serving doctor, from afar", () => {
   });
 
   it("ends with 0 where nothing is wrong, and explains what only looks wrong", async () => {
-    const { code, out } = await runServing(["doctor", "--file", STACK, "--log", fixture("healthy.log")]);
+    const { code, out } = await runServing([
+      "doctor",
+      "--file",
+      STACK,
+      "--log",
+      fixture("healthy.log"),
+    ]);
     expect(code).toBe(0);
     expect(out).toContain("No trouble found.");
-    expect(out).toContain("inert-fp4-variable (harmless): VLLM_USE_FLASHINFER_MOE_FP4 is set as specified");
+    expect(out).toContain(
+      "inert-fp4-variable (harmless): VLLM_USE_FLASHINFER_MOE_FP4 is set as specified",
+    );
     expect(out.match(/^ {2}evidence /gm)).toHaveLength(1);
   });
 
   it("reads several files, and says what it looked at", async () => {
     const { out, code } = await runServing([
-      ...["doctor", "--file", STACK, "--log", fixture("admission-refused.log"), fixture("ollama-on-cpu.log")],
+      ...[
+        "doctor",
+        "--file",
+        STACK,
+        "--log",
+        fixture("admission-refused.log"),
+        fixture("ollama-on-cpu.log"),
+      ],
       ...["--dmesg", fixture("jit-killed.dmesg"), "--meminfo", fixture("meminfo-free")],
     ]);
     expect(code).toBe(1);
-    for (const id of ["memory-released-late", "jit-killed", "ollama-on-cpu"]) expect(out).toContain(`\n${id}: `);
+    for (const id of ["memory-released-late", "jit-killed", "ollama-on-cpu"])
+      expect(out).toContain(`\n${id}: `);
     expect(out).toContain("jit-killed.dmesg (1 lines)");
     expect(out).toContain("meminfo");
   });
@@ -68,13 +94,26 @@ describe("serving doctor, from afar", () => {
     const state = { Status: "exited", ExitCode: 137, OOMKilled: true };
     const inspect = file(
       "inspect.json",
-      JSON.stringify([inspected({ name: CONTAINER, state, env: ["HF_TOKEN=hf_abcdefgh12345678"] })]),
+      JSON.stringify([
+        inspected({ name: CONTAINER, state, env: ["HF_TOKEN=hf_abcdefgh12345678"] }),
+      ]),
     );
     const ss = file("ss", "LISTEN 0 4096 127.0.0.1:11434 0.0.0.0:*\n");
-    const { out } = await runServing(["doctor", "--file", STACK, "--inspect", inspect, "--listeners", ss, ...json]);
+    const { out } = await runServing([
+      "doctor",
+      "--file",
+      STACK,
+      "--inspect",
+      inspect,
+      "--listeners",
+      ss,
+      ...json,
+    ]);
     const { diagnoses } = JSON.parse(out);
     expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["killed"]);
-    expect(diagnoses[0].evidence).toBe(`container ${CONTAINER}: exited, exit code 137, OOMKilled, 6 restarts`);
+    expect(diagnoses[0].evidence).toBe(
+      `container ${CONTAINER}: exited, exit code 137, OOMKilled, 6 restarts`,
+    );
     expect(out).not.toContain("hf_");
   });
 
@@ -89,7 +128,8 @@ describe("serving doctor, from afar", () => {
       {
         name: "chat-tools",
         status: "fail",
-        detail: "tool_calls is empty, the call is written as XML in `content`: `<tool_call>\n<function=read_file>`",
+        detail:
+          "tool_calls is empty, the call is written as XML in `content`: `<tool_call>\n<function=read_file>`",
         fix: "tools.parser: qwen3_xml",
       },
     ];
@@ -101,7 +141,9 @@ describe("serving doctor, from afar", () => {
       file("verify.json", JSON.stringify({ probes })),
       ...json,
     ]);
-    expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["tool-parser-mismatch"]);
+    expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual([
+      "tool-parser-mismatch",
+    ]);
   });
 
   it("proposes no command that a log or a copied file could have put a word into", async () => {
@@ -128,18 +170,26 @@ describe("serving doctor, from afar", () => {
       ["--verify", verify],
     ]) {
       const { out } = await runServing(["doctor", "--file", STACK, ...args, ...json]);
-      commands.push(...JSON.parse(out).diagnoses.map(({ command }: { command: string }) => command));
+      commands.push(
+        ...JSON.parse(out).diagnoses.map(({ command }: { command: string }) => command),
+      );
     }
     const trapped = commands.filter((command) => command.includes("touch"));
     expect(trapped).toHaveLength(4);
     // Each time inside single quotes.
-    for (const command of trapped) expect(command.replace(/'[^']*'/g, "")).not.toMatch(/touch|`|\$\(/);
+    for (const command of trapped)
+      expect(command.replace(/'[^']*'/g, "")).not.toMatch(/touch|`|\$\(/);
   });
 
   it("passes on what a probe says that no diagnosis explains", async () => {
     const probes = [
       { name: "chat", status: "fail", detail: "the answer is empty", fix: "Raise max_tokens." },
-      { name: "window", status: "fail", detail: "answered with 200", fix: "Ask the server directly." },
+      {
+        name: "window",
+        status: "fail",
+        detail: "answered with 200",
+        fix: "Ask the server directly.",
+      },
     ];
     const { out } = await runServing([
       "doctor",
@@ -185,8 +235,19 @@ describe("serving doctor, from afar", () => {
 
   it("does not harm binary files", async () => {
     const binary = join(folder, "binary");
-    writeFileSync(binary, Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * 7919) % 256)));
-    const { code } = await runServing(["doctor", "--file", STACK, "--log", binary, "--dmesg", binary]);
+    writeFileSync(
+      binary,
+      Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * 7919) % 256)),
+    );
+    const { code } = await runServing([
+      "doctor",
+      "--file",
+      STACK,
+      "--log",
+      binary,
+      "--dmesg",
+      binary,
+    ]);
     expect(code).toBe(0);
   });
 
@@ -194,12 +255,21 @@ describe("serving doctor, from afar", () => {
     const huge = file("huge.log", "INFO Starting to load model m\n");
     truncateSync(huge, 100 * 1024 ** 2);
     appendFileSync(huge, "\nValueError: No available memory for the cache blocks.\n");
-    const { code, out, err } = await runServing(["doctor", "--file", STACK, "--log", huge, ...json]);
+    const { code, out, err } = await runServing([
+      "doctor",
+      "--file",
+      STACK,
+      "--log",
+      huge,
+      ...json,
+    ]);
     expect(code).toBe(1);
     const { diagnoses, notes } = JSON.parse(out);
     expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["no-kv-room"]);
     expect(notes).toEqual([
-      expect.stringMatching(/huge\.log: of 1048576\d\d bytes the first 8388608 and the last 58720256 were read\.$/),
+      expect.stringMatching(
+        /huge\.log: of 1048576\d\d bytes the first 8388608 and the last 58720256 were read\.$/,
+      ),
     ]);
     expect(err).toContain(notes[0]);
     expect(doctorText([], [], notes)).toBe("No trouble found in what could be read.");
@@ -235,25 +305,51 @@ describe("serving doctor, from afar", () => {
     const writer = spawn("cp", [fixture("too-many-sequences.log"), pipe]);
     const { out } = await runServing(["doctor", "--file", STACK, "--log", pipe, ...json]);
     expect(writer.exitCode ?? 0).toBe(0);
-    expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["too-many-sequences"]);
+    expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual([
+      "too-many-sequences",
+    ]);
     const meminfo = join(folder, "meminfo-utf16");
     writeFileSync(
       meminfo,
-      Buffer.from(`\ufeffMemTotal:       127600592 kB\r\nMemAvailable:     1048576 kB\r\n`, "utf16le"),
+      Buffer.from(
+        `\ufeffMemTotal:       127600592 kB\r\nMemAvailable:     1048576 kB\r\n`,
+        "utf16le",
+      ),
     );
-    const { out: exhausted } = await runServing(["doctor", "--file", STACK, "--meminfo", meminfo, ...json]);
-    expect(JSON.parse(exhausted).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["memory-exhausted"]);
+    const { out: exhausted } = await runServing([
+      "doctor",
+      "--file",
+      STACK,
+      "--meminfo",
+      meminfo,
+      ...json,
+    ]);
+    expect(JSON.parse(exhausted).diagnoses.map(({ id }: { id: string }) => id)).toEqual([
+      "memory-exhausted",
+    ]);
   });
 
   it.each<[string, string[], string]>([
     ["a log that isn't there", ["--log", "/nowhere.log"], "/nowhere.log: no such file"],
     ["a folder for a log", ["--log", folder], "is a directory, not a file"],
     ["a device for a meminfo", ["--meminfo", "/dev/zero"], "is larger than 1048576 bytes"],
-    ["a meminfo that is none", ["--meminfo", fixture("healthy.log")], "expected a copy of /proc/meminfo"],
-    ["an inspect that holds no container", ["--inspect", file("empty.json", "[]")], "holds no container"],
+    [
+      "a meminfo that is none",
+      ["--meminfo", fixture("healthy.log")],
+      "expected a copy of /proc/meminfo",
+    ],
+    [
+      "an inspect that holds no container",
+      ["--inspect", file("empty.json", "[]")],
+      "holds no container",
+    ],
     ["an inspect that is not JSON", ["--inspect", fixture("healthy.log")], "not valid JSON"],
     ["a verify without probes", ["--verify", file("noprobes.json", "{}")], "has no list `probes`"],
-    ["an unknown server", ["--log", fixture("healthy.log"), "--server", "z"], "--server z: Pulumi.dgx.yaml has b."],
+    [
+      "an unknown server",
+      ["--log", fixture("healthy.log"), "--server", "z"],
+      "--server z: Pulumi.dgx.yaml has b.",
+    ],
     [
       "an unknown machine",
       ["--log", fixture("healthy.log"), "--machine", "z"],
@@ -297,7 +393,10 @@ describe("serving doctor, from afar", () => {
       const { code, out, err } = await from(FAULTY, ...json);
       expect([code, err]).toEqual([1, ""]);
       const { diagnoses, looked } = JSON.parse(out);
-      expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["stack-file-faulty", "window-too-long"]);
+      expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual([
+        "stack-file-faulty",
+        "window-too-long",
+      ]);
       const [faulty, window] = diagnoses;
       expect(faulty).toMatchObject({
         cause: "The stack file can't be read (3 faults), so only the given files were judged.",
@@ -306,11 +405,15 @@ describe("serving doctor, from afar", () => {
       });
       const lines = faulty.evidence.split("\n");
       expect(lines).toHaveLength(3);
-      expect(faulty.evidence).toMatch(/faulty\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.maxModelLength: /);
+      expect(faulty.evidence).toMatch(
+        /faulty\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.maxModelLength: /,
+      );
       expect(faulty.evidence).toMatch(
         /faulty\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.gpuMemoryUtilization: /,
       );
-      expect(window.change).toBe("machines.<machine>.inferenceServers.<server>.maxModelLen: 199120");
+      expect(window.change).toBe(
+        "machines.<machine>.inferenceServers.<server>.maxModelLen: 199120",
+      );
       expect(out).not.toMatch(/^--- |@@ /m);
       expect(looked).toEqual([expect.stringContaining("window-too-long.log")]);
     });
@@ -323,22 +426,37 @@ describe("serving doctor, from afar", () => {
     });
 
     it("is a fault also where the log has none", async () => {
-      const { code, out } = await runServing(["doctor", "--file", FAULTY, "--log", fixture("healthy.log"), ...json]);
+      const { code, out } = await runServing([
+        "doctor",
+        "--file",
+        FAULTY,
+        "--log",
+        fixture("healthy.log"),
+        ...json,
+      ]);
       expect(code).toBe(1);
-      expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["stack-file-faulty"]);
+      expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual([
+        "stack-file-faulty",
+      ]);
     });
 
     it("that is not YAML at all: judged too, and 2 as for every file that can't be read", async () => {
       const { code, out } = await from(file("no.yaml", "config: [\n"), ...json);
       expect(code).toBe(2);
       const { diagnoses } = JSON.parse(out);
-      expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["stack-file-faulty", "window-too-long"]);
+      expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual([
+        "stack-file-faulty",
+        "window-too-long",
+      ]);
       expect(diagnoses[0].evidence).toMatch(/no\.yaml:\d+:\d+: /);
     });
 
     it("prints no secret that is in it", async () => {
       const secret = "hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo";
-      const text = STACK_TEXT.replace("maxNumSeqs: 16", `maxNumSeqs: ${secret}\n          ${secret}: 1`);
+      const text = STACK_TEXT.replace(
+        "maxNumSeqs: 16",
+        `maxNumSeqs: ${secret}\n          ${secret}: 1`,
+      );
       const { out, err } = await from(file("leaky.yaml", text));
       expect(out).toContain("stack-file-faulty");
       expect(out + err).not.toContain(secret);
@@ -381,9 +499,13 @@ describe("serving doctor, on the machine", () => {
   });
 
   it("says so when no engine answers", async () => {
-    const docker = new FakeDocker({ "ps --all": { err: "Cannot connect to the Docker daemon\n", code: 1 } });
+    const docker = new FakeDocker({
+      "ps --all": { err: "Cannot connect to the Docker daemon\n", code: 1 },
+    });
     const { out } = await runServing(["doctor", "--file", STACK, ...json], docker.env);
-    const found = JSON.parse(out).diagnoses.find(({ id }: { id: string }) => id === "docker-unreachable");
+    const found = JSON.parse(out).diagnoses.find(
+      ({ id }: { id: string }) => id === "docker-unreachable",
+    );
     expect(found.evidence).toBe("docker ps failed: Cannot connect to the Docker daemon");
   });
 });

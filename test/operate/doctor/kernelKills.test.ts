@@ -13,17 +13,31 @@ const ID = "ab".repeat(32);
 describe("a kill by the kernel inside of a container", () => {
   it.each<[string, Partial<ContainerState>, readonly string[]]>([
     ["counts for the container that it names", { id: ID }, ["killed-for-memory"]],
-    ["is over once that container was started again", { id: ID, startedAt: "2026-11-22T10:27:24Z" }, []],
+    [
+      "is over once that container was started again",
+      { id: ID, startedAt: "2026-11-22T10:27:24Z" },
+      [],
+    ],
     ["is no matter of other containers", {}, []],
   ])("%s", async (_, state, ids) => {
     const facts = await fromFiles({ dmesg: KILL });
-    const reports = diagnose({ ...facts, containers: [container(state)], stack: stackOf(STACK_TEXT) });
+    const reports = diagnose({
+      ...facts,
+      containers: [container(state)],
+      stack: stackOf(STACK_TEXT),
+    });
     expect(reports.map(({ id }) => id)).toEqual(ids);
   });
 
   it("is nobody's matter in a control group of another program, whose own limit was reached", async () => {
-    const facts = await fromFiles({ dmesg: join(__dirname, "fixtures/killed-in-another-group.dmesg") });
-    const reports = diagnose({ ...facts, containers: [container({ id: ID })], stack: stackOf(STACK_TEXT) });
+    const facts = await fromFiles({
+      dmesg: join(__dirname, "fixtures/killed-in-another-group.dmesg"),
+    });
+    const reports = diagnose({
+      ...facts,
+      containers: [container({ id: ID })],
+      stack: stackOf(STACK_TEXT),
+    });
     expect(reports).toEqual([]);
   });
 

@@ -9,7 +9,16 @@ import { stackOf, withMachine, withServer } from "./stack";
 
 const MACHINES = schema.properties.config.properties["local-serving:machines"].additionalProperties;
 const SERVERS = MACHINES.properties.inferenceServers.additionalProperties;
-const OTHERS = ["key", "container", "model", "bridge", "caught", "familyParser", "seeTheLink", "notOurFile"];
+const OTHERS = [
+  "key",
+  "container",
+  "model",
+  "bridge",
+  "caught",
+  "familyParser",
+  "seeTheLink",
+  "notOurFile",
+];
 
 /** Whether the stack file may have this key. */
 function isKey(at: unknown, [key, ...below]: readonly string[]): boolean {
@@ -24,7 +33,9 @@ function isName(name: string, groups: number): boolean {
   const [first = "", ...path] = name.split(".");
   if (first === "server") return isKey(SERVERS, path);
   if (first === "machine") return isKey(MACHINES, path);
-  return path.length === 0 && (OTHERS.includes(name) || (Number(name) >= 1 && Number(name) <= groups));
+  return (
+    path.length === 0 && (OTHERS.includes(name) || (Number(name) >= 1 && Number(name) <= groups))
+  );
 }
 
 const rows = KNOWN.flatMap(({ id, line }) => (line === undefined ? [] : [{ id, ...line }]));
@@ -34,7 +45,10 @@ async function diagnosed(line: string, text: string) {
   return diagnose({ logs: [log], stack: stackOf(text) });
 }
 
-const KEYED = withMachine(["bridge.image", `litellm@sha256:${"ab".repeat(32)}`], ["bridge.keyVariable", "BRIDGE_KEY"]);
+const KEYED = withMachine(
+  ["bridge.image", `litellm@sha256:${"ab".repeat(32)}`],
+  ["bridge.keyVariable", "BRIDGE_KEY"],
+);
 
 describe("a trouble that known.yaml tells as a whole", () => {
   it.each(rows)("$id names what there is", ({ id, pattern = "", unless, cases, set, ...words }) => {
@@ -45,14 +59,23 @@ describe("a trouble that known.yaml tells as a whole", () => {
     expect([...named, ...asked].filter((name) => !isName(name, groups))).toEqual([]);
     const paths = [{ set }, ...cases].flatMap((each) => Object.keys(each.set ?? {}));
     expect(paths.filter((path) => !isKey(SERVERS, path.split(".")))).toEqual([]);
-    expect(unless.filter((other) => other === id || !KNOWN.some((each) => each.id === other))).toEqual([]);
+    expect(
+      unless.filter((other) => other === id || !KNOWN.some((each) => each.id === other)),
+    ).toEqual([]);
     // Something is said in any case, and no case comes after the one that always applies.
-    expect(cases.map(({ where }) => where === undefined)).toEqual(cases.map((_, at) => at === cases.length - 1));
-    for (const each of cases.length === 0 ? [{}] : cases) expect({ ...words, ...each }.cause).toMatch(/\.$/);
+    expect(cases.map(({ where }) => where === undefined)).toEqual(
+      cases.map((_, at) => at === cases.length - 1),
+    );
+    for (const each of cases.length === 0 ? [{}] : cases)
+      expect({ ...words, ...each }.cause).toMatch(/\.$/);
   });
 
   it.each([
-    ["Insufficient space in /dev/shm", withServer(), { cause: /^Shared memory \(\/dev\/shm\) is full/ }],
+    [
+      "Insufficient space in /dev/shm",
+      withServer(),
+      { cause: /^Shared memory \(\/dev\/shm\) is full/ },
+    ],
     ["No space left on device", withServer(), { cause: /^A disk is full/ }],
     [
       "max_num_seqs (16) exceeds available Mamba cache blocks (0)",
@@ -62,17 +85,26 @@ describe("a trouble that known.yaml tells as a whole", () => {
     [
       "invalid reasoning parser: qwen4 (chose from { a })",
       withServer(["reasoningParser", "deepseek_r1"]),
-      { cause: /^vLLM has no reasoning parser called qwen4\.$/, change: /^\+ +reasoningParser: auto$/m },
+      {
+        cause: /^vLLM has no reasoning parser called qwen4\.$/,
+        change: /^\+ +reasoningParser: auto$/m,
+      },
     ],
     [
       "Reasoning parser 'qwen4' not found",
       withServer(["reasoningParser", "deepseek_r1"]),
-      { cause: /^vLLM has no reasoning parser called qwen4\.$/, change: /^\+ +reasoningParser: auto$/m },
+      {
+        cause: /^vLLM has no reasoning parser called qwen4\.$/,
+        change: /^\+ +reasoningParser: auto$/m,
+      },
     ],
     [
       "error: argument --kv-cache-dtype: invalid choice: 'x'",
       withServer(),
-      { cause: /the value of --kv-cache-dtype\.$/, change: /correct the setting of inferenceServers\.b, or/ },
+      {
+        cause: /the value of --kv-cache-dtype\.$/,
+        change: /correct the setting of inferenceServers\.b, or/,
+      },
     ],
     [
       "Error code: 400 unknown field thinking",
@@ -82,22 +114,37 @@ describe("a trouble that known.yaml tells as a whole", () => {
     [
       "Error code: 400 unknown field thinking",
       withServer(),
-      { cause: /refuses `thinking`, one of/, command: /check providers ~\/\.hx\/providers\.toml --probe$/ },
+      {
+        cause: /refuses `thinking`, one of/,
+        command: /check providers ~\/\.hx\/providers\.toml --probe$/,
+      },
     ],
     [
       "LiteLLM proxy refused to start: no master key",
       KEYED,
-      { change: /its key comes from BRIDGE_KEY, which/, command: /^test -n "\$BRIDGE_KEY" && npm run up$/ },
+      {
+        change: /its key comes from BRIDGE_KEY, which/,
+        command: /^test -n "\$BRIDGE_KEY" && npm run up$/,
+      },
     ],
     [
       "LiteLLM proxy refused to start: no master key",
       withServer(),
       { change: /^No setting to change: the file that the plan writes/, command: /^npm run up$/ },
     ],
-    ["No deployments available for selected model", KEYED, { command: /^npm run up && docker restart litellm-8787$/ }],
-    ["No deployments available for selected model", withServer(), { command: /docker restart <bridge>$/ }],
+    [
+      "No deployments available for selected model",
+      KEYED,
+      { command: /^npm run up && docker restart litellm-8787$/ },
+    ],
+    [
+      "No deployments available for selected model",
+      withServer(),
+      { command: /docker restart <bridge>$/ },
+    ],
   ])("chooses its words by what has a value: %s", async (line, text, said) => {
     const [report] = await diagnosed(line, text);
-    for (const [of, words] of Object.entries(said)) expect(report?.[of as keyof typeof report]).toMatch(words);
+    for (const [of, words] of Object.entries(said))
+      expect(report?.[of as keyof typeof report]).toMatch(words);
   });
 });

@@ -20,15 +20,21 @@ const clock = (index: number) => new Date(Date.UTC(2026, 10, 21, 13, 0, index)).
 /** The same log as other tools hand it over. */
 const FORMS: Readonly<Record<string, (text: string) => string | Buffer>> = {
   "of Windows": (text) => text.replaceAll("\n", "\r\n"),
-  "of `docker logs --timestamps`": lines((line, index) => `${clock(index).replace("Z", "123456Z")} ${line}`),
+  "of `docker logs --timestamps`": lines(
+    (line, index) => `${clock(index).replace("Z", "123456Z")} ${line}`,
+  ),
   "of `docker compose logs`": lines((line) => `inference-1  | ${line}`),
   "of journalctl": lines(
-    (line, index) => `Nov 21 13:00:${String(index % 60).padStart(2, "0")} spark dockerd[812]: ${line}`,
+    (line, index) =>
+      `Nov 21 13:00:${String(index % 60).padStart(2, "0")} spark dockerd[812]: ${line}`,
   ),
   "in colour": lines((line) =>
     line
       .replace(/\b(INFO|WARNING|ERROR)\b/g, "\u001b[31m$1\u001b[0m")
-      .replace(/"((?:GET|POST) [^"]*)" (\d{3} ?\w*)/g, '"\u001b[1m$1\u001b[0m" \u001b[31m$2\u001b[0m')
+      .replace(
+        /"((?:GET|POST) [^"]*)" (\d{3} ?\w*)/g,
+        '"\u001b[1m$1\u001b[0m" \u001b[31m$2\u001b[0m',
+      )
       .replace(/^(\(\w+ pid=\d+\))/, "\u001b[1;36m$1\u001b[0;0m"),
   ),
   "with every word in colour": lines((line) => line.replace(/\w+/g, "\u001b[38;5;208m$&\u001b[m")),
@@ -44,7 +50,10 @@ function stackFor(text: string): Stack {
   return stack;
 }
 
-async function diagnosed({ files, text = STACK_TEXT, more = {} }: MatrixCase, form: (text: string) => string | Buffer) {
+async function diagnosed(
+  { files, text = STACK_TEXT, more = {} }: MatrixCase,
+  form: (text: string) => string | Buffer,
+) {
   const logs: LogReading[] = [];
   for (const [kind, file] of [
     ["file", files.log],
@@ -61,7 +70,9 @@ async function diagnosed({ files, text = STACK_TEXT, more = {} }: MatrixCase, fo
   };
 }
 
-const withLogs = cases.filter(({ files }) => files.meminfo === undefined && (files.log ?? files.dmesg) !== undefined);
+const withLogs = cases.filter(
+  ({ files }) => files.meminfo === undefined && (files.log ?? files.dmesg) !== undefined,
+);
 
 describe.each(withLogs.map((each) => [each.name, each] as const))("%s", (_name, each) => {
   it("reads the same in every form of its log", async () => {

@@ -27,7 +27,10 @@ async function diagnosed({ files, text = STACK_TEXT, more = {} }: MatrixCase) {
 }
 
 /** Notes come alone or not at all. */
-function idsOf(reports: readonly DiagnosisReport[], severity: DiagnosisReport["severity"]): string[] {
+function idsOf(
+  reports: readonly DiagnosisReport[],
+  severity: DiagnosisReport["severity"],
+): string[] {
   expect(new Set(reports.map((each) => each.severity)).size).toBeLessThanOrEqual(1);
   return reports.filter((each) => each.severity === severity).map(({ id }) => id);
 }
@@ -41,9 +44,12 @@ describe("each trouble in its own words", () => {
     const commands = reports.flatMap(({ command }) => command.split(/&&|;/));
     expect((await Promise.all(commands.map(faultOf))).flat()).toEqual([]);
     if (report === undefined) return;
-    expect(report.edits.map(({ path, value }) => [path.slice(2).join("."), value])).toEqual(each.edits ?? []);
+    expect(report.edits.map(({ path, value }) => [path.slice(2).join("."), value])).toEqual(
+      each.edits ?? [],
+    );
     expect(report.evidence).toContain(each.evidence);
-    for (const text of [report.cause, report.change, report.command, report.source]) expect(text).not.toBe("");
+    for (const text of [report.cause, report.change, report.command, report.source])
+      expect(text).not.toBe("");
     expect(report.cause.trimEnd()).toMatch(/\.$/);
     if (each.cause !== undefined) expect(report.cause).toContain(each.cause);
     if (each.change !== undefined) expect(report.change).toContain(each.change);
@@ -51,7 +57,8 @@ describe("each trouble in its own words", () => {
     else {
       const changed = patched(each.text ?? STACK_TEXT, report.change);
       const after = stackOf(changed);
-      // The change is the whole of it: nothing is left to be changed, and the policies have nothing new against it.
+      // The change is the whole of it: nothing is left to be changed, and the policies have nothing
+      // new against it.
       const again = diagnose({ ...evidence, stack: after }).find(({ id }) => id === report.id);
       expect(again?.edits ?? []).toEqual(each.editsAgain ?? []);
       expect(after.refusals).toEqual([]);
@@ -63,7 +70,9 @@ describe("each trouble in its own words", () => {
     const known = new Set(diagnoses.map(({ id }) => id));
     const tested = new Set(cases.flatMap(({ ids }) => ids.slice(0, 1)));
     expect([...known].filter((id) => !tested.has(id))).toEqual([]);
-    expect([...tested].filter((id) => !known.has(id) && !unexplained.some((each) => each.id === id))).toEqual([]);
+    expect(
+      [...tested].filter((id) => !known.has(id) && !unexplained.some((each) => each.id === id)),
+    ).toEqual([]);
     expect(known.size).toBe(diagnoses.length);
   });
 
@@ -81,7 +90,10 @@ describe("each trouble in its own words", () => {
   );
 });
 
-/** What `serving` would have against a command that is proposed; nothing where it is somebody else's. */
+/**
+ * What `serving` would have against a command that is proposed; nothing where it is somebody
+ * else's.
+ */
 async function faultOf(command: string): Promise<string[]> {
   const [program, ...args] = command.split("|")[0]?.trim().split(/\s+/) ?? [];
   if (program !== "serving") return [];
@@ -91,7 +103,9 @@ async function faultOf(command: string): Promise<string[]> {
   const options = args.filter((each) => each.startsWith("--"));
   const unknown = options.filter((each) => !at.options.some(({ long }) => long === each));
   const only = args[args.indexOf("--only") + 1]?.split(",") ?? [];
-  const noProbe = args.includes("--only") ? only.filter((name) => !probeNames().includes(name)) : [];
+  const noProbe = args.includes("--only")
+    ? only.filter((name) => !probeNames().includes(name))
+    : [];
   return [...(at.name() === "serving" ? [command] : []), ...unknown, ...noProbe];
 }
 
@@ -110,9 +124,23 @@ describe("the fixtures", () => {
 
   it("hold what a start gate says of other ranks in its own words", () => {
     const words = [
-      ...["the head answers", "its gate at", "does not answer", "it has other arguments, another image"],
-      ...["it does not see this one at", "(does a firewall stop it?)", "it can't start, ", "it has ended"],
-      ...["the gate can't listen on", "has not answered for", "vLLM ends here too, and starts again with all ranks"],
+      ...[
+        "the head answers",
+        "its gate at",
+        "does not answer",
+        "it has other arguments, another image",
+      ],
+      ...[
+        "it does not see this one at",
+        "(does a firewall stop it?)",
+        "it can't start, ",
+        "it has ended",
+      ],
+      ...[
+        "the gate can't listen on",
+        "has not answered for",
+        "vLLM ends here too, and starts again with all ranks",
+      ],
     ];
     expect(words.filter((each) => !START_GATE.includes(each))).toEqual([]);
     const logs = cases.flatMap(({ ids, files }) =>

@@ -12,7 +12,11 @@ const HEAD = "vllm-model-8001";
 const WORKER = `${HEAD}-rank1`;
 
 function stacks() {
-  const settings = ranks({}, { dockerHost: "unix:///run/one.sock" }, { dockerHost: "unix:///run/two.sock" });
+  const settings = ranks(
+    {},
+    { dockerHost: "unix:///run/one.sock" },
+    { dockerHost: "unix:///run/two.sock" },
+  );
   const { machines } = plan(settings, { home: "/home/me" });
   return machines.map((machine) => {
     const own = settings.machines[machine.name];
@@ -48,14 +52,20 @@ describe("doctor, for a server over two machines", () => {
   });
 
   it("knows the settings of the server on the machine of its head", () => {
-    const known = stacks().map((stack) => serverOf({ logs: [], stack }, log(HEAD)).settings?.maxModelLen);
+    const known = stacks().map(
+      (stack) => serverOf({ logs: [], stack }, log(HEAD)).settings?.maxModelLen,
+    );
     expect(known).toEqual([262144, undefined]);
   });
 
   it("judges the containers of all ranks, from either machine", () => {
     const killed = { ...container({ name: WORKER }), status: "exited", exitCode: 137 };
     for (const stack of stacks()) {
-      const facts = { logs: [], stack: { ...stack, refusals: [] }, containers: [container({ name: HEAD }), killed] };
+      const facts = {
+        logs: [],
+        stack: { ...stack, refusals: [] },
+        containers: [container({ name: HEAD }), killed],
+      };
       expect(diagnose(facts).map(({ id, evidence }) => `${id}: ${evidence}`)).toEqual([
         `killed: container ${WORKER}: exited, exit code 137, 0 restarts`,
       ]);
@@ -70,7 +80,13 @@ describe("doctor, for a server over two machines", () => {
       "logs --tail 50000": { out: "Application startup complete.\n" },
     });
     vi.stubEnv("PATH", docker.env.PATH ?? "");
-    const nothing = { kernelLog: undefined, journal: undefined, meminfo: "", sockets: [], addresses: [] };
+    const nothing = {
+      kernelLog: undefined,
+      journal: undefined,
+      meminfo: "",
+      sockets: [],
+      addresses: [],
+    };
     vi.spyOn(machineReaders, "of").mockReturnValue({
       kernelLog: async () => nothing.kernelLog,
       journal: async () => nothing.journal,
@@ -88,6 +104,8 @@ describe("doctor, for a server over two machines", () => {
     );
     vi.stubEnv("PATH", docker.folder);
     const { notes } = await fromMachine({ ...stack, machines });
-    expect(notes.some((note) => note.startsWith(`${WORKER} on dgx2 could not be read: `))).toBe(true);
+    expect(notes.some((note) => note.startsWith(`${WORKER} on dgx2 could not be read: `))).toBe(
+      true,
+    );
   });
 });

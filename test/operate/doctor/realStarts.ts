@@ -11,7 +11,10 @@ export interface RealStart {
 const B = "inferenceServers.b";
 const DAMAGED = "model-files-damaged";
 
-/** By the names of `test/real/vllm/failingStarts.ts`, which makes these starts; the logs are in `fixtures/vllm-0.30.0/`. */
+/**
+ * By the names of `test/real/vllm/failingStarts.ts`, which makes these starts; the logs are in
+ * `fixtures/vllm-0.30.0/`.
+ */
 export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
   "reasoning-parser-unknown": {
     id: "unknown-parser",
@@ -23,9 +26,16 @@ export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
     evidence: "invalid tool call parser: qwen4_xml",
     edits: [[`${B}.tools.parser`, "auto"]],
   },
-  "argument-unknown": { id: "argument-unknown", evidence: "--enable-reasoning", change: "`extraArgs`" },
+  "argument-unknown": {
+    id: "argument-unknown",
+    evidence: "--enable-reasoning",
+    change: "`extraArgs`",
+  },
   "choice-invalid": { id: "argument-refused", evidence: "--kv-cache-dtype: invalid choice: 'fp9'" },
-  "json-invalid": { id: "argument-refused", evidence: "--speculative-config/-sc: Value {method: mtp}" },
+  "json-invalid": {
+    id: "argument-refused",
+    evidence: "--speculative-config/-sc: Value {method: mtp}",
+  },
   "share-above-1": { id: "argument-refused", evidence: "less than or equal to 1" },
   "address-in-use": { id: "port-taken", evidence: "[Errno 98] Address already in use" },
   "window-above-model": {
@@ -53,7 +63,11 @@ export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
     change: "has it already",
   },
   "shared-memory-full": { id: "no-space", evidence: "Insufficient space in /dev/shm" },
-  "no-device": { id: "no-device", evidence: "Failed to infer device type", change: "driver answers" },
+  "no-device": {
+    id: "no-device",
+    evidence: "Failed to infer device type",
+    change: "driver answers",
+  },
   "kv-room-too-small": {
     id: "window-too-long",
     evidence: "estimated maximum model length is 1920",

@@ -55,7 +55,8 @@ function judgedStack(text: string): Stack {
   const planned = plan(settings, { home: HOME });
   const own = settings.machines.dgx;
   const [machine] = planned.machines;
-  if (own === undefined || machine === undefined) throw new Error("the stack of these tests has a machine dgx");
+  if (own === undefined || machine === undefined)
+    throw new Error("the stack of these tests has a machine dgx");
   return {
     file: "Pulumi.dgx.yaml",
     text,

@@ -40,7 +40,10 @@ function runningWith(env: Readonly<Record<string, string>>): string {
   return String(child.pid);
 }
 
-/** A machine in a folder of its own, on which everything is as it was applied, until a test changes that. */
+/**
+ * A machine in a folder of its own, on which everything is as it was applied, until a test changes
+ * that.
+ */
 class Machine {
   readonly home = temporaryFolder("drift-");
   readonly file = join(this.home, "Pulumi.dgx.yaml");
@@ -58,11 +61,16 @@ class Machine {
     this.plan = machine;
     for (const { path, mode, text } of machine.files) this.write(path, mode, text);
     for (const { path, mode } of machine.secretFiles) this.write(path, mode, SECRET);
-    for (const container of machine.containers) this.containers.set(container.name, inspectedAsPlanned(container));
+    for (const container of machine.containers)
+      this.containers.set(container.name, inspectedAsPlanned(container));
     const { text } = machine.simpleServer.dropIn;
     const lines = [...text.matchAll(/^Environment=(.*)$/gm)].map(([, words]) => words);
     this.unit = {
-      ...{ Environment: `OTHER=${SECRET} ${lines.join(" ")}`, ActiveState: "active", NeedDaemonReload: "no" },
+      ...{
+        Environment: `OTHER=${SECRET} ${lines.join(" ")}`,
+        ActiveState: "active",
+        NeedDaemonReload: "no",
+      },
       MainPID: runningWith({ ...environmentIn(text), OTHER: SECRET }),
     };
   }
@@ -72,7 +80,11 @@ class Machine {
       totalGiB: TOTAL_GIB,
       instanceA: { gpuMemoryUtilization: 0.02, port: portA },
       inferenceServers: {
-        b: serverInput({ gpuMemoryUtilization: 0.02, huggingFaceTokenVariable: "HF_TOKEN", ...server }),
+        b: serverInput({
+          gpuMemoryUtilization: 0.02,
+          huggingFaceTokenVariable: "HF_TOKEN",
+          ...server,
+        }),
       },
       bridge: { ...BRIDGE, keyVariable: "BRIDGE_KEY" },
       chatUi: CHAT_UI,
@@ -106,7 +118,9 @@ class Machine {
   async drift(...args: string[]) {
     const inspect = this.plan.containers.map(({ name }) => {
       const found = this.containers.get(name);
-      const answer = found ? { out: JSON.stringify([found]) } : { err: `Error: No such container: ${name}\n`, code: 1 };
+      const answer = found
+        ? { out: JSON.stringify([found]) }
+        : { err: `Error: No such container: ${name}\n`, code: 1 };
       return [`inspect --type container ${name}`, answer] as const;
     });
     const docker = new FakeDocker(Object.fromEntries(inspect));
@@ -139,7 +153,12 @@ describe("serving drift", () => {
   const REPLACES = (resource: string) => `npm run up -- --replace '**::dgx-${resource}'`;
   const ANEW = [`docker rm --force ${B}`, "npm run up -- --refresh"];
   const portText = (ip: string) => `{ip:${ip},internal:8001,external:8001,protocol:tcp}`;
-  type Case = [name: string, inject: (machine: Machine) => void, drift: object, mend: readonly string[]];
+  type Case = [
+    name: string,
+    inject: (machine: Machine) => void,
+    drift: object,
+    mend: readonly string[],
+  ];
   const container = (what: string, planned: string | null, found: string | null) => ({
     ...{ kind: "container", where: B, what, planned, found },
   });
@@ -165,13 +184,19 @@ describe("serving drift", () => {
     [
       "another argument",
       (machine) => machine.runs(B, { command: commandWith(machine, "262144", "4096") }),
-      { ...container("--max-model-len", "262144", "4096"), says: "has --max-model-len 4096, planned is 262144" },
+      {
+        ...container("--max-model-len", "262144", "4096"),
+        says: "has --max-model-len 4096, planned is 262144",
+      },
       ANEW,
     ],
     [
       "an argument with a secret",
       (machine) => machine.runs(B, { command: [...commandWith(machine), "--api-key", SECRET] }),
-      { ...container("--api-key", null, "<redacted>"), says: "has --api-key <redacted>, which is not planned" },
+      {
+        ...container("--api-key", null, "<redacted>"),
+        says: "has --api-key <redacted>, which is not planned",
+      },
       ANEW,
     ],
     [
@@ -265,15 +290,27 @@ describe("serving drift", () => {
       "Ollama that was started before its drop-in",
       (machine) => {
         const env = environmentIn(dropInOf(machine));
-        machine.unit = { ...machine.unit, MainPID: runningWith({ ...env, OLLAMA_KEEP_ALIVE: "24h" }) };
+        machine.unit = {
+          ...machine.unit,
+          MainPID: runningWith({ ...env, OLLAMA_KEEP_ALIVE: "24h" }),
+        };
       },
-      { kind: "simple-server", where: "ollama.service", what: "env OLLAMA_KEEP_ALIVE", planned: "5m", found: "24h" },
+      {
+        kind: "simple-server",
+        where: "ollama.service",
+        what: "env OLLAMA_KEEP_ALIVE",
+        planned: "5m",
+        found: "24h",
+      },
       ["sudo systemctl daemon-reload", "sudo systemctl restart ollama.service"],
     ],
     [
       "Ollama with a drop-in that wins over ours",
       (machine) => {
-        const Environment = (machine.unit?.Environment ?? "").replace("KEEP_ALIVE=5m", "KEEP_ALIVE=24h");
+        const Environment = (machine.unit?.Environment ?? "").replace(
+          "KEEP_ALIVE=5m",
+          "KEEP_ALIVE=24h",
+        );
         machine.unit = { ...machine.unit, Environment, MainPID: "0" };
       },
       { kind: "simple-server", what: "env OLLAMA_KEEP_ALIVE", planned: "5m", found: "24h" },
@@ -296,12 +333,20 @@ describe("serving drift", () => {
   });
 
   it("finds an instance A that runs otherwise or not at all, and a memory that isn't the machine's", async () => {
-    const machine = new Machine({ totalGiB: TOTAL_GIB + 1, instanceA: { gpuMemoryUtilization: 0.3, port: portA } });
+    const machine = new Machine({
+      totalGiB: TOTAL_GIB + 1,
+      instanceA: { gpuMemoryUtilization: 0.3, port: portA },
+    });
     const { code, machines, mend } = await machine.found();
     expect(code).toBe(1);
     expect(machines[0].drifts).toMatchObject([
       { kind: "instance-a", what: "instanceA.gpuMemoryUtilization", planned: "0.3", found: "0.02" },
-      { kind: "memory", what: "totalGiB", planned: String(TOTAL_GIB + 1), found: String(TOTAL_GIB) },
+      {
+        kind: "memory",
+        what: "totalGiB",
+        planned: String(TOTAL_GIB + 1),
+        found: String(TOTAL_GIB),
+      },
     ]);
     expect(machines[0].drifts[0].says).toContain(
       `Instance A on port ${portA} runs with utilization 0.02, and 0.3 is declared.`,
@@ -310,7 +355,11 @@ describe("serving drift", () => {
     expect(mend).toEqual(["npm run up"]);
     const gone = new Machine({ instanceA: { gpuMemoryUtilization: 0.02, port: 1 } });
     expect((await gone.found()).machines[0].drifts).toMatchObject([
-      { kind: "instance-a", what: "instanceA", says: expect.stringContaining("Nothing listens on port 1") },
+      {
+        kind: "instance-a",
+        what: "instanceA",
+        says: expect.stringContaining("Nothing listens on port 1"),
+      },
     ]);
   });
 
@@ -343,7 +392,11 @@ describe("serving drift", () => {
     rmSync(byHand.path("simple-server-dropin"));
     expect((await byHand.found()).mend).toEqual(byHand.plan.commands);
     const asRoot = new Machine({
-      simpleServer: { mode: "host", systemdDirectory: join(temporaryFolder(), "systemd"), keepAlive: "5m" },
+      simpleServer: {
+        mode: "host",
+        systemdDirectory: join(temporaryFolder(), "systemd"),
+        keepAlive: "5m",
+      },
       elevate: ["sudo", "-n"],
     });
     rmSync(asRoot.path("simple-server-dropin"));
@@ -354,13 +407,19 @@ describe("serving drift", () => {
 
   it("reads a machine over ssh, and mends it there", async () => {
     const machine = new Machine({ dockerHost: "ssh://me@dgx" });
-    expect(await machine.found()).toMatchObject({ code: 0, machines: [{ drifts: [], unread: [] }] });
+    expect(await machine.found()).toMatchObject({
+      code: 0,
+      machines: [{ drifts: [], unread: [] }],
+    });
     machine.runs(B, { image: "other:latest" });
     machine.write(machine.path("codex-config"), "0644", "mine\n");
     const { code, mend } = await machine.found();
     expect([code, mend]).toEqual([
       1,
-      [`ssh -t ssh://me@dgx 'docker rm --force ${B}'`, "npm run up -- --refresh --replace '**::dgx-codex-config'"],
+      [
+        `ssh -t ssh://me@dgx 'docker rm --force ${B}'`,
+        "npm run up -- --refresh --replace '**::dgx-codex-config'",
+      ],
     ]);
   });
 
@@ -370,7 +429,10 @@ describe("serving drift", () => {
     const { code, machines } = await machine.found();
     expect([code, machines[0].drifts]).toEqual([1, []]);
     expect(machines[0].unread).toEqual(["systemd doesn't say what ollama.service runs with."]);
-    const { out } = await runServing(["drift", "--file", machine.file], { PATH: machine.home, HOME: machine.home });
+    const { out } = await runServing(["drift", "--file", machine.file], {
+      PATH: machine.home,
+      HOME: machine.home,
+    });
     expect(out).toContain("dgx: what could be read is as it was applied");
     expect(out).toContain("  not read: No `docker` on PATH: install the Docker client.");
   });
@@ -396,7 +458,8 @@ describe("serving drift", () => {
   });
 });
 
-const dropInOf = ({ plan }: Machine) => plan.files.find(({ role }) => role === "simple-server-dropin")?.text ?? "";
+const dropInOf = ({ plan }: Machine) =>
+  plan.files.find(({ role }) => role === "simple-server-dropin")?.text ?? "";
 const planned = (machine: Machine) => machine.plan.containers.find(({ name }) => name === B);
 const envOf = (machine: Machine) => planned(machine)?.env ?? {};
 const commandWith = (machine: Machine, from = "", to = from) =>

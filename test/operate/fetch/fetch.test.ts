@@ -18,7 +18,10 @@ const OLDER = `sha256:${"f".repeat(64)}`;
 const layer = (letter: string, size: number) => ({ digest: `sha256:${letter.repeat(64)}`, size });
 const IMAGE = /image: (\S+)/.exec(STACK_TEXT)?.[1] ?? "";
 
-/** An engine that has an older image of the same repository, one of whose layers is the new one's too. */
+/**
+ * An engine that has an older image of the same repository, one of whose layers is the new one's
+ * too.
+ */
 const ENGINE = {
   info: { out: JSON.stringify({ DockerRootDir: "/", SecurityOptions: [] }) },
   version: { out: "linux/arm64\n" },
@@ -27,7 +30,9 @@ const ENGINE = {
   [`manifest inspect vllm/vllm-openai@${OWN}`]: {
     out: JSON.stringify({ layers: [layer("a", 5e6), layer("b", 7e6), layer("c", 2e6)] }),
   },
-  [`manifest inspect vllm/vllm-openai@${OLDER}`]: { out: JSON.stringify({ layers: [layer("a", 5e6)] }) },
+  [`manifest inspect vllm/vllm-openai@${OLDER}`]: {
+    out: JSON.stringify({ layers: [layer("a", 5e6)] }),
+  },
   "manifest inspect": {
     out: JSON.stringify({
       manifests: [
@@ -60,7 +65,11 @@ async function fetch(setting: Setting) {
   const { url } = await httpServer((request, response) => void hub.answer(request, response));
   const fake = new FakeDocker({ ...engine, ...ENGINE });
   const path = [setting.ssh?.folder ?? "", fake.env.PATH].filter(Boolean).join(delimiter);
-  const run = await runServing(["fetch", "--file", file, ...args], { PATH: path, HF_ENDPOINT: url, ...env });
+  const run = await runServing(["fetch", "--file", file, ...args], {
+    PATH: path,
+    HF_ENDPOINT: url,
+    ...env,
+  });
   return { ...run, cache, asked: readFileSync(fake.asked, "utf8") };
 }
 
@@ -92,25 +101,35 @@ describe("serving fetch", () => {
     writeFileSync(join(blobs, first), "x".repeat(1000));
     writeFileSync(join(blobs, `${second}.incomplete`), "x".repeat(300));
     const { out } = await fetch({ hub, cache, args: ["--check", "--format", "json"] });
-    expect(JSON.parse(out).missing.models).toEqual([{ id: MODEL, revision: null, bytes: 700 + 127 }]);
+    expect(JSON.parse(out).missing.models).toEqual([
+      { id: MODEL, revision: null, bytes: 700 + 127 },
+    ]);
   });
 
   it("pulls what is missing, then downloads the model in that image, the token by name and never in an argument", async () => {
     const hub = new StandInHub(1000);
     hub.behaviour = { token: "hf_GoodGoodGood1" };
-    const text = STACK_TEXT.replace("versions:", "huggingFaceTokenVariable: MY_TOKEN\n          versions:").replace(
-      "weightsGB: 22",
-      `revision: ${COMMIT}`,
-    );
+    const text = STACK_TEXT.replace(
+      "versions:",
+      "huggingFaceTokenVariable: MY_TOKEN\n          versions:",
+    ).replace("weightsGB: 22", `revision: ${COMMIT}`);
     const { code, err, asked } = await fetch({
-      ...{ hub, text, engine: { pull: { out: `${"b".repeat(12)}: Pull complete\n` }, "run --rm": {} } },
+      ...{
+        hub,
+        text,
+        engine: { pull: { out: `${"b".repeat(12)}: Pull complete\n` }, "run --rm": {} },
+      },
       env: { MY_TOKEN: "hf_GoodGoodGood1" },
     });
     expect([code, [...hub.tokens]]).toEqual([0, ["hf_GoodGoodGood1"]]);
     expect(asked).toContain(`pull ${IMAGE}`);
-    expect(asked).toMatch(/run --rm --pull never --name local-serving-fetch-\w{8} --network host --user \d+:\d+ /);
+    expect(asked).toMatch(
+      /run --rm --pull never --name local-serving-fetch-\w{8} --network host --user \d+:\d+ /,
+    );
     expect(asked).toContain(`--env-file /dev/stdin --entrypoint python3 ${IMAGE} -c `);
-    expect(asked).toContain(`download ${MODEL} --revision ${COMMIT} --exclude original/* --exclude metal/*`);
+    expect(asked).toContain(
+      `download ${MODEL} --revision ${COMMIT} --exclude original/* --exclude metal/*`,
+    );
     expect(asked).not.toContain("GoodGood");
     expect(asked).not.toContain("--gpus");
     expect(err).toContain(`${IMAGE}: 7 MB of 9 MB`);
@@ -158,15 +177,25 @@ describe("serving fetch", () => {
     const args = ["--check", "--format", "json"];
     const { code, out, err, asked } = await fetch({ text, cache, args, ssh });
     expect([code, err]).toEqual([1, ""]);
-    expect(JSON.parse(out)).toMatchObject({ missing: { images: [{ image: IMAGE, bytes: 9e6 }], models: [] } });
+    expect(JSON.parse(out)).toMatchObject({
+      missing: { images: [{ image: IMAGE, bytes: 9e6 }], models: [] },
+    });
     expect(asked).toMatch(/^ info /);
-    expect(new Set(ssh.asked().map((each) => each.split(" ")[0]))).toEqual(new Set(["ssh://me@dgx"]));
+    expect(new Set(ssh.asked().map((each) => each.split(" ")[0]))).toEqual(
+      new Set(["ssh://me@dgx"]),
+    );
     expect(ssh.asked().join()).toContain("find -L");
   });
 
   it("says how to get to a machine that ssh doesn't reach", async () => {
-    const text = STACK_TEXT.replace("totalGiB: 121.63", "totalGiB: 121.63\n      dockerHost: ssh://me@dgx");
-    const { code, err, asked } = await fetch({ text, ssh: new FakeSsh("Host key verification failed.") });
+    const text = STACK_TEXT.replace(
+      "totalGiB: 121.63",
+      "totalGiB: 121.63\n      dockerHost: ssh://me@dgx",
+    );
+    const { code, err, asked } = await fetch({
+      text,
+      ssh: new FakeSsh("Host key verification failed."),
+    });
     expect([code, asked]).toEqual([1, ""]);
     expect(err).toContain("Run `ssh me@dgx` once and compare the key");
   });
@@ -195,8 +224,16 @@ describe("the cause of what didn't come", () => {
 
   it.each<[string, FetchTarget, string]>([
     ["dial tcp: lookup ghcr.io: no such host", image, "the registry can't be reached"],
-    ["net/http: request canceled while waiting (Client.Timeout exceeded)", image, "the registry can't be reached"],
-    ["manifest for ghcr.io/x:v9 not found: manifest unknown: manifest unknown", image, "no such tag or digest"],
+    [
+      "net/http: request canceled while waiting (Client.Timeout exceeded)",
+      image,
+      "the registry can't be reached",
+    ],
+    [
+      "manifest for ghcr.io/x:v9 not found: manifest unknown: manifest unknown",
+      image,
+      "no such tag or digest",
+    ],
     ["no such manifest: ghcr.io/x:v9", image, "no such tag or digest"],
     [
       "pull access denied for x, repository does not exist or may require 'docker login'",
@@ -206,21 +243,37 @@ describe("the cause of what didn't come", () => {
     ["unauthorized: authentication required", image, "`docker login ghcr.io`"],
     ["toomanyrequests: You have reached your pull rate limit", image, "rate limit"],
     ["write /var/lib/docker/tmp/GetImageBlob1: no space left on device", image, "the disk is full"],
-    ["permission denied while trying to connect to the Docker daemon socket", image, "Join the group `docker`"],
+    [
+      "permission denied while trying to connect to the Docker daemon socket",
+      image,
+      "Join the group `docker`",
+    ],
     ["Error: Repository 'org/model' not found.", model, "the token in MY_TOKEN is not accepted"],
     ["Error: Revision not found in model 'org/model'.", model, "the hub has no revision main"],
     ["Error: Access denied. Model 'org/model' requires approval.", model, "the model is gated"],
     ["HTTP Error 429 Too Many Requests", model, "rate limit"],
     ["OSError: [Errno 28] No space left on device", model, "the disk is full"],
-    ["PermissionError: [Errno 13] Permission denied: '/cache/hub'", model, "belongs to another user"],
-    ["Local entry not found. An error happened while trying to locate the files", model, "the hub can't be reached"],
+    [
+      "PermissionError: [Errno 13] Permission denied: '/cache/hub'",
+      model,
+      "belongs to another user",
+    ],
+    [
+      "Local entry not found. An error happened while trying to locate the files",
+      model,
+      "the hub can't be reached",
+    ],
     [
       "  line 404, in repository_not_found\nRemoteProtocolError: peer closed connection without sending",
       model,
       "the hub can't be reached",
     ],
     ["something new", model, "something new"],
-    ["provider=docker@5.2.0\n", image, "the Docker provider leaves out why. `serving fetch` says it"],
+    [
+      "provider=docker@5.2.0\n",
+      image,
+      "the Docker provider leaves out why. `serving fetch` says it",
+    ],
   ])("is told of %j", (words, of, told) => {
     const sentence = explained(of, words);
     expect(sentence).toContain(told);

@@ -24,7 +24,10 @@ export interface HubBehaviour {
   status?: number;
 }
 
-/** The paths that huggingface_hub asks of the hub: one model, with every byte counted that is sent of its large files. */
+/**
+ * The paths that huggingface_hub asks of the hub: one model, with every byte counted that is sent
+ * of its large files.
+ */
 export class StandInHub {
   readonly files: ReadonlyMap<string, Content>;
   /** `GET path bytes=FROM-` of each request for a large file. */
@@ -34,7 +37,10 @@ export class StandInHub {
   behaviour: HubBehaviour = {};
 
   constructor(largeBytes = 4_000_000) {
-    const file = (body: Buffer): Content => ({ body, etag: createHash("sha256").update(body).digest("hex") });
+    const file = (body: Buffer): Content => ({
+      body,
+      etag: createHash("sha256").update(body).digest("hex"),
+    });
     const shard = "model-00001-of-00002.safetensors";
     const index = {
       metadata: { total_size: 2 * largeBytes },
@@ -62,24 +68,36 @@ export class StandInHub {
       });
       response.end(request.method === "HEAD" ? undefined : JSON.stringify({ error: words }));
     };
-    if (status !== undefined) return fail(status, "", status === 429 ? "Too Many Requests" : "Internal Error");
-    if (token !== undefined && given !== token) return fail(401, "RepoNotFound", "Invalid username or password.");
+    if (status !== undefined)
+      return fail(status, "", status === 429 ? "Too Many Requests" : "Internal Error");
+    if (token !== undefined && given !== token)
+      return fail(401, "RepoNotFound", "Invalid username or password.");
     const [, revision, more = ""] =
       new RegExp(`^/api/models/${MODEL}/(?:revision|tree)/([^/?]+)(.*)$`).exec(url.pathname) ?? [];
     const [, at, path] = new RegExp(`^/${MODEL}/resolve/([^/]+)/(.+)$`).exec(url.pathname) ?? [];
     const asked = revision ?? at;
     if (asked === undefined) return fail(404, "RepoNotFound", "Repository not found");
-    if (!["main", COMMIT].includes(asked)) return fail(404, "RevisionNotFound", `Invalid rev id: ${asked}`);
-    if (path === undefined) return this.list(url.pathname.includes("/tree/") && more === "", response);
+    if (!["main", COMMIT].includes(asked))
+      return fail(404, "RevisionNotFound", `Invalid rev id: ${asked}`);
+    if (path === undefined)
+      return this.list(url.pathname.includes("/tree/") && more === "", response);
     if (gated)
-      return fail(403, "GatedRepo", `Access to model ${MODEL} is restricted and you are not in the authorized list.`);
+      return fail(
+        403,
+        "GatedRepo",
+        `Access to model ${MODEL} is restricted and you are not in the authorized list.`,
+      );
     const content = this.files.get(decodeURIComponent(path));
     if (content === undefined) return fail(404, "EntryNotFound", "Entry not found");
     await this.send(request, response, path, content);
   };
 
   private list(tree: boolean, response: ServerResponse): void {
-    const files = [...this.files].map(([path, { body, etag }]) => ({ path, size: body.length, etag }));
+    const files = [...this.files].map(([path, { body, etag }]) => ({
+      path,
+      size: body.length,
+      etag,
+    }));
     const siblings = files.map(({ path, size, etag }) => ({
       rfilename: path,
       size,
@@ -107,7 +125,12 @@ export class StandInHub {
     response.end(JSON.stringify(tree ? entries : model));
   }
 
-  private async send(request: IncomingMessage, response: ServerResponse, path: string, { body, etag }: Content) {
+  private async send(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    { body, etag }: Content,
+  ) {
     const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? "")?.[1] ?? 0);
     const isLarge = path.endsWith(".safetensors");
     response.writeHead(from > 0 ? 206 : 200, {

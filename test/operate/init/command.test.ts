@@ -1,4 +1,11 @@
-import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { SERVICES } from "../../../components/services/registry";
@@ -91,7 +98,9 @@ describe("serving init", () => {
       expect(planned.err).toContain(
         "Nothing is declared yet. `serving init --name spark` looks at this machine and writes it down here.",
       );
-      expect(await serving("init", "--from", facts, "--yes", "--name", "spark")).toMatchObject({ code: 0 });
+      expect(await serving("init", "--from", facts, "--yes", "--name", "spark")).toMatchObject({
+        code: 0,
+      });
       expect(await serving("plan", "--stack", "spark")).toMatchObject({ code: 0 });
       const kept = before.startsWith("encryptionsalt") ? before : "";
       expect(readFileSync(file("spark"), "utf8").endsWith(kept)).toBe(true);
@@ -122,7 +131,9 @@ describe("serving init", () => {
 
   it("pins the images of Pulumi.dgx.yaml", () => {
     const text = readFileSync(join(ROOT, "Pulumi.dgx.yaml"), "utf8");
-    const images = SERVICES.flatMap(({ proposed }) => proposed?.({ freePort: (from) => from }).block.image ?? []);
+    const images = SERVICES.flatMap(
+      ({ proposed }) => proposed?.({ freePort: (from) => from }).block.image ?? [],
+    );
     expect(images).toHaveLength(2);
     for (const value of [SERVER_IMAGE, ...images, ...Object.values(SERVER_VERSIONS)])
       expect(text).toContain(`: ${value}\n`);
@@ -132,7 +143,8 @@ describe("serving init", () => {
 describe("init on this very machine", () => {
   it("reads it, prints what it saw, and writes a file that plans", async () => {
     const before = JSON.stringify(statSync(project).mode);
-    const serve = (...args: string[]) => run("node", [join(ROOT, "bundle/serving.cjs"), ...args], { cwd: project });
+    const serve = (...args: string[]) =>
+      run("node", [join(ROOT, "bundle/serving.cjs"), ...args], { cwd: project });
     const printed = await serve("init", "--facts");
     expect(printed.code).toBe(0);
     expect(hostFacts.safeParse(JSON.parse(printed.stdout)).success).toBe(true);
@@ -155,16 +167,29 @@ describe("the questions at a terminal", () => {
   };
 
   it("offer the models that fit, the network and the clients", async () => {
-    const { asked, model, text } = await answered("99", "1", "perhaps", "y", "spark.local", "codex, pi");
-    expect(asked[0]).toContain("  1  nvidia/Qwen3.6-35B-A3B-NVFP4 (share 0.5, 22 GB to load)\n  2  ");
+    const { asked, model, text } = await answered(
+      "99",
+      "1",
+      "perhaps",
+      "y",
+      "spark.local",
+      "codex, pi",
+    );
+    expect(asked[0]).toContain(
+      "  1  nvidia/Qwen3.6-35B-A3B-NVFP4 (share 0.5, 22 GB to load)\n  2  ",
+    );
     expect(asked[1]).toBe("`99` is no answer to this. Which one shall server B serve? [1]");
     expect(asked.slice(2)).toEqual([
       "Shall other computers on the local network use it, with a key? [y/N]",
       "`perhaps` is no answer to this. Shall other computers on the local network use it, with a key? [y/N]",
       "By which name do they reach it? [spark-7f3a.local]",
-      expect.stringMatching(/^Which clients get files \(claudeCode, codex, .*\)\? \[claudeCode codex clientEnv\]$/),
+      expect.stringMatching(
+        /^Which clients get files \(claudeCode, codex, .*\)\? \[claudeCode codex clientEnv\]$/,
+      ),
     ]);
-    expect(text).toContain("        host: spark.local\n        codex: { via: bridge }\n        pi: { via: bridge }\n");
+    expect(text).toContain(
+      "        host: spark.local\n        codex: { via: bridge }\n        pi: { via: bridge }\n",
+    );
     expect(model).toBe("nvidia/Qwen3.6-35B-A3B-NVFP4");
     expect(text).toContain("keyVariable: LOCAL_SERVING_BRIDGE_KEY\n");
   });
@@ -186,7 +211,9 @@ describe("commented YAML", () => {
         ["e.f", "deep"],
       ]),
     );
-    expect(text).toBe('# first second: 3\na: 1\n# inside\nb: { c: "x: y" }\ne:\n  # deep\n  f: { g: [ 1, two ] }\n');
+    expect(text).toBe(
+      '# first second: 3\na: 1\n# inside\nb: { c: "x: y" }\ne:\n  # deep\n  f: { g: [ 1, two ] }\n',
+    );
   });
 
   it("wraps a comment and indents the lines of an item", () => {

@@ -51,7 +51,10 @@ export function madeMachine(made: Made): { sources: Sources; env: Record<string,
     "proc/driver/nvidia/version",
     `NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  ${made.driver ?? "580.95.05"}  Release Build\n`,
   );
-  write("proc/driver/nvidia/gpus/000f:01:00.0/information", "Model: \t\t NVIDIA GB10\nIRQ:   \t\t 477\n");
+  write(
+    "proc/driver/nvidia/gpus/000f:01:00.0/information",
+    "Model: \t\t NVIDIA GB10\nIRQ:   \t\t 477\n",
+  );
   const sockets = Object.entries(made.listening ?? {}).map(([port, what], index) => {
     const pid = 700 + index;
     if (what !== "unseen") {
@@ -68,13 +71,19 @@ export function madeMachine(made: Made): { sources: Sources; env: Record<string,
   for (const [id, bytes] of Object.entries(made.cached ?? {})) {
     const at = `home/.cache/huggingface/hub/models--${id.replace("/", "--")}`;
     write(`${at}/refs/main`, "c0ffee");
-    write(`${at}/snapshots/c0ffee/model.safetensors.index.json`, JSON.stringify({ metadata: { total_size: bytes } }));
+    write(
+      `${at}/snapshots/c0ffee/model.safetensors.index.json`,
+      JSON.stringify({ metadata: { total_size: bytes } }),
+    );
   }
   return {
     env: docker.env,
     sources: {
       dockerHost: HERE,
-      files: { ...filesOf({ dockerHost: HERE }), disk: async () => ({ device: 1, freeBytes: 350e9 }) },
+      files: {
+        ...filesOf({ dockerHost: HERE }),
+        disk: async () => ({ device: 1, freeBytes: 350e9 }),
+      },
       proc: join(folder, "proc"),
       env: { PATH: docker.folder, HF_HOME: undefined },
       home: join(folder, "home"),

@@ -20,7 +20,10 @@ interface Planned {
   readonly machines: readonly {
     readonly hostInstance: unknown;
     readonly inferenceServers: readonly { readonly memory: { readonly utilization: number } }[];
-    readonly ledger: { readonly totalGiB: number; readonly lines: readonly { name: string; gib: number }[] };
+    readonly ledger: {
+      readonly totalGiB: number;
+      readonly lines: readonly { name: string; gib: number }[];
+    };
   }[];
   readonly policies: readonly { readonly name: string; readonly verdict: string }[];
 }
@@ -47,7 +50,10 @@ async function madeFile(made: Made) {
 const KIB_PER_GIB = 1024 ** 2;
 /** MemAvailable where these servers run beside a system of 6 GiB. */
 const beside = (...shares: number[]) =>
-  Math.round(127_600_592 * (1 - shares.reduce((sum, share) => sum + share, 0)) - (6 + shares.length) * KIB_PER_GIB);
+  Math.round(
+    127_600_592 * (1 - shares.reduce((sum, share) => sum + share, 0)) -
+      (6 + shares.length) * KIB_PER_GIB,
+  );
 
 const vllm = (...args: string[]) => ({
   argv: ["/opt/vllm/bin/python3", "/opt/vllm/bin/vllm", "serve", "org/model-a", ...args],
@@ -73,8 +79,20 @@ describe("the stack file that init writes", () => {
       availableKib: beside(0.4),
       listening: {
         8000: vllm(
-          ...["--gpu-memory-utilization=0.4", "--max-model-len", "131072", "--served-model-name", "model-a"],
-          ...["--api-key", "first-key-of-mine", "second-key-of-mine", "--hf-token", "hf_abcdEFGH1234"],
+          ...[
+            "--gpu-memory-utilization=0.4",
+            "--max-model-len",
+            "131072",
+            "--served-model-name",
+            "model-a",
+          ],
+          ...[
+            "--api-key",
+            "first-key-of-mine",
+            "second-key-of-mine",
+            "--hf-token",
+            "hf_abcdEFGH1234",
+          ],
         ),
       },
     });
@@ -88,13 +106,17 @@ describe("the stack file that init writes", () => {
     expect(text).toContain("# Instance A is the vLLM on port 8000, run by vllm.service.");
     expect(said).toContain("started as `vllm serve org/model-a");
     expect(JSON.stringify(facts) + text).not.toMatch(/key-of-mine|hf_abcd/);
-    expect(facts.servers).toMatchObject([{ port: 8000, share: 0.4, shareFrom: "argv", runsIn: "vllm.service" }]);
+    expect(facts.servers).toMatchObject([
+      { port: 8000, share: 0.4, shareFrom: "argv", runsIn: "vllm.service" },
+    ]);
   });
 
   it("leaves instance A alone where no model fits beside it, and says what to lower", async () => {
     const { text, machine, model, mend } = await madeFile({
       availableKib: beside(0.72),
-      listening: { 8000: vllm("--gpu-memory-utilization", "0.72", "--served-model-name", "model-a") },
+      listening: {
+        8000: vllm("--gpu-memory-utilization", "0.72", "--served-model-name", "model-a"),
+      },
     });
     expect(model).toBeNull();
     expect(machine.inferenceServers).toEqual([]);
@@ -112,23 +134,30 @@ describe("the stack file that init writes", () => {
     });
     expect(machine.hostInstance).toMatchObject({ gpuMemoryUtilization: 0.45 });
     expect(machine.inferenceServers).toMatchObject([{ memory: { utilization: 0.45 } }]);
-    expect(said).toContain("takes 0.92 of the memory (vLLM's default, as nothing else was asked for)");
+    expect(said).toContain(
+      "takes 0.92 of the memory (vLLM's default, as nothing else was asked for)",
+    );
     expect(said).toContain(
       "It runs with 0.92, which leaves too little. Restart it with --gpu-memory-utilization 0.45 before",
     );
     expect(mend).toEqual([
-      expect.stringContaining("Instance A on port 8000 runs with utilization 0.92, and 0.45 is declared."),
+      expect.stringContaining(
+        "Instance A on port 8000 runs with utilization 0.92, and 0.45 is declared.",
+      ),
     ]);
   });
 
   it("takes the share of another user's server from its metrics", async () => {
     const answers: Record<string, string> = {
       "/version": '{"version":"0.28.0"}',
-      "/v1/models": '{"data":[{"id":"model-a","owned_by":"vllm","root":"org/model-a","max_model_len":131072}]}',
+      "/v1/models":
+        '{"data":[{"id":"model-a","owned_by":"vllm","root":"org/model-a","max_model_len":131072}]}',
       "/metrics":
         'vllm:num_requests_running{engine="0"} 0\nvllm:cache_config_info{gpu_memory_utilization="0.4",kv_cache_memory_bytes="None"} 1\n',
     };
-    const { port } = await httpServer((request, response) => response.end(answers[request.url ?? ""]));
+    const { port } = await httpServer((request, response) =>
+      response.end(answers[request.url ?? ""]),
+    );
     const { facts, said, text, machine, mend } = await madeFile({
       availableKib: beside(0.4),
       listening: { [port]: "unseen" },
@@ -143,7 +172,12 @@ describe("the stack file that init writes", () => {
           model: "org/model-a",
           servedModelName: "model-a",
         },
-        ...{ maxModelLen: 131072, share: 0.4, shareFrom: "metrics", unread: "it belongs to another user" },
+        ...{
+          maxModelLen: 131072,
+          share: 0.4,
+          shareFrom: "metrics",
+          unread: "it belongs to another user",
+        },
       },
     ]);
     expect(machine.hostInstance).toMatchObject({ port, gpuMemoryUtilization: 0.4 });
@@ -184,10 +218,13 @@ describe("the stack file that init writes", () => {
   it("declares Ollama's unit with its models, and counts one that is loaded", async () => {
     const answers: Record<string, string> = {
       "/api/version": '{"version":"0.34.4"}',
-      "/api/tags": '{"models":[{"name":"qwen3:8b","size":5200000000},{"name":"gemma4:e4b","size":9600000000}]}',
+      "/api/tags":
+        '{"models":[{"name":"qwen3:8b","size":5200000000},{"name":"gemma4:e4b","size":9600000000}]}',
       "/api/ps": '{"models":[{"name":"qwen3:8b","size":10307921510}]}',
     };
-    const { url, port } = await httpServer((request, response) => response.end(answers[request.url ?? ""]));
+    const { url, port } = await httpServer((request, response) =>
+      response.end(answers[request.url ?? ""]),
+    );
     const unit =
       'LoadState=loaded\nUser=ollama\nEnvironment=PATH=/usr/bin OLLAMA_MODELS=/data/ollama "OLLAMA_X=sk-abcdEFGH12345678"\n';
     const { facts, text, said, machine } = await madeFile({
@@ -208,7 +245,9 @@ describe("the stack file that init writes", () => {
         { name: "gemma4:e4b", sizeGB: 9.6 },
       ],
     });
-    expect(said).toContain("run by ollama.service; models: qwen3:8b (loaded, 9.6 GiB), gemma4:e4b.");
+    expect(said).toContain(
+      "run by ollama.service; models: qwen3:8b (loaded, 9.6 GiB), gemma4:e4b.",
+    );
     expect(text).toContain("modelsDirectory: /data/ollama\n");
     expect(text).toContain("models: [ qwen3:8b, gemma4:e4b ]\n");
     expect(machine.ledger.lines).toContainEqual(expect.objectContaining({ gib: 9.6 }));
@@ -233,7 +272,9 @@ describe("the stack file that init writes", () => {
       },
     });
     expect(facts.servers).toMatchObject([{ port: 8000, runsIn: "container ngc-vllm", share: 0.3 }]);
-    expect(facts.docker).toMatchObject({ ours: [{ name: "litellm-8787", machine: "spark", ports: [8001] }] });
+    expect(facts.docker).toMatchObject({
+      ours: [{ name: "litellm-8787", machine: "spark", ports: [8001] }],
+    });
     expect(machine.hostInstance).toMatchObject({ port: 8000, gpuMemoryUtilization: 0.3 });
     expect(text).toContain("          port: 8001\n");
     expect(text).toContain("of ours run litellm-8787");
@@ -245,9 +286,13 @@ describe("the stack file that init writes", () => {
       kernel: "7.0.0-1019-nvidia",
       driver: "590.44.01",
     });
-    expect(said).toContain("# - No Docker engine answers (docker info failed: Cannot connect to the Docker daemon.).");
+    expect(said).toContain(
+      "# - No Docker engine answers (docker info failed: Cannot connect to the Docker daemon.).",
+    );
     expect(mend).toEqual([
-      expect.stringMatching(/^No Docker engine answers at .*Start it \(`sudo systemctl start docker`\)/),
+      expect.stringMatching(
+        /^No Docker engine answers at .*Start it \(`sudo systemctl start docker`\)/,
+      ),
       expect.stringMatching(/^kernel 7\.0\.0-1019-nvidia: .*add `kho=off` to GRUB_CMDLINE_LINUX/),
       expect.stringMatching(/^driver 590\.44\.01: .*install driver 580/),
     ]);
@@ -283,7 +328,9 @@ describe("the stack file that init writes", () => {
   });
 
   it("is the same from the facts that were printed", async () => {
-    const { facts, text } = await madeFile({ listening: { 8000: vllm("--gpu-memory-utilization", "0.3") } });
+    const { facts, text } = await madeFile({
+      listening: { 8000: vllm("--gpu-memory-utilization", "0.3") },
+    });
     const printed = hostFacts.parse(JSON.parse(JSON.stringify(facts)));
     expect((await choose(printed, { name: "spark", project: process.cwd() })).text).toBe(text);
     expect(readFileSync(join(folder, "Pulumi.spark.yaml"), "utf8")).toBe(text);
@@ -305,10 +352,15 @@ describe("a machine over ssh", () => {
       dockerHost: "ssh://me@spark.local",
       home: there.home,
       docker: { reachable: true, gpuRuntime: true },
-      modelCache: { usual: true, models: [{ id: "openai/gpt-oss-120b", whole: true, weightsGB: 61 }] },
+      modelCache: {
+        usual: true,
+        models: [{ id: "openai/gpt-oss-120b", whole: true, weightsGB: 61 }],
+      },
       gpus: ["NVIDIA GB10"],
     });
-    expect(new Set(ssh.asked().map((each) => each.split(" ")[0]))).toEqual(new Set(["ssh://me@spark.local"]));
+    expect(new Set(ssh.asked().map((each) => each.split(" ")[0]))).toEqual(
+      new Set(["ssh://me@spark.local"]),
+    );
     const { text, model } = await choose(facts, { name: "spark", project: process.cwd() });
     expect(model).toBe("openai/gpt-oss-120b");
     expect(text).toMatch(/ # Another computer: [^#]+\n {6}dockerHost: ssh:\/\/me@spark\.local\n/);
@@ -320,14 +372,25 @@ describe("a machine over ssh", () => {
     await expect(computerAt("ssh://me@spark.local")).rejects.toThrow(
       "No host key of spark.local (ssh://me@spark.local) is known here, and none is taken unseen. Run `ssh me@spark.local` once",
     );
-    vi.stubEnv("PATH", new FakeSsh("ssh: connect to host spark.local port 22: No route to host").path);
-    await expect(computerAt("ssh://me@spark.local")).rejects.toThrow(/No route to host. Try `ssh me@spark.local`.$/);
+    vi.stubEnv(
+      "PATH",
+      new FakeSsh("ssh: connect to host spark.local port 22: No route to host").path,
+    );
+    await expect(computerAt("ssh://me@spark.local")).rejects.toThrow(
+      /No route to host. Try `ssh me@spark.local`.$/,
+    );
   });
 
-  it.each(["tcp://dgx:2375", "me@dgx", "ssh://", "ssh://me@dgx/x"])("is not at %s", async (address) => {
-    const { code, err } = await runServing(["init", "--on", address, "--facts"]);
-    expect([code, err]).toEqual([2, expect.stringContaining("Expected ssh://user@host, or ssh://user@host:port.")]);
-  });
+  it.each(["tcp://dgx:2375", "me@dgx", "ssh://", "ssh://me@dgx/x"])(
+    "is not at %s",
+    async (address) => {
+      const { code, err } = await runServing(["init", "--on", address, "--facts"]);
+      expect([code, err]).toEqual([
+        2,
+        expect.stringContaining("Expected ssh://user@host, or ssh://user@host:port."),
+      ]);
+    },
+  );
 });
 
 it("refuses to look at a computer without /proc", async () => {

@@ -47,10 +47,14 @@ describe("a venv", () => {
     const python = execFileSync("sh", ["-c", "command -v python3"], { encoding: "utf8" }).trim();
     writeFileSync(join(path, "bin/python"), `#!/bin/sh\nexec ${python} "$@"\n`);
     chmodSync(join(path, "bin/python"), 0o755);
-    // Only metadata is looked at: a package that would fail when it is imported is found all the same.
+    // Only metadata is looked at: a package that would fail when it is imported is found all the
+    // same.
     const site = join(folder, "site");
     mkdirSync(join(site, "vllm-9.9.9.dist-info"), { recursive: true });
-    writeFileSync(join(site, "vllm-9.9.9.dist-info/METADATA"), "Metadata-Version: 2.1\nName: vllm\nVersion: 9.9.9\n");
+    writeFileSync(
+      join(site, "vllm-9.9.9.dist-info/METADATA"),
+      "Metadata-Version: 2.1\nName: vllm\nVersion: 9.9.9\n",
+    );
     process.env.PYTHONPATH = site;
     try {
       expect((await readVenv(path)).versions.vllm).toBe("MISSING");
@@ -91,7 +95,11 @@ describe("a venv", () => {
   it.each<[string, () => string, string]>([
     ["that isn't there", () => join(folder, "nowhere"), "there is no"],
     ["whose interpreter fails", () => venv("fails", "exit 3"), "/bin/python failed"],
-    ["that prints something else", () => venv("chatty", "echo hello"), "printed something other than versions"],
+    [
+      "that prints something else",
+      () => venv("chatty", "echo hello"),
+      "printed something other than versions",
+    ],
     ["that prints without an end", () => venv("endless", "yes"), "/bin/python failed"],
   ])("%s is MISSING, with the reason", async (_name, path, problem) => {
     const reading = await readVenv(path());
@@ -101,7 +109,10 @@ describe("a venv", () => {
 });
 
 describe("serving inventory", () => {
-  const good = venv("declared", `echo '{"torch": "2.13.0", "vllm": "0.28.0", "transformers": "5.11.0"}'`);
+  const good = venv(
+    "declared",
+    `echo '{"torch": "2.13.0", "vllm": "0.28.0", "transformers": "5.11.0"}'`,
+  );
   const labels = { "local-serving.machine": "dgx" };
   const containers = [
     inspected({
@@ -110,7 +121,10 @@ describe("serving inventory", () => {
       labels,
       env: ["HF_TOKEN=hf_abcdefgh12345678"],
     }),
-    { ...inspected({ name: "somebody-elses", image: "redis:7" }), Image: `sha256:${"2".repeat(64)}` },
+    {
+      ...inspected({ name: "somebody-elses", image: "redis:7" }),
+      Image: `sha256:${"2".repeat(64)}`,
+    },
   ];
   const answers = {
     "ps --all": { out: `${"f".repeat(64)}\n` },
@@ -168,7 +182,12 @@ describe("serving inventory", () => {
   it("gives the record as a change of the stack file", async () => {
     const { out } = await inventory([]);
     const { record } = JSON.parse(out);
-    expect(record.edits.map(({ path, value }: { path: string[]; value: string }) => [path.at(-1), value])).toEqual([
+    expect(
+      record.edits.map(({ path, value }: { path: string[]; value: string }) => [
+        path.at(-1),
+        value,
+      ]),
+    ).toEqual([
       ["vllm", "0.30.0"],
       ["transformers", "5.12.1"],
       ["evidence", "read"],
@@ -202,13 +221,18 @@ describe("serving inventory", () => {
       "run --rm --network none --name local-serving-versions-": failing,
     });
     expect(code).toBe(1);
-    expect(JSON.parse(out).problems).toEqual([`${CONTAINER}: docker run failed: exec: python3: not found`]);
+    expect(JSON.parse(out).problems).toEqual([
+      `${CONTAINER}: docker run failed: exec: python3: not found`,
+    ]);
     const [, name] = /--name (local-serving-versions-[0-9a-f]{8}) /.exec(asked) ?? [];
     expect(asked).toContain(` rm --force ${name}\n`);
   });
 
   it("puts up with a container that goes away while it looks", async () => {
-    const gone = { ...answers, "inspect ": { out: "[]", err: "Error: No such object: f00\n", code: 1 } };
+    const gone = {
+      ...answers,
+      "inspect ": { out: "[]", err: "Error: No such object: f00\n", code: 1 },
+    };
     const { code, out, asked } = await inventory([], gone);
     expect(code).toBe(1);
     expect(JSON.parse(out).problems).toEqual(["docker inspect failed: Error: No such object: f00"]);
@@ -228,18 +252,26 @@ describe("serving inventory", () => {
     ],
     ["start gate: open after 0 s, 60.00 GiB are available\n", undefined],
     ["INFO Application startup complete.\n", undefined],
-  ])("says that a server waits at its start gate, whatever Docker's health check says: %j", async (out, words) => {
-    const more = { ...answers, "logs --tail 1 ": { out } };
-    const { containers } = JSON.parse((await inventory([], more)).out);
-    expect(containers.map(({ startGate }: { startGate?: string }) => startGate)).toEqual([undefined, words]);
-    const text = (await inventory([], more, [])).out;
-    expect(/^start gate of (.*)$/m.exec(text)?.[1]).toBe(words && `${CONTAINER}: ${words}`);
-  });
+  ])(
+    "says that a server waits at its start gate, whatever Docker's health check says: %j",
+    async (out, words) => {
+      const more = { ...answers, "logs --tail 1 ": { out } };
+      const { containers } = JSON.parse((await inventory([], more)).out);
+      expect(containers.map(({ startGate }: { startGate?: string }) => startGate)).toEqual([
+        undefined,
+        words,
+      ]);
+      const text = (await inventory([], more, [])).out;
+      expect(/^start gate of (.*)$/m.exec(text)?.[1]).toBe(words && `${CONTAINER}: ${words}`);
+    },
+  );
 
   it("ends with 1 when something could not be read, and still prints the rest", async () => {
     const { code, out } = await inventory([good, join(folder, "gone")], {
       ...answers,
-      "ps --all": { out: "", err: "Cannot connect to the Docker daemon\n", code: 1 } as { out: string },
+      "ps --all": { out: "", err: "Cannot connect to the Docker daemon\n", code: 1 } as {
+        out: string;
+      },
     });
     expect(code).toBe(1);
     const found = JSON.parse(out);

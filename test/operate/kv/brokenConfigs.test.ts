@@ -21,14 +21,23 @@ const { num_hidden_layers: _layers, ...WITHOUT_LAYERS } = GOOD;
 const { num_attention_heads: _heads, ...WITHOUT_HEADS } = GOOD;
 const types = (...rest: unknown[]) => [...Array(32 - rest.length).fill("full_attention"), ...rest];
 /** Python's JSON: one value is written as it is. */
-const python = (field: string, value: string) => JSON.stringify({ ...GOOD, [field]: "HERE" }).replace('"HERE"', value);
+const python = (field: string, value: string) =>
+  JSON.stringify({ ...GOOD, [field]: "HERE" }).replace('"HERE"', value);
 
 const UNKNOWN = "Its KV cache is unknown until the engine has measured it.";
 
 /** One line a fault: place, path, message. */
 const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonly string[]])[] = [
-  ["a missing number of layers", WITHOUT_LAYERS, ["num_hidden_layers: This key is required (a whole number)."]],
-  ["a missing number of heads", WITHOUT_HEADS, ["num_attention_heads: This key is required (a whole number)."]],
+  [
+    "a missing number of layers",
+    WITHOUT_LAYERS,
+    ["num_hidden_layers: This key is required (a whole number)."],
+  ],
+  [
+    "a missing number of heads",
+    WITHOUT_HEADS,
+    ["num_attention_heads: This key is required (a whole number)."],
+  ],
   [
     "text for a number",
     { ...GOOD, num_hidden_layers: "32" },
@@ -42,24 +51,37 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
   [
     "zero heads, of both kinds",
     { ...GOOD, num_attention_heads: 0, num_key_value_heads: 0 },
-    ["num_attention_heads: Expected at least 1, got 0.", "num_key_value_heads: Expected at least 1, got 0."],
+    [
+      "num_attention_heads: Expected at least 1, got 0.",
+      "num_key_value_heads: Expected at least 1, got 0.",
+    ],
   ],
   [
     "negative sizes",
     { ...GOOD, num_key_value_heads: -8, head_dim: -128 },
-    ["head_dim: Expected at least 0, got -128.", "num_key_value_heads: Expected at least 1, got -8."],
+    [
+      "head_dim: Expected at least 0, got -128.",
+      "num_key_value_heads: Expected at least 1, got -8.",
+    ],
   ],
   [
     "sizes that no model has",
     { ...GOOD, num_hidden_layers: 1e12, head_dim: 1e15 },
-    ["num_hidden_layers: Expected at most 10000, got 1000000000000.", "head_dim: Expected at most 1000000, got"],
+    [
+      "num_hidden_layers: Expected at most 10000, got 1000000000000.",
+      "head_dim: Expected at most 1000000, got",
+    ],
   ],
   [
     "a layer_types that is too short",
     { ...GOOD, layer_types: types().slice(1) },
     ["layer_types: Lists 31 layers where num_hidden_layers says 32."],
   ],
-  ["an empty layer_types", { ...GOOD, layer_types: [] }, ["layer_types: Expected at least 1 item."]],
+  [
+    "an empty layer_types",
+    { ...GOOD, layer_types: [] },
+    ["layer_types: Expected at least 1 item."],
+  ],
   [
     "a hole in layer_types",
     { ...GOOD, layer_types: types(null) },
@@ -80,7 +102,9 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
   [
     "a width that does not divide",
     { ...GOOD, hidden_size: 4097 },
-    ["head_dim: This field is required. hidden_size 4097 is not a multiple of 32 heads, so it can't be derived."],
+    [
+      "head_dim: This field is required. hidden_size 4097 is not a multiple of 32 heads, so it can't be derived.",
+    ],
   ],
   [
     "an empty map",
@@ -97,14 +121,22 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
   [
     "nothing but a text_config of null",
     { text_config: null },
-    [`: Unknown architecture: no field says which layers have attention. ${UNKNOWN}`, "num_h", "num_a"],
+    [
+      `: Unknown architecture: no field says which layers have attention. ${UNKNOWN}`,
+      "num_h",
+      "num_a",
+    ],
   ],
   [
     "a text_config that is a list, beside a whole config",
     { ...GOOD, text_config: [GOOD] },
     ["text_config: Expected a map, got a list."],
   ],
-  ["a text_config that is text", { ...GOOD, text_config: "GOOD" }, ["text_config: Expected a map, got text."]],
+  [
+    "a text_config that is text",
+    { ...GOOD, text_config: "GOOD" },
+    ["text_config: Expected a map, got text."],
+  ],
   [
     "an empty text_config, beside a whole config",
     { ...GOOD, text_config: {} },
@@ -114,9 +146,17 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
       "text_config.num_attention_heads: This key is required (a whole number).",
     ],
   ],
-  ["sliding layers without a window", { ...GOOD, layer_types: types("sliding_attention") }, ["sliding_window: "]],
+  [
+    "sliding layers without a window",
+    { ...GOOD, layer_types: types("sliding_attention") },
+    ["sliding_window: "],
+  ],
   ["half of MLA", { ...GOOD, kv_lora_rank: 512 }, ["qk_rope_head_dim: This field is required."]],
-  ["an encoder", { ...GOOD, is_encoder_decoder: true }, ["is_encoder_decoder: Unknown architecture: "]],
+  [
+    "an encoder",
+    { ...GOOD, is_encoder_decoder: true },
+    ["is_encoder_decoder: Unknown architecture: "],
+  ],
 ];
 
 describe("a config.json that can be read but not planned: exit 1, each fault once, with its place", () => {
@@ -124,9 +164,13 @@ describe("a config.json that can be read but not planned: exit 1, each fault onc
     const { code, out, err } = await kv(JSON.stringify(config));
     expect([code, out]).toEqual([1, ""]);
     const [head, ...lines] = err.trimEnd().split("\n");
-    expect(head).toBe(`config.json: ${expected.length} ${expected.length === 1 ? "fault" : "faults"}`);
+    expect(head).toBe(
+      `config.json: ${expected.length} ${expected.length === 1 ? "fault" : "faults"}`,
+    );
     const faults = lines.map((line) => line.replace(/^ {2}config\.json:\d+:\d+ ?/, ""));
-    expect(faults).toEqual(expected.map((start) => expect.stringMatching(new RegExp(`^${literal(start)}`))));
+    expect(faults).toEqual(
+      expected.map((start) => expect.stringMatching(new RegExp(`^${literal(start)}`))),
+    );
   });
 
   it.each([
@@ -144,7 +188,11 @@ describe("a config.json that can be read but not planned: exit 1, each fault onc
   });
 
   it("the same in json: one document with path, code and place", async () => {
-    const { code, out } = await kv(`${JSON.stringify({ ...GOOD, text_config: [1] }, null, 2)}\n`, "--format", "json");
+    const { code, out } = await kv(
+      `${JSON.stringify({ ...GOOD, text_config: [1] }, null, 2)}\n`,
+      "--format",
+      "json",
+    );
     expect([code, JSON.parse(out)]).toEqual([
       1,
       {
@@ -163,7 +211,10 @@ describe("a config.json that can be read but not planned: exit 1, each fault onc
 describe("what is not a fault", () => {
   it.each([
     ["a text_config of null beside a whole config", { ...GOOD, text_config: null }],
-    ["fields of null", { ...GOOD, layer_types: null, sliding_window: null, quantization_config: null }],
+    [
+      "fields of null",
+      { ...GOOD, layer_types: null, sliding_window: null, quantization_config: null },
+    ],
     ["a field that is another program's", { ...GOOD, anything: { at: ["all"] } }],
   ])("%s", async (_, config) => {
     const { code, out } = await kv(JSON.stringify(config));
@@ -178,8 +229,16 @@ describe("what is not a fault", () => {
 
 describe("no JSON: exit 2, with the place", () => {
   it.each([
-    ["a key without quotes", "{num_hidden_layers: 32}", "config.json:1:2: not valid JSON from here on"],
-    ["a comma too many", '{"num_hidden_layers": 32,}', "config.json:1:26: not valid JSON from here on"],
+    [
+      "a key without quotes",
+      "{num_hidden_layers: 32}",
+      "config.json:1:2: not valid JSON from here on",
+    ],
+    [
+      "a comma too many",
+      '{"num_hidden_layers": 32,}',
+      "config.json:1:26: not valid JSON from here on",
+    ],
     ["an empty file", "", "config.json:1:1: the file is empty; it must hold one JSON document"],
     ["half a file", '{"num_hidden_layers": 32', "not valid JSON from here on"],
     [

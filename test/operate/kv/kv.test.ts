@@ -29,9 +29,25 @@ const json = ["--format", "json"];
 
 describe("serving kv", () => {
   it("prints the contract's keys, and nothing else on stdout", async () => {
-    const engine = ["--kv-cache-dtype", "fp8", "--max-num-seqs", "4", "--max-num-batched-tokens", "8192"];
+    const engine = [
+      "--kv-cache-dtype",
+      "fp8",
+      "--max-num-seqs",
+      "4",
+      "--max-num-batched-tokens",
+      "8192",
+    ];
     const { code, stdout, stderr } = await kv(
-      ...["--config", HYBRID, "--available", "23.22GiB", "--drafts", "3", "--vllm-version", "0.28.0"],
+      ...[
+        "--config",
+        HYBRID,
+        "--available",
+        "23.22GiB",
+        "--drafts",
+        "3",
+        "--vllm-version",
+        "0.28.0",
+      ],
       ...engine,
       ...json,
     );
@@ -55,12 +71,24 @@ describe("serving kv", () => {
     for (const { id, vllm, config, options, expected } of vectors) {
       const args = [
         ...["--config", file("vector.json", JSON.stringify(config)), "--vllm-version", vllm],
-        ...["--available", String(options.available_kv_bytes), "--kv-cache-dtype", options.kv_cache_dtype],
-        ...["--max-model-len", String(options.max_model_len), "--max-num-seqs", String(options.max_num_seqs)],
+        ...[
+          "--available",
+          String(options.available_kv_bytes),
+          "--kv-cache-dtype",
+          options.kv_cache_dtype,
+        ],
+        ...[
+          "--max-model-len",
+          String(options.max_model_len),
+          "--max-num-seqs",
+          String(options.max_num_seqs),
+        ],
         ...["--max-num-batched-tokens", String(options.max_num_batched_tokens)],
         ...["--drafts", String(options.num_speculative_tokens)],
         ...(options.enable_prefix_caching ? [] : ["--no-prefix-caching"]),
-        ...("gdn_prefill_backend" in options ? ["--gdn-prefill-backend", String(options.gdn_prefill_backend)] : []),
+        ...("gdn_prefill_backend" in options
+          ? ["--gdn-prefill-backend", String(options.gdn_prefill_backend)]
+          : []),
       ];
       const { code, stdout } = await kv(...args, ...json);
       const plan = JSON.parse(stdout);
@@ -77,10 +105,21 @@ describe("serving kv", () => {
 
   it("prints a table for people, without colour off a terminal", async () => {
     const { code, stdout } = await kv(
-      ...["--config", DENSE, "--available", "20GiB", "--kv-cache-dtype", "fp8", "--max-num-seqs", "4"],
+      ...[
+        "--config",
+        DENSE,
+        "--available",
+        "20GiB",
+        "--kv-cache-dtype",
+        "fp8",
+        "--max-num-seqs",
+        "4",
+      ],
     );
     expect(code).toBe(0);
-    expect(stdout).toContain("Fits: 2.50 requests of 131,072 tokens at once in 20 GiB (fp8, vLLM 0.30.0).\n");
+    expect(stdout).toContain(
+      "Fits: 2.50 requests of 131,072 tokens at once in 20 GiB (fp8, vLLM 0.30.0).\n",
+    );
     expect(stdout).toContain("\nblock           16 tokens, 1,048,576 bytes\n");
     expect(stdout).toContain("\n131,072 tokens   8,192  8.00 GiB  2.50x\n");
     expect(stdout).toContain("\n30,000 + 32,000           3,875  3.78 GiB  4 (--max-num-seqs)\n");
@@ -90,7 +129,14 @@ describe("serving kv", () => {
   });
 
   it("says of an agent that is longer than the window that it is refused", async () => {
-    const { stdout } = await kv("--config", DENSE, "--available", "20GiB", "--max-model-len", "65536");
+    const { stdout } = await kv(
+      "--config",
+      DENSE,
+      "--available",
+      "20GiB",
+      "--max-model-len",
+      "65536",
+    );
     expect(stdout).toMatch(/^40,000 \+ 32,000 .* 0 \(longer than --max-model-len: HTTP 400\)$/m);
     expect(stdout).toMatch(/^30,000 \+ 32,000 .* 2 \(as much as the cache holds\)$/m);
   });
@@ -98,10 +144,19 @@ describe("serving kv", () => {
 
 describe("exit code 1: the engine would not start, or nothing can be planned", () => {
   it("not one request fits: the whole plan is printed, with what would help", async () => {
-    const { code, stdout } = await kv("--config", DENSE, "--available", "4GiB", "--kv-cache-dtype", "fp8");
+    const { code, stdout } = await kv(
+      "--config",
+      DENSE,
+      "--available",
+      "4GiB",
+      "--kv-cache-dtype",
+      "fp8",
+    );
     expect(code).toBe(1);
     expect(stdout).toContain("Does not fit: not one request of 131,072 tokens in 4 GiB");
-    expect(stdout).toContain("lower --max-model-len to at most 65520, or give the cache 4 GiB more.");
+    expect(stdout).toContain(
+      "lower --max-model-len to at most 65520, or give the cache 4 GiB more.",
+    );
   });
 
   it("no room at all", async () => {
@@ -113,12 +168,17 @@ describe("exit code 1: the engine would not start, or nothing can be planned", (
   it("more sequences than blocks", async () => {
     const args = ["--config", HYBRID, "--available", "1GiB", "--max-model-len", "4096"];
     const many = await kv(...args, "--max-num-seqs", "400", ...json);
-    expect([many.code, JSON.parse(many.stdout).fits, JSON.parse(many.stdout).starts]).toEqual([1, true, false]);
+    expect([many.code, JSON.parse(many.stdout).fits, JSON.parse(many.stdout).starts]).toEqual([
+      1,
+      true,
+      false,
+    ]);
     expect((await kv(...args, "--max-num-seqs", "49")).code).toBe(0);
     expect((await kv(...args)).code).toBe(0);
   });
 
-  const broken = '{\n  "num_hidden_layers": 0,\n  "num_attention_heads": "32",\n  "mamba_d_state": 128\n}\n';
+  const broken =
+    '{\n  "num_hidden_layers": 0,\n  "num_attention_heads": "32",\n  "mamba_d_state": 128\n}\n';
 
   it("a broken config: every fault with its line, and no stack trace", async () => {
     const path = file("broken.json", broken);
@@ -133,13 +193,21 @@ describe("exit code 1: the engine would not start, or nothing can be planned", (
       "config: 3 faults",
       expect.stringMatching(/^ {2}config:4:20 mamba_d_state: Unknown architecture: /),
       expect.stringMatching(/^ {2}config:2:24 num_hidden_layers: Expected at least 1, got 0\./),
-      expect.stringMatching(/^ {2}config:3:26 num_attention_heads: Expected a whole number, got text/),
+      expect.stringMatching(
+        /^ {2}config:3:26 num_attention_heads: Expected a whole number, got text/,
+      ),
     ]);
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
   it("a broken config in json: one document, whose `fits` is neither true nor false", async () => {
-    const { code, stdout } = await kv("--config", file("broken.json", broken), "--available", "1GiB", ...json);
+    const { code, stdout } = await kv(
+      "--config",
+      file("broken.json", broken),
+      "--available",
+      "1GiB",
+      ...json,
+    );
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
       fits: null,
@@ -154,19 +222,47 @@ describe("exit code 1: the engine would not start, or nothing can be planned", (
 
 describe("exit code 2: wrong use, or a file that can't be read", () => {
   it.each([
-    ["no such file", ["--config", "/nowhere/config.json", "--available", "1GiB"], "/nowhere/config.json: no such file"],
-    ["no JSON", ["--config", file("comma.json", '{"a": 1,}'), "--available", "1GiB"], "comma.json:1:9: not valid JSON"],
-    ["an empty file", ["--config", file("empty.json", ""), "--available", "1GiB"], "empty.json:1:1: the file is empty"],
+    [
+      "no such file",
+      ["--config", "/nowhere/config.json", "--available", "1GiB"],
+      "/nowhere/config.json: no such file",
+    ],
+    [
+      "no JSON",
+      ["--config", file("comma.json", '{"a": 1,}'), "--available", "1GiB"],
+      "comma.json:1:9: not valid JSON",
+    ],
+    [
+      "an empty file",
+      ["--config", file("empty.json", ""), "--available", "1GiB"],
+      "empty.json:1:1: the file is empty",
+    ],
     ["no config", ["--available", "1GiB"], "required option '--config <file>' not specified"],
     ["no size", ["--config", DENSE], "required option '--available <size>' not specified"],
     ["a size without its unit", ["--config", DENSE, "--available", "20G"], "such as 20GiB"],
     ["a size of no form", ["--config", DENSE, "--available", "much"], "such as 20GiB"],
     ["half a byte", ["--config", DENSE, "--available", "0.5"], "such as 20GiB"],
-    ["an unknown format", ["--config", DENSE, "--available", "1GiB", "--kv-cache-dtype", "fp9"], "Allowed choices"],
+    [
+      "an unknown format",
+      ["--config", DENSE, "--available", "1GiB", "--kv-cache-dtype", "fp9"],
+      "Allowed choices",
+    ],
     ["no length", ["--config", DENSE, "--available", "1GiB", "--max-model-len", "0"], "at least 1"],
-    ["no whole number", ["--config", DENSE, "--available", "1GiB", "--max-num-seqs", "4.5"], "whole number"],
-    ["no version", ["--config", DENSE, "--available", "1GiB", "--vllm-version", "new"], "such as 0.30.0"],
-    ["an unknown option", ["--config", DENSE, "--available", "1GiB", "--fast"], "unknown option '--fast'"],
+    [
+      "no whole number",
+      ["--config", DENSE, "--available", "1GiB", "--max-num-seqs", "4.5"],
+      "whole number",
+    ],
+    [
+      "no version",
+      ["--config", DENSE, "--available", "1GiB", "--vllm-version", "new"],
+      "such as 0.30.0",
+    ],
+    [
+      "an unknown option",
+      ["--config", DENSE, "--available", "1GiB", "--fast"],
+      "unknown option '--fast'",
+    ],
   ])("%s", async (_, args, message) => {
     const { code, stdout, stderr } = await kv(...args);
     expect([code, stdout]).toEqual([2, ""]);
@@ -206,6 +302,8 @@ describe("help and files", () => {
       "nan.json",
       '{"num_hidden_layers": 2, "num_attention_heads": 4, "head_dim": 64, "x": [0.0, Infinity, NaN]}',
     );
-    expect((await kv("--config", path, "--available", "1GiB", "--max-model-len", "64")).code).toBe(0);
+    expect((await kv("--config", path, "--available", "1GiB", "--max-model-len", "64")).code).toBe(
+      0,
+    );
   });
 });

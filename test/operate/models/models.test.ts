@@ -36,12 +36,21 @@ describe("serving models", () => {
   });
 
   it("lists those for several machines with --all", async () => {
-    const { out } = await runServing(["models", "--all", "--format", "json", "--file", stackFile()]);
+    const { out } = await runServing([
+      "models",
+      "--all",
+      "--format",
+      "json",
+      "--file",
+      stackFile(),
+    ]);
     const { models } = JSON.parse(out);
     expect(models).toHaveLength(31);
     expect(models.find(({ id }: { id: string }) => id.includes("MiniMax"))).toMatchObject({
       verdict: "no",
-      reasons: ["It needs 2 machines, and this stack has 1: declare the others, each with its `link`."],
+      reasons: [
+        "It needs 2 machines, and this stack has 1: declare the others, each with its `link`.",
+      ],
     });
   });
 
@@ -83,11 +92,21 @@ describe("serving models for two machines that are linked", () => {
   it("lists those that need both, writes nodes and shares, and takes them back", async () => {
     const file = stackFile(linked(ALONE));
     const listed = await runServing(["models", "--file", file]);
-    expect(listed.out).toMatch(/^minimax-m2\.7-gb10 +yes .* 2 linked machines, vLLM 0\.24\.0, 130\.6 GB of disk$/m);
-    const used = await runServing(["models", "use", "minimax-m2.7-gb10", "--write", "--file", file]);
+    expect(listed.out).toMatch(
+      /^minimax-m2\.7-gb10 +yes .* 2 linked machines, vLLM 0\.24\.0, 130\.6 GB of disk$/m,
+    );
+    const used = await runServing([
+      "models",
+      "use",
+      "minimax-m2.7-gb10",
+      "--write",
+      "--file",
+      file,
+    ]);
     expect([used.code, used.err]).toEqual([0, ""]);
     expect(used.out).toContain('nodes: ["dgx","dgx2"]  it needs 2 machines');
-    const serverOf = () => parse(readFileSync(file, "utf8")).config["local-serving:machines"].dgx.inferenceServers.b;
+    const serverOf = () =>
+      parse(readFileSync(file, "utf8")).config["local-serving:machines"].dgx.inferenceServers.b;
     expect(serverOf()).toMatchObject({ nodes: ["dgx", "dgx2"], tensorParallelSize: 2 });
     const planned = await runServing(["plan", "--file", file]);
     expect([planned.code, planned.err]).toEqual([0, ""]);
@@ -98,7 +117,13 @@ describe("serving models for two machines that are linked", () => {
   });
 
   it("says what is missing: another machine, or its link", async () => {
-    const alone = await runServing(["models", "use", "minimax-m2.7-gb10", "--file", stackFile(ALONE)]);
+    const alone = await runServing([
+      "models",
+      "use",
+      "minimax-m2.7-gb10",
+      "--file",
+      stackFile(ALONE),
+    ]);
     expect([alone.code, alone.err.trim()]).toEqual([
       1,
       "saricles/MiniMax-M2.7-NVFP4-GB10: It needs 2 machines, and this stack has 1: declare the others, each with its `link`.",
@@ -106,7 +131,13 @@ describe("serving models for two machines that are linked", () => {
     const unlinked = linked(ALONE).replace(/ {6}link: .*100\.12 \}\n/, "");
     const { out } = await runServing(["models", "--all", "--file", stackFile(unlinked)]);
     expect(out).toMatch(/^minimax-m2\.7-gb10 +needs 2 machines /m);
-    const shown = await runServing(["models", "show", "minimax-m2.7-gb10", "--file", stackFile(unlinked)]);
+    const shown = await runServing([
+      "models",
+      "show",
+      "minimax-m2.7-gb10",
+      "--file",
+      stackFile(unlinked),
+    ]);
     expect(shown.out).toContain(
       "here: no. It needs 2 machines, and too few are linked to dgx: write the `link` of each.",
     );
@@ -144,18 +175,29 @@ describe("serving models use", () => {
     const args = ["models", "use", "qwen3-coder-next", "--file", file];
     expect((await runServing([...args, "--write"])).code).toBe(0);
     const after = readFileSync(file, "utf8");
-    const comments = (text: string) => text.split("\n").filter((line) => line.trim().startsWith("#"));
+    const comments = (text: string) =>
+      text.split("\n").filter((line) => line.trim().startsWith("#"));
     expect(comments(after)).toEqual(comments(DEFAULT));
     expect(readFileSync(`${file}.bak`, "utf8")).toBe(DEFAULT);
     expect((await runServing(args)).out).toContain(`${file} has all of this already.`);
     const planned = await runServing(["plan", "--file", file]);
-    expect([planned.code, planned.out]).toEqual([0, expect.stringContaining("Nothing is refused.")]);
+    expect([planned.code, planned.out]).toEqual([
+      0,
+      expect.stringContaining("Nothing is refused."),
+    ]);
     expect(planned.out).toContain("The layers of saricles/Qwen3-Coder-Next-NVFP4-GB10 are assumed");
   });
 
   it("refuses a model that doesn't fit, with the figures and what to do", async () => {
     const file = stackFile();
-    const { code, err } = await runServing(["models", "use", "gpt-oss-120b", "--write", "--file", file]);
+    const { code, err } = await runServing([
+      "models",
+      "use",
+      "gpt-oss-120b",
+      "--write",
+      "--file",
+      file,
+    ]);
     expect(code).toBe(1);
     expect(err.trim()).toBe(
       "openai/gpt-oss-120b does not fit beside the other engines of this machine: It needs a share of 0.54 at the least, and 0.45 is left: 10.9 GiB too little. Instead take a smaller model (`serving models` lists what fits), or lower instance A to 0.36 where it is started, or run it alone (`instanceA: none`, and no other server).",
@@ -174,7 +216,9 @@ describe("serving models use", () => {
     ["no instance A", ALONE],
   ])("takes the refused model with %s", async (_, text) => {
     const file = stackFile(text);
-    expect((await runServing(["models", "use", "gpt-oss-120b", "--write", "--file", file])).code).toBe(0);
+    expect(
+      (await runServing(["models", "use", "gpt-oss-120b", "--write", "--file", file])).code,
+    ).toBe(0);
     expect((await runServing(["plan", "--file", file])).code).toBe(0);
   });
 
@@ -184,7 +228,9 @@ describe("serving models use", () => {
       '          environment:\n            VLLM_MARLIN_USE_ATOMIC_ADD: "1"\n            HF_HUB_OFFLINE: "1"\n',
       "          reasoningParser: qwen3\n          kvCacheMemoryBytes: 4294967296\n          extraArgs: [--block-size=16]\n",
     ];
-    const file = stackFile(DEFAULT.replace("          compileJobs: 2\n", `          compileJobs: 2\n${own.join("")}`));
+    const file = stackFile(
+      DEFAULT.replace("          compileJobs: 2\n", `          compileJobs: 2\n${own.join("")}`),
+    );
     const stack = readOneMachine(file);
     const recipe = readRecipe("models/openai--gpt-oss-20b");
     if (recipe === undefined) throw new Error("no recipe");
@@ -196,7 +242,11 @@ describe("serving models use", () => {
       ),
     ).toEqual([]);
     expect(b.environment).toEqual({ HF_HUB_OFFLINE: "1" });
-    expect([b.compileJobs, b.model.family, b.attentionBackend]).toEqual([2, "gpt-oss", "TRITON_ATTN"]);
+    expect([b.compileJobs, b.model.family, b.attentionBackend]).toEqual([
+      2,
+      "gpt-oss",
+      "TRITON_ATTN",
+    ]);
   });
 
   it("adds a server with another port and the image of the one that is there", async () => {
@@ -217,7 +267,8 @@ describe("serving models use", () => {
       file,
     ]);
     expect([code, err]).toEqual([0, ""]);
-    const { b, small } = parse(readFileSync(file, "utf8")).config["local-serving:machines"].dgx.inferenceServers;
+    const { b, small } = parse(readFileSync(file, "utf8")).config["local-serving:machines"].dgx
+      .inferenceServers;
     expect([small.port, small.image, small.versions]).toEqual([8002, b.image, b.versions]);
   });
 
@@ -231,7 +282,14 @@ describe("serving models use", () => {
         .replace(/^( *)environment:.*\n/m, ""),
     );
     expect(readFileSync(file, "utf8")).toContain("# two lines (2026-01-01)\n");
-    const { code, err } = await runServing(["models", "use", "gpt-oss-120b", "--write", "--file", file]);
+    const { code, err } = await runServing([
+      "models",
+      "use",
+      "gpt-oss-120b",
+      "--write",
+      "--file",
+      file,
+    ]);
     expect([code, err]).toEqual([0, ""]);
     const text = readFileSync(file, "utf8");
     expect(text).not.toMatch(/2026-01-01|environment: \{\}/);
@@ -239,7 +297,9 @@ describe("serving models use", () => {
     expect(text).toContain(
       "          # alone on the machine, published: spark-arena recipe-registry, #17 (2026-11-22)\n          gpuMemoryUtilization: 0.7\n",
     );
-    expect(text).toMatch(/# published: spark-arena recipe-registry, #17 \(2026-11-22\)\n +maxModelLen: 131072\n/);
+    expect(text).toMatch(
+      /# published: spark-arena recipe-registry, #17 \(2026-11-22\)\n +maxModelLen: 131072\n/,
+    );
   });
 
   it("gives a model of another kind a server of its own, which plans clean", async () => {
@@ -248,8 +308,9 @@ describe("serving models use", () => {
       const { code, err } = await runServing(["models", "use", name, "--write", "--file", file]);
       expect([code, err]).toEqual([0, ""]);
     }
-    const { b, embedding, rerank } = parse(readFileSync(file, "utf8")).config["local-serving:machines"].dgx
-      .inferenceServers;
+    const { b, embedding, rerank } = parse(readFileSync(file, "utf8")).config[
+      "local-serving:machines"
+    ].dgx.inferenceServers;
     expect(b.model.id).toBe("nvidia/Qwen3.6-35B-A3B-NVFP4");
     expect(embedding).toEqual({
       ...{ image: b.image, versions: b.versions, port: 8002, servedModelName: "qwen3-embedding" },
@@ -276,9 +337,14 @@ describe("serving models use", () => {
       [line.trimEnd(), ...embedding.map((each) => indent + each), ""].join("\n"),
     );
     const seat = seatOf(readOneMachine(stackFile(withEmbedding)), process.cwd());
-    const [recipe] = readCatalogue(process.cwd()).filter(({ id }) => id === "Qwen/Qwen3-Embedding-0.6B");
+    const [recipe] = readCatalogue(process.cwd()).filter(
+      ({ id }) => id === "Qwen/Qwen3-Embedding-0.6B",
+    );
     if (recipe === undefined) throw new Error("no such recipe");
-    expect(seatFor(recipe, seat)).toMatchObject({ server: "embedding", leaves: ["VLLM_MARLIN_USE_ATOMIC_ADD"] });
+    expect(seatFor(recipe, seat)).toMatchObject({
+      server: "embedding",
+      leaves: ["VLLM_MARLIN_USE_ATOMIC_ADD"],
+    });
   });
 
   const stacks = { beside: DEFAULT, alone: ALONE };
@@ -322,7 +388,9 @@ describe("serving models add", () => {
       const absent = await runServing(["models", "add", "org/absent", "--from-cache"]);
       expect([absent.code, absent.err]).toEqual([
         2,
-        expect.stringContaining("has no config.json of org/absent: load the model first, or give --config FILE."),
+        expect.stringContaining(
+          "has no config.json of org/absent: load the model first, or give --config FILE.",
+        ),
       ]);
       const used = await runServing(["models", "use", "org/new"]);
       expect([used.code, used.err]).toEqual([
@@ -330,8 +398,13 @@ describe("serving models add", () => {
         expect.stringContaining("Its recipe names no share yet: write `share.alone`."),
       ]);
       const again = await runServing(add);
-      expect([again.code, again.err]).toEqual([2, expect.stringContaining("has both files already")]);
-      expect((await runServing(["models", "add", "org/other"])).err).toContain("--config FILE, or --from-cache");
+      expect([again.code, again.err]).toEqual([
+        2,
+        expect.stringContaining("has both files already"),
+      ]);
+      expect((await runServing(["models", "add", "org/other"])).err).toContain(
+        "--config FILE, or --from-cache",
+      );
     } finally {
       here.mockRestore();
       vi.unstubAllEnvs();

@@ -11,7 +11,14 @@ import { crossFaults } from "../../../components/settings/crossFaults";
 import { loadStackFile } from "../../../components/settings/load";
 import { type StackSettings, stackSettings } from "../../../components/settings/stackSettings";
 import { modelFolder } from "../../../machines/hubCache";
-import { aloneIn, type Fit, fitModel, type Seat, seatFor, withModel } from "../../../operate/models/fit";
+import {
+  aloneIn,
+  type Fit,
+  fitModel,
+  type Seat,
+  seatFor,
+  withModel,
+} from "../../../operate/models/fit";
 import { serverValues } from "../../../operate/models/serverValues";
 import { graveWarnings } from "../../../operate/plan/memoryText";
 import { judge } from "../../../policies/judge";
@@ -30,38 +37,47 @@ const beside: Seat = {
 const alone = aloneIn(beside);
 
 /** What each model's recipe comes to: beside instance A, and alone. */
-const VERDICTS: Readonly<Record<string, readonly [beside: Fit["verdict"], alone: Fit["verdict"]]>> = {
-  "cyankiwi/GLM-4.7-Flash-AWQ-4bit": ["perhaps", "perhaps"],
-  "Inferact/Muse-Glimmer-30B-NVFP4-W4A4": ["yes", "yes"],
-  "Intel/Qwen3.5-122B-A10B-int4-AutoRound": ["no", "perhaps"],
-  "local-inference-lab/Qwen3.8-Flash-Next-NVFP4": ["no", "no"],
-  "mistralai/Mistral-Small-4-119B-2603-NVFP4": ["no", "perhaps"],
-  ...Object.fromEntries(
-    [
-      ...["deepseek-ai/DeepSeek-V4-Flash-0731", "Intel/Qwen3.5-397B-A17B-int4-AutoRound"],
-      ...["nvidia/DeepSeek-V4-Flash-NVFP4", "nvidia/MiniMax-M2.7-NVFP4", "Qwen/Qwen3-235B-A22B-GPTQ-Int4"],
-      "local-inference-lab/GLM-5.3-Flash-NVFP4",
-      ...["saricles/MiniMax-M2.7-NVFP4-GB10", "stepfun-ai/Step-3.7-Flash-FP8", "stepfun-ai/Step-3.7-Flash-NVFP4"],
-    ].map((needsTwo) => [needsTwo, ["no", "no"]] as const),
-  ),
-  "nvidia/Gemma-4-26B-A4B-NVFP4": ["perhaps", "yes"],
-  "nvidia/Gemma-4-31B-IT-NVFP4": ["perhaps", "yes"],
-  "nvidia/Llama-3.3-70B-NVFP4": ["perhaps", "yes"],
-  "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4": ["perhaps", "yes"],
-  "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4": ["no", "yes"],
-  "nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4": ["perhaps", "yes"],
-  "nvidia/Qwen3.5-122B-A10B-NVFP4": ["no", "perhaps"],
-  "nvidia/Qwen3.6-27B-NVFP4": ["perhaps", "perhaps"],
-  "nvidia/Qwen3.6-35B-A3B-NVFP4": ["yes", "yes"],
-  "nvidia/Qwen3.8-27B-NVFP4": ["perhaps", "yes"],
-  "openai/gpt-oss-120b": ["no", "perhaps"],
-  "openai/gpt-oss-20b": ["perhaps", "perhaps"],
-  "Qwen/Qwen3-Embedding-0.6B": ["no", "perhaps"],
-  "Qwen/Qwen3-Reranker-0.6B": ["no", "perhaps"],
-  "Qwen/Qwen3-VL-Embedding-8B": ["no", "perhaps"],
-  "Qwen/Qwen3.6-35B-A3B-FP8": ["perhaps", "yes"],
-  "saricles/Qwen3-Coder-Next-NVFP4-GB10": ["perhaps", "perhaps"],
-};
+const VERDICTS: Readonly<Record<string, readonly [beside: Fit["verdict"], alone: Fit["verdict"]]>> =
+  {
+    "cyankiwi/GLM-4.7-Flash-AWQ-4bit": ["perhaps", "perhaps"],
+    "Inferact/Muse-Glimmer-30B-NVFP4-W4A4": ["yes", "yes"],
+    "Intel/Qwen3.5-122B-A10B-int4-AutoRound": ["no", "perhaps"],
+    "local-inference-lab/Qwen3.8-Flash-Next-NVFP4": ["no", "no"],
+    "mistralai/Mistral-Small-4-119B-2603-NVFP4": ["no", "perhaps"],
+    ...Object.fromEntries(
+      [
+        ...["deepseek-ai/DeepSeek-V4-Flash-0731", "Intel/Qwen3.5-397B-A17B-int4-AutoRound"],
+        ...[
+          "nvidia/DeepSeek-V4-Flash-NVFP4",
+          "nvidia/MiniMax-M2.7-NVFP4",
+          "Qwen/Qwen3-235B-A22B-GPTQ-Int4",
+        ],
+        "local-inference-lab/GLM-5.3-Flash-NVFP4",
+        ...[
+          "saricles/MiniMax-M2.7-NVFP4-GB10",
+          "stepfun-ai/Step-3.7-Flash-FP8",
+          "stepfun-ai/Step-3.7-Flash-NVFP4",
+        ],
+      ].map((needsTwo) => [needsTwo, ["no", "no"]] as const),
+    ),
+    "nvidia/Gemma-4-26B-A4B-NVFP4": ["perhaps", "yes"],
+    "nvidia/Gemma-4-31B-IT-NVFP4": ["perhaps", "yes"],
+    "nvidia/Llama-3.3-70B-NVFP4": ["perhaps", "yes"],
+    "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4": ["perhaps", "yes"],
+    "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4": ["no", "yes"],
+    "nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4": ["perhaps", "yes"],
+    "nvidia/Qwen3.5-122B-A10B-NVFP4": ["no", "perhaps"],
+    "nvidia/Qwen3.6-27B-NVFP4": ["perhaps", "perhaps"],
+    "nvidia/Qwen3.6-35B-A3B-NVFP4": ["yes", "yes"],
+    "nvidia/Qwen3.8-27B-NVFP4": ["perhaps", "yes"],
+    "openai/gpt-oss-120b": ["no", "perhaps"],
+    "openai/gpt-oss-20b": ["perhaps", "perhaps"],
+    "Qwen/Qwen3-Embedding-0.6B": ["no", "perhaps"],
+    "Qwen/Qwen3-Reranker-0.6B": ["no", "perhaps"],
+    "Qwen/Qwen3-VL-Embedding-8B": ["no", "perhaps"],
+    "Qwen/Qwen3.6-35B-A3B-FP8": ["perhaps", "yes"],
+    "saricles/Qwen3-Coder-Next-NVFP4-GB10": ["perhaps", "perhaps"],
+  };
 
 /** The same of those that need two machines, on two, with the reasons against them. */
 const ON_TWO: Readonly<Record<string, readonly [Fit["verdict"], readonly string[]]>> = {
@@ -88,24 +104,42 @@ describe("every entry of the catalogue, planned", () => {
     expect(recipes.map(({ id }) => id).sort()).toEqual(Object.keys(VERDICTS).sort());
   });
 
-  it.each(recipes.map((recipe) => [recipe.id, recipe] as const))("%s, beside instance A and alone", (id, recipe) => {
-    const there = seatFor(recipe, beside);
-    const found = [there, aloneIn(there)].map((seat) => [seat, fitModel(recipe, seat)] as const);
-    const verdicts = found.map(([, { verdict }]) => verdict);
-    expect(verdicts).toEqual(VERDICTS[id]);
-    for (const [seat, { verdict, values, reasons }] of found) {
-      if (verdict === "no") expect(reasons.join()).not.toBe("");
-      else expect(against(withModel(seat, values))).toEqual([]);
-    }
-  });
+  it.each(recipes.map((recipe) => [recipe.id, recipe] as const))(
+    "%s, beside instance A and alone",
+    (id, recipe) => {
+      const there = seatFor(recipe, beside);
+      const found = [there, aloneIn(there)].map((seat) => [seat, fitModel(recipe, seat)] as const);
+      const verdicts = found.map(([, { verdict }]) => verdict);
+      expect(verdicts).toEqual(VERDICTS[id]);
+      for (const [seat, { verdict, values, reasons }] of found) {
+        if (verdict === "no") expect(reasons.join()).not.toBe("");
+        else expect(against(withModel(seat, values))).toEqual([]);
+      }
+    },
+  );
 });
 
-const link = (last: number) => ({ interface: "enp1s0f1np1", address: `192.168.100.${last}`, hcas: [] });
+const link = (last: number) => ({
+  interface: "enp1s0f1np1",
+  address: `192.168.100.${last}`,
+  hcas: [],
+});
 
-/** The same stack alone on its machine, with another image where one is named, and a second machine that is linked to it. */
+/**
+ * The same stack alone on its machine, with another image where one is named, and a second machine
+ * that is linked to it.
+ */
 function linkedTo(image?: string, second: Record<string, unknown> = {}): Seat {
   const { machines } = stackSettings.parse({
-    machines: { dgx2: { totalGiB: 121.63, instanceA: "none", dockerHost: "ssh://me@dgx2", link: link(2), ...second } },
+    machines: {
+      dgx2: {
+        totalGiB: 121.63,
+        instanceA: "none",
+        dockerHost: "ssh://me@dgx2",
+        link: link(2),
+        ...second,
+      },
+    },
   });
   const { dgx } = structuredClone(alone.settings.machines);
   const b = dgx?.inferenceServers.b;
@@ -116,7 +150,9 @@ function linkedTo(image?: string, second: Record<string, unknown> = {}): Seat {
 }
 
 describe("models that need two machines, on two that are linked", () => {
-  const several = recipes.filter(({ machines }) => machines > 1).map((recipe) => [recipe.id, recipe] as const);
+  const several = recipes
+    .filter(({ machines }) => machines > 1)
+    .map((recipe) => [recipe.id, recipe] as const);
 
   it.each(several)("%s", (id, recipe) => {
     const seat = linkedTo(recipe.image);
@@ -179,27 +215,46 @@ describe("published starts", () => {
         })),
       ...recipe.starts
         .filter(({ works }) => works)
-        .map(({ share, maxModelLen, besideShare }) => ({ recipe, share, maxModelLen, besideShare })),
+        .map(({ share, maxModelLen, besideShare }) => ({
+          recipe,
+          share,
+          maxModelLen,
+          besideShare,
+        })),
     ])
     .map((start) => [start.recipe.servedModelName, start.share, start] as const);
 
-  it.each(worked)("%s at %d worked, and is not refused", (_, share, { recipe, maxModelLen, besideShare }) => {
-    expect(against(planOf(recipe, on(121.69, besideShare), share, maxModelLen).settings)).toEqual([]);
-  });
+  it.each(worked)(
+    "%s at %d worked, and is not refused",
+    (_, share, { recipe, maxModelLen, besideShare }) => {
+      expect(against(planOf(recipe, on(121.69, besideShare), share, maxModelLen).settings)).toEqual(
+        [],
+      );
+    },
+  );
 
   const measured = recipes.flatMap((recipe) => {
     const file = join("models", modelFolder(recipe.id), "starts.json");
     const read = (): { starts: PublishedStart[] } => JSON.parse(readFileSync(file, "utf8"));
-    const { starts } = ["nvidia/Qwen3.6-35B-A3B-NVFP4", "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"].includes(
-      recipe.id,
-    )
+    const { starts } = [
+      "nvidia/Qwen3.6-35B-A3B-NVFP4",
+      "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4",
+    ].includes(recipe.id)
       ? read()
       : { starts: [] };
-    return starts.map((start) => [recipe.servedModelName, start.utilization, recipe, start] as const);
+    return starts.map(
+      (start) => [recipe.servedModelName, start.utilization, recipe, start] as const,
+    );
   });
 
   it.each(measured)("%s at %d: the plan has the room of the log", (_, share, recipe, start) => {
-    const { kv } = planOf(recipe, on(start.totalGiB), share, undefined, start.draftTokens !== undefined);
+    const { kv } = planOf(
+      recipe,
+      on(start.totalGiB),
+      share,
+      undefined,
+      start.draftTokens !== undefined,
+    );
     expect(kv?.room.lowGiB).toBeLessThanOrEqual(start.availableKvGiB);
     expect(kv?.room.highGiB).toBeGreaterThanOrEqual(start.availableKvGiB);
     // A start that failed isn't promised, one that worked isn't refused.
@@ -225,7 +280,9 @@ describe("published starts", () => {
     });
     expect(fitModel(recipe, old)).toMatchObject({
       verdict: "no",
-      reasons: ["It needs vLLM 0.24.0 or newer, and the image of b has 0.23.0: take a newer one by `serving pin`."],
+      reasons: [
+        "It needs vLLM 0.24.0 or newer, and the image of b has 0.23.0: take a newer one by `serving pin`.",
+      ],
     });
   });
 });

@@ -24,12 +24,15 @@ function stackWith(image: string, text = STACK_TEXT): string {
   const file = join(temporaryFolder("pin-newer-"), "Pulumi.dgx.yaml");
   const [, version = "0.30.0"] = /:v(\d+\.\d+\.\d+)/.exec(image) ?? [];
   const [, digest = digestOf("none")] = image.split("@");
-  const recorded = text.replace(/digest: sha256:\w+/, `digest: ${digest}`).replace("vllm: 0.30.0", `vllm: ${version}`);
+  const recorded = text
+    .replace(/digest: sha256:\w+/, `digest: ${digest}`)
+    .replace("vllm: 0.30.0", `vllm: ${version}`);
   writeFileSync(file, recorded.replace(/vllm\/vllm-openai:\S+/, image));
   return file;
 }
 
-const pinned = (address: string, tag: string, of = tag) => `${address}/${VLLM}:${tag}@${digestOf(of)}`;
+const pinned = (address: string, tag: string, of = tag) =>
+  `${address}/${VLLM}:${tag}@${digestOf(of)}`;
 
 async function run(args: readonly string[], file: string) {
   // Docker that isn't there: none of this needs it.
@@ -87,43 +90,70 @@ describe("serving pin --newer", () => {
     ]);
   });
 
-  it.each(["login", "token-refused"] as const)("says of a private registry that it isn't asked: %s", async (wants) => {
-    const { address } = await standInRegistry(VLLM, TAGS, { wants });
-    const { code, images, text } = await run(["--newer"], stackWith(pinned(address, "v0.30.0")));
-    expect(code).toBe(1);
-    expect(images[0]).toMatchObject({
-      newer: [],
-      problem: `${address} shows ${VLLM} only with a key, and nobody's key is used here: look there yourself.`,
-    });
-    expect(text).not.toContain("Take it");
-  });
+  it.each(["login", "token-refused"] as const)(
+    "says of a private registry that it isn't asked: %s",
+    async (wants) => {
+      const { address } = await standInRegistry(VLLM, TAGS, { wants });
+      const { code, images, text } = await run(["--newer"], stackWith(pinned(address, "v0.30.0")));
+      expect(code).toBe(1);
+      expect(images[0]).toMatchObject({
+        newer: [],
+        problem: `${address} shows ${VLLM} only with a key, and nobody's key is used here: look there yourself.`,
+      });
+      expect(text).not.toContain("Take it");
+    },
+  );
 
   it("marks what the model or the supply list refuses, and takes the newest of the others", async () => {
     const litellm = "berriai/litellm";
     const tags = ["v1.81.0", "v1.82.7", "v1.83.4-stable", "v1.82.9", "v1.84.0-rc.1"];
     const { address } = await standInRegistry(litellm, tags);
-    const bridge = withMachine(["bridge", { image: `${address}/${litellm}:v1.81.0@${digestOf("v1.81.0")}` }]);
+    const bridge = withMachine([
+      "bridge",
+      { image: `${address}/${litellm}:v1.81.0@${digestOf("v1.81.0")}` },
+    ]);
     const file = stackWith("vllm/vllm-openai:latest", bridge);
     const { code, images, text } = await run(["--newer", "bridge"], file);
     expect(code).toBe(0);
     expect(images).toHaveLength(1);
-    expect(images[0].newer.map(({ tag }: { tag: string }) => tag)).toEqual(["v1.83.4-stable", "v1.82.9", "v1.82.7"]);
-    expect(images[0].newer[2].refused).toMatch(/^these releases were compromised \(.*\)\. Take 1\.84\.0 or newer/);
+    expect(images[0].newer.map(({ tag }: { tag: string }) => tag)).toEqual([
+      "v1.83.4-stable",
+      "v1.82.9",
+      "v1.82.7",
+    ]);
+    expect(images[0].newer[2].refused).toMatch(
+      /^these releases were compromised \(.*\)\. Take 1\.84\.0 or newer/,
+    );
     expect(images[0].newer[0].refused).toContain("let strangers past their keys");
     expect(text).toContain("\n    refused: these releases were compromised");
     expect(text).not.toContain("Take it");
   });
 
   it("marks a vLLM that is too old for the model, by the catalogue, or below the floor", async () => {
-    const { address } = await standInRegistry(VLLM, ["v0.25.0", "v0.25.1", "v0.26.0", "v0.27.1", "v0.28.0"]);
+    const { address } = await standInRegistry(VLLM, [
+      "v0.25.0",
+      "v0.25.1",
+      "v0.26.0",
+      "v0.27.1",
+      "v0.28.0",
+    ]);
     const of = (id: string) =>
       stackWith(pinned(address, "v0.25.0"), STACK_TEXT.replace("nvidia/Qwen3.6-35B-A3B-NVFP4", id));
-    const old = await run(["--newer", "b"], of("nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4"));
-    const refused = old.images[0].newer.map(({ tag, refused: why }: Record<string, string>) => [tag, why]);
+    const old = await run(
+      ["--newer", "b"],
+      of("nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4"),
+    );
+    const refused = old.images[0].newer.map(({ tag, refused: why }: Record<string, string>) => [
+      tag,
+      why,
+    ]);
     expect(refused).toEqual([
       ["v0.28.0", undefined],
       ["v0.27.1", undefined],
-      ["v0.26.0", "nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4 needs vLLM 0.27.1 or newer, by the catalogue."],
+      [
+        "v0.26.0",
+        "nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4 needs vLLM 0.27.1 or newer, by the catalogue.",
+      ],
       ["v0.25.1", "it is below 0.26.0, the lowest that may run"],
     ]);
     expect(old.text).toContain(`Take it: serving pin ${address}/${VLLM}:v0.28.0 --write`);
@@ -135,7 +165,11 @@ describe("serving pin --newer", () => {
       Array.from({ length: 20 }, (_, patch) => `v0.31.${patch}`),
     );
     const { images, text } = await run(["--newer"], stackWith(pinned(address, "v0.30.0")));
-    expect([images[0].newer.length, images[0].newer[0].tag, images[0].more]).toEqual([6, "v0.31.19", 14]);
+    expect([images[0].newer.length, images[0].newer[0].tag, images[0].more]).toEqual([
+      6,
+      "v0.31.19",
+      14,
+    ]);
     expect(text).toContain("  and 14 older ones\n");
     expect(asked.filter((each) => each.startsWith("HEAD"))).toHaveLength(12);
   });
@@ -146,7 +180,11 @@ describe("serving pin --newer", () => {
       (address) => `${address}/${VLLM}:latest@${digestOf("x")}`,
       /^`latest` names no release, so nothing is newer: pin one, `serving pin localhost:\d+\/vllm\/vllm-openai:TAG --write`\.$/,
     ],
-    ["a digest alone", (address) => `${address}/${VLLM}@${digestOf("x")}`, /^`no tag` names no release/],
+    [
+      "a digest alone",
+      (address) => `${address}/${VLLM}@${digestOf("x")}`,
+      /^`no tag` names no release/,
+    ],
     [
       "a repository that isn't there",
       (address) => `${address}/vllm/other:v0.30.0`,
@@ -168,7 +206,9 @@ describe("serving pin --newer", () => {
     const file = stackWith(pinned("localhost:1", "v0.30.0"));
     for (const args of [["--newer", "--check"], ["a:1", "--check"], [], ["--newer", "chatUi"]])
       expect((await runServing(["pin", ...args, "--file", file])).code).toBe(2);
-    expect((await runServing(["pin"])).err).toContain("Give an IMAGE:TAG to read, or --newer, or --check.");
+    expect((await runServing(["pin"])).err).toContain(
+      "Give an IMAGE:TAG to read, or --newer, or --check.",
+    );
   });
 });
 
@@ -211,17 +251,27 @@ describe("serving pin --check", () => {
     const { address } = await standInRegistry(VLLM, TAGS, { without: ["nightly"] });
     const { code, text, images } = await run(["--check"], stackWith(image(address)));
     expect([code, images[0].faults]).toEqual([1, [fault.replace("ADDRESS", address)]]);
-    expect(text).toBe(`FAULT dgx.inferenceServers.b: ${image(address)}\n      ${fault.replace("ADDRESS", address)}\n`);
+    expect(text).toBe(
+      `FAULT dgx.inferenceServers.b: ${image(address)}\n      ${fault.replace("ADDRESS", address)}\n`,
+    );
   });
 
   it("fails for what is denied meanwhile, and needs no tag for that", async () => {
     const litellm = "berriai/litellm";
     const { address } = await standInRegistry(litellm, ["v1.82.8"]);
-    const bridge = withMachine(["bridge", { image: `${address}/${litellm}:v1.82.8@${digestOf("v1.82.8")}` }]);
+    const bridge = withMachine([
+      "bridge",
+      { image: `${address}/${litellm}:v1.82.8@${digestOf("v1.82.8")}` },
+    ]);
     const text = bridge.replace("transformers: 5.10.4", "transformers: 5.7.0");
     const { code, images } = await run(["--check"], stackWith(`${VLLM}@${digestOf("x")}`, text));
     expect(code).toBe(1);
-    expect(images.map(({ entry, faults }: { entry: string; faults: string[] }) => [entry, faults.length])).toEqual([
+    expect(
+      images.map(({ entry, faults }: { entry: string; faults: string[] }) => [
+        entry,
+        faults.length,
+      ]),
+    ).toEqual([
       ["dgx.inferenceServers.b", 2],
       ["dgx.bridge", 1],
     ]);

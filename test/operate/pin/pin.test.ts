@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { plan } from "../../../components/plan/plan";
@@ -43,7 +52,12 @@ async function pin(
   const fake = docker(repository, versions);
   const file = stackFile(text);
   const run = await runServing(["pin", ...args, "--file", file], fake.env);
-  return { ...run, file, after: readFileSync(file, "utf8"), asked: readFileSync(fake.asked, "utf8") };
+  return {
+    ...run,
+    file,
+    after: readFileSync(file, "utf8"),
+    asked: readFileSync(fake.asked, "utf8"),
+  };
 }
 
 const TWO_SERVERS = withMachine([
@@ -81,7 +95,8 @@ describe("serving pin --write", () => {
       backup: `${file}.bak`,
     });
     const lines = STACK_TEXT.split("\n").map((line) => {
-      if (line.startsWith("          image:")) return `          image: vllm/vllm-openai:v0.31.0@${DIGEST}`;
+      if (line.startsWith("          image:"))
+        return `          image: vllm/vllm-openai:v0.31.0@${DIGEST}`;
       if (!line.startsWith("          versions:")) return line;
       return `          versions: { vllm: 0.31.0, transformers: 5.16.1, evidence: read, digest: ${DIGEST}, source: "${SOURCE}", platformDigest: ${PLATFORM} }`;
     });
@@ -92,7 +107,8 @@ describe("serving pin --write", () => {
     execFileSync("patch", ["-p1", "--silent"], { cwd: join(file, ".."), input: result.diff });
     expect(readFileSync(file, "utf8")).toBe(after);
     const { imageRecord, container } =
-      plan(parseStackFile(file, after), { home: "/home/me" }).machines[0]?.inferenceServers[0] ?? {};
+      plan(parseStackFile(file, after), { home: "/home/me" }).machines[0]?.inferenceServers[0] ??
+      {};
     expect(container?.image).toBe(`vllm/vllm-openai:v0.31.0@${DIGEST}`);
     expect(imageRecord).toMatchObject({
       digest: DIGEST,
@@ -106,12 +122,20 @@ describe("serving pin --write", () => {
     const fake = docker("vllm/vllm-openai", WELL);
     const file = stackFile(STACK_TEXT);
     chmodSync(file, 0o640);
-    const once = await runServing(["pin", "vllm/vllm-openai:v0.31.0", "--write", "--file", file], fake.env);
+    const once = await runServing(
+      ["pin", "vllm/vllm-openai:v0.31.0", "--write", "--file", file],
+      fake.env,
+    );
     expect(once.out).toContain(`\n--- a/Pulumi.dgx.yaml\n+++ b/Pulumi.dgx.yaml\n`);
     expect(once.out).toContain(`the old file is ${file}.bak`);
-    expect([file, `${file}.bak`].map((each) => statSync(each).mode & 0o777)).toEqual([0o640, 0o640]);
+    expect([file, `${file}.bak`].map((each) => statSync(each).mode & 0o777)).toEqual([
+      0o640, 0o640,
+    ]);
     rmSync(`${file}.bak`);
-    const twice = await runServing(["pin", "vllm/vllm-openai:v0.31.0", "--write", "--file", file], fake.env);
+    const twice = await runServing(
+      ["pin", "vllm/vllm-openai:v0.31.0", "--write", "--file", file],
+      fake.env,
+    );
     expect([twice.code, twice.out]).toEqual([
       0,
       expect.stringContaining("has all of this already (dgx.inferenceServers.b)"),
@@ -123,9 +147,13 @@ describe("serving pin --write", () => {
     ["below a floor", { vllm: "0.25.1", transformers: "5.16.1" }, "below 0.26.0"],
     ["without the packages", {}, "no vLLM was found inside"],
   ])("writes nothing of an image that is refused: %s", async (_, versions, reason) => {
-    const { code, out, file, after } = await pin(STACK_TEXT, ["vllm/vllm-openai:v0.25.1", "--write"], {
-      versions,
-    });
+    const { code, out, file, after } = await pin(
+      STACK_TEXT,
+      ["vllm/vllm-openai:v0.25.1", "--write"],
+      {
+        versions,
+      },
+    );
     expect(code).toBe(1);
     expect(out).toContain(reason);
     expect(out).toContain("Nothing was written: the image is refused.");
@@ -136,10 +164,14 @@ describe("serving pin --write", () => {
   it("writes nothing of a vLLM that is too old for the entry's model, by the catalogue", async () => {
     const text = STACK_TEXT.replace("nvidia/Qwen3.6-35B-A3B-NVFP4", "nvidia/Qwen3.8-27B-NVFP4");
     const pinned = (vllm: string) =>
-      pin(text, [`vllm/vllm-openai:v${vllm}`, "--write"], { versions: { vllm, transformers: "5.12.1" } });
+      pin(text, [`vllm/vllm-openai:v${vllm}`, "--write"], {
+        versions: { vllm, transformers: "5.12.1" },
+      });
     const old = await pinned("0.27.1");
     expect([old.code, old.after]).toEqual([1, text]);
-    expect(old.out).toContain("    nvidia/Qwen3.8-27B-NVFP4 needs vLLM 0.28.0 or newer, by the catalogue.\n");
+    expect(old.out).toContain(
+      "    nvidia/Qwen3.8-27B-NVFP4 needs vLLM 0.28.0 or newer, by the catalogue.\n",
+    );
     expect((await pinned("0.28.0")).code).toBe(0);
   });
 
@@ -151,7 +183,10 @@ describe("serving pin --write", () => {
   });
 
   it("of a bridge's image the digest alone is written", async () => {
-    const text = withMachine(["bridge", { image: `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}` }]);
+    const text = withMachine([
+      "bridge",
+      { image: `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}` },
+    ]);
     const repository = "ghcr.io/berriai/litellm";
     const { code, after } = await pin(text, [`${repository}:v1.103.0`, "--write"], {
       repository,
@@ -162,7 +197,10 @@ describe("serving pin --write", () => {
   });
 
   it("refuses a bridge's image that is known to be bad", async () => {
-    const text = withMachine(["bridge", { image: `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}` }]);
+    const text = withMachine([
+      "bridge",
+      { image: `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}` },
+    ]);
     const repository = "ghcr.io/berriai/litellm";
     const { code, after } = await pin(text, [`${repository}:v1.82.7`, "--write"], {
       repository,
@@ -191,7 +229,11 @@ describe("serving pin --write", () => {
       "--entry bridge: FILE has no such entry with an image; there are: dgx.inferenceServers.b.",
     ],
   ])("asks before it pulls: %s", async (_, text, args, message) => {
-    const { code, out, err, file, after, asked } = await pin(text, ["vllm/vllm-openai:v0.31.0", "--write", ...args]);
+    const { code, out, err, file, after, asked } = await pin(text, [
+      "vllm/vllm-openai:v0.31.0",
+      "--write",
+      ...args,
+    ]);
     expect([code, out, after]).toEqual([2, "", text]);
     expect(err).toContain(message.replace("FILE", file));
     expect(asked).toBe("");
@@ -221,7 +263,12 @@ describe("serving pin --write", () => {
 
   it("changes an entry to another repository where it is named", async () => {
     const text = STACK_TEXT.replace("vllm/vllm-openai:", "nvcr.io/nvidia/vllm:");
-    const { code, after } = await pin(text, ["vllm/vllm-openai:v0.31.0", "--write", "--entry", "b"]);
+    const { code, after } = await pin(text, [
+      "vllm/vllm-openai:v0.31.0",
+      "--write",
+      "--entry",
+      "b",
+    ]);
     expect(code).toBe(0);
     expect(after).toContain(`image: vllm/vllm-openai:v0.31.0@${DIGEST}\n`);
   });
@@ -237,11 +284,17 @@ describe("serving pin --write", () => {
     const fake = docker("vllm/vllm-openai", WELL);
     const file = stackFile(STACK_TEXT);
     mkdirSync(`${file}.bak`);
-    const { code, err } = await runServing(["pin", "vllm/vllm-openai:v0.31.0", "--write", "--file", file], fake.env);
+    const { code, err } = await runServing(
+      ["pin", "vllm/vllm-openai:v0.31.0", "--write", "--file", file],
+      fake.env,
+    );
     expect(code).toBe(2);
     expect(err).toContain(".bak: not a regular file, so it stays as it is");
     expect(readFileSync(file, "utf8")).toBe(STACK_TEXT);
-    expect(readdirSync(join(file, "..")).sort()).toEqual(["Pulumi.dgx.yaml", "Pulumi.dgx.yaml.bak"]);
+    expect(readdirSync(join(file, "..")).sort()).toEqual([
+      "Pulumi.dgx.yaml",
+      "Pulumi.dgx.yaml.bak",
+    ]);
   });
 
   it("writes into the file as it is by then, and nothing where its entry is gone", () => {
@@ -252,12 +305,21 @@ describe("serving pin --write", () => {
       platformDigest: PLATFORM,
       versions: WELL,
     };
-    const entry = { machine: "dgx", path: ["inferenceServers", "c"], image: "", recordsVersions: true };
-    const edited = stackFile(TWO_SERVERS.replace("# Instance B.", "# Edited while the image came."));
+    const entry = {
+      machine: "dgx",
+      path: ["inferenceServers", "c"],
+      image: "",
+      recordsVersions: true,
+    };
+    const edited = stackFile(
+      TWO_SERVERS.replace("# Instance B.", "# Edited while the image came."),
+    );
     writePin(edited, entry, reading);
     expect(readFileSync(edited, "utf8")).toContain("# Edited while the image came.");
     const gone = stackFile(STACK_TEXT);
-    expect(() => writePin(gone, entry, reading)).toThrow("has no dgx.inferenceServers.c any more: nothing was written");
+    expect(() => writePin(gone, entry, reading)).toThrow(
+      "has no dgx.inferenceServers.c any more: nothing was written",
+    );
     expect(readFileSync(gone, "utf8")).toBe(STACK_TEXT);
   });
 

@@ -9,7 +9,8 @@ export interface StandInRegistry {
   readonly asked: string[];
 }
 
-export const digestOf = (tag: string): string => `sha256:${createHash("sha256").update(tag).digest("hex")}`;
+export const digestOf = (tag: string): string =>
+  `sha256:${createHash("sha256").update(tag).digest("hex")}`;
 
 interface Behaviour {
   /** Tags on one page; all by default. */
@@ -48,14 +49,19 @@ export async function standInRegistry(
       if (!tags.includes(tag)) return json(404, { errors: [{ code: "MANIFEST_UNKNOWN" }] });
       // Without the newer forms in `accept`, registries answer with the digest of another manifest.
       const index = headers.accept?.includes("application/vnd.oci.image.index.v1+json");
-      if (!without.includes(tag)) response.setHeader("docker-content-digest", digestOf(index ? tag : "old form"));
+      if (!without.includes(tag))
+        response.setHeader("docker-content-digest", digestOf(index ? tag : "old form"));
       return json(200, {});
     }
-    if (at.pathname !== `/v2/${repository}/tags/list`) return json(404, { errors: [{ code: "NAME_UNKNOWN" }] });
+    if (at.pathname !== `/v2/${repository}/tags/list`)
+      return json(404, { errors: [{ code: "NAME_UNKNOWN" }] });
     const from = tags.indexOf(at.searchParams.get("last") ?? "") + 1;
     const page = tags.slice(from, from + pageSize);
     if (from + pageSize < tags.length)
-      response.setHeader("link", `</v2/${repository}/tags/list?n=1000&last=${page.at(-1)}>; rel="next"`);
+      response.setHeader(
+        "link",
+        `</v2/${repository}/tags/list?n=1000&last=${page.at(-1)}>; rel="next"`,
+      );
     return json(200, { name: repository, tags: page });
   };
   const { port } = await httpServer(listener);

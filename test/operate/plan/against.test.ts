@@ -21,7 +21,11 @@ beforeEach(() => {
   writeFileSync(file, SHORTER);
 });
 const serving = (...args: string[]) =>
-  runServing(["plan", "--file", file, ...args], { HOME: home, XDG_STATE_HOME: join(home, "state"), NO_COLOR: "1" });
+  runServing(["plan", "--file", file, ...args], {
+    HOME: home,
+    XDG_STATE_HOME: join(home, "state"),
+    NO_COLOR: "1",
+  });
 const WINDOW_LINE = "  `machines.dgx.inferenceServers.b.maxModelLen` (line 39): 262144 -> 131072";
 
 /** Lays the plan of a stack file's text where `up` leaves it. */
@@ -48,7 +52,9 @@ describe("a plan against a stack file or a commit", () => {
 
   it("and the same for a commit, whatever lies in the folder", async () => {
     const git = (...args: string[]) =>
-      execFileSync("git", ["-C", home, "-c", "user.name=x", "-c", "user.email=x@x", ...args], { stdio: "ignore" });
+      execFileSync("git", ["-C", home, "-c", "user.name=x", "-c", "user.email=x@x", ...args], {
+        stdio: "ignore",
+      });
     git("init");
     writeFileSync(file, STACK);
     git("add", file);
@@ -66,7 +72,11 @@ describe("a plan against a stack file or a commit", () => {
       /^--against no-such: no such file, and git has nothing of that name \(fatal: .*\)\. Write `applied`, `verified`, a stack file such as old\.yaml, or a commit such as HEAD~1\.\n$/,
     ],
     ["begins with a dash", "--output=/tmp/x", /Write `applied`/],
-    ["has faults", "FAULTY", /^--against \S+: this version can't read it, so nothing is compared\.\n\S+: 2 faults\n/],
+    [
+      "has faults",
+      "FAULTY",
+      /^--against \S+: this version can't read it, so nothing is compared\.\n\S+: 2 faults\n/,
+    ],
     [
       "is no YAML",
       "BROKEN",
@@ -86,7 +96,9 @@ describe("a plan against what was applied", () => {
   it("is refused before the first `up`, with the file that is not there", async () => {
     const { code, err } = await serving("--against", "applied");
     expect(code).toBe(2);
-    expect(err).toMatch(/^--against applied: \S+\/dgx\/applied-plan\.json is not there: nothing is applied/);
+    expect(err).toMatch(
+      /^--against applied: \S+\/dgx\/applied-plan\.json is not there: nothing is applied/,
+    );
   });
 
   it("changes nothing behind an `up` of the same file, and says so", async () => {
@@ -101,7 +113,9 @@ describe("a plan against what was applied", () => {
   it("names the arguments that differ, since the settings aren't known, and finds no warning new", async () => {
     apply(STACK);
     const { out } = await serving("--against", "applied");
-    expect(out).toContain("  b (vllm-qwen3.6-35b-a3b-8001) is replaced: `--max-model-len` 262144 -> 131072.\n");
+    expect(out).toContain(
+      "  b (vllm-qwen3.6-35b-a3b-8001) is replaced: `--max-model-len` 262144 -> 131072.\n",
+    );
     expect(out).not.toContain("Changed settings");
     expect(out).toContain("Findings\n  None is new, and none is gone.\n");
   });
@@ -114,7 +128,9 @@ describe("a plan against what was applied", () => {
     ]);
     apply(STACK);
     const { out } = await serving();
-    expect(out).toContain("  b (vllm-qwen3.6-35b-a3b-8001) is replaced: `--max-model-len` 262144 -> 131072.\n");
+    expect(out).toContain(
+      "  b (vllm-qwen3.6-35b-a3b-8001) is replaced: `--max-model-len` 262144 -> 131072.\n",
+    );
     expect(out).toContain("What clients of dgx lose\n  b (qwen3.6-35b-a3b, ");
     expect((await serving("--full")).out).not.toContain("is replaced");
   });
@@ -124,10 +140,14 @@ describe("a plan against what was applied", () => {
     writeFileSync(path, '{ "machine": { "name": "dgx" } }');
     const { code, err } = await serving("--against", "applied");
     expect(code).toBe(2);
-    expect(err).toContain(`--against applied: ${path} holds no plan that can be read. machine.dockerHost: `);
+    expect(err).toContain(
+      `--against applied: ${path} holds no plan that can be read. machine.dockerHost: `,
+    );
     const { code: summary, out } = await serving();
     expect(summary).toBe(0);
-    expect(out).toContain(`\nWhat changes is not known.\n  ${path} holds no plan that can be read. `);
+    expect(out).toContain(
+      `\nWhat changes is not known.\n  ${path} holds no plan that can be read. `,
+    );
     expect(out).not.toContain("Nothing is applied yet.");
   });
 
@@ -173,7 +193,9 @@ describe("a plan against what was verified", () => {
     cpSync(file, other);
     keepPassed(other, STACK, env());
     const { out } = await runServing(["plan", "--file", other, "--against", "verified"], env());
-    expect(out).toMatch(/`cp \S+verified-[0-9a-f]{12}\.yaml \S+Pulumi\.spark\.yaml && npm run up -- --stack spark`/);
+    expect(out).toMatch(
+      /`cp \S+verified-[0-9a-f]{12}\.yaml \S+Pulumi\.spark\.yaml && npm run up -- --stack spark`/,
+    );
   });
 });
 
@@ -183,18 +205,33 @@ describe("the formats of a comparison", () => {
     const against = ["--against", join(home, "old.yaml")];
     const markdown = await serving(...against, "--format", "markdown");
     expect(markdown.out).toMatch(/^### Against /);
-    const { machines, findings, policies, change } = JSON.parse((await serving(...against, "--format", "json")).out);
+    const { machines, findings, policies, change } = JSON.parse(
+      (await serving(...against, "--format", "json")).out,
+    );
     expect(machines[0].containers).toHaveLength(3);
-    expect(findings).toEqual(policies.filter(({ verdict }: { verdict: string }) => verdict !== "pass"));
+    expect(findings).toEqual(
+      policies.filter(({ verdict }: { verdict: string }) => verdict !== "pass"),
+    );
     expect(findings).toMatchObject([
       { name: "inference-image", path: "machines.dgx.inferenceServers.b.versions", line: 30 },
     ]);
     expect(change).toMatchObject({
-      settings: [{ path: "machines.dgx.inferenceServers.b.maxModelLen", before: 262144, after: 131072, line: 39 }],
+      settings: [
+        {
+          path: "machines.dgx.inferenceServers.b.maxModelLen",
+          before: 262144,
+          after: 131072,
+          line: 39,
+        },
+      ],
       machines: [
         {
           containers: [
-            { key: "b", kind: "replaced", steps: [{ least: 0, most: 60 }, { least: 240 }, { most: 900 }] },
+            {
+              key: "b",
+              kind: "replaced",
+              steps: [{ least: 0, most: 60 }, { least: 240 }, { most: 900 }],
+            },
             {},
             {},
           ],
@@ -212,7 +249,9 @@ describe("the formats of a comparison", () => {
   it("have Markdown for a comparison alone", async () => {
     const { code, out, err } = await serving("--format", "markdown");
     expect({ code, out }).toEqual({ code: 2, out: "" });
-    expect(err).toBe("--format markdown is what a review gets: add --against applied|verified|FILE|COMMIT.\n");
+    expect(err).toBe(
+      "--format markdown is what a review gets: add --against applied|verified|FILE|COMMIT.\n",
+    );
   });
 });
 
@@ -243,7 +282,10 @@ describe("a plan of one name", () => {
   });
 
   it("is refused where nothing has it, and JSON is whole whatever the name", async () => {
-    expect(await serving("c")).toMatchObject({ code: 2, err: expect.stringContaining("There is: b, bridge") });
+    expect(await serving("c")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("There is: b, bridge"),
+    });
     const { machines } = JSON.parse((await serving("b", "--format", "json")).out);
     expect(machines[0].containers).toHaveLength(3);
   });
@@ -257,6 +299,8 @@ describe("the summary of the shipped stack", () => {
     expect(out.match(/^ {2}! /gm)).toHaveLength(2);
     expect(out.match(/^ {2}- /gm)).toHaveLength(6);
     expect(out).toContain("  pass    21 of 22\n");
-    expect(out).toMatch(/\nMore: `serving plan --full`, or one server or service: `serving plan b`\.\n$/);
+    expect(out).toMatch(
+      /\nMore: `serving plan --full`, or one server or service: `serving plan b`\.\n$/,
+    );
   });
 });

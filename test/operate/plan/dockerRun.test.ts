@@ -23,7 +23,12 @@ describe("a container as `docker run`", () => {
     const image = words.indexOf(container?.image ?? "");
     expect(words.slice(0, 2)).toEqual(["run", "--detach"]);
     expect(words[words.indexOf("--entrypoint") + 1]).toBe("/bin/sh");
-    expect(words.slice(image + 1)).toEqual(["-c", START_GATE, container?.name, ...(container?.command ?? [])]);
+    expect(words.slice(image + 1)).toEqual([
+      "-c",
+      START_GATE,
+      container?.name,
+      ...(container?.command ?? []),
+    ]);
   });
 
   it("carries GPUs, ipc, restart, ports, mounts and health", () => {

@@ -20,9 +20,9 @@ const folder = temporaryFolder("image-line-");
 function changed(...edits: readonly (readonly [from: string | RegExp, to: string])[]): string {
   let text = TEXT;
   for (const [from, to] of edits) {
-    expect(text.search(from instanceof RegExp ? from : from.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"))).toBeGreaterThan(
-      0,
-    );
+    expect(
+      text.search(from instanceof RegExp ? from : from.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")),
+    ).toBeGreaterThan(0);
     text = text.replace(from, to);
   }
   const file = join(folder, "Pulumi.changed.yaml");
@@ -30,26 +30,40 @@ function changed(...edits: readonly (readonly [from: string | RegExp, to: string
   return file;
 }
 
-const planOf = (file: string, ...more: readonly string[]) => runServing(["plan", "--file", file, ...more]);
+const planOf = (file: string, ...more: readonly string[]) =>
+  runServing(["plan", "--file", file, ...more]);
 
 /** The lines of a plan below one heading, up to the next. */
-const below = (out: string, heading: string) => out.split(`\n${heading}\n`)[1]?.split("\n\n")[0] ?? "";
+const below = (out: string, heading: string) =>
+  out.split(`\n${heading}\n`)[1]?.split("\n\n")[0] ?? "";
 
 describe("the shipped stack file, with its server's image line changed", () => {
   it.each([
-    ["tag and digest", `image: vllm/vllm-openai:v0.10.0@${OTHER}`, "its tag says vllm 0.10.0, below 0.26.0"],
+    [
+      "tag and digest",
+      `image: vllm/vllm-openai:v0.10.0@${OTHER}`,
+      "its tag says vllm 0.10.0, below 0.26.0",
+    ],
     [
       "the digest",
       `image: vllm/vllm-openai:v0.30.0@${OTHER}`,
       `its record is of another image, ${KNOWN}. \`serving pin vllm/vllm-openai:v0.30.0@${OTHER} --write\``,
     ],
-    ["the tag", `image: vllm/vllm-openai:v0.31.0@${KNOWN}`, "its tag says vllm 0.31.0, and its digest vllm 0.30.0"],
+    [
+      "the tag",
+      `image: vllm/vllm-openai:v0.31.0@${KNOWN}`,
+      "its tag says vllm 0.31.0, and its digest vllm 0.30.0",
+    ],
     [
       "llama.cpp",
       `image: ghcr.io/ggml-org/llama.cpp:server-cuda@${OTHER}`,
       "its name says llama.cpp. Models as GGUF belong to `simpleServer`",
     ],
-    ["an unknown name", `image: mirror.local/thing:v0.30.0@${OTHER}`, "nobody has seen a vLLM in mirror.local/thing"],
+    [
+      "an unknown name",
+      `image: mirror.local/thing:v0.30.0@${OTHER}`,
+      "nobody has seen a vLLM in mirror.local/thing",
+    ],
   ])("is refused: %s", async (_, image, why) => {
     const { code, out } = await planOf(changed([SERVER, image]));
     expect(code).toBe(1);
@@ -63,7 +77,9 @@ describe("the shipped stack file, with its server's image line changed", () => {
     const file = changed([SERVER, `image: vllm/vllm-openai:v0.10.0@${OTHER}`]);
     const { code, out } = await planOf(file, "--against", SHIPPED);
     expect(code).toBe(1);
-    expect(out).toContain("\n  REFUSED by inference-image: `up` would stop before the first change.\n");
+    expect(out).toContain(
+      "\n  REFUSED by inference-image: `up` would stop before the first change.\n",
+    );
     expect(out).toContain("\n  New: refused by inference-image (dgx-b): ");
     expect(out).not.toContain("Nothing is refused");
   });
@@ -97,11 +113,15 @@ describe("a record in the shipped stack file", () => {
   it("is not needed for a known digest", async () => {
     const { code, out } = await planOf(changed([/ {10}versions:\n(?: {12}.*\n)+/, ""]));
     expect([code, out.split("\n")[0]]).toEqual([0, "Nothing is refused. 2 warnings, 6 notes."]);
-    expect(below(out, "Notes")).toContain("vllm `0.30.0` and transformers `5.10.4` are what was published about");
+    expect(below(out, "Notes")).toContain(
+      "vllm `0.30.0` and transformers `5.10.4` are what was published about",
+    );
   });
 
   it("is written by the command that a refusal names, and then it passes", async () => {
-    const manifests = [{ digest: `sha256:${"e".repeat(64)}`, platform: { os: "linux", architecture: "arm64" } }];
+    const manifests = [
+      { digest: `sha256:${"e".repeat(64)}`, platform: { os: "linux", architecture: "arm64" } },
+    ];
     const { env, asked } = new FakeDocker({
       pull: { out: "" },
       "manifest inspect": { out: JSON.stringify({ manifests }) },
@@ -111,21 +131,33 @@ describe("a record in the shipped stack file", () => {
     const file = changed([SERVER, `image: mirror.local/vllm:nightly@${OTHER}`]);
     const refused = await planOf(file);
     expect(refused.code).toBe(1);
-    const [, command = ""] = /`serving (pin [^`]*)`/.exec(refused.out.replaceAll(/\s+/g, " ")) ?? [];
+    const [, command = ""] =
+      /`serving (pin [^`]*)`/.exec(refused.out.replaceAll(/\s+/g, " ")) ?? [];
     expect(command).toBe(`pin mirror.local/vllm:nightly@${OTHER} --write`);
     // The entry runs this repository, so it is found.
     const { code, out } = await runServing([...command.split(" "), "--file", file], env);
-    expect([code, out]).toEqual([0, expect.stringContaining("is written (dgx.inferenceServers.b)")]);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining("is written (dgx.inferenceServers.b)"),
+    ]);
     expect(readFileSync(asked, "utf8")).toContain(`pull mirror.local/vllm@${OTHER}`);
     const passed = await planOf(file);
-    expect([passed.code, passed.out.split("\n")[0]]).toEqual([0, "Nothing is refused. 2 warnings, 5 notes."]);
+    expect([passed.code, passed.out.split("\n")[0]]).toEqual([
+      0,
+      "Nothing is refused. 2 warnings, 5 notes.",
+    ]);
   });
 });
 
 describe("the shipped stack file, with the image line of a service changed", () => {
   it.each([
     ["a bridge from a mirror's latest", BRIDGE, "image: mirror.local/gateway:latest", "moving-tag"],
-    ["a compromised LiteLLM under another name", BRIDGE, `image: mirror.local/gateway:v1.82.7@${OTHER}`, "deny-list"],
+    [
+      "a compromised LiteLLM under another name",
+      BRIDGE,
+      `image: mirror.local/gateway:v1.82.7@${OTHER}`,
+      "deny-list",
+    ],
     ["a chat UI from a mirror without a tag", CHAT_UI, "image: mirror.local/ui", "moving-tag"],
   ])("is refused: %s", async (_, from, image, rule) => {
     const { code, out } = await planOf(changed([from, image]));
@@ -136,7 +168,9 @@ describe("the shipped stack file, with the image line of a service changed", () 
   });
 
   it("passes from a mirror by a release", async () => {
-    const { code } = await planOf(changed([BRIDGE, `image: mirror.local/gateway:v1.103.0@${OTHER}`]));
+    const { code } = await planOf(
+      changed([BRIDGE, `image: mirror.local/gateway:v1.103.0@${OTHER}`]),
+    );
     expect(code).toBe(0);
   });
 });
@@ -148,7 +182,11 @@ it("an image that is no reference is a fault with its line", async () => {
   expect(code).toBe(1);
   const line = (of: string | RegExp) => TEXT.slice(0, TEXT.search(of)).split("\n").length;
   expect(err).toContain(`:${line(/image: vllm/)}:`);
-  expect(err).toContain("Expected an image as `repository[:tag]@sha256:...`: its repository has capitals");
+  expect(err).toContain(
+    "Expected an image as `repository[:tag]@sha256:...`: its repository has capitals",
+  );
   expect(err).toContain(`:${line(BRIDGE)}:`);
-  expect(err).toContain("Expected an image as `repository[:tag]@sha256:...`: it has a blank or a control character");
+  expect(err).toContain(
+    "Expected an image as `repository[:tag]@sha256:...`: it has a blank or a control character",
+  );
 });

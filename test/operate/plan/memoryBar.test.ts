@@ -7,7 +7,12 @@ const book = (...gib: number[]) =>
   ledger(
     120,
     [],
-    gib.map((amount, index) => ({ name: `n${index}`, gib: amount, basis: "measured", source: "test" })),
+    gib.map((amount, index) => ({
+      name: `n${index}`,
+      gib: amount,
+      basis: "measured",
+      source: "test",
+    })),
   );
 
 describe("the memory bar", () => {
@@ -22,13 +27,17 @@ describe("the memory bar", () => {
   it("never leaves a terminal of 80 columns, whatever is declared", () => {
     expect(memoryBar(book(60, 92))).toBe(`[${"A".repeat(30)}${"B".repeat(30)}|${"B".repeat(16)}`);
     for (const gib of [94, 1e6, 1e308]) {
-      expect(memoryBar(book(60, gib))).toBe(`[${"A".repeat(30)}${"B".repeat(30)}|${"B".repeat(15)}+`);
+      expect(memoryBar(book(60, gib))).toBe(
+        `[${"A".repeat(30)}${"B".repeat(30)}|${"B".repeat(15)}+`,
+      );
     }
   });
 
   it.each([60, 40, 20])("fits a terminal of %i columns", (width) => {
     for (const gib of [30, 60, 1e6])
-      expect(`  ${memoryBar(book(60, gib), width)}`.length).toBeLessThanOrEqual(Math.max(width, 30));
+      expect(`  ${memoryBar(book(60, gib), width)}`.length).toBeLessThanOrEqual(
+        Math.max(width, 30),
+      );
   });
 
   it("adds up by running totals: many small lines are not rounded away", () => {

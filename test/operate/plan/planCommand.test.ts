@@ -34,7 +34,13 @@ describe("serving plan", () => {
     const { code, out, err } = await runServing(["plan", "--format", "json"]);
     const document = JSON.parse(out) as Record<string, unknown>;
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(Object.keys(document).sort()).toEqual(["findings", "machines", "policies", "version", "warnings"]);
+    expect(Object.keys(document).sort()).toEqual([
+      "findings",
+      "machines",
+      "policies",
+      "version",
+      "warnings",
+    ]);
     expect(document).toMatchObject({
       machines: [
         {
@@ -49,8 +55,16 @@ describe("serving plan", () => {
               ports: [{ ip: "127.0.0.1", host: 8001, container: 8001 }],
               secretEnv: [],
             },
-            { role: "bridge", gpus: null, ports: [{ ip: "127.0.0.1", host: 8787, container: 8787 }] },
-            { role: "chat-ui", gpus: null, ports: [{ ip: "127.0.0.1", host: 8080, container: 8080 }] },
+            {
+              role: "bridge",
+              gpus: null,
+              ports: [{ ip: "127.0.0.1", host: 8787, container: 8787 }],
+            },
+            {
+              role: "chat-ui",
+              gpus: null,
+              ports: [{ ip: "127.0.0.1", host: 8080, container: 8080 }],
+            },
           ],
           files: expect.any(Array),
           ledger: { totalGiB: 121.63, aggregateUtilization: 0.9, lines: expect.any(Array) },
@@ -59,7 +73,13 @@ describe("serving plan", () => {
         },
       ],
       policies: expect.arrayContaining([
-        { name: "aggregate-utilization", level: "mandatory", verdict: "pass", message: "", resource: "" },
+        {
+          name: "aggregate-utilization",
+          level: "mandatory",
+          verdict: "pass",
+          message: "",
+          resource: "",
+        },
       ]),
     });
   });
@@ -72,37 +92,64 @@ describe("serving plan", () => {
       "0.95",
     ],
     [SERVED, "servedModelName: qwen/qwen3.6", "served-model-name", "qwen/qwen3.6"],
-    ["@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90", "", "inference-image", "not pinned"],
+    [
+      "@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
+      "",
+      "inference-image",
+      "not pinned",
+    ],
     [
       "vllm: 0.30.0",
       "vllm: 0.25.1",
       "inference-image",
       "its record says vllm 0.25.1, and its digest is that of vllm/vllm-openai:v0.30.0.",
     ],
-    ["transformers: 5.10.4", "transformers: 5.7.0", "inference-image, transformers-range", "below 5.8.0"],
-  ])("refuses %s -> %s with exit code 1 and prints the whole plan", async (from, to, rule, words) => {
-    const { code, out } = await runServing(["plan", "--file", edited(from, to), "--format", "json"]);
-    const { policies, machines } = JSON.parse(out) as {
-      policies: { name: string; verdict: string; message: string }[];
-      machines: { containers: unknown[] }[];
-    };
-    expect(code).toBe(1);
-    expect(machines[0]?.containers).toHaveLength(3);
-    const refused = policies.filter((each) => each.verdict === "refused");
-    expect([...new Set(refused.map((each) => each.name))].join(", ")).toBe(rule);
-    expect(refused.map((each) => each.message).join("\n")).toContain(words);
-  });
+    [
+      "transformers: 5.10.4",
+      "transformers: 5.7.0",
+      "inference-image, transformers-range",
+      "below 5.8.0",
+    ],
+  ])(
+    "refuses %s -> %s with exit code 1 and prints the whole plan",
+    async (from, to, rule, words) => {
+      const { code, out } = await runServing([
+        "plan",
+        "--file",
+        edited(from, to),
+        "--format",
+        "json",
+      ]);
+      const { policies, machines } = JSON.parse(out) as {
+        policies: { name: string; verdict: string; message: string }[];
+        machines: { containers: unknown[] }[];
+      };
+      expect(code).toBe(1);
+      expect(machines[0]?.containers).toHaveLength(3);
+      const refused = policies.filter((each) => each.verdict === "refused");
+      expect([...new Set(refused.map((each) => each.name))].join(", ")).toBe(rule);
+      expect(refused.map((each) => each.message).join("\n")).toContain(words);
+    },
+  );
 
   it("says all faults of a stack file with their lines, and ends with 1", async () => {
-    const { code, out, err } = await runServing(["plan", "--file", edited(SERVED, "servedModelNam: x")]);
+    const { code, out, err } = await runServing([
+      "plan",
+      "--file",
+      edited(SERVED, "servedModelNam: x"),
+    ]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toMatch(/edited\.yaml: 2 faults/);
-    expect(err).toMatch(/edited\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.servedModelNam: Unknown key/);
+    expect(err).toMatch(
+      /edited\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.servedModelNam: Unknown key/,
+    );
     expect(err).not.toContain("    at ");
   });
 
   it("ends with 2 for a file that can't be read, an unknown option and a stack name that is none", async () => {
-    expect(await runServing(["plan", "--file", join(folder, "absent.yaml")])).toMatchObject({ code: 2 });
+    expect(await runServing(["plan", "--file", join(folder, "absent.yaml")])).toMatchObject({
+      code: 2,
+    });
     expect(await runServing(["plan", "--bogus"])).toMatchObject({ code: 2 });
     expect(await runServing(["plan", "--format", "xml"])).toMatchObject({ code: 2 });
     expect(await runServing(["plan", "--stack", "../etc"])).toMatchObject({ code: 2 });
@@ -123,7 +170,9 @@ describe("serving plan", () => {
       return file;
     };
     const operatingSystems = (out: string) =>
-      (JSON.parse(out) as { machines: { ledger: { lines: { name: string; basis: string }[] } }[] }).machines.map(
+      (
+        JSON.parse(out) as { machines: { ledger: { lines: { name: string; basis: string }[] } }[] }
+      ).machines.map(
         ({ ledger }) => ledger.lines.find(({ name }) => name === "operating system")?.basis,
       );
     /** The default stack file with its machine twice, the second time as another computer. */
@@ -131,7 +180,10 @@ describe("serving plan", () => {
       const text = readFileSync("Pulumi.dgx.yaml", "utf8");
       const machine = text.slice(text.indexOf("    dgx:\n"));
       const file = join(folder, "twice.yaml");
-      writeFileSync(file, text + machine.replace("    dgx:\n", "    dgx2:\n      dockerHost: ssh://me@dgx2\n"));
+      writeFileSync(
+        file,
+        text + machine.replace("    dgx:\n", "    dgx2:\n      dockerHost: ssh://me@dgx2\n"),
+      );
       return file;
     };
 
@@ -146,30 +198,35 @@ describe("serving plan", () => {
     it.each([
       ["less", 24_683_151],
       ["more", 200_000_000],
-    ])("is of a machine with %s memory than declared: refused in the words of the preflight", async (_, kib) => {
-      const file = meminfo("other", kib, 20 * 1024 ** 2);
-      const { code, out } = await runServing(["plan", "--meminfo", file, "--format", "json"]);
-      const { policies } = JSON.parse(out) as { policies: { name: string }[] };
-      const { message = "", value } = totalFinding(121.63, kib / 1024 ** 2) ?? {};
-      const path = "machines.dgx.totalGiB";
-      expect(code).toBe(1);
-      expect(policies.filter(({ name }) => name === "preflight")).toMatchObject([
-        {
-          level: "mandatory",
-          verdict: "refused",
-          resource: "dgx",
-          message: `${message} In the stack file, line 9: \`${path}: ${value}\`.`,
-          path,
-          value,
-        },
-      ]);
-    });
+    ])(
+      "is of a machine with %s memory than declared: refused in the words of the preflight",
+      async (_, kib) => {
+        const file = meminfo("other", kib, 20 * 1024 ** 2);
+        const { code, out } = await runServing(["plan", "--meminfo", file, "--format", "json"]);
+        const { policies } = JSON.parse(out) as { policies: { name: string }[] };
+        const { message = "", value } = totalFinding(121.63, kib / 1024 ** 2) ?? {};
+        const path = "machines.dgx.totalGiB";
+        expect(code).toBe(1);
+        expect(policies.filter(({ name }) => name === "preflight")).toMatchObject([
+          {
+            level: "mandatory",
+            verdict: "refused",
+            resource: "dgx",
+            message: `${message} In the stack file, line 9: \`${path}: ${value}\`.`,
+            path,
+            value,
+          },
+        ]);
+      },
+    );
 
     it("is asked for by machine where there are several", async () => {
       const one = meminfo("one", 127_600_592, 60 * 1024 ** 2);
       const { code, out, err } = await runServing(["plan", "--file", twice(), "--meminfo", one]);
       expect({ code, out }).toEqual({ code: 2, out: "" });
-      expect(err).toContain(`--meminfo ${one}: whose? The stack file has dgx, dgx2; write --meminfo dgx=${one}`);
+      expect(err).toContain(
+        `--meminfo ${one}: whose? The stack file has dgx, dgx2; write --meminfo dgx=${one}`,
+      );
       const named = ["--meminfo", `dgx2=${one}`, "--format", "json"];
       const second = await runServing(["plan", "--file", twice(), ...named]);
       expect(operatingSystems(second.out)).toEqual(["default", "measured"]);
@@ -198,13 +255,18 @@ describe("serving plan", () => {
     const { code, out, err } = await runServing(["plan", "--out", join(folder, "taken")]);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(`${taken}: not a regular file, so it stays as it is`);
-    expect(readdirSync(join(folder, "taken/dgx")).filter((name) => name.includes("tmp"))).toEqual([]);
+    expect(readdirSync(join(folder, "taken/dgx")).filter((name) => name.includes("tmp"))).toEqual(
+      [],
+    );
   });
 });
 
 describe("the bundled program", () => {
   it("is executable and finds its project from any directory, without colours in a pipe", () => {
-    const out = execFileSync(resolve("bundle/serving.cjs"), ["plan"], { cwd: "/", encoding: "utf8" });
+    const out = execFileSync(resolve("bundle/serving.cjs"), ["plan"], {
+      cwd: "/",
+      encoding: "utf8",
+    });
     expect(out).toContain("Machine dgx");
     expect(out).not.toContain("\u001b[");
   });
@@ -228,21 +290,26 @@ describe("a file that is a pipe", () => {
     "config check analytics PIPE",
     "config check analytics EMPTY --dotenv PIPE",
   ])("is refused where nobody may ever write into it: %s", async (line) => {
-    const { code, out, err } = await runServing(line.replace("PIPE", pipe).replace("EMPTY", empty).split(" "));
+    const { code, out, err } = await runServing(
+      line.replace("PIPE", pipe).replace("EMPTY", empty).split(" "),
+    );
     expect(code).toBe(2);
-    expect(out + err).toBe(`${pipe}: is a named pipe, which may wait for ever: give a file, or \`<(COMMAND)\`\n`);
+    expect(out + err).toBe(
+      `${pipe}: is a named pipe, which may wait for ever: give a file, or \`<(COMMAND)\`\n`,
+    );
   });
 
-  it.each(["plan --file <(cat Pulumi.dgx.yaml)", "plan --file /dev/stdin <Pulumi.dgx.yaml", "plan"])(
-    "is read where a shell made it: %s",
-    (command) => {
-      const meminfo = "MemTotal: 127600592 kB\\nMemAvailable: 62914560 kB\\n";
-      const script = `bundle/serving.cjs ${command} --meminfo <(sleep 0.2; printf '${meminfo}') --format json`;
-      const out = execFileSync("bash", ["-c", script], { encoding: "utf8" });
-      const { machines } = JSON.parse(out) as { machines: object[] };
-      expect(machines).toMatchObject([{ name: "dgx", ledger: { totalGiB: 121.63 } }]);
-    },
-  );
+  it.each([
+    "plan --file <(cat Pulumi.dgx.yaml)",
+    "plan --file /dev/stdin <Pulumi.dgx.yaml",
+    "plan",
+  ])("is read where a shell made it: %s", (command) => {
+    const meminfo = "MemTotal: 127600592 kB\\nMemAvailable: 62914560 kB\\n";
+    const script = `bundle/serving.cjs ${command} --meminfo <(sleep 0.2; printf '${meminfo}') --format json`;
+    const out = execFileSync("bash", ["-c", script], { encoding: "utf8" });
+    const { machines } = JSON.parse(out) as { machines: object[] };
+    expect(machines).toMatchObject([{ name: "dgx", ledger: { totalGiB: 121.63 } }]);
+  });
 });
 
 describe("the stack of a command", () => {

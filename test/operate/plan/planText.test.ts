@@ -13,7 +13,8 @@ const CONTAINER = "vllm-qwen3.6-35b-a3b-8001";
 const settings = loadStackFile("Pulumi.dgx.yaml");
 const models = readModels(settings, process.cwd(), "/home/me");
 const planned = plan(settings, { home: "/home/me", models });
-const text = (of = planned) => stripVTControlCharacters(planText(of, [], undefined, { full: true }));
+const text = (of = planned) =>
+  stripVTControlCharacters(planText(of, [], undefined, { full: true }));
 
 describe("the memory in a plan's text", () => {
   it("has the room, the windows, the agents and the cold prompts of each KV cache", () => {
@@ -84,10 +85,13 @@ describe("the memory in a plan's text", () => {
     const [machine] = plan({ machines } as typeof settings, { home: "/home/me", models }).machines;
     const [named] = machine === undefined ? [] : namedOn(machine).filter(({ key }) => key === "b");
     const part = stripVTControlCharacters(named === undefined ? "" : partText(named, UNBOUNDED));
-    expect(part).toContain("    starts behind a gate: waits until MemAvailable covers what it takes, and instance A's");
+    expect(part).toContain(
+      "    starts behind a gate: waits until MemAvailable covers what it takes, and instance A's",
+    );
     expect(part).toContain("--entrypoint vllm \\\n");
     expect(part).toContain("--chat-template /tmp/tolerant.jinja");
-    for (const script of [START_GATE, "python3 -c"]) expect(part).not.toContain(script.split("\n")[0]);
+    for (const script of [START_GATE, "python3 -c"])
+      expect(part).not.toContain(script.split("\n")[0]);
     expect(part.split("\n").length).toBeLessThan(110);
   });
 
@@ -104,7 +108,9 @@ describe("what a plan's text leaves to --out", () => {
     const launcher = planned.machines[0]?.files.find((file) => file.role === "launcher-codex");
     const lines = launcher?.text.trimEnd().split("\n") ?? [];
     expect(text()).toContain('    wire_api = "responses"\n');
-    expect(text()).toContain(`    ${lines[1]}\n    # ${lines.length} lines of sh: \`--out DIR\` writes them.\n`);
+    expect(text()).toContain(
+      `    ${lines[1]}\n    # ${lines.length} lines of sh: \`--out DIR\` writes them.\n`,
+    );
     expect(text()).not.toContain("set -u");
   });
 });
@@ -118,10 +124,16 @@ describe("the findings in a plan's text", () => {
     resource: "dgx-b",
   });
   const judged = (...findings: ReturnType<typeof finding>[]) =>
-    stripVTControlCharacters(planText({ ...planned, warnings: [] }, findings, undefined, { full: true })).split("\n");
+    stripVTControlCharacters(
+      planText({ ...planned, warnings: [] }, findings, undefined, { full: true }),
+    ).split("\n");
 
   it("names what passed in one line, and the reason of everything else", () => {
-    const lines = judged(finding("one", "pass"), finding("two", "warned"), finding("three", "pass"));
+    const lines = judged(
+      finding("one", "pass"),
+      finding("two", "warned"),
+      finding("three", "pass"),
+    );
     expect(lines.slice(lines.indexOf("Policies"))).toEqual([
       "Policies",
       "  pass    one, three",
@@ -133,8 +145,14 @@ describe("the findings in a plan's text", () => {
   });
 
   it("ends with who refuses it, each named once", () => {
-    const refused = judged(finding("one", "refused"), finding("one", "refused"), finding("two", "refused"));
-    expect(refused.at(-1)).toBe("REFUSED by one, two: `up` would stop before the first change. 0 warnings, 0 notes.");
+    const refused = judged(
+      finding("one", "refused"),
+      finding("one", "refused"),
+      finding("two", "refused"),
+    );
+    expect(refused.at(-1)).toBe(
+      "REFUSED by one, two: `up` would stop before the first change. 0 warnings, 0 notes.",
+    );
     expect(judged(finding("one", "pass")).at(-1)).toBe("Nothing is refused. 0 warnings, 0 notes.");
   });
 });
@@ -143,7 +161,9 @@ describe("the last line of a plan that is only warned of", () => {
   const last = (machine: Record<string, unknown>, server: Record<string, unknown> = {}) => {
     const { dgx } = settings.machines;
     const b = { ...dgx?.inferenceServers.b, ...server };
-    const machines = { dgx: { ...dgx, ...machine, inferenceServers: { b } } } as typeof settings.machines;
+    const machines = {
+      dgx: { ...dgx, ...machine, inferenceServers: { b } },
+    } as typeof settings.machines;
     return text(plan({ machines }, { home: "/home/me", models }))
       .split("\n")
       .at(-1);
@@ -156,7 +176,9 @@ describe("the last line of a plan that is only warned of", () => {
     expect(last({}, { model: heavy })).toContain(
       "Nothing is refused, BUT the memory of dgx is 51.78 GiB short, defaults included.",
     );
-    expect(last({}, { gpuMemoryUtilization: 0.4 })).toContain(`Nothing is refused, BUT ${CONTAINER} would not start.`);
+    expect(last({}, { gpuMemoryUtilization: 0.4 })).toContain(
+      `Nothing is refused, BUT ${CONTAINER} would not start.`,
+    );
   });
 });
 
@@ -182,11 +204,15 @@ describe("the memory on a terminal", () => {
     ]);
   });
 
-  it.each([48, 60, 79, 80, 100, 120])("of %i columns is nowhere wider, and keeps every word", (width) => {
-    const words = ([title, , ...rows]: readonly string[]) => [title, ...rows].join(" ").split(/\s+/);
-    expect(Math.max(...memory(width).map((line) => line.length))).toBeLessThanOrEqual(width);
-    expect(words(memory(width))).toEqual(words(memory(Number.POSITIVE_INFINITY)));
-  });
+  it.each([48, 60, 79, 80, 100, 120])(
+    "of %i columns is nowhere wider, and keeps every word",
+    (width) => {
+      const words = ([title, , ...rows]: readonly string[]) =>
+        [title, ...rows].join(" ").split(/\s+/);
+      expect(Math.max(...memory(width).map((line) => line.length))).toBeLessThanOrEqual(width);
+      expect(words(memory(width))).toEqual(words(memory(Number.POSITIVE_INFINITY)));
+    },
+  );
 
   it("keeps its columns where a source takes several lines", () => {
     expect(memory(80).slice(2, 6)).toEqual([
@@ -223,7 +249,9 @@ describe("warnings and refusals on a terminal", () => {
         message: "word ".repeat(40).trim(),
       },
     ] as const;
-    const lines = stripVTControlCharacters(planText(planned, verdicts, 80, { full: true })).split("\n");
+    const lines = stripVTControlCharacters(planText(planned, verdicts, 80, { full: true })).split(
+      "\n",
+    );
     const said = lines.slice(lines.indexOf("Policies"));
     expect(Math.max(...said.map((line) => line.length))).toBeLessThanOrEqual(80);
     expect(said.filter((line) => line.startsWith("          word"))).toHaveLength(3);
@@ -244,21 +272,32 @@ describe("the stack's outputs", () => {
       aggregateUtilization: 0.9,
       aggregateLimit: 0.9,
       lines: {
-        "instance A": { gib: 54.73, basis: "setting", source: "gpuMemoryUtilization 0.45 of 121.63 GiB" },
+        "instance A": {
+          gib: 54.73,
+          basis: "setting",
+          source: "gpuMemoryUtilization 0.45 of 121.63 GiB",
+        },
         "operating system": { gib: 4, basis: "default" },
       },
       largestUtilization: { [CONTAINER]: { bySum: 0.48, byAggregate: 0.45 } },
     });
     const { dgx } = settings.machines;
     const crowded = { machines: { dgx: { ...dgx, operatingSystemGiB: 20 } } } as typeof settings;
-    expect(stackOutputs(plan(crowded, { home: "/home/me", models })).memory.dgx?.leftGiB).toBe(-11.33);
+    expect(stackOutputs(plan(crowded, { home: "/home/me", models })).memory.dgx?.leftGiB).toBe(
+      -11.33,
+    );
   });
 
   it("have the KV cache by the server's key, as figures, and null where the model is not known", () => {
     const { kvCache } = stackOutputs(planned);
     const agent = { maxTokens: 32_000, atOnce: 4, admitted: true };
     expect(kvCache.dgx?.b).toEqual({
-      room: { basis: "published", source: expect.stringContaining("published log"), lowGiB: 4.3, highGiB: 4.94 },
+      room: {
+        basis: "published",
+        source: expect.stringContaining("published log"),
+        lowGiB: 4.3,
+        highGiB: 4.94,
+      },
       outside: { lowGiB: 49.79, highGiB: 50.43 },
       maxModelLen: 262_144,
       largestMaxModelLen: 435_968,

@@ -10,7 +10,10 @@ const folder = temporaryFolder("review-");
 
 /** What a reviewer has to find in the Markdown of a change. */
 interface Answers {
-  /** Containers that are created, replaced or removed, each with its verb; none where nothing is touched. */
+  /**
+   * Containers that are created, replaced or removed, each with its verb; none where nothing is
+   * touched.
+   */
   readonly containers: readonly string[];
   /** For how long `b` is gone. */
   readonly gone: string | undefined;
@@ -33,7 +36,11 @@ const SECOND = `        # A second one.
           maxModelLen: 8192
 `;
 
-const CHANGES: readonly [name: string, edits: readonly (readonly [from: string, to: string])[], answers: Answers][] = [
+const CHANGES: readonly [
+  name: string,
+  edits: readonly (readonly [from: string, to: string])[],
+  answers: Answers,
+][] = [
   [
     "a-lower-share",
     [[SHARE, SHARE.replace("0.45", "0.40")]],
@@ -46,16 +53,27 @@ const CHANGES: readonly [name: string, edits: readonly (readonly [from: string, 
   [
     "a-shorter-window",
     [[SHARE, SHARE.replace("262144", "131072")]],
-    { containers: ["b replaced"], gone: `for 4 to 25 min, or 4 to 10 min ${KERNELS}`, memory: FITS },
+    {
+      containers: ["b replaced"],
+      gone: `for 4 to 25 min, or 4 to 10 min ${KERNELS}`,
+      memory: FITS,
+    },
   ],
   [
     "a-newer-image",
     [
-      [/image: vllm.*/.exec(readFileSync(BEFORE, "utf8"))?.[0] ?? "", `image: vllm/vllm-openai:v0.31.0@${DIGEST}`],
+      [
+        /image: vllm.*/.exec(readFileSync(BEFORE, "utf8"))?.[0] ?? "",
+        `image: vllm/vllm-openai:v0.31.0@${DIGEST}`,
+      ],
       ["vllm: 0.30.0", "vllm: 0.31.0"],
       [/digest: sha256.*/.exec(readFileSync(BEFORE, "utf8"))?.[0] ?? "", `digest: ${DIGEST}`],
     ],
-    { containers: ["b replaced"], gone: `for 14 to 25 min, or 4 to 10 min ${KERNELS}`, memory: FITS },
+    {
+      containers: ["b replaced"],
+      gone: `for 14 to 25 min, or 4 to 10 min ${KERNELS}`,
+      memory: FITS,
+    },
   ],
   [
     "another-model",
@@ -72,26 +90,54 @@ const CHANGES: readonly [name: string, edits: readonly (readonly [from: string, 
   ],
   [
     "the-bridge-on-the-network",
-    [["port: 8787", "port: 8787\n        listen: 0.0.0.0\n        keyVariable: LOCAL_SERVING_BRIDGE_KEY"]],
+    [
+      [
+        "port: 8787",
+        "port: 8787\n        listen: 0.0.0.0\n        keyVariable: LOCAL_SERVING_BRIDGE_KEY",
+      ],
+    ],
     { containers: ["bridge replaced"], gone: undefined, memory: FITS },
   ],
   [
     "no-chat-ui",
-    [[/ {6}# Chat in the browser.*\n {6}chatUi:\n(?: {8}.*\n)+/.exec(readFileSync(BEFORE, "utf8"))?.[0] ?? "", ""]],
-    { containers: ["chat-ui removed"], gone: undefined, memory: "memory fits: 5.87 of 121.63 GiB are left" },
+    [
+      [
+        / {6}# Chat in the browser.*\n {6}chatUi:\n(?: {8}.*\n)+/.exec(
+          readFileSync(BEFORE, "utf8"),
+        )?.[0] ?? "",
+        "",
+      ],
+    ],
+    {
+      containers: ["chat-ui removed"],
+      gone: undefined,
+      memory: "memory fits: 5.87 of 121.63 GiB are left",
+    },
   ],
   [
     "a-corrected-record",
-    [["transformers: 5.10.4\n            evidence: published", "transformers: 5.11.0\n            evidence: read"]],
+    [
+      [
+        "transformers: 5.10.4\n            evidence: published",
+        "transformers: 5.11.0\n            evidence: read",
+      ],
+    ],
     { containers: [], gone: undefined, memory: FITS },
   ],
   [
     "a-larger-b-beside-a-smaller-a",
     [
       [SHARE, SHARE.replace("0.45", "0.60")],
-      ["gpuMemoryUtilization: 0.45\n        maxModelLen", "gpuMemoryUtilization: 0.30\n        maxModelLen"],
+      [
+        "gpuMemoryUtilization: 0.45\n        maxModelLen",
+        "gpuMemoryUtilization: 0.30\n        maxModelLen",
+      ],
     ],
-    { containers: ["b replaced"], gone: "for 4 to 10 min", memory: "memory fits: 4.66 of 121.63 GiB are left" },
+    {
+      containers: ["b replaced"],
+      gone: "for 4 to 10 min",
+      memory: "memory fits: 4.66 of 121.63 GiB are left",
+    },
   ],
   [
     "a-second-server",
@@ -120,9 +166,16 @@ async function review(edits: readonly (readonly [string, string])[]) {
   const after = join(folder, "after.yaml");
   writeFileSync(after, text);
   const args = ["plan", "--file", after, "--against", BEFORE, "--format"];
-  const [shown, data] = [await runServing([...args, "markdown"], HOME), await runServing([...args, "json"], HOME)];
+  const [shown, data] = [
+    await runServing([...args, "markdown"], HOME),
+    await runServing([...args, "json"], HOME),
+  ];
   expect([shown.code, shown.err]).toEqual([data.code, ""]);
-  return { code: shown.code, markdown: shown.out, change: (JSON.parse(data.out) as { change: object }).change };
+  return {
+    code: shown.code,
+    markdown: shown.out,
+    change: (JSON.parse(data.out) as { change: object }).change,
+  };
 }
 const HOME = { HOME: "/home/me" };
 
@@ -138,7 +191,8 @@ describe("a reviewer of ten changes", () => {
       await expect(markdown).toMatchFileSnapshot(`review/${name}.md`);
       const lines = markdown.split("\n");
       const kinds = lines.flatMap(
-        (line) => /^- (\S+) \(\S+\) is (created|replaced|removed)\b/.exec(line)?.slice(1).join(" ") ?? [],
+        (line) =>
+          /^- (\S+) \(\S+\) is (created|replaced|removed)\b/.exec(line)?.slice(1).join(" ") ?? [],
       );
       expect(kinds.sort()).toEqual([...answers.containers].sort());
       const [, gone] = /^- dgx: (?:.*; )?b is gone (.*?)(?:;.*)?\.$/m.exec(markdown) ?? [];
@@ -152,7 +206,9 @@ describe("a reviewer of ten changes", () => {
 
   it("reads each setting that was changed, with its line", async () => {
     const { markdown } = await review(CHANGES[7]?.[1] ?? []);
-    const settings = markdown.split("### ").find((section) => section.startsWith("Changed settings"));
+    const settings = markdown
+      .split("### ")
+      .find((section) => section.startsWith("Changed settings"));
     expect(settings?.trim().split("\n").slice(2)).toEqual([
       "- `machines.dgx.instanceA.gpuMemoryUtilization` (line 15): 0.45 -> 0.3",
       "- `machines.dgx.inferenceServers.b.gpuMemoryUtilization` (line 37): 0.45 -> 0.6",

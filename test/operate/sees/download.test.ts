@@ -17,7 +17,11 @@ function engine(files: Readonly<Record<string, number>>) {
 
 it.each<[string, Record<string, number>, number]>([
   ["nothing", {}, 0],
-  ["layers of Docker's own store", { "docker/tmp/GetImageBlob1": 700, "docker/tmp/GetImageBlob22": 50 }, 750],
+  [
+    "layers of Docker's own store",
+    { "docker/tmp/GetImageBlob1": 700, "docker/tmp/GetImageBlob22": 50 },
+    750,
+  ],
   ["other files there", { "docker/tmp/docker-builder1": 900, "docker/tmp/GetImageBlob3": 5 }, 5],
   [
     "pieces of the system's containerd",
@@ -28,7 +32,11 @@ it.each<[string, Record<string, number>, number]>([
     },
     34,
   ],
-  ["pieces of the engine's own containerd", { [`docker/containerd/daemon/${INGEST}/ab/data`]: 12 }, 12],
+  [
+    "pieces of the engine's own containerd",
+    { [`docker/containerd/daemon/${INGEST}/ab/data`]: 12 },
+    12,
+  ],
   ["a piece that has just ended", { [`containerd/${INGEST}/ab/total`]: 8 }, 0],
 ])("%s", async (_, files, bytes) => {
   expect(await engine(files)).toBe(bytes);

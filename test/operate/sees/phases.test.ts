@@ -60,8 +60,12 @@ describe("a start by its log", () => {
   it("waits at its gate first, for memory or for other ranks, and fetches the model where it is not there", () => {
     const waiting = "start gate: waiting for 54.73 GiB, 31.20 GiB are available";
     const gate = afterLine(START, waiting);
-    expect(gate).toEqual({ phase: "start gate", note: "waiting for 54.73 GiB, 31.20 GiB are available" });
-    const beside = "60.00 GiB are available, 54.73 GiB are needed; waiting for instance A, which does not answer";
+    expect(gate).toEqual({
+      phase: "start gate",
+      note: "waiting for 54.73 GiB, 31.20 GiB are available",
+    });
+    const beside =
+      "60.00 GiB are available, 54.73 GiB are needed; waiting for instance A, which does not answer";
     expect(afterLine(gate, `start gate: ${beside}`)).toEqual({ phase: "start gate", note: beside });
     for (const rank of [
       "waiting for the rank on dgx2: its gate at 192.168.100.12:29502 does not answer",
@@ -69,7 +73,9 @@ describe("a start by its log", () => {
       "stopped for the link: enp1s0f1np1 is down; vLLM ends here too, and starts again with all ranks",
     ])
       expect(afterLine(gate, `start gate: ${rank}`)).toEqual({ phase: "start gate", note: rank });
-    expect(afterLine(gate, "Fetching 12 files:  25%|##5       | 3/12 [00:40<02:01, 13.5s/it]")).toEqual({
+    expect(
+      afterLine(gate, "Fetching 12 files:  25%|##5       | 3/12 [00:40<02:01, 13.5s/it]"),
+    ).toEqual({
       phase: "loading weights",
       share: 0.25,
       note: "12 files of the model are fetched first",
@@ -77,12 +83,16 @@ describe("a start by its log", () => {
   });
 
   it("goes back to its gate when memory runs out, from wherever it is, and begins anew when that opens", () => {
-    const stopped = "stopped at the floor: 1.20 GiB are available, below 2.00 GiB for 3 s; vLLM gives way";
+    const stopped =
+      "stopped at the floor: 1.20 GiB are available, below 2.00 GiB for 3 s; vLLM gives way";
     const gate = afterLine({ phase: "capturing graphs", share: 0.43 }, `start gate: ${stopped}`);
     expect(gate).toEqual({ phase: "start gate", note: stopped });
     expect(afterLine(gate, "start gate: open after 65 s, 60.00 GiB are available")).toBe(START);
     const closed = "closed: 3 starts within an hour failed. Find out why";
-    expect(afterLine(START, `start gate: ${closed}`)).toEqual({ phase: "gate closed", note: closed });
+    expect(afterLine(START, `start gate: ${closed}`)).toEqual({
+      phase: "gate closed",
+      note: closed,
+    });
   });
 
   it("takes a line that it doesn't know for no progress", () => {

@@ -6,9 +6,12 @@ import { ranks } from "../../fixtures/ranks";
 
 const IMAGE = `image:v1@sha256:${"0".repeat(64)}`;
 const home = "/home/me";
-const one = plan(stack({ bridge: { image: IMAGE }, chatUi: { image: IMAGE }, simpleServer: { mode: "host" } }), {
-  home,
-}).machines;
+const one = plan(
+  stack({ bridge: { image: IMAGE }, chatUi: { image: IMAGE }, simpleServer: { mode: "host" } }),
+  {
+    home,
+  },
+).machines;
 const two = plan(ranks(), { home }).machines;
 
 const found = (machines: typeof one, name: string) => {
@@ -36,19 +39,29 @@ describe("a name of something on a machine", () => {
   it("names the head of a server over several machines, and a worker by its container", () => {
     expect(found(two, "b")).toEqual(["dgx1", "b", "vllm-model-8001"]);
     expect(found(two, "dgx1.b")).toEqual(["dgx1", "b", "vllm-model-8001"]);
-    expect(found(two, "vllm-model-8001-rank1")).toEqual(["dgx2", "dgx1.b", "vllm-model-8001-rank1"]);
+    expect(found(two, "vllm-model-8001-rank1")).toEqual([
+      "dgx2",
+      "dgx1.b",
+      "vllm-model-8001-rank1",
+    ]);
   });
 
   it("names Ollama inside the chat UI by that container", () => {
-    const { machines } = plan(stack({ chatUi: { image: IMAGE }, simpleServer: { mode: "integrated" } }), { home });
+    const { machines } = plan(
+      stack({ chatUi: { image: IMAGE }, simpleServer: { mode: "integrated" } }),
+      { home },
+    );
     expect(found(machines, "ollama")).toEqual(["dgx", "simple-server", "open-webui-8080"]);
     expect(found(machines, "open-webui-8080")).toEqual(["dgx", "chat-ui", "open-webui-8080"]);
   });
 
   it("prefers a key of the stack file to a word for something else", () => {
-    const { machines } = plan(stack({ inferenceServers: { ollama: serverInput(), a: serverInput({ port: 8002 }) } }), {
-      home,
-    });
+    const { machines } = plan(
+      stack({ inferenceServers: { ollama: serverInput(), a: serverInput({ port: 8002 }) } }),
+      {
+        home,
+      },
+    );
     expect(found(machines, "ollama")).toEqual(["dgx", "ollama", "vllm-model-8001"]);
     expect(found(machines, "a")).toEqual(["dgx", "a", "vllm-model-8002"]);
   });
@@ -57,9 +70,9 @@ describe("a name of something on a machine", () => {
     expect(() => named(one, "brigde")).toThrow(
       "Nothing in the stack file is called brigde. Did you mean `bridge`? There is: b, bridge, chat-ui, simple-server, instance-a.",
     );
-    expect(() => named(plan(stack({ instanceA: "none", inferenceServers: {} }), { home }).machines, "b")).toThrow(
-      "Nothing in the stack file is called b. There is: nothing.",
-    );
+    expect(() =>
+      named(plan(stack({ instanceA: "none", inferenceServers: {} }), { home }).machines, "b"),
+    ).toThrow("Nothing in the stack file is called b. There is: nothing.");
     expect(() => named(two, "x")).toThrow("There is: dgx1.b, dgx2.vllm-model-8001-rank1.");
   });
 

@@ -17,12 +17,16 @@ describe("a proposed command", () => {
   });
 
   it("hands the engine's own options on behind the stack", () => {
-    expect(forStack("npm run up -- --refresh", { stack: "pair" })).toBe("npm run up -- --stack pair --refresh");
+    expect(forStack("npm run up -- --refresh", { stack: "pair" })).toBe(
+      "npm run up -- --stack pair --refresh",
+    );
     expect(forStack("npm run up -- --refresh", {})).toBe("npm run up -- --refresh");
   });
 
   it("that names its file already stays as it is", () => {
-    expect(forStack("serving plan --file a.yaml", { file: "a.yaml" })).toBe("serving plan --file a.yaml");
+    expect(forStack("serving plan --file a.yaml", { file: "a.yaml" })).toBe(
+      "serving plan --file a.yaml",
+    );
   });
 
   it("of somebody else's program stays as it is", () => {
@@ -36,7 +40,10 @@ describe("a command on a machine", () => {
   const words = ["docker", "update", "--restart", "no", "a b"];
   it.each([
     ["unix:///var/run/docker.sock", "docker update --restart no 'a b'"],
-    ["unix:///run/user/1000/docker.sock", "docker --host unix:///run/user/1000/docker.sock update --restart no 'a b'"],
+    [
+      "unix:///run/user/1000/docker.sock",
+      "docker --host unix:///run/user/1000/docker.sock update --restart no 'a b'",
+    ],
   ])("is typed here: %s", (dockerHost, typed) => {
     expect(typedOn({ dockerHost }, words)).toBe(typed);
   });

@@ -18,12 +18,19 @@ function changedLines(before: string, after: string): string[] {
 
 describe("an edit of a stack file", () => {
   it.each<
-    [string, { path: string[]; value: string | number | boolean | { [key: string]: string } | undefined }, string[]]
+    [
+      string,
+      { path: string[]; value: string | number | boolean | { [key: string]: string } | undefined },
+      string[],
+    ]
   >([
     [
       "replaces a value and keeps its comment",
       { path: ["machines", "dgx", "instanceA", "gpuMemoryUtilization"], value: 0.3 },
-      ["-        gpuMemoryUtilization: 0.36 # lowered by hand", "+        gpuMemoryUtilization: 0.3 # lowered by hand"],
+      [
+        "-        gpuMemoryUtilization: 0.36 # lowered by hand",
+        "+        gpuMemoryUtilization: 0.3 # lowered by hand",
+      ],
     ],
     [
       "adds a key with its neighbours' indentation",
@@ -40,7 +47,11 @@ describe("an edit of a stack file", () => {
       { path: at("environment", "X"), value: "0" },
       ["+          environment:", '+            X: "0"'],
     ],
-    ["removes a key with its line", { path: at("moeBackend"), value: undefined }, ["-          moeBackend: marlin"]],
+    [
+      "removes a key with its line",
+      { path: at("moeBackend"), value: undefined },
+      ["-          moeBackend: marlin"],
+    ],
     ["leaves alone what is not there", { path: at("kvCacheMemoryBytes"), value: undefined }, []],
     [
       "adds a map",
@@ -48,14 +59,22 @@ describe("an edit of a stack file", () => {
       ["+      clients:", "+        claudeCode:", "+          via: native"],
     ],
   ])("%s", (_name, edit, lines) => {
-    expect(changedLines(STACK_TEXT, applyEdits(STACK_TEXT, [edit])).sort()).toEqual([...lines].sort());
+    expect(changedLines(STACK_TEXT, applyEdits(STACK_TEXT, [edit])).sort()).toEqual(
+      [...lines].sort(),
+    );
   });
 
   /** As a person may write it, and no printer would. */
   const BY_HAND = STACK_TEXT.replace("totalGiB: 121.63", "totalGiB:   121.63    # aligned by hand")
     .replace("instanceA:\n", "instanceA:\n\n\n")
-    .replace("tools:\n            parser: qwen3_coder # the family's own", "tools: {}   # by default")
-    .replace(/\{ vllm: 0\.30\.0, transformers: .* \}/, "{vllm: 0.30.0,   source: test,evidence: read}");
+    .replace(
+      "tools:\n            parser: qwen3_coder # the family's own",
+      "tools: {}   # by default",
+    )
+    .replace(
+      /\{ vllm: 0\.30\.0, transformers: .* \}/,
+      "{vllm: 0.30.0,   source: test,evidence: read}",
+    );
 
   it.each<[string, string[], string | undefined, [string, string]]>([
     ["replaces a value", ["versions", "vllm"], "0.31.0", ["{vllm: 0.30.0,", "{vllm: 0.31.0,"]],
@@ -66,8 +85,18 @@ describe("an edit of a stack file", () => {
       ["evidence: read}", "evidence: read, transformers: 5.16.1}"],
     ],
     ["adds the first key", ["tools", "parser"], "qwen3_xml", ["{}", "{ parser: qwen3_xml }"]],
-    ["quotes what would end the value", ["versions", "source"], "a, {b}", ["source: test,", 'source: "a, {b}",']],
-    ["removes the first key", ["versions", "vllm"], undefined, ["{vllm: 0.30.0,   source", "{source"]],
+    [
+      "quotes what would end the value",
+      ["versions", "source"],
+      "a, {b}",
+      ["source: test,", 'source: "a, {b}",'],
+    ],
+    [
+      "removes the first key",
+      ["versions", "vllm"],
+      undefined,
+      ["{vllm: 0.30.0,   source", "{source"],
+    ],
     ["removes the last key", ["versions", "evidence"], undefined, [",evidence: read}", "}"]],
   ])("between braces %s, and leaves every other byte alone", (_, path, value, [old, fresh]) => {
     expect(BY_HAND).toContain(old);
@@ -77,7 +106,9 @@ describe("an edit of a stack file", () => {
   it("removes the only key of a map and leaves an empty map", () => {
     const one = applyEdits(BY_HAND, [{ path: at("environment", "MAX_JOBS"), value: "16" }]);
     const none = applyEdits(one, [{ path: at("environment", "MAX_JOBS"), value: undefined }]);
-    expect(none).toBe(one.replace('environment:\n            MAX_JOBS: "16"\n', "environment: {}\n"));
+    expect(none).toBe(
+      one.replace('environment:\n            MAX_JOBS: "16"\n', "environment: {}\n"),
+    );
   });
 
   it("keeps the line ends of Windows", () => {
@@ -91,7 +122,9 @@ describe("an edit of a stack file", () => {
   });
 
   it("holds for any key, number and text, and removing the key undoes it", () => {
-    const key = fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9_]{0,12}$/).filter((name) => !STACK_TEXT.includes(`${name}:`));
+    const key = fc
+      .stringMatching(/^[a-zA-Z][a-zA-Z0-9_]{0,12}$/)
+      .filter((name) => !STACK_TEXT.includes(`${name}:`));
     const value = fc.oneof(
       fc.integer(),
       // Adding 0 turns a negative zero, which JSON doesn't have, into 0.
@@ -113,7 +146,10 @@ describe("an edit of a stack file", () => {
   it("keeps the file of this project as it is but for the one line", () => {
     const text = readFileSync(join(__dirname, "../../../Pulumi.dgx.yaml"), "utf8");
     const changed = applyEdits(text, [{ path: at("maxModelLen"), value: 131072 }]);
-    expect(changedLines(text, changed)).toEqual(["-          maxModelLen: 262144", "+          maxModelLen: 131072"]);
+    expect(changedLines(text, changed)).toEqual([
+      "-          maxModelLen: 262144",
+      "+          maxModelLen: 131072",
+    ]);
   });
 });
 
@@ -131,7 +167,8 @@ describe("a unified diff", () => {
       fc.property(text, text, (before, after) => {
         const diff = unifiedDiff("f.yaml", before, after);
         writeFileSync(join(folder, "f.yaml"), before);
-        if (before !== after) execFileSync("git", ["apply", "-"], { cwd: folder, input: diff, stdio: "pipe" });
+        if (before !== after)
+          execFileSync("git", ["apply", "-"], { cwd: folder, input: diff, stdio: "pipe" });
         expect(readFileSync(join(folder, "f.yaml"), "utf8")).toBe(after);
       }),
       { numRuns: 60 },

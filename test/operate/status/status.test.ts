@@ -40,13 +40,23 @@ afterAll(() => server.close());
 /** A machine with a server on a port, a bridge and a chat UI, of which Docker says this. */
 function machineWith(
   states: Readonly<Record<string, Record<string, unknown> | undefined>> = {},
-  { port = server.port, machine = {}, answers = {} }: { port?: number; machine?: object; answers?: Answers } = {},
+  {
+    port = server.port,
+    machine = {},
+    answers = {},
+  }: { port?: number; machine?: object; answers?: Answers } = {},
 ) {
   const home = temporaryFolder("status-");
   const file = join(home, "Pulumi.dgx.yaml");
   const b = serverInput({ port, gpuMemoryUtilization: 0.02 });
   const services = { bridge: BRIDGE, chatUi: CHAT_UI };
-  const dgx = { totalGiB: 121.63, instanceA: "none", inferenceServers: { b }, ...services, ...machine };
+  const dgx = {
+    totalGiB: 121.63,
+    instanceA: "none",
+    inferenceServers: { b },
+    ...services,
+    ...machine,
+  };
   writeFileSync(file, stringify({ config: { "local-serving:machines": { dgx } } }));
   const [planned] = plan(loadStackFile(file), { home }).machines;
   if (planned === undefined) throw new Error("no machine");
@@ -66,7 +76,11 @@ function machineWith(
     "inspect --type": { err: "Error: No such container: x\n", code: 1 },
     inspect: { out: JSON.stringify(found) },
   });
-  const env: Record<string, string> = { ...docker.env, HOME: home, XDG_STATE_HOME: join(home, "state") };
+  const env: Record<string, string> = {
+    ...docker.env,
+    HOME: home,
+    XDG_STATE_HOME: join(home, "state"),
+  };
   const applied = planned.files.find(({ role }) => role === "applied-plan");
   return {
     file,
@@ -91,7 +105,9 @@ describe("serving status", () => {
     const { code, out } = await machine.status();
     const lines = out.split("\n");
     expect([code, lines[0]]).toEqual([0, "dgx"]);
-    expect(lines[1]).toMatch(/^ {2}MemAvailable [\d.]+ of [\d.]+ GiB; start gates stop a server below 2\.0$/);
+    expect(lines[1]).toMatch(
+      /^ {2}MemAvailable [\d.]+ of [\d.]+ GiB; start gates stop a server below 2\.0$/,
+    );
     expect(lines.slice(2, 6).map((line) => line.trim().split(/ {2,}/))).toEqual([
       ["state", "for", "KV", "running", "waiting", "tokens/s", "prefix hits"],
       ["b", "ready", "3 h", "12 %", "2", "1", expect.stringMatching(/^3\d\.\d$/), "87 %"],
@@ -107,7 +123,13 @@ describe("serving status", () => {
     expect(items).toEqual([
       {
         ...{ key: "b", state: "ready", well: true, seconds: expect.any(Number) },
-        figures: { kvUse: 0.124, running: 2, waiting: 1, tokensPerSecond: expect.any(Number), prefixHits: 0.871 },
+        figures: {
+          kvUse: 0.124,
+          running: 2,
+          waiting: 1,
+          tokensPerSecond: expect.any(Number),
+          prefixHits: 0.871,
+        },
       },
       { key: "bridge", state: "ready", well: true, seconds: expect.any(Number) },
       { key: "chat-ui", state: "ready", well: true, seconds: expect.any(Number) },
@@ -140,7 +162,12 @@ describe("serving status", () => {
   it.each<[string, Parameters<typeof machineWith>[0] & object, Answers, object]>([
     ["exited", { b: { Status: "exited" } }, {}, { state: "exited", well: false }],
     ["gone", { b: undefined }, {}, { state: "not there", well: false }],
-    ["loading", {}, { logs: { err: LOG.loading } }, { state: "loading weights", note: "2 of 5 shards", well: false }],
+    [
+      "loading",
+      {},
+      { logs: { err: LOG.loading } },
+      { state: "loading weights", note: "2 of 5 shards", well: false },
+    ],
     [
       "behind a closed gate",
       {},
@@ -155,7 +182,9 @@ describe("serving status", () => {
   });
 
   it("tells an unhealthy service", async () => {
-    const { code, items } = await machineWith({ bridge: { Health: { Status: "unhealthy" } } }).items();
+    const { code, items } = await machineWith({
+      bridge: { Health: { Status: "unhealthy" } },
+    }).items();
     expect([code, items[1]]).toMatchObject([1, { key: "bridge", state: "unhealthy", well: false }]);
   });
 
@@ -166,14 +195,22 @@ describe("serving status", () => {
     const outside = (at: number) =>
       machineWith(
         {},
-        { machine: { instanceA: { port, gpuMemoryUtilization: 0.4 }, simpleServer: { mode: "host", port: at } } },
+        {
+          machine: {
+            instanceA: { port, gpuMemoryUtilization: 0.4 },
+            simpleServer: { mode: "host", port: at },
+          },
+        },
       ).items();
     expect((await outside(port)).items.slice(3)).toEqual([
       { key: "simple-server", state: "ready", well: true },
       { key: "instance-a", state: "ready", well: true },
     ]);
     const { code, items } = await outside(1);
-    expect([code, items[3]]).toEqual([1, { key: "simple-server", state: "does not answer", well: false }]);
+    expect([code, items[3]]).toEqual([
+      1,
+      { key: "simple-server", state: "does not answer", well: false },
+    ]);
   });
 
   it("asks a machine over ssh through a forwarded port", async () => {
@@ -185,14 +222,23 @@ describe("serving status", () => {
     });
     const [{ items, memory }] = JSON.parse(out).machines;
     expect([code, memory.floorGiB]).toEqual([0, 2]);
-    expect(items[0]).toMatchObject({ key: "b", state: "ready", figures: { running: 2, prefixHits: 0.871 } });
+    expect(items[0]).toMatchObject({
+      key: "b",
+      state: "ready",
+      figures: { running: 2, prefixHits: 0.871 },
+    });
     expect(items[1]).toMatchObject({ key: "bridge", state: "ready" });
   });
 
   it("says why nothing is known where no Docker answers", async () => {
     const machine = machineWith();
-    const { code, out } = await runServing(["status", "--file", machine.file], { ...machine.env, PATH: "/nowhere" });
+    const { code, out } = await runServing(["status", "--file", machine.file], {
+      ...machine.env,
+      PATH: "/nowhere",
+    });
     expect(code).toBe(1);
-    expect(out).toContain("dgx\n  No `docker` on PATH: install the Docker client.\n  MemAvailable ");
+    expect(out).toContain(
+      "dgx\n  No `docker` on PATH: install the Docker client.\n  MemAvailable ",
+    );
   });
 });

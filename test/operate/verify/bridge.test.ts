@@ -29,7 +29,10 @@ async function through(fault?: BridgeFault, env: Record<string, string> = { BRID
     names: NAMES,
     ...(fault === undefined ? {} : { fault }),
   });
-  const plan = withBridge(server.port, bridge.port, { keyVariable: "BRIDGE_KEY", environment: TIERS });
+  const plan = withBridge(server.port, bridge.port, {
+    keyVariable: "BRIDGE_KEY",
+    environment: TIERS,
+  });
   try {
     return await run(plan, { only: PROBES }, emptyHost({ env }));
   } finally {
@@ -49,7 +52,11 @@ const SEEN: Record<BridgeFault, Seen> = {
     "the answer's id begins with `resp_`: it came by /v1/responses",
     "hosted_vllm/",
   ],
-  "responses-detour-1.109": [["bridge-routing"], "count_tokens is answered with 404", "hosted_vllm/"],
+  "responses-detour-1.109": [
+    ["bridge-routing"],
+    "count_tokens is answered with 404",
+    "hosted_vllm/",
+  ],
   "responses-detour-unmarked": [
     ["bridge-routing"],
     "the server behind it got 1 requests on /v1/responses",
@@ -73,7 +80,11 @@ const SEEN: Record<BridgeFault, Seen> = {
     "model_list of bridge-config",
   ],
   "no-liveliness": [["bridge-health"], "/health/liveliness answered 200", "docker logs litellm-"],
-  "without-text": [["bridge-messages"], "no text (stop_reason end_turn, blocks: none)", "(probe chat)"],
+  "without-text": [
+    ["bridge-messages"],
+    "no text (stop_reason end_turn, blocks: none)",
+    "(probe chat)",
+  ],
   "echoes-key": [
     ["bridge-models"],
     "it refuses the key in BRIDGE_KEY (400: Key <key> is not allowed.)",
@@ -84,21 +95,26 @@ const SEEN: Record<BridgeFault, Seen> = {
 describe("every probe of the bridge", () => {
   it("passes on a healthy one", async () => {
     const results = await through();
-    expect(results.map(({ name, status, detail }) => (status === "pass" ? name : `${name}: ${detail}`))).toEqual(
-      PROBES,
-    );
+    expect(
+      results.map(({ name, status, detail }) => (status === "pass" ? name : `${name}: ${detail}`)),
+    ).toEqual(PROBES);
     expect(resultOf(results, "bridge-tiers").detail).toBe("model, claude-haiku-9, org/model");
-    expect(resultOf(results, "bridge-routing").detail).toBe("answered; nothing went to /v1/responses");
+    expect(resultOf(results, "bridge-routing").detail).toBe(
+      "answered; nothing went to /v1/responses",
+    );
   });
 
-  it.each(Object.entries(SEEN))("%s: seen by its own probes and by no other", async (fault, [probes, detail, fix]) => {
-    const results = await through(fault as BridgeFault);
-    expect(failed(results)).toEqual(probes);
-    const first = resultOf(results, probes[0] ?? "");
-    expect(first.detail).toContain(detail);
-    expect(first.fix).toContain(fix);
-    expect(JSON.stringify(results)).not.toContain(KEY);
-  });
+  it.each(Object.entries(SEEN))(
+    "%s: seen by its own probes and by no other",
+    async (fault, [probes, detail, fix]) => {
+      const results = await through(fault as BridgeFault);
+      expect(failed(results)).toEqual(probes);
+      const first = resultOf(results, probes[0] ?? "");
+      expect(first.detail).toContain(detail);
+      expect(first.fix).toContain(fix);
+      expect(JSON.stringify(results)).not.toContain(KEY);
+    },
+  );
 
   it.each<[string, string | undefined, string]>([
     ["in the variable", "BRIDGE_KEY", "it refuses the key in BRIDGE_KEY (400: No connected db.)"],
@@ -107,7 +123,11 @@ describe("every probe of the bridge", () => {
     const bridge = await startBridge({ upstream: server.url, key: "the-right-key", names: NAMES });
     const options = keyVariable === undefined ? {} : { keyVariable };
     const host = emptyHost({ env: { BRIDGE_KEY: KEY } });
-    const results = await run(withBridge(server.port, bridge.port, options), { only: PROBES }, host);
+    const results = await run(
+      withBridge(server.port, bridge.port, options),
+      { only: PROBES },
+      host,
+    );
     await bridge.close();
     expect(failed(results)).toEqual(["bridge-models"]);
     expect(resultOf(results, "bridge-models").detail).toBe(detail);
@@ -141,23 +161,43 @@ describe("every probe of the bridge", () => {
     ["a-key", {}, "BRIDGE_KEY has fewer than 20 characters"],
     [`${KEY}\n${KEY}`, {}, "BRIDGE_KEY holds a blank or a line break"],
     [KEY, { open: true }, /^without a key it answers http:\/\/127.0.0.1:\d+: 200$/],
-    [KEY, { addresses: ["127.0.0.2"] }, "declared for the network, it does not answer on 127.0.0.2"],
+    [
+      KEY,
+      { addresses: ["127.0.0.2"] },
+      "declared for the network, it does not answer on 127.0.0.2",
+    ],
     [KEY, { addresses: ["127.0.0.1"] }, undefined],
   ])(
     "is no bridge for a network: key %j, %j",
     async (key, { open, addresses = [] }: { open?: boolean; addresses?: string[] }, said) => {
-      const bridge = open ? await startPlanned() : await startBridge({ upstream: server.url, key: KEY, names: NAMES });
+      const bridge = open
+        ? await startPlanned()
+        : await startBridge({ upstream: server.url, key: KEY, names: NAMES });
       const host = emptyHost({ env: { BRIDGE_KEY: key }, lanAddresses: async () => addresses });
-      const plan = withBridge(server.port, bridge.port, { keyVariable: "BRIDGE_KEY", listen: "0.0.0.0" });
-      const results = await run(plan, { only: ["bridge-health", "bridge-key", "bridge-models"] }, host);
+      const plan = withBridge(server.port, bridge.port, {
+        keyVariable: "BRIDGE_KEY",
+        listen: "0.0.0.0",
+      });
+      const results = await run(
+        plan,
+        { only: ["bridge-health", "bridge-key", "bridge-models"] },
+        host,
+      );
       await bridge.close();
       const { status, detail, fix } = resultOf(results, "bridge-key");
       if (said === undefined)
-        expect([status, detail]).toEqual(["pass", expect.stringMatching(/^refused without it: .*, 127.0.0.1$/)]);
+        expect([status, detail]).toEqual([
+          "pass",
+          expect.stringMatching(/^refused without it: .*, 127.0.0.1$/),
+        ]);
       else expect([status, detail]).toEqual(["fail", expect.stringMatching(said)]);
       if (key !== KEY) {
-        expect(fix).toBe("Give the bridge a new one: export BRIDGE_KEY=$(openssl rand -hex 32), then npm run up.");
-        expect(resultOf(results, "bridge-models").detail).toBe("not run: its key is a bad one (see bridge-key)");
+        expect(fix).toBe(
+          "Give the bridge a new one: export BRIDGE_KEY=$(openssl rand -hex 32), then npm run up.",
+        );
+        expect(resultOf(results, "bridge-models").detail).toBe(
+          "not run: its key is a bad one (see bridge-key)",
+        );
         expect(JSON.stringify(results)).not.toContain(key);
       }
     },

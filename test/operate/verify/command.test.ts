@@ -31,7 +31,10 @@ describe("serving verify", () => {
   it("prints one document of the contract's shape, progress on stderr, and exits with 0", async () => {
     const { code, out, err } = await verify("--base-url", `${healthy.url}/v1`, "--format", "json");
     expect(code).toBe(0);
-    const { probes, summary } = JSON.parse(out) as { probes: Record<string, unknown>[]; summary: unknown };
+    const { probes, summary } = JSON.parse(out) as {
+      probes: Record<string, unknown>[];
+      summary: unknown;
+    };
     for (const probe of probes) {
       expect(probe).toMatchObject({
         name: expect.any(String),
@@ -48,7 +51,9 @@ describe("serving verify", () => {
   it("exits with 1 for a fault, says what to set, and asks only what was asked for", async () => {
     const { code, out } = await verify("--base-url", failing.url, "--only", "chat, chat-tools");
     expect(code).toBe(1);
-    expect(out).toMatch(/FAIL chat-tools +tool_calls is empty, the call is written as XML in `content`/);
+    expect(out).toMatch(
+      /FAIL chat-tools +tool_calls is empty, the call is written as XML in `content`/,
+    );
     expect(out).toContain("1 passed, 1 failed, 0 skipped");
     expect(out).toMatch(
       /What to do next\n {2}- chat-tools: machines\.dgx\.inferenceServers\.b\.tools\.parser: qwen3_xml/,
@@ -68,7 +73,14 @@ describe("serving verify", () => {
     const { code, out } = await verify("--only", "models", "--format", "json");
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({
-      probes: [{ name: "models", target: `vllm-model-${healthy.port}`, status: "pass", detail: "model, org/model" }],
+      probes: [
+        {
+          name: "models",
+          target: `vllm-model-${healthy.port}`,
+          status: "pass",
+          detail: "model, org/model",
+        },
+      ],
     });
   });
 
@@ -79,8 +91,13 @@ describe("serving verify", () => {
   });
 
   it("before any `up` says so in one sentence", async () => {
-    const docker = new FakeDocker({ "inspect ": { err: "Error: No such container: x\n", code: 1 } });
-    const { code, out, err } = await runServing(["verify", "--file", file], { ...docker.env, HOME: folder });
+    const docker = new FakeDocker({
+      "inspect ": { err: "Error: No such container: x\n", code: 1 },
+    });
+    const { code, out, err } = await runServing(["verify", "--file", file], {
+      ...docker.env,
+      HOME: folder,
+    });
     expect([code, out, err]).toEqual([1, "", "Nothing to verify yet: run `npm run up` first.\n"]);
   });
 
@@ -90,9 +107,17 @@ describe("serving verify", () => {
       ["--only", "chat-tool"],
       "no probe `chat-tool` (did you mean `chat-tools`?). There are: ranks-answer, ranks-alike, ranks-kv, link-speed, health, version",
     ],
-    ["no probe at all", ["--only", " , "], "Expected at least one name, such as models,chat-tools."],
+    [
+      "no probe at all",
+      ["--only", " , "],
+      "Expected at least one name, such as models,chat-tools.",
+    ],
     ["no address", ["--base-url", "localhost"], "such as http://127.0.0.1:8001"],
-    ["another scheme", ["--base-url", "ftp://x"], "Expected an address that begins with http:// or https://."],
+    [
+      "another scheme",
+      ["--base-url", "ftp://x"],
+      "Expected an address that begins with http:// or https://.",
+    ],
     ["a path", ["--base-url", "http://x/v1/models"], "scheme, host and port alone"],
     ["no time", ["--timeout", "0"], "whole number of at least 1"],
     ["no file", ["--file", "/nowhere.yaml"], "/nowhere.yaml"],

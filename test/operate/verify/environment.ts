@@ -26,7 +26,10 @@ export function machineOf({ machines: [machine] }: Plan): MachinePlan {
   return machine;
 }
 
-/** A stand-in started with the very arguments that the plan has for the server, on any free port of loopback. */
+/**
+ * A stand-in started with the very arguments that the plan has for the server, on any free port of
+ * loopback.
+ */
 export async function startPlanned(
   fault?: FaultName,
   server: Record<string, unknown> = {},
@@ -66,7 +69,11 @@ export function emptyHost(overlay: Partial<Host> = {}): Host {
   };
 }
 
-export function run(plan: Plan, options: Partial<VerifyOptions> = {}, host = emptyHost()): Promise<ProbeResult[]> {
+export function run(
+  plan: Plan,
+  options: Partial<VerifyOptions> = {},
+  host = emptyHost(),
+): Promise<ProbeResult[]> {
   return verify(machineOf(plan), { timeoutSeconds: 10, host: () => host, ...options });
 }
 

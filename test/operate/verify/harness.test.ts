@@ -116,23 +116,29 @@ describe("the harness's providers and its session-analytics file", () => {
   });
 
   it("run one by one by their names", async () => {
-    expect(said(await probe({ only: ["harness-judge"] }))).toEqual([`${FILES}: harness-judge pass`]);
+    expect(said(await probe({ only: ["harness-judge"] }))).toEqual([
+      `${FILES}: harness-judge pass`,
+    ]);
   });
 });
 
-/** Each way in which the inference server can fail, and what the harness sees of it; of all others it sees nothing. */
-const SEEN: Partial<Record<FaultName, { probes: readonly string[]; detail: string; fix: string }>> = {
-  lying: {
-    probes: [`${FILES}: harness-judge`, `${B}: harness-chat`],
-    detail: "answered 200 with an error: Internal server error",
-    fix: "`machines.dgx.harness.judge` names the judge",
-  },
-  "ignores-json": {
-    probes: [`${FILES}: harness-judge`],
-    detail: 'was asked for JSON and said `Sure! Here it is: {"ok": true}`',
-    fix: "`machines.dgx.harness.judge` names the judge",
-  },
-};
+/**
+ * Each way in which the inference server can fail, and what the harness sees of it; of all others
+ * it sees nothing.
+ */
+const SEEN: Partial<Record<FaultName, { probes: readonly string[]; detail: string; fix: string }>> =
+  {
+    lying: {
+      probes: [`${FILES}: harness-judge`, `${B}: harness-chat`],
+      detail: "answered 200 with an error: Internal server error",
+      fix: "`machines.dgx.harness.judge` names the judge",
+    },
+    "ignores-json": {
+      probes: [`${FILES}: harness-judge`],
+      detail: 'was asked for JSON and said `Sure! Here it is: {"ok": true}`',
+      fix: "`machines.dgx.harness.judge` names the judge",
+    },
+  };
 
 describe("faults of the inference server", () => {
   it.each(OTHER_FAULTS)("%s", async (fault) => {
@@ -146,7 +152,9 @@ describe("faults of the inference server", () => {
   });
 });
 
-/** Each other way to fail: what fails, how the first of them says it, and the setting that it names. */
+/**
+ * Each other way to fail: what fails, how the first of them says it, and the setting that it names.
+ */
 const FAULTS: [string, () => Scene | Promise<Scene>, readonly string[], string, string][] = [
   [
     "the server is down",
@@ -237,7 +245,9 @@ const FAULTS: [string, () => Scene | Promise<Scene>, readonly string[], string, 
   ],
   [
     "the profile holds a key",
-    () => ({ files: { "harness-providers": withText(/"HX_LOCAL_KEY"/, `"${KEY.replaceAll("-", "_")}"`) } }),
+    () => ({
+      files: { "harness-providers": withText(/"HX_LOCAL_KEY"/, `"${KEY.replaceAll("-", "_")}"`) },
+    }),
     [`${FILES}: harness-profile`],
     "providers.local-b.api_key_env",
     "npm run up writes",
@@ -252,7 +262,9 @@ const FAULTS: [string, () => Scene | Promise<Scene>, readonly string[], string, 
   [
     "a healthcheck does not end",
     () => ({
-      files: { "harness-providers": withText(/healthcheck = "curl.*models"/, 'healthcheck = "sleep 300"') },
+      files: {
+        "harness-providers": withText(/healthcheck = "curl.*models"/, 'healthcheck = "sleep 300"'),
+      },
       timeoutSeconds: 1,
     }),
     [`${B}: harness-healthcheck`],
@@ -282,7 +294,9 @@ const FAULTS: [string, () => Scene | Promise<Scene>, readonly string[], string, 
   ],
   [
     "the judge has no address",
-    () => ({ files: { "harness-analytics": '{"judge":{"default":{"backend":"openai","model":"m"}}}' } }),
+    () => ({
+      files: { "harness-analytics": '{"judge":{"default":{"backend":"openai","model":"m"}}}' },
+    }),
     [`${FILES}: harness-judge`],
     "`judge.base_url` is empty",
     "`machines.dgx.harness.judge`",
@@ -324,16 +338,23 @@ describe("every other fault is seen by its own probes, which name the setting", 
 
 describe("what can't be asked", () => {
   it("is skipped: an embedding without a model", async () => {
-    const results = await probe({ harness: { embeddingModel: undefined }, only: ["harness-embedding"] });
+    const results = await probe({
+      harness: { embeddingModel: undefined },
+      only: ["harness-embedding"],
+    });
     expect(resultOf(results, "harness-embedding")).toMatchObject({
       status: "skip",
-      detail: "no model is named (`machines.dgx.harness.embeddingModel`), so the harness embeds nothing",
+      detail:
+        "no model is named (`machines.dgx.harness.embeddingModel`), so the harness embeds nothing",
     });
   });
 
   it("is skipped: a judge that is a program, an embedding by something else", async () => {
     const text = JSON.stringify({
-      judge: { default: { backend: "claude-code" }, by_copilot: { aider: { backend: "ollama", model: "" } } },
+      judge: {
+        default: { backend: "claude-code" },
+        by_copilot: { aider: { backend: "ollama", model: "" } },
+      },
       embedding: { backend: "chroma", model: "m" },
     });
     const results = await probe({ files: { "harness-analytics": text } });
@@ -342,7 +363,9 @@ describe("what can't be asked", () => {
       detail:
         "`claude-code` is a program, which is not asked here; no model is named, so the harness takes its own default",
     });
-    expect(resultOf(results, "harness-embedding").detail).toBe("its backend `chroma` can't be asked here");
+    expect(resultOf(results, "harness-embedding").detail).toBe(
+      "its backend `chroma` can't be asked here",
+    );
   });
 
   it("is skipped: what a program of the operator's own has no server for", async () => {
@@ -377,18 +400,26 @@ describe("keys", () => {
     const { port: serverPort } = await httpServer((request, response) => {
       seen.add(request.headers.authorization);
       const status = request.url === "/v1/chat/completions" ? 400 : 200;
-      response.writeHead(status).end(JSON.stringify({ error: { message: `bad key ${judge} ${KEY}` } }));
+      response
+        .writeHead(status)
+        .end(JSON.stringify({ error: { message: `bad key ${judge} ${KEY}` } }));
     });
     const env = { HX_LOCAL_KEY: KEY, HX_SA_JUDGE_API_KEY: judge, PATH: process.env.PATH ?? "" };
     const results = await probe({ serverPort, env });
     expect(failures(results)).toEqual([`${FILES}: harness-judge`, `${B}: harness-chat`]);
-    expect(resultOf(results, "harness-judge").detail).toContain("answered 400: bad key <key> <key>");
+    expect(resultOf(results, "harness-judge").detail).toContain(
+      "answered 400: bad key <key> <key>",
+    );
     expect(JSON.stringify(results)).not.toContain(judge);
     expect(seen).toEqual(new Set([`Bearer ${judge}`, `Bearer ${KEY}`]));
   });
 
   it("that are placeholders are words like others", async () => {
-    const env = { HX_LOCAL_KEY: "local", HX_SA_JUDGE_API_KEY: "dummy", PATH: process.env.PATH ?? "" };
+    const env = {
+      HX_LOCAL_KEY: "local",
+      HX_SA_JUDGE_API_KEY: "dummy",
+      PATH: process.env.PATH ?? "",
+    };
     const results = await probe({ env });
     expect(failures(results)).toEqual([]);
     expect(resultOf(results, "harness-profile").detail).toBe("local-b, ollama");

@@ -16,7 +16,11 @@ function folder(): string {
 }
 
 const VERIFIED = { stackFile: "/stacks/Pulumi.dgx.yaml", machine: "dgx" };
-const result = (name: string, status: ProbeResult["status"], target = "vllm-model-8001"): ProbeResult => ({
+const result = (
+  name: string,
+  status: ProbeResult["status"],
+  target = "vllm-model-8001",
+): ProbeResult => ({
   name,
   target,
   status,
@@ -28,7 +32,11 @@ const result = (name: string, status: ProbeResult["status"], target = "vllm-mode
 describe("what a run found", () => {
   it("is kept by stack file and machine; a later run replaces what it asked again and nothing else", async () => {
     const env = { XDG_STATE_HOME: folder() };
-    await keepVerify(VERIFIED, [result("chat", "fail"), result("window", "fail"), result("chat", "pass", "c")], env);
+    await keepVerify(
+      VERIFIED,
+      [result("chat", "fail"), result("window", "fail"), result("chat", "pass", "c")],
+      env,
+    );
     await keepVerify(VERIFIED, [result("chat", "pass")], env);
     await keepVerify({ ...VERIFIED, machine: "other" }, [result("needle", "fail")], env);
     const kept = await lastVerify(VERIFIED, env);
@@ -39,7 +47,8 @@ describe("what a run found", () => {
     ]);
     expect(await lastVerify({ ...VERIFIED, stackFile: "/else/Pulumi.dgx.yaml" }, env)).toEqual([]);
     const place = join(env.XDG_STATE_HOME, "local-serving");
-    for (const file of readdirSync(place)) expect(statSync(join(place, file)).mode & 0o777).toBe(0o600);
+    for (const file of readdirSync(place))
+      expect(statSync(join(place, file)).mode & 0o777).toBe(0o600);
   });
 
   it.each([
@@ -50,16 +59,19 @@ describe("what a run found", () => {
     expect(await lastVerify(VERIFIED, env)).toEqual([]);
   });
 
-  it.each(["", "[]", "{}", '{"probes":[{"name":"chat","status":"broken","at":"2026-11-21"},7]}', "\u0000"])(
-    "is nothing where something else lies there: %j",
-    async (text) => {
-      const env = { XDG_STATE_HOME: folder() };
-      await keepVerify(VERIFIED, [result("chat", "fail")], env);
-      const place = join(env.XDG_STATE_HOME, "local-serving");
-      writeFileSync(join(place, readdirSync(place)[0] ?? ""), text);
-      expect(await lastVerify(VERIFIED, env)).toEqual([]);
-    },
-  );
+  it.each([
+    "",
+    "[]",
+    "{}",
+    '{"probes":[{"name":"chat","status":"broken","at":"2026-11-21"},7]}',
+    "\u0000",
+  ])("is nothing where something else lies there: %j", async (text) => {
+    const env = { XDG_STATE_HOME: folder() };
+    await keepVerify(VERIFIED, [result("chat", "fail")], env);
+    const place = join(env.XDG_STATE_HOME, "local-serving");
+    writeFileSync(join(place, readdirSync(place)[0] ?? ""), text);
+    expect(await lastVerify(VERIFIED, env)).toEqual([]);
+  });
 });
 
 describe("serving doctor behind serving verify", () => {
@@ -93,9 +105,14 @@ describe("serving doctor behind serving verify", () => {
 
   it("knows what failed, until the server is started anew or the probe passes", async () => {
     const machine = await scene();
-    const { code } = await runServing(["verify", "--file", machine.file, "--only", "models,window"], machine.env);
+    const { code } = await runServing(
+      ["verify", "--file", machine.file, "--only", "models,window"],
+      machine.env,
+    );
     expect(code).toBe(1);
-    const known = (await doctor(machine, anHourAgo())).diagnoses.find(({ id }) => id === "probe-failed");
+    const known = (await doctor(machine, anHourAgo())).diagnoses.find(
+      ({ id }) => id === "probe-failed",
+    );
     expect(known?.evidence).toContain("probe window: refused, without naming the maximum");
     const restarted = await doctor(machine, inAnHour());
     expect(restarted.diagnoses.map(({ id }) => id)).not.toContain("probe-failed");
@@ -107,7 +124,10 @@ describe("serving doctor behind serving verify", () => {
   it("learns nothing of a server that was named by its address", async () => {
     const machine = await scene();
     const url = `http://127.0.0.1:${machine.port}`;
-    await runServing(["verify", "--file", machine.file, "--only", "window", "--base-url", url], machine.env);
+    await runServing(
+      ["verify", "--file", machine.file, "--only", "window", "--base-url", url],
+      machine.env,
+    );
     expect(readdirSync(machine.env.XDG_STATE_HOME)).toEqual([]);
     const ids = (await doctor(machine, anHourAgo())).diagnoses.map(({ id }) => id);
     expect(ids).not.toContain("probe-failed");
@@ -121,7 +141,8 @@ describe("serving doctor behind serving verify", () => {
       LOCAL_SERVING_CHAT_UI_KEY: key,
     });
     const place = join(machine.env.XDG_STATE_HOME, "local-serving");
-    for (const file of readdirSync(place)) expect(readFileSync(join(place, file), "utf8")).not.toContain(key);
+    for (const file of readdirSync(place))
+      expect(readFileSync(join(place, file), "utf8")).not.toContain(key);
   });
 });
 
@@ -144,7 +165,9 @@ describe("the stack file that passed", () => {
     vi.resetModules();
     const home = folder();
     const file = join(home, "Pulumi.test.yaml");
-    const machines = { dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers: { b: serverInput() } } };
+    const machines = {
+      dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers: { b: serverInput() } },
+    };
     const text = stringify({ config: { "local-serving:machines": machines } });
     writeFileSync(file, text);
     const env = { XDG_STATE_HOME: join(home, "state") };

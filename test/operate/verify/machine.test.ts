@@ -9,7 +9,16 @@ import { BRIDGE } from "../../fixtures/services";
 import { httpServer } from "../../layers/httpServer";
 import type { StandIn } from "../../stand-in/server";
 import { inspected, inspectedAsPlanned } from "../fakeDocker";
-import { emptyHost, failed, machineOf, planned, resultOf, run, standIn, startPlanned } from "./environment";
+import {
+  emptyHost,
+  failed,
+  machineOf,
+  planned,
+  resultOf,
+  run,
+  standIn,
+  startPlanned,
+} from "./environment";
 import { withChatUi } from "./services";
 
 let server: StandIn;
@@ -71,8 +80,18 @@ describe("instance A", () => {
   });
 
   it.each([
-    ["the same", [1_780_000_000, 1_780_000_000], "pass", "same process as before (started 2026-05-28T20:26:40.000Z)"],
-    ["restarted", [1_780_000_000, 1_780_000_300], "fail", "it is another process than before the probes"],
+    [
+      "the same",
+      [1_780_000_000, 1_780_000_000],
+      "pass",
+      "same process as before (started 2026-05-28T20:26:40.000Z)",
+    ],
+    [
+      "restarted",
+      [1_780_000_000, 1_780_000_300],
+      "fail",
+      "it is another process than before the probes",
+    ],
     ["lying", [1e300, 1e300], "pass", "it does not say when it started"],
   ])("of another user, by its own metrics: %s", async (_, starts, status, detail) => {
     const times = [...starts];
@@ -91,7 +110,10 @@ describe("instance A", () => {
 
   it("down", async () => {
     const result = await probe({}, 1);
-    expect(result).toMatchObject({ status: "fail", detail: "nothing listens there (connection refused)" });
+    expect(result).toMatchObject({
+      status: "fail",
+      detail: "nothing listens there (connection refused)",
+    });
     expect(result.fix).toContain("`instanceA: none`");
   });
 });
@@ -103,7 +125,10 @@ describe("containers", () => {
   const inspect = (state: Record<string, unknown>, image = container.image) =>
     JSON.stringify([inspectedAsPlanned({ ...container, image }, state)]);
   const probe = async (text: string) =>
-    resultOf(await run(plan(), { only: ["containers"] }, emptyHost({ docker: async () => text })), "containers");
+    resultOf(
+      await run(plan(), { only: ["containers"] }, emptyHost({ docker: async () => text })),
+      "containers",
+    );
 
   it.each([
     ["running", inspect({ Health: { Status: "healthy" } }), "pass", "vllm-model-"],
@@ -112,7 +137,12 @@ describe("containers", () => {
     ["ended", inspect({ Status: "exited" }), "fail", "is exited"],
     ["another image", inspect({}, "other:latest"), "fail", "has image other:latest, planned is"],
     ["not there", "[]", "fail", "is not there"],
-    ["no JSON", "Error: boom", "fail", "docker inspect printed `Error: boom` instead of a list in JSON."],
+    [
+      "no JSON",
+      "Error: boom",
+      "fail",
+      "docker inspect printed `Error: boom` instead of a list in JSON.",
+    ],
     [
       "started during the run",
       inspect({ StartedAt: "2999-01-01T00:00:00Z" }),
@@ -131,7 +161,9 @@ describe("containers", () => {
     [3, "vllm-model-8001 (Docker has started it again 3 times, last at 2026-11-21T08:00:00Z)"],
   ])("says how often Docker started it again: %i", async (RestartCount, detail) => {
     const [state] = JSON.parse(inspect({ StartedAt: "2026-11-21T08:00:00Z" }));
-    const result = await probe(JSON.stringify([{ ...state, RestartCount, Name: "/vllm-model-8001" }]));
+    const result = await probe(
+      JSON.stringify([{ ...state, RestartCount, Name: "/vllm-model-8001" }]),
+    );
     expect([result.status, result.detail]).toEqual(["pass", detail]);
   });
 
@@ -140,15 +172,18 @@ describe("containers", () => {
     ["Error: No such container: vllm-model-8001", "vllm-model-8001 is not there", "npm run up"],
     ["Cannot connect to the Docker daemon", "Cannot connect to the Docker daemon", DOCKER_FIX],
     ["No `docker` on PATH: install the Docker client.", "No `docker` on PATH", DOCKER_FIX],
-  ])("tells a missing container from a Docker that does not answer: %s", async (said, detail, fix) => {
-    const docker = async () => {
-      throw new Failed(said);
-    };
-    const [result] = await run(plan(), { only: ["containers"] }, emptyHost({ docker }));
-    expect(result?.status).toBe("fail");
-    expect(result?.detail).toContain(detail);
-    expect(result?.fix).toContain(fix);
-  });
+  ])(
+    "tells a missing container from a Docker that does not answer: %s",
+    async (said, detail, fix) => {
+      const docker = async () => {
+        throw new Failed(said);
+      };
+      const [result] = await run(plan(), { only: ["containers"] }, emptyHost({ docker }));
+      expect(result?.status).toBe("fail");
+      expect(result?.detail).toContain(detail);
+      expect(result?.fix).toContain(fix);
+    },
+  );
 });
 
 describe("memory", () => {
@@ -189,11 +224,16 @@ describe("memory", () => {
 });
 
 describe("a server's KV cache", () => {
-  const config: unknown = JSON.parse(readFileSync("models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json", "utf8"));
+  const config: unknown = JSON.parse(
+    readFileSync("models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json", "utf8"),
+  );
   const models = { "org/model": { source: "config.json", config, weightsGB: 22 } };
   const { image } = serverInput();
   /** Figures of one start, in the two forms that vLLM's log had. */
-  const FIGURES = ["GPU KV cache size: 456,766 tokens", "Maximum concurrency for 262,144 tokens per request: 1.74x"];
+  const FIGURES = [
+    "GPU KV cache size: 456,766 tokens",
+    "Maximum concurrency for 262,144 tokens per request: 1.74x",
+  ];
   const LOGS = {
     "two lines, up to 0.27": `INFO Available KV cache memory: 4.61 GiB\nINFO ${FIGURES[0]}\nINFO ${FIGURES[1]}\n`,
     "one line, from 0.28": `INFO Available KV cache memory: 4.61 GiB\nINFO ${FIGURES.join(", ")}\n`,
@@ -208,14 +248,25 @@ describe("a server's KV cache", () => {
     `    image: ${DIGEST}`,
   ];
 
-  /** The probe over a machine with instance A at 0.45 and this server, running as it says with this log. */
-  async function probe(log: string, settings: Record<string, unknown> = {}, overlay: Partial<Host> = {}) {
+  /**
+   * The probe over a machine with instance A at 0.45 and this server, running as it says with this
+   * log.
+   */
+  async function probe(
+    log: string,
+    settings: Record<string, unknown> = {},
+    overlay: Partial<Host> = {},
+  ) {
     const server = { maxModelLen: 262_144, kvCacheDtype: "fp8", ...settings };
     const settled = stack({ instanceA: { gpuMemoryUtilization: 0.45 } }, server);
     const planned = plan(settled, { home: "/home/me", models });
     const { entrypoint, command } = machineOf(planned).containers[0] ?? {};
     const inspect = {
-      Config: { Image: image, Entrypoint: entrypoint, Cmd: overlay.env?.CMD?.split(" ") ?? command },
+      Config: {
+        Image: image,
+        Entrypoint: entrypoint,
+        Cmd: overlay.env?.CMD?.split(" ") ?? command,
+      },
       State: { Status: "running", StartedAt: "2026-11-21T08:00:00.1Z" },
     };
     const host = emptyHost({
@@ -227,14 +278,17 @@ describe("a server's KV cache", () => {
     return resultOf(await run(planned, { only: ["memory"] }, host), "memory");
   }
 
-  it.each(Object.entries(LOGS))("predicted against measured, and the lines to record: %s", async (_, log) => {
-    const { status, detail, fix } = await probe(log);
-    expect(status).toBe("pass");
-    expect(detail).toContain(
-      "vllm-model-8001: measured 4.61 GiB of KV cache, 1.74 whole windows at once; planned 4.34 to 31.34 GiB (estimated), 1.64 to 11.87",
-    );
-    expect(fix.split("\n").slice(0, LINES.length)).toEqual(LINES);
-  });
+  it.each(Object.entries(LOGS))(
+    "predicted against measured, and the lines to record: %s",
+    async (_, log) => {
+      const { status, detail, fix } = await probe(log);
+      expect(status).toBe("pass");
+      expect(detail).toContain(
+        "vllm-model-8001: measured 4.61 GiB of KV cache, 1.74 whole windows at once; planned 4.34 to 31.34 GiB (estimated), 1.64 to 11.87",
+      );
+      expect(fix.split("\n").slice(0, LINES.length)).toEqual(LINES);
+    },
+  );
 
   it("says where the log was not read to its end", async () => {
     const cutShort = "its log was not read beyond 20 s: a later start may be missing";
@@ -247,7 +301,9 @@ describe("a server's KV cache", () => {
     expect(fix.split("\n").slice(LINES.length)).toEqual([
       "Worth trying for vllm-model-8001:",
       "  maxModelLen: 106896 (4 whole windows at once at utilization 0.45)",
-      expect.stringMatching(/^ {2}kvCacheMemoryBytes: 4949949808 \(.* gpuMemoryUtilization 0\.45, /),
+      expect.stringMatching(
+        /^ {2}kvCacheMemoryBytes: 4949949808 \(.* gpuMemoryUtilization 0\.45, /,
+      ),
     ]);
   });
 
@@ -324,7 +380,9 @@ describe("files", () => {
     [KEY]: { mode: "0600", text: "the-real-key\n" },
   };
   const probe = async (files: Record<string, FileOnDisk | undefined>, env: Host["env"] = {}) => {
-    const there = Object.fromEntries(Object.entries({ ...well, ...files }).filter(([, each]) => each !== undefined));
+    const there = Object.fromEntries(
+      Object.entries({ ...well, ...files }).filter(([, each]) => each !== undefined),
+    );
     return run(
       plan,
       { only: ["files", "launchers", "env-key"] },
@@ -343,10 +401,22 @@ describe("files", () => {
 
   it.each([
     ["missing", { [SETTINGS]: undefined }, `${SETTINGS} is missing`],
-    ["edited", { [SETTINGS]: { mode: "0644", text: "{}" } }, `${SETTINGS} was changed on the machine`],
-    ["another mode", { [SETTINGS]: { mode: "0666", text: "{}" } }, `${SETTINGS} has mode 0666, planned is 0644`],
+    [
+      "edited",
+      { [SETTINGS]: { mode: "0644", text: "{}" } },
+      `${SETTINGS} was changed on the machine`,
+    ],
+    [
+      "another mode",
+      { [SETTINGS]: { mode: "0666", text: "{}" } },
+      `${SETTINGS} has mode 0666, planned is 0644`,
+    ],
     ["unreadable", { [SETTINGS]: { mode: "0644", text: undefined } }, "can't be read by this user"],
-    ["a key open to all", { [KEY]: { mode: "0644", text: "x" } }, `${KEY} has mode 0644, planned is 0600`],
+    [
+      "a key open to all",
+      { [KEY]: { mode: "0644", text: "x" } },
+      `${KEY} has mode 0644, planned is 0600`,
+    ],
     ["no key", { [KEY]: undefined }, `${KEY} is missing`],
   ])("%s", async (_, files: Record<string, FileOnDisk | undefined>, detail) => {
     expect(await statuses(files)).toEqual(["files fail", "launchers pass", "env-key pass"]);
@@ -355,35 +425,58 @@ describe("files", () => {
 
   it("tells an edited stack file from a changed machine by what was applied", async () => {
     const old = '{"env":{"OLD":"1"}}\n';
-    const files = machine.files.map((file) => (file.path === SETTINGS ? { ...file, text: old } : file));
+    const files = machine.files.map((file) =>
+      file.path === SETTINGS ? { ...file, text: old } : file,
+    );
     const record = JSON.stringify({ machine: { ...machine, files } });
     const results = await probe({
       [SETTINGS]: { mode: "0644", text: old },
       [pathOf("applied-plan")]: { mode: "0600", text: record },
     });
-    expect(resultOf(results, "files").detail).toBe(`${SETTINGS} is as last applied: the stack file was edited since`);
+    expect(resultOf(results, "files").detail).toBe(
+      `${SETTINGS} is as last applied: the stack file was edited since`,
+    );
   });
 
   it("a launcher that can't be started", async () => {
     const launcher = { [LAUNCHER]: { mode: "0644", text: textOf(LAUNCHER) } };
     expect(await statuses(launcher)).toEqual(["files fail", "launchers fail", "env-key pass"]);
-    expect(resultOf(await probe(launcher), "launchers").detail).toBe(`${LAUNCHER} is not executable (mode 0644)`);
+    expect(resultOf(await probe(launcher), "launchers").detail).toBe(
+      `${LAUNCHER} is not executable (mode 0644)`,
+    );
   });
 
   it("a key variable that nothing sets, and one that the shell sets", async () => {
     const without = { [LAUNCHER]: { mode: "0755", text: "#!/bin/sh\nexec codex\n" } };
     expect(await statuses(without)).toEqual(["files fail", "launchers pass", "env-key fail"]);
-    expect(resultOf(await probe(without), "env-key").detail).toContain("LOCAL_KEY is not set, and no launcher");
+    expect(resultOf(await probe(without), "env-key").detail).toContain(
+      "LOCAL_KEY is not set, and no launcher",
+    );
     const shell = resultOf(await probe(without, { LOCAL_KEY: "secret-in-the-shell" }), "env-key");
     expect([shell.status, shell.detail]).toEqual(["pass", "LOCAL_KEY is set in this shell"]);
   });
 });
 
 describe("the simple server", () => {
-  const ollama = async (answers: Readonly<Record<string, unknown>>, overlay: object = {}, host: Partial<Host> = {}) => {
-    const simpleServer = { mode: "host", port: await answering(answers), models: ["qwen3:8b"], ...overlay };
+  const ollama = async (
+    answers: Readonly<Record<string, unknown>>,
+    overlay: object = {},
+    host: Partial<Host> = {},
+  ) => {
+    const simpleServer = {
+      mode: "host",
+      port: await answering(answers),
+      models: ["qwen3:8b"],
+      ...overlay,
+    };
     const plan = planned(8001, {}, { simpleServer });
-    const only = ["ollama-version", "ollama-models", "ollama-listen", "ollama-directory", "ollama-memory"];
+    const only = [
+      "ollama-version",
+      "ollama-models",
+      "ollama-listen",
+      "ollama-directory",
+      "ollama-memory",
+    ];
     const models = disk({ "/usr/share/ollama/.ollama/models": { mode: "0755", text: undefined } });
     return run(plan, { only }, emptyHost({ ...models, ...host }));
   };
@@ -405,7 +498,8 @@ describe("the simple server", () => {
   });
 
   const LOADED = [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }];
-  const RECORD = "Record in the stack file, below machines.dgx.simpleServer:\n  loadedGiB:\n    qwen3:8b: 9.6";
+  const RECORD =
+    "Record in the stack file, below machines.dgx.simpleServer:\n  loadedGiB:\n    qwen3:8b: 9.6";
   const TAGGED = { models: ["m"], loadedGiB: { m: 1 } };
   it.each<[string, object, object[], string, string]>([
     ["as counted", { loadedGiB: { "qwen3:8b": 9.5 } }, LOADED, "pass", ""],
@@ -422,14 +516,23 @@ describe("the simple server", () => {
     ["of somebody else", {}, [{ name: "other:1b", size: 2 ** 30 }], "pass", ""],
     ["none loaded", {}, [], "skip", ""],
   ])("a loaded model's memory: %s", async (_, overlay, models, status, fix) => {
-    const result = resultOf(await ollama({ ...WELL, "/api/ps": { models } }, overlay), "ollama-memory");
+    const result = resultOf(
+      await ollama({ ...WELL, "/api/ps": { models } }, overlay),
+      "ollama-memory",
+    );
     expect([result.status, result.fix]).toEqual([status, fix]);
   });
 
   const ON_LAN = { lanAddresses: async () => ["127.0.0.2"] };
   const NO_FILE = { file: async () => undefined };
   it.each<[string, object, object, Partial<Host>, string]>([
-    ["ollama-version", { "/api/version": { version: "0.17.0" } }, {}, {}, "Ollama 0.17.0: releases below 0.17.1"],
+    [
+      "ollama-version",
+      { "/api/version": { version: "0.17.0" } },
+      {},
+      {},
+      "Ollama 0.17.0: releases below 0.17.1",
+    ],
     ["ollama-version", { "/api/version": { hello: 1 } }, {}, {}, "it gives no version"],
     ["ollama-models", { "/api/tags": { models: null } }, {}, {}, "not there: qwen3:8b"],
     ["ollama-listen", {}, { listen: "0.0.0.0" }, ON_LAN, "does not answer on 127.0.0.2"],
@@ -450,7 +553,10 @@ describe("a simple server that is declared for loopback", () => {
     const plan = planned(8001, {}, { simpleServer: { mode: "host", port: near } });
     const host = emptyHost({ lanAddresses: async () => ["127.0.0.2"] });
     const [result] = await run(plan, { only: ["ollama-listen"] }, host);
-    expect([result?.status, result?.detail]).toEqual(["fail", "declared for 127.0.0.1 alone, it answers on 127.0.0.2"]);
+    expect([result?.status, result?.detail]).toEqual([
+      "fail",
+      "declared for 127.0.0.1 alone, it answers on 127.0.0.2",
+    ]);
   });
 });
 
@@ -465,12 +571,21 @@ describe("a server that is published on loopback", () => {
     const port = await answering({ "/health": {} });
     expect(await verdict(port)).toEqual(["pass", `vllm-model-${port} on 127.0.0.2`]);
     await answering({ "/invocations": {} }, "127.0.0.2", port);
-    expect(await verdict(port)).toEqual(["fail", `vllm-model-${port} answers on 127.0.0.2:${port}`]);
+    expect(await verdict(port)).toEqual([
+      "fail",
+      `vllm-model-${port} answers on 127.0.0.2:${port}`,
+    ]);
   });
 
   it("is not looked for where there is no network, or where it is published there", async () => {
-    expect(await verdict(8001, "127.0.0.1", [])).toEqual(["skip", "this machine has no network address"]);
-    expect(await verdict(8001, "0.0.0.0")).toEqual(["skip", "the plan publishes nothing on loopback"]);
+    expect(await verdict(8001, "127.0.0.1", [])).toEqual([
+      "skip",
+      "this machine has no network address",
+    ]);
+    expect(await verdict(8001, "0.0.0.0")).toEqual([
+      "skip",
+      "the plan publishes nothing on loopback",
+    ]);
   });
 });
 
@@ -481,7 +596,11 @@ describe("the chat UI", () => {
     if (url.includes("11434")) return '{"models":[{"name":"qwen3:8b"}]}';
     return `{"data":[{"id":"${url.includes("8001") ? "model" : "a-model"}"}]}`;
   };
-  const ui = async (answers: Readonly<Record<string, unknown>>, host: Partial<Host> = {}, modelsStatus = 200) => {
+  const ui = async (
+    answers: Readonly<Record<string, unknown>>,
+    host: Partial<Host> = {},
+    modelsStatus = 200,
+  ) => {
     const port = await answering(answers, "127.0.0.1", 0, { "/api/models": modelsStatus });
     const only = ["chat-ui-health", "chat-ui-models"];
     return run(withChatUi(port), { only }, emptyHost({ docker: inside, ...host }));
@@ -495,11 +614,16 @@ describe("the chat UI", () => {
   it("is healthy and sees the models of each connection", async () => {
     const results = await ui(lists());
     expect(results.map(({ status }) => status)).toEqual(["pass", "pass"]);
-    expect(resultOf(results, "chat-ui-models").detail).toContain("model, a-model, qwen3:8b (asked from inside");
+    expect(resultOf(results, "chat-ui-models").detail).toContain(
+      "model, a-model, qwen3:8b (asked from inside",
+    );
   });
 
   it("lists them itself, where a token of it is given", async () => {
-    const well = resultOf(await ui(lists("model", "a-model", "qwen3:8b"), { env: key }), "chat-ui-models");
+    const well = resultOf(
+      await ui(lists("model", "a-model", "qwen3:8b"), { env: key }),
+      "chat-ui-models",
+    );
     expect([well.status, well.detail]).toEqual(["pass", "model, a-model, qwen3:8b (its own list)"]);
     const blind = resultOf(await ui(lists("model"), { env: key }), "chat-ui-models");
     expect([blind.status, blind.detail]).toEqual(["fail", "its own list lacks a-model, qwen3:8b"]);
@@ -510,7 +634,10 @@ describe("the chat UI", () => {
   it("refuses a token of another time", async () => {
     const answers = { "/health": { status: true }, "/api/models": { detail: "401 Unauthorized" } };
     const result = resultOf(await ui(answers, { env: key }, 401), "chat-ui-models");
-    expect([result.status, result.detail]).toEqual(["fail", "it refuses the token in LOCAL_SERVING_CHAT_UI_KEY"]);
+    expect([result.status, result.detail]).toEqual([
+      "fail",
+      "it refuses the token in LOCAL_SERVING_CHAT_UI_KEY",
+    ]);
     expect(result.fix).toContain("Settings, Account, JWT Token");
   });
 
@@ -520,7 +647,9 @@ describe("the chat UI", () => {
         if (args[0] !== "inspect") return inside(args);
         const env = machineOf(withChatUi(1)).chatUi?.container.env ?? {};
         const name = machineOf(withChatUi(1)).chatUi?.container.name ?? "";
-        const variables = Object.entries(change({ ...env })).map(([key, value]) => `${key}=${value}`);
+        const variables = Object.entries(change({ ...env })).map(
+          ([key, value]) => `${key}=${value}`,
+        );
         return JSON.stringify([inspected({ name, env: variables })]);
       };
       return resultOf(await ui(lists(), { docker }), "chat-ui-models");
@@ -564,7 +693,8 @@ describe("the chat UI", () => {
 
   it("can't reach a connection from inside its container", async () => {
     const docker = async (args: readonly string[]) => {
-      if (args.at(-1)?.includes(":8000/")) throw new Failed("docker exec failed: curl: (7) Failed to connect");
+      if (args.at(-1)?.includes(":8000/"))
+        throw new Failed("docker exec failed: curl: (7) Failed to connect");
       return inside(args);
     };
     const results = await ui(lists(), { docker });

@@ -14,7 +14,11 @@ const VIA_BRIDGE = "clients.claudeCode.via: bridge";
 const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   "slash-in-id": [["models"], "`org/model`: a coding client can't", `${B}.servedModelName: model`],
   "alias-missing": [["models", "alias"], "aliases `org/model` are not served", `${B}.aliases`],
-  "wrong-max-model-len": [["max-model-len"], "65536 tokens, declared are 131072", `${B}.maxModelLen: 65536`],
+  "wrong-max-model-len": [
+    ["max-model-len"],
+    "65536 tokens, declared are 131072",
+    `${B}.maxModelLen: 65536`,
+  ],
   "no-reasoning-parser": [["thinking-on"], "`reasoning` is empty", `${B}.reasoningParser`],
   "no-prefix-caching": [["prefix-reuse"], "0 % of the second call", `${B}.prefixCaching`],
   "zero-prefix-hits": [["prefix-reuse"], "0 % of the second call", `${B}.prefixCaching`],
@@ -30,7 +34,11 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   "stream-without-done": [["chat-stream", "chat-tools-stream"], "did not end with [DONE]", `${B}.`],
   "stream-without-usage": [["chat-stream"], "without the usage", "version"],
   "thinks-always": [["thinking-off"], "it thinks with thinking off", `${B}.chatTemplate`],
-  "think-tags-in-content": [["thinking-on"], "the thoughts are in `content`", `${B}.reasoningParser: auto`],
+  "think-tags-in-content": [
+    ["thinking-on"],
+    "the thoughts are in `content`",
+    `${B}.reasoningParser: auto`,
+  ],
   "no-text-after-tool-result": [["chat-tool-result"], "no text (finish_reason stop)", `${B}.model`],
   lying: [
     ["chat", "thinking-on", "thinking-off", "needle", "long-prompt"],
@@ -44,14 +52,32 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
     "arrived as 2048 tokens: it was cut, as a tokenizer with truncation at 2048 does",
     "truncation.max_length",
   ],
-  "small-kv-cache": [["kv-cache"], "not one request of 131072 tokens is admitted", `${B}.gpuMemoryUtilization`],
+  "small-kv-cache": [
+    ["kv-cache"],
+    "not one request of 131072 tokens is admitted",
+    `${B}.gpuMemoryUtilization`,
+  ],
   "no-responses": [
-    ["responses", "responses-stream", "responses-developer", "responses-tools", "responses-tools-stream"],
+    [
+      "responses",
+      "responses-stream",
+      "responses-developer",
+      "responses-tools",
+      "responses-tools-stream",
+    ],
     "/v1/responses answered 404",
     "inferenceServers.*.image",
   ],
-  "refuses-developer": [["responses-developer"], "400: Unexpected message role.", `${B}.chatTemplate`],
-  "responses-stream-cut": [["responses-stream", "responses-tools-stream"], "not response.completed", "image"],
+  "refuses-developer": [
+    ["responses-developer"],
+    "400: Unexpected message role.",
+    `${B}.chatTemplate`,
+  ],
+  "responses-stream-cut": [
+    ["responses-stream", "responses-tools-stream"],
+    "not response.completed",
+    "image",
+  ],
   "responses-call-as-text": [
     ["responses-tools"],
     "no function_call item, the call is written as XML in the text",
@@ -77,13 +103,25 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
     "no text, only reasoning (stop_reason max_tokens, blocks: thinking)",
     `${B}.model.thinking: false`,
   ],
-  "messages-stream-cut": [["messages-stream", "messages-tools-stream"], "there is no message_stop", VIA_BRIDGE],
-  "echoes-alias": [["alias"], "it answers as `org/model` and not as `model`", `${B}.servedModelName`],
+  "messages-stream-cut": [
+    ["messages-stream", "messages-tools-stream"],
+    "there is no message_stop",
+    VIA_BRIDGE,
+  ],
+  "echoes-alias": [
+    ["alias"],
+    "it answers as `org/model` and not as `model`",
+    `${B}.servedModelName`,
+  ],
   "answers-any-model": [["unknown-tier"], "it answered 200", "clients.claudeCode"],
   "no-count-tokens": [["count-tokens"], "count_tokens answered 404", VIA_BRIDGE],
   "counts-nothing": [["count-tokens"], "it counted 0 tokens", `${B}.image`],
   "engine-dead": [["health", "long-prompt"], "/health answered 503", "docker logs"],
-  "another-version": [["version"], "vLLM 0.29.0 runs, the stack file records 0.30.0", `${B}.versions.vllm: 0.29.0`],
+  "another-version": [
+    ["version"],
+    "vLLM 0.29.0 runs, the stack file records 0.30.0",
+    `${B}.versions.vllm: 0.29.0`,
+  ],
   "version-below-floor": [["version"], "below the floor of 0.26.0", `${B}.image`],
   // A chat model is not asked for completions: the base model's own test has this one.
   "completes-nothing": [[], "", ""],
@@ -128,7 +166,9 @@ describe("the names of the probes", () => {
 describe("every probe of an inference server", () => {
   it("passes on a healthy one", async () => {
     const results = await statuses();
-    expect(results.map(({ name, status, detail }) => [name, status, status === "pass" ? "" : detail])).toEqual(
+    expect(
+      results.map(({ name, status, detail }) => [name, status, status === "pass" ? "" : detail]),
+    ).toEqual(
       PROBES.map((name) => [
         name,
         LEFT_OUT.includes(name) ? "skip" : "pass",
@@ -159,7 +199,10 @@ describe("every probe of an inference server", () => {
     const [probes, detail, fix] = SEEN[fault];
     const results = await statuses(fault);
     expect(results.map(({ name, status }) => `${name} ${status}`)).toEqual(
-      PROBES.map((name) => `${name} ${probes.includes(name) ? "fail" : LEFT_OUT.includes(name) ? "skip" : "pass"}`),
+      PROBES.map(
+        (name) =>
+          `${name} ${probes.includes(name) ? "fail" : LEFT_OUT.includes(name) ? "skip" : "pass"}`,
+      ),
     );
     const [first] = probes;
     if (first === undefined) return;

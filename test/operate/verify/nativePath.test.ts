@@ -8,7 +8,11 @@ import { withBridge } from "./services";
 const NAME = "native-messages-path";
 const SETTING = "machines.dgx.clients.claudeCode.via";
 
-async function verdict(fault: FaultName | undefined, via: "native" | "bridge" | "none", alone = false) {
+async function verdict(
+  fault: FaultName | undefined,
+  via: "native" | "bridge" | "none",
+  alone = false,
+) {
   const server = await startPlanned(fault);
   const plan = {
     none: planned(server.port),
@@ -55,7 +59,14 @@ describe("the native messages-path test against the stack file", () => {
       "",
     ],
     ["passed, no client", undefined, "none", "pass", "PASS (5 of 5", ""],
-    ["passed, bridge: it can be dropped", undefined, "bridge", "pass", "which can be dropped", `${SETTING}: native`],
+    [
+      "passed, bridge: it can be dropped",
+      undefined,
+      "bridge",
+      "pass",
+      "which can be dropped",
+      `${SETTING}: native`,
+    ],
     [
       "failed, native: back to the bridge",
       "end-turn-pseudo-xml",
@@ -64,7 +75,14 @@ describe("the native messages-path test against the stack file", () => {
       "FAIL (0 of 5",
       `${SETTING}: bridge (`,
     ],
-    ["failed, no client", "end-turn-pseudo-xml", "none", "fail", "FAIL (0 of 5", `${SETTING}: bridge (`],
+    [
+      "failed, no client",
+      "end-turn-pseudo-xml",
+      "none",
+      "fail",
+      "FAIL (0 of 5",
+      `${SETTING}: bridge (`,
+    ],
     [
       "failed, bridge: as it should be",
       "end-turn-pseudo-xml",
@@ -82,11 +100,17 @@ describe("the native messages-path test against the stack file", () => {
 
   it("judges a server that was named by its URL by itself", async () => {
     const found = await verdict("end-turn-pseudo-xml", "bridge", true);
-    expect([found.status, found.fix]).toEqual(["fail", `Keep ${SETTING}: bridge, as in the stack file.`]);
+    expect([found.status, found.fix]).toEqual([
+      "fail",
+      `Keep ${SETTING}: bridge, as in the stack file.`,
+    ]);
   });
 });
 
-/** What a probe sends, and its verdict on a server that answers all of it with this and has no counters. */
+/**
+ * What a probe sends, and its verdict on a server that answers all of it with this and has no
+ * counters.
+ */
 async function answeredWith(status: number, json: JsonObject, only = [NAME]) {
   const bodies: JsonObject[] = [];
   const port = await standIn({
@@ -102,7 +126,12 @@ async function answeredWith(status: number, json: JsonObject, only = [NAME]) {
   return { bodies, result: resultOf(await run(plan, { only }), only[0] ?? "") };
 }
 
-const CALL = { type: "tool_use", id: "toolu_1", name: "read_file", input: { path: "/etc/hostname" } };
+const CALL = {
+  type: "tool_use",
+  id: "toolu_1",
+  name: "read_file",
+  input: { path: "/etc/hostname" },
+};
 
 describe("the native messages-path test", () => {
   it("sends the specified request and the client's own, at temperature 0 and at the default", async () => {
@@ -131,8 +160,14 @@ describe("the native messages-path test", () => {
       output_config: { effort: "high" },
       context_management: { edits: [expect.any(Object)] },
       metadata: { user_id: expect.any(String) },
-      system: [expect.any(Object), expect.objectContaining({ cache_control: { type: "ephemeral" } })],
-      messages: [expect.any(Object), { role: "system", content: [{ type: "text", text: expect.any(String) }] }],
+      system: [
+        expect.any(Object),
+        expect.objectContaining({ cache_control: { type: "ephemeral" } }),
+      ],
+      messages: [
+        expect.any(Object),
+        { role: "system", content: [{ type: "text", text: expect.any(String) }] },
+      ],
     });
   });
 
@@ -169,7 +204,14 @@ describe("the native messages-path test", () => {
       "fail",
       "undecided (0 of 5 runs with a tool_use block); 500: ",
     ],
-    ["a refusal of the element is a FAIL", 422, [], "", "fail", "FAIL (0 of 5 runs with a tool_use block); 422: "],
+    [
+      "a refusal of the element is a FAIL",
+      422,
+      [],
+      "",
+      "fail",
+      "FAIL (0 of 5 runs with a tool_use block); 422: ",
+    ],
   ])("%s", async (_, status, content, stop_reason, verdictStatus, detail) => {
     const { result } = await answeredWith(status, { content, stop_reason });
     expect([result.status, result.detail.slice(0, detail.length)]).toEqual([verdictStatus, detail]);
@@ -211,9 +253,15 @@ describe("what the native path finds again", () => {
       "PASS (5 of 5 runs with a tool_use block); 90 % of the second call's prompt came from the cache (900 of 1000 tokens)",
     );
     const [first, second] = bodies.slice(5);
-    const turn = (role: string) => ({ role, content: [{ type: "text", text: expect.any(String) }] });
+    const turn = (role: string) => ({
+      role,
+      content: [{ type: "text", text: expect.any(String) }],
+    });
     expect(first?.messages).toEqual([turn("user")]);
-    expect(second?.messages).toEqual([...objectsIn(first?.messages), ...["assistant", "user", "system"].map(turn)]);
+    expect(second?.messages).toEqual([
+      ...objectsIn(first?.messages),
+      ...["assistant", "user", "system"].map(turn),
+    ]);
     expect({ ...second, messages: [] }).toEqual({ ...first, messages: [] });
     expect(first).toMatchObject({
       system: [{ type: "text" }, { type: "text", cache_control: { type: "ephemeral" } }],
@@ -226,7 +274,11 @@ describe("what the native path finds again", () => {
 describe("the request of a messages-style client", () => {
   it("is Claude Code's in its parts: blocks, cache marks, metadata, tools and what goes with them", async () => {
     const only = ["messages-tools", "messages-tools-stream"];
-    const { bodies, result } = await answeredWith(200, { content: [CALL], stop_reason: "tool_use" }, only);
+    const { bodies, result } = await answeredWith(
+      200,
+      { content: [CALL], stop_reason: "tool_use" },
+      only,
+    );
     expect(result.status).toBe("pass");
     expect(bodies.map(({ stream }) => stream)).toEqual([undefined, true]);
     for (const body of bodies) {
@@ -238,7 +290,10 @@ describe("the request of a messages-style client", () => {
           { type: "text", text: expect.any(String), cache_control: { type: "ephemeral" } },
         ],
         messages: [{ role: "user", content: [{ type: "text", text: expect.any(String) }] }],
-        tools: [{ name: "read_file", input_schema: { required: ["path"] } }, { name: "run_command" }],
+        tools: [
+          { name: "read_file", input_schema: { required: ["path"] } },
+          { name: "run_command" },
+        ],
         metadata: { user_id: expect.any(String) },
         thinking: { type: "adaptive" },
         output_config: { effort: "high" },

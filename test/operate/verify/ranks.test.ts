@@ -22,16 +22,25 @@ function planned(port: number, link: Record<string, unknown> = {}): readonly Mac
     inferenceServers: machine.inferenceServers.map((server) => ({
       ...server,
       reach: { ...server.reach, address: "127.0.0.1", port },
-      ...(server.rank === undefined ? {} : { rank: { ...server.rank, link: { ...server.rank.link, ...link } } }),
+      ...(server.rank === undefined
+        ? {}
+        : { rank: { ...server.rank, link: { ...server.rank.link, ...link } } }),
     })),
   }));
 }
 
-/** One probe of the ranks, with the hosts of both machines, and a head that answers completions after so long. */
+/**
+ * One probe of the ranks, with the hosts of both machines, and a head that answers completions
+ * after so long.
+ */
 async function probe(
   name: string,
   hosts: Readonly<Record<string, Partial<Host>>> = {},
-  { seconds = 0, status = 200, link = {} }: { seconds?: number; status?: number; link?: Record<string, unknown> } = {},
+  {
+    seconds = 0,
+    status = 200,
+    link = {},
+  }: { seconds?: number; status?: number; link?: Record<string, unknown> } = {},
 ) {
   const { port } = await httpServer((request, response) => {
     response.statusCode = request.url === "/v1/completions" ? status : 200;
@@ -47,7 +56,10 @@ async function probe(
   return { verdict, detail, target, machines };
 }
 
-const byHost = (one: Partial<Host>, two: Partial<Host>) => ({ [socket("one")]: one, [socket("two")]: two });
+const byHost = (one: Partial<Host>, two: Partial<Host>) => ({
+  [socket("one")]: one,
+  [socket("two")]: two,
+});
 
 describe("ranks-answer", () => {
   it("passes with the seconds that a token took", async () => {
@@ -64,13 +76,19 @@ describe("ranks-answer", () => {
   });
 
   it("says how the token was refused", async () => {
-    expect((await probe("ranks-answer", {}, { status: 500 })).detail).toBe("one token was refused with 500");
+    expect((await probe("ranks-answer", {}, { status: 500 })).detail).toBe(
+      "one token was refused with 500",
+    );
   });
 
   it("is skipped where the model is on one machine", async () => {
     const [, second] = planned(1);
     if (second === undefined) throw new Error("nothing planned");
-    const results = await verify(second, { timeoutSeconds: 1, only: ["ranks-answer"], host: () => emptyHost() });
+    const results = await verify(second, {
+      timeoutSeconds: 1,
+      only: ["ranks-answer"],
+      host: () => emptyHost(),
+    });
     expect(resultOf(results, "ranks-answer")).toMatchObject({
       status: "skip",
       detail: "the plan has no server over several machines",
@@ -81,7 +99,9 @@ describe("ranks-answer", () => {
 describe("ranks-alike", () => {
   const env = (mark?: string): Partial<Host> => ({
     docker: async () =>
-      JSON.stringify([{ Config: { Env: mark === undefined ? [] : ["A=1", `LOCAL_SERVING_RANKS=${mark}`] } }]),
+      JSON.stringify([
+        { Config: { Env: mark === undefined ? [] : ["A=1", `LOCAL_SERVING_RANKS=${mark}`] } },
+      ]),
   });
   const mark = planned(1)[0]?.inferenceServers[0]?.rank?.mark ?? "";
 
@@ -105,7 +125,9 @@ describe("ranks-alike", () => {
 
 describe("ranks-kv", () => {
   const log = (gib?: number): Partial<Host> => ({
-    memoryLines: async () => ({ text: gib === undefined ? "" : `Available KV cache memory: ${gib} GiB` }),
+    memoryLines: async () => ({
+      text: gib === undefined ? "" : `Available KV cache memory: ${gib} GiB`,
+    }),
   });
 
   it("passes where the ranks have about the same", async () => {
@@ -118,12 +140,16 @@ describe("ranks-kv", () => {
   it("names the rank with less than another", async () => {
     const { verdict, detail } = await probe("ranks-kv", byHost(log(80), log(60)));
     expect(verdict).toBe("fail");
-    expect(detail).toContain("80 GiB on dgx1, 60 GiB on dgx2: 60 GiB on dgx2 is too little, planned are ");
+    expect(detail).toContain(
+      "80 GiB on dgx1, 60 GiB on dgx2: 60 GiB on dgx2 is too little, planned are ",
+    );
   });
 
   it("is skipped where no log says it any more, and judges what one says", async () => {
     expect(await probe("ranks-kv", byHost(log(), log()))).toMatchObject({ verdict: "skip" });
-    expect((await probe("ranks-kv", byHost(log(80), log()))).detail).toBe("80 GiB on dgx1, nothing said on dgx2");
+    expect((await probe("ranks-kv", byHost(log(80), log()))).detail).toBe(
+      "80 GiB on dgx1, nothing said on dgx2",
+    );
   });
 });
 
@@ -134,15 +160,22 @@ describe("link-speed", () => {
   const measured = (asked: string[], average?: string): Partial<Host> => ({
     docker: async (args) => {
       asked.push(args.join(" "));
-      if (args.at(-1) === "command -v ib_write_bw") return average === undefined ? "" : "/usr/bin/ib_write_bw\n";
+      if (args.at(-1) === "command -v ib_write_bw")
+        return average === undefined ? "" : "/usr/bin/ib_write_bw\n";
       return average === undefined || args.includes("--detach") ? "" : row(average);
     },
   });
 
   it("passes by the image's own tool, one device after the other, the worker listening first", async () => {
     const [one, two]: [string[], string[]] = [[], []];
-    const { verdict, detail } = await probe("link-speed", byHost(measured(one, "94.53"), measured(two, "94.53")));
-    expect([verdict, detail]).toEqual(["pass", "rocep1s0f1 to dgx2: 94.53 Gb/s, roceP2p1s0f1 to dgx2: 94.53 Gb/s"]);
+    const { verdict, detail } = await probe(
+      "link-speed",
+      byHost(measured(one, "94.53"), measured(two, "94.53")),
+    );
+    expect([verdict, detail]).toEqual([
+      "pass",
+      "rocep1s0f1 to dgx2: 94.53 Gb/s, roceP2p1s0f1 to dgx2: 94.53 Gb/s",
+    ]);
     expect(two[0]).toBe(
       `exec --detach ${WORKER} sh -c sleep 0; exec timeout 15 ib_write_bw "$@" sh --report_gbits -F -D 2 -p 18515 -d rocep1s0f2 -x 4`,
     );
@@ -152,7 +185,9 @@ describe("link-speed", () => {
   });
 
   it("finds a link that is far slower than it should be", async () => {
-    expect(await probe("link-speed", byHost(measured([], "13.10"), measured([], "13.10")))).toMatchObject({
+    expect(
+      await probe("link-speed", byHost(measured([], "13.10"), measured([], "13.10"))),
+    ).toMatchObject({
       verdict: "fail",
       detail: "rocep1s0f1 to dgx2: 13.1 Gb/s, below 90; roceP2p1s0f1 to dgx2: 13.1 Gb/s, below 90",
     });

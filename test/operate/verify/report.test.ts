@@ -2,7 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { summaryOf, verifyText } from "../../../operate/verify/report";
 
-const result = (name: string, status: ProbeResult["status"], detail: string, fix = ""): ProbeResult => ({
+const result = (
+  name: string,
+  status: ProbeResult["status"],
+  detail: string,
+  fix = "",
+): ProbeResult => ({
   name,
   status,
   detail,
@@ -44,7 +49,9 @@ describe("what a person reads at the end", () => {
   });
 
   it("has lines to copy once, under what to do next, each below the one before", () => {
-    const text = verifyText([result("memory", "pass", "4.61 GiB", "Record:\n  measured:\n    kvTokens: 1")]);
+    const text = verifyText([
+      result("memory", "pass", "4.61 GiB", "Record:\n  measured:\n    kvTokens: 1"),
+    ]);
     expect(text.split("\n")).toEqual([
       "b",
       "  pass memory  4.61 GiB",

@@ -2,17 +2,34 @@ import { describe, expect, it } from "vitest";
 import type { KvRoom } from "../../../components/memory/kvRoom";
 import type { ServerKv } from "../../../components/memory/serverKv";
 import type { FaultName } from "../../stand-in/faults";
-import { emptyHost, failed, machineOf, planned, resultOf, run, standIn, startPlanned } from "./environment";
+import {
+  emptyHost,
+  failed,
+  machineOf,
+  planned,
+  resultOf,
+  run,
+  standIn,
+  startPlanned,
+} from "./environment";
 
 /** One run of some probes against a server and its plan. */
-async function seen(only: string[], settings: Record<string, unknown> = {}, fault?: FaultName, kv?: Partial<ServerKv>) {
+async function seen(
+  only: string[],
+  settings: Record<string, unknown> = {},
+  fault?: FaultName,
+  kv?: Partial<ServerKv>,
+) {
   const server = await startPlanned(fault, settings);
   const plan = planned(server.port, settings);
   const machine = machineOf(plan);
   const name = machine.containers[0]?.name ?? "";
   // The tests give the few figures that the probe reads.
   const figures = (kv ?? null) as ServerKv | null;
-  const results = await run({ ...plan, machines: [{ ...machine, kv: { [name]: figures } }] }, { only });
+  const results = await run(
+    { ...plan, machines: [{ ...machine, kv: { [name]: figures } }] },
+    { only },
+  );
   await server.close();
   return results;
 }
@@ -51,14 +68,25 @@ describe("a model that writes no text", () => {
   ])("of kind %s is asked for what it makes, and for no text", async (kind, own) => {
     const results = await seen(asked, model(kind));
     expect(results.map(({ name, status }) => `${name} ${status}`)).toEqual([
-      ...["completions skip", ...own, "chat skip", "responses skip", "messages skip", "window skip"],
+      ...[
+        "completions skip",
+        ...own,
+        "chat skip",
+        "responses skip",
+        "messages skip",
+        "window skip",
+      ],
     ]);
-    expect(resultOf(results, "chat").detail).toBe(`its model is no chat model (\`model.kind: ${kind}\`)`);
+    expect(resultOf(results, "chat").detail).toBe(
+      `its model is no chat model (\`model.kind: ${kind}\`)`,
+    );
   });
 
   const answering = async (kind: string, path: string, json: Record<string, unknown>) => {
     const route = () => ({ status: 200, json });
-    const server = await startPlanned(undefined, model(kind), { routes: { [`POST ${path}`]: route } });
+    const server = await startPlanned(undefined, model(kind), {
+      routes: { [`POST ${path}`]: route },
+    });
     const [result] = await run(planned(server.port, model(kind)), {
       only: [path === "/v1/rerank" ? "rerank" : "embeddings"],
     });
@@ -71,7 +99,10 @@ describe("a model that writes no text", () => {
     [{ data: [{ embedding: [0.1] }, { embedding: [0.1, 0.2] }] }, "it made no vector of each text"],
     [{ data: [{ embedding: [null] }, { embedding: [1] }] }, "it made no vector of each text"],
     [{ data: [] }, "it made no vector of each text"],
-    [{ data: [{ embedding: [1, 2] }, { embedding: [1, 2] }] }, "two different texts get the same vector"],
+    [
+      { data: [{ embedding: [1, 2] }, { embedding: [1, 2] }] },
+      "two different texts get the same vector",
+    ],
   ])("fails with %j", async (json, said) => {
     const result = await answering("embedding", "/v1/embeddings", json);
     expect([result?.status, result?.detail.startsWith(said)]).toEqual(["fail", true]);
@@ -107,8 +138,14 @@ describe("a server that its start gate holds back", () => {
     "closed: 3 starts within an hour failed. Without a change: docker exec b rm /var/lib/local-serving/b.starts",
     "60.00 GiB are available, 54.73 GiB are needed; waiting for instance A, which does not answer",
   ])("is said to be, in the gate's words: %s", async (words) => {
-    const log = async () => ({ text: `INFO Model loading took 20.5 GiB memory\nstart gate: ${words}` });
-    const results = await run(planned(9), { only: ["health", "models"] }, emptyHost({ memoryLines: log }));
+    const log = async () => ({
+      text: `INFO Model loading took 20.5 GiB memory\nstart gate: ${words}`,
+    });
+    const results = await run(
+      planned(9),
+      { only: ["health", "models"] },
+      emptyHost({ memoryLines: log }),
+    );
     expect(results.map(({ name, status, detail }) => [name, status, detail])).toEqual([
       ["health", "fail", `it does not run; its start gate says: ${words}`],
       ["models", "skip", "not run: vllm-model-9 does not run (see health)"],
@@ -117,7 +154,11 @@ describe("a server that its start gate holds back", () => {
 
   it("that was opened since is not: then only its own answer counts", async () => {
     const opened = async () => ({ text: "INFO Model loading took 20.5 GiB memory" });
-    const [health] = await run(planned(9), { only: ["health"] }, emptyHost({ memoryLines: opened }));
+    const [health] = await run(
+      planned(9),
+      { only: ["health"] },
+      emptyHost({ memoryLines: opened }),
+    );
     expect(health?.detail).not.toContain("start gate");
   });
 });
@@ -125,7 +166,10 @@ describe("a server that its start gate holds back", () => {
 describe("a model without a thinking mode", () => {
   it("is not asked to think", async () => {
     const plain = { model: { id: "org/model", family: "qwen3", thinking: false } };
-    const results = await seen(["thinking-on", "thinking-off", "chat-tools-thinking", "chat"], plain);
+    const results = await seen(
+      ["thinking-on", "thinking-off", "chat-tools-thinking", "chat"],
+      plain,
+    );
     expect(results.map(({ name, status }) => `${name} ${status}`)).toEqual([
       "chat pass",
       "chat-tools-thinking skip",
@@ -137,7 +181,9 @@ describe("a model without a thinking mode", () => {
 
 describe("a small window", () => {
   it("leaves out the prompts that don't fit, and says why", async () => {
-    const results = await seen(["needle", "long-prompt", "prefix-reuse", "window"], { maxModelLen: 8192 });
+    const results = await seen(["needle", "long-prompt", "prefix-reuse", "window"], {
+      maxModelLen: 8192,
+    });
     expect(results.map(({ name, status }) => `${name} ${status}`)).toEqual([
       "window pass",
       "needle skip",
@@ -193,12 +239,19 @@ describe("the KV cache against the plan", () => {
       text: 'vllm:num_requests_running 0.0\nvllm:cache_config_info{block_size="16"} 1.0\n',
     };
     const plan = planned(await standIn({ routes: { "GET /metrics": () => metrics } }));
-    const [read] = await run(plan, { only: ["kv-cache"] }, emptyHost({ memoryLines: async () => ({ text: log }) }));
+    const [read] = await run(
+      plan,
+      { only: ["kv-cache"] },
+      emptyHost({ memoryLines: async () => ({ text: log }) }),
+    );
     const [none] = await run(plan, { only: ["kv-cache"] });
     expect(read?.detail).toBe(
       "1,234,567 tokens, 9.42 requests of full length (log); the plan has no figure to compare",
     );
-    expect(none).toMatchObject({ status: "fail", detail: expect.stringContaining("neither /metrics") });
+    expect(none).toMatchObject({
+      status: "fail",
+      detail: expect.stringContaining("neither /metrics"),
+    });
   });
 });
 
@@ -224,7 +277,10 @@ describe("the window", () => {
     const server = await startPlanned(undefined, {}, { version });
     const [result] = await run(planned(server.port), { only: ["window"] });
     await server.close();
-    expect(result).toMatchObject({ status: "pass", detail: expect.stringContaining(`400: ${words}`) });
+    expect(result).toMatchObject({
+      status: "pass",
+      detail: expect.stringContaining(`400: ${words}`),
+    });
   });
 });
 
@@ -235,11 +291,14 @@ describe("a call that a parser swallowed", () => {
       choices: [{ index: 0, message, finish_reason: "stop" }],
       usage: { completion_tokens: 43 },
     };
-    const port = await standIn({ routes: { "POST /v1/chat/completions": () => ({ status: 200, json }) } });
+    const port = await standIn({
+      routes: { "POST /v1/chat/completions": () => ({ status: 200, json }) },
+    });
     const [result] = await run(planned(port), { only: ["chat-tools"] });
     expect(result).toMatchObject({
       status: "fail",
-      detail: "tool_calls is empty, and no text: the tool parser swallowed the call (finish_reason stop)",
+      detail:
+        "tool_calls is empty, and no text: the tool parser swallowed the call (finish_reason stop)",
       fix: "machines.dgx.inferenceServers.b.tools.parser: qwen3_xml (for another family its own)",
     });
   });
@@ -255,7 +314,8 @@ describe("what is in sight", () => {
     expect(resultOf(results, "chat").status).toBe("pass");
     expect(resultOf(results, "instance-a")).toMatchObject({
       status: "skip",
-      detail: "with --base-url, only that server is probed; name this probe with --only to run it too",
+      detail:
+        "with --base-url, only that server is probed; name this probe with --only to run it too",
     });
   });
 

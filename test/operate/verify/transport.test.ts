@@ -57,7 +57,9 @@ describe("a server that gives no real answer", () => {
 
   it.concurrent.each(SILENT)(TITLE, (fault) => nothingPasses(fault, 1));
 
-  it.each(TRANSPORT_FAULTS.filter((fault) => !SILENT.includes(fault)))(TITLE, (fault) => nothingPasses(fault, 5));
+  it.each(TRANSPORT_FAULTS.filter((fault) => !SILENT.includes(fault)))(TITLE, (fault) =>
+    nothingPasses(fault, 5),
+  );
 
   it("an answer nested deeper than can be printed ends its own probe and not the run", async () => {
     const deep = `${'{"a":'.repeat(200_000)}1${"}".repeat(200_000)}`;
@@ -78,7 +80,9 @@ describe("a server that gives no real answer", () => {
       id: index === 0 ? "model" : `\u202eorg/model\u2028${index}`,
       max_model_len: 131_072,
     }));
-    const port = await standIn({ routes: { "GET /v1/models": () => ({ status: 200, json: { data } }) } });
+    const port = await standIn({
+      routes: { "GET /v1/models": () => ({ status: 200, json: { data } }) },
+    });
     const [result] = await run(planned(port), { only: ["models"] });
     expect(result?.detail.length).toBeLessThan(2100);
     expect(result?.detail).not.toMatch(/[\u202e\u2028]/);
@@ -88,7 +92,9 @@ describe("a server that gives no real answer", () => {
     const key = "hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo";
     const message = `401 Client Error for url https://me:${key}@huggingface.co, token ${key}`;
     const port = await standIn({
-      routes: { "POST /v1/chat/completions": () => ({ status: 500, json: { error: { message } } }) },
+      routes: {
+        "POST /v1/chat/completions": () => ({ status: 500, json: { error: { message } } }),
+      },
     });
     const [result] = await run(planned(port), { only: ["chat"] });
     expect(result?.detail).toBe(

@@ -23,7 +23,12 @@ afterEach(() => {
 });
 
 /** `serving wait` with a docker that knows one container: its state, and its log. */
-function wait(port: number, state: Record<string, unknown> | undefined, log = "", ...args: string[]) {
+function wait(
+  port: number,
+  state: Record<string, unknown> | undefined,
+  log = "",
+  ...args: string[]
+) {
   const container = inspected({
     name: `vllm-model-${port}`,
     state: { StartedAt: "2026-11-21T13:00:00Z", ...state },
@@ -40,7 +45,11 @@ function wait(port: number, state: Record<string, unknown> | undefined, log = ""
 function stackFile(port: number, server: Record<string, unknown> = {}): string {
   const file = join(folder, `Pulumi.${port}-${Object.keys(server).length}.yaml`);
   const machines = {
-    dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers: { b: serverInput({ port, ...server }) } },
+    dgx: {
+      totalGiB: 121.63,
+      instanceA: "none",
+      inferenceServers: { b: serverInput({ port, ...server }) },
+    },
   };
   writeFileSync(file, stringify({ config: { "local-serving:machines": machines } }));
   return file;
@@ -91,7 +100,9 @@ describe("serving wait", () => {
     const { code, out } = await wait(broken.port, {}, "", "--warm");
     expect(code).toBe(1);
     expect(out).toContain(`vllm-model-${broken.port} is ready`);
-    expect(out).toMatch(/\n {2}long-prompt: \d+\.\d s, failed: a prompt of .* it was cut.*\n {4}\S.*tokenizer/);
+    expect(out).toMatch(
+      /\n {2}long-prompt: \d+\.\d s, failed: a prompt of .* it was cut.*\n {4}\S.*tokenizer/,
+    );
   });
 
   it("with --warm takes a shorter prompt for a short window", async () => {
@@ -99,15 +110,21 @@ describe("serving wait", () => {
     onTestFinished(() => short.close());
     const file = stackFile(short.port, { maxModelLen: 16384 });
     const { code, out } = await wait(short.port, {}, "", "--warm", "--file", file);
-    expect([code, out]).toEqual([0, expect.stringMatching(/\n {2}chat-tools: .*\n {2}needle: \d+\.\d s\n$/)]);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/\n {2}chat-tools: .*\n {2}needle: \d+\.\d s\n$/),
+    ]);
   });
 
   it("ends early with the log of a container that died, and with the doctor's diagnosis", async () => {
-    const log = "Starting to load model m...\rLoading 10%\nValueError: No available memory for the cache blocks.\n";
+    const log =
+      "Starting to load model m...\rLoading 10%\nValueError: No available memory for the cache blocks.\n";
     const { code, out } = await wait(1, { Status: "exited", ExitCode: 1 }, log);
     expect(code).toBe(1);
     expect(out).toContain("vllm-model-1: it ended with exit code 1");
-    expect(out).toContain("  Loading 10%\n  ValueError: No available memory for the cache blocks.\n");
+    expect(out).toContain(
+      "  Loading 10%\n  ValueError: No available memory for the cache blocks.\n",
+    );
     expect(out).toMatch(/\d+ diagnos[ie]s/);
     expect(out).toContain("evidence   ");
     expect(out).toContain("gpuMemoryUtilization");
@@ -127,7 +144,10 @@ describe("serving wait", () => {
     const { servers, diagnoses } = JSON.parse(out);
     expect(servers).toMatchObject([{ outcome: "died", phase: "gate closed" }]);
     expect(servers[0].reason).toContain(command);
-    expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["no-kv-room", "start-gate-closed"]);
+    expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual([
+      "no-kv-room",
+      "start-gate-closed",
+    ]);
     expect(diagnoses[1]).toMatchObject({ command });
     expect(readFileSync(docker?.asked ?? "", "utf8")).toContain(
       " logs --follow --since 2026-11-21T12:59:59.000Z --tail 5000 vllm-model-1\n",
@@ -140,11 +160,16 @@ describe("serving wait", () => {
     expect(out).toContain("vllm-model-1: not ready after 1 s (waiting for the image)");
     expect(out).toContain("Next: see how far `npm run up` is, or start it.");
     expect(err).toContain("waiting for the image, not here yet");
-    expect(err).toContain("Docker shows a pull only to whoever started it: see the terminal of `npm run up`");
+    expect(err).toContain(
+      "Docker shows a pull only to whoever started it: see the terminal of `npm run up`",
+    );
   });
 
   it("tells an image that is here without a container from one that is not", async () => {
-    docker = new FakeDocker({ ps: { out: "" }, "image inspect": { out: `sha256:${"1".repeat(64)}\n` } });
+    docker = new FakeDocker({
+      ps: { out: "" },
+      "image inspect": { out: `sha256:${"1".repeat(64)}\n` },
+    });
     const args = ["wait", "--file", stackFile(1), "--timeout", "1"];
     const { code, out, err } = await runServing(args, docker.env);
     expect(code).toBe(1);
@@ -158,7 +183,11 @@ describe("serving wait", () => {
     const root = join(folder, "docker-root");
     mkdirSync(join(root, "tmp"), { recursive: true });
     writeFileSync(join(root, "tmp", "GetImageBlob1079874671"), Buffer.alloc(3 * 1024 ** 2));
-    docker = new FakeDocker({ ps: { out: "" }, "image inspect": { code: 1 }, info: { out: `${root}\n` } });
+    docker = new FakeDocker({
+      ps: { out: "" },
+      "image inspect": { code: 1 },
+      info: { out: `${root}\n` },
+    });
     const args = ["wait", "--file", stackFile(1), "--timeout", "1"];
     const { err } = await runServing(args, docker.env);
     // Others may be pulling through this machine's containerd meanwhile.
@@ -166,7 +195,8 @@ describe("serving wait", () => {
   });
 
   it("ends at once where Docker can't start the container", async () => {
-    const said = "driver failed programming external connectivity on endpoint vllm: port is already allocated";
+    const said =
+      "driver failed programming external connectivity on endpoint vllm: port is already allocated";
     const state = { Status: "created", StartedAt: "0001-01-01T00:00:00Z", Error: said };
     const { code, out } = await wait(1, state);
     expect(code).toBe(1);

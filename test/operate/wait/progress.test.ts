@@ -35,7 +35,9 @@ describe("what a person sees of it", () => {
     show({ phase: "capturing graphs", share: 0.11 }, 66);
     show({ phase: "capturing graphs", share: 0.14 }, 67);
     show({ phase: "capturing graphs", share: 0.25 }, 68);
-    expect(lines.map((line) => line.slice(0, line.indexOf(" (") < 0 ? -1 : line.indexOf(" (")))).toEqual([
+    expect(
+      lines.map((line) => line.slice(0, line.indexOf(" (") < 0 ? -1 : line.indexOf(" ("))),
+    ).toEqual([
       "b: 1 s: compiling",
       "b: 1 min 3 s: compiling",
       "b: 1 min 6 s: capturing graphs [##..................] 11 %",
@@ -65,7 +67,10 @@ describe("what a person sees of it", () => {
 
   it("is one line that changes on a terminal, never wider than it", () => {
     const written: string[] = [];
-    const show = waitProgress({ isTTY: true, columns: 40, write: (text) => written.push(text) }, "b");
+    const show = waitProgress(
+      { isTTY: true, columns: 40, write: (text) => written.push(text) },
+      "b",
+    );
     show({ phase: "compiling" }, 1);
     show({ phase: "compiling" }, 3);
     expect(written.map((text) => text.replace("\r\u001b[2K", "").length)).toEqual([39, 39]);

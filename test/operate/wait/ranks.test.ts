@@ -17,8 +17,15 @@ const folder = temporaryFolder("serving-wait-ranks-");
 const HEAD = "vllm-model-8001";
 const WORKER = `${HEAD}-rank1`;
 
-/** `serving wait` for two ranks whose engines are here, by the state and the log that docker gives for each. */
-function wait(states: Readonly<Record<string, Record<string, unknown>>>, log = "", ...args: string[]) {
+/**
+ * `serving wait` for two ranks whose engines are here, by the state and the log that docker gives
+ * for each.
+ */
+function wait(
+  states: Readonly<Record<string, Record<string, unknown>>>,
+  log = "",
+  ...args: string[]
+) {
   const file = join(folder, "Pulumi.ranks.yaml");
   const socket = (name: string) => ({ dockerHost: `unix:///run/${name}.sock` });
   const machines = twoMachines({}, socket("one"), socket("two"));
@@ -37,7 +44,8 @@ function wait(states: Readonly<Record<string, Record<string, unknown>>>, log = "
 
 describe("serving wait, for a server over two machines", () => {
   it("names the machine of a worker that died, and doctor reads its log from there", async () => {
-    const log = "RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)\n";
+    const log =
+      "RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)\n";
     const { code, out } = await wait(
       { [HEAD]: {}, [WORKER]: { Status: "exited", ExitCode: 1 } },
       log,
@@ -46,8 +54,12 @@ describe("serving wait, for a server over two machines", () => {
     );
     expect(code).toBe(1);
     const { servers, diagnoses } = JSON.parse(out);
-    expect(servers).toMatchObject([{ container: WORKER, machine: "dgx2", outcome: "died", cause: log.trim() }]);
-    expect(servers[0].reason).toBe("on dgx2: it ended with exit code 1; Docker has started it again 6 times");
+    expect(servers).toMatchObject([
+      { container: WORKER, machine: "dgx2", outcome: "died", cause: log.trim() },
+    ]);
+    expect(servers[0].reason).toBe(
+      "on dgx2: it ended with exit code 1; Docker has started it again 6 times",
+    );
     expect(diagnoses.map(({ id }: { id: string }) => id)).toContain("link-gid");
   });
 
@@ -59,10 +71,18 @@ describe("serving wait, for a server over two machines", () => {
   });
 
   it("shows what each rank waits for, until its time is over", async () => {
-    const log = "start gate: waiting for the rank on dgx2: its gate at 192.168.100.2:29502 does not answer\n";
-    const { code, out, err } = await wait({ [HEAD]: {}, [WORKER]: { Status: "created" } }, log, "--timeout", "3");
+    const log =
+      "start gate: waiting for the rank on dgx2: its gate at 192.168.100.2:29502 does not answer\n";
+    const { code, out, err } = await wait(
+      { [HEAD]: {}, [WORKER]: { Status: "created" } },
+      log,
+      "--timeout",
+      "3",
+    );
     expect(code).toBe(1);
-    expect(err).toMatch(/vllm-model-8001: \d s: start gate, waiting for the rank on dgx2: its gate at/);
+    expect(err).toMatch(
+      /vllm-model-8001: \d s: start gate, waiting for the rank on dgx2: its gate at/,
+    );
     expect(err).toMatch(/vllm-model-8001-rank1: \d s: container not started/);
     expect(out).toContain(`${HEAD}: on dgx1: not ready after 3 s (start gate)`);
   });
@@ -76,13 +96,17 @@ describe("serving wait, for a server over two machines", () => {
     ]);
     waitProgress(stream, "one", lines)({ phase: "compiling" }, 61);
     waitProgress(stream, "two", lines)({ phase: "start gate", note: "waiting for the rank" }, 61);
-    expect(written.at(-1)?.slice(-60)).toContain("one: 1 min 1 s: compiling (10|two: 1 min 1 s: start gate, ");
+    expect(written.at(-1)?.slice(-60)).toContain(
+      "one: 1 min 1 s: compiling (10|two: 1 min 1 s: start gate, ",
+    );
   });
 });
 
 describe("a head", () => {
   const planned = () => {
-    const [machine] = plan(ranks({}, { dockerHost: "unix:///run/docker.sock" }), { home: "/home/me" }).machines;
+    const [machine] = plan(ranks({}, { dockerHost: "unix:///run/docker.sock" }), {
+      home: "/home/me",
+    }).machines;
     const [server] = machine?.inferenceServers ?? [];
     if (machine === undefined || server === undefined) throw new Error("nothing planned");
     return { machine, server };
@@ -113,7 +137,10 @@ describe("a head", () => {
   it("is ready once it has made a token, by its served name", async () => {
     const { ready, asked } = await headWith(200, 200);
     expect(ready).toBe(true);
-    expect(asked).toEqual(["GET /health", 'POST /v1/completions {"model":"model","prompt":"1","max_tokens":1}']);
+    expect(asked).toEqual([
+      "GET /health",
+      'POST /v1/completions {"model":"model","prompt":"1","max_tokens":1}',
+    ]);
   });
 
   it("is not ready while it answers /health alone, nor asked for a token before that", async () => {

@@ -128,7 +128,8 @@ describe("a start that is followed", () => {
   });
 
   it("is over at a gate that stays closed, with the log since it last opened", async () => {
-    const closed = "closed: 3 starts within an hour failed. Find out why; without one: docker exec b rm b.starts";
+    const closed =
+      "closed: 3 starts within an hour failed. Find out why; without one: docker exec b rm b.starts";
     const { reader } = scripted(
       [RUNNING],
       [
@@ -153,7 +154,9 @@ describe("a start that is followed", () => {
 
   it("that Docker can't start is dead at once, in Docker's words", async () => {
     const error = "driver failed programming external connectivity: Bind for 127.0.0.1:8001 failed";
-    const { reader } = scripted([{ ...RUNNING, status: "created", startedAt: "", exitCode: 128, error }]);
+    const { reader } = scripted([
+      { ...RUNNING, status: "created", startedAt: "", exitCode: 128, error },
+    ]);
     expect(await wait(reader)).toMatchObject({
       outcome: "died",
       phase: "container not started",
@@ -168,7 +171,10 @@ describe("a start that is followed", () => {
 
   it("died: the reason and the end of the log, at once", async () => {
     const log = Array.from({ length: 50 }, (_, index) => `line ${index}`);
-    const { reader } = scripted([RUNNING, { ...RUNNING, status: "exited", exitCode: 137, oomKilled: true }], log);
+    const { reader } = scripted(
+      [RUNNING, { ...RUNNING, status: "exited", exitCode: 137, oomKilled: true }],
+      log,
+    );
     const result = await wait(reader);
     expect(result).toMatchObject({
       outcome: "died",
@@ -182,7 +188,13 @@ describe("a start that is followed", () => {
   it("died and was started again by Docker: that is a death too", async () => {
     const again = { ...RUNNING, startedAt: "2026-11-21T13:05:00Z", restartCount: 1 };
     const config = `Initializing a V1 LLM engine (v0.30.0) with config: ${"x".repeat(5000)}`;
-    const { reader, followed, stops } = scripted([RUNNING, again], [config, "ValueError: no"], true, 0, true);
+    const { reader, followed, stops } = scripted(
+      [RUNNING, again],
+      [config, "ValueError: no"],
+      true,
+      0,
+      true,
+    );
     const result = await wait(reader);
     expect(result).toMatchObject({
       outcome: "died",
@@ -195,7 +207,9 @@ describe("a start that is followed", () => {
   });
 
   it("a container in Docker's pause between two starts is dead", async () => {
-    const { reader } = scripted([{ ...RUNNING, status: "restarting", exitCode: 1, restartCount: 6 }]);
+    const { reader } = scripted([
+      { ...RUNNING, status: "restarting", exitCode: 1, restartCount: 6 },
+    ]);
     expect((await wait(reader)).outcome).toBe("died");
   });
 
@@ -206,7 +220,10 @@ describe("a start that is followed", () => {
 
   it("started anew in the middle by somebody, it is followed from its beginning", async () => {
     const again = { ...RUNNING, startedAt: "2026-11-21T13:05:00Z" };
-    const { reader, followed } = scripted([RUNNING, again], ["Capturing CUDA graphs (decode, FULL): 50%|"]);
+    const { reader, followed } = scripted(
+      [RUNNING, again],
+      ["Capturing CUDA graphs (decode, FULL): 50%|"],
+    );
     const result = await wait(reader, { healthy: healthyFrom(4) });
     expect(result.outcome).toBe("ready");
     expect(followed).toEqual([RUNNING.startedAt, again.startedAt]);
@@ -233,7 +250,9 @@ describe("a start that is followed", () => {
   });
 
   it("a Docker that never answered is none", async () => {
-    const { reader } = scripted([new Failed("docker ps failed: Cannot connect to the Docker daemon")]);
+    const { reader } = scripted([
+      new Failed("docker ps failed: Cannot connect to the Docker daemon"),
+    ]);
     await expect(wait(reader)).rejects.toThrow("Cannot connect to the Docker daemon");
   });
 

@@ -46,7 +46,9 @@ it.each<[Record<string, unknown>, boolean]>([
   [{ devices: UNKNOWN }, true],
   [{ devices: [{ hostPath: "/dev/dri" }] }, false],
   [{ deviceCgroupRules: ["c 195:* rmw"] }, true],
-])("a container may reach GPUs with %o: %s", (props, reaches) => expect(reachesGpus(props)).toBe(reaches));
+])("a container may reach GPUs with %o: %s", (props, reaches) =>
+  expect(reachesGpus(props)).toBe(reaches),
+);
 
 describe("a container's variables", () => {
   it.each<[string, unknown, [string, unknown][]]>([
@@ -69,7 +71,9 @@ describe("a container's variables", () => {
         ["C", SOME_WORDS],
       ],
     ],
-  ])("are read from %s", (_, environment, read) => expect([...variables(environment)]).toEqual(read));
+  ])("are read from %s", (_, environment, read) =>
+    expect([...variables(environment)]).toEqual(read),
+  );
 });
 
 it.each([
@@ -84,10 +88,8 @@ it.each([
 
 it("a published port that is not known may be any", () => {
   const any = { address: UNKNOWN, port: UNKNOWN, protocol: "tcp" };
-  expect(publishedPorts({ ports: [UNKNOWN, "80:80", { external: 80, protocol: UNKNOWN }] })).toEqual([
-    any,
-    any,
-    { address: "0.0.0.0", port: "80", protocol: "tcp" },
-  ]);
+  expect(
+    publishedPorts({ ports: [UNKNOWN, "80:80", { external: 80, protocol: UNKNOWN }] }),
+  ).toEqual([any, any, { address: "0.0.0.0", port: "80", protocol: "tcp" }]);
   expect(publishedPorts({ ports: UNKNOWN })).toBe(UNKNOWN);
 });

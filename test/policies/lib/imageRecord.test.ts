@@ -2,12 +2,21 @@ import { describe, expect, it } from "vitest";
 import { imageRecordName } from "../../../components/inference-server/plannedServer";
 import { TYPE } from "../../../components/planned/type";
 import images from "../../../components/supply/images.json";
-import { engineDataOf, imageRecord, type RecordedImage, recordsIn } from "../../../policies/lib/imageRecord";
+import {
+  engineDataOf,
+  imageRecord,
+  type RecordedImage,
+  recordsIn,
+} from "../../../policies/lib/imageRecord";
 import { UNKNOWN } from "../../../vllm/argv/unknown";
 import { engineData, newestEngineData } from "../../../vllm/engineData";
 import { DIGEST, IMAGE, UNTAGGED } from "../declared";
 
-const recorded = (props: Record<string, unknown>, name = "r") => ({ type: TYPE.imageRecord, name, props });
+const recorded = (props: Record<string, unknown>, name = "r") => ({
+  type: TYPE.imageRecord,
+  name,
+  props,
+});
 const HEX = DIGEST.slice("sha256:".length);
 
 describe("a record of an image", () => {
@@ -16,7 +25,11 @@ describe("a record of an image", () => {
     ["a whole digest", { digest: DIGEST }, { digest: DIGEST, of: DIGEST }],
     ["a digest that is not known", { digest: UNKNOWN }, { digest: UNKNOWN, of: undefined }],
     ["no digest", {}, { digest: undefined, of: undefined }],
-    ["the digest that it names itself", { digest: HEX, recordedOf: "sha256:x" }, { digest: DIGEST, of: "sha256:x" }],
+    [
+      "the digest that it names itself",
+      { digest: HEX, recordedOf: "sha256:x" },
+      { digest: DIGEST, of: "sha256:x" },
+    ],
     ["that it names none", { digest: HEX, recordedOf: "" }, { digest: DIGEST, of: undefined }],
     [
       "packages in any letters",
@@ -29,11 +42,17 @@ describe("a record of an image", () => {
       },
     ],
     ["its evidence", { evidence: "read" }, { evidence: "read" }],
-  ])("is read with %s", (_, props, read) => expect(imageRecord(recorded(props))).toMatchObject(read));
+  ])("is read with %s", (_, props, read) =>
+    expect(imageRecord(recorded(props))).toMatchObject(read),
+  );
 });
 
 describe("the records of a container's image", () => {
-  const container = (image: unknown, name = "b") => ({ type: TYPE.container, name, props: { image } });
+  const container = (image: unknown, name = "b") => ({
+    type: TYPE.container,
+    name,
+    props: { image },
+  });
   const found = (image: unknown, ...records: Record<string, unknown>[]) =>
     recordsIn(records.map((props) => recorded(props)))(container(image)).map(({ versions }) =>
       Object.fromEntries(versions),
@@ -42,12 +61,22 @@ describe("the records of a container's image", () => {
 
   it.each<[string, unknown, Record<string, unknown>[], unknown[]]>([
     ["its digest", UNTAGGED, [{ digest: DIGEST, versions: one, evidence: "read" }], [one]],
-    ["one version without evidence", UNTAGGED, [{ digest: DIGEST, versions: one, evidence: "none" }], [one]],
+    [
+      "one version without evidence",
+      UNTAGGED,
+      [{ digest: DIGEST, versions: one, evidence: "none" }],
+      [one],
+    ],
     ["evidence without versions", UNTAGGED, [{ digest: DIGEST, evidence: "read" }], [{}]],
     ["no word", UNTAGGED, [{ digest: DIGEST, evidence: "none" }], []],
     ["another digest", UNTAGGED, [{ digest: `sha256:${"0".repeat(64)}`, versions: one }], []],
     ["no digest, beside an image without one", "vllm/vllm-openai:v1", [{ versions: one }], []],
-    ["a digest, beside an image that is not known", UNKNOWN, [{ digest: DIGEST, versions: one }], []],
+    [
+      "a digest, beside an image that is not known",
+      UNKNOWN,
+      [{ digest: DIGEST, versions: one }],
+      [],
+    ],
     ["the same twice", UNTAGGED, [1, 2].map(() => ({ digest: DIGEST, versions: one })), [one]],
     [
       "the same by other evidence",
@@ -61,7 +90,9 @@ describe("the records of a container's image", () => {
       [{ vllm: "1", x: "2" }, { vllm: "1x2" }].map((versions) => ({ digest: DIGEST, versions })),
       [{ vllm: "1", x: "2" }, { vllm: "1x2" }],
     ],
-  ])("are those with %s", (_, image, records, versions) => expect(found(image, ...records)).toEqual(versions));
+  ])("are those with %s", (_, image, records, versions) =>
+    expect(found(image, ...records)).toEqual(versions),
+  );
 
   it("are its server's own, too", () => {
     const own = recorded({ versions: one }, imageRecordName("b"));
@@ -92,5 +123,7 @@ describe("what an image's vLLM takes", () => {
     ["nothing, as it is not known", UNKNOWN, [read("0.30.0")], newest],
     ["its tag, in somebody's own build", "own/vllm:v0.30.0", [], { ...of030, exact: false }],
     ["its digest, in a mirror", `own/x@${seen?.digest}`, [], of030],
-  ])("is told by %s", (_, image, records, engine) => expect(engineDataOf(image, records)).toEqual(engine));
+  ])("is told by %s", (_, image, records, engine) =>
+    expect(engineDataOf(image, records)).toEqual(engine),
+  );
 });

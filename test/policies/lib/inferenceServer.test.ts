@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { TYPE } from "../../../components/planned/type";
-import { rankOf, readContainer, readDeclared, serversIn } from "../../../policies/lib/inferenceServer";
+import {
+  rankOf,
+  readContainer,
+  readDeclared,
+  serversIn,
+} from "../../../policies/lib/inferenceServer";
 import { UNKNOWN } from "../../../vllm/argv/unknown";
 import { DIGEST, IMAGE } from "../declared";
 
@@ -25,7 +30,8 @@ const hides = (...unreadable: string[]) => ({ kind: "yes", servers: [], unreadab
 const mayBe = (...unreadable: string[]) => ({ kind: "possible", unreadable });
 
 const NOT_TOLD = "its image can't be told before the update; give `image` as plain text";
-const NOT_KNOWN = "its `entrypoints` or `command` is not known before the update; give them as plain text";
+const NOT_KNOWN =
+  "its `entrypoints` or `command` is not known before the update; give them as plain text";
 const NO_SERVE = "its entrypoint starts no `vllm serve` that can be read";
 const MENTIONED = "an argument mentions vLLM in a form that can't be read";
 const STARTED = "a script, a file or a health check of it starts vLLM; start it by `command`";
@@ -33,7 +39,11 @@ const STARTED = "a script, a file or a health check of it starts vLLM; start it 
 describe("a health check", () => {
   it.each<[string, Props, object]>([
     ["starts a server", { ...OWN, ...check("CMD", "vllm", "serve", "org/m") }, starts("org/m")],
-    ["starts one beside another", { image: IMAGE, command: ["m"], ...check("vllm", "serve", "n") }, starts("m", "n")],
+    [
+      "starts one beside another",
+      { image: IMAGE, command: ["m"], ...check("vllm", "serve", "n") },
+      starts("m", "n"),
+    ],
     [
       "starts one where nothing else is known",
       { ...ALL, ...check("vllm", "serve", "n") },
@@ -53,7 +63,10 @@ describe("a health check", () => {
     [
       "has arguments that can't be read",
       { ...OWN, ...check("vllm", "serve", "m", "--config", "x") },
-      { ...starts("m --config x"), unreadable: ["`--config` takes options from a file that can't be read here"] },
+      {
+        ...starts("m --config x"),
+        unreadable: ["`--config` takes options from a file that can't be read here"],
+      },
     ],
   ])("%s", (_, props, reading) => expect(read(props)).toEqual(reading));
 });
@@ -87,10 +100,22 @@ describe("an image of another name", () => {
     ["without GPUs", { ...OWN, command: ["x"], uploads: [{ content: "vllm serve m" }] }, NO],
     ["with GPUs alone", { ...OWN, ...ALL, command: ["x"] }, NO],
     ["with a variable of vLLM", { ...OWN, ...vllm }, starts("")],
-    ["with a variable of vLLM, and its own entrypoint", { ...OWN, ...vllm, entrypoints: ["x"] }, hides(NO_SERVE)],
-    ["that is not known, with a variable of vLLM and one word", { ...vllm, entrypoints: ["x"] }, hides(NO_SERVE)],
+    [
+      "with a variable of vLLM, and its own entrypoint",
+      { ...OWN, ...vllm, entrypoints: ["x"] },
+      hides(NO_SERVE),
+    ],
+    [
+      "that is not known, with a variable of vLLM and one word",
+      { ...vllm, entrypoints: ["x"] },
+      hides(NO_SERVE),
+    ],
     ["that is not known, with a variable of vLLM and no word", vllm, mayBe(NOT_TOLD)],
-    ["with vLLM's name in capitals", { image: "own/my.VLLM:1", ...ALL, command: ["x"] }, starts("x")],
+    [
+      "with vLLM's name in capitals",
+      { image: "own/my.VLLM:1", ...ALL, command: ["x"] },
+      starts("x"),
+    ],
     ["with vLLM's name inside a word", { image: "own/evllm:1", ...ALL }, NO],
     [
       "with a variable that is called as an option of vLLM's",
@@ -127,7 +152,11 @@ describe("an image of another name", () => {
       { ...OWN, ...ALL, entrypoints: ["/x"], uploads: [{ content: "vllm serve m" }] },
       hides(STARTED),
     ],
-    ["with a share inside a word", { ...OWN, ...ALL, command: ["x--gpu-memory-utilization=0.9"] }, NO],
+    [
+      "with a share inside a word",
+      { ...OWN, ...ALL, command: ["x--gpu-memory-utilization=0.9"] },
+      NO,
+    ],
     ["with a word that can't be read", { ...OWN, command: ["x; vllm serve m"] }, hides(MENTIONED)],
   ])("%s", (_, props, reading) => expect(read(props)).toEqual(reading));
 });
@@ -166,7 +195,11 @@ it("a machine component's server is read by its map of variables, known or not",
 
 describe("the rank of a server among several machines", () => {
   const rank = (...command: unknown[]) =>
-    serversIn({ type: TYPE.container, name: "b", props: { image: IMAGE, command: ["m", ...command] } }).map(rankOf);
+    serversIn({
+      type: TYPE.container,
+      name: "b",
+      props: { image: IMAGE, command: ["m", ...command] },
+    }).map(rankOf);
 
   it("is none alone", () => {
     expect(rank("--nnodes", "1", "--node-rank", "0")).toEqual([undefined]);
@@ -182,7 +215,12 @@ describe("the rank of a server among several machines", () => {
     ],
     [["--nnodes", "2", "--headless"], { index: "0", nodes: "2", headless: true }],
   ])("is read from %o", (command, read) => {
-    const alone = { address: "127.0.0.1", meetsAt: "127.0.0.1:29501", port: 29501, headless: false };
+    const alone = {
+      address: "127.0.0.1",
+      meetsAt: "127.0.0.1:29501",
+      port: 29501,
+      headless: false,
+    };
     expect(rank(...command)).toEqual([{ ...alone, ...read }]);
   });
 });

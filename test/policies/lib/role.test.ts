@@ -30,7 +30,9 @@ describe("the packages whose release an image's tag names", () => {
     ["own/x", "simple-server", ["ollama"]],
     ["litellm", "chat-ui", ["open-webui", "litellm"]],
     ["litellm", "bridge", ["litellm"]],
-  ] as const)("%s, declared as %s: %o", (image, role, packages) => expect(packagesOf(image, role)).toEqual(packages));
+  ] as const)("%s, declared as %s: %o", (image, role, packages) =>
+    expect(packagesOf(image, role)).toEqual(packages),
+  );
 });
 
 describe("what declares a container", () => {

@@ -8,7 +8,13 @@ const RULE = "aggregate-utilization";
 function judged(command: string, more: Record<string, unknown> = {}): string[] {
   const servers = [{ name: "b", image: IMAGE, command: ["m", ...command.split(" ")] }];
   return said(RULE, [
-    declared(TYPE.machine, "dgx", { machine: "dgx", totalGiB: 100, hostInstance: "none", servers, ...more }),
+    declared(TYPE.machine, "dgx", {
+      machine: "dgx",
+      totalGiB: 100,
+      hostInstance: "none",
+      servers,
+      ...more,
+    }),
   ]);
 }
 
@@ -77,7 +83,11 @@ describe("the answer to a sum that is too large", () => {
   });
 
   it("names each server's own share", () => {
-    const servers = ["b", "c"].map((name) => ({ name, image: IMAGE, command: ["m", "--gpu-memory-utilization=0.5"] }));
+    const servers = ["b", "c"].map((name) => ({
+      name,
+      image: IMAGE,
+      command: ["m", "--gpu-memory-utilization=0.5"],
+    }));
     expect(judged("", { servers })).toEqual(
       refused(
         "1.00 of its memory (100.0 of 100 GiB)",

@@ -18,7 +18,11 @@ import {
 
 const RULE = "aggregate-utilization";
 
-function machine(hostShare: unknown, share: string | undefined, more: Record<string, unknown> = {}) {
+function machine(
+  hostShare: unknown,
+  share: string | undefined,
+  more: Record<string, unknown> = {},
+) {
   const flag = share === undefined ? [] : ["--gpu-memory-utilization", share];
   return declared(TYPE.machine, "dgx", {
     machine: "dgx",
@@ -63,15 +67,21 @@ describe("a machine's declaration", () => {
     );
     for (const bySum of [0.45, UNKNOWN_NUMBER]) {
       const same = { lines: [], largestUtilization: { b: { bySum, byAggregate: 0.45 } } };
-      expect(said(RULE, [machine(0.45, "0.5", { memory: same })]).join()).toContain("to 0.45 or less. Inst");
+      expect(said(RULE, [machine(0.45, "0.5", { memory: same })]).join()).toContain(
+        "to 0.45 or less. Inst",
+      );
     }
     const none = { lines: [], largestUtilization: { b: { bySum: 0, byAggregate: 0.45 } } };
-    expect(said(RULE, [machine(0.45, "0.5", { memory: none })]).join()).toContain("no share is left for b.");
+    expect(said(RULE, [machine(0.45, "0.5", { memory: none })]).join()).toContain(
+      "no share is left for b.",
+    );
     expect(said(RULE, [machine(0.45, "0.95")]).join()).toMatch(/only its owner can\.$/);
   });
 
   it("refuses one ten-thousandth too much and shows it", () => {
-    expect(said(RULE, [machine(0.45, "0.4501")]).join()).toMatch(/claim 0\.9001 .*to 0\.45 or less/);
+    expect(said(RULE, [machine(0.45, "0.4501")]).join()).toMatch(
+      /claim 0\.9001 .*to 0\.45 or less/,
+    );
   });
 
   it("counts a missing flag as vLLM's default", () => {
@@ -81,7 +91,9 @@ describe("a machine's declaration", () => {
   });
 
   it("says when no share is left", () => {
-    expect(said(RULE, [machine(0.9, "0.1")]).join()).toContain("Beside the others no share is left for b.");
+    expect(said(RULE, [machine(0.9, "0.1")]).join()).toContain(
+      "Beside the others no share is left for b.",
+    );
   });
 
   it("wants a word about instance A", () => {
@@ -100,9 +112,17 @@ describe("a machine's declaration", () => {
       { hostInstance: { port: 8000, gpuMemoryUtilization: UNKNOWN_NUMBER } },
       /instance A \(host, port 8000\) .* its gpuMemoryUtilization is not known/,
     ],
-    ["a share that instance A lacks", { hostInstance: { port: 8000 } }, /its gpuMemoryUtilization is not known/],
+    [
+      "a share that instance A lacks",
+      { hostInstance: { port: 8000 } },
+      /its gpuMemoryUtilization is not known/,
+    ],
     ["one of its servers", { servers: [UNKNOWN_TEXT] }, /Server 1 .* its arguments are not known/],
-    ["a server that is none", { servers: ["vllm serve"] }, /Server 1 .* its arguments are not known/],
+    [
+      "a server that is none",
+      { servers: ["vllm serve"] },
+      /Server 1 .* its arguments are not known/,
+    ],
     [
       "a server's image",
       { servers: [{ name: "b", image: UNKNOWN_TEXT, command: [] }] },
@@ -128,7 +148,9 @@ describe("a machine's declaration", () => {
 
   it("numbers a server that has no name", () => {
     const servers = [{ image: IMAGE, command: ["m", "--gpu-memory-utilization=0.95"] }];
-    expect(said(RULE, [machine("none", "0.45", { servers })]).join()).toContain(": server 1 0.95. The limit");
+    expect(said(RULE, [machine("none", "0.45", { servers })]).join()).toContain(
+      ": server 1 0.95. The limit",
+    );
   });
 
   it("reads the variables of a server's own script", () => {
@@ -141,7 +163,9 @@ describe("a machine's declaration", () => {
         environment: { SHARE: "0.6" },
       },
     ];
-    expect(said(RULE, [machine(0.45, "0.45", { servers })]).join()).toMatch(/claim 1\.05 .* b 0\.60/);
+    expect(said(RULE, [machine(0.45, "0.45", { servers })]).join()).toMatch(
+      /claim 1\.05 .* b 0\.60/,
+    );
   });
 });
 
@@ -173,12 +197,15 @@ describe("containers without our components", () => {
   });
 
   it("counts each server that one script starts", () => {
-    const script = "vllm serve a --gpu-memory-utilization 0.5 & vllm serve b --gpu-memory-utilization 0.5";
+    const script =
+      "vllm serve a --gpu-memory-utilization 0.5 & vllm serve b --gpu-memory-utilization 0.5";
     expect(said(RULE, [serving("sh", "-c", script)]).join()).toMatch(/b 0\.50 \+ b 0\.50/);
   });
 
   it("adds a declared instance A", () => {
-    expect(said(RULE, [serving("m", "--gpu-memory-utilization", "0.45"), hostInstance(0.72)]).join()).toMatch(
+    expect(
+      said(RULE, [serving("m", "--gpu-memory-utilization", "0.45"), hostInstance(0.72)]).join(),
+    ).toMatch(
       /claim 1\.17 .*instance A \(host, port 8000\) 0\.72 \+ b 0\.45.*of b to 0\.18 or less/,
     );
   });
@@ -192,10 +219,18 @@ describe("containers without our components", () => {
   });
 
   it.each([
-    ["--config", ["m", "--config", "x.yaml"], /`--config` takes options from a file that can't be read here/],
+    [
+      "--config",
+      ["m", "--config", "x.yaml"],
+      /`--config` takes options from a file that can't be read here/,
+    ],
     ["ambiguous", ["m", "--max-num", "1"], /`--max-num` may mean/],
     ["no number", ["m", "--gpu-memory-utilization", "half"], /is `half`, which is not a number/],
-    ["negative", ["m", "--gpu-memory-utilization", "-0.5"], /is -0\.5, but a share lies above 0 and at most at 1/],
+    [
+      "negative",
+      ["m", "--gpu-memory-utilization", "-0.5"],
+      /is -0\.5, but a share lies above 0 and at most at 1/,
+    ],
     ["above one", ["m", "--gpu-memory-utilization=1.2"], /is 1\.2, but a share lies/],
     ["no value", ["m", "--gpu-memory-utilization"], /`--gpu-memory-utilization` has no value/],
     [
@@ -216,7 +251,9 @@ describe("containers without our components", () => {
     expect(said(RULE, [server({ entrypoints: ["/start.sh"], command: ["x"] })]).join()).toMatch(
       /its entrypoint starts no `vllm serve` that can be read/,
     );
-    expect(said(RULE, [server({ command: UNKNOWN_LIST })]).join()).toMatch(/argument 1 is not known/);
+    expect(said(RULE, [server({ command: UNKNOWN_LIST })]).join()).toMatch(
+      /argument 1 is not known/,
+    );
   });
 });
 
@@ -227,7 +264,9 @@ it("reads the arguments of a wrapper script, in any image", () => {
     command: ["--gpu-memory-utilization=0.95"],
   };
   expect(said(RULE, [server(wrapped)]).join()).toMatch(/claim 0\.95 .*to 0\.90 or less/);
-  expect(said(RULE, [server({ ...wrapped, entrypoints: UNKNOWN_LIST })]).join()).toMatch(/argument 1 is not known/);
+  expect(said(RULE, [server({ ...wrapped, entrypoints: UNKNOWN_LIST })]).join()).toMatch(
+    /argument 1 is not known/,
+  );
 });
 
 describe("what may be an inference server", () => {
@@ -240,7 +279,9 @@ describe("what may be an inference server", () => {
       { image: UNKNOWN_TEXT, command: undefined, gpus: undefined, ipcMode: undefined },
     ],
   ])("is refused: %s", (_, changes) => {
-    expect(said(RULE, [server(changes)]).join()).toMatch(/it may be an inference server: .*as plain text/);
+    expect(said(RULE, [server(changes)]).join()).toMatch(
+      /it may be an inference server: .*as plain text/,
+    );
   });
 
   it.each([
@@ -253,7 +294,10 @@ describe("what may be an inference server", () => {
       "nginx from an output, with its command",
       { image: UNKNOWN_TEXT, command: ["nginx", "-g", "daemon off;"], gpus: "all" },
     ],
-    ["a client of a server", { image: "curlimages/curl:8", command: ["sh", "-c", "curl http://vllm:8000/v1/models"] }],
+    [
+      "a client of a server",
+      { image: "curlimages/curl:8", command: ["sh", "-c", "curl http://vllm:8000/v1/models"] },
+    ],
     ["a program on the GPU that is known", { image: "ollama/ollama:0.14.0", gpus: "all" }],
   ])("leaves alone: %s", (_, props) => {
     expect(said(RULE, [container("nginx", props)])).toEqual([]);
@@ -294,14 +338,18 @@ describe("several machines", () => {
 });
 
 it("says a refusal once where the machine component and the containers agree", () => {
-  const b = server({ command: ["m", "--served-model-name", "m", "--gpu-memory-utilization", "0.45"] });
+  const b = server({
+    command: ["m", "--served-model-name", "m", "--gpu-memory-utilization", "0.45"],
+  });
   expect(said(RULE, [machine(0.72, "0.45"), b])).toHaveLength(1);
 });
 
 it("says it of the stack where a container beside the component makes the sum too large", () => {
   const b = server({ command: ["m", "--gpu-memory-utilization", "0.45"] });
   const c = server({ command: ["m", "--gpu-memory-utilization", "0.45"] }, "c");
-  expect(said(RULE, [machine(0.45, "0.45"), b, c]).join()).toMatch(/^refused: .*claim 1\.35 .*b 0\.45 \+ c 0\.45/);
+  expect(said(RULE, [machine(0.45, "0.45"), b, c]).join()).toMatch(
+    /^refused: .*claim 1\.35 .*b 0\.45 \+ c 0\.45/,
+  );
 });
 
 describe("a machine's declaration and its containers", () => {
@@ -315,7 +363,11 @@ describe("a machine's declaration and its containers", () => {
   const share = "--gpu-memory-utilization";
 
   it("judge a container that can't be read, though the others make up the declared sum", () => {
-    const resources = [machine(0.45, undefined, { servers: two }), b(share, "0.45"), c("--config", "x")];
+    const resources = [
+      machine(0.45, undefined, { servers: two }),
+      b(share, "0.45"),
+      c("--config", "x"),
+    ];
     expect(said(RULE, resources).join()).toMatch(/^refused: c has no memory share .*`--config`/);
   });
 
@@ -336,5 +388,7 @@ describe("a machine's declaration and its containers", () => {
 
 it("keeps its level", () => {
   const levels = { [RULE]: "disabled", all: "advisory" } as const;
-  expect(verdictsOf(RULE, [machine(0.72, "0.45")], levels)).toMatchObject([{ level: "mandatory", verdict: "refused" }]);
+  expect(verdictsOf(RULE, [machine(0.72, "0.45")], levels)).toMatchObject([
+    { level: "mandatory", verdict: "refused" },
+  ]);
 });

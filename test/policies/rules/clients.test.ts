@@ -27,7 +27,13 @@ const pinned = Object.entries(tiers).map(([name, model]) => `${name}=${model}`);
 
 describe("the clients of our own plan", () => {
   it("have nothing against them", () => {
-    for (const rule of ["client-base-url", "client-tiers", "client-server", "bridge-prefix", "tool-calling"])
+    for (const rule of [
+      "client-base-url",
+      "client-tiers",
+      "client-server",
+      "bridge-prefix",
+      "tool-calling",
+    ])
       expect(said(rule, ours(ALL_CLIENTS)), rule).toEqual([]);
   });
 });
@@ -40,9 +46,12 @@ describe("client-base-url", () => {
     ]);
   });
 
-  it.each(["http://x:1/v1", "http://x:1/v1/", "http://x:1/api"])("refuses %s in a container", (url) => {
-    expect(said("client-base-url", [inContainer(`ANTHROPIC_BASE_URL=${url}`)])).toHaveLength(1);
-  });
+  it.each(["http://x:1/v1", "http://x:1/v1/", "http://x:1/api"])(
+    "refuses %s in a container",
+    (url) => {
+      expect(said("client-base-url", [inContainer(`ANTHROPIC_BASE_URL=${url}`)])).toHaveLength(1);
+    },
+  );
 
   it("refuses what is not a URL", () => {
     expect(said("client-base-url", [inContainer("ANTHROPIC_BASE_URL=dgx")])).toEqual([
@@ -72,7 +81,9 @@ describe("client-tiers", () => {
     const { [variable]: _left, ...others } = tiers;
     expect(said("client-tiers", [client({ tiers: others })])).toHaveLength(1);
     const without = pinned.filter((entry) => !entry.startsWith(`${variable}=`));
-    expect(said("client-tiers", [inContainer("ANTHROPIC_BASE_URL=http://x:1", ...without)])).toHaveLength(1);
+    expect(
+      said("client-tiers", [inContainer("ANTHROPIC_BASE_URL=http://x:1", ...without)]),
+    ).toHaveLength(1);
   });
 
   it("refuses a name that is not served, and names those that are", () => {
@@ -86,7 +97,9 @@ describe("client-tiers", () => {
     expect(said("client-tiers", ours({ codex: { model: "org/model" } }))).toEqual([]);
     const environment = { ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-haiku-9" };
     expect(said("client-tiers", ours({ claudeCode: { environment } }))).toEqual([]);
-    expect(said("client-tiers", ours({ claudeCode: { via: "native", environment } }))).toHaveLength(1);
+    expect(said("client-tiers", ours({ claudeCode: { via: "native", environment } }))).toHaveLength(
+      1,
+    );
   });
 
   it("names a model that is not served beside a variable that names none", () => {
@@ -95,12 +108,16 @@ describe("client-tiers", () => {
     const messages = said("client-tiers", [client({ tiers: named })]);
     expect(messages[0]).toContain(`pins no model in ${variable}.`);
     expect(messages.slice(1)).toEqual(
-      others.map((name) => expect.stringContaining(`asks for \`modle\` (${name}), which is not served.`)),
+      others.map((name) =>
+        expect.stringContaining(`asks for \`modle\` (${name}), which is not served.`),
+      ),
     );
   });
 
   it("accepts a container that pins all", () => {
-    expect(said("client-tiers", [inContainer("ANTHROPIC_BASE_URL=http://x:1", ...pinned)])).toEqual([]);
+    expect(said("client-tiers", [inContainer("ANTHROPIC_BASE_URL=http://x:1", ...pinned)])).toEqual(
+      [],
+    );
   });
 });
 
@@ -109,12 +126,16 @@ describe("client-server", () => {
     expect(said("client-server", [client({ serverKind: "simple-server" })])).toEqual([
       expect.stringContaining("agent on dgx is a coding client and would use the simple server"),
     ]);
-    expect(said("client-server", [inContainer("ANTHROPIC_BASE_URL=http://127.0.0.1:11434")])).toHaveLength(1);
+    expect(
+      said("client-server", [inContainer("ANTHROPIC_BASE_URL=http://127.0.0.1:11434")]),
+    ).toHaveLength(1);
   });
 
   it("names Ollama where the client has no URL", () => {
     const on = client({ serverKind: "simple-server", baseUrl: undefined });
-    expect(said("client-server", [on]).join()).toContain("would use the simple server (Ollama), which");
+    expect(said("client-server", [on]).join()).toContain(
+      "would use the simple server (Ollama), which",
+    );
   });
 
   it("refuses it for each of our coding clients, and lets any program use it", () => {
@@ -122,12 +143,16 @@ describe("client-server", () => {
     const at = (clients: Record<string, unknown>) =>
       declaredResources(plan(stack({ simpleServer, clients }), { home: HOME }));
     const native = { server: "simple-server", via: "native" };
-    expect(said("client-server", at({ claudeCode: native, codex: native, pi: native }))).toHaveLength(3);
+    expect(
+      said("client-server", at({ claudeCode: native, codex: native, pi: native })),
+    ).toHaveLength(3);
     expect(said("client-server", at({ clientEnv: native }))).toEqual([]);
   });
 
   it("accepts one that is not a coding client, and a coding client elsewhere", () => {
-    expect(said("client-server", [client({ serverKind: "simple-server", coding: false })])).toEqual([]);
+    expect(said("client-server", [client({ serverKind: "simple-server", coding: false })])).toEqual(
+      [],
+    );
     expect(said("client-server", [client({})])).toEqual([]);
   });
 });
@@ -138,38 +163,68 @@ describe("bridge-prefix", () => {
   const litellm = `ghcr.io/berriai/litellm:v1.103.0@${DIGEST}`;
 
   it.each([
-    ["a file uploaded into a container", { image, uploads: [{ file: "/c.yaml", content: yaml("openai/m") }] }],
+    [
+      "a file uploaded into a container",
+      { image, uploads: [{ file: "/c.yaml", content: yaml("openai/m") }] },
+    ],
     ["the arguments of the bridge", { image: litellm, command: ["--model", "openai/m"] }],
     ["one word of them", { image: litellm, command: ["--model=openai/m"] }],
   ])("refuses it in %s", (_, props) => {
     expect(said("bridge-prefix", [container("mine", props)])).toEqual([
-      expect.stringMatching(/^refused: mine sends `.*` to `openai\/m`\. .*Write `hosted_vllm\/<served name>`/),
+      expect.stringMatching(
+        /^refused: mine sends `.*` to `openai\/m`\. .*Write `hosted_vllm\/<served name>`/,
+      ),
     ]);
   });
 
   it("refuses it in a command that writes the file", () => {
-    const command = (stdin: string) => declared("command:local:Command", "write", { create: "cat > f", stdin });
+    const command = (stdin: string) =>
+      declared("command:local:Command", "write", { create: "cat > f", stdin });
     expect(said("bridge-prefix", [command(yaml("openai/m"))])).toHaveLength(1);
     expect(said("bridge-prefix", [command(`cat <<X\n${yaml('"openai/m"')}X\n`)])).toHaveLength(1);
     expect(said("bridge-prefix", [command(yaml("hosted_vllm/openai"))])).toEqual([]);
-    expect(said("bridge-prefix", [command(`# model: openai/m\n${yaml("hosted_vllm/m")}`)])).toEqual([]);
+    expect(said("bridge-prefix", [command(`# model: openai/m\n${yaml("hosted_vllm/m")}`)])).toEqual(
+      [],
+    );
   });
 
   it("refuses it in what a machine says of its bridge", () => {
-    const machine = declared(TYPE.machine, "dgx", { bridge: { models: [{ name: "m", model: "openai/m" }] } });
+    const machine = declared(TYPE.machine, "dgx", {
+      bridge: { models: [{ name: "m", model: "openai/m" }] },
+    });
     expect(said("bridge-prefix", [machine])).toHaveLength(1);
   });
 
   it.each([
-    ["the bridge's entrypoint", { entrypoints: ["litellm", "--model", "openai/m"] }, "b", "openai/m"],
+    [
+      "the bridge's entrypoint",
+      { entrypoints: ["litellm", "--model", "openai/m"] },
+      "b",
+      "openai/m",
+    ],
     ["its short option", { command: ["-m", "openai/m"] }, "b", "openai/m"],
-    ["arguments beside one that is not known", { command: [UNKNOWN_TEXT, "--model=openai/m"] }, "b", "openai/m"],
+    [
+      "arguments beside one that is not known",
+      { command: [UNKNOWN_TEXT, "--model=openai/m"] },
+      "b",
+      "openai/m",
+    ],
     ["an argument with a line break", { command: ["--model=openai/m\nx"] }, "b", "openai/m"],
-    ["a container of another name", { name: "own", command: ["-m", "openai/m"] }, "own", "openai/m"],
+    [
+      "a container of another name",
+      { name: "own", command: ["-m", "openai/m"] },
+      "own",
+      "openai/m",
+    ],
     [
       "a list with other entries",
       {
-        uploads: [{ content: "model_list:\n  - x\n  - {litellm_params: 1}\n  - {litellm_params: {model: openai/m}}" }],
+        uploads: [
+          {
+            content:
+              "model_list:\n  - x\n  - {litellm_params: 1}\n  - {litellm_params: {model: openai/m}}",
+          },
+        ],
       },
       "b",
       "",
@@ -182,11 +237,15 @@ describe("bridge-prefix", () => {
 
   it("reads a script line by line, without its comments", () => {
     const script = (create: string) =>
-      said("bridge-prefix", [declared("command:local:Command", "write", { name: "other", create })]);
+      said("bridge-prefix", [
+        declared("command:local:Command", "write", { name: "other", create }),
+      ]);
     expect(script("printf 'model: openai/m' >> model_list.yaml").join()).toMatch(
       /^refused: write sends `openai\/m` to `openai\/m`\./,
     );
-    expect(script("cat <<X\nmodel_list:\n # model: openai/m\n\t- model: hosted_vllm/m\nX")).toEqual([]);
+    expect(script("cat <<X\nmodel_list:\n # model: openai/m\n\t- model: hosted_vllm/m\nX")).toEqual(
+      [],
+    );
     expect(script("# model_list")).toEqual([]);
   });
 
@@ -199,21 +258,36 @@ describe("bridge-prefix", () => {
   });
 
   it("says nothing of an unknown image, and of other options", () => {
-    expect(said("bridge-prefix", [container("x", { image: UNKNOWN_TEXT, command: ["-m", "openai/m"] })])).toEqual([]);
-    expect(said("bridge-prefix", [container("x", { image: litellm, command: ["x--model=openai/m"] })])).toEqual([]);
+    expect(
+      said("bridge-prefix", [container("x", { image: UNKNOWN_TEXT, command: ["-m", "openai/m"] })]),
+    ).toEqual([]);
+    expect(
+      said("bridge-prefix", [container("x", { image: litellm, command: ["x--model=openai/m"] })]),
+    ).toEqual([]);
   });
 
   it("accepts other programs that use the prefix for themselves", () => {
-    expect(said("bridge-prefix", [container("x", { image, command: ["--model", "openai/m"] })])).toEqual([]);
+    expect(
+      said("bridge-prefix", [container("x", { image, command: ["--model", "openai/m"] })]),
+    ).toEqual([]);
   });
 
   it("reads only what says models: a machine's bridge, a bridge's container, a list of models", () => {
     const bridge = { models: [{ model: "openai/m" }] };
-    const other = declared("example:index:Bridge", "x", { image: litellm, command: ["-m", "openai/m"], bridge });
+    const other = declared("example:index:Bridge", "x", {
+      image: litellm,
+      command: ["-m", "openai/m"],
+      bridge,
+    });
     expect(said("bridge-prefix", [other])).toEqual([]);
-    expect(said("bridge-prefix", [container("x", { image, uploads: [{ content: "model: openai/m" }] })])).toEqual([]);
-    const models = "model_list:\n  -\n  - {model_name: m}\n  - {litellm_params: {model: hosted_vllm/m}}";
-    expect(said("bridge-prefix", [container("x", { image, uploads: [{ content: models }] })])).toEqual([]);
+    expect(
+      said("bridge-prefix", [container("x", { image, uploads: [{ content: "model: openai/m" }] })]),
+    ).toEqual([]);
+    const models =
+      "model_list:\n  -\n  - {model_name: m}\n  - {litellm_params: {model: hosted_vllm/m}}";
+    expect(
+      said("bridge-prefix", [container("x", { image, uploads: [{ content: models }] })]),
+    ).toEqual([]);
   });
 
   it.each([
@@ -222,10 +296,16 @@ describe("bridge-prefix", () => {
       declared(TYPE.machine, "dgx", { bridge: { models: [{ name: "m", model: "openai/n" }] } }),
       "m",
     ],
-    ["a bridge without a name", declared(TYPE.machine, "dgx", { bridge: { models: [{ model: "openai/n" }] } }), ""],
+    [
+      "a bridge without a name",
+      declared(TYPE.machine, "dgx", { bridge: { models: [{ model: "openai/n" }] } }),
+      "",
+    ],
     ["a configuration", container("dgx", { image, uploads: [{ content: yaml("openai/n") }] }), "m"],
   ])("names the model by which clients ask for it: %s", (_, resource, name) => {
-    expect(said("bridge-prefix", [resource]).join()).toContain(`refused: dgx sends \`${name}\` to \`openai/n\`. `);
+    expect(said("bridge-prefix", [resource]).join()).toContain(
+      `refused: dgx sends \`${name}\` to \`openai/n\`. `,
+    );
   });
 });
 
@@ -241,7 +321,9 @@ describe("what a client is", () => {
 
   it("has a base URL with a path or without, whatever its scheme", () => {
     expect(said("client-base-url", [inContainer("ANTHROPIC_BASE_URL=h2c://x:1")])).toEqual([]);
-    expect(said("client-base-url", [inContainer(`${URL}/v1/`)]).join()).toContain("it would call `/v1/v1/messages`,");
+    expect(said("client-base-url", [inContainer(`${URL}/v1/`)]).join()).toContain(
+      "it would call `/v1/v1/messages`,",
+    );
   });
 
   it("pins its models, each of which is named where it does not", () => {
@@ -252,7 +334,9 @@ describe("what a client is", () => {
     expect(said("client-tiers", [client({ tiers: Object.fromEntries(others) })]).join()).toContain(
       `pins no model in ${one?.[0]}, ${two?.[0]}.`,
     );
-    expect(said("client-base-url", [client({ tiers: { ...tiers, other: "model" } })])).toHaveLength(1);
+    expect(said("client-base-url", [client({ tiers: { ...tiers, other: "model" } })])).toHaveLength(
+      1,
+    );
     expect(said("client-tiers", [client({ tiers: { model: UNKNOWN_TEXT } })])).toEqual([]);
   });
 
@@ -266,7 +350,9 @@ describe("what a client is", () => {
   });
 
   it("is named as far as it is known, with where it would go", () => {
-    expect(said("client-server", [client({ client: undefined, serverKind: "simple-server" })])).toEqual([
+    expect(
+      said("client-server", [client({ client: undefined, serverKind: "simple-server" })]),
+    ).toEqual([
       "refused: a client on dgx is a coding client and would use the simple server (http://127.0.0.1:8001/v1), which " +
         "makes no structured tool calls. Point it at an inference server.",
     ]);

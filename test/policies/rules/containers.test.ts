@@ -24,15 +24,27 @@ describe("inference-container", () => {
   it.each([
     ["no GPUs", { gpus: undefined }, 'b lacks all GPUs: it has nothing. Set `gpus: "all"`.'],
     ["one GPU", { gpus: "device=0" }, "b lacks all GPUs: it has `device=0`."],
-    ["unknown GPUs", { gpus: UNKNOWN_TEXT }, "b lacks all GPUs: it has a value that is not known yet."],
+    [
+      "unknown GPUs",
+      { gpus: UNKNOWN_TEXT },
+      "b lacks all GPUs: it has a value that is not known yet.",
+    ],
     [
       "private IPC",
       { ipcMode: "private" },
       'b lacks the host\'s IPC namespace: it has `private`. Set `ipcMode: "host"`.',
     ],
-    ["no restart policy", { restart: undefined }, 'it has nothing. Set `restart: "unless-stopped"`.'],
+    [
+      "no restart policy",
+      { restart: undefined },
+      'it has nothing. Set `restart: "unless-stopped"`.',
+    ],
     ["another restart policy", { restart: "always" }, "it has `always`."],
-    ["an unknown restart policy", { restart: UNKNOWN_TEXT }, "it has a value that is not known yet."],
+    [
+      "an unknown restart policy",
+      { restart: UNKNOWN_TEXT },
+      "it has a value that is not known yet.",
+    ],
   ])("refuses %s", (_, changes, why) => {
     const messages = said(RULE, [server(changes)]);
     expect(messages).toHaveLength(1);
@@ -40,7 +52,9 @@ describe("inference-container", () => {
   });
 
   it("accepts device requests for all GPUs", () => {
-    expect(said(RULE, [server({ gpus: undefined, deviceRequests: [{ driver: "nvidia", count: -1 }] })])).toEqual([]);
+    expect(
+      said(RULE, [server({ gpus: undefined, deviceRequests: [{ driver: "nvidia", count: -1 }] })]),
+    ).toEqual([]);
     const cdi = [{ driver: "cdi", deviceIds: ["nvidia.com/gpu=all"] }];
     expect(said(RULE, [server({ gpus: undefined, deviceRequests: cdi })])).toEqual([]);
     for (const request of [{ count: 1 }, { deviceIds: ["nvidia.com/gpu=0"] }]) {
@@ -59,9 +73,9 @@ describe("inference-container", () => {
     expect(said(RULE, [server({ restart: "always" })])).toEqual([
       'refused: b lacks a restart policy that survives a reboot: it has `always`. Set `restart: "unless-stopped"`.',
     ]);
-    expect(said(RULE, [server({ gpus: undefined, deviceRequests: UNKNOWN_LIST })]).join()).toContain(
-      "b lacks all GPUs: it has a value that is not known yet.",
-    );
+    expect(
+      said(RULE, [server({ gpus: undefined, deviceRequests: UNKNOWN_LIST })]).join(),
+    ).toContain("b lacks all GPUs: it has a value that is not known yet.");
   });
 
   it("lets only a rank have memory of its own, and wants the rest of it too", () => {
@@ -70,7 +84,9 @@ describe("inference-container", () => {
     const two = "vllm serve m --nnodes 2 --master-addr 10.0.0.1 & vllm serve n";
     expect(said(RULE, [server({ ...own, command: ["sh", "-c", two] })])).toEqual([]);
     const rank = ["m", "--nnodes", "2", "--master-addr", "10.0.0.1"];
-    expect(said(RULE, [server({ ...own, command: rank, gpus: undefined })]).join()).toContain("lacks all GPUs");
+    expect(said(RULE, [server({ ...own, command: rank, gpus: undefined })]).join()).toContain(
+      "lacks all GPUs",
+    );
   });
 
   it("takes another level", () => {
@@ -82,8 +98,11 @@ describe("inference-container", () => {
 
 describe("host-ports", () => {
   const RULE = "host-ports";
-  const web = (ports: unknown, name = "web", more = {}) => container(name, { image: "nginx:1.27", ports, ...more });
-  const on = (external: unknown, ip?: unknown, protocol?: string) => [{ internal: 80, external, ip, protocol }];
+  const web = (ports: unknown, name = "web", more = {}) =>
+    container(name, { image: "nginx:1.27", ports, ...more });
+  const on = (external: unknown, ip?: unknown, protocol?: string) => [
+    { internal: 80, external, ip, protocol },
+  ];
 
   it("passes different ports, different addresses and different protocols", () => {
     expect(said(RULE, [web(on(8080)), web(on(8081), "web2")])).toEqual([]);
@@ -106,7 +125,9 @@ describe("host-ports", () => {
   });
 
   it("refuses an address that may be the same", () => {
-    expect(said(RULE, [web(on(8080, UNKNOWN_TEXT)), web(on(8080, "127.0.0.1"), "web2")])).toHaveLength(1);
+    expect(
+      said(RULE, [web(on(8080, UNKNOWN_TEXT)), web(on(8080, "127.0.0.1"), "web2")]),
+    ).toHaveLength(1);
   });
 
   it("keeps machines apart", () => {
@@ -131,7 +152,9 @@ describe("host-ports", () => {
         .filter(({ name, verdict }) => name === RULE && verdict !== "pass")
         .map(({ message }) => message);
     expect(findings("none")).toEqual([]);
-    expect(findings({ gpuMemoryUtilization: 0.3, port: 9000 }).join()).toMatch(/takes host port 8000/);
+    expect(findings({ gpuMemoryUtilization: 0.3, port: 9000 }).join()).toMatch(
+      /takes host port 8000/,
+    );
   });
 
   it("names no port of an instance A as free", () => {
@@ -143,15 +166,23 @@ describe("host-ports", () => {
     expect(said(RULE, [web(on(9000)), hostInstance(0.4, "dgx", 9000)]).join()).toMatch(
       /web takes host port 9000, which/,
     );
-    const machine = (hostInstance: unknown) => declared(TYPE.machine, "dgx", { machine: "dgx", hostInstance });
-    expect(said(RULE, [web(on(9000)), machine({ port: 9000 })]).join()).toMatch(/web takes host port 9000, which/);
+    const machine = (hostInstance: unknown) =>
+      declared(TYPE.machine, "dgx", { machine: "dgx", hostInstance });
+    expect(said(RULE, [web(on(9000)), machine({ port: 9000 })]).join()).toMatch(
+      /web takes host port 9000, which/,
+    );
     expect(said(RULE, [web(on(9000)), machine(null)])).toEqual([]);
-    expect(said(RULE, [web(on(8000)), machine("none"), hostInstance(0.4, "dgx", 9000)])).toHaveLength(1);
-    expect(said(RULE, [web(on(UNKNOWN_NUMBER)), hostInstance(0.4, "dgx", UNKNOWN_NUMBER)])).toEqual([]);
+    expect(
+      said(RULE, [web(on(8000)), machine("none"), hostInstance(0.4, "dgx", 9000)]),
+    ).toHaveLength(1);
+    expect(said(RULE, [web(on(UNKNOWN_NUMBER)), hostInstance(0.4, "dgx", UNKNOWN_NUMBER)])).toEqual(
+      [],
+    );
   });
 
   it("reads the server's own port in the host's network", () => {
-    const host = (...command: unknown[]) => server({ networkMode: "host", ports: undefined, command });
+    const host = (...command: unknown[]) =>
+      server({ networkMode: "host", ports: undefined, command });
     expect(said(RULE, [host("m")]).join()).toMatch(/takes host port 8000/);
     expect(said(RULE, [host("m", "--port", "8001"), web(on(8001, "127.0.0.1"))])).toEqual([
       "refused: web takes host port 8001/tcp on 127.0.0.1, which b takes on 0.0.0.0. Give one of them another port, such as 8002.",
@@ -160,8 +191,12 @@ describe("host-ports", () => {
   });
 
   it("wants the ports of a server to be known, and of nothing else", () => {
-    expect(said(RULE, [server({ ports: UNKNOWN_LIST })]).join()).toMatch(/b: `ports` is not known before the update/);
-    expect(said(RULE, [server({ ports: on(UNKNOWN_NUMBER) })]).join()).toMatch(/`ports\[0\]\.external` is not known/);
+    expect(said(RULE, [server({ ports: UNKNOWN_LIST })]).join()).toMatch(
+      /b: `ports` is not known before the update/,
+    );
+    expect(said(RULE, [server({ ports: on(UNKNOWN_NUMBER) })]).join()).toMatch(
+      /`ports\[0\]\.external` is not known/,
+    );
     expect(said(RULE, [web(UNKNOWN_LIST), web(on(UNKNOWN_NUMBER), "web2")])).toEqual([]);
   });
 
@@ -170,16 +205,27 @@ describe("host-ports", () => {
   });
 
   it("names an address that is not known, and refuses a server's port that may be any", () => {
-    expect(said(RULE, [web(on(8080, UNKNOWN_TEXT)), web(on(8080, "::1"), "web2")]).join()).toContain(
-      "which web takes on an address that is not known yet.",
-    );
+    expect(
+      said(RULE, [web(on(8080, UNKNOWN_TEXT)), web(on(8080, "::1"), "web2")]).join(),
+    ).toContain("which web takes on an address that is not known yet.");
     const command = ["sh", "-c", "vllm serve m --port $PORT"];
-    expect(said(RULE, [server({ networkMode: "host", command })]).join()).toMatch(/^refused: b: .* is not known/);
+    expect(said(RULE, [server({ networkMode: "host", command })]).join()).toMatch(
+      /^refused: b: .* is not known/,
+    );
   });
 
   it("counts of a worker only where ranks meet, of a head its API too, and names a free pair of ports", () => {
     const rank = (name: string, ...more: string[]) => {
-      const command = ["m", "--nnodes", "2", "--master-addr", "10.0.0.1", "--master-port", "29502", ...more];
+      const command = [
+        "m",
+        "--nnodes",
+        "2",
+        "--master-addr",
+        "10.0.0.1",
+        "--master-port",
+        "29502",
+        ...more,
+      ];
       return server({ networkMode: "host", ports: undefined, command }, name);
     };
     const head = rank("b", "--port", "8001");
@@ -187,7 +233,10 @@ describe("host-ports", () => {
     expect(said(RULE, [rank("b", "--headless", "--port", "8001"), web(on(8001))])).toEqual([]);
     expect(said(RULE, [head, rank("c", "--headless")]).join()).toContain("such as 29504.");
     expect(
-      said(RULE, [rank("b", "--master-port=29600"), rank("c", "--headless", "--master-port=29600")]).join(),
+      said(RULE, [
+        rank("b", "--master-port=29600"),
+        rank("c", "--headless", "--master-port=29600"),
+      ]).join(),
     ).toContain("such as 29501.");
   });
 });
@@ -198,13 +247,17 @@ describe("secret-values", () => {
   it("refuses a value, and never shows it", () => {
     const messages = said(RULE, [server({ envs: [`HF_TOKEN=${SECRET}`, "PATH=/bin"] })]);
     expect(messages).toHaveLength(1);
-    expect(messages[0]).toMatch(/^refused: b has a secret \(not shown\) in the variable HF_TOKEN of its environment\./);
+    expect(messages[0]).toMatch(
+      /^refused: b has a secret \(not shown\) in the variable HF_TOKEN of its environment\./,
+    );
     expect(messages[0]).toContain("HF_TOKEN_PATH");
     expect(messages.join()).not.toContain(SECRET);
   });
 
   it("refuses it in any container, with an equals sign in it too", () => {
-    expect(said(RULE, [container("web", { image: "nginx", envs: ["DB_PASSWORD=a=b=c"] })])).toHaveLength(1);
+    expect(
+      said(RULE, [container("web", { image: "nginx", envs: ["DB_PASSWORD=a=b=c"] })]),
+    ).toHaveLength(1);
   });
 
   it.each([
@@ -222,33 +275,43 @@ describe("secret-values", () => {
     ["a hub token", ["m", "--hf-token", SECRET]],
   ])("refuses a secret among the arguments: %s", (_, command) => {
     const messages = said(RULE, [serving(...command)]);
-    expect(messages.join()).toMatch(/^refused: b has a secret \(not shown\) behind --(api-key|hf-token)\./);
+    expect(messages.join()).toMatch(
+      /^refused: b has a secret \(not shown\) behind --(api-key|hf-token)\./,
+    );
     expect(messages.join()).not.toContain(SECRET);
   });
 
   it("wants the variables of a server to be known, and of nothing else", () => {
-    expect(said(RULE, [server({ envs: UNKNOWN_LIST })]).join()).toMatch(/`envs` is not known before the update/);
-    expect(said(RULE, [server({ envs: ["A=1", UNKNOWN_TEXT] })]).join()).toMatch(/`envs\[1\]` is not known/);
+    expect(said(RULE, [server({ envs: UNKNOWN_LIST })]).join()).toMatch(
+      /`envs` is not known before the update/,
+    );
+    expect(said(RULE, [server({ envs: ["A=1", UNKNOWN_TEXT] })]).join()).toMatch(
+      /`envs\[1\]` is not known/,
+    );
     expect(said(RULE, [container("web", { image: "nginx", envs: [UNKNOWN_TEXT] })])).toEqual([]);
     expect(said(RULE, [container("web", { image: "nginx", envs: UNKNOWN_LIST })])).toEqual([]);
   });
 
   it("refuses a secret inside a variable of another name, and in any container's arguments", () => {
     expect(said(RULE, [server({ envs: ["SETTINGS=api_key=s3cr3tvalue"] })])).toHaveLength(1);
-    expect(said(RULE, [container("web", { image: "nginx", command: ["--password", "s3cr3tvalue"] })])).toEqual([
+    expect(
+      said(RULE, [container("web", { image: "nginx", command: ["--password", "s3cr3tvalue"] })]),
+    ).toEqual([
       expect.stringMatching(/^refused: web has a secret \(not shown\) in `command\.1`\. /),
     ]);
   });
 
   it("lets a placeholder pass among the arguments, and nothing that is not known", () => {
     expect(said(RULE, [serving("m", "--api-key", "placeholder")])).toEqual([]);
-    expect(said(RULE, [serving("sh", "-c", 'vllm serve m --api-key "$KEY"')]).join()).toContain("behind --api-key.");
+    expect(said(RULE, [serving("sh", "-c", 'vllm serve m --api-key "$KEY"')]).join()).toContain(
+      "behind --api-key.",
+    );
   });
 
   it("takes another level", () => {
-    expect(verdictsOf(RULE, [server({ envs: [`A_KEY=${SECRET}`] })], { [RULE]: "advisory" })).toMatchObject([
-      { verdict: "warned" },
-    ]);
+    expect(
+      verdictsOf(RULE, [server({ envs: [`A_KEY=${SECRET}`] })], { [RULE]: "advisory" }),
+    ).toMatchObject([{ verdict: "warned" }]);
   });
 });
 
@@ -273,8 +336,16 @@ describe("lan-exposure", () => {
       },
       undefined,
     ],
-    ["a bridge with a key in its command", { image: LITELLM, command: ["LITELLM_MASTER_KEY=x", "y"] }, undefined],
-    ["a bridge with other arguments", { image: LITELLM, command: ["--port", UNKNOWN_TEXT] }, "no key is checked. Give"],
+    [
+      "a bridge with a key in its command",
+      { image: LITELLM, command: ["LITELLM_MASTER_KEY=x", "y"] },
+      undefined,
+    ],
+    [
+      "a bridge with other arguments",
+      { image: LITELLM, command: ["--port", UNKNOWN_TEXT] },
+      "no key is checked. Give",
+    ],
     ["a chat UI with other words", { image: WEBUI, envs: ["WEBUI_AUTH=falsely"] }, undefined],
     ["a chat UI with another word", { image: WEBUI, envs: ["WEBUI_AUTH=unfalse"] }, undefined],
     [
@@ -284,24 +355,40 @@ describe("lan-exposure", () => {
     ],
     ["a bridge with a key", { image: LITELLM, envs: ["LITELLM_MASTER_KEY=x"] }, undefined],
     ["a chat UI, which has accounts", { image: WEBUI }, undefined],
-    ["a chat UI without accounts", { image: WEBUI, envs: ["WEBUI_AUTH=False"] }, "no account is asked for"],
+    [
+      "a chat UI without accounts",
+      { image: WEBUI, envs: ["WEBUI_AUTH=False"] },
+      "no account is asked for",
+    ],
     ["Ollama", { image: "ollama/ollama:0.34.4" }, "no key is checked. Publish it on 127.0.0.1."],
   ])("of %s on the network", (_, inputs, said_) => {
-    const messages = said(RULE, [container("c", { ...inputs, ports: [{ internal: 1, external: 1 }] })]);
+    const messages = said(RULE, [
+      container("c", { ...inputs, ports: [{ internal: 1, external: 1 }] }),
+    ]);
     expect(messages).toEqual(said_ === undefined ? [] : [expect.stringContaining(said_)]);
   });
-  it.each(["127.0.0.1", "127.0.0.53", "::1"])("passes %s", (ip) => expect(said(RULE, [at(ip)])).toEqual([]));
+  it.each(["127.0.0.1", "127.0.0.53", "::1"])("passes %s", (ip) =>
+    expect(said(RULE, [at(ip)])).toEqual([]),
+  );
   it("warns of the host's network", () => {
-    expect(said(RULE, [server({ networkMode: "host" })]).join()).toMatch(/^warned: b is in the host's network/);
+    expect(said(RULE, [server({ networkMode: "host" })]).join()).toMatch(
+      /^warned: b is in the host's network/,
+    );
   });
   it("leaves unrelated and unknown alone", () => {
-    expect(said(RULE, [container("web", { image: "nginx", ports: [{ external: 80 }] })])).toEqual([]);
+    expect(said(RULE, [container("web", { image: "nginx", ports: [{ external: 80 }] })])).toEqual(
+      [],
+    );
     expect(said(RULE, [at(UNKNOWN_TEXT)])).toEqual([]);
   });
   it("refuses when the configuration makes it mandatory", () => {
-    expect(verdictsOf(RULE, [at("0.0.0.0")], { [RULE]: "mandatory" })).toMatchObject([{ verdict: "refused" }]);
+    expect(verdictsOf(RULE, [at("0.0.0.0")], { [RULE]: "mandatory" })).toMatchObject([
+      { verdict: "refused" },
+    ]);
     const host = server({ networkMode: "host" });
-    expect(verdictsOf(RULE, [host], { [RULE]: "mandatory" })).toMatchObject([{ verdict: "refused" }]);
+    expect(verdictsOf(RULE, [host], { [RULE]: "mandatory" })).toMatchObject([
+      { verdict: "refused" },
+    ]);
     expect(verdictsOf(RULE, [host])).toMatchObject([{ verdict: "warned", level: "advisory" }]);
   });
 
@@ -314,9 +401,21 @@ describe("lan-exposure", () => {
   const RANK = "--nnodes 2 --master-addr 10.0.0.1";
   it.each([
     ["a bridge without a key", { image: LITELLM }, 1],
-    ["a worker, which has no API", { image: IMAGE, command: ["sh", "-c", `vllm serve m ${RANK} --headless`] }, 0],
-    ["a rank that listens on the link alone", { image: IMAGE, command: `m ${RANK} --host 10.0.0.1`.split(" ") }, 0],
-    ["a rank that can't be read", { image: IMAGE, command: `m ${RANK} --host 10.0.0.1 --config x`.split(" ") }, 1],
+    [
+      "a worker, which has no API",
+      { image: IMAGE, command: ["sh", "-c", `vllm serve m ${RANK} --headless`] },
+      0,
+    ],
+    [
+      "a rank that listens on the link alone",
+      { image: IMAGE, command: `m ${RANK} --host 10.0.0.1`.split(" ") },
+      0,
+    ],
+    [
+      "a rank that can't be read",
+      { image: IMAGE, command: `m ${RANK} --host 10.0.0.1 --config x`.split(" ") },
+      1,
+    ],
     [
       "a rank with a server",
       { image: IMAGE, command: ["sh", "-c", `vllm serve m ${RANK} --headless & vllm serve n`] },

@@ -3,8 +3,23 @@ import { launchArguments } from "../../../components/inference-server/launchArgu
 import { served } from "../../../components/inference-server/serve";
 import { LABEL } from "../../../components/planned/container";
 import { loadStackFile } from "../../../components/settings/load";
-import { droppedVariables, engineData, engineVersions, optionInsteadOf } from "../../../vllm/engineData";
-import { CLEAN_COMMAND, DIGEST, IMAGE, record, said, server, serving, UNTAGGED, verdictsOf } from "../declared";
+import {
+  droppedVariables,
+  engineData,
+  engineVersions,
+  optionInsteadOf,
+} from "../../../vllm/engineData";
+import {
+  CLEAN_COMMAND,
+  DIGEST,
+  IMAGE,
+  record,
+  said,
+  server,
+  serving,
+  UNTAGGED,
+  verdictsOf,
+} from "../declared";
 
 const RULE = "engine-names";
 const FORK = `eugr/spark-vllm-b12x:v0.30.0@${DIGEST}`;
@@ -26,9 +41,18 @@ describe("engine-names", () => {
       ["--tool-call-parser", "qwen3_codr"],
       "has no `qwen3_codr` for `--tool-call-parser`. Write `tools.parser: qwen3_coder`.",
     ],
-    [["--reasoning-parser=qwen33"], "has no `qwen33` for `--reasoning-parser`. Write `reasoningParser: qwen3`."],
-    [["--kv-cache-dtype", "fp88"], "has no `fp88` for `--kv-cache-dtype`. Write `kvCacheDtype: fp8`."],
-    [["--kv-cache-dtype", "FP8"], "has no `FP8` for `--kv-cache-dtype`. Write `kvCacheDtype: fp8`."],
+    [
+      ["--reasoning-parser=qwen33"],
+      "has no `qwen33` for `--reasoning-parser`. Write `reasoningParser: qwen3`.",
+    ],
+    [
+      ["--kv-cache-dtype", "fp88"],
+      "has no `fp88` for `--kv-cache-dtype`. Write `kvCacheDtype: fp8`.",
+    ],
+    [
+      ["--kv-cache-dtype", "FP8"],
+      "has no `FP8` for `--kv-cache-dtype`. Write `kvCacheDtype: fp8`.",
+    ],
     [
       ["--attention-backend", "FLASHINFR"],
       "has no `FLASHINFR` for `--attention-backend`. Write `attentionBackend: FLASHINFER`.",
@@ -54,7 +78,10 @@ describe("engine-names", () => {
       ["--performance-mode", "zzz"],
       "has no `zzz` for `--performance-mode`. It takes balanced, interactivity, throughput.",
     ],
-    [["--enable-prefix-cachin-g"], "has no flag `--enable-prefix-cachin-g`. Write `--enable-prefix-caching`."],
+    [
+      ["--enable-prefix-cachin-g"],
+      "has no flag `--enable-prefix-cachin-g`. Write `--enable-prefix-caching`.",
+    ],
     [
       ["--device-memory-utilization", "0.4"],
       "has no flag `--device-memory-utilization`. Write `--gpu-memory-utilization`.",
@@ -68,7 +95,18 @@ describe("engine-names", () => {
     [["--attention-backend", "flashinfer"]],
     [["--speculative-config", '{"method": "mtp", "num_speculative_tokens": 3}']],
     [["--speculative-config", "{"]],
-    [["--gpu-mem", "0.4", "--no_enable_prefix_caching", "-tp", "1", "-O3", "--compilation-config.level", "3"]],
+    [
+      [
+        "--gpu-mem",
+        "0.4",
+        "--no_enable_prefix_caching",
+        "-tp",
+        "1",
+        "-O3",
+        "--compilation-config.level",
+        "3",
+      ],
+    ],
     [["--reasoning-parser", ""]],
     [["--middleware", "anything.at.all", "--hf-overrides", "{}"]],
   ])("has nothing against %j", (more) => {
@@ -87,11 +125,19 @@ describe("engine-names", () => {
   });
 
   it("only warns of a fork, and of a version without data", () => {
-    const fork = said(RULE, [server({ image: FORK, command: [...CLEAN_COMMAND, "--load-format", "b12x"] }), record()]);
-    expect(fork).toEqual([
-      expect.stringMatching(/^warned: b: vLLM 0.30.0 has no `b12x` for `--load-format`.* Its image may differ/),
+    const fork = said(RULE, [
+      server({ image: FORK, command: [...CLEAN_COMMAND, "--load-format", "b12x"] }),
+      record(),
     ]);
-    const later = server({ image: UNTAGGED, command: [...CLEAN_COMMAND, "--moe-backend", "newest"] });
+    expect(fork).toEqual([
+      expect.stringMatching(
+        /^warned: b: vLLM 0.30.0 has no `b12x` for `--load-format`.* Its image may differ/,
+      ),
+    ]);
+    const later = server({
+      image: UNTAGGED,
+      command: [...CLEAN_COMMAND, "--moe-backend", "newest"],
+    });
     expect(said(RULE, [later, record({ vllm: "0.99.0", transformers: "6" })])).toEqual([
       expect.stringMatching(/^warned: b: vLLM 0.33.0 has no `newest` for `--moe-backend`/),
     ]);
@@ -112,7 +158,9 @@ describe("engine-names", () => {
     expect(withVariable("VLLM_MARLIN_USE_ATOMIC_AD=1")).toEqual([
       "refused: b: vLLM 0.30.0 has no variable `VLLM_MARLIN_USE_ATOMIC_AD`. Write `VLLM_MARLIN_USE_ATOMIC_ADD`.",
     ]);
-    expect(withVariable("VLLM_PLE_TABLE_MEMORY=disk", FORK)).toEqual([expect.stringMatching(/^warned: /)]);
+    expect(withVariable("VLLM_PLE_TABLE_MEMORY=disk", FORK)).toEqual([
+      expect.stringMatching(/^warned: /),
+    ]);
     expect(withVariable("MY_VLLM_THING=1")).toEqual([]);
   });
 
@@ -126,8 +174,16 @@ describe("engine-names", () => {
   });
 
   it.each([
-    ["VLLM_ATTENTION_BACKEND=FLASHINFER", "releases up to 0.14.1", "Write `attentionBackend: FLASHINFER` instead."],
-    ["VLLM_ATTENTION_BACKEND=FLASH_ATTN_VLLM_V1", "releases up to 0.14.1", "Use `attentionBackend` instead."],
+    [
+      "VLLM_ATTENTION_BACKEND=FLASHINFER",
+      "releases up to 0.14.1",
+      "Write `attentionBackend: FLASHINFER` instead.",
+    ],
+    [
+      "VLLM_ATTENTION_BACKEND=FLASH_ATTN_VLLM_V1",
+      "releases up to 0.14.1",
+      "Use `attentionBackend` instead.",
+    ],
     ["VLLM_ALL2ALL_BACKEND=naive", "releases up to 0.15.1", "Use `--all2all-backend` instead."],
     ["VLLM_TORCH_PROFILER_DIR=/tmp/p", "releases up to 0.15.1", "Use `--profiler-config` instead."],
     ["VLLM_NVFP4_GEMM_BACKEND=marlin", "0.23.0", "Use `--linear-backend` instead."],
@@ -145,18 +201,25 @@ describe("engine-names", () => {
       ["--kernel-config", '{"moe_backend": "marln"}'],
       "`marln` for `--kernel-config.moe_backend`. Write `--kernel-config.moe_backend marlin`.",
     ],
-    [["--attention-config.backend", "FLASHINFR"], "`FLASHINFR` for `--attention-config.backend`. Write"],
+    [
+      ["--attention-config.backend", "FLASHINFR"],
+      "`FLASHINFR` for `--attention-config.backend`. Write",
+    ],
     [["--sxxd", "1"], "flag `--sxxd`. Write `--seed`."],
     [["--lora_moduls", "a=b"], "flag `--lora_moduls`. Write `--lora-modules`."],
     [["--qqqqqqqqqqqq"], "flag `--qqqqqqqqqqqq`. Remove it."],
     [["--constructor", "1"], "flag `--constructor`. "],
   ])("says of %j that this vLLM has no such thing", (more, what) => {
-    expect(judged(...more)).toEqual([expect.stringContaining(`refused: b: vLLM 0.30.0 has no ${what}`)]);
+    expect(judged(...more)).toEqual([
+      expect.stringContaining(`refused: b: vLLM 0.30.0 has no ${what}`),
+    ]);
   });
 
   it("lets a plug-in add a reasoning parser too, and says nothing of values that are not known", () => {
     expect(judged("--reasoning-parser-plugin", "/p.py", "--reasoning-parser", "mine")).toEqual([
-      expect.stringContaining("warned: b: vLLM 0.30.0 has no `mine` for `--reasoning-parser`, unless"),
+      expect.stringContaining(
+        "warned: b: vLLM 0.30.0 has no `mine` for `--reasoning-parser`, unless",
+      ),
     ]);
     const script = 'vllm serve m --tool-call-parser "$A" --speculative-config "$B"';
     expect(said(RULE, [serving("sh", "-c", script), record()])).toEqual([]);
@@ -175,25 +238,36 @@ describe("engine-names", () => {
     [IMAGE, ["--tool-call-parser", "qqqqqqqqqqqqqqqqqq"], undefined, undefined],
     [IMAGE, ["--performance-mode", "throughputt"], undefined, undefined],
     [FORK, ["--tool-call-parser", "qwen3_codr"], undefined, undefined],
-  ])("in %s, of %j, names a setting only where its right value is known", (image, more, setting, value) => {
-    const [found] = verdictsOf(RULE, [server({ image, labels, command: [...CLEAN_COMMAND, ...more] }), record()]);
-    const path = setting && `machines.dgx.inferenceServers.b.${setting}`;
-    expect([found?.path, found?.value]).toEqual([path, value]);
-  });
+  ])(
+    "in %s, of %j, names a setting only where its right value is known",
+    (image, more, setting, value) => {
+      const [found] = verdictsOf(RULE, [
+        server({ image, labels, command: [...CLEAN_COMMAND, ...more] }),
+        record(),
+      ]);
+      const path = setting && `machines.dgx.inferenceServers.b.${setting}`;
+      expect([found?.path, found?.value]).toEqual([path, value]);
+    },
+  );
 
   it.each([
     ["VLLM_FLASHINFER_MOE_BACKEND=marlin", "moeBackend", "marlin"],
     ["VLLM_NVFP4_GEMM_BACKEND=marlin", undefined, undefined],
     ["VLLM_USE_V1=1", undefined, undefined],
-  ])("names the setting that took the place of %s where it takes the value", (variable, setting, value) => {
-    const [found] = verdictsOf(RULE, [server({ labels, envs: [variable] }), record()]);
-    const path = setting && `machines.dgx.inferenceServers.b.${setting}`;
-    expect([found?.verdict, found?.path, found?.value]).toEqual(["warned", path, value]);
-  });
+  ])(
+    "names the setting that took the place of %s where it takes the value",
+    (variable, setting, value) => {
+      const [found] = verdictsOf(RULE, [server({ labels, envs: [variable] }), record()]);
+      const path = setting && `machines.dgx.inferenceServers.b.${setting}`;
+      expect([found?.verdict, found?.path, found?.value]).toEqual(["warned", path, value]);
+    },
+  );
 
   it("names the first 20 unknown flags, and counts the others", () => {
     const flags = Array.from({ length: 22 }, (_, index) => `--qqqqqqqqqqqq-${index}`);
-    const named = flags.map((flag) => expect.stringContaining(`has no flag \`${flag}\`. Remove it.`));
+    const named = flags.map((flag) =>
+      expect.stringContaining(`has no flag \`${flag}\`. Remove it.`),
+    );
     expect(judged(...flags.slice(0, 20))).toEqual(named.slice(0, 20));
     expect(judged(...flags.slice(0, 21))).toEqual([
       ...named.slice(0, 20),
@@ -204,17 +278,24 @@ describe("engine-names", () => {
 
   it("keeps dropped variables apart from those of a version, and names options that every newer version has", () => {
     expect(new Set(droppedVariables).size).toBe(droppedVariables.length);
-    for (const { version, variables, values } of engineVersions().flatMap((each) => engineData(each) ?? [])) {
+    for (const { version, variables, values } of engineVersions().flatMap(
+      (each) => engineData(each) ?? [],
+    )) {
       expect(droppedVariables.filter((name) => variables.includes(name))).toEqual([]);
-      const options = [...droppedVariables, ...(engineData("0.23.0")?.variables ?? [])].map(optionInsteadOf);
+      const options = [...droppedVariables, ...(engineData("0.23.0")?.variables ?? [])].map(
+        optionInsteadOf,
+      );
       if (version !== "0.23.0")
-        expect(values).toEqual(expect.arrayContaining(options.filter((option) => option !== undefined)));
+        expect(values).toEqual(
+          expect.arrayContaining(options.filter((option) => option !== undefined)),
+        );
     }
   });
 
   it("has nothing against the default instance B", () => {
     const settings = loadStackFile("Pulumi.dgx.yaml").machines.dgx?.inferenceServers.b;
-    const command = settings === undefined ? [] : launchArguments(settings, served("b", "container", settings));
+    const command =
+      settings === undefined ? [] : launchArguments(settings, served("b", "container", settings));
     expect(said(RULE, [serving(...command), record()])).toEqual([]);
   });
 });

@@ -6,7 +6,14 @@ import { judge } from "../../../policies/judge";
 import { DIGEST, stack, stackInput } from "../../fixtures/machine";
 import { container, record } from "../declared";
 import { ATTEMPTS, type By, GOOD_SERVERS, INNOCENT, MACHINES, OUT_OF_SCOPE } from "./evasions";
-import { DENIED_RECORDS, GOOD_IMAGES, NO_REFERENCES, SERVER_IMAGES, SERVICE_IMAGES, UNSEEN } from "./imageEvasions";
+import {
+  DENIED_RECORDS,
+  GOOD_IMAGES,
+  NO_REFERENCES,
+  SERVER_IMAGES,
+  SERVICE_IMAGES,
+  UNSEEN,
+} from "./imageEvasions";
 
 const RULES: Readonly<Record<By, string>> = {
   sum: "aggregate-utilization",
@@ -19,16 +26,21 @@ type Resources = Parameters<typeof judge>[0];
 /** The fixed rules that refuse, by their short names. */
 function refusing(resources: Resources): By[] {
   const refused = judge([...resources, record()]).filter(({ verdict }) => verdict === "refused");
-  return (Object.keys(RULES) as By[]).filter((by) => refused.some(({ name }) => name === RULES[by]));
+  return (Object.keys(RULES) as By[]).filter((by) =>
+    refused.some(({ name }) => name === RULES[by]),
+  );
 }
 
 const declaring = (props: object | readonly object[]) =>
   [props].flat().map((each, index) => container(index === 0 ? "x" : `x${index}`, { ...each }));
 
 describe.each(Object.entries(ATTEMPTS))("refuses %s", (_, attempts) => {
-  it.each(attempts.map(([what, ...rest]) => [what, rest] as const))("%s", (_what, [declares, ...by]) => {
-    expect(refusing(declaring(declares))).toEqual(by);
-  });
+  it.each(attempts.map(([what, ...rest]) => [what, rest] as const))(
+    "%s",
+    (_what, [declares, ...by]) => {
+      expect(refusing(declaring(declares))).toEqual(by);
+    },
+  );
 });
 
 it.each(MACHINES)("refuses the sum of: %s", (_, resources) => {
@@ -58,7 +70,9 @@ describe("images of the stack file", () => {
       .map(({ name, message }) => `${name}: ${message}`);
 
   it.each(SERVER_IMAGES)("refuses %s", (_, image, versions, says) => {
-    const refused = refusedBy({ image, versions }).filter((each) => each.startsWith("inference-image: "));
+    const refused = refusedBy({ image, versions }).filter((each) =>
+      each.startsWith("inference-image: "),
+    );
     expect(refused).toHaveLength(1);
     expect(refused[0]).toContain(says);
   });
@@ -77,7 +91,9 @@ describe("images of the stack file", () => {
 
   it.each(NO_REFERENCES)("is a fault of the stack file: %s", (_, image) => {
     const services = { bridge: { image }, chatUi: { image } };
-    const { issues } = stackSettings.safeParse(stackInput(services, { image })).error ?? { issues: [] };
+    const { issues } = stackSettings.safeParse(stackInput(services, { image })).error ?? {
+      issues: [],
+    };
     expect(issues.map(({ path }) => path.join("."))).toEqual([
       "machines.dgx.inferenceServers.b.image",
       "machines.dgx.bridge.image",
@@ -95,9 +111,12 @@ describe("images of the stack file", () => {
 });
 
 it("holds as many as were asked for", () => {
-  const ofImages = [SERVER_IMAGES, DENIED_RECORDS, SERVICE_IMAGES, NO_REFERENCES, UNSEEN].flat(1).length;
+  const ofImages = [SERVER_IMAGES, DENIED_RECORDS, SERVICE_IMAGES, NO_REFERENCES, UNSEEN].flat(
+    1,
+  ).length;
   expect(ofImages).toBeGreaterThanOrEqual(110);
-  const attempts = Object.values(ATTEMPTS).flat().length + MACHINES.length + OUT_OF_SCOPE.length + ofImages;
+  const attempts =
+    Object.values(ATTEMPTS).flat().length + MACHINES.length + OUT_OF_SCOPE.length + ofImages;
   expect(attempts).toBeGreaterThanOrEqual(500);
   expect(INNOCENT.length).toBeGreaterThanOrEqual(40);
 });

@@ -1,9 +1,20 @@
 import { TYPE } from "../../../components/planned/type";
-import { container, DIGEST, declared, hostInstance, IMAGE, UNKNOWN_LIST, UNKNOWN_TEXT } from "../declared";
+import {
+  container,
+  DIGEST,
+  declared,
+  hostInstance,
+  IMAGE,
+  UNKNOWN_LIST,
+  UNKNOWN_TEXT,
+} from "../declared";
 
 type Props = Record<string, unknown>;
 
-/** The fixed rules that refuse an attempt: `sum` aggregate-utilization, `name` served-model-name, `image` inference-image. */
+/**
+ * The fixed rules that refuse an attempt: `sum` aggregate-utilization, `name` served-model-name,
+ * `image` inference-image.
+ */
 export type By = "sum" | "name" | "image";
 
 /** What is attempted, what is declared, and which fixed rules refuse it. */
@@ -21,7 +32,12 @@ const FINE = "--served-model-name m --gpu-memory-utilization 0.4";
 
 const words = (text: string) => (text === "" ? [] : text.split(" "));
 /** Arguments of vLLM's own image. */
-const own = (text: string, more: Props = {}) => ({ image: IMAGE, ...ALL, command: words(text), ...more });
+const own = (text: string, more: Props = {}) => ({
+  image: IMAGE,
+  ...ALL,
+  command: words(text),
+  ...more,
+});
 /** A command of somebody's own image. */
 const runs = (command: string | readonly unknown[], more: Props = {}) => ({
   image: OWN,
@@ -309,7 +325,10 @@ const UNKNOWN: readonly Attempt[] = [
   ["the image and the runtime", { image: UNKNOWN_TEXT, runtime: UNKNOWN_TEXT }, "sum", "name", "image"],
 ];
 
-/** Options that take memory beside a small share, or more GPUs than there are, each with its shortest beginning that is its own. */
+/**
+ * Options that take memory beside a small share, or more GPUs than there are, each with its
+ * shortest beginning that is its own.
+ */
 const BESIDE_OPTIONS: readonly (readonly [option: string, value: string, short: string])[] = [
   ["mm-processor-cache-gb", "64", "mm-processor-cache-g"],
   ["api-server-count", "16", "api-s"],
@@ -322,7 +341,10 @@ const BESIDE_OPTIONS: readonly (readonly [option: string, value: string, short: 
   ["prefill-context-parallel-size", "2", "prefill-c"],
 ];
 
-/** The same option in each way that vLLM takes it, in a container's own words and through a shell and its variables. */
+/**
+ * The same option in each way that vLLM takes it, in a container's own words and through a shell
+ * and its variables.
+ */
 const BESIDE: readonly Attempt[] = BESIDE_OPTIONS.flatMap(([option, value, short]): Attempt[] => {
   const fine = `m ${FINE}`;
   const [flag, under] = [`--${option}`, `--${option.replaceAll("-", "_")}`];
@@ -331,10 +353,18 @@ const BESIDE: readonly Attempt[] = BESIDE_OPTIONS.flatMap(([option, value, short
     [`${option}, an equals sign`, own(`${fine} ${flag}=${value}`), "sum"],
     [`${option}, underscores`, own(`${fine} ${under}=${value}`), "sum"],
     [`${option}, cut short`, own(`${fine} --${short}=${value}`), "sum"],
-    [`${option}, repeated`, own(`${fine} ${flag}=${option.endsWith("config") ? "{}" : "1"} ${flag} ${value}`), "sum"],
+    [
+      `${option}, repeated`,
+      own(`${fine} ${flag}=${option.endsWith("config") ? "{}" : "1"} ${flag} ${value}`),
+      "sum",
+    ],
     [`${option}, in front of the model`, own(`${flag}=${value} ${fine}`), "sum"],
     [`${option}, in a shell`, sh(`exec vllm serve ${fine} ${flag} '${value}'`), "sum"],
-    [`${option}, in a shell's variable`, sh(`exec vllm serve ${fine} ${flag} "$V"`, { envs: [`V=${value}`] }), "sum"],
+    [
+      `${option}, in a shell's variable`,
+      sh(`exec vllm serve ${fine} ${flag} "$V"`, { envs: [`V=${value}`] }),
+      "sum",
+    ],
   ];
 });
 
@@ -395,7 +425,17 @@ export const GOOD_SERVERS: readonly (readonly [what: string, declares: Props])[]
   ["vLLM with one rank of two", own(`m ${FINE} --nnodes 2 -tp 2 --node-rank 1`)],
 ];
 
-export const ATTEMPTS = { SPELLINGS, PROGRAMS, SHELLS, SIGNS, IMAGES, UNKNOWN, BESIDE, BESIDE_FORMS, CHECKS } as const;
+export const ATTEMPTS = {
+  SPELLINGS,
+  PROGRAMS,
+  SHELLS,
+  SIGNS,
+  IMAGES,
+  UNKNOWN,
+  BESIDE,
+  BESIDE_FORMS,
+  CHECKS,
+} as const;
 
 const half = own(`m --served-model-name m --gpu-memory-utilization 0.5`);
 const onMachine = (name: string, host: unknown = 0.45) => hostInstance(host, name);
@@ -414,7 +454,13 @@ const at = (name: string, host?: string) => ({
   urn: `urn:${name}`,
 });
 const HERE_IN_OTHER_FORMS = [
-  ...["unix:///run/docker.sock", "ssh://me@localhost", "ssh://127.1", "ssh://me@0x7f000001", "ssh://[::1]"],
+  ...[
+    "unix:///run/docker.sock",
+    "ssh://me@localhost",
+    "ssh://127.1",
+    "ssh://me@0x7f000001",
+    "ssh://[::1]",
+  ],
   ...["ssh://[::ffff:127.0.0.1]", "tcp://localhost:2375", "tcp://127.0.0.1:2376", "ssh://0.0.0.0"],
 ];
 
@@ -513,7 +559,10 @@ export const INNOCENT: readonly (readonly [what: string, declares: Props])[] = [
 const OTHER = "nothing declared says vLLM; other-gpu-memory counts a container with GPUs";
 const ELSEWHERE = "the rules judge containers of a program, not what a program does beside them";
 
-/** Let through by the fixed rules, and why. Every row is a container; see policies/README.md for other resources. */
+/**
+ * Let through by the fixed rules, and why. Every row is a container; see policies/README.md for
+ * other resources.
+ */
 // biome-ignore format: one row a line
 export const OUT_OF_SCOPE: readonly OutOfScope[] = [
   ["a wrapper inside the image that ignores its arguments", own(`m ${FINE}`, { entrypoints: ["/start.sh"] }), "nothing declares what an image's own program does with good arguments"],

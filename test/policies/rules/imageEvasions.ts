@@ -1,6 +1,9 @@
 import { DIGEST } from "../../fixtures/machine";
 
-/** Digests of vLLM v0.30.0, v0.28.0, of LiteLLM and of Open WebUI as they were published, and one of nobody. */
+/**
+ * Digests of vLLM v0.30.0, v0.28.0, of LiteLLM and of Open WebUI as they were published, and one of
+ * nobody.
+ */
 const KNOWN = "sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
 const KNOWN_028 = "sha256:61fc8a896b0a4fbbbdc063bc4b0dbc25ce98e02b5050c24aeb7830ac02039b14";
 const LITELLM = "sha256:bd089afdcd35b894b14a93f9743cdc8b591f82da1a38dd43a010a7b0c9de5fd7";
@@ -21,7 +24,10 @@ const OLD = record();
 const READ = record({ digest: DIGEST });
 const PUBLISHED = record({ evidence: "published", digest: DIGEST });
 
-/** A server of the stack file: what is attempted, its image and `versions`, and what the rule for images says. */
+/**
+ * A server of the stack file: what is attempted, its image and `versions`, and what the rule for
+ * images says.
+ */
 // biome-ignore format: one row a line
 export const SERVER_IMAGES: readonly (readonly [what: string, image: string, versions: Versions, says: string])[] = [
   ["another tag and digest under the shipped record", `${OURS}:v0.10.0@${OTHER}`, SHIPPED, "its record is of another image"],

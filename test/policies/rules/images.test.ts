@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import { bridge } from "../../../components/bridge/service";
 import { chatUi } from "../../../components/chat-ui/service";
 import { TYPE } from "../../../components/planned/type";
-import { container, DIGEST, declared, IMAGE, record, said, server, UNKNOWN_TEXT, verdictsOf } from "../declared";
+import {
+  container,
+  DIGEST,
+  declared,
+  IMAGE,
+  record,
+  said,
+  server,
+  UNKNOWN_TEXT,
+  verdictsOf,
+} from "../declared";
 
 describe("moving-tag", () => {
   const RULE = "moving-tag";
@@ -34,9 +44,13 @@ describe("moving-tag", () => {
 
   it("takes another level from the configuration", () => {
     const moving = [container("x", { image: "ollama/ollama" })];
-    expect(verdictsOf(RULE, moving, { [RULE]: "advisory" })).toMatchObject([{ level: "advisory", verdict: "warned" }]);
+    expect(verdictsOf(RULE, moving, { [RULE]: "advisory" })).toMatchObject([
+      { level: "advisory", verdict: "warned" },
+    ]);
     expect(verdictsOf(RULE, moving, { [RULE]: "disabled" })).toEqual([]);
-    expect(verdictsOf(RULE, moving, { all: "disabled", [RULE]: "mandatory" })).toMatchObject([{ verdict: "refused" }]);
+    expect(verdictsOf(RULE, moving, { all: "disabled", [RULE]: "mandatory" })).toMatchObject([
+      { verdict: "refused" },
+    ]);
   });
 });
 
@@ -54,7 +68,12 @@ describe("what a container of ours runs", () => {
       "moving-tag",
       /^refused: x: the image `mirror.local\/gateway:latest` has the tag `latest`/,
     ],
-    [chatUi.component, "mirror.local/ui", "moving-tag", /^refused: x: the image `mirror.local\/ui` has no tag/],
+    [
+      chatUi.component,
+      "mirror.local/ui",
+      "moving-tag",
+      /^refused: x: the image `mirror.local\/ui` has no tag/,
+    ],
     [
       bridge.component,
       `mirror.local/gateway:v1.82.7@${DIGEST}`,
@@ -85,8 +104,14 @@ describe("what a container of ours runs", () => {
   });
 
   it("is told by the image's name where nobody declares it", () => {
-    expect(said("moving-tag", [container("x", { image: "ghcr.io/berriai/litellm" })])).toHaveLength(1);
-    const above = container("x", { image: "mirror.local/gateway" }, { urn: `urn:pulumi:a::b::${TYPE.container}::x` });
+    expect(said("moving-tag", [container("x", { image: "ghcr.io/berriai/litellm" })])).toHaveLength(
+      1,
+    );
+    const above = container(
+      "x",
+      { image: "mirror.local/gateway" },
+      { urn: `urn:pulumi:a::b::${TYPE.container}::x` },
+    );
     expect(said("moving-tag", [above])).toEqual([]);
   });
 
@@ -108,18 +133,25 @@ describe("what a container of ours runs", () => {
 
 describe("deny-list", () => {
   const RULE = "deny-list";
-  it.each(["v1.82.7", "main-v1.82.7-stable", "1.82.8", `v1.82.8@${DIGEST}`])("refuses litellm:%s", (tag) => {
-    const messages = said(RULE, [container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` })]);
-    expect(messages).toHaveLength(1);
-    expect(messages[0]).toMatch(
-      /^refused: bridge \(image .*\) holds litellm 1\.82\.[78]: .*compromised \(BerriAI\/litellm issue 24512, OSV MAL-2026-2144\)\. Take 1\.84\.0 or newer, and change every key/,
-    );
-  });
+  it.each(["v1.82.7", "main-v1.82.7-stable", "1.82.8", `v1.82.8@${DIGEST}`])(
+    "refuses litellm:%s",
+    (tag) => {
+      const messages = said(RULE, [
+        container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` }),
+      ]);
+      expect(messages).toHaveLength(1);
+      expect(messages[0]).toMatch(
+        /^refused: bridge \(image .*\) holds litellm 1\.82\.[78]: .*compromised \(BerriAI\/litellm issue 24512, OSV MAL-2026-2144\)\. Take 1\.84\.0 or newer, and change every key/,
+      );
+    },
+  );
 
   it.each(["v1.82.6", "v1.82.70", "main-v1.83.14-stable.patch.1", "v1.83.99"])(
     "refuses litellm:%s for its holes",
     (tag) => {
-      const messages = said(RULE, [container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` })]);
+      const messages = said(RULE, [
+        container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` }),
+      ]);
       expect(messages).toHaveLength(1);
       expect(messages[0]).toMatch(
         /^refused: bridge .* holds litellm 1\.8[23]\.\d+(\.post1)?: releases below 1\.84\.0 let strangers past their keys, .*CVE-2026-59822.*\. Take 1\.84\.0 or newer\.$/,
@@ -139,12 +171,18 @@ describe("deny-list", () => {
     const set = (value: string) =>
       said(RULE, [container("x", { image: IMAGE, envs: [`VLLM_SERVER_DEV_MODE=${value}`] })]);
     expect(set("1")).toHaveLength(1);
-    expect(set("1")[0]).toMatch(/^refused: .* sets VLLM_SERVER_DEV_MODE: it opens \/collective_rpc, .* without a key/);
+    expect(set("1")[0]).toMatch(
+      /^refused: .* sets VLLM_SERVER_DEV_MODE: it opens \/collective_rpc, .* without a key/,
+    );
     expect(set("0")).toEqual([]);
   });
 
   const DOORS = [
-    ...["VLLM_SERVER_DEV_MODE", "VLLM_ALLOW_INSECURE_SERIALIZATION", "VLLM_ALLOW_RUNTIME_LORA_UPDATING"],
+    ...[
+      "VLLM_SERVER_DEV_MODE",
+      "VLLM_ALLOW_INSECURE_SERIALIZATION",
+      "VLLM_ALLOW_RUNTIME_LORA_UPDATING",
+    ],
     ...["VLLM_MODEL_REDIRECT_PATH", "VLLM_PLUGINS", "VLLM_TORCH_PROFILER_DIR"],
   ];
   const held = (name: string, text: string): readonly [string, Record<string, unknown>][] => [
@@ -152,13 +190,27 @@ describe("deny-list", () => {
     ["an entrypoint", { entrypoints: ["env", `${name}=${text}`, "vllm", "serve"] }],
     ["env", { command: ["env", `${name}=${text}`, "vllm", "serve", "m"] }],
     ["a shell", { command: ["sh", "-c", `${name}=${text} exec vllm serve m`] }],
-    ["an export in a shell", { entrypoints: ["bash", "-c"], command: [`export ${name}="${text}"; vllm serve m`] }],
-    ["an export behind others", { command: ["sh", "-c", `export A=1 ${name}='${text}' && vllm serve m`] }],
-    ["a health check's shell", { healthcheck: { tests: ["CMD-SHELL", `${name}=${text} vllm serve m &`] } }],
-    ["a health check's words", { healthcheck: { tests: ["CMD", "env", `${name}=${text}`, "vllm", "serve"] } }],
+    [
+      "an export in a shell",
+      { entrypoints: ["bash", "-c"], command: [`export ${name}="${text}"; vllm serve m`] },
+    ],
+    [
+      "an export behind others",
+      { command: ["sh", "-c", `export A=1 ${name}='${text}' && vllm serve m`] },
+    ],
+    [
+      "a health check's shell",
+      { healthcheck: { tests: ["CMD-SHELL", `${name}=${text} vllm serve m &`] } },
+    ],
+    [
+      "a health check's words",
+      { healthcheck: { tests: ["CMD", "env", `${name}=${text}`, "vllm", "serve"] } },
+    ],
     [
       "an uploaded file",
-      { uploads: [{ file: "/s", content: `#!/bin/sh\nexport ${name}=${text}\nexec vllm serve m` }] },
+      {
+        uploads: [{ file: "/s", content: `#!/bin/sh\nexport ${name}=${text}\nexec vllm serve m` }],
+      },
     ],
   ];
 
@@ -168,8 +220,12 @@ describe("deny-list", () => {
       expect(messages, where).toHaveLength(1);
       expect(messages[0], where).toContain(`b sets ${name}: it `);
     }
-    for (const [where, props] of held(name, "0")) expect(said(RULE, [server(props)]), where).toEqual([]);
-    const other = { envs: [`MY_${name}=1`, `A=${name}`], command: ["sh", "-c", `echo $${name}; echo ${name}`] };
+    for (const [where, props] of held(name, "0"))
+      expect(said(RULE, [server(props)]), where).toEqual([]);
+    const other = {
+      envs: [`MY_${name}=1`, `A=${name}`],
+      command: ["sh", "-c", `echo $${name}; echo ${name}`],
+    };
     expect(said(RULE, [server(other)])).toEqual([]);
   });
 
@@ -193,11 +249,15 @@ describe("deny-list", () => {
 
   it("passes sleep mode that is off", () => {
     expect(said(RULE, [server({ command: ["m", "--no-enable-sleep-mode"] })])).toEqual([]);
-    expect(said(RULE, [server({ command: ["m", "--enable-sleep-mode", "--disable-sleep-mode"] })])).toEqual([]);
+    expect(
+      said(RULE, [server({ command: ["m", "--enable-sleep-mode", "--disable-sleep-mode"] })]),
+    ).toEqual([]);
   });
 
   it.each(["v1.84.0", "v1.103.0", "main-latest"])("passes litellm:%s", (tag) => {
-    expect(said(RULE, [container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` })])).toEqual([]);
+    expect(said(RULE, [container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` })])).toEqual(
+      [],
+    );
   });
 
   it("refuses what a record says is inside", () => {
@@ -212,7 +272,9 @@ describe("deny-list", () => {
       "refused: The image recorded as v030 holds transformers 5.17.0: it breaks vLLM 0.27 (aws/deep-learning-containers pull " +
         "request 6773). Take an image with another transformers, such as 5.14.1, or a newer vLLM.",
     ]);
-    expect(said(RULE, [record({ vllm: "0.27.1.dev3+gabc", transformers: "5.17.0" })])).toHaveLength(1);
+    expect(said(RULE, [record({ vllm: "0.27.1.dev3+gabc", transformers: "5.17.0" })])).toHaveLength(
+      1,
+    );
     expect(said(RULE, [record({ vllm: "0.30.0", transformers: "5.17.0" })])).toEqual([]);
     expect(said(RULE, [record({ vllm: "0.27.1", transformers: "5.14.1" })])).toEqual([]);
     expect(said(RULE, [record({ transformers: "5.17.0" })])).toEqual([]);
@@ -263,7 +325,11 @@ describe("transformers-range", () => {
   });
 
   it("leaves to others what has no version, and containers", () => {
-    const none = [record({ vllm: "0.31.0" }), record({ vllm: "nightly", transformers: "5.1" }), server()];
+    const none = [
+      record({ vllm: "0.31.0" }),
+      record({ vllm: "nightly", transformers: "5.1" }),
+      server(),
+    ];
     expect(said(RULE, none)).toEqual([]);
     for (const versions of [
       { vllm: UNKNOWN_TEXT, transformers: "5.1" },
@@ -276,7 +342,9 @@ describe("transformers-range", () => {
 
 describe("what the three rules leave to others", () => {
   it("a container of ours whose image is not known, and a server's image that is none", () => {
-    expect(said("moving-tag", [container("x", { image: UNKNOWN_TEXT }, { role: "bridge" })])).toEqual([]);
+    expect(
+      said("moving-tag", [container("x", { image: UNKNOWN_TEXT }, { role: "bridge" })]),
+    ).toEqual([]);
     expect(said("moving-tag", [server({ image: "vllm/VLLM-openai:v0.30.0" })])).toEqual([]);
   });
 
@@ -287,24 +355,34 @@ describe("what the three rules leave to others", () => {
 
   it("a record of another image, but none that names no image", () => {
     const old = { vllm: "0.30.0", transformers: "5.5.0" };
-    const ranges = (recordedOf: string) => said("transformers-range", [record(old, "read", { recordedOf })]);
+    const ranges = (recordedOf: string) =>
+      said("transformers-range", [record(old, "read", { recordedOf })]);
     expect(ranges(`sha256:${"0".repeat(64)}`)).toEqual([]);
     expect(ranges("")).toEqual([
       "refused: v030 holds transformers 5.5.0, but vLLM 0.30.0 asks for >=5.10.4. Pin an image whose two versions belong together.",
     ]);
-    expect(said("transformers-range", [record({ vllm: "0.20.0", transformers: "5.5.0" })])).toEqual([
-      "warned: v030: no range of transformers is known for vLLM 0.20.0 (known: 0.26 to 0.33), so transformers 5.5.0 was not held against one.",
-    ]);
+    expect(said("transformers-range", [record({ vllm: "0.20.0", transformers: "5.5.0" })])).toEqual(
+      [
+        "warned: v030: no range of transformers is known for vLLM 0.20.0 (known: 0.26 to 0.33), so transformers 5.5.0 was not held against one.",
+      ],
+    );
   });
 });
 
 it.each([
   ["moving-tag", { image: "ghcr.io/berriai/LiteLLM:v1.103.0" }, undefined, "bridge.image"],
-  ["deny-list", { image: IMAGE, command: ["m", "--enable-sleep-mode"] }, "b", "inferenceServers.b.extraArgs"],
+  [
+    "deny-list",
+    { image: IMAGE, command: ["m", "--enable-sleep-mode"] },
+    "b",
+    "inferenceServers.b.extraArgs",
+  ],
 ])("%s names the setting that mends it", (rule, props, key, setting) => {
   const labels = [
     { label: "local-serving.machine", value: "dgx" },
     ...(key === undefined ? [] : [{ label: "local-serving.server", value: key }]),
   ];
-  expect(verdictsOf(rule, [container("x", { ...props, labels })])).toMatchObject([{ path: `machines.dgx.${setting}` }]);
+  expect(verdictsOf(rule, [container("x", { ...props, labels })])).toMatchObject([
+    { path: `machines.dgx.${setting}` },
+  ]);
 });

@@ -53,11 +53,16 @@ describe("the image's form", () => {
     expect(said(RULE, [container("x", { command: ["vllm", "serve", "m"] })]).join()).toContain(
       "its image is nothing before the update",
     );
-    expect(said(RULE, [declared("example:index:Server", "b", { image: "vllm/vllm-openai" })])).toEqual([]);
+    expect(
+      said(RULE, [declared("example:index:Server", "b", { image: "vllm/vllm-openai" })]),
+    ).toEqual([]);
   });
 
   it("leaves other images alone", () => {
-    const others = [container("web", { image: "nginx" }), container("web2", { image: UNKNOWN_TEXT })];
+    const others = [
+      container("web", { image: "nginx" }),
+      container("web2", { image: UNKNOWN_TEXT }),
+    ];
     expect(said(RULE, others)).toEqual([]);
   });
 });
@@ -66,7 +71,9 @@ describe("the versions inside", () => {
   it("pass when they were read and reach the floors", () => {
     expect(verdictsOf(RULE, [server(), record()])).toMatchObject([{ verdict: "pass" }]);
     const least = record({ vllm: "0.26.0", transformers: "5.8.0" });
-    expect(verdictsOf(RULE, [server({ image: UNTAGGED }), least])).toMatchObject([{ verdict: "pass" }]);
+    expect(verdictsOf(RULE, [server({ image: UNTAGGED }), least])).toMatchObject([
+      { verdict: "pass" },
+    ]);
   });
 
   it("are only warned about when they were published", () => {
@@ -86,25 +93,54 @@ describe("the versions inside", () => {
   });
 
   it.each([
-    ["vllm below", { vllm: "0.25.3", transformers: "5.10.4" }, "it holds vllm 0.25.3, below 0.26.0"],
-    ["a release candidate", { vllm: "0.26.0rc1", transformers: "5.10.4" }, "it holds vllm 0.26.0rc1, below 0.26.0"],
-    ["a nightly of it", { vllm: "0.26.0.dev3+gabc", transformers: "5.10.4" }, "vllm 0.26.0.dev3+gabc, below 0.26.0"],
-    ["transformers below", { vllm: "0.30.0", transformers: "5.7.9" }, "it holds transformers 5.7.9, below 5.8.0"],
-    ["9 is below 10 only as text", { vllm: "0.9.0", transformers: "5.10.4" }, "it holds vllm 0.9.0, below 0.26.0"],
-    ["no vllm", { transformers: "5.10.4" }, "no vLLM was found inside. A server runs vLLM: name an image of it."],
+    [
+      "vllm below",
+      { vllm: "0.25.3", transformers: "5.10.4" },
+      "it holds vllm 0.25.3, below 0.26.0",
+    ],
+    [
+      "a release candidate",
+      { vllm: "0.26.0rc1", transformers: "5.10.4" },
+      "it holds vllm 0.26.0rc1, below 0.26.0",
+    ],
+    [
+      "a nightly of it",
+      { vllm: "0.26.0.dev3+gabc", transformers: "5.10.4" },
+      "vllm 0.26.0.dev3+gabc, below 0.26.0",
+    ],
+    [
+      "transformers below",
+      { vllm: "0.30.0", transformers: "5.7.9" },
+      "it holds transformers 5.7.9, below 5.8.0",
+    ],
+    [
+      "9 is below 10 only as text",
+      { vllm: "0.9.0", transformers: "5.10.4" },
+      "it holds vllm 0.9.0, below 0.26.0",
+    ],
+    [
+      "no vllm",
+      { transformers: "5.10.4" },
+      "no vLLM was found inside. A server runs vLLM: name an image of it.",
+    ],
     ["no transformers", { vllm: "0.30.0" }, "its record has no version of transformers"],
     [
       "no version",
       { vllm: "nightly", transformers: "5.10.4" },
       "`nightly` is not a version of vllm that can be compared",
     ],
-    ["unknown", { vllm: UNKNOWN_TEXT, transformers: "5.10.4" }, "the version of vllm in its record is not known"],
+    [
+      "unknown",
+      { vllm: UNKNOWN_TEXT, transformers: "5.10.4" },
+      "the version of vllm in its record is not known",
+    ],
   ])("are refused: %s", (_, versions, why) => {
     const messages = said(RULE, [server({ image: UNTAGGED }), record(versions)]);
     expect(messages).toHaveLength(1);
     expect(messages[0]).toMatch(/^refused: b runs .*which can't be used: /);
     expect(messages[0]).toContain(why);
-    if ("vllm" in versions) expect(messages[0]).toContain("The floors are vllm 0.26.0 and transformers 5.8.0");
+    if ("vllm" in versions)
+      expect(messages[0]).toContain("The floors are vllm 0.26.0 and transformers 5.8.0");
   });
 
   it("accept a development build above the floor", () => {
@@ -140,7 +176,11 @@ describe("the versions inside", () => {
     ]);
     // Another server's record of another image is none of this one.
     expect(
-      said(RULE, [server(), record(), record(undefined, "read", { recordedOf: other }, "c-image-record")]),
+      said(RULE, [
+        server(),
+        record(),
+        record(undefined, "read", { recordedOf: other }, "c-image-record"),
+      ]),
     ).toEqual([]);
   });
 
@@ -151,7 +191,8 @@ describe("the versions inside", () => {
     expect(said(RULE, [server({ image: UNTAGGED }), unnamed]).join()).toMatch(
       /^refused: .* its record names no digest/,
     );
-    // A record that names the digest speaks for every container that runs it, and not for a record that names none.
+    // A record that names the digest speaks for every container that runs it, and not for a record
+    // that names none.
     expect(said(RULE, [server(), unnamed, server({}, "c"), record()])).toHaveLength(1);
   });
 
@@ -168,9 +209,13 @@ describe("the versions inside", () => {
         key,
       );
     const other = UNTAGGED.replace("8a69", "9a69");
-    expect(said(RULE, [labelled("b", UNTAGGED)])[0]).toContain(`\`serving pin ${UNTAGGED} --write\` looks inside`);
+    expect(said(RULE, [labelled("b", UNTAGGED)])[0]).toContain(
+      `\`serving pin ${UNTAGGED} --write\` looks inside`,
+    );
     expect(
-      said(RULE, [labelled("b", UNTAGGED), labelled("c", other)]).map((each) => /`serving.*?`/.exec(each)?.[0]),
+      said(RULE, [labelled("b", UNTAGGED), labelled("c", other)]).map(
+        (each) => /`serving.*?`/.exec(each)?.[0],
+      ),
     ).toEqual([
       `\`serving pin ${UNTAGGED} --write --entry dgx.inferenceServers.b\``,
       `\`serving pin ${other} --write --entry dgx.inferenceServers.c\``,
@@ -187,8 +232,11 @@ describe("the versions inside", () => {
   });
 
   it("need no record where the digest is known", () => {
-    const known = "vllm/vllm-openai@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
-    expect(verdictsOf(RULE, [server({ image: known })])).toMatchObject([{ verdict: "warned", note: true }]);
+    const known =
+      "vllm/vllm-openai@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
+    expect(verdictsOf(RULE, [server({ image: known })])).toMatchObject([
+      { verdict: "warned", note: true },
+    ]);
   });
 
   const labels = [
@@ -199,14 +247,26 @@ describe("the versions inside", () => {
   const path = "machines.dgx.inferenceServers.b";
 
   it.each([
-    ["an image without a digest", server({ labels, image: "vllm/vllm-openai:v0.30.0" }), [], "image", undefined],
+    [
+      "an image without a digest",
+      server({ labels, image: "vllm/vllm-openai:v0.30.0" }),
+      [],
+      "image",
+      undefined,
+    ],
     ["nothing recorded", server({ labels }), [], "image", undefined],
     ["a record without a digest", server({ labels }), [unnamed], "versions.digest", DIGEST],
-    ["what was published", server({ labels }), [record(undefined, "published")], "versions", undefined],
+    [
+      "what was published",
+      server({ labels }),
+      [record(undefined, "published")],
+      "versions",
+      undefined,
+    ],
   ])("name the setting that mends it: %s", (_, container, records, setting, value) => {
-    expect(verdictsOf(RULE, [container, ...records]).map((each) => [each.path, each.value])).toEqual([
-      [`${path}.${setting}`, value],
-    ]);
+    expect(
+      verdictsOf(RULE, [container, ...records]).map((each) => [each.path, each.value]),
+    ).toEqual([[`${path}.${setting}`, value]]);
   });
 
   it("say why a record without a digest is believed, and how it gets one", () => {
@@ -221,11 +281,16 @@ describe("the versions inside", () => {
       /\. Leave the tag out, or pin the release that you mean: `serving pin vllm\/vllm-openai:TAG --write`\. Pin vllm 0\.26\.0 or newer\.$/,
     );
     const second = [labels[0], { label: "local-serving.server", value: "c" }];
-    const other = server({ labels: second, image: UNTAGGED.replace("vllm-openai", "vllm-other") }, "c");
+    const other = server(
+      { labels: second, image: UNTAGGED.replace("vllm-openai", "vllm-other") },
+      "c",
+    );
     expect(said(RULE, [server({ labels, image: UNTAGGED }), other])[0]).toContain("--write` looks");
   });
 
   it("keep their level", () => {
-    expect(verdictsOf(RULE, [server()], { all: "disabled" })).toMatchObject([{ verdict: "refused" }]);
+    expect(verdictsOf(RULE, [server()], { all: "disabled" })).toMatchObject([
+      { verdict: "refused" },
+    ]);
   });
 });

@@ -38,7 +38,9 @@ describe("what can't be read", () => {
     ["a line that is none", { lines: ["b 54.73"] }],
     ["a line's name", { lines: [{ name: UNKNOWN_TEXT, gib: 1 }] }],
   ])("is refused: %s", (_, memory) => {
-    expect(said(RULE, [machine([], { memory })]).join()).toContain("The machine's memory can't be summed");
+    expect(said(RULE, [machine([], { memory })]).join()).toContain(
+      "The machine's memory can't be summed",
+    );
   });
 
   it("is no other resource's memory, such as the limit of a container", () => {
@@ -46,14 +48,20 @@ describe("what can't be read", () => {
   });
 
   it("is not whether a KV cache is fixed", () => {
-    const memory = { lines: [{ name: "b", gib: 200, basis: "setting" }], fixedKvCache: UNKNOWN_TEXT };
+    const memory = {
+      lines: [{ name: "b", gib: 200, basis: "setting" }],
+      fixedKvCache: UNKNOWN_TEXT,
+    };
     expect(said(RULE, [machine([], { memory })]).join()).toContain("78.37 GiB too much");
   });
 });
 
 describe("the sum of a machine's memory", () => {
   it.each<[string, Line[]]>([
-    ["the default pair", [...PAIR, ["overshoot", 1.88, "default"], ["operating system", 4, "default"]]],
+    [
+      "the default pair",
+      [...PAIR, ["overshoot", 1.88, "default"], ["operating system", 4, "default"]],
+    ],
     ["exactly the total", [...PAIR, ["operating system", 12.17, "measured"]]],
     ["nothing at all", []],
   ])("passes: %s", (_, lines) => {
@@ -63,7 +71,11 @@ describe("the sum of a machine's memory", () => {
   });
 
   it("refuses a hundredth of a GiB too much, with every figure, what fits and what could give way", () => {
-    const lines: Line[] = [...PAIR, ["Ollama", 2.17, "setting"], ["operating system", 10.01, "measured"]];
+    const lines: Line[] = [
+      ...PAIR,
+      ["Ollama", 2.17, "setting"],
+      ["operating system", 10.01, "measured"],
+    ];
     expect(verdictsOf(RULE, [machine(lines)])).toEqual([
       {
         name: RULE,
@@ -111,7 +123,10 @@ describe("the sum of a machine's memory", () => {
       { name: "b", gib: 100, basis: "setting" },
       { name: "c", gib: 100, basis: "setting" },
     ];
-    const largestUtilization = { b: { bySum: 0.1, byAggregate: 0.1 }, c: { bySum: 0, byAggregate: 0.2 } };
+    const largestUtilization = {
+      b: { bySum: 0.1, byAggregate: 0.1 },
+      c: { bySum: 0, byAggregate: 0.2 },
+    };
     const starts = { b: { leastUtilization: 0.1 }, c: { leastUtilization: 0.1 } };
     const memory = { lines, largestUtilization, starts, fixedKvCache: { c: {} } };
     expect(said(RULE, [machine([], { memory })])).toEqual([
@@ -146,9 +161,14 @@ describe("the sum of a machine's memory", () => {
 });
 
 describe("the sum in a plan", () => {
-  const verdicts = (settings: Record<string, unknown>, meminfo?: { totalGiB: number; availableGiB: number }) =>
+  const verdicts = (
+    settings: Record<string, unknown>,
+    meminfo?: { totalGiB: number; availableGiB: number },
+  ) =>
     judge(
-      declaredResources(plan(stack(settings), { home: "/home/me", ...(meminfo && { meminfo: { dgx: meminfo } }) })),
+      declaredResources(
+        plan(stack(settings), { home: "/home/me", ...(meminfo && { meminfo: { dgx: meminfo } }) }),
+      ),
     ).filter((each) => each.name === RULE);
 
   it("refuses a declared operating system that the pair leaves no room for", () => {
@@ -164,7 +184,9 @@ describe("the sum in a plan", () => {
     const [found] = verdicts({ operatingSystemGiB: 5, simpleServer });
     expect(found?.verdict).toBe("refused");
     expect(found?.message).toContain("Ollama's loaded models 19.20");
-    expect(found?.message).toMatch(/the largest first: instance A.*, Ollama's loaded models.*, operating system/);
+    expect(found?.message).toMatch(
+      /the largest first: instance A.*, Ollama's loaded models.*, operating system/,
+    );
   });
 
   it("refuses by a meminfo, and not by the default in its place", () => {

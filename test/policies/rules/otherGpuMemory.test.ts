@@ -64,13 +64,20 @@ describe("other-gpu-memory", () => {
     expect(said("other-gpu-memory", [machine({}), own])).toEqual([REFUSED]);
     expect(said("other-gpu-memory", [machine({ otherGpuMemoryGiB: 0 }), own])).toEqual([REFUSED]);
     expect(said("other-gpu-memory", [machine({ otherGpuMemoryGiB: 0.5 }), own])).toEqual([]);
-    const unknown = container("comfy", { image: UNKNOWN_TEXT, entrypoints: ["comfy"], gpus: "all" });
-    expect(said("other-gpu-memory", [machine({ simpleServer: { mode: "integrated" } }), unknown])).toEqual([REFUSED]);
+    const unknown = container("comfy", {
+      image: UNKNOWN_TEXT,
+      entrypoints: ["comfy"],
+      gpus: "all",
+    });
+    expect(
+      said("other-gpu-memory", [machine({ simpleServer: { mode: "integrated" } }), unknown]),
+    ).toEqual([REFUSED]);
     expect(said("other-gpu-memory", [own])).toEqual([]);
   });
 
   it("is a line of the ledger outside the servers' 0.90", () => {
-    const ledger = (machine: object) => plan(stack({ ...machine }), { home: "/home/me" }).machines[0]?.ledger;
+    const ledger = (machine: object) =>
+      plan(stack({ ...machine }), { home: "/home/me" }).machines[0]?.ledger;
     expect(ledger({ otherGpuMemoryGiB: 6 })?.lines).toContainEqual({
       name: "other GPU containers",
       gib: 6,
@@ -78,6 +85,9 @@ describe("other-gpu-memory", () => {
       source: "otherGpuMemoryGiB",
     });
     expect(ledger({ otherGpuMemoryGiB: 6 })?.aggregateUtilization).toBe(0.9);
-    expect((ledger({ otherGpuMemoryGiB: 6 })?.sumGiB ?? 0) - (ledger({})?.sumGiB ?? 0)).toBeCloseTo(6, 6);
+    expect((ledger({ otherGpuMemoryGiB: 6 })?.sumGiB ?? 0) - (ledger({})?.sumGiB ?? 0)).toBeCloseTo(
+      6,
+      6,
+    );
   });
 });

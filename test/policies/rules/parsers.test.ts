@@ -1,10 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { LABEL } from "../../../components/planned/container";
-import { CLEAN_COMMAND, container, said, server, serverRecord, serving, UNKNOWN_LIST, verdictsOf } from "../declared";
+import {
+  CLEAN_COMMAND,
+  container,
+  said,
+  server,
+  serverRecord,
+  serving,
+  UNKNOWN_LIST,
+  verdictsOf,
+} from "../declared";
 
 describe("tool-calling", () => {
   const RULE = "tool-calling";
-  const clients = (changes = {}) => serverRecord({ codingClients: ["codex", "opencode"], ...changes });
+  const clients = (changes = {}) =>
+    serverRecord({ codingClients: ["codex", "opencode"], ...changes });
 
   it("passes a server with both, with coding clients and without", () => {
     expect(said(RULE, [server(), serverRecord()])).toEqual([]);
@@ -51,7 +61,10 @@ describe("tool-calling", () => {
   it("is content with one of two servers in a container, and asks for choice and parser of the same one", () => {
     const tools = "--enable-auto-tool-choice --tool-call-parser hermes";
     const two = (first: string, second: string) =>
-      said(RULE, [serving("sh", "-c", `vllm serve m ${first} & vllm serve n ${second}`), clients()]);
+      said(RULE, [
+        serving("sh", "-c", `vllm serve m ${first} & vllm serve n ${second}`),
+        clients(),
+      ]);
     expect(two(tools, "")).toEqual([]);
     expect(two("--enable-auto-tool-choice", "--tool-call-parser hermes")).toHaveLength(2);
     expect(said(RULE, [serving("m", "--enable-auto-tool-choice"), clients()])).toHaveLength(2);
@@ -62,7 +75,9 @@ describe("tool-calling", () => {
   });
 
   it("leaves other containers alone", () => {
-    expect(said(RULE, [container("web", { image: "nginx", command: ["--enable-auto-tool-choice"] })])).toEqual([]);
+    expect(
+      said(RULE, [container("web", { image: "nginx", command: ["--enable-auto-tool-choice"] })]),
+    ).toEqual([]);
   });
 
   it("refuses what it finds, and takes a model of no kind for one that chats", () => {
@@ -91,8 +106,10 @@ describe("tool-calling", () => {
 
 describe("reasoning-parser", () => {
   const RULE = "reasoning-parser";
-  const thinking = (value: boolean) => serverRecord({ model: { id: "x", kind: "chat", thinking: value } });
-  const parsing = (model: string) => serving(model, "--served-model-name", "m", "--reasoning-parser", "qwen3");
+  const thinking = (value: boolean) =>
+    serverRecord({ model: { id: "x", kind: "chat", thinking: value } });
+  const parsing = (model: string) =>
+    serving(model, "--served-model-name", "m", "--reasoning-parser", "qwen3");
 
   it("refuses it for a model that is declared not to think", () => {
     expect(said(RULE, [parsing("Qwen/X"), thinking(false)])).toEqual([
@@ -115,7 +132,9 @@ describe("reasoning-parser", () => {
   it.each(["Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen/Qwen3-Coder-30B-A3B", "Qwen/Qwen3-8B-Base"])(
     "refuses it by the name %s where nothing is declared",
     (model) =>
-      expect(said(RULE, [parsing(model)]).join()).toMatch(/has no thinking mode by its name.*or declare the model's/),
+      expect(said(RULE, [parsing(model)]).join()).toMatch(
+        /has no thinking mode by its name.*or declare the model's/,
+      ),
   );
 
   it("passes without a parser, and other names where nothing is declared", () => {
@@ -123,12 +142,15 @@ describe("reasoning-parser", () => {
     expect(said(RULE, [parsing("Qwen/Qwen3.6-35B-A3B")])).toEqual([]);
     expect(said(RULE, [serving("a/b-Instruct", "--reasoning-parser=")])).toEqual([]);
     expect(
-      said(RULE, [container("web", { image: "nginx", command: ["x-Instruct", "--reasoning-parser", "q"] })]),
+      said(RULE, [
+        container("web", { image: "nginx", command: ["x-Instruct", "--reasoning-parser", "q"] }),
+      ]),
     ).toEqual([]);
   });
 
   it("names no parser that is not known, and judges no name that is not", () => {
-    const script = (text: string) => said(RULE, [serving("sh", "-c", `vllm serve ${text} --served-model-name m`)]);
+    const script = (text: string) =>
+      said(RULE, [serving("sh", "-c", `vllm serve ${text} --served-model-name m`)]);
     expect(script('a/b-instruct --reasoning-parser "$PARSER"').join()).toContain(
       "b has --reasoning-parser (not known yet), but a/b-instruct has no thinking mode by its name",
     );
@@ -136,6 +158,8 @@ describe("reasoning-parser", () => {
   });
 
   it("takes another level", () => {
-    expect(verdictsOf(RULE, [parsing("a/b-Instruct")], { [RULE]: "advisory" })).toMatchObject([{ verdict: "warned" }]);
+    expect(verdictsOf(RULE, [parsing("a/b-Instruct")], { [RULE]: "advisory" })).toMatchObject([
+      { verdict: "warned" },
+    ]);
   });
 });

@@ -88,7 +88,13 @@ describe("ranks-agree", () => {
       "parts that the machines can't share",
       resources().map((each) =>
         each.type === TYPE.container
-          ? { ...each, props: { ...each.props, command: [...((each.props as Props).command ?? []), "-tp", "3"] } }
+          ? {
+              ...each,
+              props: {
+                ...each.props,
+                command: [...((each.props as Props).command ?? []), "-tp", "3"],
+              },
+            }
           : each,
       ),
       [
@@ -104,21 +110,34 @@ describe("ranks-agree", () => {
   });
 
   it("names the head first in whichever order ranks are declared", () => {
-    const other = changed(WORKER, (props) => ({ command: [...(props.command ?? []), "--revision", "abc"] }));
+    const other = changed(WORKER, (props) => ({
+      command: [...(props.command ?? []), "--revision", "abc"],
+    }));
     for (const given of [other, other.toReversed()])
-      expect(said(RULE, given).join()).toContain("vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server,");
+      expect(said(RULE, given).join()).toContain(
+        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server,",
+      );
   });
 
   it("names every rank, two of one number among the workers too, and every word of an argument", () => {
     const rank = (name: string, ...more: string[]) =>
-      server({ command: ["m", "--nnodes=3", "-tp", "3", "--master-addr", "10.0.0.1", ...more] }, name);
+      server(
+        { command: ["m", "--nnodes=3", "-tp", "3", "--master-addr", "10.0.0.1", ...more] },
+        name,
+      );
     const worker = (name: string) => rank(name, "--node-rank=1", "--headless", "--host", "::1");
     expect(said(RULE, [rank("a"), worker("b"), worker("c")])).toEqual([
       "refused: c and b both are rank 1 (`--node-rank`) of the server that meets at 10.0.0.1:29501. Number its ranks from 0, each once.",
     ]);
-    expect(said(RULE, [rank("a"), worker("b")]).join()).toContain("2 of them are declared (a, b): ");
+    expect(said(RULE, [rank("a"), worker("b")]).join()).toContain(
+      "2 of them are declared (a, b): ",
+    );
     const named = rank("b", "--node-rank=1", "--served-model-name", "x", "y");
-    const of = [rank("a", "--revision", "abc"), named, rank("c", "--node-rank=2", "--revision", "abc")];
+    const of = [
+      rank("a", "--revision", "abc"),
+      named,
+      rank("c", "--node-rank=2", "--revision", "abc"),
+    ];
     expect(said(RULE, of).join()).toContain(
       "differ in --served-model-name (x y, not given), --revision (not given, abc): vLLM",
     );
@@ -148,7 +167,9 @@ describe("the other policies, of ranks", () => {
 
   it("count a worker's share on its machine, and name the head's setting", () => {
     const second = { inferenceServers: { own: serverInput({ gpuMemoryUtilization: 0.5 }) } };
-    const judged = judge(resources({}, {}, second)).filter(({ name }) => name === "aggregate-utilization");
+    const judged = judge(resources({}, {}, second)).filter(
+      ({ name }) => name === "aggregate-utilization",
+    );
     expect(judged.map(({ verdict, resource, path }) => [verdict, resource, path])).toEqual([
       ["refused", "dgx2", "machines.dgx2.inferenceServers.own.gpuMemoryUtilization"],
     ]);
@@ -163,13 +184,17 @@ describe("the other policies, of ranks", () => {
       value: 29504,
     });
     expect(first?.message).toContain("takes host port 29502/tcp");
-    const paths = judge(two(29502)).flatMap(({ name, path }) => (name === "host-ports" ? [path] : []));
+    const paths = judge(two(29502)).flatMap(({ name, path }) =>
+      name === "host-ports" ? [path] : [],
+    );
     expect(new Set(paths)).toEqual(new Set(["machines.dgx1.inferenceServers.c.masterPort"]));
     expect(said("host-ports", two(29504))).toEqual([]);
   });
 
   it("warn of a head that listens on every address", () => {
-    const open = changed(HEAD, (props) => ({ command: [...(props.command ?? []), "--host", "0.0.0.0"] }));
+    const open = changed(HEAD, (props) => ({
+      command: [...(props.command ?? []), "--host", "0.0.0.0"],
+    }));
     expect(said("lan-exposure", open)).toEqual([
       "warned: vllm-model-8001 is in the host's network: everyone on the local network can use it, and no key is checked: vLLM's own `--api-key` guards only part of its routes. Publish it on 127.0.0.1, and for the network the bridge, with a key (`bridge.listen`, `bridge.keyVariable`).",
     ]);

@@ -7,7 +7,12 @@ it("a finding has a change only where one mends it, and never a key in its messa
   const resource = server();
   const change = { setting: "port", value: 8002 };
   expect(violation(resource, "no")).toStrictEqual({ resource, kind: "violation", message: "no" });
-  expect(advice(resource, "no", change)).toStrictEqual({ resource, kind: "advice", message: "no", change });
+  expect(advice(resource, "no", change)).toStrictEqual({
+    resource,
+    kind: "advice",
+    message: "no",
+    change,
+  });
   expect(violation(resource, "has hf_s3cr3tValue1").message).toBe("has <redacted>");
 });
 
@@ -19,7 +24,11 @@ it.each<[string, string, Record<string, unknown>]>([
   ["lan-exposure", TYPE.container, { image: OLLAMA, ports: [{ internal: 1, external: 1 }] }],
   ["secret-values", TYPE.container, { envs: ["HF_TOKEN=hf_s3cr3tvalue"] }],
   ["tool-calling", TYPE.container, { image: IMAGE, command: ["m", "--enable-auto-tool-choice"] }],
-  ["transformers-range", TYPE.imageRecord, { versions: { vllm: "0.33.0", transformers: "5.21.0" } }],
+  [
+    "transformers-range",
+    TYPE.imageRecord,
+    { versions: { vllm: "0.33.0", transformers: "5.21.0" } },
+  ],
   [
     "server-starts",
     TYPE.machine,

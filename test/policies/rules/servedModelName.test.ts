@@ -40,10 +40,16 @@ describe("served-model-name", () => {
 
   it.each([
     ["no name behind the flag", ["m", "--served-model-name"], /without a name/],
-    ["an unknown name", ["m", "--served-model-name", UNKNOWN_TEXT], /first --served-model-name that is not known/],
+    [
+      "an unknown name",
+      ["m", "--served-model-name", UNKNOWN_TEXT],
+      /first --served-model-name that is not known/,
+    ],
     ["an unknown argument", ["m", UNKNOWN_TEXT], /can't be judged: argument 2 is not known/],
     ["--config", ["m", "--config=x.yaml"], /can't be judged: `--config` takes options from a file/],
-  ])("refuses %s", (_, command, why) => expect(said(RULE, [serving(...command)]).join()).toMatch(why));
+  ])("refuses %s", (_, command, why) =>
+    expect(said(RULE, [serving(...command)]).join()).toMatch(why),
+  );
 
   it("says whether it is a server or may be one, and suggests a name where nothing is left of the model's", () => {
     expect(said(RULE, [server({ image: UNKNOWN_TEXT, command: undefined })]).join()).toContain(
@@ -68,6 +74,8 @@ describe("served-model-name", () => {
   });
 
   it("keeps its level", () => {
-    expect(verdictsOf(RULE, [serving("a/b")], { [RULE]: "advisory" })).toMatchObject([{ verdict: "refused" }]);
+    expect(verdictsOf(RULE, [serving("a/b")], { [RULE]: "advisory" })).toMatchObject([
+      { verdict: "refused" },
+    ]);
   });
 });

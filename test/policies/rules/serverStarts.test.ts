@@ -17,13 +17,24 @@ interface Server {
 }
 
 /** What the rules say of one server, with the model's config from the repository. */
-function verdicts({ id = "nvidia/Qwen3.6-35B-A3B-NVFP4", config, machine, settings, ...model }: Server) {
+function verdicts({
+  id = "nvidia/Qwen3.6-35B-A3B-NVFP4",
+  config,
+  machine,
+  settings,
+  ...model
+}: Server) {
   const file = `models/${id.replace("/", "--")}/config.json`;
-  const known = existsSync(file) ? { ...JSON.parse(readFileSync(file, "utf8")), ...config } : config;
-  const planned = plan(stack({ instanceA: "none", ...machine }, { model: { id, ...model }, ...settings }), {
-    home: "/home/me",
-    models: known === undefined ? {} : { [id]: { source: file, config: known } },
-  });
+  const known = existsSync(file)
+    ? { ...JSON.parse(readFileSync(file, "utf8")), ...config }
+    : config;
+  const planned = plan(
+    stack({ instanceA: "none", ...machine }, { model: { id, ...model }, ...settings }),
+    {
+      home: "/home/me",
+      models: known === undefined ? {} : { [id]: { source: file, config: known } },
+    },
+  );
   return judge(declaredResources(planned));
 }
 
@@ -36,8 +47,17 @@ const A = (gpuMemoryUtilization: number) => ({ instanceA: { gpuMemoryUtilization
 
 const mtp = (drafts: number) => ({ speculative: { method: "mtp", numSpeculativeTokens: drafts } });
 
-/** Starts that people published of one machine: model, GB on disk, share, window, and what else counts. */
-const PUBLISHED: readonly [id: string, gb: number | undefined, share: number, window: number, more?: object][] = [
+/**
+ * Starts that people published of one machine: model, GB on disk, share, window, and what else
+ * counts.
+ */
+const PUBLISHED: readonly [
+  id: string,
+  gb: number | undefined,
+  share: number,
+  window: number,
+  more?: object,
+][] = [
   // The record of a DGX Spark with three drafts, and NVIDIA's own recipe at 0.4.
   ["nvidia/Qwen3.6-35B-A3B-NVFP4", 22, 0.6, 262144, mtp(3)],
   ["nvidia/Qwen3.6-35B-A3B-NVFP4", 22, 0.4, 262144],
@@ -50,7 +70,13 @@ const PUBLISHED: readonly [id: string, gb: number | undefined, share: number, wi
     26.4,
     0.7,
     262144,
-    { speculative: { method: "dflash", model: "z-lab/Qwen3.8-27B-DFlash2", numSpeculativeTokens: 8 } },
+    {
+      speculative: {
+        method: "dflash",
+        model: "z-lab/Qwen3.8-27B-DFlash2",
+        numSpeculativeTokens: 8,
+      },
+    },
   ],
   ["nvidia/Qwen3.8-27B-NVFP4", 26.4, 0.5, 262144],
   ["nvidia/Qwen3.6-27B-NVFP4", 27, 0.5, 262144, mtp(3)],
@@ -88,16 +114,21 @@ const PUBLISHED: readonly [id: string, gb: number | undefined, share: number, wi
 ];
 
 describe("server-starts", () => {
-  it.each(PUBLISHED)("passes what started: %s of %s GB at %d with %d tokens", (id, gb, share, window, more) => {
-    const model = gb === undefined ? {} : { weightsGB: gb };
-    const settings = {
-      gpuMemoryUtilization: share,
-      maxModelLen: window,
-      maxNumBatchedTokens: 8192,
-      ...more,
-    };
-    expect(said({ id, ...model, settings }).filter((each) => each.startsWith("refused"))).toEqual([]);
-  });
+  it.each(PUBLISHED)(
+    "passes what started: %s of %s GB at %d with %d tokens",
+    (id, gb, share, window, more) => {
+      const model = gb === undefined ? {} : { weightsGB: gb };
+      const settings = {
+        gpuMemoryUtilization: share,
+        maxModelLen: window,
+        maxNumBatchedTokens: 8192,
+        ...more,
+      };
+      expect(said({ id, ...model, settings }).filter((each) => each.startsWith("refused"))).toEqual(
+        [],
+      );
+    },
+  );
 
   it.each<[string, Server, string]>([
     [
@@ -157,12 +188,20 @@ describe("server-starts", () => {
     ],
     ["a window above the model's own", { maxModelLen: 262145 }, "maxModelLen", 262144],
   ])("names the setting that mends %s, and its value", (_, settings, setting, value) => {
-    const [found] = verdicts({ weightsGB: 22, settings }).filter(({ name }) => name === "server-starts");
-    expect([found?.path, found?.value]).toEqual([`machines.dgx.inferenceServers.b.${setting}`, value]);
+    const [found] = verdicts({ weightsGB: 22, settings }).filter(
+      ({ name }) => name === "server-starts",
+    );
+    expect([found?.path, found?.value]).toEqual([
+      `machines.dgx.inferenceServers.b.${setting}`,
+      value,
+    ]);
   });
 
   it.each<[string, Server]>([
-    ["loaded from disk in part", { weightsGB: 132, residentGiB: 60, settings: { gpuMemoryUtilization: 0.6 } }],
+    [
+      "loaded from disk in part",
+      { weightsGB: 132, residentGiB: 60, settings: { gpuMemoryUtilization: 0.6 } },
+    ],
     ["offloaded in part", { weightsGB: 61, settings: { extraArgs: ["--cpu-offload-gb", "20"] } }],
     [
       "with VLLM_ALLOW_LONG_MAX_MODEL_LEN",
@@ -184,7 +223,11 @@ describe("server-starts", () => {
       {
         weightsGB: 61,
         id: "openai/gpt-oss-120b",
-        settings: { maxModelLen: 131072, gpuMemoryUtilization: 0.1, kvCacheMemoryBytes: 8 * 1024 ** 3 },
+        settings: {
+          maxModelLen: 131072,
+          gpuMemoryUtilization: 0.1,
+          kvCacheMemoryBytes: 8 * 1024 ** 3,
+        },
       },
     ],
     [
@@ -205,7 +248,10 @@ describe("server-starts", () => {
 
   it.each<[string, Server]>([
     ["nothing is known of its weights", {}],
-    ["they are quantized while they load", { weightsGB: 200, settings: { extraArgs: ["--quantization", "fp8"] } }],
+    [
+      "they are quantized while they load",
+      { weightsGB: 200, settings: { extraArgs: ["--quantization", "fp8"] } },
+    ],
   ])("warns where %s", (_, server) => {
     expect(said({ id: "org/model", ...server })).toEqual([
       "warned: Whether vllm-model-8001 can start isn't judged: nobody knows what its weights take. Set `model.weightsGB`, or `model.residentGiB`.",
@@ -214,7 +260,10 @@ describe("server-starts", () => {
 
   it("judges each server of a machine by its own figures", () => {
     const model = { id: "openai/gpt-oss-120b", weightsGB: 61 };
-    const small = serverInput({ gpuMemoryUtilization: 0.4, model: { id: "org/small", weightsGB: 8 } });
+    const small = serverInput({
+      gpuMemoryUtilization: 0.4,
+      model: { id: "org/small", weightsGB: 8 },
+    });
     const large = {
       gpuMemoryUtilization: 0.42,
       maxModelLen: 131072,
@@ -225,7 +274,9 @@ describe("server-starts", () => {
     const machine = { instanceA: "none", inferenceServers: { a: small, b: serverInput(large) } };
     const planned = plan(stack(machine), { home: "/home/me" });
     const found = judge(declaredResources(planned)).filter(({ name }) => name === "server-starts");
-    expect(found.map(({ message }) => message.split(":")[0])).toEqual(["vllm-large-8002 can't start"]);
+    expect(found.map(({ message }) => message.split(":")[0])).toEqual([
+      "vllm-large-8002 can't start",
+    ]);
     // The setting to change is that server's.
     expect(found[0]?.message).toContain("machines.dgx.inferenceServers.b.gpuMemoryUtilization");
   });
@@ -255,7 +306,9 @@ describe("server-starts", () => {
       models: { m: { source: file, config } },
     });
     const levels = { "server-starts": "advisory" } as const;
-    const verdict = judge(declaredResources(planned), levels).find(({ name }) => name === "server-starts");
+    const verdict = judge(declaredResources(planned), levels).find(
+      ({ name }) => name === "server-starts",
+    );
     expect(verdict?.verdict).toBe("warned");
   });
 });
@@ -264,12 +317,27 @@ describe("a machine component of one's own", () => {
   /** Verdict, message and setting for one server of 10 GiB's machine, with a share of half. */
   function judged(needs: object, { command = [] as string[], fits = 0.5 } = {}) {
     const servers = [
-      { name: "b", key: "b", image: IMAGE, command: ["m", "--gpu-memory-utilization", "0.5", ...command] },
+      {
+        name: "b",
+        key: "b",
+        image: IMAGE,
+        command: ["m", "--gpu-memory-utilization", "0.5", ...command],
+      },
     ];
-    const memory = { largestUtilization: { b: { bySum: fits, byAggregate: fits } }, starts: { b: needs } };
-    const [found] = verdictsOf("server-starts", [declared(TYPE.machine, "dgx", { totalGiB: 10, servers, memory })]);
+    const memory = {
+      largestUtilization: { b: { bySum: fits, byAggregate: fits } },
+      starts: { b: needs },
+    };
+    const [found] = verdictsOf("server-starts", [
+      declared(TYPE.machine, "dgx", { totalGiB: 10, servers, memory }),
+    ]);
     const path = found?.path?.replace("machines.dgx.inferenceServers.b.", "");
-    return [found?.verdict, found?.message.replace(/ In the stack file: .*/, ""), path, found?.value];
+    return [
+      found?.verdict,
+      found?.message.replace(/ In the stack file: .*/, ""),
+      path,
+      found?.value,
+    ];
   }
   const PASS = ["pass", "", undefined, undefined];
   const SMALL = ["m", "--gpu-memory-utilization", "0.05"];
@@ -277,13 +345,21 @@ describe("a machine component of one's own", () => {
   it.each<[string, object, string[]]>([
     ["exactly its weights fit", { weightsGiB: 5, outsideGiB: 5 }, []],
     ["nothing is known but what lies outside its cache", { outsideGiB: 4.9 }, []],
-    ["its arguments can't be read", { weightsGiB: 50, outsideGiB: 50 }, ["--gpu-memory-utilization", "half"]],
+    [
+      "its arguments can't be read",
+      { weightsGiB: 50, outsideGiB: 50 },
+      ["--gpu-memory-utilization", "half"],
+    ],
     [
       "its share can't be read, though its window is longer than the model's",
       { outsideGiB: 1, modelWindow: 8 },
       ["--gpu-memory-utilization", "half", "--max-model-len", "9"],
     ],
-    ["its window is as long as the model's", { outsideGiB: 1, modelWindow: 8 }, ["--max-model-len", "8"]],
+    [
+      "its window is as long as the model's",
+      { outsideGiB: 1, modelWindow: 8 },
+      ["--max-model-len", "8"],
+    ],
   ])("passes where %s", (_, needs, command) => {
     expect(judged(needs, { command })).toEqual(PASS);
   });
@@ -295,7 +371,11 @@ describe("a machine component of one's own", () => {
       { name: "b", image: IMAGE, command: SMALL },
       { outsideGiB: 0 },
     ],
-    ["is not planned", { name: "c", image: IMAGE, command: SMALL }, { weightsGiB: 50, outsideGiB: 50 }],
+    [
+      "is not planned",
+      { name: "c", image: IMAGE, command: SMALL },
+      { weightsGiB: 50, outsideGiB: 50 },
+    ],
   ])("passes a server that %s", (_, server, needs) => {
     const memory = { largestUtilization: { b: {} }, starts: { b: needs } };
     const machine = declared(TYPE.machine, "dgx", { totalGiB: 10, servers: [server], memory });
@@ -309,7 +389,10 @@ describe("a machine component of one's own", () => {
   it("passes a window that is not known", () => {
     const script = ["sh", "-c", 'vllm serve m --max-model-len "$WINDOW"'];
     const servers = [{ name: "b", image: IMAGE, entrypoints: script, command: [] }];
-    const memory = { largestUtilization: { b: {} }, starts: { b: { outsideGiB: 1, modelWindow: 8 } } };
+    const memory = {
+      largestUtilization: { b: {} },
+      starts: { b: { outsideGiB: 1, modelWindow: 8 } },
+    };
     const machine = declared(TYPE.machine, "dgx", { totalGiB: 10, servers, memory });
     expect(verdictsOf("server-starts", [machine])).toMatchObject([{ verdict: "pass" }]);
   });
@@ -338,7 +421,13 @@ describe("a machine component of one's own", () => {
     [undefined, ""],
     [1, " A `maxModelLen` of at most 1 fits as it is."],
   ])("says what room there is, and the longest window of %d tokens", (longestWindow, shorter) => {
-    const needs = { weightsGiB: 5, outsideGiB: 6, windowGiB: 2, leastUtilization: 0.8, longestWindow };
+    const needs = {
+      weightsGiB: 5,
+      outsideGiB: 6,
+      windowGiB: 2,
+      leastUtilization: 0.8,
+      longestWindow,
+    };
     expect(judged(needs, { command: ["--max-model-len", "8192"], fits: 0.9 })[1]).toBe(
       "b can't start: one request of 8,192 tokens needs 2.00 GiB of KV cache, and --gpu-memory-utilization 0.50 gives it 5.00 of 10 GiB, " +
         `of which 0.00 are left for it at best. Set \`gpuMemoryUtilization: 0.8\` or more (at most 0.9 fits).${shorter}`,

@@ -15,13 +15,17 @@ const machine = (mode: string, image: string) =>
 describe("simple-server-place", () => {
   it("refuses an Ollama inside the chat UI beside one on the host", () => {
     expect(said(RULE, machine("host", WITH_OLLAMA))).toEqual([
-      expect.stringContaining("refused: open-webui-8080 starts an Ollama of its own, beside the one on the host"),
+      expect.stringContaining(
+        "refused: open-webui-8080 starts an Ollama of its own, beside the one on the host",
+      ),
     ]);
   });
 
   it("refuses one inside the chat UI where its image holds none", () => {
     expect(said(RULE, machine("integrated", CHAT))).toEqual([
-      expect.stringContaining("refused: dgx should have its simple server inside the chat UI's container"),
+      expect.stringContaining(
+        "refused: dgx should have its simple server inside the chat UI's container",
+      ),
     ]);
   });
 

@@ -17,7 +17,9 @@ const SERVER = `floor 2048\nstarts 3\nserver ${NAME} 46080 6 8001\n`;
 /** With an A of 30 GiB. */
 const DECLARED_A = `instance-a 30720 1800 http://192.0.2.1/health\n${SERVER}`;
 
-/** What the image's `vllm` says once it has been started, which is when it would take its memory. */
+/**
+ * What the image's `vllm` says once it has been started, which is when it would take its memory.
+ */
 const STARTED = "vllm serve org/m";
 
 const PROGRAMS = {
@@ -34,7 +36,10 @@ const title = (text: string) => (missing === undefined ? text : `${text} (skippe
 const describeOwnDaemon = (text: string, tests: () => void) =>
   describe.skipIf(missing !== undefined)(title(text), tests);
 
-/** Docker's restart policy starts a container again with the daemon, whatever has happened to memory meanwhile. */
+/**
+ * Docker's restart policy starts a container again with the daemon, whatever has happened to memory
+ * meanwhile.
+ */
 describeOwnDaemon("a container behind the start gate, and a restart of the Docker daemon", () => {
   let daemon: OwnDaemon;
   let container: string | undefined;
@@ -53,7 +58,10 @@ describeOwnDaemon("a container behind the start gate, and a restart of the Docke
   });
   afterAll(() => daemon?.close());
 
-  /** Figures of one length, so that the file that the container has mounted is written over in one piece. */
+  /**
+   * Figures of one length, so that the file that the container has mounted is written over in one
+   * piece.
+   */
   const available = (gib: number) => {
     const kib = String(Math.round(gib * 1024 ** 2)).padStart(12);
     writeFileSync(join(folder, "meminfo"), `MemTotal: ${TOTAL_KIB} kB\nMemAvailable: ${kib} kB\n`, {
@@ -80,7 +88,8 @@ describeOwnDaemon("a container behind the start gate, and a restart of the Docke
   const says = (words: string, since?: string) =>
     expect.poll(() => said(since), { timeout: 10_000, interval: 100 }).toContain(words);
   const starts = async () => (await said()).split(STARTED).length - 1;
-  const state = (field: string) => daemon.docker("inspect", "--format", `{{.State.${field}}}`, container ?? "");
+  const state = (field: string) =>
+    daemon.docker("inspect", "--format", `{{.State.${field}}}`, container ?? "");
   const startAgain = async () => {
     const before = new Date().toISOString();
     await daemon.start();
@@ -98,41 +107,47 @@ describeOwnDaemon("a container behind the start gate, and a restart of the Docke
     ["ended by a loss of power", () => daemon.losePower()],
   ] as const;
 
-  it.each(ENDS)("%s while the gate waits: waits again, and starts once there is room", async (_, end) => {
-    // Enough for B alone; instance A would find 25 of its 30 GiB.
-    available(70);
-    await start(DECLARED_A);
-    const waits = "70.00 GiB are available, 45.00 GiB are needed; waiting for instance A";
-    await says(waits);
-    await end();
-    const again = await startAgain();
-    await says(waits, again);
-    await waitsForAMinute(again);
-    expect(await starts()).toBe(0);
-    expect(await state("Running")).toBe("true");
-    available(75);
-    await says(STARTED);
-    expect(await said(again)).toMatch(/start gate: open after \d+ s, 75\.00 GiB are available/);
-    expect(await starts()).toBe(1);
-  });
+  it.each(ENDS)(
+    "%s while the gate waits: waits again, and starts once there is room",
+    async (_, end) => {
+      // Enough for B alone; instance A would find 25 of its 30 GiB.
+      available(70);
+      await start(DECLARED_A);
+      const waits = "70.00 GiB are available, 45.00 GiB are needed; waiting for instance A";
+      await says(waits);
+      await end();
+      const again = await startAgain();
+      await says(waits, again);
+      await waitsForAMinute(again);
+      expect(await starts()).toBe(0);
+      expect(await state("Running")).toBe("true");
+      available(75);
+      await says(STARTED);
+      expect(await said(again)).toMatch(/start gate: open after \d+ s, 75\.00 GiB are available/);
+      expect(await starts()).toBe(1);
+    },
+  );
 
-  it.each(ENDS)("%s while B runs: starts again at once with room, else only when there is room", async (_, end) => {
-    available(50);
-    await start();
-    await says(STARTED);
-    await end();
-    await says(STARTED, await startAgain());
-    expect(await said()).not.toContain("waiting");
-    await end();
-    available(20);
-    const again = await startAgain();
-    await says("start gate: waiting for 45.00 GiB, 20.00 GiB are available", again);
-    await waitsForAMinute(again);
-    expect(await starts()).toBe(2);
-    available(50);
-    await says(STARTED, again);
-    expect(await starts()).toBe(3);
-  });
+  it.each(ENDS)(
+    "%s while B runs: starts again at once with room, else only when there is room",
+    async (_, end) => {
+      available(50);
+      await start();
+      await says(STARTED);
+      await end();
+      await says(STARTED, await startAgain());
+      expect(await said()).not.toContain("waiting");
+      await end();
+      available(20);
+      const again = await startAgain();
+      await says("start gate: waiting for 45.00 GiB, 20.00 GiB are available", again);
+      await waitsForAMinute(again);
+      expect(await starts()).toBe(2);
+      available(50);
+      await says(STARTED, again);
+      expect(await starts()).toBe(3);
+    },
+  );
 
   it("stopped while the gate waits: starts at once beside an instance A that answers by then", async () => {
     available(70);
@@ -186,7 +201,9 @@ describeOwnDaemon("a Docker daemon of a test", () => {
       await makeImage(daemon);
       const id = await daemon.docker("run", "--detach", "--network", "none", IMAGE, "vllm");
       const before = remainsOf(daemon.folder);
-      expect(before.processes).toContain(Number(await daemon.docker("inspect", "--format", "{{.State.Pid}}", id)));
+      expect(before.processes).toContain(
+        Number(await daemon.docker("inspect", "--format", "{{.State.Pid}}", id)),
+      );
       expect(before.mounts.join("\n")).toContain(`${daemon.folder}/data/`);
       expect(before.cgroups.join("\n")).toContain(id);
       const network = (pid: number) => readlinkSync(`/proc/${pid}/ns/net`);
@@ -195,7 +212,12 @@ describeOwnDaemon("a Docker daemon of a test", () => {
     } finally {
       await daemon.close();
     }
-    expect(remainsOf(daemon.folder)).toEqual({ processes: [], mounts: [], cgroups: [], sockets: [] });
+    expect(remainsOf(daemon.folder)).toEqual({
+      processes: [],
+      mounts: [],
+      cgroups: [],
+      sockets: [],
+    });
     expect(existsSync(daemon.folder)).toBe(false);
   });
 });
@@ -210,6 +232,15 @@ async function makeImage({ docker, folder }: OwnDaemon): Promise<void> {
     chmodSync(join(root, "usr/local/bin", name), 0o755);
   }
   const archive = `${root}.tar`;
-  await mustRun("tar", ["--create", "--file", archive, "--directory", root, "--owner=0", "--group=0", "."]);
+  await mustRun("tar", [
+    "--create",
+    "--file",
+    archive,
+    "--directory",
+    root,
+    "--owner=0",
+    "--group=0",
+    ".",
+  ]);
   await docker("import", "--change", "ENV PATH=/usr/local/bin:/usr/bin:/bin", archive, IMAGE);
 }

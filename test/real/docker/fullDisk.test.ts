@@ -24,7 +24,10 @@ describeEngineWithDocker("a disk that is too small for an image", () => {
   });
 
   beforeAll(async () => {
-    const made = await makeImage(inject("dockerLayer"), { repository: "berriai/litellm", tag: "v1" });
+    const made = await makeImage(inject("dockerLayer"), {
+      repository: "berriai/litellm",
+      tag: "v1",
+    });
     image = made.reference;
     daemon = await startOwnDaemon();
     registry.listen(join(daemon.folder, "registry.sock"));
@@ -34,7 +37,12 @@ describeEngineWithDocker("a disk that is too small for an image", () => {
         dgx: {
           ...{ totalGiB: TOTAL_GIB, network: "net-full-disk", operatingSystemGiB: 1 },
           dockerHost: `unix://${daemon.folder}/docker.sock`,
-          instanceA: { port: 8999, gpuMemoryUtilization: SHARE, servedModelName: "old", maxModelLen: 131072 },
+          instanceA: {
+            port: 8999,
+            gpuMemoryUtilization: SHARE,
+            servedModelName: "old",
+            maxModelLen: 131072,
+          },
           bridge: { image, port: 8998, servers: ["instance-a"] },
         },
       },
@@ -64,11 +72,17 @@ describeEngineWithDocker("a disk that is too small for an image", () => {
     await daemon.start();
     // The daemon has a network of its own, in which the tests' registry is not.
     forwarder?.kill();
-    const network = ["--target", readFileSync(join(daemon.folder, "dockerd.pid"), "utf8").trim(), "--net"];
+    const network = [
+      "--target",
+      readFileSync(join(daemon.folder, "dockerd.pid"), "utf8").trim(),
+      "--net",
+    ];
     await mustRun("nsenter", [...network, "ip", "link", "set", "lo", "up"]);
     const port = image.split(/[:/]/)[1] ?? "";
     const forward = ["node", "-e", FORWARD, port, join(daemon.folder, "registry.sock")];
-    forwarder = spawn("nsenter", [...network, ...forward], { stdio: ["ignore", "pipe", "inherit"] });
+    forwarder = spawn("nsenter", [...network, ...forward], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     if (forwarder.stdout !== null) await once(forwarder.stdout, "data");
   };
 

@@ -1,5 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -7,7 +15,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { mustRun, run } from "../../layers/run";
 import { CONTAINERD_STATE, removeRemains } from "./remains";
 
-/** A Docker daemon that a test may stop, kill and start again: the machine's own one is not touched. */
+/**
+ * A Docker daemon that a test may stop, kill and start again: the machine's own one is not touched.
+ */
 export interface OwnDaemon {
   /** Removed at the end, with the daemon's data and everything else in it. */
   readonly folder: string;
@@ -18,7 +28,9 @@ export interface OwnDaemon {
   stop(): Promise<void>;
   /** As the kernel does it when memory runs out: containers and their shims run on. */
   kill(): Promise<void>;
-  /** Everything ends at once, containers too; what lies in the memory of the machine (/run) is gone. */
+  /**
+   * Everything ends at once, containers too; what lies in the memory of the machine (/run) is gone.
+   */
   losePower(): Promise<void>;
   /** Ends the daemon and takes away all that it left: processes, mounts, control groups, files. */
   close(): Promise<void>;
@@ -41,9 +53,13 @@ export async function ownDaemonMissing(): Promise<string | undefined> {
 
 const PREFIX = "own-daemon-";
 
-/** Takes away the daemons of a run that was broken off, all of which lie in the run's own temporary directory. */
+/**
+ * Takes away the daemons of a run that was broken off, all of which lie in the run's own temporary
+ * directory.
+ */
 export function removeOwnDaemons(): void {
-  for (const name of readdirSync(tmpdir())) if (name.startsWith(PREFIX)) remove(join(tmpdir(), name));
+  for (const name of readdirSync(tmpdir()))
+    if (name.startsWith(PREFIX)) remove(join(tmpdir(), name));
 }
 
 function remove(folder: string): void {
@@ -58,7 +74,10 @@ export async function startOwnDaemon(): Promise<OwnDaemon> {
   const address = inside("containerd.sock");
   const socket = `unix://${inside("docker.sock")}`;
   writeFileSync(inside("daemon.json"), "{}");
-  writeFileSync(inside("containerd.toml"), 'version = 2\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n');
+  writeFileSync(
+    inside("containerd.toml"),
+    'version = 2\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n',
+  );
   let containerd: Service | undefined;
   let dockerd: Service | undefined;
 
@@ -70,7 +89,14 @@ export async function startOwnDaemon(): Promise<OwnDaemon> {
       ...["--root", inside("containerd"), "--state", inside(CONTAINERD_STATE)],
     ]);
     dockerd = launch(folder, "dockerd", [
-      ...["--config-file", inside("daemon.json"), "--pidfile", inside("dockerd.pid"), "--host", socket],
+      ...[
+        "--config-file",
+        inside("daemon.json"),
+        "--pidfile",
+        inside("dockerd.pid"),
+        "--host",
+        socket,
+      ],
       ...["--data-root", inside("data"), "--exec-root", inside("exec")],
       ...["--containerd", address, "--containerd-namespace", mark],
       ...["--containerd-plugins-namespace", `${mark}-plugins`],
@@ -88,7 +114,8 @@ export async function startOwnDaemon(): Promise<OwnDaemon> {
     await containerd?.end("SIGKILL");
     containerd = undefined;
     removeRemains(folder);
-    for (const name of [CONTAINERD_STATE, "exec"]) rmSync(inside(name), { recursive: true, force: true });
+    for (const name of [CONTAINERD_STATE, "exec"])
+      rmSync(inside(name), { recursive: true, force: true });
   };
   const close = async () => {
     await end("SIGTERM");
@@ -126,8 +153,11 @@ const ENDS_WITHIN_SECONDS = 60;
 function launch(folder: string, program: string, args: readonly string[]): Service {
   const log = join(folder, `${program}.log`);
   const output = openSync(log, "a");
-  // In a network of its own: a daemon without a bridge removes any `docker0` that it finds, and the host has one.
-  const child = spawn("unshare", ["--net", program, ...args], { stdio: ["ignore", output, output] });
+  // In a network of its own: a daemon without a bridge removes any `docker0` that it finds, and the
+  // host has one.
+  const child = spawn("unshare", ["--net", program, ...args], {
+    stdio: ["ignore", output, output],
+  });
   closeSync(output);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   return {

@@ -6,8 +6,9 @@ import { basename, join } from "node:path";
 export const CONTAINERD_STATE = "containerd-state";
 
 /**
- * What a Docker daemon of a test and its containers leave on a machine when they are killed. The name of the daemon's
- * folder is to stand in each command line or control group of theirs, and is containerd's namespace.
+ * What a Docker daemon of a test and its containers leave on a machine when they are killed. The
+ * name of the daemon's folder is to stand in each command line or control group of theirs, and is
+ * containerd's namespace.
  */
 export interface Remains {
   /** Ids: the daemon's own processes, shims, and whatever runs in the containers. */
@@ -29,7 +30,10 @@ export function remainsOf(folder: string): Remains {
   };
 }
 
-/** Takes all of it away, the processes by their ids; waits for their ends, so that it can be a process's last act. */
+/**
+ * Takes all of it away, the processes by their ids; waits for their ends, so that it can be a
+ * process's last act.
+ */
 export function removeRemains(folder: string): void {
   const mark = basename(folder);
   repeatWhile(
@@ -65,7 +69,9 @@ function processes(mark: string): number[] {
     try {
       const of = (file: string) => readFileSync(`/proc/${name}/${file}`, "utf8");
       const dead = /^State:\s+[ZX]/m.test(of("status"));
-      return !dead && (of("cmdline").includes(mark) || of("cgroup").includes(mark)) ? [Number(name)] : [];
+      return !dead && (of("cmdline").includes(mark) || of("cgroup").includes(mark))
+        ? [Number(name)]
+        : [];
     } catch {
       return []; // It ended while we looked.
     }
@@ -91,7 +97,9 @@ function sockets(folder: string): string[] {
 /** In the one tree of version 2 or in each of version 1. */
 function cgroups(mark: string): string[] {
   const root = "/sys/fs/cgroup";
-  const tops = [root, ...folders(root)].map((tree) => join(tree, mark)).filter((path) => existsSync(path));
+  const tops = [root, ...folders(root)]
+    .map((tree) => join(tree, mark))
+    .filter((path) => existsSync(path));
   const withInner = (path: string): string[] => [...folders(path).flatMap(withInner), path];
   return tops.flatMap(withInner);
 }

@@ -5,7 +5,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KV_ENGINE_DEFAULTS } from "../../../components/kv";
 import { servingKv } from "./askServing";
 import { type Answer, askVllm, SECONDS } from "./askVllm";
-import { CASES_OF_FAMILIES, CASES_OF_RANKS, type Case, CONFIGS_OF_A_FAMILY, CONFIGS_OF_RANKS, PAIRS } from "./cases";
+import {
+  CASES_OF_FAMILIES,
+  CASES_OF_RANKS,
+  type Case,
+  CONFIGS_OF_A_FAMILY,
+  CONFIGS_OF_RANKS,
+  PAIRS,
+} from "./cases";
 import { installVllm, VERSIONS } from "./environment";
 import { FAMILIES } from "./families";
 import { ODD_CASES, REFUSALS, UNKNOWN } from "./oddCases";
@@ -52,7 +59,8 @@ describe.each(VERSIONS)("KV plans of vLLM %s's own classes", (version) => {
     "%s: ours are the same",
     async (_, { cases }) => {
       expect(cases).toHaveLength(CONFIGS_OF_A_FAMILY);
-      for (const each of cases) expect(await ours(folder, version, each)).toEqual(figuresOf(answerTo(each), each));
+      for (const each of cases)
+        expect(await ours(folder, version, each)).toEqual(figuresOf(answerTo(each), each));
     },
   );
 
@@ -60,26 +68,39 @@ describe.each(VERSIONS)("KV plans of vLLM %s's own classes", (version) => {
     "%s, on two machines: ours are those of a rank",
     async (_, { cases }) => {
       expect(cases).toHaveLength(CONFIGS_OF_RANKS);
-      for (const each of cases) expect(await ours(folder, version, each)).toEqual(figuresOf(answerTo(each), each));
+      for (const each of cases)
+        expect(await ours(folder, version, each)).toEqual(figuresOf(answerTo(each), each));
     },
   );
 
-  it.each(byName([...ODD_CASES, ...SERVED_MODELS]))("%s: ours is the same", async (_, { asked }) => {
-    expect(await ours(folder, version, asked)).toEqual(figuresOf(answerTo(asked), asked));
-  });
+  it.each(byName([...ODD_CASES, ...SERVED_MODELS]))(
+    "%s: ours is the same",
+    async (_, { asked }) => {
+      expect(await ours(folder, version, asked)).toEqual(figuresOf(answerTo(asked), asked));
+    },
+  );
 
-  it.each(byName(PAIRS))("%s: what no cache depends on changes neither plan", async (_, { first, other }) => {
-    expect(answerTo(other)).toEqual(answerTo(first));
-    const renamed = { ...other.config, architectures: ["Another"], model_type: "another" };
-    const plan = await servingKv(folder, version, first);
-    expect(await servingKv(folder, version, { ...other, config: renamed })).toEqual(plan);
-  });
+  it.each(byName(PAIRS))(
+    "%s: what no cache depends on changes neither plan",
+    async (_, { first, other }) => {
+      expect(answerTo(other)).toEqual(answerTo(first));
+      const renamed = { ...other.config, architectures: ["Another"], model_type: "another" };
+      const plan = await servingKv(folder, version, first);
+      expect(await servingKv(folder, version, { ...other, config: renamed })).toEqual(plan);
+    },
+  );
 
-  it.each(byName(UNKNOWN))("%s: vLLM plans it, and ours says that it is unknown", async (_, { asked, field }) => {
-    expect(answerTo(asked).fits).toBe(true);
-    const { fits, issues } = await servingKv(folder, version, asked);
-    expect([fits, issues]).toEqual([null, [expect.objectContaining({ path: field, code: "unknown_architecture" })]]);
-  });
+  it.each(byName(UNKNOWN))(
+    "%s: vLLM plans it, and ours says that it is unknown",
+    async (_, { asked, field }) => {
+      expect(answerTo(asked).fits).toBe(true);
+      const { fits, issues } = await servingKv(folder, version, asked);
+      expect([fits, issues]).toEqual([
+        null,
+        [expect.objectContaining({ path: field, code: "unknown_architecture" })],
+      ]);
+    },
+  );
 
   it.each(byName(REFUSALS.filter(({ only = version }) => only === version)))(
     "%s: refused, and ours says so",
@@ -102,12 +123,20 @@ describe.each(VERSIONS)("KV plans of vLLM %s's own classes", (version) => {
   });
 });
 
-const FIGURES = ["fits", "starts", "blockSize", "bytesPerBlock", "blocksPerRequest", "bytesPerRequest"] as const;
+const FIGURES = [
+  "fits",
+  "starts",
+  "blockSize",
+  "bytesPerBlock",
+  "blocksPerRequest",
+  "bytesPerRequest",
+] as const;
 const FIGURES_OF_A_POOL = ["numBlocks", "tokens", "maxConcurrency"] as const;
 
 /** What vLLM planned, its refusal told by the code that ours has for it. */
 function figuresOf({ refused, ...answer }: Answer, asked: Case): Record<string, unknown> {
-  if (answer.fits === undefined) throw new Error(`vLLM can't have this case: ${refused}\n${JSON.stringify(asked)}`);
+  if (answer.fits === undefined)
+    throw new Error(`vLLM can't have this case: ${refused}\n${JSON.stringify(asked)}`);
   const longest = /estimated maximum model length is (\d+)/.exec(refused ?? "")?.[1];
   return {
     ...answer,
@@ -122,7 +151,11 @@ function codeOf(words: string): string {
 }
 
 /** The same of `serving kv`. */
-async function ours(folder: string, version: string, asked: Case): Promise<Record<string, unknown>> {
+async function ours(
+  folder: string,
+  version: string,
+  asked: Case,
+): Promise<Record<string, unknown>> {
   const plan = await servingKv(folder, version, asked);
   const problems = plan.problems as { code: string; severity: string }[];
   const refused = problems.find(({ severity }) => severity === "error")?.code;

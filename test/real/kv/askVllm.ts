@@ -21,11 +21,17 @@ export interface Answers {
  * @param python the interpreter of vLLM's environment
  * @param folder where it may leave what it likes
  */
-export async function askVllm(python: string, folder: string, cases: readonly Case[]): Promise<Answers> {
+export async function askVllm(
+  python: string,
+  folder: string,
+  cases: readonly Case[],
+): Promise<Answers> {
   const file = join(folder, "cases.json");
-  const asked = cases.map(({ config, engine, availableBytes, availableOfRanks = availableBytes }) => ({
-    ...{ config, engine: vllmArguments(engine), availableBytes: availableOfRanks },
-  }));
+  const asked = cases.map(
+    ({ config, engine, availableBytes, availableOfRanks = availableBytes }) => ({
+      ...{ config, engine: vllmArguments(engine), availableBytes: availableOfRanks },
+    }),
+  );
   writeFileSync(file, JSON.stringify(asked));
   const ran = await runToEnd(python, [join(__dirname, "vllmKvPlans.py"), file], {
     env: { PATH: process.env.PATH ?? "", HOME: folder, TMPDIR: folder },
@@ -33,7 +39,8 @@ export async function askVllm(python: string, folder: string, cases: readonly Ca
     seconds: SECONDS,
   });
   const said = ran.out.split("PLANS")[1];
-  if (said === undefined) throw new Error(`vLLM made no plans (exit ${ran.code}):\n${ran.err.slice(-4000)}`);
+  if (said === undefined)
+    throw new Error(`vLLM made no plans (exit ${ran.code}):\n${ran.err.slice(-4000)}`);
   const { version, plans } = JSON.parse(said) as { version: string; plans: Answer[] };
   return { version, plans: new Map(cases.map((each, index) => [each, plans[index] ?? {}])) };
 }
@@ -50,6 +57,8 @@ function vllmArguments(engine: KvEngineSettings): Record<string, unknown> {
     mamba_ssm_cache_dtype: engine.mambaSsmCacheDtype ?? "auto",
     tensor_parallel_size: engine.tensorParallelSize ?? 1,
     gdn_prefill_backend: engine.gdnPrefillBackend ?? "auto",
-    ...(draftTokens > 0 ? { speculative_config: { method: "mtp", num_speculative_tokens: draftTokens } } : {}),
+    ...(draftTokens > 0
+      ? { speculative_config: { method: "mtp", num_speculative_tokens: draftTokens } }
+      : {}),
   };
 }

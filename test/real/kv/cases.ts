@@ -7,7 +7,10 @@ export interface Case {
   readonly config: Config;
   readonly engine: KvEngineSettings;
   readonly availableBytes: number;
-  /** What the ranks of an engine over several machines have, where it isn't the same; the least is `availableBytes`. */
+  /**
+   * What the ranks of an engine over several machines have, where it isn't the same; the least is
+   * `availableBytes`.
+   */
   readonly availableOfRanks?: readonly number[];
 }
 
@@ -25,7 +28,10 @@ const FORMATS = [
 function engines({ drafts, formats = FORMATS }: Family): fc.Arbitrary<KvEngineSettings> {
   return fc.record({
     kvCacheDtype: fc.constantFrom(...formats),
-    maxModelLen: fc.oneof(fc.integer({ min: 1, max: 262_144 }), fc.constantFrom(16, 4096, 32_768, 262_144)),
+    maxModelLen: fc.oneof(
+      fc.integer({ min: 1, max: 262_144 }),
+      fc.constantFrom(16, 4096, 32_768, 262_144),
+    ),
     maxNumSeqs: fc.oneof(fc.integer({ min: 1, max: 16 }), fc.integer({ min: 1, max: 256 })),
     maxNumBatchedTokens: fc.constantFrom(512, 1000, 2048, 8192),
     prefixCaching: fc.boolean(),
@@ -35,12 +41,19 @@ function engines({ drafts, formats = FORMATS }: Family): fc.Arbitrary<KvEngineSe
   });
 }
 
-/** Any memory, or by our plan exactly what one request needs, or one byte less: there the fit check has its edge. */
-const memories = fc.oneof(fc.constantFrom("enough", "one byte less"), fc.integer({ min: 2 ** 20, max: 2 ** 36 }));
+/**
+ * Any memory, or by our plan exactly what one request needs, or one byte less: there the fit check
+ * has its edge.
+ */
+const memories = fc.oneof(
+  fc.constantFrom("enough", "one byte less"),
+  fc.integer({ min: 2 ** 20, max: 2 ** 36 }),
+);
 
 /** A half format other than the model's own is refused from vLLM 0.33 on. */
 function ownHalf(config: Config, { kvCacheDtype, ...engine }: KvEngineSettings): KvEngineSettings {
-  const other = (kvCacheDtype === "float16" || kvCacheDtype === "bfloat16") && kvCacheDtype !== dtypeOf(config);
+  const other =
+    (kvCacheDtype === "float16" || kvCacheDtype === "bfloat16") && kvCacheDtype !== dtypeOf(config);
   return { ...engine, kvCacheDtype: other ? "auto" : kvCacheDtype };
 }
 
@@ -58,7 +71,10 @@ function caseOf(config: Config, sampled: KvEngineSettings, memory: string | numb
   return { config, engine, availableBytes: memory === "enough" ? enough : enough - 1 };
 }
 
-/** Whether our plan has a config for two ranks at all; `REFUSALS` asks vLLM about those that can't be divided. */
+/**
+ * Whether our plan has a config for two ranks at all; `REFUSALS` asks vLLM about those that can't
+ * be divided.
+ */
 function divides({ config, engine }: Case): boolean {
   const plan = () => kvPlan(modelShape(config), { ...engine, tensorParallelSize: 2 }, 0);
   try {
@@ -68,11 +84,21 @@ function divides({ config, engine }: Case): boolean {
   }
 }
 
-/** The same model as far as its cache goes: other sizes beside it, other numbers, other names in our eyes. */
+/**
+ * The same model as far as its cache goes: other sizes beside it, other numbers, other names in our
+ * eyes.
+ */
 function elsewhereDifferent(config: Config): Config {
-  const others = { vocab_size: 2048, rope_theta: 5_000_000, intermediate_size: 512, rms_norm_eps: 1e-5 };
+  const others = {
+    vocab_size: 2048,
+    rope_theta: 5_000_000,
+    intermediate_size: 512,
+    rms_norm_eps: 1e-5,
+  };
   const text = config.text_config;
-  return typeof text === "object" ? { ...config, text_config: { ...text, ...others } } : { ...config, ...others };
+  return typeof text === "object"
+    ? { ...config, text_config: { ...text, ...others } }
+    : { ...config, ...others };
 }
 
 /** The perturbed configs of every family, each with an engine and a memory. */
@@ -80,7 +106,10 @@ export const CASES_OF_FAMILIES = FAMILIES.map((family) => ({
   name: family.name,
   only: family.only,
   cases: fc
-    .sample(fc.tuple(family.configs, engines(family), memories), { numRuns: CONFIGS_OF_A_FAMILY, seed: SEED })
+    .sample(fc.tuple(family.configs, engines(family), memories), {
+      numRuns: CONFIGS_OF_A_FAMILY,
+      seed: SEED,
+    })
     .map((sample) => caseOf(...sample)),
 }));
 /** Of every family some of these, each on an engine of two ranks. */
@@ -96,5 +125,7 @@ export const CASES_OF_RANKS = CASES_OF_FAMILIES.map(({ cases, ...family }) => ({
 
 /** Of each family one case, and the same with everything else different. */
 export const PAIRS = CASES_OF_FAMILIES.flatMap(({ name, cases: [first] }) =>
-  first === undefined ? [] : [{ name, first, other: { ...first, config: elsewhereDifferent(first.config) } }],
+  first === undefined
+    ? []
+    : [{ name, first, other: { ...first, config: elsewhereDifferent(first.config) } }],
 );

@@ -48,14 +48,22 @@ export interface Family {
   readonly drafts?: true;
   /** The one version whose plan ours is; without it every one's. */
   readonly only?: string;
-  /** vLLM has fewer formats of the cache for it: for compressed vectors, and beside weights in FP8. */
+  /**
+   * vLLM has fewer formats of the cache for it: for compressed vectors, and beside weights in FP8.
+   */
   readonly formats?: readonly NonNullable<KvEngineSettings["kvCacheDtype"]>[];
 }
 
 /** Every kind of model that has a KV plan, as the architecture by which vLLM serves it. */
 export const FAMILIES: readonly Family[] = [
-  { name: "dense, width of heads derived", configs: config("LlamaForCausalLM", "llama", depth, derived) },
-  { name: "dense, width of heads given", configs: config("Qwen3ForCausalLM", "qwen3", depth, given) },
+  {
+    name: "dense, width of heads derived",
+    configs: config("LlamaForCausalLM", "llama", depth, derived),
+  },
+  {
+    name: "dense, width of heads given",
+    configs: config("Qwen3ForCausalLM", "qwen3", depth, given),
+  },
   {
     name: "dense, quantized",
     configs: config("LlamaForCausalLM", "llama", depth, given, quantized),
@@ -63,7 +71,9 @@ export const FAMILIES: readonly Family[] = [
   },
   {
     name: "dense, a window that is switched off",
-    configs: config("Qwen2ForCausalLM", "qwen2", depth, derived, window, { use_sliding_window: false }),
+    configs: config("Qwen2ForCausalLM", "qwen2", depth, derived, window, {
+      use_sliding_window: false,
+    }),
   },
   {
     name: "dense, heads of another name, and a cache that stays in the model's format",
@@ -121,7 +131,9 @@ export const FAMILIES: readonly Family[] = [
   {
     name: "gated delta nets by interval, nested",
     configs: nested(
-      config("", "qwen3_5_text", interval, linear, rotary, stateFormat, { mtp_num_hidden_layers: 1 }),
+      config("", "qwen3_5_text", interval, linear, rotary, stateFormat, {
+        mtp_num_hidden_layers: 1,
+      }),
       ...(["Qwen3_5ForConditionalGeneration", "qwen3_5"] as const),
     ),
     drafts: true,
@@ -129,7 +141,9 @@ export const FAMILIES: readonly Family[] = [
   {
     name: "gated delta nets by layer_types with experts, nested",
     configs: nested(
-      config("", "qwen3_5_moe_text", linears, linear, rotary, stateFormat, { mtp_num_hidden_layers: 2 }),
+      config("", "qwen3_5_moe_text", linears, linear, rotary, stateFormat, {
+        mtp_num_hidden_layers: 2,
+      }),
       ...(["Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe"] as const),
     ),
     drafts: true,
@@ -169,7 +183,15 @@ export const FAMILIES: readonly Family[] = [
   },
   {
     name: "sparse attention over compressed vectors",
-    configs: config("GlmMoeDsaForCausalLM", "glm_moe_dsa", selections, EXPERTS, INDEX, drafter, BFLOAT),
+    configs: config(
+      "GlmMoeDsaForCausalLM",
+      "glm_moe_dsa",
+      selections,
+      EXPERTS,
+      INDEX,
+      drafter,
+      BFLOAT,
+    ),
     drafts: true,
     formats: PACKED,
   },
@@ -189,12 +211,26 @@ export const FAMILIES: readonly Family[] = [
   },
   {
     name: "state space, layers in letters",
-    configs: config("NemotronHForCausalLM", "nemotron_h", letters, given, stateSpace, STATE_SPACE_REST),
+    configs: config(
+      "NemotronHForCausalLM",
+      "nemotron_h",
+      letters,
+      given,
+      stateSpace,
+      STATE_SPACE_REST,
+    ),
   },
   {
     name: "state space, layers in words, with a drafter",
     configs: config(
-      ...(["NemotronHForCausalLM", "nemotron_h", words, given, stateSpace, STATE_SPACE_REST] as const),
+      ...([
+        "NemotronHForCausalLM",
+        "nemotron_h",
+        words,
+        given,
+        stateSpace,
+        STATE_SPACE_REST,
+      ] as const),
       ...([EXPERTS, DRAFT_PATTERN] as const),
     ),
     drafts: true,

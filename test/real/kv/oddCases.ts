@@ -3,12 +3,25 @@ import type { Case } from "./cases";
 import type { Config } from "./parts";
 
 const DENSE: Config = {
-  ...{ architectures: ["LlamaForCausalLM"], model_type: "llama", torch_dtype: "bfloat16", pad_token_id: 0 },
+  ...{
+    architectures: ["LlamaForCausalLM"],
+    model_type: "llama",
+    torch_dtype: "bfloat16",
+    pad_token_id: 0,
+  },
   ...{ num_hidden_layers: 4, num_attention_heads: 8, num_key_value_heads: 2, head_dim: 128 },
-  ...{ hidden_size: 1024, intermediate_size: 256, vocab_size: 1024, max_position_embeddings: 32_768 },
+  ...{
+    hidden_size: 1024,
+    intermediate_size: 256,
+    vocab_size: 1024,
+    max_position_embeddings: 32_768,
+  },
 };
 const full = (layers: number) => Array<string>(layers).fill("full_attention");
-const named = (architecture: string, model_type: string) => ({ architectures: [architecture], model_type });
+const named = (architecture: string, model_type: string) => ({
+  architectures: [architecture],
+  model_type,
+});
 
 const NET: Config = {
   ...{ linear_num_key_heads: 4, linear_num_value_heads: 8, linear_key_head_dim: 128 },
@@ -36,15 +49,37 @@ const NESTED = {
     layer_types: full(4),
     rope_parameters: MROPE,
   },
-  vision_config: { depth: 1, hidden_size: 64, intermediate_size: 64, num_heads: 2, out_hidden_size: 512 },
+  vision_config: {
+    depth: 1,
+    hidden_size: 64,
+    intermediate_size: 64,
+    num_heads: 2,
+    out_hidden_size: 512,
+  },
 };
 const LATENT = {
-  ...{ ...DENSE, ...named("DeepseekV2ForCausalLM", "deepseek_v2"), head_dim: 64, num_key_value_heads: 8 },
-  ...{ kv_lora_rank: 512, qk_rope_head_dim: 64, qk_nope_head_dim: 128, v_head_dim: 128, q_lora_rank: null },
+  ...{
+    ...DENSE,
+    ...named("DeepseekV2ForCausalLM", "deepseek_v2"),
+    head_dim: 64,
+    num_key_value_heads: 8,
+  },
+  ...{
+    kv_lora_rank: 512,
+    qk_rope_head_dim: 64,
+    qk_nope_head_dim: 128,
+    v_head_dim: 128,
+    q_lora_rank: null,
+  },
   ...{ n_routed_experts: 4, first_k_dense_replace: 4, n_group: 1, topk_group: 1 },
 };
 const stateSpace = (hybrid_override_pattern: string) => ({
-  ...{ ...DENSE, ...named("NemotronHForCausalLM", "nemotron_h"), mlp_hidden_act: "relu2", mlp_bias: false },
+  ...{
+    ...DENSE,
+    ...named("NemotronHForCausalLM", "nemotron_h"),
+    mlp_hidden_act: "relu2",
+    mlp_bias: false,
+  },
   ...{ mamba_num_heads: 8, mamba_head_dim: 64, ssm_state_size: 64, n_groups: 1, conv_kernel: 4 },
   ...{ chunk_size: 128, expand: 2, use_bias: false, use_conv_bias: true, layer_norm_epsilon: 1e-5 },
   ...{ hybrid_override_pattern, num_hidden_layers: hybrid_override_pattern.length },
@@ -68,11 +103,17 @@ export const ODD_CASES: readonly { readonly name: string; readonly asked: Case }
   },
   {
     name: "a hybrid with as many sequences as blocks",
-    asked: { ...asked(HYBRID, { maxModelLen: 256, maxNumSeqs: 60 }), availableBytes: 60 * HYBRID_BLOCK },
+    asked: {
+      ...asked(HYBRID, { maxModelLen: 256, maxNumSeqs: 60 }),
+      availableBytes: 60 * HYBRID_BLOCK,
+    },
   },
   {
     name: "a hybrid with one sequence more than blocks",
-    asked: { ...asked(HYBRID, { maxModelLen: 256, maxNumSeqs: 61 }), availableBytes: 60 * HYBRID_BLOCK },
+    asked: {
+      ...asked(HYBRID, { maxModelLen: 256, maxNumSeqs: 61 }),
+      availableBytes: 60 * HYBRID_BLOCK,
+    },
   },
   {
     name: "two ranks of machines that differ: the least memory counts",
@@ -91,7 +132,11 @@ export const ODD_CASES: readonly { readonly name: string; readonly asked: Case }
 ];
 
 /** What vLLM has a plan for and we have none: it is said to be unknown. */
-export const UNKNOWN: readonly { readonly name: string; readonly asked: Case; readonly field: string }[] = [
+export const UNKNOWN: readonly {
+  readonly name: string;
+  readonly asked: Case;
+  readonly field: string;
+}[] = [
   {
     name: "a window that no field assigns to layers",
     asked: asked({ ...DENSE, ...named("MistralForCausalLM", "mistral"), sliding_window: 4096 }),
@@ -141,12 +186,17 @@ export const REFUSALS: readonly {
     words: "No valid attention backend found",
     ours: "warning kv_cache_dtype_not_served",
   },
-  ...(["nvfp4", "fp8_e5m2", "int8_per_token_head", "fp8_per_token_head"] as const).map((kvCacheDtype) => ({
-    name: `MLA in ${kvCacheDtype}`,
-    asked: asked(LATENT, { kvCacheDtype }),
-    words: kvCacheDtype === "nvfp4" ? "nvfp4 KV cache is not supported with MLA" : "No valid attention backend found",
-    ours: "error impossible_value",
-  })),
+  ...(["nvfp4", "fp8_e5m2", "int8_per_token_head", "fp8_per_token_head"] as const).map(
+    (kvCacheDtype) => ({
+      name: `MLA in ${kvCacheDtype}`,
+      asked: asked(LATENT, { kvCacheDtype }),
+      words:
+        kvCacheDtype === "nvfp4"
+          ? "nvfp4 KV cache is not supported with MLA"
+          : "No valid attention backend found",
+      ours: "error impossible_value",
+    }),
+  ),
   {
     name: "a window for some layers by max_window_layers",
     asked: asked({

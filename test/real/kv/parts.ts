@@ -21,7 +21,11 @@ export const OTHERS = {
 
 type Part = fc.Arbitrary<object> | object;
 
-export function config(architecture: string, model_type: string, ...parts: readonly Part[]): fc.Arbitrary<Config> {
+export function config(
+  architecture: string,
+  model_type: string,
+  ...parts: readonly Part[]
+): fc.Arbitrary<Config> {
   const all = parts.map((part) => (part instanceof fc.Arbitrary ? part : fc.constant(part)));
   const common = { ...OTHERS, architectures: [architecture], model_type };
   return fc
@@ -29,21 +33,28 @@ export function config(architecture: string, model_type: string, ...parts: reado
     .map(([torch_dtype, ...fields]) => Object.assign({ ...common, torch_dtype }, ...fields));
 }
 
-export const depth = fc.integer({ min: 1, max: 40 }).map((num_hidden_layers) => ({ num_hidden_layers }));
+export const depth = fc
+  .integer({ min: 1, max: 40 })
+  .map((num_hidden_layers) => ({ num_hidden_layers }));
 const width = fc.constantFrom(64, 80, 96, 128, 160, 192, 256);
 const heads = fc
   .tuple(fc.constantFrom(1, 2, 3, 4, 8, 16), fc.constantFrom(1, 2, 4, 5, 8))
   .map(([shared, each]) => ({ num_attention_heads: shared * each, num_key_value_heads: shared }));
 /** A width of the heads beside a hidden_size that says another. */
-export const given = fc
-  .tuple(heads, width)
-  .map(([count, head_dim]) => ({ ...count, head_dim, hidden_size: 64 * count.num_attention_heads }));
+export const given = fc.tuple(heads, width).map(([count, head_dim]) => ({
+  ...count,
+  head_dim,
+  hidden_size: 64 * count.num_attention_heads,
+}));
 /** A width that only follows from hidden_size. */
 export const derived = fc
   .tuple(heads, width)
   .map(([count, each]) => ({ ...count, hidden_size: each * count.num_attention_heads }));
 
-/** Layers in any order; the first has full attention, since a model of linear layers alone is an unknown one. */
+/**
+ * Layers in any order; the first has full attention, since a model of linear layers alone is an
+ * unknown one.
+ */
 const types = (...others: readonly string[]) =>
   fc.array(fc.constantFrom("full_attention", ...others), { maxLength: 40 }).map((rest) => {
     const layer_types = ["full_attention", ...rest];
@@ -56,7 +67,10 @@ export const period = fc
   .map(([layers, sliding_window_pattern]) => ({ ...layers, sliding_window_pattern }));
 export const interval = fc
   .tuple(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 4 }))
-  .map(([every, times]) => ({ full_attention_interval: every, num_hidden_layers: every * times + 1 }));
+  .map(([every, times]) => ({
+    full_attention_interval: every,
+    num_hidden_layers: every * times + 1,
+  }));
 export const window = fc
   .constantFrom(0, 1, 64, 100, 128, 1024, 4095, 4096, 32_768)
   .map((sliding_window) => ({ sliding_window }));
@@ -98,7 +112,9 @@ export const latent = fc
     ...{ ...fields, qk_nope_head_dim, v_head_dim, qk_rope_head_dim: 64 },
     ...{ num_key_value_heads: fields.num_attention_heads, hidden_size: 512 },
   }));
-/** Full-attention layers with heads of their own beside sliding ones; the last layer is always full. */
+/**
+ * Full-attention layers with heads of their own beside sliding ones; the last layer is always full.
+ */
 export const unequalHeads = fc
   .record({
     heads,
@@ -107,11 +123,18 @@ export const unequalHeads = fc
     num_global_key_value_heads: fc.constantFrom(1, 2, 4),
     attention_k_eq_v: fc.boolean(),
     layer_types: fc
-      .array(fc.constantFrom("full_attention", "sliding_attention", "sliding_attention"), { maxLength: 30 })
+      .array(fc.constantFrom("full_attention", "sliding_attention", "sliding_attention"), {
+        maxLength: 30,
+      })
       .map((rest) => ["sliding_attention", ...rest, "full_attention"]),
   })
   .map(({ heads: { num_key_value_heads }, ...fields }) => ({
-    ...{ ...fields, num_key_value_heads, num_attention_heads: 4 * num_key_value_heads, hidden_size: 256 },
+    ...{
+      ...fields,
+      num_key_value_heads,
+      num_attention_heads: 4 * num_key_value_heads,
+      hidden_size: 256,
+    },
     num_hidden_layers: fields.layer_types.length,
   }));
 
@@ -119,10 +142,15 @@ export const everyLayerFull = fc
   .integer({ min: 1, max: 40 })
   .map((layers) => ({ num_hidden_layers: layers, attn_type_list: Array(layers).fill(1) }));
 
-/** Hybrids whose index keeps one key of several tokens; n-grams are looked up in linear layers alone. */
+/**
+ * Hybrids whose index keeps one key of several tokens; n-grams are looked up in linear layers
+ * alone.
+ */
 export const compressedKeys = fc
   .record({
-    layers: fc.array(fc.constantFrom("full_attention", "linear_attention", "linear_attention"), { maxLength: 30 }),
+    layers: fc.array(fc.constantFrom("full_attention", "linear_attention", "linear_attention"), {
+      maxLength: 30,
+    }),
     ngrams: fc.nat({ max: 4 }),
     indexer_compress_ratio: fc.constantFrom(4, 8),
     hc_count: fc.constantFrom(2, 4),
@@ -132,13 +160,40 @@ export const compressedKeys = fc
   })
   .map(({ layers, ngrams, ...fields }) => {
     const layer_types = ["linear_attention", "full_attention", ...layers];
-    const linearLayers = layer_types.flatMap((kind, index) => (kind === "linear_attention" ? [index + 1] : []));
+    const linearLayers = layer_types.flatMap((kind, index) =>
+      kind === "linear_attention" ? [index + 1] : [],
+    );
     return {
-      ...{ ...fields, layer_types, num_hidden_layers: layer_types.length, num_attention_heads: 8, hidden_size: 512 },
-      ...{ ple_layer_ids: linearLayers.slice(0, ngrams), indexer_budget: 512 * fields.indexer_compress_ratio },
-      ...{ indexer_n_heads: 4, indexer_kv_heads: 1, indexer_head_dim: 128, torch_dtype: "bfloat16" },
-      ...{ hc_lowrank: 32, ple_embed_dim: 256, ngram_size: 3, heads_per_ngram: 8, ngram_vocab_size_base: 1000 },
-      ...{ eos_token_id: 1, output_gate_type: "sigmoid", mtp_num_hidden_layers: 1, rope_parameters: ROPE },
+      ...{
+        ...fields,
+        layer_types,
+        num_hidden_layers: layer_types.length,
+        num_attention_heads: 8,
+        hidden_size: 512,
+      },
+      ...{
+        ple_layer_ids: linearLayers.slice(0, ngrams),
+        indexer_budget: 512 * fields.indexer_compress_ratio,
+      },
+      ...{
+        indexer_n_heads: 4,
+        indexer_kv_heads: 1,
+        indexer_head_dim: 128,
+        torch_dtype: "bfloat16",
+      },
+      ...{
+        hc_lowrank: 32,
+        ple_embed_dim: 256,
+        ngram_size: 3,
+        heads_per_ngram: 8,
+        ngram_vocab_size_base: 1000,
+      },
+      ...{
+        eos_token_id: 1,
+        output_gate_type: "sigmoid",
+        mtp_num_hidden_layers: 1,
+        rope_parameters: ROPE,
+      },
     };
   });
 
@@ -161,7 +216,13 @@ export const selections = depth.chain((layers) =>
     .map((fields) => ({ ...layers, ...fields })),
 );
 export const INDEX = {
-  ...{ index_n_heads: 32, index_head_dim: 128, index_topk: 2048, kv_lora_rank: 512, qk_rope_head_dim: 64 },
+  ...{
+    index_n_heads: 32,
+    index_head_dim: 128,
+    index_topk: 2048,
+    kv_lora_rank: 512,
+    qk_rope_head_dim: 64,
+  },
   ...{ qk_nope_head_dim: 192, v_head_dim: 256, q_lora_rank: 256, num_attention_heads: 64 },
   ...{ num_key_value_heads: 64, head_dim: 192, hidden_size: 512, rope_interleave: true },
   rope_parameters: { rope_type: "default", rope_theta: 10_000 },
@@ -177,9 +238,21 @@ export const compression = fc
     num_hidden_layers: ratios.length + 2,
   }));
 export const COMPRESSED = {
-  ...{ num_attention_heads: 64, num_key_value_heads: 1, head_dim: 512, hidden_size: 512, q_lora_rank: 256 },
+  ...{
+    num_attention_heads: 64,
+    num_key_value_heads: 1,
+    head_dim: 512,
+    hidden_size: 512,
+    q_lora_rank: 256,
+  },
   ...{ qk_rope_head_dim: 64, index_n_heads: 64, index_head_dim: 128, index_topk: 512, o_groups: 8 },
-  ...{ o_lora_rank: 64, hc_mult: 4, hc_eps: 1e-6, hc_sinkhorn_iters: 20, compress_rope_theta: 160_000 },
+  ...{
+    o_lora_rank: 64,
+    hc_mult: 4,
+    hc_eps: 1e-6,
+    hc_sinkhorn_iters: 20,
+    compress_rope_theta: 160_000,
+  },
   ...{
     num_hash_layers: 0,
     swiglu_limit: 10.5,
@@ -191,10 +264,17 @@ export const COMPRESSED = {
 
 export const EXPERTS = {
   ...{ n_routed_experts: 4, n_shared_experts: 1, n_group: 1, topk_group: 1, topk_method: "greedy" },
-  ...{ first_k_dense_replace: 0, moe_layer_freq: 1, routed_scaling_factor: 1.5, norm_topk_prob: true },
+  ...{
+    first_k_dense_replace: 0,
+    moe_layer_freq: 1,
+    routed_scaling_factor: 1.5,
+    norm_topk_prob: true,
+  },
   ...{ scoring_func: "softmax", moe_shared_expert_intermediate_size: 128 },
 };
-export const drafter = fc.constantFrom(1, 2).map((num_nextn_predict_layers) => ({ num_nextn_predict_layers }));
+export const drafter = fc
+  .constantFrom(1, 2)
+  .map((num_nextn_predict_layers) => ({ num_nextn_predict_layers }));
 
 export const stateSpace = fc.record({
   mamba_num_heads: fc.constantFrom(8, 16, 64),
@@ -205,17 +285,27 @@ export const stateSpace = fc.record({
   mamba_ssm_cache_dtype: fc.constantFrom("float32", "bfloat16", "auto"),
 });
 export const STATE_SPACE_REST = {
-  ...{ mlp_hidden_act: "relu2", mlp_bias: false, use_bias: false, use_conv_bias: true, chunk_size: 128 },
+  ...{
+    mlp_hidden_act: "relu2",
+    mlp_bias: false,
+    use_bias: false,
+    use_conv_bias: true,
+    chunk_size: 128,
+  },
   ...{ expand: 2, mamba_hidden_act: "silu", mamba_proj_bias: false, layer_norm_epsilon: 1e-5 },
 };
-export const letters = fc.array(fc.constantFrom("M", "M", "*", "-"), { maxLength: 40 }).map((rest) => ({
-  hybrid_override_pattern: `*${rest.join("")}`,
-  num_hidden_layers: rest.length + 1,
-}));
-export const words = fc.array(fc.constantFrom("mamba", "mamba", "attention", "moe"), { maxLength: 40 }).map((rest) => ({
-  layers_block_type: ["attention", ...rest],
-  num_hidden_layers: rest.length + 1,
-}));
+export const letters = fc
+  .array(fc.constantFrom("M", "M", "*", "-"), { maxLength: 40 })
+  .map((rest) => ({
+    hybrid_override_pattern: `*${rest.join("")}`,
+    num_hidden_layers: rest.length + 1,
+  }));
+export const words = fc
+  .array(fc.constantFrom("mamba", "mamba", "attention", "moe"), { maxLength: 40 })
+  .map((rest) => ({
+    layers_block_type: ["attention", ...rest],
+    num_hidden_layers: rest.length + 1,
+  }));
 export const DRAFT_PATTERN = {
   ...{ num_nextn_predict_layers: 1, mtp_layers_block_type: ["attention", "moe"] },
   mtp_hybrid_override_pattern: "*E",
@@ -239,9 +329,18 @@ export const quantized = fc
     { quant_method: "fp8", activation_scheme: "dynamic" },
     { quant_method: "modelopt", quant_algo: "FP8", ignore: [], kv_cache_scheme: FLOAT8 },
     { quant_method: "modelopt", quant_algo: "FP8", ignore: [] },
-    { producer, quantization: { quant_algo: "FP8", kv_cache_quant_algo: "FP8", exclude_modules: [] } },
-    { producer, quantization: { quant_algo: "FP8", kv_cache_quant_algo: "INT8", exclude_modules: [] } },
-    { producer, quantization: { quant_algo: "FP8", kv_cache_quant_algo: null, exclude_modules: [] } },
+    {
+      producer,
+      quantization: { quant_algo: "FP8", kv_cache_quant_algo: "FP8", exclude_modules: [] },
+    },
+    {
+      producer,
+      quantization: { quant_algo: "FP8", kv_cache_quant_algo: "INT8", exclude_modules: [] },
+    },
+    {
+      producer,
+      quantization: { quant_algo: "FP8", kv_cache_quant_algo: null, exclude_modules: [] },
+    },
     { ...COMPRESSED_TENSORS, kv_cache_scheme: FLOAT8 },
     { ...COMPRESSED_TENSORS, kv_cache_scheme: null },
   )

@@ -26,8 +26,14 @@ export type Tests = ReadonlyMap<string, Collected & { readonly file: string }>;
 /** The tests and what they import of ours, with every mutant inside. */
 export interface Bundle {
   readonly mutants: readonly Mutant[];
-  /** Evaluates it all anew. At each mutant `isOn` is asked; `isWanted` is asked for each file of tests, by its text. */
-  readonly tests: (isOn: (mutant: number) => boolean, isWanted?: (text: string) => boolean) => Tests;
+  /**
+   * Evaluates it all anew. At each mutant `isOn` is asked; `isWanted` is asked for each file of
+   * tests, by its text.
+   */
+  readonly tests: (
+    isOn: (mutant: number) => boolean,
+    isWanted?: (text: string) => boolean,
+  ) => Tests;
 }
 
 /** Makes the mutants of the files, by their paths from the repository's root. */
@@ -37,7 +43,10 @@ export async function bundled(files: readonly string[]): Promise<Bundle> {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
     // The same random values as in `npm test`.
-    stdin: { contents: ['require("./test/layers/seed.ts");', ...declared].join("\n"), resolveDir: ROOT },
+    stdin: {
+      contents: ['require("./test/layers/seed.ts");', ...declared].join("\n"),
+      resolveDir: ROOT,
+    },
     bundle: true,
     write: false,
     platform: "node",
@@ -47,7 +56,9 @@ export async function bundled(files: readonly string[]): Promise<Bundle> {
     logLevel: "silent",
   });
   const code = outputFiles[0]?.text ?? "";
-  const script = new Script(`(function (require, __mutant, __begin, __collect, __expect) {${code}\n})`);
+  const script = new Script(
+    `(function (require, __mutant, __begin, __collect, __expect) {${code}\n})`,
+  );
   const require = createRequire(join(ROOT, "package.json"));
   return {
     mutants,
@@ -69,7 +80,10 @@ export async function bundled(files: readonly string[]): Promise<Bundle> {
 /** The text of a file of ours. */
 export const textOf = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 
-/** Puts the mutants into their files, our collector in vitest's place, and each file's own folder where it asks for it. */
+/**
+ * Puts the mutants into their files, our collector in vitest's place, and each file's own folder
+ * where it asks for it.
+ */
 function mutating(files: readonly string[], mutants: Mutant[]): Plugin {
   return {
     name: "mutating",
@@ -77,7 +91,10 @@ function mutating(files: readonly string[], mutants: Mutant[]): Plugin {
       to.onResolve({ filter: /^vitest$/ }, () => ({ path: join(__dirname, "collected.ts") }));
       to.onLoad({ filter: /\.ts$/ }, ({ path }) => {
         const file = relative(ROOT, path);
-        const source = readFileSync(path, "utf8").replaceAll("__dirname", JSON.stringify(dirname(path)));
+        const source = readFileSync(path, "utf8").replaceAll(
+          "__dirname",
+          JSON.stringify(dirname(path)),
+        );
         if (!files.includes(file)) return { contents: source, loader: "ts" };
         const mutated = withMutants(file, source, mutants.length);
         mutants.push(...mutated.mutants);

@@ -1,4 +1,7 @@
-/** Stands for the module "vitest" in the bundle of the tests: it collects them instead of running them. */
+/**
+ * Stands for the module "vitest" in the bundle of the tests: it collects them instead of running
+ * them.
+ */
 
 /** One test, ready to run. */
 export interface Collected {

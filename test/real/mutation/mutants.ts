@@ -2,7 +2,10 @@ import ts from "typescript";
 
 const { factory: make, SyntaxKind: Kind } = ts;
 
-/** One small change of a source that some test must notice. Its texts have each run of white space as one blank. */
+/**
+ * One small change of a source that some test must notice. Its texts have each run of white space
+ * as one blank.
+ */
 export interface Mutant {
   /** Path from the repository's root. */
   readonly file: string;
@@ -15,7 +18,16 @@ export interface Mutant {
 }
 
 /** Calls that are left out: what they are called on goes on as it is. */
-const LEFT_OUT = ["filter", "flat", "reverse", "sort", "toLowerCase", "toSorted", "toUpperCase", "trim"];
+const LEFT_OUT = [
+  "filter",
+  "flat",
+  "reverse",
+  "sort",
+  "toLowerCase",
+  "toSorted",
+  "toUpperCase",
+  "trim",
+];
 
 /** Calls that become another, and operators. */
 const INSTEAD: Readonly<Record<string, string>> = {
@@ -42,19 +54,28 @@ const OPERATORS = new Map<ts.BinaryOperator, ts.BinaryOperator>([
   [Kind.SlashToken, Kind.AsteriskToken],
 ]);
 
-const LOGICAL: readonly ts.SyntaxKind[] = [Kind.AmpersandAmpersandToken, Kind.BarBarToken, Kind.QuestionQuestionToken];
+const LOGICAL: readonly ts.SyntaxKind[] = [
+  Kind.AmpersandAmpersandToken,
+  Kind.BarBarToken,
+  Kind.QuestionQuestionToken,
+];
 
 /** Makers of findings: each is left out, and made of the other kind. */
 const OTHER_KIND: Readonly<Record<string, string>> = { violation: "advice", advice: "violation" };
 
 /**
- * The source with all of its mutants inside, each behind a switch `__mutant(number)`, and their list; the first has the
- * number `first`.
+ * The source with all of its mutants inside, each behind a switch `__mutant(number)`, and their
+ * list; the first has the number `first`.
  */
-export function withMutants(file: string, source: string, first: number): { code: string; mutants: Mutant[] } {
+export function withMutants(
+  file: string,
+  source: string,
+  first: number,
+): { code: string; mutants: Mutant[] } {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.ES2022, true);
   const printer = ts.createPrinter({ removeComments: true });
-  const text = (node: ts.Node) => printer.printNode(ts.EmitHint.Unspecified, node, tree).replace(/\s+/g, " ");
+  const text = (node: ts.Node) =>
+    printer.printNode(ts.EmitHint.Unspecified, node, tree).replace(/\s+/g, " ");
   const mutants: Mutant[] = [];
   const add = (node: ts.Expression, changed: ts.Expression): number => {
     const line = tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1;
@@ -68,7 +89,10 @@ export function withMutants(file: string, source: string, first: number): { code
       if (isLeftAlone(node)) return node;
       const inside = ts.visitEachChild(node, visit, context);
       if (!ts.isExpression(node) || !ts.isExpression(inside) || continuesChain(node)) return inside;
-      return changesOf(node).reduce<ts.Expression>((rest, change) => choice(add(node, change), change, rest), inside);
+      return changesOf(node).reduce<ts.Expression>(
+        (rest, change) => choice(add(node, change), change, rest),
+        inside,
+      );
     };
     return ts.visitEachChild(root, visit, context);
   };
@@ -81,28 +105,39 @@ function choice(number: number, changed: ts.Expression, rest: ts.Expression): ts
     make.createNumericLiteral(number),
   ]);
   return make.createParenthesizedExpression(
-    make.createConditionalExpression(on, undefined, make.createParenthesizedExpression(changed), undefined, rest),
+    make.createConditionalExpression(
+      on,
+      undefined,
+      make.createParenthesizedExpression(changed),
+      undefined,
+      rest,
+    ),
   );
 }
 
 /** Types, names of modules, and what no verdict shows. */
 function isLeftAlone(node: ts.Node): boolean {
-  if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return true;
+  if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isExportDeclaration(node))
+    return true;
   if (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return true;
   return ts.isPropertyAssignment(node) && node.name.getText() === "description";
 }
 
-/** In `a?.b.c` the part `a?.b` can't stand for itself: what follows it is left out together with it. */
+/**
+ * In `a?.b.c` the part `a?.b` can't stand for itself: what follows it is left out together with it.
+ */
 function continuesChain(node: ts.Expression): boolean {
   const { parent } = node;
-  const goesOn = ts.isOptionalChain(node) && ts.isOptionalChain(parent) && parent.expression === node;
+  const goesOn =
+    ts.isOptionalChain(node) && ts.isOptionalChain(parent) && parent.expression === node;
   return goesOn && !("questionDotToken" in parent && parent.questionDotToken !== undefined);
 }
 
 function topLevelName(node: ts.Node): string {
   let at = node;
   while (!ts.isSourceFile(at.parent)) at = at.parent;
-  if (ts.isVariableStatement(at)) return at.declarationList.declarations.map(({ name }) => name.getText()).join();
+  if (ts.isVariableStatement(at))
+    return at.declarationList.declarations.map(({ name }) => name.getText()).join();
   return ts.isFunctionDeclaration(at) ? (at.name?.text ?? "") : "";
 }
 
@@ -116,7 +151,8 @@ const isCondition = (node: ts.Expression): boolean => {
 
 /** An operand of a condition is mutated by leaving the other operand out. */
 const isOperand = ({ parent }: ts.Expression): boolean =>
-  ts.isPrefixUnaryExpression(parent) || (ts.isBinaryExpression(parent) && LOGICAL.includes(parent.operatorToken.kind));
+  ts.isPrefixUnaryExpression(parent) ||
+  (ts.isBinaryExpression(parent) && LOGICAL.includes(parent.operatorToken.kind));
 
 function changesOf(node: ts.Expression): ts.Expression[] {
   const forced = isCondition(node) ? [make.createTrue(), make.createFalse()] : [];
@@ -128,12 +164,17 @@ function ownChanges(node: ts.Expression): ts.Expression[] {
   if (ts.isCallExpression(node)) return ofCall(node);
   if (ts.isPrefixUnaryExpression(node) && node.operator === Kind.ExclamationToken)
     return isCondition(node) ? [] : [node.operand];
-  if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node) || ts.isTemplateExpression(node))
+  if (
+    ts.isStringLiteral(node) ||
+    ts.isNoSubstitutionTemplateLiteral(node) ||
+    ts.isTemplateExpression(node)
+  )
     return ofText(node);
   if (ts.isNumericLiteral(node)) return [make.createNumericLiteral(Number(node.text) + 1)];
   if (node.kind === Kind.TrueKeyword) return [make.createFalse()];
   if (node.kind === Kind.FalseKeyword) return [make.createTrue()];
-  if (ts.isRegularExpressionLiteral(node)) return ofPattern(node.text).map(make.createRegularExpressionLiteral);
+  if (ts.isRegularExpressionLiteral(node))
+    return ofPattern(node.text).map(make.createRegularExpressionLiteral);
   if (ts.isArrayLiteralExpression(node)) return ofList(node.elements);
   if (ts.isObjectLiteralExpression(node)) return ofObject(node.properties);
   return [];
@@ -141,8 +182,11 @@ function ownChanges(node: ts.Expression): ts.Expression[] {
 
 /** Without any element, and without each. */
 function ofList(elements: readonly ts.Expression[]): ts.Expression[] {
-  const fewer = elements.length > 1 ? elements.map((left) => elements.filter((each) => each !== left)) : [];
-  return (elements.length > 0 ? [[], ...fewer] : []).map((each) => make.createArrayLiteralExpression(each));
+  const fewer =
+    elements.length > 1 ? elements.map((left) => elements.filter((each) => each !== left)) : [];
+  return (elements.length > 0 ? [[], ...fewer] : []).map((each) =>
+    make.createArrayLiteralExpression(each),
+  );
 }
 
 /** The one element or property that is left out: its text alone is the mutant's. */
@@ -177,7 +221,10 @@ function ofCall(node: ts.CallExpression): ts.Expression[] {
   // What is called for its effect alone has none.
   if (ts.isExpressionStatement(node.parent)) return [make.createIdentifier("undefined")];
   if (ts.isIdentifier(called) && called.text in OTHER_KIND) {
-    const kind = make.createPropertyAssignment("kind", make.createStringLiteral(OTHER_KIND[called.text] ?? ""));
+    const kind = make.createPropertyAssignment(
+      "kind",
+      make.createStringLiteral(OTHER_KIND[called.text] ?? ""),
+    );
     const otherKind = make.createObjectLiteralExpression([make.createSpreadAssignment(node), kind]);
     return [make.createIdentifier("undefined"), otherKind];
   }
@@ -193,7 +240,9 @@ function ofCall(node: ts.CallExpression): ts.Expression[] {
 }
 
 /** A text is made empty; of one that is compared with `typeof` the comparison is mutated. */
-function ofText(node: ts.StringLiteral | ts.NoSubstitutionTemplateLiteral | ts.TemplateExpression): ts.Expression[] {
+function ofText(
+  node: ts.StringLiteral | ts.NoSubstitutionTemplateLiteral | ts.TemplateExpression,
+): ts.Expression[] {
   const { parent } = node;
   const named = ts.isPropertyAssignment(parent) && parent.name === node;
   const compared = ts.isBinaryExpression(parent) && ts.isTypeOfExpression(parent.left);

@@ -20,7 +20,8 @@ const FILES = [
   "components/supply/releases.ts",
 ];
 
-const keyOf = ({ file, within, from, to }: Omit<Mutant, "line">): string => JSON.stringify([file, within, from, to]);
+const keyOf = ({ file, within, from, to }: Omit<Mutant, "line">): string =>
+  JSON.stringify([file, within, from, to]);
 
 const equivalent: readonly (Omit<Mutant, "line"> & { readonly because: string })[] = listed;
 
@@ -30,17 +31,20 @@ describe("a small change of", () => {
     mutation = await Mutation.of(FILES);
   });
 
-  it.each(FILES)("%s fails a test, or is listed with the reason why it changes nothing", async (file) => {
-    const { all, survived } = await mutation.survivors(file);
-    console.log(`${file}: ${all.length} mutants, ${all.length - survived.length} caught`);
-    // The same change of the same text may be in one function twice: then each has an entry.
-    const noLongerThere = equivalent.filter((each) => each.file === file).map(keyOf);
-    const unnoticed = survived.filter((mutant) => {
-      const entry = noLongerThere.indexOf(keyOf(mutant));
-      return entry < 0 || noLongerThere.splice(entry, 1).length === 0;
-    });
-    expect({ unnoticed, noLongerThere }).toEqual({ unnoticed: [], noLongerThere: [] });
-  });
+  it.each(FILES)(
+    "%s fails a test, or is listed with the reason why it changes nothing",
+    async (file) => {
+      const { all, survived } = await mutation.survivors(file);
+      console.log(`${file}: ${all.length} mutants, ${all.length - survived.length} caught`);
+      // The same change of the same text may be in one function twice: then each has an entry.
+      const noLongerThere = equivalent.filter((each) => each.file === file).map(keyOf);
+      const unnoticed = survived.filter((mutant) => {
+        const entry = noLongerThere.indexOf(keyOf(mutant));
+        return entry < 0 || noLongerThere.splice(entry, 1).length === 0;
+      });
+      expect({ unnoticed, noLongerThere }).toEqual({ unnoticed: [], noLongerThere: [] });
+    },
+  );
 
   it("leaves nothing behind by which another would be judged", async () => {
     expect(await mutation.runAll()).toBeDefined();

@@ -1,7 +1,10 @@
 import { type Bundle, bundled, type Tests, textOf } from "./bundle";
 import type { Mutant } from "./mutants";
 
-/** A mutant that one test reaches more often keeps it from ending; no test here reaches one a hundredth as often. */
+/**
+ * A mutant that one test reaches more often keeps it from ending; no test here reaches one a
+ * hundredth as often.
+ */
 const ENDLESS = 1_000_000;
 
 /** Says whether a mutant is on, and notes which are reached. */
@@ -41,7 +44,9 @@ interface Known {
   readonly reached: ReadonlySet<number>;
 }
 
-/** Tests that are loaded once, with every mutant inside, and run for each mutant that they reach. */
+/**
+ * Tests that are loaded once, with every mutant inside, and run for each mutant that they reach.
+ */
 export class Mutation {
   private readonly state: Switch;
   private readonly tests: Tests;
@@ -56,18 +61,25 @@ export class Mutation {
     this.once = this.state.reached();
   }
 
-  /** Mutants of the files, by paths from the repository's root. Throws where a test fails without a mutant. */
+  /**
+   * Mutants of the files, by paths from the repository's root. Throws where a test fails without a
+   * mutant.
+   */
   static async of(files: readonly string[]): Promise<Mutation> {
     const mutation = new Mutation(await bundled(files));
     const first = await mutation.runAll();
     const second = await mutation.runAll();
     const again = new Set(second.flatMap(({ reached }) => [...reached]));
-    for (const { reached } of first) for (const each of reached) if (!again.has(each)) mutation.once.add(each);
+    for (const { reached } of first)
+      for (const each of reached) if (!again.has(each)) mutation.once.add(each);
     mutation.known = second.sort((a, b) => a.ms - b.ms);
     return mutation;
   }
 
-  /** Runs every test without a mutant. Throws where one fails, as some would that a mutant left something behind for. */
+  /**
+   * Runs every test without a mutant. Throws where one fails, as some would that a mutant left
+   * something behind for.
+   */
   async runAll(): Promise<Known[]> {
     const known: Known[] = [];
     for (const [key, { name, run }] of this.tests) {
@@ -84,10 +96,16 @@ export class Mutation {
   }
 
   /** The mutants of one file, and those of them that no test notices. */
-  async survivors(file: string): Promise<{ readonly all: readonly Mutant[]; readonly survived: readonly Mutant[] }> {
-    const numbers = [...this.bundle.mutants.keys()].filter((mutant) => this.bundle.mutants[mutant]?.file === file);
+  async survivors(
+    file: string,
+  ): Promise<{ readonly all: readonly Mutant[]; readonly survived: readonly Mutant[] }> {
+    const numbers = [...this.bundle.mutants.keys()].filter(
+      (mutant) => this.bundle.mutants[mutant]?.file === file,
+    );
     const isWanted = speaksOf(file);
-    const wanted = this.known.filter(({ key }) => isWanted(textOf(this.tests.get(key)?.file ?? "")));
+    const wanted = this.known.filter(({ key }) =>
+      isWanted(textOf(this.tests.get(key)?.file ?? "")),
+    );
     const reaching = wanted.filter(({ reached }) => numbers.some((each) => reached.has(each)));
     const caught = new Map<string, number>();
     const survived: number[] = [];
@@ -101,7 +119,8 @@ export class Mutation {
       if (by === undefined) survived.push(mutant);
       else caught.set(by, (caught.get(by) ?? 0) + 1);
     }
-    const named = (each: readonly number[]) => each.flatMap((mutant) => this.bundle.mutants[mutant] ?? []);
+    const named = (each: readonly number[]) =>
+      each.flatMap((mutant) => this.bundle.mutants[mutant] ?? []);
     return { all: named(numbers), survived: named(survived) };
   }
 
@@ -122,7 +141,11 @@ export class Mutation {
   }
 
   /** Key of the first test that fails. */
-  private async caughtBy(mutant: number, by: readonly Known[], tests: Tests): Promise<string | undefined> {
+  private async caughtBy(
+    mutant: number,
+    by: readonly Known[],
+    tests: Tests,
+  ): Promise<string | undefined> {
     for (const { key } of by) {
       this.state.set(mutant);
       try {
@@ -135,9 +158,14 @@ export class Mutation {
   }
 }
 
-/** Whether a file of tests names one of a file's rules: others judge by other rules. All do where it has none. */
+/**
+ * Whether a file of tests names one of a file's rules: others judge by other rules. All do where it
+ * has none.
+ */
 function speaksOf(file: string): (tests: string) => boolean {
-  const rules = file.startsWith("policies/rules/") ? textOf(file).matchAll(/^ {2}name: "([\w-]+)",$/gm) : [];
+  const rules = file.startsWith("policies/rules/")
+    ? textOf(file).matchAll(/^ {2}name: "([\w-]+)",$/gm)
+    : [];
   const names = [...rules].flatMap(([, name]) => name ?? []);
   return (tests) => names.length === 0 || names.some((name) => tests.includes(name));
 }

@@ -23,7 +23,9 @@ const said = ({ stdout, stderr }: Finished) => stdout + stderr;
 
 const missing = machineMissing();
 const describeMachines = (name: string, tests: () => void) =>
-  missing === undefined ? describeEngineWithDocker(name, tests) : describeLayer("docker", missing, name, tests);
+  missing === undefined
+    ? describeEngineWithDocker(name, tests)
+    : describeLayer("docker", missing, name, tests);
 
 describeMachines("one model on two machines, with the real vLLM", () => {
   let rig: Rig;
@@ -33,7 +35,13 @@ describeMachines("one model on two machines, with the real vLLM", () => {
 
   const configure = (server: Record<string, unknown> = {}) => {
     const machine = ({ dockerHost }: Machine, index: 0 | 1) => ({
-      ...{ totalGiB: TOTAL_GIB, dockerHost, operatingSystemGiB: 1, instanceA: "none", startsPerHour: 60 },
+      ...{
+        totalGiB: TOTAL_GIB,
+        dockerHost,
+        operatingSystemGiB: 1,
+        instanceA: "none",
+        startsPerHour: 60,
+      },
       link: { interface: INTERFACE, address: ADDRESSES[index] },
     });
     const b = {
@@ -70,7 +78,10 @@ describeMachines("one model on two machines, with the real vLLM", () => {
       ...server,
     };
     workspace.configure({
-      "local-serving:machines": { first: { ...machine(head, 0), inferenceServers: { b } }, second: machine(worker, 1) },
+      "local-serving:machines": {
+        first: { ...machine(head, 0), inferenceServers: { b } },
+        second: machine(worker, 1),
+      },
     });
   };
   const serving = (...args: string[]) =>
@@ -80,17 +91,29 @@ describeMachines("one model on two machines, with the real vLLM", () => {
   const containers = (machine: Machine) => machine.inside("docker", "ps", "--format", "{{.Names}}");
   /** Names of the containers that an update made or removed, in its order. */
   const containersOf = ({ steps }: Update, op: string) =>
-    steps.filter((step) => step.op === op && step.type === "docker:index/container:Container").map(({ name }) => name);
+    steps
+      .filter((step) => step.op === op && step.type === "docker:index/container:Container")
+      .map(({ name }) => name);
   /** A container's log, from where it stood at the last `mark`. */
   const began: Record<string, number> = {};
   const whole = async (machine: Machine, name: string) =>
-    said(await run("ssh", ["-T", machine.dockerHost, `docker logs ${name} 2>&1`], { env: workspace.env }));
+    said(
+      await run("ssh", ["-T", machine.dockerHost, `docker logs ${name} 2>&1`], {
+        env: workspace.env,
+      }),
+    );
   const mark = async () => {
-    [began[HEAD], began[WORKER]] = [(await whole(head, HEAD)).length, (await whole(worker, WORKER)).length];
+    [began[HEAD], began[WORKER]] = [
+      (await whole(head, HEAD)).length,
+      (await whole(worker, WORKER)).length,
+    ];
   };
-  const logOf = async (machine: Machine, name: string) => (await whole(machine, name)).slice(began[name]);
+  const logOf = async (machine: Machine, name: string) =>
+    (await whole(machine, name)).slice(began[name]);
   const says = (machine: Machine, name: string, words: RegExp) =>
-    expect.poll(() => logOf(machine, name), { interval: 2000, timeout: BACK_SECONDS * 1000 }).toMatch(words);
+    expect
+      .poll(() => logOf(machine, name), { interval: 2000, timeout: BACK_SECONDS * 1000 })
+      .toMatch(words);
   /** HTTP status of a request for some tokens, "000" where nothing answers. */
   const token = async (tokens = 1, seconds = 10) => {
     const body = JSON.stringify({ model: "rig-dense", prompt: "the river", max_tokens: tokens });
@@ -108,7 +131,8 @@ describeMachines("one model on two machines, with the real vLLM", () => {
     const asked = `curl ${words.map((word) => `'${word}'`).join(" ")} -d '${body}' http://${ADDRESSES[0]}:${PORT}/v1/completions || true`;
     return head.inside("sh", "-c", asked);
   };
-  const isBack = () => expect.poll(() => token(), { interval: 3000, timeout: BACK_SECONDS * 1000 }).toBe("200");
+  const isBack = () =>
+    expect.poll(() => token(), { interval: 3000, timeout: BACK_SECONDS * 1000 }).toBe("200");
   const killed = (machine: Machine, pattern = VLLM) => machine.inside("pkill", "-9", "-f", pattern);
 
   beforeAll(async () => {
@@ -128,7 +152,9 @@ describeMachines("one model on two machines, with the real vLLM", () => {
           [head, HEAD],
           [worker, WORKER],
         ] as const)
-          console.log(`${rank}:\n${(await whole(machine, rank)).split("\n").slice(-60).join("\n")}`);
+          console.log(
+            `${rank}:\n${(await whole(machine, rank)).split("\n").slice(-60).join("\n")}`,
+          );
       });
       await test();
     });
@@ -158,7 +184,9 @@ describeMachines("one model on two machines, with the real vLLM", () => {
 
   step("changes nothing in a second preview", async () => {
     const preview = await workspace.preview();
-    expect(preview.steps.filter(({ op }) => op !== "same").map(({ op, name }) => `${op} ${name}`)).toEqual([]);
+    expect(
+      preview.steps.filter(({ op }) => op !== "same").map(({ op, name }) => `${op} ${name}`),
+    ).toEqual([]);
   });
 
   step("passes serving verify", async () => {
@@ -223,18 +251,21 @@ describeMachines("one model on two machines, with the real vLLM", () => {
     await isBack();
   });
 
-  step("starts no rank beside one with other arguments, and starts once both have them", async () => {
-    configure({ maxModelLen: 8192 });
-    await workspace.up("--target", "**second-first.b**");
-    const waits = async () => (await whole(head, HEAD)).trimEnd().split("\n").at(-1);
-    await expect
-      .poll(waits, { interval: 2000, timeout: BACK_SECONDS * 1000 })
-      .toMatch(/second: it has other arguments/);
-    const up = await workspace.up();
-    expect(up.code, said(up)).toBe(0);
-    expect((await serving("wait")).code).toBe(0);
-    expect(await token()).toBe("200");
-  });
+  step(
+    "starts no rank beside one with other arguments, and starts once both have them",
+    async () => {
+      configure({ maxModelLen: 8192 });
+      await workspace.up("--target", "**second-first.b**");
+      const waits = async () => (await whole(head, HEAD)).trimEnd().split("\n").at(-1);
+      await expect
+        .poll(waits, { interval: 2000, timeout: BACK_SECONDS * 1000 })
+        .toMatch(/second: it has other arguments/);
+      const up = await workspace.up();
+      expect(up.code, said(up)).toBe(0);
+      expect((await serving("wait")).code).toBe(0);
+      expect(await token()).toBe("200");
+    },
+  );
 
   step("is taken down, the head first", async () => {
     const down = await workspace.destroy();

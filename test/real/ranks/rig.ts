@@ -6,7 +6,10 @@ import { type Client, type Machine, makeClient, startMachine } from "../remote/m
 import { type Engine, installEngine } from "../vllm/engine";
 import { programImage } from "../vllm/programImage";
 
-/** Two computers on one, joined by a cable of their own, each with the real vLLM for CPUs in its model cache. */
+/**
+ * Two computers on one, joined by a cable of their own, each with the real vLLM for CPUs in its
+ * model cache.
+ */
 export interface Rig {
   readonly client: Client;
   readonly machines: readonly [Machine, Machine];
@@ -40,7 +43,9 @@ export async function startRig(layer: DockerLayer): Promise<Rig> {
       version: `v${engine.version}`,
       environment: dirname(dirname(engine.path)),
       mountedAt: `/root/${CACHE}/${ENVIRONMENT}`,
-      files: { "/opt/scripted/scripted.py": readFileSync(join(__dirname, "../vllm/scripted.py"), "utf8") },
+      files: {
+        "/opt/scripted/scripted.py": readFileSync(join(__dirname, "../vllm/scripted.py"), "utf8"),
+      },
       changes: ['ENTRYPOINT ["vllm","serve"]'],
     });
     // The gates read this computer's own.
@@ -50,7 +55,8 @@ export async function startRig(layer: DockerLayer): Promise<Rig> {
     client.knows(head.hostKey, worker.hostKey);
     for (const machine of machines) await holdsModels(machine, engine);
     await joined(head, worker);
-    const cable = async (state: "up" | "down") => void (await head.inside("ip", "link", "set", INTERFACE, state));
+    const cable = async (state: "up" | "down") =>
+      void (await head.inside("ip", "link", "set", INTERFACE, state));
     return { client, machines: [head, worker], image: image.reference, cable, close };
   } catch (error) {
     await close();
@@ -62,7 +68,12 @@ async function holdsModels(machine: Machine, engine: Engine): Promise<void> {
   const cache = join(machine.own, "root", CACHE);
   mkdirSync(join(cache, ENVIRONMENT), { recursive: true });
   cpSync(join(engine.home, "hub"), join(cache, "hub"), { recursive: true, verbatimSymlinks: true });
-  await machine.inside("mount", "--bind", dirname(dirname(engine.path)), `/root/${CACHE}/${ENVIRONMENT}`);
+  await machine.inside(
+    "mount",
+    "--bind",
+    dirname(dirname(engine.path)),
+    `/root/${CACHE}/${ENVIRONMENT}`,
+  );
 }
 
 async function joined(head: Machine, worker: Machine): Promise<void> {

@@ -1,5 +1,6 @@
-# A "machine" in namespaces of its own: network, processes, mounts, name. Run as `sh machine.sh FOLDER ADDRESS MARK`, first in its PID
-# namespace: all of it ends with this. What is below FOLDER is shared with the host; homes and /run are not.
+# A "machine" in namespaces of its own: network, processes, mounts, name. Run as `sh machine.sh
+# FOLDER ADDRESS MARK`, first in its PID namespace: all of it ends with this. What is below FOLDER
+# is shared with the host; homes and /run are not.
 set -eu
 folder=$1
 address=$2

@@ -1,6 +1,15 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -9,7 +18,10 @@ import { mustRun, run } from "../../layers/run";
 import { FORWARD } from "../docker/forward";
 import { removeRemains } from "../docker/remains";
 
-/** A computer of its own, as far as one kernel can be two: network, processes, homes, memory on paper, sshd and Docker. */
+/**
+ * A computer of its own, as far as one kernel can be two: network, processes, homes, memory on
+ * paper, sshd and Docker.
+ */
 export interface Machine {
   readonly folder: string;
   readonly dockerHost: string;
@@ -29,7 +41,8 @@ export interface Machine {
 }
 
 const READY_WITHIN_SECONDS = 60;
-const MEMINFO = "MemTotal:       127541248 kB\nMemFree:        125000000 kB\nMemAvailable:   125000000 kB\n";
+const MEMINFO =
+  "MemTotal:       127541248 kB\nMemFree:        125000000 kB\nMemAvailable:   125000000 kB\n";
 
 /** Why there can be none here. */
 export function machineMissing(): string | undefined {
@@ -40,7 +53,9 @@ export function machineMissing(): string | undefined {
     ["/usr/sbin/sshd", "-t", "-f", "/dev/null"],
     ["ip", "-V"],
   ];
-  const lacking = asked.find(([program = "", ...args]) => spawnSync(program, args).error !== undefined)?.[0];
+  const lacking = asked.find(
+    ([program = "", ...args]) => spawnSync(program, args).error !== undefined,
+  )?.[0];
   return lacking === undefined ? undefined : `no ${lacking}`;
 }
 
@@ -48,7 +63,11 @@ export function machineMissing(): string | undefined {
  * @param registry `localhost:PORT` that the machine's Docker reaches at the same address
  * @param meminfo what the machine says of its memory
  */
-export async function startMachine(client: Client, registry: string, meminfo = MEMINFO): Promise<Machine> {
+export async function startMachine(
+  client: Client,
+  registry: string,
+  meminfo = MEMINFO,
+): Promise<Machine> {
   const folder = mkdtempSync(join(tmpdir(), "machine-"));
   const mark = basename(folder);
   const at = (name: string) => join(folder, name);
@@ -81,7 +100,15 @@ export async function startMachine(client: Client, registry: string, meminfo = M
     from.pipe(to).pipe(from);
   }).listen(at("registry.sock"));
   const log = openSync(at("machine.log"), "a");
-  const namespaces = ["--net", "--uts", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
+  const namespaces = [
+    "--net",
+    "--uts",
+    "--mount",
+    "--pid",
+    "--fork",
+    "--mount-proc",
+    "--kill-child",
+  ];
   const script = join(__dirname, "machine.sh");
   const child = spawn("unshare", [...namespaces, "sh", script, folder, there, mark, String(port)], {
     stdio: ["ignore", log, log],
@@ -93,7 +120,15 @@ export async function startMachine(client: Client, registry: string, meminfo = M
     const { stdout } = await run("pgrep", ["--parent", String(child.pid)]);
     return stdout.trim();
   };
-  const enter = async () => ["nsenter", "--target", await init(), "--net", "--uts", "--mount", "--pid"];
+  const enter = async () => [
+    "nsenter",
+    "--target",
+    await init(),
+    "--net",
+    "--uts",
+    "--mount",
+    "--pid",
+  ];
   const inside = async (...command: readonly string[]) => {
     const [program = "", ...args] = [...(await enter()), ...command];
     return mustRun(program, args);
@@ -123,7 +158,18 @@ export async function startMachine(client: Client, registry: string, meminfo = M
   };
   try {
     while ((await init()) === "") await sleep(20);
-    await mustRun("ip", ["link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", await init()]);
+    await mustRun("ip", [
+      "link",
+      "add",
+      link,
+      "type",
+      "veth",
+      "peer",
+      "name",
+      "eth0",
+      "netns",
+      await init(),
+    ]);
     await mustRun("ip", ["address", "add", `${here}/30`, "dev", link]);
     await machine.cable("up");
     const until = Date.now() + READY_WITHIN_SECONDS * 1000;
@@ -142,7 +188,10 @@ export async function startMachine(client: Client, registry: string, meminfo = M
   }
 }
 
-/** Whoever drives machines: a key, the host keys that are known, and an `ssh` that uses both and nothing of the person's. */
+/**
+ * Whoever drives machines: a key, the host keys that are known, and an `ssh` that uses both and
+ * nothing of the person's.
+ */
 export interface Client {
   readonly folder: string;
   readonly key: string;
@@ -177,11 +226,13 @@ export async function makeClient(): Promise<Client> {
     `exec /usr/bin/ssh -F '${folder}/config' "$@"`,
   ].join("\n");
   writeFileSync(join(folder, "bin/ssh"), ssh, { mode: 0o755 });
-  const knows = (...hostKeys: readonly string[]) => writeFileSync(known, hostKeys.map((each) => `${each}\n`).join(""));
+  const knows = (...hostKeys: readonly string[]) =>
+    writeFileSync(known, hostKeys.map((each) => `${each}\n`).join(""));
   knows();
   const cut = async () => {
     const shared = readdirSync(folder).filter((name) => /^[0-9a-f]{40}$/.test(name));
-    for (const name of shared) await run("/usr/bin/ssh", ["-S", join(folder, name), "-O", "exit", "machine"]);
+    for (const name of shared)
+      await run("/usr/bin/ssh", ["-S", join(folder, name), "-O", "exit", "machine"]);
   };
   return {
     folder,

@@ -30,7 +30,9 @@ const said = ({ stdout, stderr }: Finished) => stdout + stderr;
 
 const missing = machineMissing();
 const describeMachine = (name: string, tests: () => void) =>
-  missing === undefined ? describeEngineWithDocker(name, tests) : describeLayer("docker", missing, name, tests);
+  missing === undefined
+    ? describeEngineWithDocker(name, tests)
+    : describeLayer("docker", missing, name, tests);
 
 describeMachine("a machine over ssh", () => {
   let client: Client;
@@ -42,7 +44,12 @@ describeMachine("a machine over ssh", () => {
     totalGiB: 121.63,
     dockerHost: machine.dockerHost,
     operatingSystemGiB: 4,
-    instanceA: { port: PORT_A, gpuMemoryUtilization: 0.3, servedModelName: "old", maxModelLen: 131072 },
+    instanceA: {
+      port: PORT_A,
+      gpuMemoryUtilization: 0.3,
+      servedModelName: "old",
+      maxModelLen: 131072,
+    },
     bridge: { image, port: PORT_BRIDGE, servers: ["instance-a"], keyVariable: "BRIDGE_KEY" },
     clients: { codex: { server: "instance-a" } },
     ...more,
@@ -66,7 +73,16 @@ describeMachine("a machine over ssh", () => {
       })
     ).reference;
     machine = await startMachine(client, layer.missing === undefined ? layer.registry : "");
-    machine.keep("node", "-e", INSTANCE_A, "vllm", "serve", "org/m", "--gpu-memory-utilization", "0.3");
+    machine.keep(
+      "node",
+      "-e",
+      INSTANCE_A,
+      "vllm",
+      "serve",
+      "org/m",
+      "--gpu-memory-utilization",
+      "0.3",
+    );
     workspace = await Workspace.open({ env: { PATH: client.path, BRIDGE_KEY: KEY } });
     configure();
   });
@@ -104,7 +120,16 @@ describeMachine("a machine over ssh", () => {
 
   it("is looked at by init, which writes the stack file here and nothing there", async () => {
     const before = await machine.inside("find", "/root", "-type", "f");
-    const init = await command("init", "--on", machine.dockerHost, "--name", "there", "--yes", "--format", "json");
+    const init = await command(
+      "init",
+      "--on",
+      machine.dockerHost,
+      "--name",
+      "there",
+      "--yes",
+      "--format",
+      "json",
+    );
     expect(init.stdout, init.stderr).not.toBe("");
     const { file, facts } = JSON.parse(init.stdout);
     expect(facts).toMatchObject({
@@ -131,14 +156,23 @@ describeMachine("a machine over ssh", () => {
       disks: [{ paths: [join(machine.folder, "data")] }],
     });
     const fetched = await serving("fetch");
-    expect([fetched.code, fetched.stdout]).toEqual([0, expect.stringContaining("dgx has every image and model")]);
-    expect(await machine.inside("docker", "image", "inspect", "--format", "{{.Id}}", image)).toContain("sha256:");
+    expect([fetched.code, fetched.stdout]).toEqual([
+      0,
+      expect.stringContaining("dgx has every image and model"),
+    ]);
+    expect(
+      await machine.inside("docker", "image", "inspect", "--format", "{{.Id}}", image),
+    ).toContain("sha256:");
   });
 
   it("fetches a model there: the token on stdin, on from where the connection was lost, nothing left by Ctrl-C", async ({
     skip,
   }) => {
-    const tool = await hubToolImage("over-ssh", ["huggingface_hub==1.16.0", "typer<0.21", "click<8.3"]);
+    const tool = await hubToolImage("over-ssh", [
+      "huggingface_hub==1.16.0",
+      "typer<0.21",
+      "click<8.3",
+    ]);
     if (tool === undefined) return skip("huggingface_hub can't be installed from PyPI");
     const hub = new StandInHub(60_000_000);
     hub.behaviour = { bytesPerSecond: 12e6, token: "hf_GoodGoodGood1" };
@@ -148,24 +182,46 @@ describeMachine("a machine over ssh", () => {
       "0.0.0.0",
     );
     // The other end of the machine's cable.
-    const here = new URL(machine.dockerHost).hostname.replace(/\d+$/, (last) => String(Number(last) - 1));
+    const here = new URL(machine.dockerHost).hostname.replace(/\d+$/, (last) =>
+      String(Number(last) - 1),
+    );
     const file = join(workspace.project, "Pulumi.fetch.yaml");
     const b = {
       model: { id: MODEL },
       servedModelName: "model",
       image: tool.reference,
-      versions: { vllm: "0.30.0", transformers: "5.12.1", evidence: "read", digest: tool.digest, source: "test" },
+      versions: {
+        vllm: "0.30.0",
+        transformers: "5.12.1",
+        evidence: "read",
+        digest: tool.digest,
+        source: "test",
+      },
       ...{ gpuMemoryUtilization: 0.45, maxModelLen: 4096, huggingFaceTokenVariable: "MY_TOKEN" },
     };
-    const dgx = { totalGiB: 121.63, dockerHost: machine.dockerHost, instanceA: "none", inferenceServers: { b } };
+    const dgx = {
+      totalGiB: 121.63,
+      dockerHost: machine.dockerHost,
+      instanceA: "none",
+      inferenceServers: { b },
+    };
     writeFileSync(file, JSON.stringify({ config: { "local-serving:machines": { dgx } } }));
-    const env = { ...workspace.env, HF_ENDPOINT: `http://${here}:${server.port}`, MY_TOKEN: "hf_GoodGoodGood1" };
-    const containers = () => machine.inside("docker", "ps", "--all", "--quiet", "--filter", "name=local-serving-fetch");
+    const env = {
+      ...workspace.env,
+      HF_ENDPOINT: `http://${here}:${server.port}`,
+      MY_TOKEN: "hf_GoodGoodGood1",
+    };
+    const containers = () =>
+      machine.inside("docker", "ps", "--all", "--quiet", "--filter", "name=local-serving-fetch");
     const cache = there("root/.cache/huggingface/hub/models--org--model");
     const fetching = async (whileItLoads: (child: ChildProcess) => Promise<unknown>) => {
-      const child = spawn("node", ["bundle/serving.cjs", "fetch", "--file", file], { cwd: workspace.project, env });
+      const child = spawn("node", ["bundle/serving.cjs", "fetch", "--file", file], {
+        cwd: workspace.project,
+        env,
+      });
       let output = "";
-      for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += String(text)));
+      for (const stream of [child.stdout, child.stderr])
+        stream.on("data", (text) => (output += String(text)));
       const ended = once(child, "close");
       while (child.exitCode === null && (await containers()) === "") await sleep(100);
       await sleep(3000);
@@ -205,12 +261,28 @@ describeMachine("a machine over ssh", () => {
     expect(existsSync(join(workspace.home, ".codex"))).toBe(false);
     expect(existsSync(PROFILE)).toBe(false);
     expect(
-      (await machine.inside("find", STATE, "-type", "f", "-name", "bridge-key*", "-printf", "%m %s\n")).trim(),
+      (
+        await machine.inside(
+          "find",
+          STATE,
+          "-type",
+          "f",
+          "-name",
+          "bridge-key*",
+          "-printf",
+          "%m %s\n",
+        )
+      ).trim(),
     ).toBe(`600 ${KEY.length}`);
   });
 
   it("is looked at from here by verify, doctor and inventory", async () => {
-    const only = ["--only", "files,containers,network-closed,instance-a,memory", "--format", "json"];
+    const only = [
+      "--only",
+      "files,containers,network-closed,instance-a,memory",
+      "--format",
+      "json",
+    ];
     const verified = await serving("verify", ...only);
     expect(verified.stdout, verified.stderr).not.toBe("");
     const { probes } = JSON.parse(verified.stdout) as {
@@ -218,14 +290,24 @@ describeMachine("a machine over ssh", () => {
     };
     const statusOf = Object.fromEntries(probes.map(({ name, status }) => [name, status]));
     expect(statusOf, JSON.stringify(probes)).toEqual({
-      ...{ files: "pass", containers: "pass", "network-closed": "pass", "instance-a": "pass", memory: "pass" },
+      ...{
+        files: "pass",
+        containers: "pass",
+        "network-closed": "pass",
+        "instance-a": "pass",
+        memory: "pass",
+      },
     });
-    expect(probes.find(({ name }) => name === "memory")?.detail).toContain("of 121.6 GiB available");
+    expect(probes.find(({ name }) => name === "memory")?.detail).toContain(
+      "of 121.6 GiB available",
+    );
     const { notes, looked } = JSON.parse((await serving("doctor", "--format", "json")).stdout) as {
       notes: readonly string[];
       looked: readonly string[];
     };
-    expect(looked).toEqual(expect.arrayContaining(["meminfo", "listening sockets", "1 containers"]));
+    expect(looked).toEqual(
+      expect.arrayContaining(["meminfo", "listening sockets", "1 containers"]),
+    );
     expect(notes.join()).not.toContain("another computer");
     expect((await serving("inventory")).stdout).toContain(`litellm-${PORT_BRIDGE}`);
   });
@@ -260,22 +342,28 @@ describeMachine("a machine over ssh", () => {
     const simpleServer = { mode: "host", serviceUser: "root", modelsDirectory: "/root/models" };
     configure({ simpleServer, elevate: ["sudo", "-n"] });
     const sudo = there("bin/sudo");
-    writeFileSync(sudo, "#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n", { mode: 0o755 });
-    const dropIns = () => machine.inside("sh", "-c", "ls /etc/systemd/system/ollama.service.d 2>/dev/null || :");
+    writeFileSync(sudo, "#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n", {
+      mode: 0o755,
+    });
+    const dropIns = () =>
+      machine.inside("sh", "-c", "ls /etc/systemd/system/ollama.service.d 2>/dev/null || :");
     const refused = await workspace.up();
     expect(refused.code).not.toBe(0);
     expect(said(refused)).toContain("sudo: a password is required");
     expect(await dropIns()).toBe("");
     writeFileSync(sudo, '#!/bin/sh\nshift\nexec "$@"\n');
     const calls = there("root/systemctl");
-    writeFileSync(there("bin/systemctl"), '#!/bin/sh\necho "$*" >>/root/systemctl\n', { mode: 0o755 });
+    writeFileSync(there("bin/systemctl"), '#!/bin/sh\necho "$*" >>/root/systemctl\n', {
+      mode: 0o755,
+    });
     const up = await workspace.up();
     expect(up.code, said(up)).toBe(0);
     expect(await dropIns()).toMatch(/\.conf$/);
     expect(readFileSync(calls, "utf8")).toBe("daemon-reload\nrestart -- ollama.service\n");
     expect(existsSync("/etc/systemd/system/ollama.service.d")).toBe(false);
     const { probes } = JSON.parse(
-      (await serving("verify", "--only", "ollama-version,ollama-directory", "--format", "json")).stdout,
+      (await serving("verify", "--only", "ollama-version,ollama-directory", "--format", "json"))
+        .stdout,
     );
     expect(probes.map(({ name, status }: Record<string, string>) => `${name} ${status}`)).toEqual([
       "ollama-version pass",
@@ -302,7 +390,9 @@ describeMachine("a machine over ssh", () => {
     configure({ clients: { ...clients, on: "here" } });
     const moved = await workspace.up();
     expect(moved.code, said(moved)).toBe(0);
-    expect(readFileSync(here, "utf8")).toContain(`http://${new URL(machine.dockerHost).hostname}:${PORT_A}/v1`);
+    expect(readFileSync(here, "utf8")).toContain(
+      `http://${new URL(machine.dockerHost).hostname}:${PORT_A}/v1`,
+    );
     expect(existsSync(join(workspace.home, ".local/bin/local-codex"))).toBe(true);
     expect(readFileSync(there(PROFILE), "utf8")).toBe("# my own\n");
     expect(existsSync(there("root/.local/bin"))).toBe(false);
@@ -315,9 +405,18 @@ describeMachine("a machine over ssh", () => {
   });
 
   it("reads it, and not this computer, before it changes anything", async () => {
-    configure({ instanceA: { port: PORT_A, gpuMemoryUtilization: 0.2, servedModelName: "old", maxModelLen: 131072 } });
+    configure({
+      instanceA: {
+        port: PORT_A,
+        gpuMemoryUtilization: 0.2,
+        servedModelName: "old",
+        maxModelLen: 131072,
+      },
+    });
     const refused = await workspace.up();
-    expect(said(refused)).toContain(`Instance A on port ${PORT_A} runs with utilization 0.3, and 0.2 is declared`);
+    expect(said(refused)).toContain(
+      `Instance A on port ${PORT_A} runs with utilization 0.3, and 0.2 is declared`,
+    );
     configure({ totalGiB: 64 });
     expect(said(await workspace.up())).toContain("121.63");
     configure();
@@ -325,7 +424,12 @@ describeMachine("a machine over ssh", () => {
 
   it("keeps a file whole when the connection is cut while it is written", async () => {
     const path = "/root/cut/file";
-    const request = hostFileRequest({ path, mode: "0600", holder: "urn:pulumi:a::b::c", content: "x".repeat(200_000) });
+    const request = hostFileRequest({
+      path,
+      mode: "0600",
+      holder: "urn:pulumi:a::b::c",
+      content: "x".repeat(200_000),
+    });
     const words = commandOn(machine, ["sh", "-c", HOST_FILE_SCRIPT, "host-file", "write"]);
     const writing = spawn(words[0] ?? "", words.slice(1), {
       env: { ...process.env, PATH: client.path },

@@ -25,7 +25,12 @@ describeEngineWithDocker("two machines over ssh, driven from a third place", () 
   const configure = (clients: readonly string[], services: Readonly<Record<string, unknown>>) => {
     const machine = ({ dockerHost }: Machine) => ({
       ...{ totalGiB: 121.63, dockerHost, operatingSystemGiB: 4 },
-      instanceA: { port: PORT_A, gpuMemoryUtilization: 0.3, servedModelName: "old", maxModelLen: 131072 },
+      instanceA: {
+        port: PORT_A,
+        gpuMemoryUtilization: 0.3,
+        servedModelName: "old",
+        maxModelLen: 131072,
+      },
     });
     const asked = Object.fromEntries(clients.map((key) => [key, { server: "instance-a" }]));
     workspace.configure({
@@ -48,7 +53,16 @@ describeEngineWithDocker("two machines over ssh, driven from a third place", () 
     first = await startMachine(client, registry);
     second = await startMachine(client, registry);
     for (const machine of [first, second])
-      machine.keep("node", "-e", INSTANCE_A, "vllm", "serve", "org/m", "--gpu-memory-utilization", "0.3");
+      machine.keep(
+        "node",
+        "-e",
+        INSTANCE_A,
+        "vllm",
+        "serve",
+        "org/m",
+        "--gpu-memory-utilization",
+        "0.3",
+      );
     client.knows(first.hostKey, second.hostKey);
     workspace = await Workspace.open({ env: { PATH: client.path } });
     configure(["codex"], { clients: { pi: { server: "instance-a" } } });

@@ -11,7 +11,20 @@ import { installEngine, serveEngine } from "./engine";
 /** Installing an engine, its start, and the client's starts, on a busy machine. */
 const MS = 2_400_000;
 
-const SMALL = ["--prompt", "1200", "--new", "100", "--answer", "64", "--cold", "4000", "--agents", "2", "--calls", "2"];
+const SMALL = [
+  "--prompt",
+  "1200",
+  "--new",
+  "100",
+  "--answer",
+  "64",
+  "--cold",
+  "4000",
+  "--agents",
+  "2",
+  "--calls",
+  "2",
+];
 
 it("serving bench measures the real vLLM 0.30.0 with its own client", { timeout: MS }, async () => {
   const engine = await installEngine("0.30.0");
@@ -29,11 +42,14 @@ it("serving bench measures the real vLLM 0.30.0 with its own client", { timeout:
     const file = join(temporaryFolder("bench-real-"), "Pulumi.test.yaml");
     writeFileSync(file, stringify({ config: { "local-serving:machines": machines } }));
     const { env } = asContainer(dirname(engine.path));
-    const { code, out, err } = await runServing(["bench", "--file", file, ...SMALL, "--record", "--format", "json"], {
-      ...env,
-      HF_HOME: engine.home,
-      VLLM_NO_USAGE_STATS: "1",
-    });
+    const { code, out, err } = await runServing(
+      ["bench", "--file", file, ...SMALL, "--record", "--format", "json"],
+      {
+        ...env,
+        HF_HOME: engine.home,
+        VLLM_NO_USAGE_STATS: "1",
+      },
+    );
     console.log(out, err);
     expect(code).toBe(0);
     const { runs, diff } = JSON.parse(out);

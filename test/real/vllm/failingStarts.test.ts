@@ -7,7 +7,10 @@ import { told } from "./told";
 const INSTALL_MS = 600_000;
 const START_MS = 600_000;
 
-/** The version whose logs doctor's own tests hold; of the others only starts that end before their engine begins. */
+/**
+ * The version whose logs doctor's own tests hold; of the others only starts that end before their
+ * engine begins.
+ */
 const ALL_OF = "0.30.0";
 
 describe.each(ENGINE_VERSIONS)("a start of the real vLLM %s that fails", (version) => {

@@ -1,4 +1,12 @@
-import { chownSync, cpSync, mkdirSync, readFileSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { temporaryFolder } from "../../layers/temporaryFolder";
@@ -29,10 +37,18 @@ function modelFolder(home: string, name: "dense" | "hybrid"): string {
   return join(home, "hub", `models--rig--${name}`, "snapshots", "0".repeat(40));
 }
 
-const withFields = (fields: object) => changedModel((folder) => config(folder, (all) => ({ ...all, ...fields })));
+const withFields = (fields: object) =>
+  changedModel((folder) => config(folder, (all) => ({ ...all, ...fields })));
 
 /** Runs it behind other commands of a shell, in mounts of its own. */
-const after = (script: string): readonly string[] => ["unshare", "--mount", "sh", "-c", `${script} && exec "$@"`, "sh"];
+const after = (script: string): readonly string[] => [
+  "unshare",
+  "--mount",
+  "sh",
+  "-c",
+  `${script} && exec "$@"`,
+  "sh",
+];
 
 export const FAILING_STARTS: readonly FailingStart[] = [
   { name: "reasoning-parser-unknown", options: { args: ["--reasoning-parser", "qwen4"] } },
@@ -52,11 +68,16 @@ export const FAILING_STARTS: readonly FailingStart[] = [
     },
   },
   { name: "window-above-model", options: { args: ["--max-model-len", "1000000"] } },
-  { name: "architecture-unsupported", options: withFields({ architectures: ["QwenFourForCausalLM"] }) },
+  {
+    name: "architecture-unsupported",
+    options: withFields({ architectures: ["QwenFourForCausalLM"] }),
+  },
   { name: "model-type-unknown", options: withFields({ model_type: "qwen4" }) },
   {
     name: "config-not-json",
-    options: changedModel((folder) => writeFileSync(join(folder, "config.json"), "version https://git-lfs\n")),
+    options: changedModel((folder) =>
+      writeFileSync(join(folder, "config.json"), "version https://git-lfs\n"),
+    ),
   },
   {
     name: "weights-cut",
@@ -68,7 +89,10 @@ export const FAILING_STARTS: readonly FailingStart[] = [
     late: true,
     options: changedModel((folder) => {
       const weight_map = { "model.embed_tokens.weight": "model-00002-of-00002.safetensors" };
-      writeFileSync(join(folder, "model.safetensors.index.json"), JSON.stringify({ metadata: {}, weight_map }));
+      writeFileSync(
+        join(folder, "model.safetensors.index.json"),
+        JSON.stringify({ metadata: {}, weight_map }),
+      );
     }),
   },
   {
@@ -79,13 +103,19 @@ export const FAILING_STARTS: readonly FailingStart[] = [
   { name: "model-not-cached", options: { model: "rig/absent" } },
   {
     name: "hub-unreachable",
-    options: { model: "rig/absent", env: { HF_HUB_OFFLINE: "0", HF_ENDPOINT: "http://127.0.0.1:9" } },
+    options: {
+      model: "rig/absent",
+      env: { HF_HUB_OFFLINE: "0", HF_ENDPOINT: "http://127.0.0.1:9" },
+    },
   },
   {
     name: "tokenizer-missing",
     options: changedModel((folder) => unlinkSync(join(folder, "tokenizer.json"))),
   },
-  { name: "chat-template-missing", options: { args: ["--chat-template", "/templates/qwen.jinja"] } },
+  {
+    name: "chat-template-missing",
+    options: { args: ["--chat-template", "/templates/qwen.jinja"] },
+  },
   {
     name: "shared-memory-full",
     late: true,
@@ -107,7 +137,9 @@ export const FAILING_STARTS: readonly FailingStart[] = [
     late: true,
     options: (engine) => ({
       // As a download by somebody else leaves it.
-      ...changedModel((folder) => chownSync(join(folder, "model.safetensors"), 65534, 65534))(engine),
+      ...changedModel((folder) => chownSync(join(folder, "model.safetensors"), 65534, 65534))(
+        engine,
+      ),
       before: ["setpriv", "--bounding-set=-dac_override,-dac_read_search"],
     }),
   },
@@ -140,14 +172,20 @@ export const FAILING_STARTS: readonly FailingStart[] = [
   {
     name: "draft-missing",
     options: {
-      args: ["--speculative-config", '{"method":"draft_model","model":"rig/draft","num_speculative_tokens":2}'],
+      args: [
+        "--speculative-config",
+        '{"method":"draft_model","model":"rig/draft","num_speculative_tokens":2}',
+      ],
     },
   },
 ];
 
 /** Starts it and waits for its end. */
 export async function failedStart(engine: Engine, { options = {} }: FailingStart) {
-  const running = await startEngine(engine, typeof options === "function" ? await options(engine) : options);
+  const running = await startEngine(
+    engine,
+    typeof options === "function" ? await options(engine) : options,
+  );
   const code = await running.ended;
   return { code, log: running.log() };
 }

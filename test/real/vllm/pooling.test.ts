@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { probesOf } from "../../../operate/verify/run/catalog";
 import { machineOf, planned, run } from "../../operate/verify/environment";
-import { answering, type Engine, installEngine, KV_DTYPE, type RunningEngine, startEngine } from "./engine";
+import {
+  answering,
+  type Engine,
+  installEngine,
+  KV_DTYPE,
+  type RunningEngine,
+  startEngine,
+} from "./engine";
 
 /** Installing an engine, and a start on a busy machine. */
 const START_MS = 1_200_000;
@@ -15,15 +22,23 @@ const KINDS = [
 ] as const;
 
 describe.each(KINDS)("a real vLLM 0.30.0 with a model of kind %s", (kind, id, detail) => {
-  const settings = { model: { id, kind }, servedModelName: kind, maxModelLen: WINDOW, kvCacheDtype: KV_DTYPE };
+  const settings = {
+    model: { id, kind },
+    servedModelName: kind,
+    maxModelLen: WINDOW,
+    kvCacheDtype: KV_DTYPE,
+  };
   let engine: Engine;
   let server: RunningEngine;
 
   beforeAll(async () => {
     engine = await installEngine("0.30.0");
-    const [, ...flags] = machineOf(planned(1, settings)).inferenceServers[0]?.container.command ?? [];
+    const [, ...flags] =
+      machineOf(planned(1, settings)).inferenceServers[0]?.container.command ?? [];
     const port = flags.indexOf("--port");
-    server = await answering(await startEngine(engine, { model: id, flags: flags.toSpliced(port, 2) }));
+    server = await answering(
+      await startEngine(engine, { model: id, flags: flags.toSpliced(port, 2) }),
+    );
   }, START_MS);
   afterAll(() => {
     server?.stop();
@@ -40,7 +55,9 @@ describe.each(KINDS)("a real vLLM 0.30.0 with a model of kind %s", (kind, id, de
       const own = kind === "rerank" ? "rerank" : "embeddings";
       expect(results.filter(({ status }) => status === "fail")).toEqual([]);
       const passed = results.filter(({ status }) => status === "pass").map(({ name }) => name);
-      expect(passed).toEqual(expect.arrayContaining(["health", "version", "models", "max-model-len", own]));
+      expect(passed).toEqual(
+        expect.arrayContaining(["health", "version", "models", "max-model-len", own]),
+      );
       expect(results.find(({ name }) => name === own)?.detail).toContain(detail);
     },
     START_MS,

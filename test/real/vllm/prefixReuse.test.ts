@@ -18,7 +18,10 @@ const loops = readFileSync(join(__dirname, "../../kv/prefixReuse.jsonl"), "utf8"
   .split("\n")
   .map((line) => JSON.parse(line) as Loop);
 
-/** Each with its Python; of 0.33 there is no build for CPUs, and the one for GPUs needs none for its scheduler. */
+/**
+ * Each with its Python; of 0.33 there is no build for CPUs, and the one for GPUs needs none for its
+ * scheduler.
+ */
 const INSTALLED = [
   ...ENGINE_VERSIONS.map((version) => {
     const install = async () => {
@@ -30,27 +33,36 @@ const INSTALLED = [
   { version: "0.33.0", install: () => installVllm("0.33.0") },
 ];
 
-describe.each(INSTALLED)("prefix reuse of vLLM $version's own scheduler", ({ version, install }) => {
-  let engine: Awaited<ReturnType<typeof install>> | undefined;
-  beforeAll(async () => {
-    engine = await install();
-  }, SECONDS * 1000);
-  afterAll(() => engine?.remove());
+describe.each(INSTALLED)(
+  "prefix reuse of vLLM $version's own scheduler",
+  ({ version, install }) => {
+    let engine: Awaited<ReturnType<typeof install>> | undefined;
+    beforeAll(async () => {
+      engine = await install();
+    }, SECONDS * 1000);
+    afterAll(() => engine?.remove());
 
-  it(
-    "is what was recorded",
-    async () => {
-      const folder = temporaryFolder("prefix-reuse-");
-      const file = join(folder, "loops.json");
-      writeFileSync(file, JSON.stringify(loops));
-      const ran = await runToEnd(engine?.python ?? "", [join(__dirname, "prefixReuse.py"), file], {
-        env: { PATH: process.env.PATH ?? "", HOME: folder, TMPDIR: folder },
-        cwd: folder,
-        seconds: SECONDS,
-      });
-      const said = JSON.parse(ran.out.split("FOUND")[1] ?? `{"found": ${JSON.stringify(ran.err.slice(-2000))}}`);
-      expect(said.found).toEqual(loops.map(({ found }) => found[version]));
-    },
-    SECONDS * 1000,
-  );
-});
+    it(
+      "is what was recorded",
+      async () => {
+        const folder = temporaryFolder("prefix-reuse-");
+        const file = join(folder, "loops.json");
+        writeFileSync(file, JSON.stringify(loops));
+        const ran = await runToEnd(
+          engine?.python ?? "",
+          [join(__dirname, "prefixReuse.py"), file],
+          {
+            env: { PATH: process.env.PATH ?? "", HOME: folder, TMPDIR: folder },
+            cwd: folder,
+            seconds: SECONDS,
+          },
+        );
+        const said = JSON.parse(
+          ran.out.split("FOUND")[1] ?? `{"found": ${JSON.stringify(ran.err.slice(-2000))}}`,
+        );
+        expect(said.found).toEqual(loops.map(({ found }) => found[version]));
+      },
+      SECONDS * 1000,
+    );
+  },
+);

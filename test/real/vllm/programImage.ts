@@ -37,15 +37,24 @@ export interface ProgramImageOptions {
 }
 
 /** What Python asks the system for: users, how names are found, certificates. */
-const OF_THE_SYSTEM = ["/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/ssl/certs/ca-certificates.crt"];
+const OF_THE_SYSTEM = [
+  "/etc/passwd",
+  "/etc/group",
+  "/etc/nsswitch.conf",
+  "/etc/ssl/certs/ca-certificates.crt",
+];
 
 const IMPORT_SECONDS = 2400;
 
 /**
- * Makes an image of a Python environment of this machine, with the Python behind it, the libraries of both, a shell and a
- * few tools, and pushes it to the tests' registry, so that its digest is real.
+ * Makes an image of a Python environment of this machine, with the Python behind it, the libraries
+ * of both, a shell and a few tools, and pushes it to the tests' registry, so that its digest is
+ * real.
  */
-export async function programImage(layer: DockerLayer, options: ProgramImageOptions): Promise<ProgramImage> {
+export async function programImage(
+  layer: DockerLayer,
+  options: ProgramImageOptions,
+): Promise<ProgramImage> {
   if (layer.missing !== undefined) throw new Error(layer.missing);
   const { environment, mountedAt, without = [], files = {}, version } = options;
   const repository = `${layer.registry}/${options.repository}`;
@@ -88,22 +97,37 @@ export async function programImage(layer: DockerLayer, options: ProgramImageOpti
   return { ...(await pushed(id, repository, `${repository}:${version}`)), bytes };
 }
 
-/** Paths of a Python environment, its interpreter, its standard library, and the system's libraries behind them all. */
+/**
+ * Paths of a Python environment, its interpreter, its standard library, and the system's libraries
+ * behind them all.
+ */
 async function pathsOf(environment: string): Promise<string[]> {
   const python = join(environment, "bin/python");
-  const stdlib = await mustRun(python, ["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]);
+  const stdlib = await mustRun(python, [
+    "-c",
+    "import sysconfig; print(sysconfig.get_path('stdlib'))",
+  ]);
   const folders = [environment, stdlib];
   const isInside = (path: string) => folders.some((folder) => path.startsWith(`${folder}/`));
   const find = "find -L \"$@\" -type f '(' -name '*.so' -o -name '*.so.*' -o -name python ')'";
   // A library for a GPU that is not here may lack something.
-  const asked = await mustRun("sh", ["-c", `{ ${find}; } | xargs ldd 2>/dev/null || true`, "sh", ...folders]);
+  const asked = await mustRun("sh", [
+    "-c",
+    `{ ${find}; } | xargs ldd 2>/dev/null || true`,
+    "sh",
+    ...folders,
+  ]);
   const libraries = new Set(asked.match(/\/\S+(?= \(0x)/g));
-  const outside = [...links(python), ...[...libraries].flatMap(links)].filter((path) => !isInside(path));
+  const outside = [...links(python), ...[...libraries].flatMap(links)].filter(
+    (path) => !isInside(path),
+  );
   return [...folders, ...new Set(outside)];
 }
 
 /** A path with all that it leads to, link by link. */
 function links(path: string): string[] {
-  const more = lstatSync(path).isSymbolicLink() ? links(resolve(dirname(path), readlinkSync(path))) : [];
+  const more = lstatSync(path).isSymbolicLink()
+    ? links(resolve(dirname(path), readlinkSync(path)))
+    : [];
   return [path, ...more];
 }

@@ -2,7 +2,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 
-/** As much of systemd and sudo as a stack with Ollama on the host asks for, where neither is: one unit, started by hand. */
+/**
+ * As much of systemd and sudo as a stack with Ollama on the host asks for, where neither is: one
+ * unit, started by hand.
+ */
 export interface Systemd {
   /** Variables under which the commands are found before any real one. */
   readonly env: Readonly<Record<string, string>>;

@@ -101,7 +101,8 @@ def main(home: Path) -> None:
         "hybrid": Qwen3NextForCausalLM(hybrid),
         "rerank": Qwen3ForSequenceClassification(rerank),
     }
-    # Random weights prefer one text to another for no reason: with this sign it is the one that verify's probe asks for.
+    # Random weights prefer one text to another for no reason: with this sign it is the one that
+    # verify's probe asks for.
     models["rerank"].score.weight.data.neg_()
     for name, model in models.items():
         repository = home / "hub" / f"models--rig--{name}"

@@ -10,7 +10,10 @@ import { FakeDocker, inspected } from "../../operate/fakeDocker";
 import { runServing } from "../../operate/runServing";
 import { type Engine, installEngine, type RunningEngine, startEngine } from "./engine";
 
-/** Installing an engine, its first start on a busy machine, and a long prompt that a processor reads. */
+/**
+ * Installing an engine, its first start on a busy machine, and a long prompt that a processor
+ * reads.
+ */
 const MS = 2_400_000;
 
 /** Room for the probe with the longest prompt. */
@@ -24,7 +27,9 @@ describe("serving wait on the real vLLM 0.30.0", () => {
   beforeAll(async () => {
     engine = await installEngine("0.30.0");
     const args = ["--served-model-name", "dense", "rig/dense", "--max-model-len", String(WINDOW)];
-    server = await startEngine(engine, { args: [...args, "--logits-processors", "scripted:Scripted"] });
+    server = await startEngine(engine, {
+      args: [...args, "--logits-processors", "scripted:Scripted"],
+    });
   }, MS);
   afterAll(async () => {
     server?.stop();
@@ -34,8 +39,16 @@ describe("serving wait on the real vLLM 0.30.0", () => {
 
   /** `serving wait` for the engine, with a docker that knows it as a container. */
   const wait = (overlay: object, ...args: string[]) => {
-    const settings = { servedModelName: "dense", maxModelLen: WINDOW, port: server.port, ...overlay };
-    const b = serverInput({ ...settings, model: { id: "rig/dense", family: "qwen3", thinking: true } });
+    const settings = {
+      servedModelName: "dense",
+      maxModelLen: WINDOW,
+      port: server.port,
+      ...overlay,
+    };
+    const b = serverInput({
+      ...settings,
+      model: { id: "rig/dense", family: "qwen3", thinking: true },
+    });
     const machines = { dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers: { b } } };
     const file = join(temporaryFolder("wait-real-"), "Pulumi.test.yaml");
     writeFileSync(file, stringify({ config: { "local-serving:machines": machines } }));
@@ -51,9 +64,10 @@ describe("serving wait on the real vLLM 0.30.0", () => {
   /** What the server was asked since its start. */
   const asked = async () => {
     const metrics = await readMetrics(new Api(server.url, 10));
-    const [requests = 0, tokens = 0] = ["vllm:request_success_total", "vllm:prompt_tokens_total"].map((name) =>
-      metrics.sum(name),
-    );
+    const [requests = 0, tokens = 0] = [
+      "vllm:request_success_total",
+      "vllm:prompt_tokens_total",
+    ].map((name) => metrics.sum(name));
     return { requests, tokens };
   };
 
@@ -66,7 +80,9 @@ describe("serving wait on the real vLLM 0.30.0", () => {
     expect(await asked()).toEqual({ requests: 0, tokens: 0 });
   });
 
-  it("with --warm has it call a tool and read a long prompt, and says what each took", { timeout: MS }, async () => {
+  it("with --warm has it call a tool and read a long prompt, and says what each took", {
+    timeout: MS,
+  }, async () => {
     const before = await asked();
     const { code, out, err } = await wait({}, "--warm");
     console.log(out, err);
@@ -82,7 +98,9 @@ describe("serving wait on the real vLLM 0.30.0", () => {
     expect(after.tokens - before.tokens).toBeGreaterThan(28_000);
   });
 
-  it("with --warm takes the shorter prompt where the declared window is short", { timeout: MS }, async () => {
+  it("with --warm takes the shorter prompt where the declared window is short", {
+    timeout: MS,
+  }, async () => {
     const { code, out } = await wait({ maxModelLen: SHORT_WINDOW }, "--warm");
     expect(code, out).toBe(0);
     expect(JSON.parse(out).servers[0].warm).toMatchObject([

@@ -1,4 +1,12 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { ProbeResult } from "../../../operate/verify/probe";
@@ -25,7 +33,9 @@ function missing(): string | undefined {
   if (process.getuid?.() !== 0) return "only root reads all that goes into the images";
   const { bavail, bsize } = statfsSync("/");
   const gb = (bavail * bsize) / 1e9;
-  return gb < NEEDED_GB ? `${gb.toFixed(0)} GB of disk are free, ${NEEDED_GB} are needed` : undefined;
+  return gb < NEEDED_GB
+    ? `${gb.toFixed(0)} GB of disk are free, ${NEEDED_GB} are needed`
+    : undefined;
 }
 
 /** The longest phase pushes an image of 6 GB, on a busy machine. */
@@ -67,7 +77,9 @@ const CLIENTS = [
 
 /** A call in the form of the parser qwen3_coder, behind thoughts. */
 function toolCall(name: string, parameters: Readonly<Record<string, string>>): string {
-  const values = Object.entries(parameters).map(([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`);
+  const values = Object.entries(parameters).map(
+    ([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`,
+  );
   return `</think>\n\n<tool_call>\n<function=${name}>\n${values.join("")}</function>\n</tool_call>\n`;
 }
 
@@ -90,12 +102,22 @@ describe.skipIf(why !== undefined)(
       systemd = startSystemd(installed(await PROGRAMS.ollama()));
       workspace = await Workspace.open({ env: systemd.env });
       const [b, bridge, chatUi] = [await freePort(), await freePort(), await freePort()];
-      ports = { b, bridge, chatUi, ollama: await freePort(), embedding: await freePort(), rerank: await freePort() };
+      ports = {
+        b,
+        bridge,
+        chatUi,
+        ollama: await freePort(),
+        embedding: await freePort(),
+        rerank: await freePort(),
+      };
     }, LIMIT_SECONDS * 1000);
     afterAll(async () => {
       console.log(
         table
-          .map(([name = "", seconds = "", what = ""]) => `${name.padEnd(32)}${seconds.padStart(7)}  ${what}`)
+          .map(
+            ([name = "", seconds = "", what = ""]) =>
+              `${name.padEnd(32)}${seconds.padStart(7)}  ${what}`,
+          )
           .join("\n"),
       );
       // What it needs could not be made.
@@ -123,7 +145,11 @@ describe.skipIf(why !== undefined)(
     });
     /** A program of the project, as its package.json starts it. */
     const ours = async (program: "engine" | "serving", ...args: string[]) => {
-      const said = await run("node", [`bundle/${program}.cjs`, ...args, "--stack", workspace.stack], inside());
+      const said = await run(
+        "node",
+        [`bundle/${program}.cjs`, ...args, "--stack", workspace.stack],
+        inside(),
+      );
       expect(said, `${said.stdout}${said.stderr}`).toMatchObject({ code: 0 });
       return said.stdout;
     };
@@ -131,12 +157,26 @@ describe.skipIf(why !== undefined)(
       const { b, bridge, chatUi } = images;
       const image = { tag: b, digest: "", reference: b };
       // What the build for CPUs needs.
-      const environment = { HF_HUB_OFFLINE: "1", TORCHDYNAMO_DISABLE: "1", VLLM_CPU_KVCACHE_SPACE: "1" };
+      const environment = {
+        HF_HUB_OFFLINE: "1",
+        TORCHDYNAMO_DISABLE: "1",
+        VLLM_CPU_KVCACHE_SPACE: "1",
+      };
       const search = Object.entries(SEARCH_KINDS).map(([kind, settings]) => [
         kind,
         {
-          ...{ ...settings, port: ports[kind as keyof typeof SEARCH_KINDS], environment, maxModelLen: 2048 },
-          ...{ tools: undefined, reasoningParser: undefined, moeBackend: undefined, gpuMemoryUtilization: 0.12 },
+          ...{
+            ...settings,
+            port: ports[kind as keyof typeof SEARCH_KINDS],
+            environment,
+            maxModelLen: 2048,
+          },
+          ...{
+            tools: undefined,
+            reasoningParser: undefined,
+            moeBackend: undefined,
+            gpuMemoryUtilization: 0.12,
+          },
           ...{ extraArgs: ["--enforce-eager"] },
         },
       ]);
@@ -176,7 +216,9 @@ describe.skipIf(why !== undefined)(
             },
             elevate: ["sudo", "-n"],
             clients: { claudeCode: {}, codex: {}, clientEnv: {} },
-            harness: searches ? { embeddingServer: "embedding" satisfies keyof typeof SEARCH_KINDS } : {},
+            harness: searches
+              ? { embeddingServer: "embedding" satisfies keyof typeof SEARCH_KINDS }
+              : {},
           },
           searches ? Object.fromEntries(search) : {},
         ),
@@ -186,14 +228,17 @@ describe.skipIf(why !== undefined)(
       const { probes } = JSON.parse(await ours("serving", "verify", "--format", "json")) as {
         probes: ProbeResult[];
       };
-      const named = (status: string) => probes.filter((each) => each.status === status).map(({ name }) => name);
+      const named = (status: string) =>
+        probes.filter((each) => each.status === status).map(({ name }) => name);
       expect(named("pass")).toEqual(expect.arrayContaining([...passing]));
       return `${named("pass").length} passed, ${named("fail").length} failed, ${named("skip").length} skipped`;
     };
     /** Ids of the stack's containers by name. */
     const containers = async () => {
       const named = ["ps", "--all", "--no-trunc", "--filter", `network=${network()}`];
-      const lines = (await mustRun("docker", [...named, "--format", "{{.Names}} {{.ID}}"])).split("\n").filter(Boolean);
+      const lines = (await mustRun("docker", [...named, "--format", "{{.Names}} {{.ID}}"]))
+        .split("\n")
+        .filter(Boolean);
       return Object.fromEntries(lines.map((line) => line.split(" "))) as Record<string, string>;
     };
 

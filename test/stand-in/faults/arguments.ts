@@ -1,7 +1,8 @@
 /** Servers that were started with other arguments than the plan's. */
 export const argumentFaults = {
   /** The hub id comes first, so every answer carries a name that no coding client can address. */
-  "slash-in-id": (argv: readonly string[]) => names(argv, ([first = "", ...aliases]) => [...aliases, first]),
+  "slash-in-id": (argv: readonly string[]) =>
+    names(argv, ([first = "", ...aliases]) => [...aliases, first]),
   "alias-missing": (argv: readonly string[]) => names(argv, ([first = ""]) => [first]),
   "wrong-max-model-len": (argv: readonly string[]) => [...argv, "--max-model-len", "65536"],
   /** Without a reasoning parser the thoughts arrive in the text. */

@@ -1,5 +1,13 @@
 import { RefusedRequest } from "../errors";
-import { isObject, type JsonObject, objects, ok, type Reply, type Route, type RouteTable } from "../exchange";
+import {
+  isObject,
+  type JsonObject,
+  objects,
+  ok,
+  type Reply,
+  type Route,
+  type RouteTable,
+} from "../exchange";
 import { answered, chatCallAsXml, streamed, xmlCall } from "./callAsText";
 
 const CHAT = "POST /v1/chat/completions";
@@ -12,7 +20,10 @@ const changed = (change: (reply: Reply, body: JsonObject) => Reply) => (healthy:
 function withMessage(body: JsonObject, message: JsonObject, finish_reason = "stop"): Reply {
   const choice = objects(body.choices)[0] ?? {};
   const before = isObject(choice.message) ? choice.message : {};
-  return ok({ ...body, choices: [{ ...choice, finish_reason, message: { ...before, ...message } }] });
+  return ok({
+    ...body,
+    choices: [{ ...choice, finish_reason, message: { ...before, ...message } }],
+  });
 }
 
 export const chatFaults = {
@@ -26,7 +37,9 @@ export const chatFaults = {
   "xml-in-reasoning": changed((reply) => {
     const body = answered(reply);
     const xml = body && chatCallAsXml(body);
-    return body && xml ? withMessage(body, { content: null, reasoning: xml, tool_calls: [] }) : reply;
+    return body && xml
+      ? withMessage(body, { content: null, reasoning: xml, tool_calls: [] })
+      : reply;
   }),
   "xml-in-stream": changed((reply) => {
     const events = streamed(reply);
@@ -37,7 +50,11 @@ export const chatFaults = {
       if (!isObject(call) || !isObject(event.data)) return [event];
       if (call.name === undefined) return [];
       const content = xmlCall(String(call.name), { path: "/etc/hostname" });
-      return [{ data: { ...event.data, choices: [{ index: 0, delta: { content }, finish_reason: null }] } }];
+      return [
+        {
+          data: { ...event.data, choices: [{ index: 0, delta: { content }, finish_reason: null }] },
+        },
+      ];
     });
     return { status: 200, stream };
   }),
@@ -47,7 +64,13 @@ export const chatFaults = {
       ? withMessage(
           body,
           {
-            tool_calls: [{ id: "call_1", type: "function", function: { name: "read_file", arguments: '{"path": ' } }],
+            tool_calls: [
+              {
+                id: "call_1",
+                type: "function",
+                function: { name: "read_file", arguments: '{"path": ' },
+              },
+            ],
           },
           "tool_calls",
         )
@@ -61,7 +84,10 @@ export const chatFaults = {
     const events = streamed(reply);
     return events === undefined
       ? reply
-      : { status: 200, stream: events.filter((event) => !isObject(event.data) || !("usage" in event.data)) };
+      : {
+          status: 200,
+          stream: events.filter((event) => !isObject(event.data) || !("usage" in event.data)),
+        };
   }),
   /** A template that knows no `enable_thinking`. */
   "thinks-always": changed((reply, request) => {
@@ -84,12 +110,18 @@ export const chatFaults = {
     const tools = objects(request.tools);
     const call = { name: "run_command", arguments: '{"command":"cat /etc/hostname"}' };
     return body && tools.length > 2 && request.tool_choice === "auto"
-      ? withMessage(body, { tool_calls: [{ id: "call_1", type: "function", function: call }] }, "tool_calls")
+      ? withMessage(
+          body,
+          { tool_calls: [{ id: "call_1", type: "function", function: call }] },
+          "tool_calls",
+        )
       : reply;
   }),
   "no-text-after-tool-result": changed((reply, request) => {
     const body = answered(reply);
-    return body && objects(request.messages).at(-1)?.role === "tool" ? withMessage(body, { content: "" }) : reply;
+    return body && objects(request.messages).at(-1)?.role === "tool"
+      ? withMessage(body, { content: "" })
+      : reply;
   }),
   /** A server in front that drops `response_format`. */
   "ignores-json": changed((reply, request) => {
@@ -101,7 +133,12 @@ export const chatFaults = {
   /** 200 with an error's body, as some proxies wrap a failure. */
   lying: changed((reply, request) =>
     objects(request.messages).length === 1 && request.tools === undefined && request.stream !== true
-      ? ok({ object: "error", message: "Internal server error", type: "InternalServerError", code: 500 })
+      ? ok({
+          object: "error",
+          message: "Internal server error",
+          type: "InternalServerError",
+          code: 500,
+        })
       : reply,
   ),
   /** Refuses what is too long, and keeps to itself how long is too long. */

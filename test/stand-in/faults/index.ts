@@ -7,8 +7,15 @@ import { responsesFaults } from "./responses";
 import { routeFaults } from "./routes";
 import { transportFaults } from "./transport";
 
-/** Changes of what the model that is not there is given or counts; they are made where that is done. */
-const ENGINE_FAULTS = ["truncation-2048", "no-window-rule", "zero-prefix-hits", "small-kv-cache"] as const;
+/**
+ * Changes of what the model that is not there is given or counts; they are made where that is done.
+ */
+const ENGINE_FAULTS = [
+  "truncation-2048",
+  "no-window-rule",
+  "zero-prefix-hits",
+  "small-kv-cache",
+] as const;
 
 const ROUTE_FAULTS = { ...chatFaults, ...messagesFaults, ...responsesFaults, ...routeFaults };
 
@@ -20,12 +27,19 @@ export type TransportFault = keyof typeof transportFaults;
 
 export type FaultName = EngineFault | ArgumentFault | RouteFault | TransportFault;
 
-export function faultyArguments(fault: FaultName | undefined, argv: readonly string[]): readonly string[] {
-  return fault !== undefined && fault in argumentFaults ? argumentFaults[fault as ArgumentFault](argv) : argv;
+export function faultyArguments(
+  fault: FaultName | undefined,
+  argv: readonly string[],
+): readonly string[] {
+  return fault !== undefined && fault in argumentFaults
+    ? argumentFaults[fault as ArgumentFault](argv)
+    : argv;
 }
 
 export function faultyRoutes(fault: FaultName | undefined, healthy: RouteTable): RouteTable {
-  return fault !== undefined && fault in ROUTE_FAULTS ? ROUTE_FAULTS[fault as RouteFault](healthy) : {};
+  return fault !== undefined && fault in ROUTE_FAULTS
+    ? ROUTE_FAULTS[fault as RouteFault](healthy)
+    : {};
 }
 
 /** `true` when the fault has dealt with the request itself, in its own way. */

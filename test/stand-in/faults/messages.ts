@@ -21,7 +21,10 @@ const changed = (change: (healthy: Route, exchange: Exchange) => Reply) => (tabl
 
 const endsWithSystem = (body: JsonObject) => objects(body.messages).at(-1)?.role === "system";
 
-/** A tool_use answer as an affected build gives it: end_turn, the call as pseudo-XML in a text block. */
+/**
+ * A tool_use answer as an affected build gives it: end_turn, the call as pseudo-XML in a text
+ * block.
+ */
 function asText(reply: Reply): Reply {
   const body = answered(reply);
   const call = body && objects(body.content).find((block) => block.type === "tool_use");
@@ -42,7 +45,10 @@ export const messagesFaults = {
     }
     return healthy(exchange);
   }),
-  /** vLLM 0.26 and 0.30 without a chat template of their own: the element joins the system text that leads the prompt. */
+  /**
+   * vLLM 0.26 and 0.30 without a chat template of their own: the element joins the system text that
+   * leads the prompt.
+   */
   "merges-system-turns": changed((healthy, exchange) => {
     const { body } = exchange;
     const [system, others] = [true, false].map((is) =>
@@ -90,6 +96,8 @@ export const messagesFaults = {
   "answers-any-model": changed((healthy, exchange) =>
     healthy({ ...exchange, body: { ...exchange.body, model: undefined } }),
   ),
-  "no-count-tokens": (): RouteTable => ({ [COUNT]: () => ({ status: 404, json: { detail: "Not Found" } }) }),
+  "no-count-tokens": (): RouteTable => ({
+    [COUNT]: () => ({ status: 404, json: { detail: "Not Found" } }),
+  }),
   "counts-nothing": (): RouteTable => ({ [COUNT]: () => ok({ input_tokens: 0 }) }),
 };

@@ -1,5 +1,13 @@
 import { RefusedRequest } from "../errors";
-import { type Exchange, type JsonObject, objects, ok, type Reply, type Route, type RouteTable } from "../exchange";
+import {
+  type Exchange,
+  type JsonObject,
+  objects,
+  ok,
+  type Reply,
+  type Route,
+  type RouteTable,
+} from "../exchange";
 import { answered, streamed, xmlCall } from "./callAsText";
 
 const RESPONSES = "POST /v1/responses";
@@ -32,7 +40,13 @@ export const responsesFaults = {
     const text = xmlCall(String(call.name), JSON.parse(String(call.arguments)) as JsonObject);
     return ok({
       ...body,
-      output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text, annotations: [] }] }],
+      output: [
+        {
+          type: "message",
+          role: "assistant",
+          content: [{ type: "output_text", text, annotations: [] }],
+        },
+      ],
     });
   }),
   "responses-without-text": changed((healthy, exchange) => {

@@ -4,7 +4,8 @@ import { gzipSync } from "node:zlib";
 type BadAnswering = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** A page as a proxy or another program's server sends it. */
-const PAGE = "<!DOCTYPE html><html><head><title>Welcome</title></head><body>It works!</body></html>";
+const PAGE =
+  "<!DOCTYPE html><html><head><title>Welcome</title></head><body>It works!</body></html>";
 
 const CHUNK = Buffer.alloc(64 * 1024, "a");
 
@@ -57,7 +58,9 @@ export const transportFaults = {
     response.writeHead(307, { location: request.url ?? "/" }).end();
   },
   "switching-protocols": ({ socket }) => {
-    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    socket.write(
+      "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    );
   },
   "only-hints": (request) => rawForEver(request, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
   "endless-headers": (request) => {
@@ -66,13 +69,17 @@ export const transportFaults = {
   },
   /** Packed although nobody asked for it, and a thousand times as large unpacked. */
   "packed-bomb": (_, response) => {
-    response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" }).end(BOMB);
+    response
+      .writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" })
+      .end(BOMB);
   },
   "no-utf-8": (_, response) => {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0xc3, 0x28, 0x7d]));
   },
-  /** Texts over which a careless pattern takes hours: digits, letters and brackets by the megabyte. */
+  /**
+   * Texts over which a careless pattern takes hours: digits, letters and brackets by the megabyte.
+   */
   "pattern-traps": (request, response) => {
     const long = (piece: string) => piece.repeat(2_000_000 / piece.length);
     if (request.url === "/metrics") {
@@ -83,7 +90,9 @@ export const transportFaults = {
       request.method === "GET"
         ? { version: `1${long(".1")}x`, data: [{ id: "model", max_model_len: 131_072 }] }
         : { error: { message: `${long("1")}${long("<tool_call")}${long("<")}` } };
-    response.writeHead(request.method === "GET" ? 200 : 400, { "content-type": "application/json" });
+    response.writeHead(request.method === "GET" ? 200 : 400, {
+      "content-type": "application/json",
+    });
     response.end(JSON.stringify(body));
   },
   "non-json": (_, response) => {
@@ -106,7 +115,9 @@ export const transportFaults = {
   "lying-everywhere": (_, response) => {
     response
       .writeHead(200, { "content-type": "application/json" })
-      .end('{"error":{"message":"backend \\u001b[2J unavailable","type":"server_error","code":502}}');
+      .end(
+        '{"error":{"message":"backend \\u001b[2J unavailable","type":"server_error","code":502}}',
+      );
   },
   /** JSON of the right kind with nothing in it. */
   "empty-objects": (_, response) => {

@@ -1,13 +1,16 @@
 import { readVersions } from "./versions";
 
 /**
- * `python3` of the image, which knows one thing: `python3 -c CODE` prints the versions of the packages that CODE names
- * in quotes, as a JSON object when the code speaks of json, else one a line in the order of the code.
+ * `python3` of the image, which knows one thing: `python3 -c CODE` prints the versions of the
+ * packages that CODE names in quotes, as a JSON object when the code speaks of json, else one a
+ * line in the order of the code.
  */
 function main(argv: readonly string[]): void {
   const code = argv[0] === "-c" ? (argv[1] ?? "") : "";
   const extra = argv.slice(2).map((name) => `"${name}"`);
-  const asked = [...`${code} ${extra.join(" ")}`.matchAll(/["']([\w-]+)["']/g)].map((match) => match[1] ?? "");
+  const asked = [...`${code} ${extra.join(" ")}`.matchAll(/["']([\w-]+)["']/g)].map(
+    (match) => match[1] ?? "",
+  );
   const versions = readVersions();
   const found = [...new Set(asked)].filter((name) => name in versions);
   if (!code.includes("importlib.metadata") || found.length === 0) {

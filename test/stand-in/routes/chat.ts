@@ -11,7 +11,16 @@ import {
   type RouteTable,
   type StreamEvent,
 } from "../exchange";
-import { countTokens, type Generation, generate, letters, pieces, type Tool, textOf, tokens } from "../generate";
+import {
+  countTokens,
+  type Generation,
+  generate,
+  letters,
+  pieces,
+  type Tool,
+  textOf,
+  tokens,
+} from "../generate";
 import { CHOICE_NULLS, fingerprint, usage, wholeAnswer } from "./completions";
 
 /** OpenAI's chat, with structured tool calls and reasoning in a field of its own. */
@@ -38,9 +47,16 @@ function answer(exchange: Exchange): Reply {
     answersTool: messages.at(-1)?.role === "tool",
     thinking: kwargs.enable_thinking !== false,
   });
-  const made = isObject(body.response_format) ? { ...said, text: JSON.stringify({ ok: true }) } : said;
-  const head = { id: "chatcmpl-stand-in", created: 1_780_000_000, model: server.args.servedNames[0] };
-  if (body.stream === true) return { status: 200, stream: streamed(made, head, body, server.version) };
+  const made = isObject(body.response_format)
+    ? { ...said, text: JSON.stringify({ ok: true }) }
+    : said;
+  const head = {
+    id: "chatcmpl-stand-in",
+    created: 1_780_000_000,
+    model: server.args.servedNames[0],
+  };
+  if (body.stream === true)
+    return { status: 200, stream: streamed(made, head, body, server.version) };
   return ok({
     ...head,
     object: "chat.completion",
@@ -76,7 +92,9 @@ function message(made: Generation): JsonObject {
     content: made.toolCall === undefined ? made.text : null,
     ...nulls("refusal", "annotations", "audio", "function_call"),
     reasoning: made.reasoning ?? null,
-    ...defined({ tool_calls: made.toolCall && [{ id: CALL_ID, type: "function", function: made.toolCall }] }),
+    ...defined({
+      tool_calls: made.toolCall && [{ id: CALL_ID, type: "function", function: made.toolCall }],
+    }),
   };
 }
 
@@ -87,7 +105,12 @@ const chatUsage = (made: Generation) => ({
 
 const finishReason = (made: Generation) => (made.toolCall === undefined ? "stop" : "tool_calls");
 
-function streamed(made: Generation, head: JsonObject, body: JsonObject, version: string): StreamEvent[] {
+function streamed(
+  made: Generation,
+  head: JsonObject,
+  body: JsonObject,
+  version: string,
+): StreamEvent[] {
   const chunk = (choices: JsonObject[], more: JsonObject = {}): StreamEvent => ({
     data: { ...head, object: "chat.completion.chunk", choices, ...more },
   });
@@ -96,7 +119,12 @@ function streamed(made: Generation, head: JsonObject, body: JsonObject, version:
   const options = isObject(body.stream_options) ? body.stream_options : {};
   const call = made.toolCall;
   const usageWanted = options.include_usage === true;
-  const start = { index: 0, delta: { role: "assistant", content: "" }, logprobs: null, finish_reason: null };
+  const start = {
+    index: 0,
+    delta: { role: "assistant", content: "" },
+    logprobs: null,
+    finish_reason: null,
+  };
   const end = {
     index: 0,
     delta: {},
@@ -113,7 +141,9 @@ function streamed(made: Generation, head: JsonObject, body: JsonObject, version:
       ? []
       : [
           delta({
-            tool_calls: [{ index: 0, id: CALL_ID, type: "function", function: { name: call.name } }],
+            tool_calls: [
+              { index: 0, id: CALL_ID, type: "function", function: { name: call.name } },
+            ],
           }),
           ...letters(call.arguments).map((piece) =>
             delta({ tool_calls: [{ index: 0, function: { arguments: piece } }] }),

@@ -1,4 +1,11 @@
-import { type Exchange, type JsonObject, nulls, ok, type Reply, type RouteTable } from "../exchange";
+import {
+  type Exchange,
+  type JsonObject,
+  nulls,
+  ok,
+  type Reply,
+  type RouteTable,
+} from "../exchange";
 import { type Generation, generate, pieces, tokens } from "../generate";
 
 /** vLLM's default output length on this route, in tokens. */
@@ -31,7 +38,12 @@ function complete(exchange: Exchange): Reply {
     logprobs: null,
     finish_reason,
   });
-  const choices = [{ ...choice(made.text, finish), ...nulls(...CHOICE_NULLS, "prompt_logprobs", "prompt_token_ids") }];
+  const choices = [
+    {
+      ...choice(made.text, finish),
+      ...nulls(...CHOICE_NULLS, "prompt_logprobs", "prompt_token_ids"),
+    },
+  ];
   if (body.stream !== true)
     return ok({
       ...head,

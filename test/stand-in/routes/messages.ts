@@ -10,7 +10,15 @@ import {
   type RouteTable,
   type StreamEvent,
 } from "../exchange";
-import { countTokens, type Generation, generate, letters, pieces, textOf, tokens } from "../generate";
+import {
+  countTokens,
+  type Generation,
+  generate,
+  letters,
+  pieces,
+  textOf,
+  tokens,
+} from "../generate";
 
 /** Anthropic's Messages, which Claude Code speaks. */
 export const messages: RouteTable = {
@@ -23,7 +31,10 @@ export const messages: RouteTable = {
 };
 
 function promptText(body: JsonObject): string {
-  return [textOf(body.system), ...objects(body.messages).map((message) => textOf(message.content))].join(" ");
+  return [
+    textOf(body.system),
+    ...objects(body.messages).map((message) => textOf(message.content)),
+  ].join(" ");
 }
 
 function answer(exchange: Exchange): Reply {
@@ -48,7 +59,12 @@ function answer(exchange: Exchange): Reply {
     model: server.args.servedNames[0],
   };
   if (body.stream === true) return { status: 200, stream: streamed(made, head) };
-  return ok({ ...head, content: contentBlocks(made), stop_reason: stopReason(made), usage: usage(made) });
+  return ok({
+    ...head,
+    content: contentBlocks(made),
+    stop_reason: stopReason(made),
+    usage: usage(made),
+  });
 }
 
 const usage = (made: Generation) => ({
@@ -62,7 +78,9 @@ const stopReason = (made: Generation) => (made.toolCall === undefined ? "end_tur
 
 function contentBlocks(made: Generation): JsonObject[] {
   const thinking =
-    made.reasoning === undefined ? [] : [{ type: "thinking", thinking: made.reasoning, signature: SIGNATURE }];
+    made.reasoning === undefined
+      ? []
+      : [{ type: "thinking", thinking: made.reasoning, signature: SIGNATURE }];
   const said =
     made.toolCall === undefined
       ? { type: "text", text: made.text }
@@ -106,7 +124,10 @@ function streamed(made: Generation, head: JsonObject): StreamEvent[] {
   ];
 }
 
-function blockStream(block: JsonObject, made: Generation): { open: JsonObject; deltas: JsonObject[] } {
+function blockStream(
+  block: JsonObject,
+  made: Generation,
+): { open: JsonObject; deltas: JsonObject[] } {
   if (block.type === "tool_use") {
     const deltas = letters(made.toolCall?.arguments ?? "{}").map((partial_json) => ({
       type: "input_json_delta",
@@ -115,7 +136,10 @@ function blockStream(block: JsonObject, made: Generation): { open: JsonObject; d
     return { open: { ...block, input: {} }, deltas };
   }
   if (block.type === "thinking") {
-    const deltas = pieces(made.reasoning ?? "").map((thinking) => ({ type: "thinking_delta", thinking }));
+    const deltas = pieces(made.reasoning ?? "").map((thinking) => ({
+      type: "thinking_delta",
+      thinking,
+    }));
     return {
       open: { type: "thinking", thinking: "" },
       deltas: [...deltas, { type: "signature_delta", signature: SIGNATURE }],

@@ -31,7 +31,9 @@ function show({ server: { args, counts, fault, kvConcurrency } }: Exchange): Rep
       `,cache_dtype="${cacheDtype}",kv_cache_max_concurrency="${concurrency}",kv_cache_size_tokens="${Math.floor(concurrency * args.maxModelLen)}",gpu_memory_utilization="${args.gpuMemoryUtilization}"`,
     ),
     "# TYPE http_requests_total counter",
-    ...[...counts.paths].map(([path, count]) => `http_requests_total{handler="${path}",status="2xx"} ${count}.0`),
+    ...[...counts.paths].map(
+      ([path, count]) => `http_requests_total{handler="${path}",status="2xx"} ${count}.0`,
+    ),
   ];
   return { status: 200, text: `${lines.join("\n")}\n` };
 }

@@ -8,7 +8,10 @@ export const pooling: RouteTable = {
 
 const DIMENSIONS = 8;
 
-/** Counts the words of a text by their letters, so that texts with the same words are near each other. */
+/**
+ * Counts the words of a text by their letters, so that texts with the same words are near each
+ * other.
+ */
 function vectorOf(text: string): number[] {
   const vector = Array.from({ length: DIMENSIONS }, () => 0);
   for (const word of text.toLowerCase().match(/[a-z]+/g) ?? []) {

@@ -10,7 +10,15 @@ import {
   type RouteTable,
   type StreamEvent,
 } from "../exchange";
-import { countTokens, type Generation, generate, letters, pieces, textOf, tokens } from "../generate";
+import {
+  countTokens,
+  type Generation,
+  generate,
+  letters,
+  pieces,
+  textOf,
+  tokens,
+} from "../generate";
 
 /** OpenAI's Responses, which Codex speaks. */
 export const responses: RouteTable = { "POST /v1/responses": respond };
@@ -21,7 +29,8 @@ function respond(exchange: Exchange): Reply {
   const { body, server } = exchange;
   // Its reader has put a field of its own there before it looks.
   checkFields({ ...body, request_id: "" }, "input");
-  const input = typeof body.input === "string" ? [{ role: "user", content: body.input }] : objects(body.input);
+  const input =
+    typeof body.input === "string" ? [{ role: "user", content: body.input }] : objects(body.input);
   const tools = objects(body.tools).filter((tool) => tool.type === "function");
   const made = generate(exchange, {
     text: [
@@ -44,17 +53,23 @@ function respond(exchange: Exchange): Reply {
     status: "in_progress",
     output: [],
     ...SETTINGS,
-    max_output_tokens: tokens(body.max_output_tokens) ?? server.args.maxModelLen - made.promptTokens,
+    max_output_tokens:
+      tokens(body.max_output_tokens) ?? server.args.maxModelLen - made.promptTokens,
     tool_choice: tools.length === 0 ? "none" : (body.tool_choice ?? "auto"),
     tools: tools.map((tool) => ({ ...TOOL_NULLS, ...tool })),
     usage: null,
   };
   const output = [...reasoningItem(made), outputItem(made)];
   const finished = { ...started, status: "completed", output, usage: responseUsage(made) };
-  return body.stream === true ? { status: 200, stream: streamed(made, started, finished) } : ok(finished);
+  return body.stream === true
+    ? { status: 200, stream: streamed(made, started, finished) }
+    : ok(finished);
 }
 
-/** What every answer says of the request; the fields that nothing here reads are as vLLM's defaults are. */
+/**
+ * What every answer says of the request; the fields that nothing here reads are as vLLM's defaults
+ * are.
+ */
 const SETTINGS = {
   parallel_tool_calls: true,
   temperature: 1,
@@ -64,11 +79,24 @@ const SETTINGS = {
   truncation: "disabled",
   presence_penalty: 0,
   frequency_penalty: 0,
-  ...nulls("incomplete_details", "instructions", "metadata", "max_tool_calls", "previous_response_id"),
+  ...nulls(
+    "incomplete_details",
+    "instructions",
+    "metadata",
+    "max_tool_calls",
+    "previous_response_id",
+  ),
   ...nulls("prompt", "reasoning", "text", "top_logprobs", "user"),
   ...nulls("kv_transfer_params", "ec_transfer_params", "input_messages", "output_messages"),
 };
-const TOOL_NULLS = nulls("strict", "allowed_callers", "async", "defer_loading", "description", "output_schema");
+const TOOL_NULLS = nulls(
+  "strict",
+  "allowed_callers",
+  "async",
+  "defer_loading",
+  "description",
+  "output_schema",
+);
 
 const reasoningItem = ({ reasoning }: Generation): JsonObject[] =>
   reasoning === undefined
@@ -158,15 +186,24 @@ function sayText(say: Say, text: string, item: JsonObject, at: At): void {
   const { output_index } = at;
   const inside = { ...at, content_index: 0 };
   const part = { type: "output_text", annotations: [] };
-  say("response.output_item.added", { output_index, item: { ...item, content: [], status: "in_progress" } });
+  say("response.output_item.added", {
+    output_index,
+    item: { ...item, content: [], status: "in_progress" },
+  });
   say("response.content_part.added", { ...inside, part: { ...part, text: "", logprobs: [] } });
-  for (const delta of pieces(text)) say("response.output_text.delta", { ...inside, delta, logprobs: [] });
+  for (const delta of pieces(text))
+    say("response.output_text.delta", { ...inside, delta, logprobs: [] });
   say("response.output_text.done", { ...inside, text, logprobs: [] });
   say("response.content_part.done", { ...inside, part: { ...part, text, logprobs: null } });
   say("response.output_item.done", { output_index, item: { ...item, summary: [] } });
 }
 
-function sayCall(say: Say, call: NonNullable<Generation["toolCall"]>, item: JsonObject, at: At): void {
+function sayCall(
+  say: Say,
+  call: NonNullable<Generation["toolCall"]>,
+  item: JsonObject,
+  at: At,
+): void {
   const { output_index } = at;
   say("response.output_item.added", {
     output_index,

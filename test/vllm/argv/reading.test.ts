@@ -6,7 +6,13 @@ import { roleByName } from "../../../policies/lib/role";
 import { shareFrom } from "../../../vllm/argv/memoryDemand";
 import { plainProps, UNKNOWN } from "../../../vllm/argv/unknown";
 import { largestThatFits, shareText, tenThousandths } from "../../../vllm/utilization";
-import { DIGEST, UNKNOWN_LIST, UNKNOWN_NUMBER, UNKNOWN_TEXT, unknownCheckingProxy } from "../../policies/declared";
+import {
+  DIGEST,
+  UNKNOWN_LIST,
+  UNKNOWN_NUMBER,
+  UNKNOWN_TEXT,
+  unknownCheckingProxy,
+} from "../../policies/declared";
 
 describe("plainProps", () => {
   it("puts a symbol where a value is not known, and keeps the rest", () => {
@@ -117,8 +123,9 @@ describe("shares", () => {
     );
   });
 
-  it.each(["0", "-0.5", "1.2", "nan", "inf", "1_0", "", "0.5x", "$SHARE"])("%j is none", (written) =>
-    expect(shareFrom(written, "x").known).toBe(false),
+  it.each(["0", "-0.5", "1.2", "nan", "inf", "1_0", "", "0.5x", "$SHARE"])(
+    "%j is none",
+    (written) => expect(shareFrom(written, "x").known).toBe(false),
   );
   it.each([".45", "4.5e-1", "0.450", " 0.45"])("%j is 0.45", (written) =>
     expect(shareFrom(written, "x")).toMatchObject({ known: true, tenThousandths: 4500 }),
@@ -126,10 +133,14 @@ describe("shares", () => {
 });
 
 describe("secret-like names", () => {
-  it.each(["HF_TOKEN", "OPENAI_API_KEY", "litellm_master_key", "DB_PASSWORD", "CLIENT_SECRET", "VLLM_API_KEY"])(
-    "%s is one",
-    (name) => expect(isSecretName(name)).toBe(true),
-  );
+  it.each([
+    "HF_TOKEN",
+    "OPENAI_API_KEY",
+    "litellm_master_key",
+    "DB_PASSWORD",
+    "CLIENT_SECRET",
+    "VLLM_API_KEY",
+  ])("%s is one", (name) => expect(isSecretName(name)).toBe(true));
   it.each([
     "HF_TOKEN_PATH",
     "WEBUI_SECRET_KEY_FILE",

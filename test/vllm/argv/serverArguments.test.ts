@@ -16,8 +16,14 @@ describe("the share as vLLM accepts it", () => {
     ["abbreviated with an underscore", ["m", "--gpu_m=0.5"]],
     ["alias of 0.33", ["m", "--device-memory-utilization", "0.5"]],
     ["abbreviated alias", ["m", "--device-mem", "0.5"]],
-    ["repeated, the last wins", ["m", "--gpu-memory-utilization", "0.9", "--gpu_memory_utilization=0.5"]],
-    ["alias behind the flag", ["m", "--gpu-memory-utilization", "0.9", "--device-memory-utilization=0.5"]],
+    [
+      "repeated, the last wins",
+      ["m", "--gpu-memory-utilization", "0.9", "--gpu_memory_utilization=0.5"],
+    ],
+    [
+      "alias behind the flag",
+      ["m", "--gpu-memory-utilization", "0.9", "--device-memory-utilization=0.5"],
+    ],
     ["before the model", ["--gpu-memory-utilization", "0.5", "m"]],
     ["behind a list", ["m", "--served-model-name", "a", "b", "--gpu-memory-utilization", "0.5"]],
   ];
@@ -33,7 +39,9 @@ describe("the share as vLLM accepts it", () => {
   });
 
   it("is not taken from another option's value", () => {
-    expect(readServerArguments(["m", "--gpu-memory-utilization", "--port"]).options.get(UTILIZATION)).toEqual([]);
+    expect(
+      readServerArguments(["m", "--gpu-memory-utilization", "--port"]).options.get(UTILIZATION),
+    ).toEqual([]);
   });
 });
 
@@ -79,21 +87,32 @@ describe("options with one dash", () => {
 
 describe("names, switches and what can't be read", () => {
   it("reads all served names up to the next option", () => {
-    const { options } = readServerArguments(["m", "--served-model-name", "a", "b/c", "--port", "1"]);
+    const { options } = readServerArguments([
+      "m",
+      "--served-model-name",
+      "a",
+      "b/c",
+      "--port",
+      "1",
+    ]);
     expect(options.get("served-model-name")).toEqual(["a", "b/c"]);
     expect(options.get("port")).toEqual(["1"]);
   });
 
   it("takes one name from the form with an equals sign", () => {
-    expect(readServerArguments(["m", "--served_model_name=a/b", "c"]).options.get("served-model-name")).toEqual([
-      "a/b",
-    ]);
+    expect(
+      readServerArguments(["m", "--served_model_name=a/b", "c"]).options.get("served-model-name"),
+    ).toEqual(["a/b"]);
   });
 
   it("lets the last of a switch and its negation win", () => {
     const on = readServerArguments(["m", "--no-enable-auto-tool-choice", "--enable-auto"]);
     expect(isOn(on, "enable-auto-tool-choice")).toBe(true);
-    const off = readServerArguments(["m", "--enable-auto-tool-choice", "--no_enable_auto_tool_choice"]);
+    const off = readServerArguments([
+      "m",
+      "--enable-auto-tool-choice",
+      "--no_enable_auto_tool_choice",
+    ]);
     expect(isOn(off, "enable-auto-tool-choice")).toBe(false);
   });
 

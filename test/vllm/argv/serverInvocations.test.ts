@@ -14,17 +14,33 @@ describe("forms of starting a server", () => {
     ["vllm serve", ["vllm", "serve", "m", "--port", "1"], [["m", "--port", "1"]]],
     ["by path", ["/usr/local/bin/vllm", "serve", "m"], [["m"]]],
     ["behind env", ["env", "A=1", "vllm", "serve", "m"], [["m"]]],
-    ["python -m", ["python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "m"], [["--model", "m"]]],
+    [
+      "python -m",
+      ["python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "m"],
+      [["--model", "m"]],
+    ],
     ["python -m vllm", ["python", "-m", "vllm.entrypoints.cli.main", "serve", "m"], [["m"]]],
     ["sh -c", ["sh", "-c", "vllm serve m --port 1"], [["m", "--port", "1"]]],
     ["bash -lc", ["/bin/bash", "-lc", "exec vllm serve m"], [["m"]]],
     ["bash with options", ["bash", "-e", "-o", "pipefail", "-c", "vllm serve m"], [["m"]]],
     [
       'a gate and "$@"',
-      ["/bin/sh", "-c", 'while ! ready; do sleep 1; done\nexec vllm serve "$@"', "gate", "m", "--port", "1"],
+      [
+        "/bin/sh",
+        "-c",
+        'while ! ready; do sleep 1; done\nexec vllm serve "$@"',
+        "gate",
+        "m",
+        "--port",
+        "1",
+      ],
       [["m", "--port", "1"]],
     ],
-    ["$1", ["sh", "-c", 'vllm serve "$1" --port "$2"', "x", "m", "8001"], [["m", "--port", "8001"]]],
+    [
+      "$1",
+      ["sh", "-c", 'vllm serve "$1" --port "$2"', "x", "m", "8001"],
+      [["m", "--port", "8001"]],
+    ],
     ["behind &&", ["sh", "-c", "pip install x && vllm serve m"], [["m"]]],
     ["quotes", ["sh", "-c", `vllm serve 'm' --x '{"a": "b c"}'`], [["m", "--x", '{"a": "b c"}']]],
     ["line continuation", ["sh", "-c", "vllm serve m \\\n  --port 1"], [["m", "--port", "1"]]],
@@ -32,20 +48,44 @@ describe("forms of starting a server", () => {
     ["comment", ["sh", "-c", "# vllm serve old\nvllm serve m # --port 1"], [["m"]]],
     ["two servers", ["sh", "-c", "vllm serve a & vllm serve b"], [["a"], ["b"]]],
     ["shell in shell", ["sh", "-c", "bash -c 'vllm serve m'"], [["m"]]],
-    ["variables of the container", ["sh", "-c", `vllm serve "$MODEL" --x=\${SHARE}`], [["m", "--x=0.5"]]],
+    [
+      "variables of the container",
+      ["sh", "-c", `vllm serve "$MODEL" --x=\${SHARE}`],
+      [["m", "--x=0.5"]],
+    ],
     [
       "a variable that is several words",
       ["sh", "-c", "vllm serve m $FLAGS"],
       [["m", "--port", "8001", "--gpu-memory-utilization", "0.5"]],
     ],
     ["a variable with a default", ["sh", "-c", `vllm serve "\${MODEL:-other}"`], [["m"]]],
-    ["a variable that nothing sets", ["sh", "-c", 'vllm serve m --port "$PORT"'], [["m", "--port", UNKNOWN]]],
+    [
+      "a variable that nothing sets",
+      ["sh", "-c", 'vllm serve m --port "$PORT"'],
+      [["m", "--port", UNKNOWN]],
+    ],
     ["one without quotes", ["sh", "-c", "vllm serve m $MORE"], [["m", SOME_WORDS]]],
-    ["one that the script sets", ["sh", "-c", 'SHARE=0.9; vllm serve m "$SHARE"'], [["m", UNKNOWN]]],
-    ["one that the script reads", ["sh", "-c", 'read SHARE; vllm serve m "$SHARE"'], [["m", UNKNOWN]]],
-    ["a command's output", ["sh", "-c", 'vllm serve m --port "$(cat /port)"'], [["m", "--port", UNKNOWN]]],
+    [
+      "one that the script sets",
+      ["sh", "-c", 'SHARE=0.9; vllm serve m "$SHARE"'],
+      [["m", UNKNOWN]],
+    ],
+    [
+      "one that the script reads",
+      ["sh", "-c", 'read SHARE; vllm serve m "$SHARE"'],
+      [["m", UNKNOWN]],
+    ],
+    [
+      "a command's output",
+      ["sh", "-c", 'vllm serve m --port "$(cat /port)"'],
+      [["m", "--port", UNKNOWN]],
+    ],
     ["backticks", ["sh", "-c", "vllm serve m --port `cat /port`"], [["m", "--port", SOME_WORDS]]],
-    ["replaced parameters", ["sh", "-c", 'set -- a; exec vllm serve "$@"', "x", "m"], [[SOME_WORDS]]],
+    [
+      "replaced parameters",
+      ["sh", "-c", 'set -- a; exec vllm serve "$@"', "x", "m"],
+      [[SOME_WORDS]],
+    ],
   ];
   it.each(forms)("%s", (_, words, servers) => {
     expect(find(words)).toMatchObject({ servers, unreadable: [] });
@@ -68,9 +108,17 @@ describe("what is no server", () => {
 
 describe("what can't be read", () => {
   it.each([
-    ["eval", ["sh", "-c", 'eval "vllm serve m"'], "an argument mentions vLLM in a form that can't be read"],
+    [
+      "eval",
+      ["sh", "-c", 'eval "vllm serve m"'],
+      "an argument mentions vLLM in a form that can't be read",
+    ],
     ["an unknown script", ["sh", "-c", UNKNOWN], "the script behind `-c` is not known yet"],
-    ["su -c", ["su", "user", "--command", "vllm serve m"], "an argument mentions vLLM in a form that can't be read"],
+    [
+      "su -c",
+      ["su", "user", "--command", "vllm serve m"],
+      "an argument mentions vLLM in a form that can't be read",
+    ],
   ] as [string, Word[], string][])("%s", (_, words, why) => {
     expect(find(words)).toMatchObject({ servers: [], unreadable: [why] });
   });

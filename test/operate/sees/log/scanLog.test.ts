@@ -36,7 +36,9 @@ describe("a log of any size", () => {
     const log = await scanLog(ABOUT, stream(), SIGNS, { seconds: 100 });
     const used = process.cpuUsage(started);
     const seconds = (used.user + used.system) / 1e6;
-    const hit = [...log.hits.values()].find(({ groups }) => groups.length === 4 && groups[0] !== "");
+    const hit = [...log.hits.values()].find(
+      ({ groups }) => groups.length === 4 && groups[0] !== "",
+    );
     expect(hit?.groups).toEqual(["50.10", "121.63", "0.45", "54.73"]);
     expect(hit?.lineNumber).toBeGreaterThan(600_000);
     expect(log.cutShort).toBeUndefined();
@@ -87,12 +89,19 @@ describe("a log of any size", () => {
     const text = `a\nthe fault number 3\nb ä ö ü the fault number 4 €\n${READY.literals[0]}\nthe fault number 5`;
     const bytes = Buffer.from(text);
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.integer({ min: 0, max: bytes.length }), { maxLength: 12 }), async (cuts) => {
-        const at = [0, ...cuts.sort((a, b) => a - b), bytes.length];
-        const pieces = at.slice(1).map((end, index) => bytes.subarray(at[index], end));
-        const { hits } = await scanLog(ABOUT, pieces, [FAULT]);
-        expect(hits.get(FAULT)).toMatchObject({ count: 3, groups: ["5"], line: "the fault number 5" });
-      }),
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 0, max: bytes.length }), { maxLength: 12 }),
+        async (cuts) => {
+          const at = [0, ...cuts.sort((a, b) => a - b), bytes.length];
+          const pieces = at.slice(1).map((end, index) => bytes.subarray(at[index], end));
+          const { hits } = await scanLog(ABOUT, pieces, [FAULT]);
+          expect(hits.get(FAULT)).toMatchObject({
+            count: 3,
+            groups: ["5"],
+            line: "the fault number 5",
+          });
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -117,12 +126,19 @@ describe("a hit", () => {
     ["failed, then another start that has not got far", [REFUSAL, OPENS, ORDINARY], true],
     ["failed, then two that have not got far", [REFUSAL, OPENS, ORDINARY, OPENS], true],
     ["failed, then another that is up", [REFUSAL, OPENS, UP], false],
-    ["failed, then another that failed otherwise", [REFUSAL, OPENS, "OSError: No space left\n"], false],
+    [
+      "failed, then another that failed otherwise",
+      [REFUSAL, OPENS, "OSError: No space left\n"],
+      false,
+    ],
     ["failed, but its server was up later, then another start", [REFUSAL, OPENS, UP, OPENS], false],
-  ])("of a start counts until the next one is up or fails: one that %s", async (_, lines, counts) => {
-    const { hits } = await scanLog(ABOUT, [OPENS, ...lines], SIGNS);
-    expect([...hits.values()].some(({ line }) => line === REFUSAL.trim())).toBe(counts);
-  });
+  ])(
+    "of a start counts until the next one is up or fails: one that %s",
+    async (_, lines, counts) => {
+      const { hits } = await scanLog(ABOUT, [OPENS, ...lines], SIGNS);
+      expect([...hits.values()].some(({ line }) => line === REFUSAL.trim())).toBe(counts);
+    },
+  );
 
   it("is no error that a warning of vLLM only names", async () => {
     const ulimit =
@@ -133,7 +149,8 @@ describe("a hit", () => {
   });
 
   it("is not looked for in a prompt that the server logged", async () => {
-    const line = "INFO [logger.py:43] Received request chatcmpl-1: prompt: 'why is the fault number 3 there?'\n";
+    const line =
+      "INFO [logger.py:43] Received request chatcmpl-1: prompt: 'why is the fault number 3 there?'\n";
     expect((await scanLog(ABOUT, [line], [FAULT])).hits.has(FAULT)).toBe(false);
   });
 
