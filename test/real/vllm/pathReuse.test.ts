@@ -20,7 +20,7 @@ const WINDOW = 65_536;
 /**
  * The hybrid one has experts, and the default stack's backend takes only quantized ones. Without a
  * block size of the user's vLLM for CPUs puts its own default back after the start, and the
- * scheduler ends its chunks there (docs/guide/prefix-reuse.md).
+ * scheduler ends its chunks there (decision 22).
  */
 const MODELS = [
   ["dense", []],
