@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -140,6 +140,63 @@ describe("docs/architecture.md", () => {
   );
   const shown = new Map([...rows].map(([, room = "", cell = ""]) => [room, cell]));
 
+  /** Rows of tables, each by itself; of all else what stands below one heading. */
+  const pieces = readFileSync("docs/architecture.md", "utf8")
+    .split(/^#+ /m)
+    .flatMap((section) => {
+      const rows = section.split("\n").filter((line) => line.startsWith("|"));
+      return [...rows, rows.reduce((rest, row) => rest.replace(row, ""), section)];
+    });
+  const spans = (piece: string) => [...piece.matchAll(/`([^`\n]+)`/g)].map(([, span = ""]) => span);
+  const foldersIn = (piece: string) =>
+    spans(piece)
+      .filter((span) => span.includes("/") && existsSync(span))
+      .map((path) => (path.endsWith("/") ? path : dirname(path)));
+  /** Where a file lies that a piece names, by its path or beside another one. */
+  const placesOf = (file: string, piece: string) =>
+    ["", ...foldersIn(piece)]
+      .map((folder) => join(folder, file))
+      .filter((path) => existsSync(path));
+
+  it("names a file by its path, or beside one of the same folder", () => {
+    const strayed = pieces.flatMap((piece) =>
+      spans(piece).filter((span) => SOURCE.test(span) && placesOf(span, piece).length === 0),
+    );
+    expect(strayed).toEqual([]);
+  });
+
+  it("says of a name the file that has it", () => {
+    const named = pieces.flatMap((piece) =>
+      [...piece.matchAll(/`(\w+)`\)? (?:in|of)\s+`([^`\s]+\.ts)`/g)].map(
+        ([, name = "", file = ""]) => ({ name, file, places: placesOf(file, piece) }),
+      ),
+    );
+    expect(named.length).toBeGreaterThan(5);
+    const wrong = named.filter(
+      ({ name, places }) => !places.some((path) => readFileSync(path, "utf8").includes(name)),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("has twelve files to read first, each of which is there", () => {
+    const [list = ""] = pieces.filter((piece) => piece.startsWith("What to read first"));
+    const first = [...list.matchAll(/^\d+\. `([^`]+)`/gm)].map(([, file = ""]) => file);
+    expect(first).toHaveLength(12);
+    expect(first.filter((file) => !existsSync(file))).toEqual([]);
+  });
+
+  it("says which rooms of commands the core does without", () => {
+    const [section = ""] = pieces.filter((piece) => piece.startsWith("The core"));
+    const around = /live around the core:([\s\S]*?)\./.exec(section)?.[1] ?? "";
+    const rooms = [...around.matchAll(/`(\w+)`/g)].map(([, name = ""]) => `operate/${name}/`);
+    expect(rooms).toContain("operate/bench/");
+    const commands = ["plan", "verify", "doctor"].map((name) => `operate/commands/${name}.ts`);
+    const reached = reachedFrom(["index.ts", ...commands]);
+    expect(reached).toContain("components/plan/plan.ts");
+    const taken = rooms.filter((room) => reached.some((file) => file.startsWith(room)));
+    expect(taken).toEqual(["operate/drift/"]);
+  });
+
   it.each(walls)("says what %s/ may use, as the walls have it", (room, names) => {
     expect(shown.has(room)).toBe(true);
     // A pattern of rooms is put in words.
@@ -151,3 +208,17 @@ describe("docs/architecture.md", () => {
     );
   });
 });
+
+/** These files, and every source of ours that they import, directly or not. */
+function reachedFrom(files: readonly string[]): string[] {
+  const reached = new Set(files);
+  for (const file of reached)
+    for (const [, from = "", loaded = from] of readFileSync(file, "utf8").matchAll(
+      /from "(\.[^"]+)"|import\("(\.[^"]+)"\)/g,
+    )) {
+      const path = join(dirname(file), loaded);
+      const [source] = [`${path}.ts`, `${path}/index.ts`].filter((each) => existsSync(each));
+      if (source !== undefined) reached.add(source);
+    }
+  return [...reached];
+}
