@@ -9,8 +9,10 @@ export const PAGES: readonly string[] = [
   "SECURITY.md",
   "examples/README.md",
   "models/README.md",
+  "harness/README.md",
   "policies/README.md",
   "docs/architecture.md",
+  "docs/review.md",
   ...["docs/guide", "docs/decisions"].flatMap((folder) =>
     readdirSync(folder).map((name) => join(folder, name)),
   ),
