@@ -8,9 +8,16 @@ import { shellWords } from "./shell";
  * user database, and %C a hash of the target.
  */
 export const SSH_OPTIONS = [
-  ...["BatchMode=yes", "StrictHostKeyChecking=yes", "UpdateHostKeys=no", "LogLevel=ERROR"],
-  ...["ConnectTimeout=10", "ServerAliveInterval=15", "ServerAliveCountMax=3"],
-  ...["ControlMaster=auto", "ControlPath=~/.ssh/local-serving-%C", "ControlPersist=60"],
+  "BatchMode=yes",
+  "StrictHostKeyChecking=yes",
+  "UpdateHostKeys=no",
+  "LogLevel=ERROR",
+  "ConnectTimeout=10",
+  "ServerAliveInterval=15",
+  "ServerAliveCountMax=3",
+  "ControlMaster=auto",
+  "ControlPath=~/.ssh/local-serving-%C",
+  "ControlPersist=60",
 ].flatMap((option) => ["-o", option]);
 
 /** Where a command runs: a machine, or any place that is given as one. */
@@ -57,7 +64,8 @@ export interface Forward extends Listening {
 export function forwardingTo(machine: CommandPlace, forwards: readonly Forward[]): string[] {
   const own = ["ControlPath=none", "ExitOnForwardFailure=yes"].flatMap((option) => ["-o", option]);
   const ports = forwards.flatMap(({ here, address, port }) => [
-    ...["-L", `127.0.0.1:${here}:${address === EVERY_ADDRESS ? "127.0.0.1" : address}:${port}`],
+    "-L",
+    `127.0.0.1:${here}:${address === EVERY_ADDRESS ? "127.0.0.1" : address}:${port}`,
   ]);
   const [program = "", ...options] = sshTo(machine);
   return [program, "-N", ...own, ...ports, ...options];

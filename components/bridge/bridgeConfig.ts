@@ -10,8 +10,13 @@ import type { BridgeSettings } from "./settings";
  * model.
  */
 export const TIER_NAMES = [
-  ...["claude-fable-5", "claude-fable-5-2", "claude-haiku-4-5-20251001", "claude-haiku-5-5"],
-  ...["claude-opus-4-8", "claude-opus-5-5", "claude-*"],
+  "claude-fable-5",
+  "claude-fable-5-2",
+  "claude-haiku-4-5-20251001",
+  "claude-haiku-5-5",
+  "claude-opus-4-8",
+  "claude-opus-5-5",
+  "claude-*",
 ];
 
 /** How long a session stays on the machine that has its prefix: a working day. */

@@ -39,28 +39,22 @@ const COMPILES: Span = { least: 600, most: 900 };
  * (`compute_hash` of its configurations), its API's arguments, and what only Docker sees.
  */
 const FLAGS_WITHOUT_KERNELS = new Set([
-  ...[
-    "--gpu-memory-utilization",
-    "--kv-cache-memory-bytes",
-    "--enable-prefix-caching",
-    "--prefix-match-unit",
-  ],
-  ...[
-    "--served-model-name",
-    "--host",
-    "--port",
-    "--allowed-origins",
-    "--api-key",
-    "--seed",
-    "--tokenizer",
-  ],
-  ...[
-    "--enable-auto-tool-choice",
-    "--tool-call-parser",
-    "--reasoning-parser",
-    "--chat-template",
-    "--master-addr",
-  ],
+  "--gpu-memory-utilization",
+  "--kv-cache-memory-bytes",
+  "--enable-prefix-caching",
+  "--prefix-match-unit",
+  "--served-model-name",
+  "--host",
+  "--port",
+  "--allowed-origins",
+  "--api-key",
+  "--seed",
+  "--tokenizer",
+  "--enable-auto-tool-choice",
+  "--tool-call-parser",
+  "--reasoning-parser",
+  "--chat-template",
+  "--master-addr",
 ]);
 const VARIABLES_WITHOUT_KERNELS =
   /^env (MAX_JOBS|NINJA_JOBS|HF_TOKEN_PATH|VLLM_ENGINE_READY_TIMEOUT_S|LOCAL_SERVING_.*)$/;
@@ -83,7 +77,9 @@ export function serverSteps(
   return [
     ...(before === undefined ? [] : [stopping(before.server.container)]),
     {
-      ...{ what: `loading ${gb} GB of weights`, least: Math.round(least), most: Math.round(most) },
+      what: `loading ${gb} GB of weights`,
+      least: Math.round(least),
+      most: Math.round(most),
       source: "a DGX Spark took 4 min for 22 GB and 7 for 75, and a recipe says up to 15 for those",
     },
     ...compiling(server, before),
@@ -101,7 +97,10 @@ export function serviceSteps({ role }: PlannedContainer, before?: PlannedContain
 
 /** Docker waits so long for its end; images are pulled before. */
 const stopping = ({ stopGraceSeconds: most }: PlannedContainer): Step => ({
-  ...{ what: "stopping the old one", least: 0, most, source: "its `stopGraceSeconds`" },
+  what: "stopping the old one",
+  least: 0,
+  most,
+  source: "its `stopGraceSeconds`",
 });
 
 function compiling(server: InferenceServerPlan, before: Parameters<typeof serverSteps>[2]): Step[] {

@@ -6,14 +6,17 @@ import { isPooling } from "../planned/modelKind";
 import type { Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { clientSchema } from "../planned/schema/services";
-import type { ClientKind, ClientSettings } from "./kind";
+import type { ClientFile, ClientKind, ClientSettings } from "./kind";
 import { launcherPurpose, launcherScript } from "./launcherScript";
 import { CLIENTS, type ClientKey, type ClientName, type ClientRole } from "./registry";
 import type { ClientsSettings } from "./settings";
-import { type BridgeReach, clientTarget } from "./target";
+import { type BridgeReach, type ClientTarget, clientTarget } from "./target";
 
 /** A client program that is given a configuration and a launcher. */
 export type ClientPlan = DataOf<typeof clientSchema>;
+
+/** A client that the registry lists. */
+type PlannedKind = ClientKind<ClientKey, ClientName, ClientRole>;
 
 /** What the clients of a machine are planned from beside its settings. */
 interface ClientSurroundings {
@@ -34,38 +37,20 @@ export function plannedClients(
   const place = (path: string) => onMachine(path, { home });
   const where = here ? { here } : {};
   const at = { ...settings, host: here ? hostOnNetwork(machine, settings.host) : settings.host };
-  return CLIENTS.flatMap((kind: ClientKind<ClientKey, ClientName, ClientRole>): ClientPlan[] => {
+  return CLIENTS.flatMap((kind: PlannedKind): ClientPlan[] => {
     const own: ClientSettings | undefined = settings[kind.key];
-    if (own === undefined) return [];
-    const server = serverOf(own, servers);
-    if (server === undefined) return [];
+    const server = own && serverOf(own, servers);
+    if (own === undefined || server === undefined) return [];
     const target = clientTarget(own, server, bridge, at);
     const command = `${place(settings.launcherFolder)}/${kind.launcher}`;
-    const file = kind.file({
-      target,
-      settings: own,
-      folder: place(settings.folder),
-      launcher: command,
-      place,
-    });
+    const folder = place(settings.folder);
+    const file = kind.file({ target, settings: own, folder, launcher: command, place });
     const { variable, placeholder } = target.key;
     const secret = placeholder === undefined;
-    const resource = `${machineName}-${kind.name}`;
-    const named = (role: ClientRole) => ({
-      role,
-      resource: `${machineName}-${role}`,
-      partOf: resource,
-    });
-    const purpose = `Configuration of ${kind.title}.`;
-    const configuration = { purpose, path: file.path, mode: "0644", text: file.text };
-    const launcher = {
-      ...{ purpose: launcherPurpose(kind, target), path: command, mode: "0755" },
-      text: launcherScript(kind, file, target),
-    };
     return [
       {
         client: kind.name,
-        resource,
+        resource: `${machineName}-${kind.name}`,
         surface: kind.surface,
         coding: kind.coding,
         server: server.key,
@@ -77,13 +62,49 @@ export function plannedClients(
         key: kind.keyInFile && !secret ? null : { variable, setBy: secret ? null : command },
         names: target.names,
         command,
-        files: [
-          { ...named(kind.role), ...configuration, ...where },
-          { ...named(`launcher-${kind.name}`), ...launcher, ...where },
-        ],
+        files: clientFiles(machineName, { kind, file, target, command }).map((each) => ({
+          ...each,
+          ...where,
+        })),
       },
     ];
   });
+}
+
+interface ClientMade {
+  readonly kind: PlannedKind;
+  readonly file: ClientFile;
+  readonly target: ClientTarget;
+  /** Path of its launcher. */
+  readonly command: string;
+}
+
+/** The configuration that a client reads, and the launcher that starts it. */
+function clientFiles(
+  machineName: string,
+  { kind, file, target, command }: ClientMade,
+): ClientPlan["files"] {
+  const named = <Role extends ClientRole>(role: Role) => ({
+    role,
+    resource: `${machineName}-${role}`,
+    partOf: `${machineName}-${kind.name}`,
+  });
+  return [
+    {
+      ...named(kind.role),
+      purpose: `Configuration of ${kind.title}.`,
+      path: file.path,
+      mode: "0644",
+      text: file.text,
+    },
+    {
+      ...named(`launcher-${kind.name}`),
+      purpose: launcherPurpose(kind, target),
+      path: command,
+      mode: "0755",
+      text: launcherScript(kind, file, target),
+    },
+  ];
 }
 
 /** What decides which server a client talks to. */

@@ -46,14 +46,12 @@ function servicesOf(machine: JsonObject): JsonObject[] {
   const { bridge, chatUi, simpleServer } = machine;
   const container = (block: unknown) => textOr(objectOr(objectOr(block).container).name);
   const row = (key: string, name: string, more: JsonObject) => ({
-    ...{
-      key,
-      name,
-      resource: `${textOr(machine.name)}-${name}`,
-      servers: [],
-      volumes: [],
-      ...more,
-    },
+    key,
+    name,
+    resource: `${textOr(machine.name)}-${name}`,
+    servers: [],
+    volumes: [],
+    ...more,
   });
   const volume = (part: string, name: unknown, holds: string) =>
     typeof name === "string" ? [{ part, name, holds }] : [];
@@ -71,7 +69,9 @@ function servicesOf(machine: JsonObject): JsonObject[] {
     ...(isRecord(chatUi)
       ? [
           row("chatUi", "chat-ui", {
-            ...{ container: container(chatUi), own: true, servers: chatUi.servers },
+            container: container(chatUi),
+            own: true,
+            servers: chatUi.servers,
             volumes: [
               ...volume("data", chatUi.dataVolume, "accounts and chats of the chat UI"),
               ...volume("models", chatUi.modelsVolume, "models of Ollama"),

@@ -98,7 +98,8 @@ export function explained(
 ) {
   const { kind, name, revision = "main", tokenVariable: token } = of;
   const known: Readonly<Record<string, string>> = {
-    ...{ name, revision },
+    name,
+    revision,
     login: `docker login ${/^([^/]*[.:][^/]*)\//.exec(name)?.[1] ?? ""}`.trim(),
     account: token
       ? `set ${token} to a token`

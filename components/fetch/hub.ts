@@ -60,7 +60,8 @@ export async function askHub(
   if (!parsed.success) return `${answer.status} ${answer.text.slice(0, 400)}`;
   const { sha, siblings } = parsed.data;
   const files = siblings.map(({ rfilename, size = 0, blobId = "", lfs }) => ({
-    ...{ path: rfilename, bytes: size },
+    path: rfilename,
+    bytes: size,
     blob: lfs?.sha256 ?? blobId,
   }));
   const isLeftOut = (path: string) =>

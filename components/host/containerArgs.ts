@@ -14,10 +14,10 @@ export function containerArgs(container: PlannedContainer) {
   return {
     name: container.name,
     image: container.image,
-    // Where it is the image's own, saying that there is none would replace the container at every
-    // update.
-    ...(container.command.length === 0 ? {} : { command: [...container.command] }),
-    ...(container.entrypoint === null ? {} : { entrypoints: [...container.entrypoint] }),
+    // An image's own command and entrypoint are left to it: saying that there is none would replace
+    // the container at every update.
+    ...(container.command.length > 0 && { command: [...container.command] }),
+    ...(container.entrypoint && { entrypoints: [...container.entrypoint] }),
     envs: Object.entries(container.env).map(([name, value]) => `${name}=${value}`),
     ports: [...container.ports]
       .sort((a, b) => a.host - b.host)
@@ -27,50 +27,21 @@ export function containerArgs(container: PlannedContainer) {
         external: port.host,
         protocol: "tcp",
       })),
-    mounts: container.mounts.map((mount) => ({
-      type: mount.type,
-      source: mount.source,
-      target: mount.target,
-      readOnly: mount.readOnly,
+    mounts: container.mounts.map(({ type, source, target, readOnly }) => ({
+      type,
+      source,
+      target,
+      readOnly,
     })),
-    ...(container.gpus === null ? {} : { gpus: container.gpus }),
-    ipcMode: container.ipc,
-    ...(container.shmGiB === undefined ? {} : { shmSize: container.shmGiB * MIB_PER_GIB }),
-    ...(container.devices === undefined
-      ? {}
-      : {
-          devices: container.devices.map((path) => ({
-            hostPath: path,
-            containerPath: path,
-            permissions: "rwm",
-          })),
-        }),
-    ...(container.capabilities === undefined
-      ? {}
-      : { capabilities: { adds: [...container.capabilities] } }),
-    ...(container.network === HOST_NETWORK
-      ? { networkMode: HOST_NETWORK }
-      : {
-          networkMode: "bridge",
-          networksAdvanced: [{ name: container.network, aliases: [container.name] }],
-        }),
+    ...hardware(container),
+    ...networks(container),
     hosts: container.hosts.map((entry) => {
       const [host = "", ip = ""] = entry.split(":");
       return { host, ip };
     }),
     restart: container.restart,
-    healthcheck: {
-      tests: [...container.healthcheck.test],
-      interval: seconds(container.healthcheck.intervalSeconds),
-      timeout: seconds(container.healthcheck.timeoutSeconds),
-      startPeriod: seconds(container.healthcheck.startPeriodSeconds),
-      retries: container.healthcheck.retries,
-    },
-    ulimits: container.ulimits.map((limit) => ({
-      name: limit.name,
-      soft: limit.soft,
-      hard: limit.hard,
-    })),
+    healthcheck: healthcheck(container.healthcheck),
+    ulimits: container.ulimits.map(({ name, soft, hard }) => ({ name, soft, hard })),
     labels: Object.entries(container.labels).map(([label, value]) => ({ label, value })),
     logDriver: "json-file",
     logOpts: LOG_OPTIONS,
@@ -79,6 +50,34 @@ export function containerArgs(container: PlannedContainer) {
     mustRun: true,
   } satisfies ContainerArgs;
 }
+
+/** GPUs, devices and shared memory: what a container gets of the machine itself. */
+const hardware = ({ gpus, ipc, shmGiB, devices, capabilities }: PlannedContainer) => ({
+  ...(gpus !== null && { gpus }),
+  ipcMode: ipc,
+  ...(shmGiB !== undefined && { shmSize: shmGiB * MIB_PER_GIB }),
+  ...(devices && {
+    devices: devices.map((path) => ({
+      hostPath: path,
+      containerPath: path,
+      permissions: "rwm",
+    })),
+  }),
+  ...(capabilities && { capabilities: { adds: [...capabilities] } }),
+});
+
+const networks = ({ name, network }: PlannedContainer) =>
+  network === HOST_NETWORK
+    ? { networkMode: HOST_NETWORK }
+    : { networkMode: "bridge", networksAdvanced: [{ name: network, aliases: [name] }] };
+
+const healthcheck = (check: PlannedContainer["healthcheck"]) => ({
+  tests: [...check.test],
+  interval: seconds(check.intervalSeconds),
+  timeout: seconds(check.timeoutSeconds),
+  startPeriod: seconds(check.startPeriodSeconds),
+  retries: check.retries,
+});
 
 /**
  * A duration in the form in which Docker's Go code prints it, so that a refresh finds no

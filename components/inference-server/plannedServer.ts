@@ -109,7 +109,10 @@ export function plannedServer(
     place &&
     markedRank(place, server.image, launchArguments(server, serve, { ...place, index: 0 }), env);
   const reach: Reach = {
-    ...{ key, name, port: server.port, path: "/v1" },
+    key,
+    name,
+    port: server.port,
+    path: "/v1",
     ...(rank === undefined
       ? { address: server.listen }
       : { address: headAddress(rank), onLink: true }),

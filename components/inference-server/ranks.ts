@@ -51,10 +51,17 @@ export const rankArguments = (
   { distributedTimeoutSeconds }: InferenceServerSettings,
   rank: RankPlace,
 ): string[] => [
-  ...["--nnodes", String(rank.nodes.length), "--node-rank", String(rank.index)],
+  "--nnodes",
+  String(rank.nodes.length),
+  "--node-rank",
+  String(rank.index),
   ...(rank.index === 0 ? [] : ["--headless"]),
-  ...["--master-addr", headAddress(rank), "--master-port", String(rank.masterPort)],
-  ...["--distributed-timeout-seconds", String(distributedTimeoutSeconds)],
+  "--master-addr",
+  headAddress(rank),
+  "--master-port",
+  String(rank.masterPort),
+  "--distributed-timeout-seconds",
+  String(distributedTimeoutSeconds),
 ];
 
 /** Variables of a rank that may be set otherwise. */

@@ -86,8 +86,11 @@ export function gateFile(
       : [["instance-a", taken("instance A"), ...instanceAFacts(instanceA)]]),
     ...servers.flatMap(({ container: { name, stopGraceSeconds }, serve, rank }) => [
       [
-        ...["server", name, taken(name)],
-        ...[Math.max(1, stopGraceSeconds - BEFORE_DOCKER_SECONDS), healthUrl(serve, rank)],
+        "server",
+        name,
+        taken(name),
+        Math.max(1, stopGraceSeconds - BEFORE_DOCKER_SECONDS),
+        healthUrl(serve, rank),
       ],
       ...(rank === undefined ? [] : rankLines(name, rank)),
     ]),

@@ -5,7 +5,7 @@ import { indexedCaches, ngramStateBytes } from "./compressedIndex";
 import { COMPRESSED_BLOCK, compressedCaches } from "./compressedLayers";
 import { type EngineRules, engineRules, INDEXED_BLOCK } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
-import { bytesPerToken, resolveKvDtype } from "./kvDtype";
+import { bytesPerToken, type KvDtype, resolveKvDtype } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 import { stateBytes } from "./recurrentState";
 
@@ -33,60 +33,112 @@ const ASSUMED_DRAFT_LAYERS = 1;
  */
 const LARGER_KIND_BELOW = 1.5;
 
+/** What every layout of a model on an engine says of both. */
+interface Settled {
+  readonly dtype: KvDtype;
+  /** Layers of the draft module. */
+  readonly drafts: number;
+  /** Layers that keep every token, those of the draft module included. */
+  readonly full: number;
+  readonly tokensUnderWay: number;
+}
+
 /**
  * The layout of a model's cache. Source: vLLM 0.28 `platforms/interface.py` and
  * `kv_cache_utils.py`.
  */
 export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings): CacheLayout {
   const setting = model.ignoresKvDtype ? "auto" : engine.kvCacheDtype;
-  const dtype = resolveKvDtype(setting, model.kvCacheDtype, model.attention);
   const drafts = engine.draftTokens === 0 ? 0 : (model.draftLayers ?? ASSUMED_DRAFT_LAYERS);
-  const tokensUnderWay = BATCHES_UNDER_WAY * engine.maxNumBatchedTokens;
-  const full = model.layers.full + drafts;
-  const ofPacked = (
-    { fullBytes, ...caches }: PackedCaches,
-    blockSize: number,
-    pageBytes = fullBytes,
-    padding = 0,
-  ) => ({
-    ...caches,
-    blockSize,
-    pageBytes,
-    draftLayers: drafts,
-    paddingLayers: 0,
-    padding,
-    kvCacheDtype: dtype,
-    bytesPerToken: fullBytes / blockSize,
-  });
-  if (model.compressed !== undefined)
-    return ofPacked(compressedCaches(model.compressed, full, tokensUnderWay), COMPRESSED_BLOCK);
-  const tokenBytes = bytesPerToken(model.attention, dtype, engine.tensorParallelSize);
-  const slidingBytes = bytesPerToken(
-    model.slidingAttention ?? model.attention,
-    dtype,
-    engine.tensorParallelSize,
-  );
+  const settled: Settled = {
+    dtype: resolveKvDtype(setting, model.kvCacheDtype, model.attention),
+    drafts,
+    full: model.layers.full + drafts,
+    tokensUnderWay: BATCHES_UNDER_WAY * engine.maxNumBatchedTokens,
+  };
+  const { full, tokensUnderWay } = settled;
+  if (model.compressed !== undefined) {
+    const caches = compressedCaches(model.compressed, full, tokensUnderWay);
+    const page = { blockSize: COMPRESSED_BLOCK, pageBytes: caches.fullBytes, padding: 0 };
+    return packedLayout(caches, settled, page);
+  }
   const rules = engineRules(model, engine);
+  const page = pageOf(model, engine, rules, settled);
+  if (model.compressedIndex !== undefined) {
+    const caches = indexedCaches(
+      model.compressedIndex,
+      { tokens: page.blockSize, bytes: page.pageBytes },
+      { full, linear: model.layers.linear },
+      { stateBlocks: rules.stateBlocks, drafts: engine.draftTokens },
+    );
+    return packedLayout(caches, settled, page);
+  }
+  return groupedLayout(model, rules, settled, page);
+}
+
+/** The engine's block, and what one layer needs for it. */
+interface Page {
+  /** Tokens of a block. */
+  readonly blockSize: number;
+  readonly pageBytes: number;
+  /** Share by which a state is padded to fill a page; 0 if no layer has one. */
+  readonly padding: number;
+}
+
+/** A page, and the bytes that a layer of each kind caches of one token. */
+interface TokenPage extends Page {
+  readonly tokenBytes: number;
+  readonly slidingBytes: number;
+}
+
+function pageOf(
+  model: ModelShape,
+  engine: ResolvedKvEngineSettings,
+  rules: EngineRules,
+  { dtype, full }: Settled,
+): TokenPage {
+  const { attention, slidingAttention = attention } = model;
+  const tokenBytes = bytesPerToken(attention, dtype, engine.tensorParallelSize);
+  const slidingBytes = bytesPerToken(slidingAttention, dtype, engine.tensorParallelSize);
   const state = stateOf(model, engine);
   const blockSize = state === 0 ? statelessBlock(model) : stateBlock(rules, state, tokenBytes);
-  const { sliding, linear } = model.layers;
-  const pageBytes = blockSize * Math.max(full > 0 ? tokenBytes : 0, sliding > 0 ? slidingBytes : 0);
-  // Layers that cache less of a token get more tokens in their block, or a padded page where it
-  // isn't a multiple.
+  const pageBytes =
+    blockSize * Math.max(full > 0 ? tokenBytes : 0, model.layers.sliding > 0 ? slidingBytes : 0);
+  const padding = state === 0 ? 0 : (pageBytes - state) / state;
+  return { blockSize, pageBytes, padding, tokenBytes, slidingBytes };
+}
+
+/** A layout whose caches have pages of several sizes, which vLLM packs into one block. */
+const packedLayout = (
+  { fullBytes, ...caches }: PackedCaches,
+  { dtype, drafts }: Settled,
+  { blockSize, pageBytes, padding }: Page,
+): CacheLayout => ({
+  ...caches,
+  blockSize,
+  pageBytes,
+  draftLayers: drafts,
+  paddingLayers: 0,
+  padding,
+  kvCacheDtype: dtype,
+  bytesPerToken: fullBytes / blockSize,
+});
+
+/** A layout whose layers all have pages of one size, in groups of as many layers. */
+function groupedLayout(
+  { layers: { sliding, linear }, index, slidingWindow }: ModelShape,
+  rules: EngineRules,
+  { dtype, drafts, full, tokensUnderWay }: Settled,
+  { blockSize, pageBytes, padding, tokenBytes, slidingBytes }: TokenPage,
+): CacheLayout {
+  // Layers that cache less of a token get more tokens in their block. If the page is no multiple of
+  // theirs, it is padded instead.
   const blockOf = (bytes: number) =>
     pageBytes % (blockSize * bytes) === 0 ? pageBytes / bytes : blockSize;
-  if (model.compressedIndex !== undefined) {
-    const page = { tokens: blockSize, bytes: pageBytes };
-    const layers = { full, linear };
-    const states = { stateBlocks: rules.stateBlocks, drafts: engine.draftTokens };
-    const caches = indexedCaches(model.compressedIndex, page, layers, states);
-    return ofPacked(caches, blockSize, pageBytes, (pageBytes - state) / state);
-  }
-  const indexBytes =
-    model.index === undefined ? 0 : (model.index.layers + drafts) * model.index.bytesPerToken;
+  const indexBytes = index === undefined ? 0 : (index.layers + drafts) * index.bytesPerToken;
   const size = groupSize([full, sliding, linear].filter((layers) => layers > 0));
   const split = (layers: number) => ({ layers, groups: Math.ceil(layers / size) });
-  const mostTokens = (model.slidingWindow ?? 0) - 1 + tokensUnderWay;
+  const mostTokens = (slidingWindow ?? 0) - 1 + tokensUnderWay;
   const kinds: readonly CacheGroups[] = [
     { kind: "full", ...split(full), blockSize: blockOf(tokenBytes) },
     { kind: "sliding", ...split(sliding), blockSize: blockOf(slidingBytes), mostTokens },
@@ -101,7 +153,7 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
     groups,
     draftLayers: drafts,
     paddingLayers: groups.reduce((sum, each) => sum + each.groups * size - each.layers, 0),
-    padding: state === 0 ? 0 : (pageBytes - state) / state,
+    padding,
     kvCacheDtype: dtype,
     bytesPerToken: full * tokenBytes + indexBytes,
   };

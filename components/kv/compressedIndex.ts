@@ -16,13 +16,11 @@ export interface CompressedIndex {
 
 /** Fields that describe such an index, and the table beside it. */
 export const COMPRESSED_INDEX_FIELDS: readonly string[] = [
-  ...[
-    "indexer_n_heads",
-    "indexer_kv_heads",
-    "indexer_head_dim",
-    "indexer_budget",
-    "indexer_compress_ratio",
-  ],
+  "indexer_n_heads",
+  "indexer_kv_heads",
+  "indexer_head_dim",
+  "indexer_budget",
+  "indexer_compress_ratio",
   "ple_layer_ids",
 ];
 

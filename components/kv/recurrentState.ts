@@ -104,9 +104,15 @@ const SIZES = [
  */
 export const STATE_SPACE_FIELDS: readonly string[] = [
   ...SIZES,
-  ...["mamba_hidden_act", "mamba_proj_bias", "mamba_ssm_cache_dtype"],
-  ...["time_step_floor", "time_step_limit", "time_step_max", "time_step_min"],
-  ...["hybrid_override_pattern", "layers_block_type"],
+  "mamba_hidden_act",
+  "mamba_proj_bias",
+  "mamba_ssm_cache_dtype",
+  "time_step_floor",
+  "time_step_limit",
+  "time_step_max",
+  "time_step_min",
+  "hybrid_override_pattern",
+  "layers_block_type",
 ];
 
 /**

@@ -15,7 +15,10 @@ export interface SparseIndex {
  * nothing of it.
  */
 export const INDEX_FIELDS: readonly string[] = [
-  ...["index_topk", "index_head_dim", "indexer_types", "indexer_rope_interleave"],
+  "index_topk",
+  "index_head_dim",
+  "indexer_types",
+  "indexer_rope_interleave",
 ];
 
 /** Numbers in fp8 that share a scale of four bytes (vLLM 0.30, class Indexer). */

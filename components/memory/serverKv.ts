@@ -16,7 +16,7 @@ import type { DataOf } from "../planned/schema/dataOf";
 import type { serverKvSchema } from "../planned/schema/kv";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { vllmOf } from "../supply/imageVersions";
-import { kvRoom, ownSpeeds, rankCount, weightsGB } from "./kvRoom";
+import { type KvRoom, kvRoom, ownSpeeds, rankCount, weightsGB } from "./kvRoom";
 
 /**
  * The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has
@@ -29,7 +29,10 @@ export type ServerKv = DataOf<typeof serverKvSchema>;
  * follow.
  */
 export const NOT_FOLLOWED = [
-  ...["--block-size", "--mamba-cache-mode", "--mamba-block-size", "--hf-overrides"],
+  "--block-size",
+  "--mamba-cache-mode",
+  "--mamba-block-size",
+  "--hf-overrides",
 ];
 
 /** A server's KV plan, or why there is none; `notes` are worth a warning either way. */
@@ -56,7 +59,7 @@ export interface KvContext {
 /** Plans the KV cache of one server from its settings and what was read of its model. */
 export function serverKv(
   server: InferenceServerSettings,
-  { totalGiB, least, maxOutputTokens }: KvContext,
+  context: KvContext,
   model?: ModelEvidence,
 ): ServerKvResult {
   if (model === undefined) {
@@ -66,7 +69,7 @@ export function serverKv(
     );
   }
   if (model.problem !== undefined) return none(`${model.source}: ${model.problem}`);
-  const room = kvRoom(server, least?.totalGiB ?? totalGiB, model);
+  const room = kvRoom(server, context.least?.totalGiB ?? context.totalGiB, model);
   if (room === undefined)
     return none(
       "Neither a measurement nor the size of the weights is known: set `model.weightsGB`. For models of the catalogue it is (`serving models`).",
@@ -78,34 +81,12 @@ export function serverKv(
   const kvCacheDtype = plannedKvDtype(server.kvCacheDtype);
   if (kvCacheDtype === undefined)
     return none(`There is no plan for a KV cache in ${server.kvCacheDtype}.`);
-  const own = ownSpeeds(server);
-  const rate =
-    own === undefined
-      ? model.prefill
-      : { tokensPerSecond: own.prefill, source: `measured on ${own.at}` };
   try {
     const shape = modelShape(model.config);
     const engine = engineSettings(server, kvCacheDtype);
     const withRoom = (gib: number) => kvPlan(shape, engine, Math.floor(gib * BYTES_PER_GIB));
-    const worst = withRoom(room.lowGiB);
-    const most = withRoom(room.highGiB);
-    const kv: ServerKv = {
-      ...worst,
-      room,
-      atBest: { fits: most.fits, maxConcurrency: most.maxConcurrency },
-      agents: agentsAtOnce(worst, maxOutputTokens),
-      weightsGB: weightsGB(server, model) ?? null,
-      ranks: rankCount(server),
-      ...defined({ least }),
-      prefill:
-        rate === undefined
-          ? null
-          : {
-              prompts: prefills(worst.maxModelLen, rate.tokensPerSecond),
-              source: `${thousands(rate.tokensPerSecond)} tokens a second: ${rate.source}`,
-            },
-    };
-    const notes = worst.problems
+    const kv = planned(withRoom, room, { server, context, model });
+    const notes = kv.problems
       .filter((problem) => problem.severity === "warning")
       .map((problem) => problem.message);
     return { kv, notes: [...notes, ...notFollowed(server)], withRoom };
@@ -115,6 +96,50 @@ export function serverKv(
       `${model.source}: ${error.faults.map(({ path, message }) => [path, message].filter(Boolean).join(": ")).join("; ")}`,
     );
   }
+}
+
+interface Known {
+  readonly server: InferenceServerSettings;
+  readonly context: KvContext;
+  readonly model: ModelEvidence;
+}
+
+/** The KV plan of the least room, with what the server and its model say beside it. */
+function planned(
+  withRoom: (gib: number) => KvPlan,
+  room: KvRoom,
+  { server, context: { least, maxOutputTokens }, model }: Known,
+): ServerKv {
+  const worst = withRoom(room.lowGiB);
+  const most = withRoom(room.highGiB);
+  return {
+    ...worst,
+    room,
+    atBest: { fits: most.fits, maxConcurrency: most.maxConcurrency },
+    agents: agentsAtOnce(worst, maxOutputTokens),
+    weightsGB: weightsGB(server, model) ?? null,
+    ranks: rankCount(server),
+    ...defined({ least }),
+    prefill: prefillOf(server, model, worst.maxModelLen),
+  };
+}
+
+/** What cold prompts cost, by this machine's own measurement or else by the recipe's. */
+function prefillOf(
+  server: InferenceServerSettings,
+  model: ModelEvidence,
+  window: number,
+): ServerKv["prefill"] {
+  const own = ownSpeeds(server);
+  const rate =
+    own === undefined
+      ? model.prefill
+      : { tokensPerSecond: own.prefill, source: `measured on ${own.at}` };
+  if (rate === undefined) return null;
+  return {
+    prompts: prefills(window, rate.tokensPerSecond),
+    source: `${thousands(rate.tokensPerSecond)} tokens a second: ${rate.source}`,
+  };
 }
 
 function engineSettings(
@@ -153,14 +178,12 @@ function notFollowed({ extraArgs, speculative }: InferenceServerSettings): strin
   const flags = extraArgs.filter((argument) =>
     NOT_FOLLOWED.includes(argument.split("=", 1)[0] ?? ""),
   );
-  return [
-    ...flags.map((flag) => `The KV plan does not count with ${flag}.`),
-    ...(speculative !== undefined && !speculative.method.includes("mtp")
-      ? [
-          `The KV plan counts the draft module of ${speculative.method} as the model's own (MTP); it may take more or less.`,
-        ]
-      : []),
-  ];
+  const notes = flags.map((flag) => `The KV plan does not count with ${flag}.`);
+  if (speculative !== undefined && !speculative.method.includes("mtp"))
+    notes.push(
+      `The KV plan counts the draft module of ${speculative.method} as the model's own (MTP); it may take more or less.`,
+    );
+  return notes;
 }
 
 const none = (note: string): ServerKvResult => ({ kv: null, notes: [`No KV plan. ${note}`] });

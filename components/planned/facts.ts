@@ -10,15 +10,15 @@ export type Warning = DataOf<typeof warningSchema>;
 
 /** What is only good to know, by the codes of warnings. */
 export const NOTES: ReadonlySet<string> = new Set([
-  ...[
-    "unproven",
-    "inert-variable",
-    "same-parser",
-    "kv-queue",
-    "window-raised",
-    "measurement-stale",
-  ],
-  ...["simple-server-by-hand", "harness-no-embedding", "harness-no-embedding-model"],
+  "unproven",
+  "inert-variable",
+  "same-parser",
+  "kv-queue",
+  "window-raised",
+  "measurement-stale",
+  "simple-server-by-hand",
+  "harness-no-embedding",
+  "harness-no-embedding-model",
   "image-cache",
 ]);
 

@@ -24,12 +24,12 @@ export const rankContainer = (head: string, index: number): string =>
 
 /** Variables whose value is each rank's own. */
 export const RANK_VARIABLES = [
-  ...[
-    "GLOO_SOCKET_IFNAME",
-    "LOCAL_SERVING_RANKS",
-    "NCCL_IB_DISABLE",
-    "NCCL_IB_GID_INDEX",
-    "NCCL_IB_HCA",
-  ],
-  ...["NCCL_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "VLLM_HOST_IP"],
+  "GLOO_SOCKET_IFNAME",
+  "LOCAL_SERVING_RANKS",
+  "NCCL_IB_DISABLE",
+  "NCCL_IB_GID_INDEX",
+  "NCCL_IB_HCA",
+  "NCCL_SOCKET_IFNAME",
+  "TP_SOCKET_IFNAME",
+  "VLLM_HOST_IP",
 ];

@@ -48,7 +48,8 @@ export const measured = strictObject({
 export const measuredSpeeds = strictObject({
   prefill: z.number().positive().describe("Tokens of a cold prompt that were read in a second."),
   decode: z.number().positive().describe("Tokens in a second of one answer alone."),
-  ...{ at: measured.shape.at, image: measured.shape.image },
+  at: measured.shape.at,
+  image: measured.shape.image,
 }).describe(
   "What `serving bench --record` measured: plans and `serving models` take it before published rates.",
 );

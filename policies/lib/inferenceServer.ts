@@ -257,7 +257,9 @@ function namesOfVllm(): readonly string[] {
   names ??= engineVersions()
     .flatMap((version) => engineData(version) ?? [])
     .flatMap(({ values, lists, switches, variables }) => [
-      ...[...values, ...lists, ...variables],
+      ...values,
+      ...lists,
+      ...variables,
       ...Object.entries(switches).flatMap(([on, off]) => [on, ...off]),
     ])
     .concat(droppedVariables)

@@ -13,20 +13,17 @@ type Taken = number | { readonly why: string };
 const CONNECTORS: Readonly<Record<string, (connector: Json) => Taken>> = {
   ...Object.fromEntries(
     [
-      ...[
-        "DecodeBenchConnector",
-        "ECExampleConnector",
-        "ExampleConnector",
-        "ExampleHiddenStatesConnector",
-      ],
-      ...[
-        "MoRIIOConnector",
-        "MooncakeConnector",
-        "MultiConnector",
-        "NixlConnector",
-        "NixlPullConnector",
-      ],
-      ...["NixlPushConnector", "SharedStorageConnector"],
+      "DecodeBenchConnector",
+      "ECExampleConnector",
+      "ExampleConnector",
+      "ExampleHiddenStatesConnector",
+      "MoRIIOConnector",
+      "MooncakeConnector",
+      "MultiConnector",
+      "NixlConnector",
+      "NixlPullConnector",
+      "NixlPushConnector",
+      "SharedStorageConnector",
     ].map((name) => [name, () => 0]),
   ),
   P2pNcclConnector: poolOfP2pNccl,
@@ -38,12 +35,16 @@ const P2P_NCCL_POOL_GIB = 32;
 /** Options whose JSON names connectors, and the keys of it that tell what they keep. */
 const TRANSFERS = [
   {
-    ...{ option: "kv-transfer-config", connector: "kv_connector", device: "kv_buffer_device" },
+    option: "kv-transfer-config",
+    connector: "kv_connector",
+    device: "kv_buffer_device",
     keeps: "may keep KV cache in the host's memory, which is the same here",
     remedy: "take `--kv-offloading-size`",
   },
   {
-    ...{ option: "ec-transfer-config", connector: "ec_connector", device: "ec_buffer_device" },
+    option: "ec-transfer-config",
+    connector: "ec_connector",
+    device: "ec_buffer_device",
     keeps: "may keep encoded images in the host's memory, which is the same here",
     remedy: "leave it out",
   },
