@@ -65,22 +65,27 @@ export function harnessWarnings(machine: MachineSettings): [code: string, messag
   const warnings: [string, string][] = [];
   const key = apiKeyVariable(harness);
   const kinds = reviewers(machine, harness).map(({ kind }) => kind);
-  const keyless = `While ${key} is empty, the harness counts a server as gone. vLLM ignores its value: export any text where non-interactive shells see it, for example the line \`${key}=local\` in /etc/environment, or set \`harness.apiKeyVariable: none\`.`;
-  const noEmbedding =
-    "The harness embeds sessions with Ollama on the host, and `simpleServer.mode` is not `host`: its file leaves the embedding to the harness's default, which nothing here serves. An inference server of `model.kind: embedding` can do it (`harness.embeddingServer`).";
-  const noEmbeddingModel =
-    "The harness embeds no sessions: Ollama has no embedding model of its own, and `harness.embeddingModel` names none. List it in `simpleServer.models` too, so that it is pulled.";
-  const noOllamaModel =
-    "The harness can't review with Ollama: no model is named. List one in `simpleServer.models`, or set `harness.ollamaModel`.";
   if (key !== undefined && kinds.includes("inference-server"))
-    warnings.push(["harness-key", keyless]);
+    warnings.push([
+      "harness-key",
+      `While ${key} is empty, the harness counts a server as gone. vLLM ignores its value: export any text where non-interactive shells see it, for example the line \`${key}=local\` in /etc/environment, or set \`harness.apiKeyVariable: none\`.`,
+    ]);
   const asksOllama = harness.embeddingServer === undefined;
   if (asksOllama && simpleServer.mode !== "host")
-    warnings.push(["harness-no-embedding", noEmbedding]);
+    warnings.push([
+      "harness-no-embedding",
+      "The harness embeds sessions with Ollama on the host, and `simpleServer.mode` is not `host`: its file leaves the embedding to the harness's default, which nothing here serves. An inference server of `model.kind: embedding` can do it (`harness.embeddingServer`).",
+    ]);
   else if (asksOllama && harness.embeddingModel === undefined)
-    warnings.push(["harness-no-embedding-model", noEmbeddingModel]);
+    warnings.push([
+      "harness-no-embedding-model",
+      "The harness embeds no sessions: Ollama has no embedding model of its own, and `harness.embeddingModel` names none. List it in `simpleServer.models` too, so that it is pulled.",
+    ]);
   if (simpleServer.mode === "host" && !kinds.includes("ollama"))
-    warnings.push(["harness-no-ollama-model", noOllamaModel]);
+    warnings.push([
+      "harness-no-ollama-model",
+      "The harness can't review with Ollama: no model is named. List one in `simpleServer.models`, or set `harness.ollamaModel`.",
+    ]);
   return warnings;
 }
 

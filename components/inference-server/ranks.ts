@@ -50,19 +50,15 @@ export const headAddress = ({ nodes: [head] }: Pick<Rank, "nodes">): string => h
 export const rankArguments = (
   { distributedTimeoutSeconds }: InferenceServerSettings,
   rank: RankPlace,
-): string[] => [
-  "--nnodes",
-  String(rank.nodes.length),
-  "--node-rank",
-  String(rank.index),
-  ...(rank.index === 0 ? [] : ["--headless"]),
-  "--master-addr",
-  headAddress(rank),
-  "--master-port",
-  String(rank.masterPort),
-  "--distributed-timeout-seconds",
-  String(distributedTimeoutSeconds),
-];
+): string[] =>
+  [
+    ["--nnodes", String(rank.nodes.length)],
+    ["--node-rank", String(rank.index)],
+    rank.index === 0 ? [] : ["--headless"],
+    ["--master-addr", headAddress(rank)],
+    ["--master-port", String(rank.masterPort)],
+    ["--distributed-timeout-seconds", String(distributedTimeoutSeconds)],
+  ].flat();
 
 /** Variables of a rank that may be set otherwise. */
 export const RANK_DEFAULTS: Readonly<Record<string, string>> = {

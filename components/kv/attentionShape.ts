@@ -41,9 +41,14 @@ export function attentionShape(config: ConfigFields): {
     return { attention, faults };
   }
   const kvHeads = keyValueHeads(config);
-  const unevenHeads = `${config.num_attention_heads} query heads can't share ${kvHeads} key/value heads evenly.`;
   if (config.num_attention_heads % kvHeads !== 0)
-    faults.push(errorAt("num_attention_heads", "impossible_value", unevenHeads));
+    faults.push(
+      errorAt(
+        "num_attention_heads",
+        "impossible_value",
+        `${config.num_attention_heads} query heads can't share ${kvHeads} key/value heads evenly.`,
+      ),
+    );
   const headDim = config.head_dim || config.hidden_size_per_head;
   if (config.v_head_dim && config.v_head_dim !== headDim)
     faults.push(unknownArchitecture("v_head_dim", "keys and values have different widths."));

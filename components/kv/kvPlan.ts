@@ -55,9 +55,14 @@ function checkedWindow(
 ): number {
   const faults: Fault[] = [];
   const maxModelLen = settings.maxModelLen ?? model.window;
-  const noWindow =
-    "The model's config names no max_position_embeddings, so --max-model-len is required.";
-  if (maxModelLen === null) faults.push(errorAt("maxModelLen", "missing_key", noWindow));
+  if (maxModelLen === null)
+    faults.push(
+      errorAt(
+        "maxModelLen",
+        "missing_key",
+        "The model's config names no max_position_embeddings, so --max-model-len is required.",
+      ),
+    );
   if (!supports(model.attention, layout.kvCacheDtype)) {
     const what =
       model.attention.kind === "packed"
@@ -72,12 +77,23 @@ function checkedWindow(
     faults.push(errorAt("kvCacheDtype", "impossible_value", message));
   }
   const waiting = index === undefined ? 1 : waitingTokens(index, settings.draftTokens);
-  const waitingKeys = `With ${settings.draftTokens} drafts the keys of ${waiting} tokens wait to become one, and vLLM stops where they don't divide a block, here of ${layout.blockSize} tokens; use at most ${index?.tokensPerKey}.`;
   if (layout.blockSize % waiting !== 0)
-    faults.push(errorAt("draftTokens", "impossible_value", waitingKeys));
+    faults.push(
+      errorAt(
+        "draftTokens",
+        "impossible_value",
+        `With ${settings.draftTokens} drafts the keys of ${waiting} tokens wait to become one, and vLLM stops where they don't divide a block, here of ${layout.blockSize} tokens; use at most ${index?.tokensPerKey}.`,
+      ),
+    );
   const uneven = undividedHeads(model, settings.tensorParallelSize);
-  const undivided = `${uneven.join(" and ")} heads can't be divided among ${settings.tensorParallelSize} devices.`;
-  if (uneven.length > 0) faults.push(errorAt("tensorParallelSize", "impossible_value", undivided));
+  if (uneven.length > 0)
+    faults.push(
+      errorAt(
+        "tensorParallelSize",
+        "impossible_value",
+        `${uneven.join(" and ")} heads can't be divided among ${settings.tensorParallelSize} devices.`,
+      ),
+    );
   if (maxModelLen === null || faults.length > 0) throw new FaultyInput("engine settings", faults);
   return maxModelLen;
 }
@@ -140,17 +156,37 @@ function assumptions(
 ): Fault[] {
   const faults: Fault[] = [];
   const dtype = plan.kvCacheDtype;
-  const notServed = `vLLM has no attention backend for a KV cache in ${dtype} on a GB10: the engine as it is published stops with "No valid attention backend found" (seen in 0.30.0's own code). Use fp8; these figures hold for an image that was changed for it.`;
   if (!servedOnGb10(dtype))
-    faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_not_served", notServed));
-  const ignored = `vLLM does not pass --kv-cache-dtype on to the layers of such a model: its cache stays in the model's own format, not in ${settings.kvCacheDtype}.`;
+    faults.push(
+      warningAt(
+        "kvCacheDtype",
+        "kv_cache_dtype_not_served",
+        `vLLM has no attention backend for a KV cache in ${dtype} on a GB10: the engine as it is published stops with "No valid attention backend found" (seen in 0.30.0's own code). Use fp8; these figures hold for an image that was changed for it.`,
+      ),
+    );
   if (model.ignoresKvDtype && settings.kvCacheDtype !== "auto")
-    faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_ignored", ignored));
-  const assumed =
-    "The model's config names no draft layers (mtp_num_hidden_layers, num_nextn_predict_layers); one full-attention layer is assumed.";
+    faults.push(
+      warningAt(
+        "kvCacheDtype",
+        "kv_cache_dtype_ignored",
+        `vLLM does not pass --kv-cache-dtype on to the layers of such a model: its cache stays in the model's own format, not in ${settings.kvCacheDtype}.`,
+      ),
+    );
   if (settings.draftTokens > 0 && model.draftLayers === null)
-    faults.push(warningAt("draftTokens", "draft_layer_assumed", assumed));
-  const unchecked = `The rules of the cache were compared with vLLM ${rules.oldestChecked} to ${CHECKED_VERSIONS.newest}, not with ${settings.vllmVersion}.`;
-  if (!rules.checked) faults.push(warningAt("vllmVersion", "unchecked_version", unchecked));
+    faults.push(
+      warningAt(
+        "draftTokens",
+        "draft_layer_assumed",
+        "The model's config names no draft layers (mtp_num_hidden_layers, num_nextn_predict_layers); one full-attention layer is assumed.",
+      ),
+    );
+  if (!rules.checked)
+    faults.push(
+      warningAt(
+        "vllmVersion",
+        "unchecked_version",
+        `The rules of the cache were compared with vLLM ${rules.oldestChecked} to ${CHECKED_VERSIONS.newest}, not with ${settings.vllmVersion}.`,
+      ),
+    );
   return faults;
 }

@@ -43,11 +43,16 @@ function namedLayers(
   const layers = config.num_hidden_layers;
   const counts = { full: 0, sliding: 0, linear: 0 };
   const faults: Fault[] = [];
-  const notOne = `it is not one of the layer types ${Object.keys(KINDS).join(", ")}.`;
   for (const type of new Set(types)) {
     const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : SPARSE.test(type) ? "full" : undefined;
     if (kind !== undefined) counts[kind] += types.filter((each) => each === type).length;
-    else faults.push(unknownArchitecture(`layer_types.${types.indexOf(type)}`, notOne));
+    else
+      faults.push(
+        unknownArchitecture(
+          `layer_types.${types.indexOf(type)}`,
+          `it is not one of the layer types ${Object.keys(KINDS).join(", ")}.`,
+        ),
+      );
   }
   if (types.length !== layers) faults.push(wrongCount("layer_types", types.length, layers));
   // Without a window the engine takes them for layers that cache every token (vLLM 0.30

@@ -119,16 +119,23 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
     faults.push(
       unknownArchitecture("layer_types", "there are linear layers, but none with full attention."),
     );
-  const onlyHybrids =
-    "its index compresses keys, which vLLM has for hybrids with linear layers alone.";
   if (
     indexOfGroups !== undefined &&
     (counts.linear === 0 || counts.sliding > 0 || found.attention.kind !== "heads")
   )
-    faults.push(unknownArchitecture("indexer_compress_ratio", onlyHybrids));
-  const mixedVectors = "compressed key/value vectors (MLA) are mixed with other kinds of layers.";
+    faults.push(
+      unknownArchitecture(
+        "indexer_compress_ratio",
+        "its index compresses keys, which vLLM has for hybrids with linear layers alone.",
+      ),
+    );
   if (config.kv_lora_rank != null && counts.full < config.num_hidden_layers)
-    faults.push(unknownArchitecture("kv_lora_rank", mixedVectors));
+    faults.push(
+      unknownArchitecture(
+        "kv_lora_rank",
+        "compressed key/value vectors (MLA) are mixed with other kinds of layers.",
+      ),
+    );
   const drafts = config.mtp_num_hidden_layers ?? config.num_nextn_predict_layers ?? null;
   const shape: ModelShape = {
     attention: full ?? found.attention,

@@ -68,9 +68,16 @@ export function linearAttention(config: ConfigFields): {
   faults: Fault[];
 } {
   const absent = FIELDS.filter((field) => config[field] == null);
-  const noKind = `there are linear layers, but no ${FIELDS[0]} and the like to say of which kind.`;
   if (absent.length === FIELDS.length)
-    return { state: null, faults: [unknownArchitecture("layer_types", noKind)] };
+    return {
+      state: null,
+      faults: [
+        unknownArchitecture(
+          "layer_types",
+          `there are linear layers, but no ${FIELDS[0]} and the like to say of which kind.`,
+        ),
+      ],
+    };
   const faults = absent.map((field) =>
     missingField(field, "The size of a linear layer's state depends on it."),
   );
@@ -146,8 +153,13 @@ export function stateSpaceLayers(config: ConfigFields): { counts: LayerCounts; f
   const kinds = pattern.map((each) => (Object.hasOwn(KINDS, each) ? KINDS[each] : undefined));
   const faults: Fault[] = [];
   const stranger = kinds.indexOf(undefined);
-  const strangeLayer = `layer ${stranger + 1} is not one of the kinds ${Object.keys(KINDS).join(" ")}.`;
-  if (stranger >= 0) faults.push(unknownArchitecture(field, strangeLayer));
+  if (stranger >= 0)
+    faults.push(
+      unknownArchitecture(
+        field,
+        `layer ${stranger + 1} is not one of the kinds ${Object.keys(KINDS).join(" ")}.`,
+      ),
+    );
   if (pattern.length !== config.num_hidden_layers)
     faults.push(wrongCount(field, pattern.length, config.num_hidden_layers));
   const count = (kind: keyof LayerCounts) => kinds.filter((each) => each === kind).length;

@@ -49,10 +49,16 @@ export function memoryWarnings(
     const { key, container } = plan;
     const ofServer: Warn = (code, message) => warn(code, `${key}: ${message}`);
     const { gpuMemoryUtilization: share, measured } = settings;
-    const utilizationHigh = `vLLM does not start at ${share} on this kind of machine: it wants ${(share * machine.totalGiB).toFixed(1)} GiB available, and at most ${Math.floor(HIGHEST_THAT_STARTED * machine.totalGiB)} are after a boot. Take ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} or less.`;
-    if (share > HIGHEST_THAT_STARTED) ofServer("utilization-high", utilizationHigh);
-    const stale = `What was measured on ${measured?.at} is of another image and no longer counts: measure again and record it.`;
-    if (measured !== undefined && !isMeasured(settings)) ofServer("measurement-stale", stale);
+    if (share > HIGHEST_THAT_STARTED)
+      ofServer(
+        "utilization-high",
+        `vLLM does not start at ${share} on this kind of machine: it wants ${(share * machine.totalGiB).toFixed(1)} GiB available, and at most ${Math.floor(HIGHEST_THAT_STARTED * machine.totalGiB)} are after a boot. Take ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} or less.`,
+      );
+    if (measured !== undefined && !isMeasured(settings))
+      ofServer(
+        "measurement-stale",
+        `What was measured on ${measured?.at} is of another image and no longer counts: measure again and record it.`,
+      );
     const raised = windowRaised(settings, appliedWindows[key]);
     if (raised !== undefined) ofServer("window-raised", raised);
     const images = takesImages(model?.config) ? imageCache(container.command) : undefined;
@@ -143,10 +149,16 @@ function roomWarnings(
   const window = thousands(maxModelLen);
   const needed = `one request of ${window} tokens needs ${(kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2)} GiB`;
   const remedy = cure(server, totalGiB, kv, largest);
-  const noRoom = `${gibRange(room)} are left for the KV cache, and ${needed}: the server would not start. ${remedy}`;
-  const perhaps = `${gibRange(room)} are left for the KV cache (${room.basis}), and ${needed}: the server may not start. Start it and record what it measures. ${remedy}`;
-  if (!atBest.fits) warn("kv-no-room", noRoom);
-  else if (!kv.fits) warn("kv-room", perhaps);
+  if (!atBest.fits)
+    warn(
+      "kv-no-room",
+      `${gibRange(room)} are left for the KV cache, and ${needed}: the server would not start. ${remedy}`,
+    );
+  else if (!kv.fits)
+    warn(
+      "kv-room",
+      `${gibRange(room)} are left for the KV cache (${room.basis}), and ${needed}: the server may not start. Start it and record what it measures. ${remedy}`,
+    );
   else if (maxConcurrency < server.maxNumSeqs) {
     const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {
       return `${atOnce} agent${atOnce === 1 ? "" : "s"} of ${promptTokens / 1000}K + ${maxTokens / 1000}K tokens`;
@@ -159,8 +171,11 @@ function roomWarnings(
   if (server.kvCacheMemoryBytes !== undefined) {
     const budget = server.gpuMemoryUtilization * totalGiB;
     const taken = room.lowGiB + room.outsideGiB.low;
-    const kvMemoryBeyondBudget = `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts what it takes, but vLLM's check at the start asks only for the share. Declare ${upToHundredth(taken / totalGiB).toFixed(2)}.`;
-    if (taken > budget) warn("kv-memory-beyond-budget", kvMemoryBeyondBudget);
+    if (taken > budget)
+      warn(
+        "kv-memory-beyond-budget",
+        `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts what it takes, but vLLM's check at the start asks only for the share. Declare ${upToHundredth(taken / totalGiB).toFixed(2)}.`,
+      );
   }
 }
 

@@ -35,9 +35,12 @@ export function clientReachFaults(
   });
   const ownUrl = machine.clients.claudeCode?.environment[MESSAGES_CLIENT.baseUrlVariable] ?? "";
   const setting = `clients.claudeCode.environment.${MESSAGES_CLIENT.baseUrlVariable}`;
-  const elsewhereItself = `Other computers would ask themselves at ${ownUrl}. Delete \`${setting}\`: the file gets the right one.`;
   if (URL.canParse(ownUrl) && isLoopback(new URL(ownUrl).hostname))
-    fault(setting, "impossible_value", elsewhereItself);
+    fault(
+      setting,
+      "impossible_value",
+      `Other computers would ask themselves at ${ownUrl}. Delete \`${setting}\`: the file gets the right one.`,
+    );
   if (bridge !== undefined && asked.includes(bridge.listen) && isLoopback(bridge.listen)) {
     const key =
       "`bridge.keyVariable: LOCAL_SERVING_BRIDGE_KEY`, the NAME of the variable of your shell with its key";

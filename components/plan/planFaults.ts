@@ -61,9 +61,15 @@ export function writtenTwice(machines: readonly MachinePlan[]): Fault[] {
       const place = `${computer}:${posix.normalize(path)}`;
       const writer = `${role} of ${machine.name}`;
       const earlier = first.get(place);
-      const message = `${writer} and ${earlier} would both be written to ${path}: leave one out, or change its folder.`;
       if (earlier === undefined) first.set(place, writer);
-      else faults.push(errorAt(`machines.${machine.name}`, "repeated_path", message));
+      else
+        faults.push(
+          errorAt(
+            `machines.${machine.name}`,
+            "repeated_path",
+            `${writer} and ${earlier} would both be written to ${path}: leave one out, or change its folder.`,
+          ),
+        );
     }
   }
   return faults;

@@ -32,8 +32,11 @@ export function machineWarnings(
   const warnings: Warning[] = [];
   const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
   const aggregate = ledger.aggregateUtilization;
-  const aggregateHigh = `The servers together take ${utilizationText(aggregate)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`;
-  if (aggregate > AGGREGATE_CAUTION) warn("aggregate-high", aggregateHigh);
+  if (aggregate > AGGREGATE_CAUTION)
+    warn(
+      "aggregate-high",
+      `The servers together take ${utilizationText(aggregate)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`,
+    );
   const recorded = servers.every(({ settings }) => isMeasured(settings));
   const several = servers.length + (machine.instanceA === "none" ? 0 : 1) > 1;
   if (several && !recorded && aggregate <= AGGREGATE_LIMIT) {
@@ -43,11 +46,16 @@ export function machineWarnings(
   }
   const left = Number((ledger.totalGiB - ledger.sumGiB).toFixed(2));
   const floor = machine.memoryFloorGiB;
-  const memoryFloor = `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server. Leave ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor.`;
-  if (servers.length > 0 && left >= 0 && left < floor) warn("memory-floor", memoryFloor);
-  const systemUnmeasured = `The operating system's ${machine.operatingSystemGiB} GiB are a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`;
+  if (servers.length > 0 && left >= 0 && left < floor)
+    warn(
+      "memory-floor",
+      `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server. Leave ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor.`,
+    );
   if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default"))
-    warn("operating-system-unmeasured", systemUnmeasured);
+    warn(
+      "operating-system-unmeasured",
+      `The operating system's ${machine.operatingSystemGiB} GiB are a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`,
+    );
   for (const { settings, model, plan } of servers)
     if (plan.rank === undefined || plan.rank.index === 0)
       serverWarnings(settings, model, plan.rank, (code, message) =>
@@ -74,12 +82,18 @@ function serverWarnings(
   if (unified) {
     const message = `VLLM_USE_FLASHINFER_MOE_FP4 does nothing in vLLM ${version} (gone since ${FP4_VARIABLE_GONE}); \`moeBackend${server.moeBackend === undefined ? "` should carry its intent (marlin)." : `: ${server.moeBackend}\` carries its intent.`}`;
     warn("inert-variable", message);
-    const sameParser = `\`qwen3_xml\` and \`qwen3_coder\` are one parser from vLLM ${FP4_VARIABLE_GONE} on: the switch changes nothing in ${version}.`;
-    if (server.tools.parser === "qwen3_xml") warn("same-parser", sameParser);
+    if (server.tools.parser === "qwen3_xml")
+      warn(
+        "same-parser",
+        `\`qwen3_xml\` and \`qwen3_coder\` are one parser from vLLM ${FP4_VARIABLE_GONE} on: the switch changes nothing in ${version}.`,
+      );
   }
   const { family = "other", id } = server.model;
-  const familyUnproven = `\`family: ${family}\` chooses the parsers, and no config.json of ${id} is known to hold it against: correct both when you change \`id\`.`;
-  if (family !== "other" && model?.config === undefined) warn("family-unproven", familyUnproven);
+  if (family !== "other" && model?.config === undefined)
+    warn(
+      "family-unproven",
+      `\`family: ${family}\` chooses the parsers, and no config.json of ${id} is known to hold it against: correct both when you change \`id\`.`,
+    );
   if (model?.assumedFrom !== undefined) {
     const message = `The layers of ${id} are assumed: ${model.source} is from ${model.assumedFrom}. Load the model into the cache once, or put its own config.json there, for a KV plan that is sure.`;
     warn("config-assumed", message);
@@ -118,18 +132,23 @@ export function clientWarnings(
     const output = client.maxOutputTokens;
     if (server?.maxModelLen !== undefined && output !== undefined) {
       const left = server.maxModelLen - output;
-      const clientWindow = `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`maxModelLen\`.`;
-      if (left < ENVELOPE_TOKENS) warn("client-window", clientWindow);
+      if (left < ENVELOPE_TOKENS)
+        warn(
+          "client-window",
+          `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`maxModelLen\`.`,
+        );
     }
     const own = machine.inferenceServers[client.server];
-    const systemTurns = `${client.client} puts system elements into messages[]. vLLM moves them to the beginning of the prompt where the model's template wants them there; then the next turn finds 6 % of the last prompt in the cache, and 90 % or more through the bridge. Write \`inferenceServers.${client.server}.chatTemplate: tolerant\`, or \`via: bridge\`.`;
     if (
       client.surface === "messages" &&
       client.via === "native" &&
       own !== undefined &&
       own.chatTemplate === undefined
     )
-      warn("native-system-turns", systemTurns);
+      warn(
+        "native-system-turns",
+        `${client.client} puts system elements into messages[]. vLLM moves them to the beginning of the prompt where the model's template wants them there; then the next turn finds 6 % of the last prompt in the cache, and 90 % or more through the bridge. Write \`inferenceServers.${client.server}.chatTemplate: tolerant\`, or \`via: bridge\`.`,
+      );
   }
   const { host = "localhost" } = machine.clients;
   for (const { message } of isLoopback(host) ? [] : unreached)

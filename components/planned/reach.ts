@@ -23,8 +23,8 @@ export function endpointOf(reach: Reach, host?: string): Endpoint {
   const url = `${originOf(reach)}${path}`;
   if (isClosed(reach)) return { key, name, url };
   const named = host !== undefined && !isLoopback(host);
-  const network = `${originOf(reach, named ? host : undefined)}${path}`;
-  if (named || address !== EVERY_ADDRESS) return { key, name, url, network };
+  if (named || address !== EVERY_ADDRESS)
+    return { key, name, url, network: `${originOf(reach, named ? host : undefined)}${path}` };
   return { key, name, url, network: `port ${port} of every address (\`clients.host\` names one)` };
 }
 

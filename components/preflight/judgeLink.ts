@@ -35,8 +35,10 @@ function interfaceFault(
     const message = `There is no network interface ${name}; those with an IPv4 address are ${all || "none"}.`;
     return refused(message, setting, holder?.name);
   }
-  const down = `The link is down: ${name} is ${there.state}. Look at its cable, and at its network settings on all machines.`;
-  if (!["up", "unknown"].includes(there.state)) return refused(down);
+  if (!["up", "unknown"].includes(there.state))
+    return refused(
+      `The link is down: ${name} is ${there.state}. Look at its cable, and at its network settings on all machines.`,
+    );
   if (there.wireless || there.defaultRoute) {
     const why = there.wireless ? "is wireless" : "has the machine's default route";
     const message = `${name} ${why}, so other computers are on it, and vLLM's ranks take orders from whoever reaches them: declare the interface of a cable from machine to machine.`;

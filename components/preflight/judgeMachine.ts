@@ -135,8 +135,10 @@ function memoryFindings(
   { memory, docker }: MachineFacts,
 ): PreflightFinding[] {
   const servers = serversOn(machine);
-  const unread = "MemAvailable can't be read, so it is not known whether the servers find room.";
-  if (memory === undefined) return servers.length === 0 ? [] : [warned(unread)];
+  if (memory === undefined)
+    return servers.length === 0
+      ? []
+      : [warned("MemAvailable can't be read, so it is not known whether the servers find room.")];
   const findings: PreflightFinding[] = [];
   const total = totalFinding(machine.ledger.totalGiB, memory.totalGiB);
   if (total !== undefined) findings.push(total);

@@ -64,9 +64,12 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
         );
       if (server.kvCacheMemoryBytes !== undefined) {
         const budget = server.gpuMemoryUtilization * machine.totalGiB * BYTES_PER_GIB;
-        const wholeBudget = `The KV cache alone would take the whole budget of ${(budget / BYTES_PER_GIB).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${machine.totalGiB} GiB).`;
         if (server.kvCacheMemoryBytes >= budget)
-          fault([...at, "kvCacheMemoryBytes"], "impossible_value", wholeBudget);
+          fault(
+            [...at, "kvCacheMemoryBytes"],
+            "impossible_value",
+            `The KV cache alone would take the whole budget of ${(budget / BYTES_PER_GIB).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${machine.totalGiB} GiB).`,
+          );
       }
     }
   }
@@ -92,21 +95,25 @@ function poolingFaults(machine: MachineSettings): MachineFault[] {
       [["reasoningParser"], server.reasoningParser !== "auto"],
       [["speculative"], server.speculative !== undefined],
     ];
-    const writesNoText = `A model of \`kind: ${kind}\` writes no text: delete this line, or say another \`model.kind\`.`;
     for (const [path, isGiven] of given)
-      if (isGiven) fault(["inferenceServers", key, ...path], writesNoText);
+      if (isGiven)
+        fault(
+          ["inferenceServers", key, ...path],
+          `A model of \`kind: ${kind}\` writes no text: delete this line, or say another \`model.kind\`.`,
+        );
   }
 
   const declared = servers.map(([key, { model }]) => ({ key, kind: model.kind }));
   const noEmbedder = otherKind(machine.harness?.embeddingServer, "embedding", declared);
   if (noEmbedder !== undefined) fault(["harness", "embeddingServer"], noEmbedder);
-  const twoEmbedders =
-    "Sessions are embedded by `embeddingServer`: delete this line, or that one to let Ollama do it.";
   if (
     machine.harness?.embeddingServer !== undefined &&
     machine.harness.embeddingModel !== undefined
   )
-    fault(["harness", "embeddingModel"], twoEmbedders);
+    fault(
+      ["harness", "embeddingModel"],
+      "Sessions are embedded by `embeddingServer`: delete this line, or that one to let Ollama do it.",
+    );
   return faults;
 }
 
@@ -140,12 +147,14 @@ function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]
         `No server \`${key}\` on a machine \`${on}\`. On other machines: ${are}.`,
       );
     }
-    const setting = `machines.${on}.inferenceServers.${key}`;
     if (server.nodes !== undefined) {
-      const message = `\`${name}\` answers on its link alone, which ${own} has no end of: put the bridge below ${on}.`;
-      if (machines[own]?.link === undefined) return fault("impossible_value", message);
+      if (machines[own]?.link === undefined)
+        return fault(
+          "impossible_value",
+          `\`${name}\` answers on its link alone, which ${own} has no end of: put the bridge below ${on}.`,
+        );
     } else if (isLoopback(server.listen)) {
-      const message = `\`${name}\` listens on ${server.listen}, which no other machine reaches: write \`${setting}.listen: ${EVERY_ADDRESS}\`.`;
+      const message = `\`${name}\` listens on ${server.listen}, which no other machine reaches: write \`machines.${on}.inferenceServers.${key}.listen: ${EVERY_ADDRESS}\`.`;
       return fault("impossible_value", message);
     }
     if (server.nodes === undefined && hostOnNetwork(machine, machine.clients.host) === undefined) {

@@ -20,9 +20,14 @@ export function harnessFaults(machine: MachineSettings): HarnessFault[] {
   if (harness === undefined) return [];
   const found = reviewers(machine, harness);
   const names = found.map(({ name }) => name);
-  const message =
-    "Nothing here can review or judge: it takes an inference server with a chat model, or `simpleServer` with `mode: host` and a model in `models` (or `harness.ollamaModel`).";
-  if (found.length === 0) return [{ path: ["harness"], message }];
+  if (found.length === 0)
+    return [
+      {
+        path: ["harness"],
+        message:
+          "Nothing here can review or judge: it takes an inference server with a chat model, or `simpleServer` with `mode: host` and a model in `models` (or `harness.ollamaModel`).",
+      },
+    ];
   return [
     ...keyFaults(harness),
     ...nameFaults(machine, names),
@@ -76,12 +81,16 @@ function serverFaults(
   const server = inferenceServers[key];
   if (server === undefined || harness === undefined) return [];
   const faults: HarnessFault[] = [];
-  const unaskable =
-    "With quotes, backslashes or control characters the harness can't ask for this model: it knows no escapes.";
   if (!PLAIN_TEXT.test(server.servedModelName) || server.servedModelName.includes("'"))
-    faults.push({ path: ["inferenceServers", key, "servedModelName"], message: unaskable });
-  const noRoom = `An answer of ${harness.maxTokens} tokens leaves no room for a prompt: \`${key}\` has a context of ${server.maxModelLen} (\`maxModelLen\`), and answers 400 to more.`;
+    faults.push({
+      path: ["inferenceServers", key, "servedModelName"],
+      message:
+        "With quotes, backslashes or control characters the harness can't ask for this model: it knows no escapes.",
+    });
   if (harness.maxTokens >= server.maxModelLen)
-    faults.push({ path: ["harness", "maxTokens"], message: noRoom });
+    faults.push({
+      path: ["harness", "maxTokens"],
+      message: `An answer of ${harness.maxTokens} tokens leaves no room for a prompt: \`${key}\` has a context of ${server.maxModelLen} (\`maxModelLen\`), and answers 400 to more.`,
+    });
   return faults;
 }

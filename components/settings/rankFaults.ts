@@ -120,13 +120,20 @@ function nodesFault(
   machines: Machines,
 ): MachineFault | undefined {
   const unknown = nodes.findIndex((name) => machines[name] === undefined);
-  const known = `No machine \`${nodes[unknown]}\` in this stack. Known: ${listOf(Object.keys(machines))}.`;
-  if (unknown >= 0) return fault(["nodes", unknown], known, "unknown_reference");
+  if (unknown >= 0)
+    return fault(
+      ["nodes", unknown],
+      `No machine \`${nodes[unknown]}\` in this stack. Known: ${listOf(Object.keys(machines))}.`,
+      "unknown_reference",
+    );
   const others = [...new Set(nodes)].filter((name) => name !== own);
   if (others.length === 0)
     return fault(["nodes"], "One machine alone needs no `nodes`: delete this line.");
-  const order = `Each machine is named once, and first the one below which the server is written, which has the API: write \`nodes: [${[own, ...others].join(", ")}]\`.`;
-  if (nodes[0] !== own || others.length !== nodes.length - 1) return fault(["nodes"], order);
+  if (nodes[0] !== own || others.length !== nodes.length - 1)
+    return fault(
+      ["nodes"],
+      `Each machine is named once, and first the one below which the server is written, which has the API: write \`nodes: [${[own, ...others].join(", ")}]\`.`,
+    );
   const unlinked = nodes.filter((name) => machines[name]?.link === undefined);
   const links = unlinked
     .map((name) => `\`machines.${name}.link: { interface: …, address: … }\``)

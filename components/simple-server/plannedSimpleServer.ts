@@ -176,11 +176,16 @@ function simpleServerWarnings(blocks: SimpleServerBlocks): [code: string, messag
   const { simpleServer, elevate } = blocks;
   const warnings: [string, string][] = [...uncounted(blocks)];
   if (simpleServer.mode !== "host") return warnings;
-  const byHand =
-    "Ollama's drop-in needs root and `elevate` is `none`: it is skipped. Run the commands that `serving plan simple-server` prints, or set `elevate: [sudo, -n]`.";
-  if (elevate === "none") warnings.push(["simple-server-by-hand", byHand]);
-  const onLan = `Ollama listens on ${simpleServer.listen}:${simpleServer.port}: everyone on the local network can use it, and it asks for no key.`;
-  if (!isLoopback(simpleServer.listen)) warnings.push(["simple-server-on-lan", onLan]);
+  if (elevate === "none")
+    warnings.push([
+      "simple-server-by-hand",
+      "Ollama's drop-in needs root and `elevate` is `none`: it is skipped. Run the commands that `serving plan simple-server` prints, or set `elevate: [sudo, -n]`.",
+    ]);
+  if (!isLoopback(simpleServer.listen))
+    warnings.push([
+      "simple-server-on-lan",
+      `Ollama listens on ${simpleServer.listen}:${simpleServer.port}: everyone on the local network can use it, and it asks for no key.`,
+    ]);
   return warnings;
 }
 

@@ -49,9 +49,14 @@ export function readVariables(
       continue;
     }
     const read = valueFromText(key, text);
-    const message = `The variable \`${name}\` (${where}) can't set \`${key.name}\``;
     if ("wrong" in read)
-      faults.push(errorAt(key.name, "wrong_variable", `${message}: ${read.wrong}`));
+      faults.push(
+        errorAt(
+          key.name,
+          "wrong_variable",
+          `The variable \`${name}\` (${where}) can't set \`${key.name}\`: ${read.wrong}`,
+        ),
+      );
     else values.set(key.name, read.value);
   }
   return { values, faults };

@@ -24,17 +24,29 @@ export function appFaults(config: ConfigView, at: FaultMaker): Fault[] {
   const needing = [CONFORMANCE, VISUAL]
     .filter((path) => config.has(path))
     .map((path) => path.at(-1));
-  const need = `\`verification.app\` is required, since ${needing.join(" and ")} need${needing.length === 1 ? "s" : ""} a running app that the harness starts.`;
-  if (needing.length > 0 && !config.has(APP)) found(APP, "missing_key", need);
+  if (needing.length > 0 && !config.has(APP))
+    found(
+      APP,
+      "missing_key",
+      `\`verification.app\` is required, since ${needing.join(" and ")} need${needing.length === 1 ? "s" : ""} a running app that the harness starts.`,
+    );
 
   const byUrl = config.has(READY_URL);
   const byCommand = config.has(READY_COMMAND);
   const [code, has] = byUrl ? ["both_proofs", "both"] : ["no_proof", "neither"];
-  const oneProof = `\`ready\` takes exactly one of \`url\` and \`command\`; it has ${has}.`;
-  const noAddress =
-    "`interface` is required when readiness is a command: without it evaluators have no address for the app.";
-  if (config.isMap(READY) && byUrl === byCommand) found(READY, code, oneProof, "key");
-  else if (byCommand && !config.has(INTERFACE)) found(INTERFACE, "missing_key", noAddress);
+  if (config.isMap(READY) && byUrl === byCommand)
+    found(
+      READY,
+      code,
+      `\`ready\` takes exactly one of \`url\` and \`command\`; it has ${has}.`,
+      "key",
+    );
+  else if (byCommand && !config.has(INTERFACE))
+    found(
+      INTERFACE,
+      "missing_key",
+      "`interface` is required when readiness is a command: without it evaluators have no address for the app.",
+    );
 
   const originAt = (path: readonly string[]) => {
     const text = config.text(path);
@@ -43,13 +55,19 @@ export function appFaults(config: ConfigView, at: FaultMaker): Fault[] {
     return origin;
   };
   const [face, ready, visual] = [originAt(INTERFACE), originAt(READY_URL), originAt(VISUAL_URL)];
-  const otherInstance = `The origin ${face} is not that of ready.url (${ready}): readiness would vouch for another instance.`;
   if (ready !== undefined && face !== undefined && ready !== face)
-    found(INTERFACE, "other_origin", otherInstance);
+    found(
+      INTERFACE,
+      "other_origin",
+      `The origin ${face} is not that of ready.url (${ready}): readiness would vouch for another instance.`,
+    );
   const address = config.text(INTERFACE) === undefined ? ready : face;
-  const otherPlace = `The origin ${visual} is not the app's (${address}): the check would look at something else.`;
   if (visual !== undefined && address !== undefined && visual !== address)
-    found(VISUAL_URL, "other_origin", otherPlace);
+    found(
+      VISUAL_URL,
+      "other_origin",
+      `The origin ${visual} is not the app's (${address}): the check would look at something else.`,
+    );
   return faults;
 }
 

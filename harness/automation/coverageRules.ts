@@ -35,9 +35,14 @@ export function coverageFaults(
   if (!config.isMap(COVERAGE)) return [];
   const faults: Fault[] = [];
   const parser = config.text(at("parser"));
-  const notImplemented = `Parser \`${parser}\` is not implemented, and never counts as passing. Use \`istanbul\` (json-summary) or \`lcov\`.`;
   if (parser !== undefined && UNIMPLEMENTED_PARSERS.includes(parser))
-    faults.push(make.error(at("parser"), "not_implemented", notImplemented));
+    faults.push(
+      make.error(
+        at("parser"),
+        "not_implemented",
+        `Parser \`${parser}\` is not implemented, and never counts as passing. Use \`istanbul\` (json-summary) or \`lcov\`.`,
+      ),
+    );
 
   const floors = effectiveFloors(config, preset);
   const baseline = config.text(at("baseline"));
@@ -59,13 +64,23 @@ export function coverageFaults(
   }
   const lacks = (key: keyof Preset) =>
     missing.length === 0 && floors[key] === undefined && !config.has(at(key));
-  const noFloor =
-    "Coverage needs a floor: set min_line_pct or min_branch_pct, here or in a preset.";
-  if (FLOORS.every(lacks)) faults.push(make.error(COVERAGE, "missing_floor", noFloor, "key"));
-  const noAllowance =
-    "Baseline `admission` needs max_regression_pct (percentage points), here or in a preset: how far coverage may fall.";
+  if (FLOORS.every(lacks))
+    faults.push(
+      make.error(
+        COVERAGE,
+        "missing_floor",
+        "Coverage needs a floor: set min_line_pct or min_branch_pct, here or in a preset.",
+        "key",
+      ),
+    );
   if (baseline === "admission" && lacks(MAX_REGRESSION))
-    faults.push(make.error(at(MAX_REGRESSION), "missing_key", noAllowance));
+    faults.push(
+      make.error(
+        at(MAX_REGRESSION),
+        "missing_key",
+        "Baseline `admission` needs max_regression_pct (percentage points), here or in a preset: how far coverage may fall.",
+      ),
+    );
   if (baseline === "none" && floors.max_regression_pct !== undefined) {
     const [path, source] = config.has(at(MAX_REGRESSION))
       ? [at(MAX_REGRESSION), ""]

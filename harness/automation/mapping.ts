@@ -48,10 +48,17 @@ export function readMapping(file: string): Mapping {
   const document = readYamlOrJson(file);
   const at = faultsIn(document, file);
   const { value, path } = requirementsOf(document.value);
-  const notAMapping =
-    "A verification mapping is a list of requirements, or a map of id to requirement.";
   if (typeof value !== "object" || value === null)
-    return { requirements: [], faults: [at.error(path, "wrong_type", notAMapping)] };
+    return {
+      requirements: [],
+      faults: [
+        at.error(
+          path,
+          "wrong_type",
+          "A verification mapping is a list of requirements, or a map of id to requirement.",
+        ),
+      ],
+    };
   const faults: Fault[] = [];
   const requirements: Requirement[] = [];
   for (const [id, entry] of Object.entries(value)) {

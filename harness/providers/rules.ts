@@ -16,9 +16,15 @@ export function providerFaults(
   providers: ReadonlyMap<string, PartialProvider>,
   document: ProfileDocument,
 ): Fault[] {
-  const none = "The profile declares no provider: add a `[providers.<name>]`.";
   const at = faultsIn(document);
-  if (providers.size === 0) return [at.warning([], "no_providers", none)];
+  if (providers.size === 0)
+    return [
+      at.warning(
+        [],
+        "no_providers",
+        "The profile declares no provider: add a `[providers.<name>]`.",
+      ),
+    ];
   return [...providers].flatMap(([name, { values: provider, given }]) => {
     const report: Report = (key, code, message, severity = "warning") =>
       at[severity](["providers", name, ...(key === undefined ? [] : [key])], code, message);
@@ -68,13 +74,23 @@ function priceFaults(given: ReadonlySet<string>, report: Report): Fault[] {
 function templateFaults(provider: Partial<Provider>, report: Report): Fault[] {
   const faults: Fault[] = [];
   const { command, model } = provider;
-  const noRequest = `Without ${REQUEST_PLACEHOLDER} the command never sees what it is to review.`;
-  const noModel = `${MODEL_PLACEHOLDER} is replaced with \`model\`, which is not set.`;
   if (command && !command.includes(REQUEST_PLACEHOLDER))
-    faults.push(report("command", "no_request", noRequest));
+    faults.push(
+      report(
+        "command",
+        "no_request",
+        `Without ${REQUEST_PLACEHOLDER} the command never sees what it is to review.`,
+      ),
+    );
   for (const key of ["command", "conformance_command"] as const)
     if (provider[key]?.includes(MODEL_PLACEHOLDER) && !model)
-      faults.push(report(key, "no_model", noModel));
+      faults.push(
+        report(
+          key,
+          "no_model",
+          `${MODEL_PLACEHOLDER} is replaced with \`model\`, which is not set.`,
+        ),
+      );
   return faults;
 }
 
@@ -138,8 +154,10 @@ export function defaultFaults(
     const path = ["defaults", "fallback_chain", subject];
     const names = [...new Set(chain)];
     for (const name of names) if (!known.has(name)) faults.push(undeclared(path, name, "warning"));
-    const twice = "A provider is listed twice; it is tried once.";
-    if (names.length < chain.length) faults.push(at.warning(path, "repeated_provider", twice));
+    if (names.length < chain.length)
+      faults.push(
+        at.warning(path, "repeated_provider", "A provider is listed twice; it is tried once."),
+      );
   }
   return faults;
 }

@@ -261,9 +261,11 @@ function serverClaim(
   const { memory, byDefault } = read;
   const ours = { who, ours: true, known: true, byDefault } as const;
   if (takesItsShare(memory)) return { ...ours, tenThousandths: tenThousandths(memory.utilization) };
-  const unknownTotal =
-    "`--kv-cache-memory-bytes`, offloading, swap and buffers take memory whatever the share says, and the machine's total is not known";
-  if (totalGiB === undefined) return unknownClaim(who, unknownTotal);
+  if (totalGiB === undefined)
+    return unknownClaim(
+      who,
+      "`--kv-cache-memory-bytes`, offloading, swap and buffers take memory whatever the share says, and the machine's total is not known",
+    );
   const demand = { ...memory, ...defined({ outsideGiB: outsideGiB.get(who) }) };
   const taken = takenGiB(demand, totalGiB);
   const claim = { ...ours, tenThousandths: tenThousandths(taken / totalGiB) };

@@ -180,8 +180,11 @@ export const transformersRange: Rule = {
     const ofVllm = series(vllm);
     if (ofVllm === undefined || !isPep440(transformers)) return [];
     const range = transformersFor(ofVllm);
-    const unknownSeries = `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: ${KNOWN_SERIES[0]} to ${KNOWN_SERIES.at(-1)}), so transformers ${transformers} was not held against one.`;
-    if (range === undefined) return advice(resource, unknownSeries);
+    if (range === undefined)
+      return advice(
+        resource,
+        `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: ${KNOWN_SERIES[0]} to ${KNOWN_SERIES.at(-1)}), so transformers ${transformers} was not held against one.`,
+      );
     if (satisfies(transformers, range, { prereleases: true })) return [];
     return `${resource.name} holds transformers ${transformers}, but vLLM ${vllm} asks for ${range}. Pin an image whose two versions belong together.`;
   },
