@@ -38,53 +38,68 @@ export function parseYaml(file: string, text: string): SourceDocument {
       line: 1,
       column: 1,
     });
-  const refused = (reason: string, offset = 0) => new UnreadableInput(file, reason, place(offset));
-  const [error] = document.errors;
-  if (error !== undefined) throw refused(`not valid YAML: ${error.message}`, error.pos[0]);
-  if (second !== undefined)
-    throw refused("holds several YAML documents; one is expected", second.range[0]);
-  const tag = document.warnings.find(({ code }) => code === "TAG_RESOLVE_FAILED")?.pos;
-  if (tag !== undefined)
-    throw refused(
-      `unusable YAML: the tag \`${text.slice(...tag)}\` means nothing here; remove it`,
-      tag[0],
-    );
-  const { circle, collectionKey, twice, octal, alias, tooMany } = oddities(document);
-  if (tooMany !== undefined)
-    throw refused(`unusable YAML: it has more than ${MOST_ALIASES} aliases`, tooMany.range?.[0]);
-  if (circle !== undefined)
-    throw refused(
-      `unusable YAML: the alias \`${circle.source}\` is inside the node it refers to`,
-      circle.range?.[0],
-    );
-  if (collectionKey !== undefined)
-    throw refused(
-      "unusable YAML: a key is text, and this one is a list or a map",
-      collectionKey.range?.[0],
-    );
-  if (twice !== undefined)
-    throw refused(
-      `not valid YAML: the key \`${twice.value}\` is given twice in one map`,
-      twice.range?.[0],
-    );
-  if (octal !== undefined) {
-    const number = octal.source?.replace(/^([-+]?)0+(?=\d)/, "$1");
-    const reason = `\`${octal.source}\` begins with a zero, which makes it another number for some readers of YAML: write \`${number}\`, or put it in quotes where it is text`;
-    throw refused(reason, octal.range?.[0]);
-  }
+  const found = oddities(document);
+  const refusal = syntaxRefusal(document, second, text) ?? oddityRefusal(found);
+  if (refusal !== undefined)
+    throw new UnreadableInput(file, refusal.reason, place(refusal.offset ?? 0));
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 100 });
   } catch (failure) {
     const reason = `unusable YAML: ${failure instanceof Error ? failure.message : String(failure)}`;
     // Aliases are what makes a text explode.
-    throw refused(reason, alias?.range?.[0]);
+    throw new UnreadableInput(file, reason, place(found.alias?.range?.[0] ?? 0));
   }
   return {
     file,
     value,
     locate: (path, part = "value") => place(offsetOf(document.contents, path, part)),
   };
+}
+
+/** Why a document is not read; without an offset it is refused at its beginning. */
+interface Refusal {
+  readonly reason: string;
+  readonly offset: number | undefined;
+}
+
+function syntaxRefusal(
+  { errors, warnings }: yaml.Document.Parsed,
+  second: yaml.Document.Parsed | undefined,
+  text: string,
+): Refusal | undefined {
+  const [error] = errors;
+  if (error !== undefined)
+    return { reason: `not valid YAML: ${error.message}`, offset: error.pos[0] };
+  if (second !== undefined)
+    return { reason: "holds several YAML documents; one is expected", offset: second.range[0] };
+  const tag = warnings.find(({ code }) => code === "TAG_RESOLVE_FAILED")?.pos;
+  if (tag === undefined) return undefined;
+  const reason = `unusable YAML: the tag \`${text.slice(...tag)}\` means nothing here; remove it`;
+  return { reason, offset: tag[0] };
+}
+
+/** The first reason not to read what the library would: too much of it, or no plain data. */
+function oddityRefusal(found: Oddities): Refusal | undefined {
+  const { circle, collectionKey, twice, octal, tooMany } = found;
+  const refused = (node: yaml.Node, reason: string) => ({ reason, offset: node.range?.[0] });
+  if (tooMany !== undefined)
+    return refused(tooMany, `unusable YAML: it has more than ${MOST_ALIASES} aliases`);
+  if (circle !== undefined)
+    return refused(
+      circle,
+      `unusable YAML: the alias \`${circle.source}\` is inside the node it refers to`,
+    );
+  if (collectionKey !== undefined)
+    return refused(collectionKey, "unusable YAML: a key is text, and this one is a list or a map");
+  if (twice !== undefined)
+    return refused(twice, `not valid YAML: the key \`${twice.value}\` is given twice in one map`);
+  if (octal === undefined) return undefined;
+  const number = octal.source?.replace(/^([-+]?)0+(?=\d)/, "$1");
+  return refused(
+    octal,
+    `\`${octal.source}\` begins with a zero, which makes it another number for some readers of YAML: write \`${number}\`, or put it in quotes where it is text`,
+  );
 }
 
 /** The documents of a text. */

@@ -146,9 +146,12 @@ const HERE: Omit<Files, "ask"> = {
 /** A machine that hangs must not hold a command up. */
 const READ_SECONDS = 20;
 
+/** What a command printed; `undefined` if it failed. */
+type Printed = (...words: readonly string[]) => Promise<string | undefined>;
+
 function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
   const run = (...words: readonly string[]) => ask(["env", "LC_ALL=C", ...words], READ_SECONDS);
-  const printed = async (...words: readonly string[]) => {
+  const printed: Printed = async (...words) => {
     const { code, out } = await run(...words);
     return code === 0 ? out : undefined;
   };
@@ -162,55 +165,44 @@ function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
     },
     isPlain: async (path) =>
       (await printed("stat", "-c", "%f", "--", path))?.startsWith("8") === true,
-    may: async (path, right) =>
-      (await printed(
-        "sh",
-        "-c",
-        `test -x "$1"${right === "write" ? ' && test -w "$1"' : ""}`,
-        "sh",
-        path,
-      )) !== undefined,
-    addresses: async () => {
-      const lines = ((await printed("ip", "-4", "-o", "address")) ?? "").split("\n");
-      return lines.flatMap((line) => {
-        const [, name, address, prefix = 32] =
-          /^\d+: (\S+)\s+inet ([\d.]+)(?:\/(\d+))?/.exec(line) ?? [];
-        return name === undefined || address === undefined
-          ? []
-          : [{ name, address, prefix: Number(prefix) }];
-      });
+    may: async (path, right) => {
+      const script = `test -x "$1"${right === "write" ? ' && test -w "$1"' : ""}`;
+      return (await printed("sh", "-c", script, "sh", path)) !== undefined;
     },
+    addresses: () => addressesOverSsh(printed),
     realPath: async (path) => (await printed("readlink", "-e", "--", path))?.trimEnd(),
     names: async (folder) =>
       ((await printed("ls", "-A", "--", folder)) ?? "").split("\n").filter(Boolean),
-    disk: async (path) => {
-      const script = 'stat -L -c %d -- "$1" && stat -f -c "%a %S" -- "$1"';
-      const [device, blocks, size] = ((await printed("sh", "-c", script, "sh", path)) ?? "")
-        .split(/\s/)
-        .map(Number);
-      return size === undefined
-        ? undefined
-        : { device: Number(device), freeBytes: Number(blocks) * size };
+    disk: (path) => diskOverSsh(path, printed),
+    openSockets: async (proc) => {
+      const handles = ["-maxdepth", "3", "-path", `${proc}/[0-9]*/fd/*`];
+      const sockets = ["-lname", "socket:*", "-printf", "%p %l\\n"];
+      // `find` fails at every folder that may not be read, and has printed the others.
+      const { out } = await run("find", proc, ...handles, ...sockets);
+      return out.split("\n").filter(Boolean);
     },
-    openSockets: async (proc) =>
-      // What may not be looked into makes it fail, whatever it has printed.
-      (
-        await run(
-          "find",
-          proc,
-          "-maxdepth",
-          "3",
-          "-path",
-          `${proc}/[0-9]*/fd/*`,
-          "-lname",
-          "socket:*",
-          "-printf",
-          "%p %l\\n",
-        )
-      ).out
-        .split("\n")
-        .filter(Boolean),
   };
+}
+
+async function addressesOverSsh(printed: Printed): Promise<Address[]> {
+  const lines = ((await printed("ip", "-4", "-o", "address")) ?? "").split("\n");
+  return lines.flatMap((line) => {
+    const [, name, address, prefix = 32] =
+      /^\d+: (\S+)\s+inet ([\d.]+)(?:\/(\d+))?/.exec(line) ?? [];
+    return name === undefined || address === undefined
+      ? []
+      : [{ name, address, prefix: Number(prefix) }];
+  });
+}
+
+async function diskOverSsh(path: string, printed: Printed): Promise<Disk | undefined> {
+  const script = 'stat -L -c %d -- "$1" && stat -f -c "%a %S" -- "$1"';
+  const [device, blocks, size] = ((await printed("sh", "-c", script, "sh", path)) ?? "")
+    .split(/\s/)
+    .map(Number);
+  return size === undefined
+    ? undefined
+    : { device: Number(device), freeBytes: Number(blocks) * size };
 }
 
 /**

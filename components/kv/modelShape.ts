@@ -106,36 +106,8 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
     ...linear.faults,
     ...indexFaults,
     ...compressedFaults,
+    ...mixtureFaults(config, counts, found.attention),
   );
-  if (tellsStateSpace(config) && config.sliding_window)
-    faults.push(
-      unknownArchitecture("sliding_window", "a window is mixed with state-space layers."),
-    );
-  if (counts.sliding > 0 && config.sliding_window == null)
-    faults.push(
-      missingField("sliding_window", `${counts.sliding} layers slide, so their window is needed.`),
-    );
-  if (counts.linear > 0 && counts.full === 0)
-    faults.push(
-      unknownArchitecture("layer_types", "there are linear layers, but none with full attention."),
-    );
-  if (
-    indexOfGroups !== undefined &&
-    (counts.linear === 0 || counts.sliding > 0 || found.attention.kind !== "heads")
-  )
-    faults.push(
-      unknownArchitecture(
-        "indexer_compress_ratio",
-        "its index compresses keys, which vLLM has for hybrids with linear layers alone.",
-      ),
-    );
-  if (config.kv_lora_rank != null && counts.full < config.num_hidden_layers)
-    faults.push(
-      unknownArchitecture(
-        "kv_lora_rank",
-        "compressed key/value vectors (MLA) are mixed with other kinds of layers.",
-      ),
-    );
   const drafts = config.mtp_num_hidden_layers ?? config.num_nextn_predict_layers ?? null;
   const shape: ModelShape = {
     attention: full ?? found.attention,
@@ -155,6 +127,43 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
         }),
   };
   return { shape, faults };
+}
+
+/** Refuses layers that vLLM doesn't mix, and those that lack what their caches are sized by. */
+function mixtureFaults(
+  config: ConfigFields,
+  counts: LayerCounts,
+  attention: AttentionShape,
+): Fault[] {
+  const faults: Fault[] = [];
+  if (tellsStateSpace(config) && config.sliding_window)
+    faults.push(
+      unknownArchitecture("sliding_window", "a window is mixed with state-space layers."),
+    );
+  if (counts.sliding > 0 && config.sliding_window == null)
+    faults.push(
+      missingField("sliding_window", `${counts.sliding} layers slide, so their window is needed.`),
+    );
+  if (counts.linear > 0 && counts.full === 0)
+    faults.push(
+      unknownArchitecture("layer_types", "there are linear layers, but none with full attention."),
+    );
+  const isHybrid = counts.linear > 0 && counts.sliding === 0 && attention.kind === "heads";
+  if (config.indexer_compress_ratio != null && !isHybrid)
+    faults.push(
+      unknownArchitecture(
+        "indexer_compress_ratio",
+        "its index compresses keys, which vLLM has for hybrids with linear layers alone.",
+      ),
+    );
+  if (config.kv_lora_rank != null && counts.full < config.num_hidden_layers)
+    faults.push(
+      unknownArchitecture(
+        "kv_lora_rank",
+        "compressed key/value vectors (MLA) are mixed with other kinds of layers.",
+      ),
+    );
+  return faults;
 }
 
 /**

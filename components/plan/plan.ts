@@ -2,6 +2,7 @@ import { defined } from "../../faults/defined";
 import { FaultyInput } from "../../faults/fault";
 import { isOverSsh } from "../../machines/address";
 import { homeOn, onMachine } from "../../machines/home";
+import type { Meminfo } from "../../machines/memory";
 import { type ClientPlan, codingClients } from "../clients/plannedClients";
 import { plannedHarness } from "../harness-files/plannedHarness";
 import {
@@ -94,13 +95,12 @@ export function machinePlan(
   const around = services(name, machine, inferenceServers, { evidence, machines });
   const memory = machineMemory(machine, servers, around.memory, meminfo);
   const withKv = servers.map((server) => {
-    const { settings, model, plan } = server;
-    const maxOutputTokens = longestAnswer(around.clients, plan.key);
-    const least = leastMemory(name, settings.nodes, totalOf);
-    return {
-      ...server,
-      kv: serverKv(settings, { totalGiB: machine.totalGiB, least, maxOutputTokens }, model),
+    const context = {
+      totalGiB: machine.totalGiB,
+      least: leastMemory(name, server.settings.nodes, totalOf),
+      maxOutputTokens: longestAnswer(around.clients, server.plan.key),
     };
+    return { ...server, kv: serverKv(server.settings, context, server.model) };
   });
   const served = { servers: inferenceServers, simpleServer: around.detail.simpleServer };
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
@@ -124,19 +124,24 @@ export function machinePlan(
     ...reachOf(machine, [...inferenceServers.map(({ reach }) => reach), ...around.reach]),
     commands: around.commands,
   };
-  const total = meminfo && totalFault(declared.totalGiB, meminfo.totalGiB);
+  const appliedWindows = evidence.appliedWindows?.[name];
   const warnings = [
     ...machineWarnings(name, machine, memory.ledger, servers),
-    ...(total === undefined ? [] : [{ machine: name, code: "total-differs", message: total }]),
-    ...memoryWarnings(name, machine, {
-      ...memory,
-      servers: withKv,
-      appliedWindows: evidence.appliedWindows?.[name],
-    }),
+    ...totalWarnings(name, declared, meminfo),
+    ...memoryWarnings(name, machine, { ...memory, servers: withKv, appliedWindows }),
     ...around.warnings,
   ];
   const files = [...planned.files, appliedPlan(planned, state)];
   return { machine: { ...planned, files }, warnings, unreached: around.unreached };
+}
+
+function totalWarnings(
+  machine: string,
+  { totalGiB }: MachineSettings,
+  meminfo: Meminfo | undefined,
+): Warning[] {
+  const message = meminfo && totalFault(totalGiB, meminfo.totalGiB);
+  return message === undefined ? [] : [{ machine, code: "total-differs", message }];
 }
 
 /** Whether a server answers here: it runs on one machine, or this is its first. */

@@ -4,7 +4,7 @@ import { shell } from "./commandEnvironment";
 import type { EndedBy } from "./jobProcesses";
 import type { RunSetting } from "./ledger";
 import { probeReadiness, type ReadinessSetting, waitUntilReady, whyNotLaunch } from "./readiness";
-import { type RunningJob, Supervisor } from "./supervisor";
+import { type JobEnd, type RunningJob, Supervisor } from "./supervisor";
 
 /** States of the app, named as in the specification's table. */
 export type AppState = "not launched" | "launching" | "ready" | "stopping" | "stopped";
@@ -59,7 +59,7 @@ export async function withApp<Result>(
     app.ready.command === undefined ? undefined : new Supervisor(probeLog.streams, ledger.jobs);
   const appLog = ledger.openLog("app.log");
   const appSupervisor = new Supervisor(appLog.streams, ledger.jobs);
-  const probing = { ...(probes && { supervisor: probes }), cwd: project, env };
+  const probing = { ...defined({ supervisor: probes }), cwd: project, env };
   const probe = (limitMs: number) =>
     untilInterrupted(probeReadiness(app, probing, limitMs), interrupt);
   try {
@@ -75,7 +75,7 @@ export async function withApp<Result>(
       graceMs: app.stop_timeout_sec * 1000,
       endWithLeader: false,
     });
-    const outcome: { failure?: string; result?: Result } = {};
+    const outcome: Outcome<Result> = {};
     try {
       const pgid = await job.started;
       if (pgid === undefined)
@@ -90,22 +90,28 @@ export async function withApp<Result>(
     } finally {
       enter("stopping", outcome.failure ?? "the app is no longer needed");
       appSupervisor.stop();
-      const { by, escaped } = await job.gone;
-      enter(
-        "stopped",
-        `${STOPPED_BY[by]}${escaped === 0 ? "" : `, and ${escaped} that had left it were stopped too`}`,
-      );
+      enter("stopped", howStopped(await job.gone));
     }
-    const endedBy = (await job.gone).by;
-    const survived = endedBy === "nothing" ? "a process of the app survived KILL" : undefined;
+    const { by } = await job.gone;
+    const survived = by === "nothing" ? "a process of the app survived KILL" : undefined;
     const failure = outcome.failure ?? survived;
-    return { ...outcome, states, endedBy, log: appLog.file, ...defined({ failure }) };
+    return { ...outcome, states, endedBy: by, log: appLog.file, ...defined({ failure }) };
   } finally {
     await Promise.all([appSupervisor.close(), probes?.close()]);
     appLog.close();
     probeLog.close();
   }
 }
+
+/** What the user of an app returned, or why it could not be used. */
+interface Outcome<Result> {
+  failure?: string;
+  result?: Result;
+}
+
+/** How an app came to its end, in words. */
+const howStopped = ({ by, escaped }: JobEnd): string =>
+  `${STOPPED_BY[by]}${escaped === 0 ? "" : `, and ${escaped} that had left it were stopped too`}`;
 
 const STOPPED_BY: Readonly<Record<EndedBy, string>> = {
   itself: "its process group had ended by itself",
@@ -119,7 +125,7 @@ async function useApp<Result>(
   use: AppUser<Result>,
   job: RunningJob,
   interrupt: AbortSignal,
-) {
+): Promise<Outcome<Result>> {
   const ending = new AbortController();
   const onInterrupt = () => ending.abort(interruption(interrupt));
   interrupt.addEventListener("abort", onInterrupt);

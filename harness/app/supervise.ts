@@ -39,6 +39,16 @@ export type Report =
       readonly escaped: number;
     };
 
+/** One command that runs, and what has become of it so far. */
+interface Running {
+  readonly job: Job;
+  readonly pgid: number;
+  timedOut: boolean;
+  stopping: boolean;
+  by: EndedBy;
+  readonly escaped: Set<number>;
+}
+
 /**
  * The supervisor: a small process in a session of its own that starts commands for the driver and
  * outlives it just long enough to end them. It reads orders from a pipe that only the driver holds;
@@ -47,100 +57,60 @@ export type Report =
  * and goes. Processes that left the group are ended with it, by their mark.
  *
  * It runs as `node -e` from its own source text, since the command line is one bundled file: so
- * nothing from outside this function may be used in it. The two functions that it needs are handed
- * in the same way. Descriptors 3 and 4 are the commands' stdout and stderr, 5 their stdin.
+ * nothing from outside this class may be used in it. The two functions that it needs are handed in
+ * the same way. Descriptors 3 and 4 are the commands' stdout and stderr, 5 their stdin.
  */
-export function supervise(
-  jobProcesses: (pgid: number, mark: JobMark) => JobProcesses,
-  remove: typeof removeWorktree,
-): void {
-  const { spawn } = process.getBuiltinModule("node:child_process");
-  const fs = process.getBuiltinModule("node:fs");
-  const LOOK_MS = 40;
+export class Supervising {
+  private readonly spawn = process.getBuiltinModule("node:child_process").spawn;
+  private readonly fs = process.getBuiltinModule("node:fs");
+  private readonly lookMs = 40;
   /** Grace time for what a command has left behind when it ended by itself, in milliseconds. */
-  const LEFTOVER_GRACE_MS = 1000;
+  private readonly leftoverGraceMs = 1000;
   /**
    * How long KILL may take to work before it is given up (a process of another user, or stuck in
    * the kernel), in milliseconds.
    */
-  const KILL_PATIENCE_MS = 5000;
+  private readonly killPatienceMs = 5000;
   /**
    * Longest time that Node's timers hold, in milliseconds (2^31 - 1); a longer bound is cut to
    * these 24.8 days.
    */
-  const LONGEST_TIMER_MS = 2147483647;
+  private readonly longestTimerMs = 2147483647;
 
-  interface Running {
-    readonly job: Job;
-    readonly pgid: number;
-    timedOut: boolean;
-    stopping: boolean;
-    by: EndedBy;
-    readonly escaped: Set<number>;
-  }
-  let running: Running | undefined;
-  let worktree: Worktree | undefined;
-  let leaving = false;
+  private running: Running | undefined;
+  private worktree: Worktree | undefined;
+  private leaving = false;
 
-  const tell = (report: Report) => {
-    try {
-      fs.writeSync(1, `${JSON.stringify(report)}\n`);
-    } catch {
-      // The driver is gone; the closed pipe says so too.
-    }
-  };
-  const send = (target: number, name: NodeJS.Signals) => {
-    try {
-      process.kill(target, name);
-    } catch {
-      // It has ended in the meantime.
-    }
-  };
-  const look = ({ pgid, job }: Running) => jobProcesses(pgid, job.mark);
-  const signal = (current: Running, name: NodeJS.Signals) => {
-    send(-current.pgid, name);
-    for (const pid of look(current).escaped) {
-      current.escaped.add(pid);
-      send(pid, name);
-    }
-  };
+  constructor(
+    private readonly jobProcesses: (pgid: number, mark: JobMark) => JobProcesses,
+    private readonly remove: typeof removeWorktree,
+  ) {}
 
-  function stop(current: Running, graceMs: number): void {
-    if (current.stopping) return;
-    current.stopping = true;
-    const deadline = Date.now() + graceMs;
-    if (look(current).groupLives) current.by = "term";
-    signal(current, "SIGTERM");
-    // A stopped process does not take TERM before it is continued.
-    signal(current, "SIGCONT");
-    const watch = () => {
-      const { groupLives, escaped } = look(current);
-      if (!groupLives && escaped.length === 0) return gone(current);
-      const left = deadline - Date.now();
-      if (left + KILL_PATIENCE_MS <= 0) {
-        current.by = "nothing";
-        return gone(current);
-      }
-      if (left <= 0) {
-        if (groupLives) current.by = "kill";
-        signal(current, "SIGKILL");
-      }
-      setTimeout(watch, left > 0 ? Math.min(LOOK_MS, left) : LOOK_MS);
-    };
-    setTimeout(watch, 1);
+  /** Obeys the orders that come through stdin, until it closes. */
+  listen(): void {
+    const leave = () => this.leave();
+    for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, leave);
+    let rest = "";
+    process.stdin.setEncoding("utf8");
+    process.stdin.on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) this.obey(JSON.parse(line) as Order);
+    });
+    process.stdin.on("end", leave);
+    process.stdin.on("error", leave);
   }
 
-  function gone(current: Running): void {
-    running = undefined;
-    const { by, timedOut, escaped } = current;
-    tell({ report: "gone", by, timedOut, escaped: escaped.size });
-    if (leaving) leave();
+  private obey(order: Order): void {
+    if (order.order === "run") this.run(order.job);
+    else if (order.order === "remove-worktree") this.worktree = order;
+    else if (this.running !== undefined) this.stop(this.running, this.running.job.graceMs);
   }
 
-  function run(job: Job): void {
-    if (leaving) return;
+  private run(job: Job): void {
+    if (this.leaving) return;
     const [file = "", ...args] = job.argv;
-    const child = spawn(file, args, {
+    const child = this.spawn(file, args, {
       cwd: job.cwd,
       env: job.env,
       detached: true,
@@ -148,7 +118,7 @@ export function supervise(
     });
     const pgid = child.pid;
     child.on("error", (error) => {
-      if (pgid === undefined) tell({ report: "not-started", message: error.message });
+      if (pgid === undefined) this.tell({ report: "not-started", message: error.message });
     });
     if (pgid === undefined) return;
     const current: Running = {
@@ -159,58 +129,110 @@ export function supervise(
       by: "itself",
       escaped: new Set(),
     };
-    running = current;
-    tell({ report: "started", pgid });
+    this.running = current;
+    this.tell({ report: "started", pgid });
     if (job.boundMs !== undefined) {
       const bound = setTimeout(
         () => {
           current.timedOut = true;
-          stop(current, job.graceMs);
+          this.stop(current, job.graceMs);
         },
-        Math.min(job.boundMs, LONGEST_TIMER_MS),
+        Math.min(job.boundMs, this.longestTimerMs),
       );
       bound.unref();
       child.on("exit", () => clearTimeout(bound));
     }
     child.on("exit", (code, name) => {
-      tell({ report: "ended", code, signal: name });
-      if (current.stopping) return;
-      // What is left behind by a command that has ended is stopped; only an app hands over to
-      // others of its group.
-      const settle = () => {
-        if (current.stopping) return;
-        const { groupLives, escaped } = look(current);
-        if (groupLives && !job.endWithLeader) return void setTimeout(settle, LOOK_MS);
-        if (groupLives || escaped.length > 0) return stop(current, LEFTOVER_GRACE_MS);
-        gone(current);
-      };
-      settle();
+      this.tell({ report: "ended", code, signal: name });
+      this.settle(current);
     });
   }
 
-  function leave(): void {
-    leaving = true;
-    if (running === undefined) {
-      if (worktree !== undefined) remove(worktree, process.env);
+  /**
+   * Stops what a command that has ended left behind; only an app hands over to others of its group.
+   */
+  private settle(current: Running): void {
+    if (current.stopping) return;
+    const { groupLives, escaped } = this.look(current);
+    if (groupLives && !current.job.endWithLeader)
+      setTimeout(() => this.settle(current), this.lookMs);
+    else if (groupLives || escaped.length > 0) this.stop(current, this.leftoverGraceMs);
+    else this.gone(current);
+  }
+
+  private stop(current: Running, graceMs: number): void {
+    if (current.stopping) return;
+    current.stopping = true;
+    const deadline = Date.now() + graceMs;
+    if (this.look(current).groupLives) current.by = "term";
+    this.signal(current, "SIGTERM");
+    // A stopped process does not take TERM before it is continued.
+    this.signal(current, "SIGCONT");
+    setTimeout(() => this.watch(current, deadline), 1);
+  }
+
+  /** Looks until all of a command has gone, with KILL from the deadline on. */
+  private watch(current: Running, deadline: number): void {
+    const { groupLives, escaped } = this.look(current);
+    if (!groupLives && escaped.length === 0) {
+      this.gone(current);
+      return;
+    }
+    const left = deadline - Date.now();
+    if (left + this.killPatienceMs <= 0) {
+      current.by = "nothing";
+      this.gone(current);
+      return;
+    }
+    if (left <= 0) {
+      if (groupLives) current.by = "kill";
+      this.signal(current, "SIGKILL");
+    }
+    const pause = left > 0 ? Math.min(this.lookMs, left) : this.lookMs;
+    setTimeout(() => this.watch(current, deadline), pause);
+  }
+
+  private gone(current: Running): void {
+    this.running = undefined;
+    const { by, timedOut, escaped } = current;
+    this.tell({ report: "gone", by, timedOut, escaped: escaped.size });
+    if (this.leaving) this.leave();
+  }
+
+  private leave(): void {
+    this.leaving = true;
+    if (this.running === undefined) {
+      if (this.worktree !== undefined) this.remove(this.worktree, process.env);
       process.exit(0);
     }
-    stop(running, running.job.graceMs);
+    this.stop(this.running, this.running.job.graceMs);
   }
 
-  function obey(order: Order): void {
-    if (order.order === "run") run(order.job);
-    else if (order.order === "remove-worktree") worktree = order;
-    else if (running !== undefined) stop(running, running.job.graceMs);
+  private look({ pgid, job }: Running): JobProcesses {
+    return this.jobProcesses(pgid, job.mark);
   }
 
-  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, leave);
-  let rest = "";
-  process.stdin.setEncoding("utf8");
-  process.stdin.on("data", (text: string) => {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) obey(JSON.parse(line) as Order);
-  });
-  process.stdin.on("end", leave);
-  process.stdin.on("error", leave);
+  private signal(current: Running, name: NodeJS.Signals): void {
+    this.send(-current.pgid, name);
+    for (const pid of this.look(current).escaped) {
+      current.escaped.add(pid);
+      this.send(pid, name);
+    }
+  }
+
+  private send(target: number, name: NodeJS.Signals): void {
+    try {
+      process.kill(target, name);
+    } catch {
+      // It has ended in the meantime.
+    }
+  }
+
+  private tell(report: Report): void {
+    try {
+      this.fs.writeSync(1, `${JSON.stringify(report)}\n`);
+    } catch {
+      // The driver is gone; the closed pipe says so too.
+    }
+  }
 }

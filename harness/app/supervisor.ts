@@ -10,7 +10,7 @@ import {
   marked,
 } from "./jobProcesses";
 import type { JobRecords } from "./jobRecords";
-import { type Job, type Order, type Report, supervise } from "./supervise";
+import { type Job, type Order, type Report, Supervising } from "./supervise";
 import { removeWorktree, type Worktree } from "./worktree";
 
 /** Descriptors that the supervised commands get. */
@@ -59,12 +59,12 @@ interface Pending {
 function source(): string {
   // Some loaders wrap functions in a helper called __name; in a text of its own it has to be
   // brought along.
-  return `const __name = (f) => f; (${supervise.toString()})(${jobProcesses.toString()}, ${removeWorktree.toString()});`;
+  return `const __name = (f) => f; new (${Supervising.toString()})(${jobProcesses.toString()}, ${removeWorktree.toString()}).listen();`;
 }
 
 /**
  * Runs commands one after the other, each in a process group of its own, in such a way that no
- * process of the group outlives this program, however it ends. See `supervise` for the process that
+ * process of the group outlives this program, however it ends. See `Supervising` for the process that
  * keeps this promise; should both be killed at the same moment, the next run keeps it
  * (`endLeftovers`), by what `records` hold.
  */

@@ -43,10 +43,19 @@ export function coverageFaults(
         `Parser \`${parser}\` is not implemented, and never counts as passing. Use \`istanbul\` (json-summary) or \`lcov\`.`,
       ),
     );
+  return [...faults, ...floorFaults(config, preset, make)];
+}
 
+/** Faults of the floors: those that the preset or the block must supply, and what contradicts. */
+function floorFaults(
+  config: ConfigView,
+  preset: PresetReading | undefined,
+  make: FaultMaker,
+): Fault[] {
+  const faults: Fault[] = [];
   const floors = effectiveFloors(config, preset);
   const baseline = config.text(at("baseline"));
-  const needed = [...FLOORS, ...(baseline === "admission" ? [MAX_REGRESSION] : [])];
+  const needed = baseline === "admission" ? [...FLOORS, MAX_REGRESSION] : FLOORS;
   const missing =
     preset?.reason === undefined ? [] : needed.filter((key) => floors[key] === undefined);
   if (preset?.reason !== undefined) {

@@ -126,13 +126,9 @@ function readCommand(
   const wrapped = found.commands.flatMap((command) => wrapperArguments(command, onGpus));
 
   if (isServer || (onGpus && !unknownWord && (imageTells || argv.length > 0) && saysVllm(launch))) {
+    const isWhole = found.unreadable.length === 0 && found.scripts.length === 0;
     // The image's own entrypoint is the server, and the command its arguments.
-    if (
-      launch.entrypoint === undefined &&
-      found.unreadable.length === 0 &&
-      found.scripts.length === 0
-    )
-      return readable([launch.command], []);
+    if (launch.entrypoint === undefined && isWhole) return readable([launch.command], []);
     if (wrapped.length > 0) return readable(wrapped, found.unreadable);
     const why = unknownWord
       ? "its entrypoint or command is not known before the update"
@@ -150,20 +146,19 @@ function readCommand(
   const hidden = onGpus ? hiddenVllm(launch, scripts()) : [];
   if (hidden.length > 0) return { kind: "yes", servers: [], unreadable: hidden };
 
-  if (imageTells && !unknownWord) return NOT_A_SERVER;
   // A known program in an unknown image is that program; an unknown image with its own entrypoint
   // may be anything.
   const [program] = argv;
-  if (!unknownWord && isText(program) && !program.startsWith("-")) return NOT_A_SERVER;
+  const isProgram = isText(program) && !program.startsWith("-");
+  if (!unknownWord && (imageTells || isProgram)) return NOT_A_SERVER;
   if (!hint()) return NOT_A_SERVER;
-  const unreadable = [
-    ...(imageTells
-      ? []
-      : ["its image can't be told before the update; give `image` as plain text"]),
-    ...(unknownWord
-      ? ["its `entrypoints` or `command` is not known before the update; give them as plain text"]
-      : []),
-  ];
+  const unreadable: string[] = [];
+  if (!imageTells)
+    unreadable.push("its image can't be told before the update; give `image` as plain text");
+  if (unknownWord)
+    unreadable.push(
+      "its `entrypoints` or `command` is not known before the update; give them as plain text",
+    );
   return { kind: "possible", unreadable };
 }
 
@@ -212,14 +207,12 @@ function saysVllm({ image, variables }: LaunchInputs): boolean {
 function hiddenVllm({ variables, files }: LaunchInputs, scripts: readonly string[]): string[] {
   const starts = (text: string) => mentionsServer(text) || text.split(/\s+/).some(isOnlyOfVllm);
   const held = [...variables].filter(([, value]) => isText(value) && starts(value));
-  return [
-    ...held.map(
-      ([name]) => `its variable ${name} holds arguments of vLLM; put them into \`command\``,
-    ),
-    ...(files.some(mentionsServer) || scripts.some((script) => PROGRAM.test(script))
-      ? ["a script, a file or a health check of it starts vLLM; start it by `command`"]
-      : []),
-  ];
+  const found = held.map(
+    ([name]) => `its variable ${name} holds arguments of vLLM; put them into \`command\``,
+  );
+  if (files.some(mentionsServer) || scripts.some((script) => PROGRAM.test(script)))
+    found.push("a script, a file or a health check of it starts vLLM; start it by `command`");
+  return found;
 }
 
 /**

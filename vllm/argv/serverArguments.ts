@@ -1,5 +1,5 @@
 import { type EngineData, newestEngineData } from "../engineData";
-import { isText, SOME_WORDS, UNKNOWN, type Word } from "./unknown";
+import { isText, SOME_WORDS, type Word } from "./unknown";
 
 /** What vLLM makes of its arguments. */
 export interface ServerArguments {
@@ -33,63 +33,66 @@ export function readServerArguments(
   words: readonly Word[],
   engine: EngineData = newestEngineData(),
 ): ServerArguments {
-  const table = optionTable(engine);
-  const unknownFlags: string[] = [];
-  const options = new Map<string, readonly Word[]>();
-  const unreadable: string[] = [];
-  const positional: Word[] = [];
-  let index = 0;
-
-  const values = (): Word[] => {
-    const taken: Word[] = [];
-    while (index < words.length && !isOption(words[index])) taken.push(words[index++] ?? UNKNOWN);
-    return taken;
-  };
-  const oneValue = (): Word[] => {
-    const next = words[index];
-    if (next === undefined || isOption(next)) return [];
-    index++;
-    return [next];
-  };
-
-  while (index < words.length) {
+  const read: Reading = { options: new Map(), unreadable: [], unknownFlags: [], positional: [] };
+  const { options, unreadable, positional } = read;
+  for (let index = 0; index < words.length; ) {
     const word = words[index++];
     if (word === "--") {
       positional.push(...words.slice(index));
       break;
     }
-    if (!isText(word)) {
+    if (!isText(word))
       unreadable.push(`argument ${index} is not known before the update, so it may be any option`);
-      continue;
-    }
-    if (!isOption(word)) {
-      positional.push(word);
-      continue;
-    }
-    const here = resolve(word, table);
-    // vLLM refuses to start with an option that it doesn't have; an image may be newer than its tag
-    // says.
-    const { name, takes, explicit, candidates } =
-      here.candidates.length > 0 ? here : resolve(word, optionTable(newestEngineData()));
-    if (candidates.length > 1) {
-      unreadable.push(
-        `\`${flagOf(word)}\` may mean ${candidates.map((each) => `--${each}`).join(" or ")}`,
-      );
-    } else if (takes === "nothing" || takes === "off") {
-      options.set(name, [takes === "off" ? "off" : "on"]);
-    } else if (explicit !== undefined) {
-      options.set(name, [explicit]);
-    } else {
-      options.set(name, takes === "several" ? values() : oneValue());
-    }
-    if (here.candidates.length === 0) unknownFlags.push(flagOf(word));
-    if (options.get(name)?.includes(SOME_WORDS))
-      unreadable.push(`what follows \`${flagOf(word)}\` is not known and may hold further options`);
+    else if (isOption(word)) index += readOption(word, { words, index }, engine, read);
+    else positional.push(word);
   }
   if (options.has("config"))
     unreadable.push("`--config` takes options from a file that can't be read here");
   const model = options.get("model")?.[0] ?? positional[0];
-  return { words, model, options, unreadable, unknownFlags };
+  return { words, model, options, unreadable, unknownFlags: read.unknownFlags };
+}
+
+/** What has been read of an argv so far. */
+interface Reading {
+  readonly options: Map<string, readonly Word[]>;
+  readonly unreadable: string[];
+  readonly unknownFlags: string[];
+  readonly positional: Word[];
+}
+
+/**
+ * Adds one option with its values, and returns how many words these are. `index` is that of the
+ * word behind the option.
+ */
+function readOption(
+  word: string,
+  { words, index }: { readonly words: readonly Word[]; readonly index: number },
+  engine: EngineData,
+  { options, unreadable, unknownFlags }: Reading,
+): number {
+  const here = resolve(word, optionTable(engine));
+  // vLLM refuses to start with an option that it doesn't have; an image may be newer than its tag
+  // says.
+  const { name, takes, explicit, candidates } =
+    here.candidates.length > 0 ? here : resolve(word, optionTable(newestEngineData()));
+  let taken = 0;
+  if (candidates.length > 1) {
+    unreadable.push(
+      `\`${flagOf(word)}\` may mean ${candidates.map((each) => `--${each}`).join(" or ")}`,
+    );
+  } else if (takes === "nothing" || takes === "off") {
+    options.set(name, [takes === "off" ? "off" : "on"]);
+  } else if (explicit !== undefined) {
+    options.set(name, [explicit]);
+  } else {
+    const most = takes === "several" ? words.length : 1;
+    while (taken < most && index + taken < words.length && !isOption(words[index + taken])) taken++;
+    options.set(name, words.slice(index, index + taken));
+  }
+  if (here.candidates.length === 0) unknownFlags.push(flagOf(word));
+  if (options.get(name)?.includes(SOME_WORDS))
+    unreadable.push(`what follows \`${flagOf(word)}\` is not known and may hold further options`);
+  return taken;
 }
 
 function isOption(word: Word | undefined): boolean {
