@@ -1,6 +1,6 @@
 import { isPooling } from "../planned/modelKind";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { serveSchema } from "../planned/schema/serve";
+import { type DataOf, dataOf } from "../planned/schema/dataOf";
+import { serveSchema } from "../planned/schema/serve";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { reasoningParserFor, toolParserFor } from "./parsers";
 
@@ -23,16 +23,12 @@ export const servedNames = ({
 /** What one server of the stack file serves. */
 export function served(key: string, container: string, server: InferenceServerSettings): Serve {
   const { model, tools } = server;
-  return {
+  return dataOf(serveSchema, {
+    ...server,
     key,
     container,
     model: model.id,
     names: servedNames(server),
-    port: server.port,
-    maxModelLen: server.maxModelLen,
-    maxNumSeqs: server.maxNumSeqs,
-    gpuMemoryUtilization: server.gpuMemoryUtilization,
-    kvCacheDtype: server.kvCacheDtype,
     prefixCaching: server.prefixCaching && !isPooling(model.kind),
     toolParser:
       (model.kind === "chat" ? toolParserFor(model.family, tools.parser) : undefined) ?? null,
@@ -40,5 +36,5 @@ export function served(key: string, container: string, server: InferenceServerSe
       (isPooling(model.kind)
         ? undefined
         : reasoningParserFor(model.family, model.thinking, server.reasoningParser)) ?? null,
-  };
+  });
 }

@@ -25,6 +25,8 @@ import { type Evidence, modelEvidence } from "../planned/evidence";
 import { type HostInstanceFacts, NOTES, type Warning } from "../planned/facts";
 import { workerKey } from "../planned/rank";
 import { endpointOf, type Reach } from "../planned/reach";
+import { dataOf } from "../planned/schema/dataOf";
+import { hostInstanceSchema } from "../planned/schema/servers";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { machineFault } from "../settings/places";
@@ -242,9 +244,7 @@ const serversOnSeveral = (machines: StackSettings["machines"]): OnSeveral[] =>
   );
 
 function hostInstanceFacts({ instanceA }: MachineSettings): HostInstanceFacts | "none" {
-  if (instanceA === "none") return "none";
-  const { port, gpuMemoryUtilization, maxModelLen, model, weightsGB } = instanceA;
-  return defined({ port, gpuMemoryUtilization, maxModelLen, model, weightsGB });
+  return instanceA === "none" ? "none" : dataOf(hostInstanceSchema, defined(instanceA));
 }
 
 /** What the agents of a server may be answered at most, where one of them says so. */

@@ -5,8 +5,8 @@ import { dropInPath, environmentLine } from "../host/systemdText";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
 import type { Reach } from "../planned/reach";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { hostSimpleServerSchema, simpleServerSchema } from "../planned/schema/services";
+import { type DataOf, dataOf } from "../planned/schema/dataOf";
+import { hostSimpleServerSchema, type simpleServerSchema } from "../planned/schema/services";
 import type { PlannedService, ServiceContext } from "../service/service";
 import { type HostSimpleServerSettings, INTEGRATED, type SimpleServerSettings } from "./settings";
 
@@ -49,17 +49,7 @@ function onTheHost(
   server: HostSimpleServerSettings,
   { elevate }: SimpleServerBlocks,
 ) {
-  const {
-    unit,
-    port,
-    listen,
-    modelsDirectory,
-    serviceUser,
-    models,
-    loadedGiB,
-    pull,
-    systemdDirectory,
-  } = server;
+  const { unit, port, listen, systemdDirectory } = server;
   const reach: Reach = {
     key: "simple-server",
     name: "simple server (Ollama)",
@@ -78,20 +68,7 @@ function onTheHost(
     mode: "0644",
     text: dropInText(environment),
   };
-  const detail: HostSimpleServerPlan = {
-    mode: "host",
-    unit,
-    listen,
-    port,
-    baseUrl,
-    modelsDirectory,
-    serviceUser,
-    models,
-    loadedGiB,
-    pull,
-    environment,
-    dropIn,
-  };
+  const detail = dataOf(hostSimpleServerSchema, { ...server, baseUrl, environment, dropIn });
   return {
     detail,
     files: [dropIn],
