@@ -12,7 +12,8 @@ const MAY_USE = {
   // Below planned data and settings: both have fields of these forms.
   "components/fields": ["faults", "machines"],
   "components/planned": ["components/fields", "machines"],
-  "components/kv": ["components/planned", "faults", "units"],
+  // The pinned release is supply's data.
+  "components/kv": ["components/(planned|supply)", "faults", "units"],
   "components/settings": [
     "components/(bridge|clients|fields|planned|service|services|simple-server)",
     "faults",
