@@ -16,9 +16,9 @@ const PLACES = 12;
 const LONGEST_MESSAGE = 600;
 
 /**
- * What is said of an error that nobody expected: it is a fault of this program and of nobody else.
- * Names the version, the `command` and the places in our sources, and holds no secret that is known
- * by its form or its name.
+ * Describes an unexpected error, which is a fault of this program alone. It names the version, the
+ * `command` and the places in our sources, and holds no secret that is recognized by its form or
+ * name.
  */
 export function bugText(error: unknown, command: string): string {
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: "" };

@@ -87,7 +87,7 @@ export const inFileOrder = (faults: readonly Fault[]): Fault[] =>
 export function faultLine(fault: Fault, file?: string): string {
   const place = fault.line === undefined ? "" : `:${fault.line}:${fault.column ?? 1}`;
   const source = fault.file ?? file;
-  // A message that names the key needs it named before it only where that helps to find the place.
+  // If the message already names the key, it is put in front only if that helps to find the place.
   const named = source === undefined && fault.message.includes(`\`${fault.path}\``);
   const where = [source === undefined ? "" : `${source}${place}`, named ? "" : fault.path]
     .filter(Boolean)

@@ -23,14 +23,14 @@ export const TIER_NAMES = [
 const SESSION_SECONDS = 8 * 3600;
 
 /**
- * A server that refused or broke a connection gets nothing for so long; each failure of another
- * kind counts as well.
+ * How long a server gets no request after it refused or broke a connection, or failed in any other
+ * way.
  */
 const COOLDOWN_SECONDS = 15;
 
 /**
- * How often the servers of one name are asked whether they answer. Too slow an answer is none: they
- * may be at work.
+ * How often the servers of one name are asked whether they answer. A server that answers too slowly
+ * counts as well: it may be busy.
  */
 const HEALTH_CHECK_SECONDS = 60;
 
@@ -97,7 +97,7 @@ export function bridgeConfig(
     litellm_settings: {
       drop_params: true,
       request_timeout: REQUEST_TIMEOUT_SECONDS,
-      // With a key its figures are for whoever has that.
+      // If there is a key, only those who have it may read the figures.
       ...(watched
         ? {
             callbacks: ["prometheus"],
@@ -126,13 +126,14 @@ export function bridgeConfig(
 const ALONE = { router: { disable_cooldowns: true, num_retries: 0 }, general: {}, info: {} };
 
 /**
- * How LiteLLM spreads what is asked for by `shared` names, each with so many servers at the most.
+ * Returns how LiteLLM spreads requests for `shared` names, of which each has at most `most`
+ * servers.
  */
 function routed(most: number, shared: readonly string[]) {
   return {
     router: {
-      // It draws a machine for a new session; `least-busy` gave all to the first one while nothing
-      // was under way.
+      // LiteLLM draws a machine for a new session. `least-busy` gave every session to the first
+      // machine while nothing was under way.
       routing_strategy: "simple-shuffle",
       optional_pre_call_checks: ["session_affinity"],
       deployment_affinity_ttl_seconds: SESSION_SECONDS,
@@ -145,7 +146,7 @@ function routed(most: number, shared: readonly string[]) {
       enable_health_check_routing: true,
       health_check_ignore_transient_errors: true,
     },
-    // At every deployment: a lone one is left alone where it has these.
+    // Every deployment gets these. LiteLLM leaves a lone one alone that has them.
     info: { allowed_fails: 0, cooldown_time: COOLDOWN_SECONDS },
   };
 }

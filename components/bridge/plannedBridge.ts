@@ -27,8 +27,8 @@ const KEY_INSIDE = "/run/secrets/bridge-key";
 const MEMORY = { gib: 0.42, source: "LiteLLM's peak with one worker, measured on another machine" };
 
 /**
- * Reads the key from its file, so that it is in no argument, and in no environment that Docker
- * could show.
+ * Reads the key from its file. So neither the arguments nor the environment that Docker shows hold
+ * it.
  */
 const WITH_KEY = `${MASTER_KEY_VARIABLE}=$(cat ${KEY_INSIDE}) && export ${MASTER_KEY_VARIABLE} && exec litellm "$@"`;
 

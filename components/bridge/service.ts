@@ -36,7 +36,7 @@ export const bridge = service({
   readsOnce: true,
   names: ({ bridge: block }: BridgeBlocks) =>
     (block?.servers ?? []).flatMap((name, index) =>
-      // What is said of another machine's server is checked where all machines are seen.
+      // The settings check servers of other machines, since only they see all machines.
       onOtherMachine(name) === undefined
         ? [{ name, path: ["servers", index], needsModel: true }]
         : [],

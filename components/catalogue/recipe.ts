@@ -196,8 +196,8 @@ function figuresOf(given: Recipe): string[] {
 }
 
 /**
- * Values without a source, sources of no value, and values with two: where, and what to write
- * instead.
+ * Finds values without a source, sources of no value, and values with two sources. Says where, and
+ * what to write instead.
  */
 export function sourceIssues(given: Recipe): { path: PropertyKey[]; message: string }[] {
   const told = given.sources.flatMap(({ of }) => of);

@@ -38,13 +38,14 @@ export interface ContainerChange {
   readonly resource: string;
   /** Key of a server in the stack file, else the name of the service. */
   readonly key: string;
-  /** Name of the container; of a removed one the old. */
+  /** Name of the container, or its old name if it is removed. */
   readonly name: string;
   readonly kind: "created" | "replaced" | "removed" | "unchanged";
   /** What differs, where it is replaced. */
   readonly changes: readonly ArgumentChange[];
   /**
-   * The time until the new one answers, in parts; of a replaced one it is the time that it is gone.
+   * The time until the new container answers, in parts. While it is replaced, nothing answers for
+   * that time.
    */
   readonly steps: readonly Step[];
   /** The image that is pulled before the old container is touched. */
@@ -82,8 +83,8 @@ export function changesOf(
 }
 
 /**
- * The change of one machine; `around` are the containers of all machines that restart, and every
- * machine as it was.
+ * Returns the change of one machine. `around` holds the containers that restart on any machine, and
+ * every machine as it was.
  */
 export function changeOf(
   before: MachinePlan | undefined,
@@ -173,8 +174,8 @@ function withWorkers(
 }
 
 /**
- * GB of weights that a server, or one rank of it, loads; where nobody knows, what its memory
- * allows.
+ * Returns the GB of weights that a server, or one rank of it, loads. If they are unknown, it
+ * returns what its memory allows.
  */
 function weightsOf({ container }: InferenceServerPlan, { kv, ledger }: MachinePlan): Span {
   const { weightsGB = null, ranks = 1 } = kv[container.name] ?? {};
@@ -195,7 +196,7 @@ function downloadsOf(
   return (server?.hubModels ?? []).map(text).filter((model) => !known.includes(model));
 }
 
-/** What is written where; a file with another path, or on another computer, is another file. */
+/** Returns the files by computer and path: a file that moves is another file. */
 function filesOf(plan: MachinePlan | undefined) {
   const { files = [], secretFiles = [], elevate } = plan ?? {};
   const skipped = ["applied-plan", ...(elevate === "none" ? ["simple-server-dropin"] : [])];

@@ -13,15 +13,15 @@ export interface ArgumentChange {
   readonly after: string | null;
 }
 
-/** A text that nobody reads in a line, such as the start gate, is named by its fingerprint. */
+/** A longer text, such as the start gate, is shown as its fingerprint. */
 const LONGEST = 160;
 const short = (text: string) =>
   text.length > LONGEST ? `a text with the fingerprint ${contentHash(text)}` : text;
 
 /**
- * What differs between two containers. Docker can't change any argument that we give in a container
- * that runs, so each of these replaces it; nothing else does. Lists that Docker takes for sets are
- * compared as such.
+ * Returns what differs between two containers. Docker can't change our arguments in a running
+ * container, so each difference replaces it, and nothing else does. Lists that Docker treats as
+ * sets are compared as sets.
  */
 export function argumentChanges(
   before: PlannedContainer,
@@ -39,7 +39,7 @@ export function argumentChanges(
   return [{ argument: "order of the arguments", before: short(first), after: short(second) }];
 }
 
-/** Arguments that say again what another one says. */
+/** Arguments that repeat another one. */
 const REPEATED = ["stopTimeout", "networkMode", "networksAdvanced"];
 
 function argumentsOf(container: PlannedContainer): Map<string, string> {

@@ -15,8 +15,8 @@ export interface Step extends Span {
   /** Who measured the figures, or what bounds them. */
   readonly source: string;
   /**
-   * Set where this part is saved if the same has run here before: what it made is kept in this
-   * volume.
+   * Volume that keeps what this part makes. The part is skipped if the same server has run here
+   * before.
    */
   readonly keptIn?: string;
 }
@@ -35,8 +35,8 @@ const SLOWEST = 15 / 7;
 const COMPILES: Span = { least: 600, most: 900 };
 
 /**
- * What the kernels of vLLM do not depend on: by vLLM 0.30.0's own key of its compile cache
- * (`compute_hash` of its configurations), its API's arguments, and what only Docker sees.
+ * Flags that vLLM's kernels don't depend on. They are not part of vLLM 0.30.0's key for its compile
+ * cache (`compute_hash` of its configurations), belong to its API, or are seen by Docker alone.
  */
 const FLAGS_WITHOUT_KERNELS = new Set([
   "--gpu-memory-utilization",
@@ -64,7 +64,8 @@ const needsKernels = ({ argument }: ArgumentChange) =>
     : ["image", "first argument"].includes(argument);
 
 /**
- * How long a server is on its way: the old one's end, where there is one, its weights, its kernels.
+ * Returns how long a server takes to start: stopping the old one if there is one, loading weights,
+ * compiling kernels.
  */
 export function serverSteps(
   server: InferenceServerPlan,
@@ -86,7 +87,7 @@ export function serverSteps(
   ];
 }
 
-/** How long a service is on its way. */
+/** Returns how long a service takes to start. */
 export function serviceSteps({ role }: PlannedContainer, before?: PlannedContainer): Step[] {
   const starts = serviceNamed(role)?.starts;
   return [
@@ -95,7 +96,7 @@ export function serviceSteps({ role }: PlannedContainer, before?: PlannedContain
   ];
 }
 
-/** Docker waits so long for its end; images are pulled before. */
+/** Docker waits that long for the old container to end. Images are pulled before. */
 const stopping = ({ stopGraceSeconds: most }: PlannedContainer): Step => ({
   what: "stopping the old one",
   least: 0,
@@ -121,7 +122,8 @@ function compiling(server: InferenceServerPlan, before: Parameters<typeof server
 }
 
 /**
- * All parts together; with `kept`, without those that are saved where the same has run here before.
+ * Adds up all parts. `kept` leaves out those that are skipped if the same server has run here
+ * before.
  */
 export function totalOf(steps: readonly Step[], kept = false): Span {
   const counted = steps.filter(({ keptIn }) => !kept || keptIn === undefined);
@@ -140,14 +142,14 @@ function spanText({ least, most }: Span): string {
   return low === 0 ? `up to ${high} ${unit}` : `${low} to ${high} ${unit}`;
 }
 
-/** How long all of it takes, and when less. */
+/** Says how long all parts take, and when it takes less. */
 export function stepsText(steps: readonly Step[]): string {
   const volume = steps.find(({ keptIn }) => keptIn !== undefined)?.keptIn;
   const shorter = `, or ${spanText(totalOf(steps, true))} if its kernels are in the volume ${volume} already`;
   return `${spanText(totalOf(steps))}${volume === undefined ? "" : shorter}`;
 }
 
-/** The same with its parts, each with its source. */
+/** Says the same with all parts and their sources. */
 export function stepsWithSources(steps: readonly Step[]): string {
   const parts = steps.map((step) => `${step.what}, ${spanText(step)} (${step.source})`);
   return `${stepsText(steps)}: ${parts.join("; ")}`;

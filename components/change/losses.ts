@@ -8,7 +8,7 @@ export interface Loss {
   /** Key of the server that they use, or name of the service. */
   readonly key: string;
   readonly what: "gone" | "fails" | "removed" | "names" | "window" | "address";
-  /** Names that it answers to; of `names` only those that go. */
+  /** Names that it answers to. A loss of `names` lists only those that go. */
   readonly names: readonly string[];
   /** Who uses it: clients, services, and on another machine `MACHINE.bridge`. */
   readonly users: readonly string[];
@@ -22,7 +22,7 @@ export interface Loss {
 /** Ollama is restarted by systemd. */
 const RESTART: Step = { what: "restarting", ...simpleServer.starts };
 
-/** What of a change clients feel. */
+/** The part of a change that clients notice. */
 interface Felt {
   readonly containers: readonly {
     readonly key: string;
@@ -35,7 +35,10 @@ interface Felt {
   >;
 }
 
-/** What the clients of one machine lose by a change; `machines` are all as they were. */
+/**
+ * Returns what the clients of one machine lose by a change. `machines` are all machines as they
+ * were.
+ */
 export function lossesOf(
   before: MachinePlan,
   after: MachinePlan | undefined,
@@ -70,7 +73,7 @@ export function lossesOf(
       const now = after?.endpoints.find((each) => each.key === key);
       if (now === undefined) return [];
       if (now.url !== url) return loss(key, "address", { before: url, after: now.url });
-      // One that other computers reach only now is lost to nobody.
+      // An endpoint that other computers could not reach before can't be lost.
       if (network === undefined || now.network === network) return [];
       return loss(key, "address", {
         before: network,
@@ -85,7 +88,7 @@ function namesOf(plan: MachinePlan, key: string): readonly string[] {
   return serversOn(plan).find((each) => each.key === key)?.serve.names ?? [];
 }
 
-/** Who on a machine, or behind a bridge of another one, uses something there. */
+/** Returns who uses a server or service: on its machine, or behind another machine's bridge. */
 function usersOf(plan: MachinePlan, key: string, machines: readonly MachinePlan[]): string[] {
   const { name, clients, services } = plan;
   const asks = (client: (typeof clients)[number]) =>
@@ -101,7 +104,7 @@ function usersOf(plan: MachinePlan, key: string, machines: readonly MachinePlan[
   ];
 }
 
-/** For how long something is gone; `undefined` where it isn't. */
+/** Says for how long something is gone; `undefined` if it stays. */
 export function goneText({ what, steps = [] }: Loss): string | undefined {
   const said: Partial<Record<Loss["what"], string>> = {
     gone: `for ${stepsText(steps)}`,
@@ -111,7 +114,7 @@ export function goneText({ what, steps = [] }: Loss): string | undefined {
   return said[what];
 }
 
-/** A loss as a sentence. */
+/** Says a loss as a sentence. */
 export function lossText(loss: Loss): string {
   const { key, what, names, users, before, after } = loss;
   const gone = `${names.length === 0 ? key : `${key} (${names.join(", ")})`} is gone ${goneText(loss)}.`;

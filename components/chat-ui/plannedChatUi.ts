@@ -27,7 +27,7 @@ const ADMINISTRATOR = [
 ] as const;
 const inside = (role: string) => `/run/secrets/${role}`;
 
-/** Reads both from their files, so that they are in no environment that Docker could show. */
+/** Reads both from their files, so that the environment which Docker shows holds neither. */
 const WITH_ADMINISTRATOR = [
   ...ADMINISTRATOR.map(
     ({ role, variable }) => `${variable}=$(cat ${inside(role)}) && export ${variable}`,
@@ -101,8 +101,8 @@ export function plannedChatUi(
 }
 
 /**
- * The servers whose models it offers; by default ours, and a simple server that a container can
- * reach.
+ * Returns the servers whose models it offers. By default these are ours, and a simple server that a
+ * container can reach.
  */
 function connected({ connections }: ChatUiSettings, servers: readonly Upstream[]): Upstream[] {
   if (connections !== undefined)
@@ -172,8 +172,8 @@ function chatUiContainer(
 const BEHAVIOUR: Readonly<Record<string, string>> = {
   // The stack file decides at every start, not what an earlier start has stored.
   ENABLE_PERSISTENT_CONFIG: "False",
-  // The first who signs up becomes administrator all the same; then sign-up stays closed, at every
-  // start.
+  // The first person to sign up still becomes administrator. After that, sign-up stays closed at
+  // every start.
   ENABLE_SIGNUP: "False",
   // Without it a start waits minutes for model hubs that it can't reach.
   OFFLINE_MODE: "True",
@@ -181,7 +181,7 @@ const BEHAVIOUR: Readonly<Record<string, string>> = {
   WEBUI_SECRET_KEY_FILE: `${DATA_INSIDE}/.webui_secret_key`,
 };
 
-/** An Ollama in the same container, held as short as one on the host. */
+/** Variables of an Ollama in the same container. It gets the same limits as one on the host. */
 const OLLAMA_INSIDE: Readonly<Record<string, string>> = {
   ENABLE_OLLAMA_API: "True",
   OLLAMA_BASE_URLS: "http://127.0.0.1:11434",
@@ -195,9 +195,8 @@ const OLLAMA_INSIDE: Readonly<Record<string, string>> = {
 const SEPARATOR = ";";
 
 /**
- * Variables that connect Open WebUI to servers. Both kinds of connection are always said: one that
- * is left out has a default of its own, which is the network for the one and a port on the host for
- * the other.
+ * Variables that connect Open WebUI to servers. Both kinds of connection are always set. A variable
+ * that is left out has a default: one asks the network, the other a port of the host.
  */
 export function connections(servers: readonly Upstream[]): Record<string, string> {
   const simple = servers.filter((server) => server.kind === "simple-server");
@@ -211,7 +210,7 @@ export function connections(servers: readonly Upstream[]): Record<string, string
     ...(inference.length === 0
       ? {}
       : {
-          // Without /v1 it lists no model and says nothing about it.
+          // Without /v1, Open WebUI lists no model and reports no error.
           OPENAI_API_BASE_URLS: inference
             .map((server) => `${server.fromContainer}/v1`)
             .join(SEPARATOR),

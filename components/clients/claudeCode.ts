@@ -94,7 +94,7 @@ export const claudeCode = clientKind({
       ],
       words: ["--settings", pathWord(path)],
       baseUrl: env[BASE_URL_VARIABLE] ?? "",
-      // One that the operator has emptied is "".
+      // A variable that the operator has emptied is "".
       tiers: Object.fromEntries(TIER_VARIABLES.map((name) => [name, env[name] ?? ""])),
     };
   },
@@ -112,9 +112,9 @@ export const MESSAGES_CLIENT = {
 } as const;
 
 /**
- * The window to claim, in tokens. It compacts so that 20,000 tokens of output still fit, but asks
- * for all of its output limit, and the server refuses what exceeds the window: the difference is
- * taken off.
+ * The window to claim, in tokens. The client compacts so that 20,000 tokens of output still fit,
+ * but asks for its whole output limit. The server refuses what exceeds the window, so the
+ * difference is subtracted.
  */
 export const claudeWindow = (window: number, maxOutputTokens: number): number =>
   window - Math.max(0, maxOutputTokens - COMPACTION_RESERVE_TOKENS);

@@ -7,7 +7,7 @@ import { clientKind, exported, PROVIDER, pathWord, reach, writtenBy } from "./ki
 /** A stalled stream is cut after this; a long prefill sends nothing for minutes. */
 const STREAM_IDLE_TIMEOUT_MS = 1_800_000;
 
-/** The launcher finds a server that is down; more tries only delay the news. */
+/** The launcher has already checked the server, so more retries only delay the error. */
 const RETRIES = 2;
 
 /**

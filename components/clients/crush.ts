@@ -1,8 +1,8 @@
 import { chatAgent, clientKind, exported, jsonFile, PROVIDER, pathWord } from "./kind";
 
 /**
- * Above this window Crush keeps the reserve free before it summarizes; up to it, a fifth (its
- * source, 0.90.0).
+ * Above this window Crush keeps a fixed reserve free before it summarizes. Up to it, it keeps a
+ * fifth free (its source, 0.90.0).
  */
 const LARGE_WINDOW = 200_000;
 const RESERVE_TOKENS = 20_000;
@@ -26,7 +26,7 @@ export const crush = clientKind({
       path: `${own}/crush.json`,
       text: jsonFile({
         $schema: "https://charm.land/crush.json",
-        // The small one makes titles, at the same time as the first turn.
+        // The small model writes titles during the first turn.
         models: { large: choice, small: choice },
         options: {
           // Hides the models of hosted providers, whose list it would fetch.

@@ -27,9 +27,7 @@ export const maxOutputTokens = (tokens: number) =>
       "Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window.",
     );
 
-/**
- * What coding agents have in common that speak chat completions and have no settings of their own.
- */
+/** What coding agents share if they speak chat completions and have no settings of their own. */
 export const chatAgent = (title: string) => ({
   title,
   settings: strictObject({
@@ -65,7 +63,7 @@ export interface ClientInput<Settings> {
   readonly place: (path: string) => string;
 }
 
-/** A client's file, and how its launcher leads the program to it. */
+/** A client's file, and how its launcher points the program to it. */
 export interface ClientFile {
   readonly path: string;
   readonly text: string;

@@ -18,9 +18,9 @@ export const launcherPurpose = (kind: ClientKind, { model }: ClientTarget): stri
   `Starts ${kind.title} with the model ${model}, once its server answers.`;
 
 /**
- * A launcher in POSIX sh: sets the key, sees that the server answers with the expected model, then
- * becomes the client. Clients themselves wait a minute and longer for a server that is down, and
- * say nothing.
+ * Returns a launcher in POSIX sh. It sets the key, checks that the server answers with the expected
+ * model, then becomes the client. Clients themselves wait a minute or longer for a server that is
+ * down, and print nothing.
  */
 export function launcherScript(kind: ClientKind, file: ClientFile, target: ClientTarget): string {
   const seconds = CHECK_SECONDS / (target.checks.length + (target.triedAt === undefined ? 0 : 1));
@@ -78,8 +78,8 @@ fetch() {
 }
 
 /**
- * The shell function that sees that a server answers, takes the key and serves the model; else it
- * says what to do.
+ * Returns the shell function that checks whether a server answers, takes the key and serves the
+ * model. If not, it says what to do.
  */
 function checkLines(seconds: number): string {
   return `# check NAME URL MODEL KEY HINT...
@@ -166,8 +166,8 @@ function checkLine(check: Check, target: ClientTarget): string {
 }
 
 /**
- * LiteLLM lists models whose server is down, and tries one with a few tokens. No answer in time is
- * none: it is busy.
+ * LiteLLM also lists models whose server is down, so the launcher has it try the model with a few
+ * tokens. If no answer comes in time, the server is busy.
  */
 function tried({ triedAt, server: { container } }: ClientTarget): string[] {
   if (triedAt === undefined) return [];

@@ -20,7 +20,7 @@ export const pi = clientKind({
             // `$NAME` is read from the environment.
             apiKey: `$${key.variable}`,
             baseUrl,
-            // What only a hosted server knows.
+            // Only a hosted server knows these.
             compat: {
               maxTokensField: "max_tokens",
               supportsDeveloperRole: false,

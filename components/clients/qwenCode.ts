@@ -11,7 +11,7 @@ export const qwenCode = clientKind({
   file({ target: { model, window, key, baseUrl }, settings, folder }) {
     const path = `${folder}/qwen-code.settings.json`;
     const generationConfig = {
-      // Prompt alone: the output that it asks for must still fit behind it.
+      // This is the prompt alone: the output that it asks for must still fit behind it.
       contextWindowSize: window && window - settings.maxOutputTokens,
       samplingParams: { max_tokens: settings.maxOutputTokens },
     };

@@ -42,8 +42,8 @@ export const clients = strictObject({
 export type ClientsSettings = z.output<typeof clients>;
 
 /**
- * The clients as another computer gets them: their files here and in the usual folders, since other
- * ones are the machine's.
+ * Returns the clients as another computer gets them. Their files go into the usual folders here,
+ * since other folders are the machine's.
  */
 export function clientsElsewhere(own: ClientsSettings, host: string | undefined): ClientsSettings {
   const { folder, launcherFolder } = clients.parse({});

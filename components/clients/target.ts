@@ -27,8 +27,8 @@ export interface ClientTarget {
   readonly names: readonly string[];
   readonly checks: readonly Check[];
   /**
-   * Where the bridge tries the server, which nobody but it can ask from here; with the client's
-   * key.
+   * Where the bridge tries the server, with the client's key. It is set if nobody but the bridge
+   * can ask the server.
    */
   readonly triedAt: string | undefined;
 }

@@ -110,7 +110,10 @@ const gated = (container: JsonObject): JsonObject =>
     ? { ...container, gate: { starts: ["vllm", "serve"] } }
     : container;
 
-/** The floor as the start gates were told, in MiB; without a server nobody was. */
+/**
+ * Returns the memory floor that the start gates' file named, in MiB. Without a server there was no
+ * such file.
+ */
 function floorOf(files: readonly JsonObject[]): number {
   const told = textOr(files.find(({ role }) => role === "start-gate")?.text);
   return Number(/^floor (\d+)$/m.exec(told)?.[1] ?? 0) / 1024;
@@ -123,8 +126,8 @@ const withEnvironment = (simpleServer: JsonObject): JsonObject =>
     : simpleServer;
 
 /**
- * Names of resources by the role of their file, behind the machine's name; of any other role it is
- * the role itself.
+ * Names of resources by the role of their file, behind the machine's name. Any other role is the
+ * name itself.
  */
 const RESOURCES: Readonly<Record<string, string>> = {
   "simple-server-dropin": "simple-server-drop-in",

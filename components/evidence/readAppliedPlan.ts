@@ -12,7 +12,7 @@ export type AppliedPlan =
   | { readonly plan: MachinePlan }
   | {
       readonly missing: string;
-      /** Set where something was applied, and this program can't read what. */
+      /** Set if a plan was applied that this program can't read. */
       readonly isThere?: true;
     };
 
@@ -34,7 +34,7 @@ export async function readAppliedPlan(
   };
 }
 
-/** What makes the next version of an applied plan, by the version that it is made of. */
+/** Functions that turn an applied plan into the next version, by the version they start from. */
 const MIGRATIONS: readonly ((document: JsonObject) => JsonObject)[] = [fromVersion0];
 
 /** More characters than any plan has: one of two machines with one of each thing has 200,000. */

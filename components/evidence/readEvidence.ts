@@ -13,8 +13,8 @@ import type { StackSettings } from "../settings/stackSettings";
 import { readModels } from "./readModels";
 
 /**
- * What every plan of a stack rests on: the operator's home, the configs of the models that the
- * stack names, what was applied.
+ * Reads what every plan of a stack is based on: the operator's home, the configs of the stack's
+ * models, and what was applied.
  */
 export function readEvidence(settings: StackSettings, project: string): Evidence {
   const home = operatorHome();
@@ -38,7 +38,9 @@ export function operatorHome(): string {
   }
 }
 
-/** The part of an applied plan that a new one rests on. It is the same in every version so far. */
+/**
+ * The part of an applied plan that a new plan reads. It has been the same in every version so far.
+ */
 const served = z.object({
   version: z.number().max(PLAN_VERSION).optional(),
   machine: z.object({ serve: z.array(serveSchema) }),

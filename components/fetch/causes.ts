@@ -23,8 +23,8 @@ const NO_ROUTE =
   /dial tcp|no such host|timeout|timed out|network is unreachable|connection (refused|reset|error|aborted)|can't be reached|nothing listens|no whole answer|was closed|peer closed|closed connection|name resolution|name or service|\beof\b|local entry not found|offline|disconnected|cannot find the requested files/i;
 
 /**
- * The causes by how docker, a registry, the hub and its tool say them, for an image and for a
- * model; the first that fits counts.
+ * Causes by the words of docker, a registry, the hub or its tool, for an image and for a model. The
+ * first that matches counts.
  */
 const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[] = [
   [/no space left|disk quota exceeded/i, FULL, FULL],
@@ -90,7 +90,7 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
   ],
 ];
 
-/** One sentence: what didn't come, why, what to do, and what to run then. */
+/** Says in one sentence what didn't come, why, what to do, and what to run then. */
 export function explained(
   of: FetchTarget,
   words: string,
@@ -116,14 +116,14 @@ export function explained(
   return `The ${kind} ${name} could not be fetched: ${told}, then run ${again}.`;
 }
 
-/** Whether these words say why it will not come: without a network, nothing is known of it. */
+/** Whether these words say that it will never come. A missing network doesn't tell. */
 export function isCertain(words: string): boolean {
   const [sign] = rowOf(words) ?? [];
   return sign !== undefined && sign !== NO_ROUTE;
 }
 
 /**
- * The cause that the last line with a sign names: a traceback before it is full of figures and
+ * Returns the cause in the last line that names one. A traceback above it is full of figures and
  * names.
  */
 function rowOf(words: string) {

@@ -7,7 +7,7 @@ import type { HubModel } from "../inference-server/plannedServer";
 
 const ANSWER_WITHIN_SECONDS = 15;
 
-/** What nobody loads here: the same weights once more in forms that vLLM doesn't read. */
+/** Files that are not loaded here: the same weights again, in formats that vLLM doesn't read. */
 export const LEFT_OUT = ["original/*", "metal/*"];
 
 /**
@@ -39,8 +39,8 @@ export const tokenIn = ({ path, text }: ModelCache): string | undefined =>
   text(join(path, "token"))?.trim();
 
 /**
- * Asks the hub for the files of a model at its revision. A text says in the hub's words, or the
- * network's, why it gives none.
+ * Asks the hub for the files of a model at its revision. A text in return says why there is no
+ * list, in the hub's or the network's words.
  */
 export async function askHub(
   { id, revision = "main" }: HubModel,

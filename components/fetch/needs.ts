@@ -54,8 +54,8 @@ export interface ReadingNeeds {
 }
 
 /**
- * What an image takes for each byte of its download: unpacked about twice as much, and the download
- * itself until then.
+ * What an image takes on disk for each byte of its download: about two bytes unpacked, and the
+ * download itself until then.
  */
 const IMAGE_ON_DISK = 3;
 
@@ -186,7 +186,7 @@ async function disksOf(
   return [...disks.values()];
 }
 
-/** Why what is missing doesn't fit on a machine's disks; `undefined` where it fits. */
+/** Says why what is missing doesn't fit on a machine's disks; `undefined` if it fits. */
 export function roomProblem({ images, models, disks }: Needs): string | undefined {
   const full = disks.find(({ freeBytes, neededBytes }) => neededBytes > freeBytes);
   if (full === undefined) return undefined;

@@ -18,9 +18,7 @@ export const textMatching = (form: RegExp, expected: Parameters<z.ZodString["reg
 /** Text that is not empty. */
 export const nonEmptyText = () => z.string().min(1);
 
-/**
- * What is wrong with a value that would be an option of the command line that it becomes a word of.
- */
+/** Refusal of a value that would be read as an option of the command that it becomes a word of. */
 export const AN_OPTION =
   "Expected a value that does not begin with `-`: it would be taken for an option";
 
@@ -75,7 +73,7 @@ export const hostPath = (
     "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",
   );
 
-/** A key that is lost in the maps of JavaScript's programs, clients among them. */
+/** A key that JavaScript programs, clients included, lose in their maps. */
 export const isProto = (name: string) => name === "__proto__";
 export const PROTO = "JavaScript keeps the name `__proto__` for itself: write another one.";
 
@@ -103,8 +101,8 @@ export const utilization = () =>
 const SHARE = "A utilization is above 0 and at most 1";
 
 /**
- * A word that every object of JavaScript has: of the names that are taken here, that is
- * `constructor`.
+ * Whether every JavaScript object has a property of this name. Among the names allowed here, that
+ * is only `constructor`.
  */
 const isKept = (name: string) => name in {};
 const KEPT = "JavaScript keeps this word for itself: expected another name";

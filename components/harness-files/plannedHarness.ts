@@ -110,7 +110,7 @@ function sessionAnalytics(
   const embedding = embedder && {
     backend: BACKENDS["inference-server"],
     model: embedder.servedModelName,
-    // The file has no other key for the address of what makes the embeddings.
+    // The file has no other key for the address of the embedding server.
     ollama_url: endpointOf(embedder.reach).url,
   };
   return renderDocument({

@@ -4,9 +4,9 @@ import { type CommandPlace, sshTo } from "../../machines/onMachine";
 import { shellWord, shellWords } from "../../machines/shell";
 
 /**
- * Lets every command below a component run on its machine; for one that is here nothing changes.
- * Over ssh the command's variables are set there, and its stdin goes there. One that moves to
- * another machine is undone where it was.
+ * Runs every command below a component on its machine. Nothing changes for a machine that is here.
+ * Over ssh, the command's variables and stdin go to the machine. A command that moves to another
+ * machine is undone where it was.
  */
 export function commandsOn(machine: CommandPlace): { transformations?: ResourceTransformation[] } {
   if (!isOverSsh(machine)) return {};
@@ -16,7 +16,7 @@ export function commandsOn(machine: CommandPlace): { transformations?: ResourceT
       ({ type, props, opts }) => {
         if (type !== "command:local:Command") return undefined;
         const { create, delete: remove, environment } = props;
-        // It says itself where it runs: here.
+        // This command says itself that it runs here.
         if ("MACHINE" in environment) return undefined;
         const given = Object.entries<string>(environment);
         const there = (command: unknown) =>
@@ -27,7 +27,7 @@ export function commandsOn(machine: CommandPlace): { transformations?: ResourceT
             create: there(create),
             delete: there(remove),
             environment: {
-              // A script is shown once, in what sets it there.
+              // A preview shows a script once, where it is set.
               ...Object.fromEntries(given.filter(([, value]) => !value.includes("\n"))),
               MACHINE: machine.dockerHost,
               ON_MACHINE: given

@@ -26,12 +26,9 @@ export interface ContainerServiceArgs {
    * is a secret.
    */
   readonly replaceWith?: Input<string>;
-  /**
-   * Containers that are of no use without this one, nor it without them: replaced with each of
-   * them, and gone before.
-   */
+  /** Containers this one depends on. It is replaced whenever one of them is, and removed first. */
   readonly after?: readonly Container[];
-  /** What is awaited once the image is here, just before the container is touched. */
+  /** Awaited once the image is here, just before the container is touched. */
   readonly before?: BeforeContainer | undefined;
 }
 

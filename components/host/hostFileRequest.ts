@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { scriptText, shellWords } from "../../machines/shell";
 
-/** What the fixed script is told of one file. */
+/** What the script gets about one file. */
 export interface HostFileRequest {
   /** Absolute path on the machine, without `..` and without a symbolic link on the way. */
   readonly path: string;

@@ -16,8 +16,8 @@ const FILE = "/tmp/tolerant.jinja";
 const SCRIPT = scriptText(join(__dirname, "tolerantTemplate.py")).trim();
 
 /**
- * What the container does before its gate, as lines of a shell; without a template it ends there,
- * and says why.
+ * Returns the shell lines that the container runs before its gate. If the model has no template,
+ * they say so and end the container.
  */
 export const makesTemplate = ({ chatTemplate }: WithTemplate): string =>
   chatTemplate === TOLERANT ? `python3 -c ${shellWord(SCRIPT)} ${FILE} "$@" || exit\n` : "";

@@ -4,8 +4,8 @@ import type { ImageFacts } from "../planned/facts";
 import { TYPE } from "../planned/type";
 
 /**
- * The versions inside an image, joined to containers by its digest. It is no label: a corrected
- * record restarts no server.
+ * The versions inside an image, joined to containers by its digest. It is not a label, so a
+ * corrected record restarts no server.
  */
 export class ImageRecord extends FactsOnRecord {
   constructor(name: string, facts: ImageFacts, opts?: ComponentResourceOptions) {

@@ -1,3 +1,6 @@
-/** The door of the inference servers: what a plan has of one, and the parsers of each family. */
+/**
+ * The door of the inference servers: the part of a plan that describes one, and the parsers of each
+ * family.
+ */
 export { familyOf, familyParsers, toolParserFor } from "./parsers";
 export { type InferenceServerPlan, imageRecordName } from "./plannedServer";

@@ -41,7 +41,7 @@ export function launchArguments(
     ...value("--gpu-memory-utilization", server.gpuMemoryUtilization),
     ...value("--kv-cache-dtype", server.kvCacheDtype),
     ...value("--kv-cache-memory-bytes", server.kvCacheMemoryBytes),
-    // Which pooling models can do either depends on how they pool: vLLM knows.
+    // Whether a pooling model can do either depends on how it pools, so vLLM decides.
     ...(pooling ? [] : onOrOff("enable-chunked-prefill", server.chunkedPrefill)),
     ...(pooling ? [] : onOrOff("enable-prefix-caching", server.prefixCaching)),
     ...flag("--enable-auto-tool-choice", model.kind === "chat" && tools.autoChoice),

@@ -58,8 +58,8 @@ export function familyOf(config: unknown): ModelFamily | undefined {
 }
 
 /**
- * What a config.json says of its family where that isn't the declared one: `model_type qwen3_5_moe
- * is of qwen3`.
+ * Says which family a config.json names if it isn't the declared one: `model_type qwen3_5_moe is of
+ * qwen3`.
  */
 export function otherFamily(
   declared: ModelFamily | undefined,

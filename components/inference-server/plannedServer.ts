@@ -61,7 +61,7 @@ export interface ServerDirectories {
   readonly gate: string;
 }
 
-/** What a server's plan rests on beside its own settings and its machine's. */
+/** What a server is planned from, beside its own settings and its machine's. */
 export interface ServerSurroundings {
   readonly directories: ServerDirectories;
   /** All machines of the stack: a server may have ranks on several. */
@@ -149,7 +149,7 @@ export function plannedServer(
   };
 }
 
-/** What is worked out of a server before its container. */
+/** What is computed for a server before its container. */
 interface Prepared {
   readonly directories: ServerDirectories;
   readonly jitVolume: string;
@@ -240,9 +240,9 @@ function tokenFile(
 }
 
 /**
- * How a rank's container is set apart from the machine: less than other servers on the network,
- * more in memory. Docker writes the capability down in this form: in another it would be replaced
- * at every update.
+ * Returns how a rank's container is isolated from the machine: its network less than other
+ * servers', its memory more. Docker stores the capability in this form. Any other form would
+ * replace the container at every update.
  */
 function rankIsolation({ link }: Rank) {
   return {

@@ -7,8 +7,8 @@ import type { MachineSettings } from "../settings/machine";
 export type RankPlace = Omit<Rank, "mark">;
 
 /**
- * Size of a rank's own /dev/shm: with the machine's, two ranks on one computer would take each
- * other for processes of one.
+ * Size of a rank's own /dev/shm. If two ranks on one computer shared the machine's, they would take
+ * each other for processes of one rank.
  */
 export const RANK_SHM_GIB = 64;
 
@@ -46,7 +46,7 @@ export function rankOn(
 /** Address on the link at which a server's ranks, its API and its health are: the head's. */
 export const headAddress = ({ nodes: [head] }: Pick<Rank, "nodes">): string => head?.address ?? "";
 
-/** What a rank is given beside the arguments that all have. */
+/** Returns the arguments that a rank gets beside those that every server has. */
 export const rankArguments = (
   { distributedTimeoutSeconds }: InferenceServerSettings,
   rank: RankPlace,
@@ -82,8 +82,8 @@ export function rankVariables({ link, mark }: Rank): Readonly<Record<string, str
 }
 
 /**
- * A rank with its mark: a fingerprint of what all ranks have alike, the image, the arguments as the
- * head has them, the variables.
+ * Adds a rank's mark: a fingerprint of what all ranks must share, which is the image, the head's
+ * arguments and the variables.
  */
 export function markedRank(
   place: RankPlace,

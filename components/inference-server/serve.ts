@@ -5,8 +5,8 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { reasoningParserFor, toolParserFor } from "./parsers";
 
 /**
- * What a server serves and with what, as its argv says it: whoever needs one of these reads it
- * here.
+ * What a server serves and with what, as its argv says. Everything that needs one of these facts
+ * reads it here.
  */
 export type Serve = DataOf<typeof serveSchema>;
 

@@ -12,10 +12,10 @@ import type { Serve } from "./serve";
 
 /**
  * The first process of a server's container. After a reboot Docker starts it at once, perhaps
- * before instance A has its memory: so it starts vLLM when there is room for both, or when instance
- * A answers and there is room for what the server takes, or, once instance A has had its time, when
- * there has been room for that for a minute. When memory runs out, it stops vLLM and waits again.
- * startGate.sh says the rest.
+ * before instance A has its memory: it therefore starts vLLM in one of three cases: there is room
+ * for both; instance A answers and there is room for the server; or instance A has had its time and
+ * there has been room for the server for a minute. When memory runs out, it stops vLLM and waits
+ * again. startGate.sh says the rest.
  */
 export const START_GATE = scriptText(join(__dirname, "startGate.sh")).trimStart();
 
@@ -38,7 +38,7 @@ const BEFORE_DOCKER_SECONDS = 2;
 export const GATED_PROGRAM = ["vllm", "serve"];
 
 /**
- * The entrypoint that puts the gate, and what is to be done `first`, before `vllm serve`; the
+ * Returns the entrypoint that runs the lines of `first` and the gate before `vllm serve`. The
  * container's command stays vLLM's own arguments.
  */
 export const gatedEntrypoint = (container: string, first = ""): string[] => [
@@ -55,11 +55,14 @@ interface Gated {
   readonly rank?: Rank;
 }
 
-/** Where a server, or the head of its ranks, says that it is well, as its container asks. */
+/**
+ * Returns the URL at which a server's container checks that it, or the head of its ranks, is
+ * healthy.
+ */
 export const healthUrl = ({ port }: Pick<Serve, "port">, rank: Rank | undefined): string =>
   `http://${rank === undefined ? "127.0.0.1" : headAddress(rank)}:${port}/health`;
 
-/** What the gates of a machine are told beside its settings. */
+/** What the gates' file says beside the machine's settings. */
 interface GateNeeds {
   readonly servers: readonly Gated[];
   readonly ledger: readonly LedgerLine[];
@@ -68,8 +71,8 @@ interface GateNeeds {
 }
 
 /**
- * What the gates of a machine have to know, as a file on the machine; what a server takes is its
- * line of the ledger.
+ * Plans the file that tells a machine's gates what they need to know. A server takes what its line
+ * of the ledger says.
  */
 export function gateFile(
   machineName: string,

@@ -16,9 +16,9 @@ interface Agent {
 export type Admission = DataOf<typeof agentsSchema>;
 
 /**
- * How many agents work at once. It is the worst case: each fills its whole request and shares no
- * prefix with another; beyond it requests wait in the queue or are put back (preempted), they don't
- * fail.
+ * Returns how many agents work at once in the worst case: each fills its whole request and shares
+ * no prefix with another. Further requests don't fail: they wait in the queue or are put back
+ * (preempted).
  *
  * @throws RangeError when a count of tokens is not a whole number, or is negative, or the request
  * is empty
@@ -69,10 +69,11 @@ export type Prefill = DataOf<typeof prefillSchema>;
 const USUAL_LENGTHS = [30_000, 131_072] as const;
 
 /**
- * What a cold prompt of each usual length, and of the whole window, costs at best: rates fall with
- * the length.
+ * Returns what a cold prompt of each usual length, and of the whole window, costs at best. Longer
+ * prompts are read more slowly.
  *
- * @param tokensPerSecond how fast this very model reads prompts; another's rate says nothing of it
+ * @param tokensPerSecond how fast this very model reads prompts; the rate of another model doesn't
+ * tell
  */
 export function prefills(window: number, tokensPerSecond: number): Prefill[] {
   return [...USUAL_LENGTHS.filter((tokens) => tokens < window), window].map((tokens) => ({

@@ -4,8 +4,7 @@ import { type ConfigFields, missingField, unknownArchitecture } from "./configSc
 
 /**
  * What an attention layer caches of one token: a key and a value for each head, one compressed
- * vector (MLA), or one that is packed with its scales, in the format of its own that sparse
- * attention needs.
+ * vector (MLA), or one vector packed with its scales, in the format that sparse attention needs.
  */
 export type AttentionShape =
   | { readonly kind: "heads"; readonly kvHeads: number; readonly headDim: number }
@@ -19,7 +18,7 @@ export type AttentionShape =
 const PACKED_LATENT = 656;
 
 /**
- * What the attention layers cache, or what is missing or contradictory in the fields that say it.
+ * Returns what the attention layers cache, and which fields are missing or contradict each other.
  */
 export function attentionShape(config: ConfigFields): {
   attention: AttentionShape;

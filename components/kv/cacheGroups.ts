@@ -41,12 +41,12 @@ export function groupBlocks(group: CacheGroups, tokens: number): number {
 
 /** Caches with one block table, by the bytes of their pages. */
 export interface Caches {
-  /** What each of their groups is. What belongs to layers that other caches count has 0 layers. */
+  /** What each of their groups is. It has 0 layers if other caches count them already. */
   readonly group: CacheKind & { readonly blockSize: number; readonly layers: number };
   readonly pages: readonly { readonly bytes: number; readonly layers: number }[];
   /**
-   * Each is a state and no row of tokens, so vLLM splits them until they fit the block that the
-   * others need.
+   * Set if each cache is a state, not a row of tokens. vLLM splits states until they fit the block
+   * that the others need.
    */
   readonly areStates?: boolean;
 }
@@ -98,8 +98,8 @@ const isPattern = ({ pages }: Caches): boolean =>
   pages.every((page) => page.layers === pages[0]?.layers);
 
 /**
- * The size of groups, at least `least`, for which the fewest places stay empty; of several the
- * largest.
+ * Returns the group size, at least `least`, that leaves the fewest places empty. If several do, it
+ * is the largest.
  */
 function leastPadding(counts: readonly number[], least: number): number {
   const empty = (size: number) =>

@@ -33,7 +33,7 @@ const ASSUMED_DRAFT_LAYERS = 1;
  */
 const LARGER_KIND_BELOW = 1.5;
 
-/** What every layout of a model on an engine says of both. */
+/** What every layout takes from the model and its engine. */
 interface Settled {
   readonly dtype: KvDtype;
   /** Layers of the draft module. */
@@ -167,7 +167,7 @@ const statelessBlock = ({ index }: ModelShape): number =>
 const stateBlock = ({ blockMultiple }: EngineRules, state: number, tokenBytes: number): number =>
   blockMultiple * Math.ceil(state / (blockMultiple * tokenBytes));
 
-/** Layers of a group, by how many layers there are of each kind. */
+/** Returns the layers of a group, from how many layers there are of each kind. */
 function groupSize(counts: readonly number[]): number {
   const most = Math.max(...counts);
   const least = Math.min(...counts);

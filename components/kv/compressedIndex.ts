@@ -30,7 +30,7 @@ const NGRAM_DEFAULTS = { streams: 4, kernel: 4, size: 3 } as const;
 /** Keys and the inputs of n-grams are cached in bf16. */
 const NUMBER_BYTES = 2;
 
-/** What the config says of such an index; none where it has none. */
+/** Reads such an index from the config, if it has one. */
 export function compressedIndex(config: ConfigFields): {
   index?: CompressedIndex;
   faults: Fault[];

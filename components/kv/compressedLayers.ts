@@ -47,7 +47,7 @@ const BLOCKS = { window: 64, byFour: 4, byMany: 8 } as const;
 const STATE_NUMBER = 2 * 4;
 const OVERLAP = 2;
 
-/** What the config says of compressed layers; none where there are none. */
+/** Reads compressed layers from the config, if it has any. */
 export function compressedLayers(config: ConfigFields): {
   layers?: CompressedLayers;
   faults: Fault[];

@@ -85,9 +85,9 @@ const SAYS_MEMORY =
   /Model loading took|KV cache (?:size|memory:|is needed)|Maximum concurrency for|Setting attention block size|padding layers|--kv-cache-memory|Auto-fit max_model_len|auto-fit max_model_len|cache blocks|Free memory on device|Error in memory profiling/;
 
 /**
- * Whether `readEngineLog` looks at a line, so that nothing else of a long log has to be kept:
- * neither what is logged every ten seconds (`GPU KV cache usage`), nor a prompt, which may say
- * anything.
+ * Whether `readEngineLog` looks at a line. Only such lines of a long log have to be kept. Lines
+ * that come every ten seconds (`GPU KV cache usage`) are not among them, nor are prompts, which may
+ * say anything.
  */
 export const saysMemory = (line: string): boolean =>
   SAYS_MEMORY.test(line) && !line.includes("Received request ");

@@ -4,7 +4,7 @@ import type { ResolvedKvEngineSettings } from "./engineSettings";
 import type { KvDtype } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 
-/** What the layout of the cache depends on and differs from one vLLM version to the next. */
+/** What the layout of the cache depends on and vLLM changes from version to version. */
 export interface EngineRules {
   /** A hybrid model's block is a multiple of this, in tokens. */
   readonly blockMultiple: number;
@@ -33,8 +33,8 @@ export const INDEXED_BLOCK = 64;
 const FLASHINFER_GDN = { blockMultiple: 64, keyHeadDim: 128 } as const;
 
 /**
- * From 0.33 on they, and state-space layers, keep a state more with prefix caching: that of a
- * checkpoint.
+ * From 0.33 on, with prefix caching, such hybrids and state-space layers keep one more state: that
+ * of a checkpoint.
  */
 const CHECKPOINTS = { since: "0.33", stateBlocks: 3 } as const;
 

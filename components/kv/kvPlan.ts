@@ -99,8 +99,8 @@ function checkedWindow(
 }
 
 /**
- * Counts of heads that vLLM refuses to divide. Of key/value heads each device has one where there
- * are fewer than devices.
+ * Returns the counts of heads that vLLM refuses to divide. If there are fewer key/value heads than
+ * devices, each device gets one.
  */
 function undividedHeads(
   { attention, slidingAttention, queryHeads, linear }: ModelShape,

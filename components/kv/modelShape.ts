@@ -24,7 +24,8 @@ import { unplannedCaches } from "./unplanned";
 /** All that a KV plan has to know of a model. */
 export interface ModelShape {
   /**
-   * Of the full-attention layers, and of the sliding ones unless `slidingAttention` says otherwise.
+   * What the full-attention layers cache, and the sliding ones unless `slidingAttention` says
+   * otherwise.
    */
   readonly attention: AttentionShape;
   readonly slidingAttention?: AttentionShape;

@@ -18,14 +18,14 @@ export interface ReuseRules {
 }
 
 /**
- * An agent's call: its prompt is the last one with its answer and what is new behind it, all in
- * tokens.
+ * An agent's call, all in tokens. Its prompt is the last prompt and its answer, with what is new
+ * behind them.
  */
 export type AgentCall = readonly [agent: number, prompt: number, answer: number];
 
 /**
- * From this version on only the state behind a prompt's last whole block is kept, and that where
- * prompts parted.
+ * From this version on, vLLM keeps only two states: the one behind a prompt's last whole block, and
+ * the one where prompts diverged.
  */
 const LAST_STATE_ONLY = "0.30";
 
@@ -46,14 +46,15 @@ const givesBack = ({ drafts, vllmVersion }: ReuseRules) =>
   drafts > 0 && !since(vllmVersion, HASHED_AHEAD);
 
 /**
- * What an agent left in the cache: tokens of full attention, and after how many tokens the linear
- * layers' state is.
+ * What an agent left in the cache: tokens of full attention, and the token counts at which the
+ * linear layers' state was kept.
  */
 type Kept = { readonly tokens: number; readonly states: ReadonlySet<number> };
 
 /**
- * Tokens that each call of agents in turn finds again in the prefix cache, as vLLM's scheduler
- * counts (0.26, 0.30, 0.32, 0.33). The cache is taken to have room for all of them.
+ * Counts the tokens that each call finds again in the prefix cache while agents take turns, as
+ * vLLM's scheduler does (0.26, 0.30, 0.32, 0.33). It assumes that the cache has room for all of
+ * them.
  *
  * @param shared tokens that the prompts of all agents begin with: the system prompt and the tools
  */
@@ -89,17 +90,17 @@ export function tokensFoundAgain(
   });
 }
 
-/** The tokens of whole blocks among so many. */
+/** Returns the tokens that fill whole blocks. */
 const whole = (tokens: number, block: number) => tokens - (tokens % block);
 
 /** One call, counted in tokens. */
 interface CallTokens {
   /** At the beginning of the prompt, found in the cache. */
   readonly found: number;
-  /** Where the prompt parts from those that are cached. */
+  /** Where the prompt diverges from those that are cached. */
   readonly parted: number;
   readonly prompt: number;
-  /** Prompt and answer that are in the cache in the end. */
+  /** Tokens of the prompt and answer that the cache has in the end. */
   readonly tokens: number;
 }
 
@@ -112,10 +113,10 @@ function statesKept(rules: ReuseRules, { found, parted, prompt, tokens }: CallTo
   const back = givesBack(rules);
   const behind = (count: number) => Math.max(0, whole(count, block) - (back ? block : 0));
   const every = !since(vllmVersion, LAST_STATE_ONLY);
-  // They never schedule a block that is wider than a chunk.
+  // The first versions never schedule a block that is wider than a chunk.
   if (every && block > chunk) return [];
   const last = behind(!back && since(vllmVersion, REPEATED_PROMPTS) ? prompt - 1 : prompt);
-  // The first versions leave chunks behind the last state as they come.
+  // The first versions don't align chunks behind the last state.
   const aligned = every ? last : prompt;
   const ends: number[] = [];
   for (let start = found; start < prompt; ) {

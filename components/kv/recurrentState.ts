@@ -97,7 +97,7 @@ export function linearAttention(config: ConfigFields): {
   return { state, faults };
 }
 
-/** What has to be known of state-space layers (Mamba 2) to size their state. */
+/** The fields that the state of state-space layers (Mamba 2) is sized by. */
 const SIZES = [
   "mamba_num_heads",
   "mamba_head_dim",

@@ -32,7 +32,7 @@ export const keyBytes = (width: number): number =>
 /** Layers at the start that all select, where the config names no number (vLLM 0.30). */
 const DEFAULT_OFFSET = 2;
 
-/** What the config says of sparse attention; none where it has none. */
+/** Reads sparse attention from the config, if it has any. */
 export function sparseIndex(config: ConfigFields): { index?: SparseIndex; faults: Fault[] } {
   if (config.index_topk == null || config.kv_lora_rank == null) return { faults: [] };
   const faults: Fault[] = [];

@@ -7,8 +7,8 @@ import { INDEX_FIELDS } from "./sparseIndex";
 
 /**
  * Fields which say that a model caches something else than the layers planned here, each with what
- * that is. A model that has one is unknown: planned as if the field weren't there, it would come
- * out wrong by a large factor.
+ * that is. A model that has one is unknown: a plan that ignored the field would be wrong by a large
+ * factor.
  */
 const MARKS: readonly { readonly field: RegExp; readonly says: string }[] = [
   {

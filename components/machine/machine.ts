@@ -29,11 +29,11 @@ import { machineFacts } from "./machineFacts";
 
 export interface MachineArgs {
   readonly machine: MachinePlan;
-  /** Docker engine to talk to; the machine's own, except in a preview where none answers. */
+  /** Docker engine to talk to. It is the machine's own, except in a preview where none answers. */
   readonly dockerHost: string;
   /**
-   * Ranks of the machines before, by container. A head starts after its workers, and goes before
-   * them.
+   * Workers that are already declared, by container. A head starts after its workers, and is
+   * removed before them.
    */
   readonly workers?: ReadonlyMap<string, Container>;
   /** Awaited before the container of a server or bridge is touched. */
@@ -41,8 +41,8 @@ export interface MachineArgs {
 }
 
 /**
- * Machines in the order in which their resources are declared: first those whose workers the
- * others' heads wait for.
+ * Sorts machines into the order in which their resources are declared. Machines come first whose
+ * workers are awaited by heads on others.
  */
 export function workersFirst(machines: readonly MachinePlan[]): MachinePlan[] {
   const heads = ({ inferenceServers }: MachinePlan) =>
@@ -50,7 +50,9 @@ export function workersFirst(machines: readonly MachinePlan[]): MachinePlan[] {
   return [...machines].sort((a, b) => heads(a) - heads(b));
 }
 
-/** Everything on one machine. What a policy refuses here is stopped before any child is touched. */
+/**
+ * Everything on one machine. If a policy refuses it, the update stops before any child is touched.
+ */
 export class Machine extends ComponentResource {
   /** Known once all of it is applied. */
   readonly applied: Output<string>;
@@ -84,7 +86,8 @@ export class Machine extends ComponentResource {
       ...servicesOf(machine, { network, before }, within),
       ...filesOf(machine, within),
     ];
-    // The last to be written, and so the first to go: where it lies, everything in it was applied.
+    // The applied plan is written last and removed first. If the file is there, everything in it
+    // was applied.
     const applied = fileOf(machine, "applied-plan");
     const last =
       applied &&
@@ -189,14 +192,14 @@ function serviceArgs(
     container,
     files: own(files),
     secretFiles: own(secretFiles),
-    // No request is lost with a container that sends none on.
+    // A container that forwards nothing loses no request.
     ...defined({ readsOnce, before: forwards && before }),
   };
 }
 
 /**
- * The workers that a head waits for, as far as they are declared: two machines may be head of one
- * server each.
+ * Returns the workers that a head waits for, as far as they are declared. Each of two machines may
+ * be head of one server, so some may not be.
  */
 function workersOf(
   { rank }: InferenceServerPlan,

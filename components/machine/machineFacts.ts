@@ -5,8 +5,8 @@ import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
 /**
  * Inputs of the `Machine` component: what a policy needs to judge the whole machine before any of
- * it is touched. The servers are given as their container arguments, so that the argv is judged and
- * not our word for it.
+ * it is touched. Servers are given as their container arguments, so that policies judge the real
+ * argv and not a summary of ours.
  */
 export function machineFacts(machine: MachinePlan) {
   return {

@@ -12,7 +12,7 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
   const { room, atBest, agents, prefill } = kv;
   const { low, high } = room.outsideGiB;
   const outside = gibRange({ lowGiB: low, highGiB: high });
-  // For want of room for one request.
+  // The engine refuses if one request doesn't fit.
   const refusesToStart = kv.fits ? "" : atBest.fits ? ": MAY NOT START" : ": WOULD NOT START";
   const atOnce = agents.map((each) => {
     const tokens = `${thousands(each.promptTokens)} + ${thousands(each.maxTokens)} tokens`;

@@ -5,16 +5,13 @@ import type { kvRoomSchema } from "../planned/schema/kv";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { BESIDE_WEIGHTS_GIB, ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "./ledger";
 
-/**
- * Memory for the KV cache of one server: utilization x total, less what the server takes outside
- * it.
- */
+/** Room for the KV cache of one server: utilization x total - (weights + engine + kernels). */
 export type KvRoom = DataOf<typeof kvRoomSchema>;
 
 /**
- * Memory for a server's KV cache, in GiB: what was measured of this very image, else what somebody
- * published of the same model, else an estimate from the size of the weights. `undefined` where not
- * even that is known.
+ * Returns the room for a server's KV cache in GiB. It comes from a measurement of this very image,
+ * else from what somebody published for the same model, else from the size of the weights.
+ * `undefined` if not even that is known.
  */
 export function kvRoom(
   server: InferenceServerSettings,
@@ -45,11 +42,11 @@ export function kvRoom(
   };
 }
 
-/** Among how many ranks a server's weights are divided: each has a GPU of its own. */
+/** Number of ranks that share a server's weights. Each rank has its own GPU. */
 export const rankCount = (server: InferenceServerSettings): number =>
   server.tensorParallelSize * server.pipelineParallelSize;
 
-/** Whether the record is of the image that runs, divided as it is. */
+/** Whether the record was measured with the image that runs, and with as many ranks. */
 export function isMeasured(server: InferenceServerSettings): boolean {
   const { measured, image } = server;
   return (
@@ -57,7 +54,7 @@ export function isMeasured(server: InferenceServerSettings): boolean {
   );
 }
 
-/** The recorded rates, where they are of the image that runs. */
+/** The recorded rates, if they were measured with the image that runs. */
 export const ownSpeeds = ({ measuredSpeeds: own, image }: InferenceServerSettings): typeof own =>
   own !== undefined && isOf(image, own) ? own : undefined;
 
@@ -91,8 +88,8 @@ export function residentGiB(
 }
 
 /**
- * What a rank needs before there is any KV cache, in GiB: its weights, as far as the stack file
- * says, and the engine at its most.
+ * Returns what a rank needs before there is any KV cache, in GiB: its weights as far as the stack
+ * file says, and the most that the engine was seen to take.
  */
 export function neededBeforeKv(server: InferenceServerSettings | undefined): {
   weightsGiB: number;
@@ -102,7 +99,7 @@ export function neededBeforeKv(server: InferenceServerSettings | undefined): {
   return { weightsGiB, neededGiB: weightsGiB + ENGINE_OVERHEAD_GIB };
 }
 
-/** Whether the weights' size rests on nothing but a judgement. */
+/** Whether the weights' size is only a judgement. */
 export function isJudged({ model }: InferenceServerSettings, evidence?: ModelEvidence): boolean {
   const known = model.residentGiB ?? model.weightsGB ?? evidence?.weightsGB;
   return known === undefined && evidence?.catalogue?.judged === true;
@@ -115,9 +112,9 @@ const startText = ({ source, vllm, draftTokens }: PublishedStart): string =>
   `${source} (vLLM ${vllm}${draftTokens === undefined ? "" : `, ${draftTokens} draft tokens`})`;
 
 /**
- * What the loader InstantTensor keeps outside the KV cache once it has loaded, in GiB: with it
- * alone changed a GB10 had 10.58 of 15.01 GiB left (MiaAI-Lab GLM-5.3-Flash-EXL3-2x-DGX-Sparks
- * #204).
+ * What the loader InstantTensor keeps outside the KV cache once it has loaded, in GiB. When only
+ * the loader changed, a GB10 had 10.58 GiB left instead of 15.01 (MiaAI-Lab
+ * GLM-5.3-Flash-EXL3-2x-DGX-Sparks #204).
  */
 export const INSTANT_TENSOR_GIB = 4.4;
 
@@ -154,8 +151,8 @@ function outsideKvCache(
 }
 
 /**
- * What a rank of published starts of this model, divided as here, took outside the KV cache;
- * `undefined` where there is none.
+ * Returns what a rank took outside the KV cache in published starts of this model with as many
+ * ranks; `undefined` if there are none.
  */
 export function publishedOutside(
   server: InferenceServerSettings,
@@ -167,7 +164,7 @@ export function publishedOutside(
     hundredths(each.utilization * each.totalGiB - each.availableKvGiB),
   );
   const sources = [...new Set(starts.map(startText))].join("; ");
-  // By which loader they started isn't published.
+  // The publishers don't say which loader they used.
   const high = hundredths(
     Math.max(...seen) + (loadsByInstantTensor(server) ? INSTANT_TENSOR_GIB : 0),
   );

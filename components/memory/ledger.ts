@@ -18,7 +18,7 @@ import type { ledgerSchema } from "../planned/schema/memory";
 export type MemoryLedger = DataOf<typeof ledgerSchema>;
 
 /**
- * Memory outside the model that one instance was seen to take beyond its budget: 55.67 GiB against
+ * Memory that one instance was seen to take beyond its budget: it took 55.67 GiB with a budget of
  * 54.73.
  */
 const OVERSHOOT_GIB = 0.94;
@@ -121,10 +121,10 @@ function budgetSource(share: MemoryShare, totalGiB: number): string {
 }
 
 /**
- * For each of our servers the largest utilizations that the sum of memory and the aggregate limit
- * leave, rounded down to 0.01. What compiling takes for a while is left out: it is a reason to
- * warn, and no share makes it fit. Sums are taken once for all, so that many servers cost no more
- * than few.
+ * Returns the largest utilization that the sum of memory and the aggregate limit leave to each of
+ * our servers, rounded down to 0.01. It leaves out what compiling takes for a while, which is a
+ * reason to warn: no share makes it fit. It computes sums once for all servers, so that many cost
+ * no more than few.
  */
 function largestUtilizations(
   totalGiB: number,
@@ -163,8 +163,8 @@ function largestUtilizations(
 }
 
 /**
- * The largest share, in hundredths, whose line (rounded to 0.01 GiB, as the sum has it) is at most
- * what is free.
+ * Returns the largest share, in hundredths, whose line fits into what is free. The line is rounded
+ * to 0.01 GiB, as the sum is.
  */
 function largestWithin(freeGiB: number, totalGiB: number): number {
   const share = downToHundredth(freeGiB / totalGiB);
@@ -179,14 +179,12 @@ export const leftGiB = ({ totalGiB, sumGiB }: Pick<MemoryLedger, "totalGiB" | "s
 /** GiB (1024^3 bytes) in a GB (10^9 bytes). */
 export const GIB_PER_GB = 1e9 / BYTES_PER_GIB;
 
-/**
- * What vLLM takes beside weights and KV cache, at its most (llamastash measured 5.4 to 6.7 GiB).
- */
+/** The most that vLLM takes beside weights and KV cache (llamastash measured 5.4 to 6.7 GiB). */
 export const ENGINE_OVERHEAD_GIB = 6.7;
 
 /**
- * What was seen between a server's weights and its KV cache, activations and CUDA graphs included,
- * on a DGX Spark: 75 GB of weights at 0.72 left 14.79 GiB (2.9 GiB beside them); 22 GB at 0.4 left
- * -1.75 GiB (29.9 GiB beside them).
+ * What servers on a DGX Spark took beside weights and KV cache, activations and CUDA graphs
+ * included. 75 GB of weights at 0.72 left 14.79 GiB (2.9 GiB beside them); 22 GB at 0.4 left -1.75
+ * GiB (29.9 GiB beside them).
  */
 export const BESIDE_WEIGHTS_GIB = { least: 2.9, most: 29.9 } as const;

@@ -73,7 +73,7 @@ function shareOf({ settings, model, plan: { container, memory } }: KnownServer):
     ...memory,
     name: container.name,
     ours: true,
-    // The kernels that compiling takes memory for are those of decoding.
+    // Only kernels for decoding take memory to compile, and a pooling model has none.
     ...(isPooling(settings.model.kind) ? {} : { compileJobs: settings.compileJobs }),
     ...defined({ weightsGiB: weights }),
     ...(settings.kvCacheMemoryBytes === undefined ? {} : outside(settings, model)),
@@ -81,8 +81,8 @@ function shareOf({ settings, model, plan: { container, memory } }: KnownServer):
 }
 
 /**
- * What a server takes outside its KV cache: as it was measured, else its weights, and then more as
- * others saw it.
+ * Returns what a server takes outside its KV cache. It is the measured figure, else the weights
+ * with what others saw beside them.
  */
 function outside(
   settings: InferenceServerSettings,
@@ -125,7 +125,7 @@ function operatingSystem(
 const ROUNDING_GIB = 0.01;
 
 /**
- * A total that is lower than the machine's is safe, and off by more than this share the plan's
+ * A declared total below the machine's is safe. If it is off by more than this share, the plan's
  * figures are wrong.
  */
 const LOWER_TOLERANCE = 0.001;
@@ -144,12 +144,15 @@ export function totalFault(declaredGiB: number, machineGiB: number): string | un
   return undefined;
 }
 
-/** Beyond this share a declared total is another machine's, or was never read. */
+/**
+ * A declared total that is off by more than this share belongs to another machine, or was never
+ * read.
+ */
 const REFUSED_BEYOND = 0.02;
 
 /**
- * What the preflight and a plan with the machine's meminfo find of a declared total: a little off
- * is warned of.
+ * What the preflight, and a plan with the machine's meminfo, say about a declared total. If it is
+ * only a little off, it is a warning.
  */
 export function totalFinding(declaredGiB: number, machineGiB: number) {
   const message = totalFault(declaredGiB, machineGiB);
@@ -165,7 +168,7 @@ export const plannedTotal = (declaredGiB: number, machineGiB: number | undefined
     ? hundredths(machineGiB)
     : declaredGiB;
 
-/** Of the machines that share a model the one with the least memory, where it isn't this one. */
+/** Returns the machine with the least memory of those that share a model, unless it is this one. */
 export function leastMemory(
   own: string,
   nodes: readonly string[] = [],
@@ -177,7 +180,7 @@ export function leastMemory(
   return least !== undefined && least.totalGiB < totalOf(own) ? least : undefined;
 }
 
-/** Servers that the memory in use can only be explained with. */
+/** The servers that must have been running, judging by the memory in use. */
 type Running = "no server" | "instance A" | "instance A and ours" | "ours";
 
 /**
@@ -192,17 +195,15 @@ export type NamedDemand = MemoryDemand & { readonly name: string };
 /** What a copy of /proc/meminfo says of a machine. */
 interface MeminfoUse {
   readonly running: Running;
-  /**
-   * In use beside those servers, in GiB: the operating system and everything that nobody declared.
-   */
+  /** Memory in use beside those servers, in GiB: the operating system and everything undeclared. */
   readonly operatingSystemGiB: number;
   readonly source: string;
 }
 
 /**
- * What a copy of /proc/meminfo says of a machine. Which servers were running isn't written in it.
- * The most of them that leave the operating system its smallest plausible amount are taken to have
- * been; the source says so.
+ * What a copy of /proc/meminfo says of a machine. It doesn't say which servers were running. We
+ * assume the most of them that leave the operating system its smallest plausible amount, and the
+ * source says so.
  */
 export function meminfoUse(
   meminfo: Meminfo,
@@ -255,9 +256,10 @@ export function admissionOnPaper(
   if (instanceA !== undefined) available -= takenBy(instanceA, totalGiB);
   return ours.map((share) => {
     const { name } = share;
-    // vLLM itself checks the share alone, and runs out of memory later.
+    // vLLM itself only checks the share, and runs out of memory later.
     const wantedGiB = hundredths(takenGiB(share, totalGiB));
-    // At the server's start, once instance A and the servers before it have theirs.
+    // What is available when the server starts: instance A and the servers before it have taken
+    // theirs.
     const availableGiB = hundredths(available);
     available -= takenBy(share, totalGiB);
     return { name, wantedGiB, availableGiB, admitted: availableGiB >= wantedGiB };

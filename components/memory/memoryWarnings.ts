@@ -113,9 +113,7 @@ function imageCache(command: readonly string[]): string | undefined {
 
 export type Warn = (code: string, message: string) => void;
 
-/**
- * Compared with what was applied on this machine; where that is not known, with what was measured.
- */
+/** Warns of a larger window than the applied one or, if that is unknown, than the measured one. */
 function windowRaised(
   { maxModelLen, measured }: InferenceServerSettings,
   applied: number | undefined,
@@ -179,9 +177,7 @@ function roomWarnings(
   }
 }
 
-/**
- * Too little of an agent's last prompt is found again, and what finds more of it, if anything does.
- */
+/** Warns if too little of an agent's last prompt is found again, and says what would find more. */
 function reuseTooLow({ agentReuse, vllmVersion }: ServerKv): string | undefined {
   if (agentReuse === null || agentReuse.least >= LEAST_REUSE) return undefined;
   const { inFineSteps } = agentReuse;
@@ -193,8 +189,8 @@ function reuseTooLow({ agentReuse, vllmVersion }: ServerKv): string | undefined 
 }
 
 /**
- * What gives one whole window its room, at the worst of what is known, and whether the machine
- * leaves so much.
+ * Says what gives one whole window its room even in the worst known case, and whether the machine
+ * has that much.
  */
 function cure(
   server: InferenceServerSettings,

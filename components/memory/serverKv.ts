@@ -19,8 +19,8 @@ import { vllmOf } from "../supply/imageVersions";
 import { type KvRoom, kvRoom, ownSpeeds, rankCount, weightsGB } from "./kvRoom";
 
 /**
- * The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has
- * those of the most.
+ * The KV plan of one server. Its figures assume the least room (`room.lowGiB`); `atBest` assumes
+ * the most.
  */
 export type ServerKv = DataOf<typeof serverKvSchema>;
 
@@ -43,16 +43,19 @@ export interface ServerKvResult {
   readonly withRoom?: (gib: number) => KvPlan;
 }
 
-/** What a server's KV plan rests on beside its own settings. */
+/** What a server's KV plan needs beside its own settings. */
 export interface KvContext {
   /** The machine's memory. */
   readonly totalGiB: number;
   /**
-   * Another that shares the model and has less: vLLM gives all ranks as many blocks as the smallest
-   * holds.
+   * Another machine that shares the model and has less memory. vLLM gives all ranks as many blocks
+   * as the smallest machine holds.
    */
   readonly least?: { readonly machine: string; readonly totalGiB: number } | undefined;
-  /** Most tokens that an agent of this server may be answered with, where one says so. */
+  /**
+   * The longest answer, in tokens, that an agent of this server may ask for, if one has such a
+   * limit.
+   */
   readonly maxOutputTokens: number | undefined;
 }
 

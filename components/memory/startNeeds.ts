@@ -10,12 +10,12 @@ import type { KnownServer } from "./machineMemory";
 import { NOT_FOLLOWED, type ServerKvResult } from "./serverKv";
 
 /**
- * The least that a server needs to start, however well it goes. What isn't known for certain is
- * left out.
+ * The least that a server needs to start in the best case. It leaves out what isn't known for
+ * certain.
  */
 export type StartNeeds = DataOf<typeof startNeedsSchema>;
 
-/** Options and variables with which other weights are loaded than lie on disk. */
+/** Options and variables that make vLLM load other weights than those on disk. */
 const LOADS_OTHERWISE = ["quantization", "hf-overrides", "language-model-only"];
 const TABLES_ELSEWHERE = "VLLM_PLE_TABLE_MEMORY";
 
@@ -23,7 +23,7 @@ const TABLES_ELSEWHERE = "VLLM_PLE_TABLE_MEMORY";
 const LONG_WINDOW = "VLLM_ALLOW_LONG_MAX_MODEL_LEN";
 const ROPE_OPTIONS = ["hf-overrides", "rope-scaling", "rope-theta", "rope-parameters"];
 
-/** Beyond one request, in GiB: more than a block of any model. */
+/** What the cache needs beyond one request, in GiB: more than one block of any model. */
 const BESIDE_WINDOW_GIB = 0.1;
 
 /** What is known of a server's needs at its start; `kv` is its KV plan. */

@@ -38,8 +38,8 @@ export function weightBand(weightsGB: number, shareGiB = Number.POSITIVE_INFINIT
 }
 
 /**
- * The band of what each rank of a server has of its declared weights, and a clause that says so;
- * `undefined` where they aren't declared.
+ * Returns the band of each rank's part of the declared weights, and a clause that says so;
+ * `undefined` if they aren't declared.
  */
 export function weightsInBand(server: InferenceServerSettings, totalGiB: number) {
   const { weightsGB } = server.model;
@@ -52,11 +52,11 @@ export function weightsInBand(server: InferenceServerSettings, totalGiB: number)
   return { comfortable, text: `${weightsOfRank(weightsGB, ranks)} are ${verdict}` };
 }
 
-/** What each rank has of so many GB of weights, as the subject of a sentence. */
+/** Returns each rank's part of the weights as the subject of a sentence. */
 export const weightsOfRank = (weightsGB: number, ranks: number): string =>
   `${weightsText(weightsGB / ranks)} of weights${ranks === 1 ? "" : " on each rank"}`;
 
-/** A size of weights as a person reads it, and what each rank has of it. */
+/** Says a size of weights for people, and each rank's part of it. */
 export function weightsText(weightsGB: number, ranks = 1): string {
   const gb = (size: number) => `${Number(size.toFixed(1))} GB`;
   return ranks === 1

@@ -18,9 +18,9 @@ interface Scraped {
 }
 
 /**
- * What a Prometheus and a Grafana of the operator's read of a machine: the targets, as the machine
- * itself reaches them, and a dashboard. Nothing without `monitoring`. `known` are its servers, and
- * `folder` is where its files go.
+ * Plans what the operator's Prometheus and Grafana read about a machine: the targets as the machine
+ * itself reaches them, and a dashboard. It plans nothing without `monitoring`. `known` are the
+ * machine's servers, and `folder` is where its files go.
  */
 export function monitoringFiles(
   machineName: string,
@@ -36,7 +36,7 @@ export function monitoringFiles(
     ],
   });
   const servers = known.filter(({ kind }) => kind !== "simple-server");
-  // LiteLLM with a key shows its figures to nobody without it, and Prometheus has none.
+  // LiteLLM shows its figures only to those with its key, and Prometheus has none.
   const open = bridge?.key === null ? [bridge] : [];
   const targets = [
     ...servers.map((each) => job(`vllm-${each.key}`, "/metrics", originOf(each), each.key)),

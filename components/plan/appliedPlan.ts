@@ -9,9 +9,8 @@ const ABOUT = "What local-serving applied to this machine. Written by `up`, remo
 const FILE = "applied-plan.json";
 
 /**
- * What was applied, kept on the machine: so `verify`, `doctor` and a reader can tell an edited
- * stack file from a changed machine. The plan holds names of secrets and no value, and so does
- * this.
+ * Keeps what was applied on the machine, so that `verify`, `doctor` and a reader can tell an edited
+ * stack file from a changed machine. Like the plan, it holds names of secrets, never values.
  */
 export function appliedPlan(machine: MachinePlan, stateDirectory: string): PlannedFile<FileRole> {
   const text = `${JSON.stringify({ about: ABOUT, version: PLAN_VERSION, machine: inKeyOrder(machine) }, null, 2)}\n`;

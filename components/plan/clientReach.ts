@@ -6,7 +6,7 @@ import type { Upstream } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 import type { MachineFault } from "../settings/referenceFaults";
 
-/** What keeps clients on other computers from what they talk to, each with what to write. */
+/** Finds what keeps clients on other computers from their servers, each with what to write. */
 export function clientReachFaults(
   { bridge, ...machine }: MachineSettings,
   clients: readonly ClientPlan[],

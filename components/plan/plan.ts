@@ -42,8 +42,8 @@ const LEAVE_THEM = "Or leave the clients' files on the machine: `clients.on: mac
 
 /**
  * Computes everything that a stack file asks for. Pure: the same input gives the same bytes. Throws
- * `FaultyInput` where two files have one path, a client can't reach what it talks to, or what is
- * declared of a model isn't so by the evidence.
+ * `FaultyInput` if two files have one path, a client can't reach what it talks to, or the evidence
+ * contradicts what is declared about a model.
  */
 export function plan(settings: StackSettings, evidence: Evidence): Plan {
   const planned = Object.entries(settings.machines).map(([name, machine]) =>
@@ -75,7 +75,7 @@ export interface MachinePlanned {
   readonly unreached: readonly MachineFault[];
 }
 
-/** The same for one machine of them, without what needs all to be seen. */
+/** Plans one machine, without the checks that need all machines. */
 export function machinePlan(
   name: string,
   declared: MachineSettings,
@@ -247,7 +247,7 @@ function hostInstanceFacts({ instanceA }: MachineSettings): HostInstanceFacts | 
   return instanceA === "none" ? "none" : dataOf(hostInstanceSchema, defined(instanceA));
 }
 
-/** What the agents of a server may be answered at most, where one of them says so. */
+/** Returns the longest answer that an agent of this server may ask for, if one has such a limit. */
 function longestAnswer(clients: readonly ClientPlan[], server: string): number | undefined {
   const own = clients.filter((client) => client.server === server);
   const asked = own.flatMap(({ maxOutputTokens }) => maxOutputTokens ?? []);

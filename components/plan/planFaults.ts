@@ -24,8 +24,8 @@ export function withFamily(
 }
 
 /**
- * What is declared of a model, and isn't so by its config.json or by the weights in the model
- * cache.
+ * Finds declarations about a model that its config.json, or the weights in the model cache,
+ * contradict.
  */
 export function modelFaults(settings: StackSettings, evidence: Evidence): Fault[] {
   return Object.entries(settings.machines).flatMap(([machine, { inferenceServers }]) =>
@@ -50,7 +50,10 @@ export function modelFaults(settings: StackSettings, evidence: Evidence): Fault[
   );
 }
 
-/** Files that have one path on one computer: the later would replace the earlier without a word. */
+/**
+ * Finds files that have the same path on the same computer: the later would silently replace the
+ * earlier.
+ */
 export function writtenTwice(machines: readonly MachinePlan[]): Fault[] {
   const first = new Map<string, string>();
   const faults: Fault[] = [];

@@ -96,7 +96,7 @@ function rowOf(
   return { key, name, resource, container: runsIn, own: container !== undefined, servers, volumes };
 }
 
-/** Servers on the host's loopback, which the container of a service can't reach. */
+/** Finds servers on the host's loopback, which the container of a service can't reach. */
 function loopbackOnly(
   { container, servers }: Planned,
   known: readonly Upstream[],
@@ -111,8 +111,8 @@ function loopbackOnly(
 }
 
 /**
- * A server of another machine, as a container reaches it over the network or over the link between
- * them.
+ * Returns a server of another machine, as a container reaches it over the network or the link
+ * between the machines.
  */
 function ofOtherMachine(name: string, machines: StackSettings["machines"]): Upstream | undefined {
   const other = onOtherMachine(name);

@@ -21,7 +21,8 @@ export interface Evidence {
 }
 
 /**
- * What was found of a model. An object has members that nobody put there, such as `constructor`.
+ * Returns what was found about a model. It reads own keys alone, since every object also has
+ * members such as `constructor`.
  */
 export const modelEvidence = ({ models = {} }: Evidence, id: string): ModelEvidence | undefined =>
   Object.hasOwn(models, id) ? models[id] : undefined;
@@ -45,7 +46,7 @@ export interface ModelEvidence {
   readonly assumedFrom?: string;
   /** Starts of this model on machines of this kind that somebody published. */
   readonly starts?: readonly PublishedStart[];
-  /** How fast this model was read prompts on such a machine, by its recipe. */
+  /** How fast this model reads prompts on such a machine, according to its recipe. */
   readonly prefill?: { readonly tokensPerSecond: number; readonly source: string };
 }
 
@@ -55,7 +56,7 @@ export interface CatalogueWeights {
   readonly weightsGB?: number;
   /** What they take once loaded, in GiB. */
   readonly residentGiB?: number;
-  /** Whether nobody published the figure: then nothing is refused for it. */
+  /** Whether the figure is only a judgement. Nothing is refused because of it. */
   readonly judged: boolean;
 }
 
@@ -69,8 +70,8 @@ export interface PublishedStart {
   /** Draft tokens of a step; none where it is left out. */
   readonly draftTokens?: number | undefined;
   /**
-   * Among how many ranks the model was divided; the figures are those of one. Left out where it ran
-   * on one.
+   * Number of ranks that shared the model. The figures are those of one rank. It is left out if
+   * there was one.
    */
   readonly ranks?: number | undefined;
   readonly source: string;

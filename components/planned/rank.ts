@@ -14,7 +14,8 @@ export type Link = Rank["link"];
 export const gatePort = (masterPort: number): number => masterPort + 1;
 
 /**
- * Key of a worker on its machine, as a bridge's settings name a server of another one: `dgx1.b`.
+ * Key of a worker on its machine, written as a bridge's settings name a server of another machine:
+ * `dgx1.b`.
  */
 export const workerKey = (head: string, key: string): string => `${head}.${key}`;
 

@@ -16,7 +16,8 @@ export type Reach = DataOf<typeof reachSchema>;
 export type Endpoint = DataOf<typeof endpointSchema>;
 
 /**
- * Where a program asks: one on the machine, and one on a computer that knows the machine as `host`.
+ * Returns where a program on the machine asks, and where one on a computer that knows the machine
+ * as `host` asks.
  */
 export function endpointOf(reach: Reach, host?: string): Endpoint {
   const { key, name, address, port, path } = reach;

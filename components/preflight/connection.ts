@@ -7,8 +7,8 @@ import { type PreflightFinding, refused, warned } from "./types";
 const CONNECT_SECONDS = 30;
 
 /**
- * Why a machine can't be read at all: no connection over ssh, or another home than was planned. It
- * is refused, unless the machine is merely away.
+ * Says why a machine can't be read at all: no connection over ssh, or another home than planned. It
+ * is a refusal, unless the machine is merely away.
  */
 export async function connectionProblem(
   machine: MachinePlan,
@@ -25,7 +25,7 @@ export async function connectionProblem(
   return refused(message, "home", home);
 }
 
-/** Why ssh did not get there by what it said, and what to try. */
+/** Says why ssh failed, judging by its output, and what to try. */
 export function whyNot(
   { name, dockerHost }: Pick<MachinePlan, "name" | "dockerHost">,
   said: string,

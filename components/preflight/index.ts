@@ -1,4 +1,6 @@
-/** The door of the preflight: what it judges, for those who look at a machine at other times. */
+/**
+ * The door of the preflight: its judgements, for commands that look at a machine at other times.
+ */
 export { connectionProblem, whyNot } from "./connection";
 export { hostInstanceFindings, judgeMachine } from "./judgeMachine";
 export { oursOn } from "./ourContainers";

@@ -8,8 +8,8 @@ const BROKEN_CMA =
   "CmaFree is above CmaTotal: the kernel set memory aside for kexec handover, and RDMA devices can't pin it. Add `kho=off` to GRUB_CMDLINE_LINUX in /etc/default/grub, run `sudo update-grub` and reboot.";
 
 /**
- * Judges a machine's end of the link. What differs is refused with what to write: nothing is taken
- * silently. Pure.
+ * Judges a machine's end of the link. A difference is refused with what to write: nothing is
+ * silently accepted. Pure.
  */
 export function judgeLink(machine: MachinePlan, facts: LinkFacts | undefined): PreflightFinding[] {
   const [rank] = linkedRanks(machine).map((each) => each.rank);
@@ -83,7 +83,7 @@ function hcaFault(
 
 type Ends = readonly { readonly machine: MachinePlan; readonly link?: LinkFacts }[];
 
-/** What the machines of one server must have alike. Pure. */
+/** Judges what the machines of one server must share. Pure. */
 export function judgeRanks(machines: Ends): (PreflightFinding & { readonly machine: string })[] {
   const ranked = machines.flatMap(({ machine }) =>
     machine.inferenceServers.map((server) => ({ machine, ...server })),

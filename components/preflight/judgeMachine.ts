@@ -40,7 +40,7 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
   ];
 }
 
-/** What `up` would pull, and what its servers would load, must find room before anything stops. */
+/** Checks that there is room for what `up` pulls and its servers load, before anything stops. */
 function roomFindings({ needs }: MachineFacts): PreflightFinding[] {
   const problem = needs && roomProblem(needs);
   return problem === undefined
@@ -48,7 +48,10 @@ function roomFindings({ needs }: MachineFacts): PreflightFinding[] {
     : [refused(`${problem} \`serving fetch --check\` lists what is missing.`)];
 }
 
-/** Machines whose Docker engine is one: their sums would each be right, and together too much. */
+/**
+ * Finds machines that share one Docker engine: each sum would be right, and together they would be
+ * too much.
+ */
 export function judgeEngines(
   machines: readonly { readonly name: string; readonly docker: DockerFacts }[],
 ): (PreflightFinding & { readonly machine: string })[] {
@@ -86,8 +89,8 @@ function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): Preflig
 const A_SHARE = "instanceA.gpuMemoryUtilization";
 
 /**
- * Instance A is only ever read. What it really runs with decides whether the ledger can be
- * believed.
+ * Instance A is only ever read. The ledger is right only if instance A runs with the declared
+ * arguments.
  */
 export function hostInstanceFindings(
   { hostInstance, ledger }: Pick<MachinePlan, "hostInstance" | "ledger">,
@@ -127,8 +130,8 @@ export function hostInstanceFindings(
 }
 
 /**
- * vLLM's own admission rule, with the memory of our running servers counted as free: they are being
- * replaced.
+ * Applies vLLM's own admission rule. The memory of our running servers counts as free, since they
+ * are being replaced.
  */
 function memoryFindings(
   machine: MachinePlan,
@@ -147,8 +150,8 @@ function memoryFindings(
   const { totalGiB } = memory;
   const running = docker.reachable ? docker.containers : [];
   const { fixedKvCache = {} } = machine.ledger;
-  // The weights of a server that is replaced are found by its name; any other server counts by its
-  // share and its bytes alone.
+  // The weights of a replaced server are known by its name. Any other server counts by its share
+  // and its bytes alone.
   const held = running.reduce(
     (sum, { name, gpuMemoryUtilization: utilization = 0, memory: asked }) => {
       const outsideGiB = fixedKvCache[name]?.outsideGiB ?? 0;
@@ -202,7 +205,7 @@ function portFindings(
       ours.has(host) ? [] : [{ name, port: host, setting: `${block}.port` }],
     );
   });
-  // Docker publishes nothing of a rank: what listens is its own as long as it runs.
+  // Docker publishes no port of a rank. As long as the rank runs, its listeners are its own.
   const ranks = rankPorts(machine).filter(
     ({ name }) => !running.some((each) => each.name === name),
   );

@@ -18,9 +18,9 @@ const GROUP_MAY_SEARCH = 0o010;
 const OWNER_MAY_SEARCH = 0o100;
 
 /**
- * Judges what was read of Ollama. Where we are to change and restart it, a fault is a refusal;
- * where the operator does that by hand, it is a warning, since nothing of ours depends on it. Each
- * says how to fix it.
+ * Judges what was read of Ollama. If we change and restart it, a fault is a refusal. If the
+ * operator does that by hand, it is a warning, since nothing of ours depends on it. Each says how
+ * to fix it.
  */
 export function judgeSimpleServer(
   machine: MachinePlan,
@@ -95,7 +95,7 @@ function directoryFault(
     return [
       `The model directory ${path} does not exist. Make it with \`sudo install -d -o ${user} -g ${user} -m 0755 ${path}\`.`,
     ];
-  // A parent that is closed to us, such as the service user's home: nothing is known, and it may
+  // A parent is closed to us, such as the service user's home. Nothing is known then, and it may
   // well be right.
   if (last === undefined || last.problem === "unreadable" || last.uid === account.uid)
     return undefined;

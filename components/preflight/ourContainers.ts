@@ -10,7 +10,7 @@ type Ours = Pick<MachinePlan, "name" | "network" | "containers">;
  */
 export const oursOn = ({ name, network, containers }: Ours): readonly string[] => [
   `label=${LABEL.machine}=${name}`,
-  // A rank has the machine's own; any of these counts.
+  // A rank uses the machine's own network. A container in any of these networks counts.
   ...[...new Set([network, ...containers.map((each) => each.network)])].map(
     (each) => `network=${each}`,
   ),

@@ -11,7 +11,7 @@ import { readMachine } from "./readMachine";
 import { type MachineFacts, type PreflightFinding, type UpdateFinding, warned } from "./types";
 
 /**
- * Reads every machine of the plan and returns the reasons against an update. A preview judges files
+ * Reads every machine of the plan and returns the reasons not to update. A preview judges files
  * alone: the rest may change before the update. A machine that is another computer is read over
  * ssh. `locate` finds the lines of the stack file.
  */
@@ -23,7 +23,7 @@ export async function preflight(
   const read: (MachineFacts & { readonly name: string; readonly machine: MachinePlan })[] = [];
   const judged = async (machine: MachinePlan) => {
     const problem = await connectionProblem(machine);
-    // A machine that is merely away stops nobody else, and the next update goes on with it.
+    // A machine that is merely away doesn't stop the others. The next update includes it again.
     if (problem?.verdict === "warned")
       return [{ ...problem, message: `${problem.message} ${OTHERS_GO_ON}` }];
     if (problem !== undefined) return [problem];
@@ -56,8 +56,8 @@ export async function preflight(
 const OTHERS_GO_ON = "Its own resources will fail; other machines are finished.";
 
 /**
- * Containers of the plan that somebody stopped: the engine leaves them so. Where no Docker answers,
- * others say it.
+ * Finds containers of the plan that somebody stopped: the engine leaves them stopped. If Docker
+ * doesn't answer, other findings say so.
  */
 export async function stoppedContainers(machine: Pick<MachinePlan, "dockerHost" | "containers">) {
   const all = await readContainers(machine.dockerHost, ["status=exited"]).catch(() => []);
@@ -84,9 +84,8 @@ const MISSED: Readonly<Partial<Record<MachinePlan["files"][number]["role"], stri
 };
 
 /**
- * Files that lie where the plan has one and that are not ours. Nothing is lost, but whatever they
- * set does not hold any longer: so it is said at the preview, when `up` can still be left undone.
- * Only reads.
+ * Files that lie where the plan has one and that are not ours. Nothing is lost, but what they set
+ * no longer applies. The preview says so, while there is still time not to run `up`. Only reads.
  */
 export async function replacedFiles({
   dockerHost,

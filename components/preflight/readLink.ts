@@ -9,9 +9,7 @@ type Ranked = Pick<MachinePlan, "inferenceServers" | "ranks">;
 export const linkedRanks = (machine: Ranked) =>
   serversOn(machine).flatMap((server) => (server.rank ? [{ server, rank: server.rank }] : []));
 
-/**
- * Ports that the ranks of a machine listen on; of a worker the setting is below another machine.
- */
+/** Ports that the ranks of a machine listen on. A worker's port is set below another machine. */
 export const rankPorts = (machine: Ranked) =>
   linkedRanks(machine).flatMap(({ server: { key, container, reach }, rank }) => {
     const at = rank.index === 0 ? `inferenceServers.${key}` : undefined;
@@ -40,7 +38,7 @@ const TELL =
 /** A machine's end of the link, as it is. */
 export interface LinkFacts {
   readonly addresses: readonly Address[];
-  /** Of the declared name, where there is one. */
+  /** The interface of the declared name, if there is one. */
   readonly interface:
     | {
         readonly state: string;
@@ -50,7 +48,10 @@ export interface LinkFacts {
       }
     | undefined;
   readonly hcas: readonly Hca[];
-  /** Whether more memory of one piece is free than there is: then the kernel holds it for kexec. */
+  /**
+   * Whether more contiguous memory (CMA) counts as free than exists: then the kernel holds it for
+   * kexec.
+   */
   readonly brokenCma: boolean;
   /** Commit of each rank's model in the cache, by its container, where none is pinned. */
   readonly revisions: Readonly<Record<string, string>>;
@@ -80,7 +81,7 @@ export async function readLink(
   );
   const state = told.get(`net/${name}/operstate`);
   const routes = (await files.text(`${proc}/net/route`)) ?? "";
-  // No destination and no mask: there goes what no other route takes.
+  // A route without destination and mask takes what no other route takes.
   const defaultRoute = new RegExp(`^${name}\\t0{8}\\t(?:\\S+\\t){5}0{8}\\t`, "m").test(routes);
   const memory = (await meminfo) ?? "";
   const kib = (field: string) =>

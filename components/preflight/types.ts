@@ -97,7 +97,7 @@ const says =
 export const refused = says("refused");
 export const warned = says("warned");
 
-/** What a policy or the preflight has to say of an update. */
+/** What a policy or the preflight says about an update. */
 export interface UpdateFinding {
   readonly name: string;
   readonly verdict: "pass" | "refused" | "warned";

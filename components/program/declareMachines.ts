@@ -19,7 +19,7 @@ import { previewHost } from "./previewHost";
 import { refuse, userInput } from "./refusal";
 import { requestsEnd, takenAway, WAITS_VARIABLE } from "./runningRequests";
 
-/** What a program may set of how its machines are declared. */
+/** Options of a program that declares machines. */
 export interface DeclareOptions {
   /**
    * Folder with `models/`, which holds what is known of models. Default: that of the Pulumi
@@ -34,9 +34,9 @@ export type DeclaredOutputs = Omit<StackOutputs, "endpoints"> & {
 };
 
 /**
- * Declares every machine of a stack: reads what it rests on, plans and judges all machines
- * together, and only then makes a `Machine` of each. A preview says what an update would refuse; an
- * update that is refused ends before the first resource.
+ * Declares every machine of a stack. It reads the evidence, plans and judges all machines together,
+ * and only then makes a `Machine` of each. A preview says what an update would refuse. A refused
+ * update ends before the first resource.
  */
 export async function declareMachines(
   settings: StackSettings,
@@ -59,10 +59,10 @@ export async function declareMachines(
     const before = waits ? (container: string) => ended(container, machine.name) : undefined;
     const made = new Machine({ machine, dockerHost: await hostOf(machine), workers, before });
     workers = new Map([...workers, ...made.ranks]);
-    // Where something could not be applied, there may be nothing at an endpoint.
+    // If something could not be applied, an endpoint may have nothing behind it.
     endpoints[machine.name] = made.applied.apply(() => outputs.endpoints[machine.name] ?? {});
   }
-  // The engine removes what is declared no longer once this program has ended.
+  // The engine removes what is no longer declared once this program has ended.
   if (waits)
     await Promise.all(
       taken.map(({ machine, change }) => change.kind === "removed" && ended(change.name, machine)),
@@ -70,7 +70,7 @@ export async function declareMachines(
   return { ...outputs, endpoints };
 }
 
-/** Says what the plan warns of, and lets policies and preflight refuse it. */
+/** Prints the plan's warnings, and lets policies and preflight refuse it. */
 async function judgePlan(settings: StackSettings, planned: Plan): Promise<void> {
   const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
   for (const { machine, message, note } of planned.warnings)
@@ -84,7 +84,7 @@ async function judgePlan(settings: StackSettings, planned: Plan): Promise<void> 
   );
 }
 
-/** What was applied, what an update changes of it, and what clients lose by that, which is said. */
+/** Reads what was applied, compares it with the plan, and prints what clients lose. */
 async function changesIn(planned: Plan) {
   const read = await readAppliedPlans(planned.machines);
   for (const each of read) if ("missing" in each && each.isThere) log.warn(plainText(each.missing));

@@ -9,9 +9,9 @@ import type { MachinePlan } from "../plan/types";
 const NOWHERE = "ssh://nobody@nowhere.invalid";
 
 /**
- * The Docker host for a preview. Where no engine answers, a preview of a new stack is still worth
- * having, and one that creates needs no engine; so it is given a host that nobody asks. An update
- * always gets the real host.
+ * The Docker host for a preview. If no engine answers, a preview of a new stack is still useful,
+ * and one that only creates needs no engine. So it gets a host that nobody asks. An update always
+ * gets the real host.
  */
 export async function previewHost(
   machine: MachinePlan,

@@ -4,9 +4,9 @@ import { plainText } from "../../faults/plainText";
 import type { UpdateFinding } from "../preflight/types";
 
 /**
- * Says what the policies and the preflight found, unless the pack says it. At preview a refusal is
- * only announced; at update it stops the program before the first resource, so that nothing is half
- * done. A plain `pulumi up` runs no policy pack, and this is what protects it.
+ * Prints what the policies and the preflight found, unless the policy pack prints it. At preview a
+ * refusal is only announced; at update it stops the program before the first resource, so that
+ * nothing is half done. A plain `pulumi up` runs no policy pack, and this is what protects it.
  */
 export function refuse(
   policies: readonly UpdateFinding[],
@@ -46,7 +46,9 @@ function plainError(message: string): RunError {
   return Object.assign(new RunError(text), { stack: text });
 }
 
-/** A fault in what somebody wrote is theirs to fix: all of them at once, without a stack trace. */
+/**
+ * Runs `read` and reports faults in what the operator wrote: all at once, without a stack trace.
+ */
 export function userInput<T>(read: () => T): T {
   try {
     return read();

@@ -14,12 +14,15 @@ export const WAITS_VARIABLE = "LOCAL_SERVING_WAITS_FOR_REQUESTS";
 const LOOK_EVERY_SECONDS = 2;
 const ANSWER_WITHIN_SECONDS = 5;
 
-/** Says how the waiting goes: `passing` is for who looks on, and of no use afterwards. */
+/**
+ * Prints how the waiting goes. A `passing` sentence is for somebody who watches, and useless
+ * afterwards.
+ */
 type Say = (sentence: string, kind: "passing" | "note" | "warning") => void;
 
 /**
- * The servers whose requests end with a container: its own, of a worker its head's, of a service
- * that sends requests on those behind it.
+ * Returns the servers whose requests end with a container. These are its own server, the head of a
+ * worker, or the servers behind a service that forwards requests.
  */
 function serversBehind({ key }: ContainerChange, on: string, machines: readonly MachinePlan[]) {
   const own = machines.find(({ name }) => name === on);
@@ -51,16 +54,16 @@ export const takenAway = (changes: readonly MachineChange[], applied: readonly M
   );
 
 /**
- * Makes what waits, for a container by its name, until no request runs or waits at the servers
- * behind it, and at most as long as its machine says. A server that doesn't answer has no requests
- * to lose.
+ * Returns a function that, given a container, resolves when the servers behind it have no requests
+ * left, or when the machine's time limit is up. A server that doesn't answer has no requests to
+ * lose.
  */
 export function requestsEnd(
   containers: ReturnType<typeof takenAway>,
   planned: readonly MachinePlan[],
   say: Say,
 ): (container: string, machine: string) => Promise<void> {
-  // Several containers may wait for one server, and it is told once.
+  // Several containers may wait for one server, which is reported once.
   const waits = new Map<InferenceServerPlan, Promise<void>>();
   return async (container, machine) => {
     const minutes = planned.find(({ name }) => name === machine)?.waitForRequestsMinutes ?? 0;

@@ -2,9 +2,9 @@ import { ResourceError, RunError } from "@pulumi/pulumi";
 import { bugText } from "../../faults/bug";
 
 /**
- * The Pulumi program, in which a failure of ours is told as one: a sentence and the places in our
- * sources. The language host would take minutes over the stack trace of a bundle, and show its
- * code.
+ * Wraps the Pulumi program so that a failure of ours is reported as one: a sentence and the places
+ * in our sources. The language host would take minutes over the stack trace of a bundle, and show
+ * its code.
  */
 export function tellingBugs<T>(program: () => Promise<T>): () => Promise<T> {
   // Ahead of the language host's own listeners, which print what escapes from callbacks.
@@ -25,8 +25,8 @@ function tell(error: unknown): void {
 }
 
 /**
- * Errors that say something to the operator: ours, a resource's, and those of the connection to the
- * engine.
+ * Whether the operator has already seen an error: ours, a resource's, or one of the connection to
+ * the engine.
  */
 const isToldAlready = (error: Error): boolean =>
   RunError.isInstance(error) ||

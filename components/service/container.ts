@@ -13,8 +13,8 @@ type Own = Pick<PlannedContainer, "role" | "resource" | "name" | "image"> &
   };
 
 /**
- * The container of a service: on the machine's network, with the host's own servers in reach,
- * started again by Docker, asked every 15 seconds whether it is well.
+ * Plans the container of a service. It joins the machine's network, reaches the host's own servers,
+ * is restarted by Docker, and is checked every 15 seconds.
  */
 export function serviceContainer({ machine, network }: ServiceContext, own: Own): PlannedContainer {
   const { port, healthcheck, labels, ...more } = own;

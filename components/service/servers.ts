@@ -1,8 +1,8 @@
 import type { DeclaredServer } from "./service";
 
 /**
- * What is wrong with the name of a server whose models must be of one kind; `undefined` where
- * nothing is.
+ * Says what is wrong with naming a server whose model must be of one kind; `undefined` if nothing
+ * is.
  */
 export function otherKind(
   name: string | undefined,

@@ -32,7 +32,7 @@ export interface Service<
   readonly image: { readonly repository: RegExp; readonly package: string };
   /** Seconds until it answers, and where they are from. */
   readonly starts: { readonly least: number; readonly most: number; readonly source: string };
-  /** What a new stack file says of it; nothing where somebody has to ask for it. */
+  /** What a new stack file says of it; nothing if somebody has to ask for it. */
   readonly proposed?: (given: Proposal) => Proposed;
   /**
    * It sends requests on, so those at the servers behind it end before its container is replaced.
@@ -91,7 +91,7 @@ export interface ServiceContext {
 
 /** What a service adds to the plan of its machine. */
 export interface PlannedService<Detail> {
-  /** What the plan says of it under its key; nothing where what every service says is enough. */
+  /** What the plan says of it under its own key, if that is more than every service says. */
   readonly detail?: Detail;
   /** Name of its resource in the stack. */
   readonly resource: string;

@@ -14,7 +14,7 @@ import { repeatedFlags, repeatedVariable } from "./repeatedSettings";
 import type { StackSettings } from "./stackSettings";
 
 /**
- * Faults that need more than one value to be seen: what can't be understood, not what is merely
+ * Finds faults that show only in several values together: what can't work, not what is merely
  * unwise.
  */
 export function crossFaults(settings: StackSettings, document?: SourceDocument): Fault[] {

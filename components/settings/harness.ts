@@ -13,8 +13,8 @@ import {
 import { ollamaModelName } from "../simple-server/settings";
 
 /**
- * Text that the harness's reader of the profile takes as TOML means it: on one line, with nothing
- * to be escaped.
+ * Text that the harness's reader of the profile reads as TOML does: one line, with nothing to
+ * escape.
  */
 export const PLAIN_TEXT = /^[^"\\\p{Cc}]*$/u;
 

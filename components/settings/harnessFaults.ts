@@ -4,7 +4,7 @@ import { type HarnessSettings, PLAIN_TEXT } from "./harness";
 import type { MachineSettings } from "./machine";
 import { apiKeyVariable, type Reviewer, reviewers } from "./reviewers";
 
-/** A fault of a machine's settings that only the harness's files bring to light. */
+/** A fault of a machine's settings that only shows in the harness's files. */
 export interface HarnessFault {
   /** Path below the machine. */
   readonly path: readonly PropertyKey[];
@@ -12,8 +12,8 @@ export interface HarnessFault {
 }
 
 /**
- * What the harness's files can't be made from, all at once; nothing where no such files are asked
- * for.
+ * Finds what the harness's files can't be made from, all at once. It finds nothing if no such files
+ * are asked for.
  */
 export function harnessFaults(machine: MachineSettings): HarnessFault[] {
   const { harness } = machine;
@@ -36,8 +36,8 @@ export function harnessFaults(machine: MachineSettings): HarnessFault[] {
 }
 
 /**
- * `apiKeyVariable` is judged by its own form; without it the variable's name begins with the
- * prefix.
+ * Checks the prefix if it is part of the key variable's name. `apiKeyVariable` itself is checked by
+ * its schema.
  */
 function keyFaults(harness: HarnessSettings): HarnessFault[] {
   if (harness.apiKeyVariable !== undefined || !looksLikeAKey(apiKeyVariable(harness) ?? ""))

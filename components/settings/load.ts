@@ -14,7 +14,9 @@ import { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";
 /** Keys of a Pulumi stack file beside `config`; they are Pulumi's own. */
 const PULUMI_KEYS = ["config", "secretsprovider", "encryptedkey", "encryptionsalt", "environment"];
 
-/** Refused here and not by a policy: a plan or a preview of it would print the value. */
+/**
+ * A secret is refused here and not by a policy, because a plan or preview would print its value.
+ */
 const SECRET =
   "This looks like a secret (not shown), which would stand in plans, in the state and in `docker inspect`. For a Hugging Face token use `huggingFaceTokenVariable`, for the bridge's key `keyVariable`, in a command a variable of its own shell; else give a placeholder.";
 
@@ -146,7 +148,7 @@ function parseSettings(
       : [errorAt(dotted(proto), "unknown_key", PROTO, document?.locate(proto, "key"))]),
     ...judged.filter(({ path }) => proto === undefined || path !== dotted(proto)),
   ];
-  // A key in its armour begins with dashes, too; that it is a key says more.
+  // A key in PEM form also begins with dashes. The fault that calls it a key says more.
   const exact = found.filter((each) => !each.message.startsWith(AN_OPTION));
   const secrets = secretFaults(value, exact, { code: "secret_value", message: SECRET }, document);
   const faults = [
@@ -161,7 +163,7 @@ function parseSettings(
 const samePath = ({ path }: Fault, others: readonly Fault[]) =>
   others.some((each) => each.path === path);
 
-/** Where a key is `__proto__`, which no schema sees. */
+/** Finds the path of a key `__proto__`, which no schema sees. */
 function protoPath(value: unknown, path: readonly string[] = []): readonly string[] | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   for (const [key, each] of Object.entries(value)) {

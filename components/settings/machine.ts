@@ -20,8 +20,8 @@ import { harness } from "./harness";
 import { inferenceServer } from "./inferenceServer";
 
 /**
- * What an operating system without a desktop needs at the least, in GiB; nothing that was measured
- * on the machine.
+ * The least that an operating system without a desktop needs, in GiB. It was not measured on the
+ * machine.
  */
 export const DEFAULT_OPERATING_SYSTEM_GIB = 4;
 
@@ -35,8 +35,8 @@ const isOption = (address: string) => /^ssh:\/\/(?:-|[^@]*@-)/i.test(address);
 function isEngine(address: string): boolean {
   if (!/^[!-~]+$/.test(address) || !URL.canParse(address)) return false;
   const { protocol, hostname, port, pathname, search, hash, password } = new URL(address);
-  // Neither ssh nor Docker takes more of such an address, and only a name or a number is read alike
-  // by both.
+  // Neither ssh nor Docker accepts more in such an address, and only a name or a number means the
+  // same to both.
   if (protocol === "ssh:" && !SSH.test(address)) return false;
   if (protocol === "ssh:" && (pathname.length > 1 || `${search}${hash}${password}` !== ""))
     return false;
@@ -46,7 +46,10 @@ function isEngine(address: string): boolean {
 /** An address at which Docker listens on the network, with the host. */
 const TCP = /^tcp:\/\/([^:/]*).*$/s;
 
-/** What to write instead of a machine's own `listen`, which it had before each service got one. */
+/**
+ * Says what to write instead of a machine's own `listen`, which existed before each service got
+ * one.
+ */
 function listenBelow(given: unknown): string {
   const { listen, inferenceServers, ...blocks } = objectOr(given);
   const services = [
@@ -94,7 +97,10 @@ const hostInstance = strictObject({
   "Instance A, the server on the host that must never be disturbed. Write `none` when there is no such server: leaving it out is refused, since it decides what memory is left.",
 );
 
-/** Addresses that no router of the internet passes on: the ranks of a model check no key. */
+/**
+ * Addresses that internet routers don't forward. Only these are allowed, since the ranks of a model
+ * check no key.
+ */
 const PRIVATE = new RegExp(
   String.raw`^(?:10\.B|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.B\.B$`.replaceAll(
     "B",

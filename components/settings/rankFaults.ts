@@ -113,7 +113,7 @@ function serverFaults(
   ];
 }
 
-/** What is wrong with the list of a server's machines, before anything is made of it. */
+/** Finds what is wrong with the list of a server's machines by itself. */
 function nodesFault(
   own: string,
   nodes: readonly string[],

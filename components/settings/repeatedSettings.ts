@@ -42,7 +42,7 @@ export const FLAGS_WITH_SETTING: Readonly<Record<string, Setting>> = {
   "--spec-tokens": "speculative",
 };
 
-/** Keys of flags that take JSON, where vLLM keeps what another flag, and so a setting, gives it. */
+/** Keys of JSON flags in which vLLM stores what another flag, and so a setting, gives it. */
 const KEYS_WITH_SETTING: readonly {
   readonly flag: string;
   readonly short?: string;
@@ -95,7 +95,7 @@ function flagFault(argument: string, next: string | undefined): string | undefin
   const [base = "", key = ""] = written.split(".");
   const flag = base.replaceAll("_", "-");
   const positive = flag.replace(/^--no-/, "--").replace(/^--disable-/, "--enable-");
-  // vLLM refuses capitals, but only once the key has been printed.
+  // vLLM refuses capitals too, but only after it has printed the key.
   const refused = Object.entries(REFUSED_FLAGS).find(([name]) =>
     abbreviates(positive.toLowerCase(), name),
   );

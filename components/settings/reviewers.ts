@@ -11,8 +11,8 @@ export type Reviewer =
 /**
  * Who can review on this machine, in the order in which they are tried: every inference server with
  * a chat model (a base model answers no chat request), by key, since the engine hands maps over in
- * no other order; then Ollama on the host. Ollama inside the chat UI's container is reached by
- * nobody else.
+ * no other order; then Ollama on the host. Nobody else reaches Ollama inside the chat UI's
+ * container.
  */
 export function reviewers(machine: MachineSettings, harness: HarnessSettings): Reviewer[] {
   const servers = Object.entries(machine.inferenceServers)

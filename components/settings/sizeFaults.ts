@@ -3,7 +3,7 @@ import { isRecord, objectOr } from "../../faults/json";
 import { valueAt } from "../../faults/schemaFaults";
 import type { SourceDocument } from "../../faults/yamlDocument";
 
-/** Most entries of one list or map: what compares each with each other one is done in a moment. */
+/** Most entries of one list or map. With so many, comparing each with each other takes a moment. */
 const MOST_ENTRIES = 1000;
 
 /**
@@ -19,8 +19,8 @@ const MOST_SERVERS_HERE = 64;
 const DEEPEST_NESTING = 200;
 
 /**
- * What is too large to be judged in a moment. Where there is such a fault, nothing else is looked
- * for.
+ * Finds what is too large to be judged in a moment. If there is such a fault, nothing else is
+ * checked.
  */
 export function sizeFaults(value: unknown, document?: Pick<SourceDocument, "locate">): Fault[] {
   const fault = (path: readonly PropertyKey[], message: string) =>
@@ -71,7 +71,7 @@ export function sizeFaults(value: unknown, document?: Pick<SourceDocument, "loca
 const sizeOf = (value: unknown): number =>
   Array.isArray(value) ? value.length : isRecord(value) ? Object.keys(value).length : 0;
 
-/** Paths of the values that are as asked; what is inside of such a value is not looked at. */
+/** Returns the paths of the values that match. It doesn't look inside a matching value. */
 function pathsWhere(
   value: unknown,
   isMeant: (value: unknown, path: readonly PropertyKey[]) => boolean,

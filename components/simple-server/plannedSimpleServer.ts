@@ -77,7 +77,10 @@ function onTheHost(
   };
 }
 
-/** Each can be copied as it is; none has a here-document, which an indented copy would break. */
+/**
+ * Returns commands that can be copied as they are. None has a here-document, which an indented copy
+ * would break.
+ */
 function commandsByHand(dropIn: PlannedFile<FileRole>, unit: string): string[] {
   const folder = dropIn.path.slice(0, dropIn.path.lastIndexOf("/"));
   const lines = dropIn.text.trimEnd().split("\n");
@@ -118,8 +121,8 @@ function dropInText(environment: Readonly<Record<string, string>>): string {
 const LOADED_MODELS = "Ollama's loaded models";
 
 /**
- * The largest declared model as often as models are loaded at once: Ollama loads whichever is asked
- * for.
+ * Counts the largest declared model as often as models are loaded at once, since Ollama loads
+ * whichever is asked for.
  */
 function simpleServerMemory(server: SimpleServerSettings): LedgerLine[] {
   if (server.mode === "none") return [];
@@ -142,7 +145,7 @@ function simpleServerMemory(server: SimpleServerSettings): LedgerLine[] {
   ];
 }
 
-/** Declared models whose memory nobody has said, so that the ledger can't count them. */
+/** Returns declared models whose memory isn't declared, so that the ledger can't count them. */
 function uncountedModels(server: SimpleServerSettings): string[] {
   if (server.mode === "none" || server.residentModelsGiB !== undefined) return [];
   return server.models.filter((model) => !Object.hasOwn(server.loadedGiB, model));

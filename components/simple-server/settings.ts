@@ -15,8 +15,8 @@ import {
 const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;
 
 /**
- * A Go duration such as `5m` or `1h30m`, or whole seconds. Ollama takes its default, without a
- * word, for anything else.
+ * A Go duration such as `5m` or `1h30m`, or whole seconds. Ollama silently takes its default for
+ * anything else.
  */
 const KEEP_ALIVE = /^-?(\d+|(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+)$/;
 

@@ -74,8 +74,8 @@ const isKnownRepository = ({ repository }: ImageReference) =>
 
 /**
  * Says what may be believed of the image that a vLLM server runs: whether it is a vLLM, and which
- * versions are inside. A record counts for the digest that it names. One that names none counts
- * where a known release or the tag says the same.
+ * versions are inside. A record counts for the digest that it names. A record without a digest
+ * counts if a known release or the tag says the same.
  */
 export function judgeServerImage({ image, record }: ImageClaim): ImageVerdict {
   const reference = imageReference(image);
@@ -127,7 +127,7 @@ const NOTHING_KNOWN: ImageVerdict = {
 
 const NOTHING_RECORDED: ImageDoubt = { why: "nothing is recorded of the versions inside" };
 
-/** What speaks for another program than vLLM. */
+/** Finds signs that the image holds another program than vLLM. */
 function foreign({ reference, known }: Around, own: ImageRecordClaim | undefined): ImageDoubt[] {
   if (known !== undefined && versionsOf(known).vllm === undefined)
     return [
@@ -145,7 +145,7 @@ function foreign({ reference, known }: Around, own: ImageRecordClaim | undefined
   return [{ why: `nobody has seen a vLLM in ${reference.repository}` }];
 }
 
-/** Why a record, of this digest or of none, can't be believed. */
+/** Says why a record can't be believed that names this digest, or none. */
 function recordDoubts({ of, versions }: ImageRecordClaim, { known, tagged }: Around): ImageDoubt[] {
   const { vllm } = versions;
   const published = versionsOf(known).vllm;
@@ -156,7 +156,7 @@ function recordDoubts({ of, versions }: ImageRecordClaim, { known, tagged }: Aro
   return [{ why: "its record names no digest, and nothing else tells that it is of this image" }];
 }
 
-/** Why a tag is not that of what is inside. */
+/** Says why the tag contradicts what is inside. */
 function tagDoubts(
   own: ImageRecordClaim | undefined,
   { reference, known, tagged }: Around,
@@ -176,7 +176,7 @@ function tagDoubts(
 
 /** Whether a tag can be that of a release: `0.30` is that of 0.30.2, too. */
 function agree(tagged: string, vllm: string): boolean {
-  // What is no version is refused where the floors are.
+  // The check of the floors refuses what is not a version.
   if (!isPep440(vllm) || sameRelease(tagged, vllm)) return true;
   const release = parse(vllm);
   return (
@@ -187,7 +187,8 @@ function agree(tagged: string, vllm: string): boolean {
 }
 
 /**
- * A tag below the floor; where the versions inside are known, the floors are held against those.
+ * Refuses a tag below the floor. If the versions inside are known, they are compared with the
+ * floors instead.
  */
 function lowTag(tagged: string | undefined, vllm: string | undefined): ImageDoubt[] {
   const floor = lowestAllowed("vllm");
@@ -217,7 +218,9 @@ export function vllmOf({ image, versions: recorded }: ServerImage): string | und
   return judgeServerImage({ image, record: { of, evidence, versions } }).versions.vllm;
 }
 
-/** The same of a planned server. What an earlier version planned names its digest by `digest`. */
+/**
+ * Returns the same for a planned server. A plan of an earlier version has the digest in `digest`.
+ */
 export function believedVllm({
   image,
   digest,

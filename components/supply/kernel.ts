@@ -1,12 +1,14 @@
 import type { Files } from "../../machines/files";
 import releases from "./releases.json";
 
-/** A kernel or a driver with which such machines were seen to fail; all that are given must fit. */
+/**
+ * A kernel or driver with which such machines were seen to fail. All given conditions must match.
+ */
 interface KnownTrouble {
   /** Regular expressions. */
   readonly kernel?: string;
   readonly driver?: string;
-  /** Argument of the kernel with which it doesn't happen. */
+  /** Kernel argument that avoids the failure. */
   readonly avoidedBy?: string;
   readonly message: string;
   readonly source: string;
@@ -17,8 +19,8 @@ const KNOWN_TROUBLES: readonly KnownTrouble[] = releases.kernels;
 const ASKED_ARGUMENTS = KNOWN_TROUBLES.flatMap(({ avoidedBy }) => avoidedBy ?? []);
 
 /**
- * What of a machine's kernel and driver is known to matter: its release, the arguments that
- * troubles ask for, the driver.
+ * Reads what is known to matter about a machine's kernel and driver: its release, the arguments
+ * that known troubles ask for, the driver.
  */
 export async function readKernel({ text }: Pick<Files, "text">, proc = "/proc") {
   const read = async (file: string) => ((await text(`${proc}/${file}`)) ?? "").trimEnd();

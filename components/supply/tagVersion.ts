@@ -11,8 +11,8 @@ const NIGHTLY = /^[-_.]nightly(?![a-z])/i;
 
 /**
  * The version that a tag names, in a spelling of PEP 440: `0.30.0` of `v0.30.0-aarch64`,
- * `1.84.0-rc1` of `v1.84.0-rc1`. Of several the first with a `v` counts, else the first.
- * `undefined` for a tag that names none; a number without a dot is none.
+ * `1.84.0-rc1` of `v1.84.0-rc1`. If it names several, the first with a `v` counts, else the first.
+ * `undefined` for a tag that names none. A number without a dot is not a version.
  */
 export function versionInTag(tag: string): string | undefined {
   const found = [...tag.matchAll(RELEASE)];

@@ -15,8 +15,8 @@ export interface NextSetting {
 }
 
 /**
- * What to try after a start, or after a refusal. A share is only named where the ledger leaves it;
- * what a share can't give, a shorter window does.
+ * Returns what to try after a start, or after a refusal. It names a share only if the ledger leaves
+ * room for it, else a shorter window.
  */
 export function nextSettings(kv: ServerKv, log: EngineLog, server: StartedServer): NextSetting[] {
   if (log.refusal !== undefined) return afterRefusal(log.refusal, kv, log, server);
@@ -30,15 +30,15 @@ export function nextSettings(kv: ServerKv, log: EngineLog, server: StartedServer
   ];
 }
 
-/** So many whole windows that the cache should hold, and the same in words. */
+/** How many whole windows the cache should hold, and the same in words. */
 interface Wish {
   readonly windows: number;
   readonly held: string;
 }
 
 /**
- * A share that holds so many whole windows; where there is none, all that there is and the window
- * that fits then.
+ * Returns a share that holds that many whole windows. If there is none, it returns all there is,
+ * and the window that then fits.
  */
 function roomFor(
   { windows, held }: Wish,

@@ -6,7 +6,7 @@ import type { MeasuredSettings } from "../../settings/measured";
 export interface StartedServer {
   /** Share that it was started with. */
   readonly gpuMemoryUtilization: number;
-  /** The machine's memory; of several that share the model the least. */
+  /** The machine's memory. If several share the model, it is the smallest. */
   readonly totalGiB: number;
   readonly maxNumSeqs: number;
   /** Ranks that share its model. */
@@ -39,7 +39,7 @@ export function measurementOf(
 }
 
 /**
- * Memory in GiB that a started server took outside its KV cache: its share, less what its log says
+ * Memory in GiB that a started server took outside its KV cache: its share minus what its log says
  * was left.
  */
 export const outsideKvGiB = (server: StartedServer, availableKvGiB: number): number =>

@@ -5,7 +5,7 @@ import type { ServerKv } from "../serverKv";
 import { type NextSetting, nextSettings } from "./nextSettings";
 import { measuredLines, measurementOf, type StartedServer } from "./record";
 
-/** With a recorded measurement the plan must be this close to the next start. */
+/** The plan must be this close to the next start if a measurement is recorded. */
 const CLOSE = 0.02;
 
 /** What a start's log says of a server's memory, judged. */
@@ -64,7 +64,7 @@ export function judgeStart(
 }
 
 /**
- * What a rank's log says was left for the KV cache, or less, where another rank had less: all have
+ * Corrects what a rank's log says was left for the KV cache if another rank had less: all ranks get
  * as many blocks as that one.
  */
 function ofAllRanks(log: EngineLog, { bytesPerRequest }: ServerKv): EngineLog {
