@@ -4,8 +4,8 @@ import { isSlip, mayBeQuoted, nearestKey } from "./quoting";
 type Issue = z.core.$ZodIssue;
 
 /**
- * Why a schema refuses a value, as a sentence for the person who wrote it: what would be right, and
- * what was given where that can't be a secret. `whole` tells a number that takes no fraction.
+ * Says why a schema refuses a value, for the person who wrote it: what would be right, and what was
+ * given unless that may be a secret. `whole` marks a number that takes no fraction.
  */
 export function issueText(value: unknown, issue: Issue, whole: boolean): string {
   // Without a fault of each form (nothing chose one) the schema's own words say which forms there
@@ -73,7 +73,7 @@ function quotesHint(value: unknown, expected: string, whole = false): string {
   if (isFlag || isNumber) return " Write it without quotes.";
   const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?) ?([kmg])i?b?$/i.exec(value) ?? [];
   if (unit === "" || !["number", "int"].includes(expected)) return "";
-  // Where a fraction is taken the key names its unit; whole numbers count tokens or bytes.
+  // If a key takes a fraction, its name says the unit. Whole numbers count tokens or bytes.
   const factor = whole ? 1024 ** ("kmg".indexOf(unit.toLowerCase()) + 1) : 1;
   return ` Write ${Math.round(Number(number) * factor * 1000) / 1000}.`;
 }

@@ -37,8 +37,8 @@ export function sizeRefusal(value: unknown): string | undefined {
 }
 
 /**
- * Puts a value into a document, with the blocks above it, or takes it out where it is `undefined`;
- * gives the step of the path that is there and is no block.
+ * Puts a value into a document, with the blocks above it. `undefined` removes it. Returns the step
+ * of the path that exists and is not a block.
  */
 export function putAt(
   document: Record<string, unknown>,
@@ -62,8 +62,8 @@ export function putAt(
 }
 
 /**
- * The same data with the keys of every map in order, so that a text of it depends on nothing else.
- * Lists keep theirs.
+ * Sorts the keys of every map, so that a text of the data depends on nothing else. Lists keep their
+ * order.
  */
 export function inKeyOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inKeyOrder);

@@ -17,8 +17,8 @@ export interface JsonDocument extends SourceDocument {
 }
 
 /**
- * Python writes these where JSON has no number; JSON has none for NaN, but for one that is too
- * large.
+ * Python writes these words for numbers that JSON lacks. JSON can't write NaN, but it can write a
+ * number that is too large.
  */
 const PYTHON_NUMBERS = /(?<=[:[,]\s*-?)(?:Infinity|NaN)(?=\s*[,\]}])/g;
 const TOO_LARGE = "1e999";

@@ -7,10 +7,10 @@ import { withoutKeys } from "./secrets";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken away
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
-/** The text with a sign in the place of each character that a terminal would obey. */
+/** Replaces each character that a terminal would obey with a visible sign. */
 export const plainText = (text: string): string => text.replace(CONTROLS, "\ufffd");
 
-/** A JSON document to be printed: without keys, and with such a character written as an escape. */
+/** Writes a JSON document for a terminal: without keys, and with such characters as escapes. */
 export function plainJson(value: unknown): string {
   const escaped = (code: string) => `\\u${code.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return (

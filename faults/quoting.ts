@@ -2,12 +2,12 @@ import { distance } from "fastest-levenshtein";
 import { looksLikeAKey } from "./secrets";
 
 /**
- * Small words as choices and names are made of; most passwords have digits, capitals or signs in
+ * Small words of which choices and names are made. Most passwords have digits, capitals or signs in
  * them.
  */
 const SMALL_WORDS = /^(?=.{1,24}$)[a-z]+(?:[ ._-][a-z]+)*$/;
 
-/** Words that people write into a place where they would not show what belongs there. */
+/** Words that people write in place of a secret that they don't want to show. */
 const SECRET_WORDS = /secret|passw|token|key/;
 
 /** A number or flag in quotes; no key is so short. */
@@ -34,7 +34,7 @@ const LARGEST_DIFFERENCE = 1 / 3;
 /** Most names that a message lists. */
 const MOST_NAMES = 60;
 
-/** Names as a list in a sentence; of very many, how many more there are. */
+/** Lists names in a sentence. If there are very many, it says how many more. */
 export function listOf(names: readonly string[]): string {
   const more = names.length - MOST_NAMES;
   return (
@@ -60,8 +60,8 @@ const mostOff = (key: string, candidate: string) =>
   Math.ceil(Math.max(key.length, candidate.length) * LARGEST_DIFFERENCE);
 
 /**
- * Most known keys that a mistyped one is compared with: a document may have as many of both as it
- * likes.
+ * Most known keys that a mistyped one is compared with, since a document may have any number of
+ * both.
  */
 const MOST_COMPARED = 200;
 

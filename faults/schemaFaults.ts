@@ -27,8 +27,8 @@ export const schemaFaults = (
 ): Fault[] => issues.flatMap((issue) => faultsOf(schema, value, issue, document));
 
 /**
- * For files that may have keys of somebody else: an unknown one is a warning, unless it could only
- * be a secret.
+ * Softens a fault of a file that may have foreign keys: an unknown key is a warning, unless it
+ * could only be a secret.
  */
 export function softened(fault: Fault, refusal: (key: string) => string): Fault {
   if (fault.code !== "unknown_key") return fault;
@@ -37,7 +37,7 @@ export function softened(fault: Fault, refusal: (key: string) => string): Fault 
   return { ...fault, code: "secret_in_file", message: refusal(key) };
 }
 
-/** What a schema makes of a value, or every fault that it finds in it. */
+/** Reads a value by a schema: the data, or every fault that the schema finds. */
 export function readBy<Value>(
   schema: z.ZodType<Value>,
   value: unknown,
@@ -98,7 +98,7 @@ function faultsOf(
   return [errorAt(dotted(issue.path), codeOf(issue, given), message, document?.locate(issue.path))];
 }
 
-/** A key of a service where a map has names: its fault shows it nowhere. */
+/** Reports a service's key in the place of a map's name. The fault never shows it. */
 function keyAsName({ path }: Issue, document?: SourceDocument): Fault {
   const shown = dotted([...path.slice(0, -1), REDACTED]);
   return errorAt(shown, "impossible_value", KEY_AS_NAME, document?.locate(path, "key"));
@@ -121,7 +121,7 @@ function unknownKeyText(
   return `Unknown key \`${key}\`. ${nearOf(key, known, none)}`;
 }
 
-/** In a block of several forms, what chooses the form that has a key: `mode: host`. */
+/** Says which choice gives a block of several forms the form that has a key: `mode: host`. */
 function formWith(
   schema: z.ZodType,
   path: readonly PropertyKey[],

@@ -7,7 +7,7 @@ import { jsonIn } from "./json";
  * reads on without that end (`none`), so that it begins no more there.
  */
 
-/** What stands in the place of a secret. */
+/** Text that replaces a secret. */
 export const REDACTED = "<redacted>";
 
 /**
@@ -45,7 +45,7 @@ const BY_VALUE = [
   /(?<before>(?<![a-z\d+.-])[a-z][a-z\d+.-]{0,30}:\/\/[^\s/?#@:[]{0,99}:)(?!\d+(?:[/?#\s"']|$))(?<value>[^@\n"'<>]*)(?:(?=@)|(?<none>))/gi,
   // `user:password@host`; an image's digest stands behind `@` too.
   /(?<before>(?<![\w./:@+-])(?!mailto:)[\w.-]{1,99}:)(?<value>[^\s/\\@:"'`<>()]{1,999})(?=@(?!sha\d+:)[\w[])/gi,
-  // Who has no password in a web address is a token: `https://TOKEN@host`.
+  // A user without a password in a web address is a token: `https://TOKEN@host`.
   /(?<before>\bhttps?:\/\/)(?<value>[^/?#\s@:"'<>]{1,999})(?=@)/gi,
   /(?<before>\bbearer[\s=]+["'\\]*)(?!(?:token|auth\w*|scheme|realm|header|keys?|format|is|or|and|not|in|of)\b)(?<value>\w[\w+/=.~-]{2,})/gi,
   /(?<before>\b[Bb]asic\s+)(?=[\w+/]*[A-Z])(?=[\w+/]*[\d=])(?<value>[\w+/=]{6,})/g,
@@ -108,7 +108,7 @@ export const withoutKeys = (text: string): string => replaced(text, BY_VALUE);
  */
 export const redactSecrets = (text: string): string => replaced(replaced(text, BY_VALUE), BY_NAME);
 
-/** What was found of long texts: every server has the same script, and every rule asks again. */
+/** Results for long texts, since every server has the same script and every rule asks again. */
 const judged = new Map<string, boolean>();
 const LONG = 2000;
 const MOST_JUDGED = 20;
@@ -282,6 +282,6 @@ export function looksLikeAKey(text: string): boolean {
   return /[a-z]/.test(text) || !text.includes("_");
 }
 
-/** What is said of a key that stands in the place of a variable's name. */
+/** Message about a key that was written in place of a variable's name. */
 export const KEY_AS_NAME =
   "This name of a variable looks like a key itself (not shown). Expected the name of the variable that holds it, such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.";

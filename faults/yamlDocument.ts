@@ -79,7 +79,10 @@ function syntaxRefusal(
   return { reason, offset: tag[0] };
 }
 
-/** The first reason not to read what the library would: too much of it, or no plain data. */
+/**
+ * Returns the first reason to refuse what the library would read: too many aliases, or no plain
+ * data.
+ */
 function oddityRefusal(found: Oddities): Refusal | undefined {
   const { circle, collectionKey, twice, octal, tooMany } = found;
   const refused = (node: yaml.Node, reason: string) => ({ reason, offset: node.range?.[0] });
@@ -112,7 +115,8 @@ function parsed(text: string, lineCounter: yaml.LineCounter): readonly yaml.Docu
     logLevel: "error",
   } as const;
   const { stackTraceLimit } = Error;
-  // It makes an error of each fault, and a stack trace for each takes longer than all the rest.
+  // The library makes an error for each fault, and their stack traces would take longer than all
+  // the rest.
   Error.stackTraceLimit = 0;
   try {
     const documents = yaml.parseAllDocuments<yaml.ParsedNode>(text, options);
@@ -137,7 +141,7 @@ interface Oddities {
   tooMany?: yaml.Alias;
 }
 
-/** Most aliases that are read: the library looks for what each means in the whole document. */
+/** Most aliases that are read, since the library searches the whole document for each. */
 const MOST_ALIASES = 1000;
 
 /**

@@ -8,8 +8,8 @@ export interface Refusal {
 }
 
 /**
- * The first thing in a text that no parser is given: far too deep, far too much, or a directive.
- * `undefined` where it has none.
+ * Returns the first reason not to give a text to a parser: it nests too deep, is too long, or has a
+ * directive. `undefined` if there is none.
  */
 export const textRefusal = (text: string): Refusal | undefined =>
   nesting(text) ?? directive(text) ?? size(text);

@@ -1,15 +1,15 @@
 import { posix } from "node:path";
 
 /**
- * Whether a machine is this computer: its Docker engine listens on a socket file here. Of any other
- * machine nothing that is read here (memory, ports, folders, processes) is true.
+ * Whether a machine is this computer: its Docker engine listens on a socket file here. For any
+ * other machine, what is read here (memory, ports, folders, processes) is wrong.
  */
 export const isHere = ({ dockerHost }: { readonly dockerHost: string }): boolean =>
   !isOverSsh({ dockerHost });
 
 /**
- * Whether a machine is reached over ssh: then what is read and written there is read and written by
- * commands there.
+ * Whether a machine is reached over ssh. Then commands on the machine do all reading and writing
+ * there.
  */
 export function isOverSsh({ dockerHost }: { readonly dockerHost: string }): boolean {
   return dockerHost.startsWith("ssh://");
@@ -34,7 +34,7 @@ export function canonicalEngine({ dockerHost }: { readonly dockerHost: string })
     /^(?:.*@)?(\[.*\]|[^:]*)(?::(\d*))?$/.exec(authority.toLowerCase()) ?? [];
   const named = canonicalHost(host);
   const byDefault = port === "" || Number(port) === 22;
-  // Who asks for every address is given this computer.
+  // A client that asks for every address reaches this computer.
   if (!isLoopback(named) && !["0.0.0.0", "[::]"].includes(named))
     return byDefault ? named : `${named}:${Number(port)}`;
   return byDefault || scheme === "tcp" ? DEFAULT_SOCKET : `localhost:${Number(port)}`;
@@ -91,8 +91,8 @@ export function hostOnNetwork(
 }
 
 /**
- * Scheme, host and port as a program reaches them: one on the machine, or one that knows the
- * machine as `host`.
+ * Returns scheme, host and port as a program reaches them: one on the machine, or one that knows
+ * the machine as `host`.
  */
 export function originOf({ address, port, onLink }: Listening, host?: string): string {
   return `http://${(onLink ? address : host) ?? (address === EVERY_ADDRESS ? "127.0.0.1" : address)}:${port}`;

@@ -14,7 +14,7 @@ import { dirname } from "node:path";
 import { isOverSsh, HERE as THIS_COMPUTER } from "./address";
 import { askOn, type CommandPlace } from "./onMachine";
 
-/** What a program said that only asks; `code` is `null` where it did not end by itself. */
+/** The output of a program that only asks; `code` is `null` if it did not end by itself. */
 export interface Said {
   readonly code: number | null;
   readonly out: string;
@@ -51,7 +51,7 @@ export interface Files {
   state(path: string): Promise<PathState | "missing" | "unreadable">;
   /** Whether a path is a regular file by itself, no link. */
   isPlain(path: string): Promise<boolean>;
-  /** Whether we may do that with it: write in a folder, run a program. */
+  /** Whether we may write in a folder, or run a program. */
   may(path: string, right: "write" | "run"): Promise<boolean>;
   realPath(path: string): Promise<string | undefined>;
   /** Names in a folder, sorted; none where it can't be read. */
@@ -205,9 +205,7 @@ async function diskOverSsh(path: string, printed: Printed): Promise<Disk | undef
     : { device: Number(device), freeBytes: Number(blocks) * size };
 }
 
-/**
- * The disk that takes what is going to be made at a path: that of the nearest folder that is there.
- */
+/** Returns the disk that a new file at a path would go to: that of the nearest existing folder. */
 export async function diskFor(path: string, files: Files): Promise<Disk | undefined> {
   for (let at = path; ; at = dirname(at)) {
     const found = await files.disk(at);

@@ -7,7 +7,7 @@ interface Operator {
 
 /**
  * Home directory on a machine: as its settings say, else the operator's here. Over ssh it is where
- * that user's home usually lies, so that a plan needs no connection; the preflight holds it against
+ * that user's home usually is, so that a plan needs no connection. The preflight compares it with
  * the machine.
  */
 export function homeOn(

@@ -41,7 +41,7 @@ export function cacheHere(path: string): ModelCache {
   };
 }
 
-/** What is read whole of a cache on another machine. */
+/** Files of a cache on another machine whose text is read. */
 const TOLD = /\/(refs\/[^/]+|config\.json|model\.safetensors\.index\.json)$/;
 
 /** Seconds for a list of all files of a cache. */

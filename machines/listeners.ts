@@ -21,8 +21,8 @@ export interface Listener {
 const LISTENING = "0A";
 
 /**
- * What listens on the given TCP ports: process and argv. Only reads /proc; other users' processes
- * stay unnamed.
+ * Finds what listens on the given TCP ports: process and argv. It only reads /proc, so other users'
+ * processes stay unnamed.
  */
 export async function readListeners(
   ports: readonly number[],

@@ -26,8 +26,7 @@ export interface CommandPlace {
 }
 
 /**
- * The words of a command as they are started here, so that it runs on the machine: over ssh, or as
- * they are.
+ * Returns the words to start here so that a command runs on the machine: over ssh, or as they are.
  */
 export function commandOn(machine: CommandPlace, words: readonly string[]): string[] {
   return isOverSsh(machine) ? [...sshTo(machine), shellWords(words)] : [...words];
@@ -45,8 +44,8 @@ export function sshTo({ dockerHost }: CommandPlace): string[] {
 const HELD = 'exec 3<&0; { cat <&3; kill "$$"; } >/dev/null 2>&1 & exec "$@" 3<&- </dev/null';
 
 /**
- * As `commandOn`, for a program that is followed: it must be given a stdin that stays open, and
- * ends with that.
+ * Does the same for a program whose output is followed. It must get a stdin that stays open, and
+ * ends when that closes.
  */
 export function followedOn(machine: CommandPlace, words: readonly string[]): string[] {
   return commandOn(machine, isOverSsh(machine) ? ["sh", "-c", HELD, "sh", ...words] : words);
@@ -129,7 +128,7 @@ function ask(
     const child = execFile(program, args, options, (error, out, err) =>
       resolve({ error, out, err }),
     );
-    // What is asked reads nothing; over ssh an open stdin would be read for it.
+    // The command reads nothing, but ssh would read an open stdin for it.
     child.stdin?.end();
   });
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-/** Hex digits that tell two texts apart and still can be read out. */
+/** Hex digits of a fingerprint: enough to tell two texts apart, few enough to read out. */
 const LENGTH = 12;
 
 /** Short fingerprint of a file's text, for a label that changes exactly when the text does. */

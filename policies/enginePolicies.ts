@@ -52,8 +52,8 @@ function policy(
         );
     }
   };
-  // The engine hands every resource to each function anew, so only what a rule has is there. It has
-  // one of the two.
+  // The engine passes every resource to each function again, so a policy only has the function that
+  // its rule has.
   const judgeStack = stackJudge(rule);
   const { name, description, level } = rule;
   const validateResource = (args: ResourceValidationArgs, reportViolation: ReportViolation) =>

@@ -58,7 +58,9 @@ export function judge(
   });
 }
 
-/** Path and new value in the stack file of what mends a finding, where one setting of ours does. */
+/**
+ * Returns the path and new value in the stack file that fix a finding, if one setting of ours does.
+ */
 export function settingOf({ change, resource }: Finding): SettingToChange | undefined {
   const block = change && blockOf(resource, change.server);
   return block && defined({ path: [...block, ...change.setting.split(".")], value: change.value });

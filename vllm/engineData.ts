@@ -59,7 +59,7 @@ export function newestEngineData(): EngineData {
   return data;
 }
 
-/** Variables of the same fate. */
+/** Variables that were dropped or replaced in the same way. */
 interface Variables {
   /** The last release that had them; without it, one of engine-data/ still has. */
   readonly last?: string;

@@ -69,8 +69,8 @@ export interface MemoryDemand {
 
 /**
  * What a server takes of its machine, in GiB. vLLM takes its share, and with a fixed KV cache also
- * whatever that cache needs beyond the share. Where nothing is known of the rest, the rest may be
- * as large as the share. Memory of the CPU is the same memory on this machine.
+ * whatever that cache needs beyond the share. If the rest is unknown, it may be as large as the
+ * share. Memory of the CPU is the same memory on this machine.
  */
 export function takenGiB(
   { utilization, kvCacheGiB, outsideGiB, hostGiB = 0 }: MemoryDemand,
@@ -87,8 +87,8 @@ export const takesItsShare = ({ kvCacheGiB, hostGiB = 0 }: MemoryDemand): boolea
   kvCacheGiB === undefined && hostGiB === 0;
 
 /**
- * The share of the machine to declare for a server of somebody else's: its own, unless it takes
- * memory beside it.
+ * Returns the share of the machine to declare for somebody else's server. It is the server's own
+ * share, unless it takes memory beside it.
  */
 export const shareToDeclare = (demand: MemoryDemand, totalGiB: number): number =>
   takesItsShare(demand) ? demand.utilization : upToHundredth(takenGiB(demand, totalGiB) / totalGiB);

@@ -14,8 +14,8 @@ export type LayerValues = ReadonlyMap<string, unknown>;
 export type EffectiveValue = { readonly value: unknown; readonly layer: Layer };
 
 /**
- * Merges layers: each key by itself comes from the highest layer that sets it, even to empty
- * text, to zero or to what the default is anyway. Lists are replaced, never joined.
+ * Merges layers. Each key comes from the highest layer that sets it, even if it sets empty text,
+ * zero or the default. Lists are replaced, never joined.
  */
 export function effectiveValues(
   layers: Readonly<Partial<Record<Layer, LayerValues>>>,

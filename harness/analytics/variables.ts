@@ -19,9 +19,9 @@ import { KEYLESS_VARIABLES } from "./schema";
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the variables of one layer. `tools` are the ids that other layers know under `sources`:
- * their variables are told from them. An empty variable counts as not set. Values come by dotted
- * key; those of variables that belong to no key by the variable's name.
+ * Reads the variables of one layer. `tools` are the ids that other layers have under `sources`,
+ * which name further variables. An empty variable counts as not set. Values are returned by dotted
+ * key, or by the variable's name if it belongs to no key.
  */
 export function readVariables(
   variables: Variables,

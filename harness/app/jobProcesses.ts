@@ -100,8 +100,8 @@ export function jobProcesses(pgid: number | undefined, mark: JobMark | undefined
 }
 
 /**
- * What ended a command: it ended by itself, on TERM, or only on KILL; or not even that ended all of
- * the command.
+ * What ended a command: it ended by itself, on TERM, or only on KILL. `nothing`: not even KILL
+ * ended all of it.
  */
 export type EndedBy = "itself" | "term" | "kill" | "nothing";
 

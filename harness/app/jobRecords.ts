@@ -5,9 +5,9 @@ import { attempt } from "../../faults/defined";
 import { WORKTREE_PREFIX } from "./worktree";
 
 /**
- * A process that no other can be taken for: its number is given again, but never with the same
- * start. That is in clock ticks since boot; "" where the system does not tell, and then nothing is
- * known of it later.
+ * A process that can't be confused with another: its number is reused, but never with the same
+ * start. The start is in clock ticks since boot. It is "" if the system doesn't tell, and then the
+ * process can't be recognized later.
  */
 const identitySchema = z.object({ pid: z.int().min(1), start: z.string() });
 
@@ -48,14 +48,17 @@ export function processPlace(): Readonly<z.infer<typeof placeSchema>> | undefine
 const recordSchema = z.object({
   mark: z.uuid(),
   place: placeSchema,
-  /** The two that end the command in order; while one of them runs the command is its business. */
+  /**
+   * The two processes that end the command in order. While one of them runs, it takes care of the
+   * command.
+   */
   driver: identitySchema,
   supervisor: identitySchema,
   graceMs: z.number().min(0),
   /** The first process of the command's group, once there is one. */
   leader: identitySchema.optional(),
   /**
-   * A checkout that goes when the run ends; it has a record of its own, whose mark no process
+   * A checkout that is removed when the run ends. It has a record of its own, whose mark no process
    * carries.
    */
   worktree: z

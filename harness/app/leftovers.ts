@@ -47,7 +47,7 @@ async function endCommand(record: JobRecord, sameBoot: boolean): Promise<Leftove
   return { processes, by: await endProcesses(pgid, mark, record.graceMs) };
 }
 
-/** The command's group, when what has its number now is surely still that group. */
+/** Returns the command's group if the group that has its number now is certainly the same. */
 function ownGroup({ leader, mark }: JobRecord, markedProcesses: number): number | undefined {
   if (leader === undefined) return undefined;
   const { groupLives, escaped } = jobProcesses(leader.pid, jobMark(mark));

@@ -109,7 +109,7 @@ interface Outcome<Result> {
   result?: Result;
 }
 
-/** How an app came to its end, in words. */
+/** Says how an app came to its end. */
 const howStopped = ({ by, escaped }: JobEnd): string =>
   `${STOPPED_BY[by]}${escaped === 0 ? "" : `, and ${escaped} that had left it were stopped too`}`;
 

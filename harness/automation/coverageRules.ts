@@ -46,7 +46,10 @@ export function coverageFaults(
   return [...faults, ...floorFaults(config, preset, make)];
 }
 
-/** Faults of the floors: those that the preset or the block must supply, and what contradicts. */
+/**
+ * Finds floors that neither the preset nor the block supplies, and values that contradict the
+ * baseline.
+ */
 function floorFaults(
   config: ConfigView,
   preset: PresetReading | undefined,
@@ -125,8 +128,8 @@ export function readPreset(
     };
   if (directory === undefined) return { reason: "no presets directory was given (--presets DIR)" };
   const file = ENDINGS.map((ending) => join(directory, `${name}${ending}`))
-    // A directory of the preset's name is not the preset; what else can't be read is said when it
-    // is read.
+    // A directory with the preset's name is not the preset. Any other unreadable file is reported
+    // when it is read.
     .find((candidate) => attempt(() => statSync(candidate))?.isDirectory() === false);
   if (file === undefined)
     return { reason: `${directory} has no preset of that name (${name}.json or .yaml)` };

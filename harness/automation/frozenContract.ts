@@ -71,7 +71,7 @@ export function readFrozen(file: string): FrozenContract {
     );
   const { sha256, ...body } = read.data;
   const digest = attempt(() => digestOf(body));
-  // No contract of ours nests so deep that its digest can't be made.
+  // If no digest can be computed, the file nests deeper than any contract of ours.
   if (digest === undefined)
     throw new UnreadableInput(file, "isn't a frozen contract: it nests too deeply");
   if (digest !== sha256)

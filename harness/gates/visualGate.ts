@@ -58,7 +58,7 @@ async function check(
       const read = await artifactOf("visual", visual, command, { log, supervisor });
       if (interrupt.aborted) return { failures: [String(interrupt.reason)], commit };
       if ("fault" in read) return { failures: [read.fault], commit };
-      // The checkout goes; the result stays as evidence.
+      // The checkout is removed, and the result stays as evidence.
       writeFileSync(join(ledger.directory, "visual-result.json"), read.text);
       return { failures: visualFailures(read.text, visual.skip_is_failure), commit };
     },
@@ -96,7 +96,7 @@ export function visualFailures(text: string, skipIsFailure: boolean): string[] {
   return failures;
 }
 
-/** What `skipped` is where nothing was, beside an empty list. */
+/** Values of `skipped` that mean that nothing was skipped, beside an empty list. */
 const NOTHING: readonly unknown[] = [undefined, null, false, 0];
 
 /** What a result says that it left out. */

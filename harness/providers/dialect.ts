@@ -15,7 +15,7 @@ const NOTES = new Set(["version", "company"]);
  */
 export function dialectFaults(profile: ProfileDocument): Fault[] {
   const lineEnds = lineEndFaults(profile.text);
-  // Line ends are reported once; behind that, the rest is judged as if they were right.
+  // Line ends are reported once. The rest is judged as if they were right.
   const plain = profile.text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   if (lineEnds.length > 0)
     return [...lineEnds, ...dialectFaults(parseProfile(profile.file, plain))];
@@ -194,8 +194,8 @@ function fault(
 }
 
 /**
- * Why the two readings part, and what to write instead; `{effect}` is what is known only of the one
- * place.
+ * Says why the two readings differ, and what to write instead. `{effect}` stands for what depends
+ * on the place.
  */
 export const DIALECT_CAUSES = {
   dialect_byte_order_mark:

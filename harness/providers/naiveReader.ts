@@ -44,8 +44,8 @@ export function readNaively(text: string): NaiveProfile {
 }
 
 /**
- * The items of a list value: brackets go, commas part, then spaces and one double quote on each
- * side go.
+ * Splits a list value into its items: removes brackets, splits at commas, then strips spaces and
+ * one double quote on each side.
  */
 export function naiveList(text: string): string[] {
   return text

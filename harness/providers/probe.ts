@@ -76,7 +76,7 @@ export const verdictsOf = (probed: readonly ProbedProvider[]): ProviderVerdict[]
     chat === undefined ? [healthcheck] : [healthcheck, chat],
   );
 
-/** What the harness would make of a provider as a reviewer, by its probes. */
+/** Says how a provider would do as a reviewer, judging by its probes. */
 export function reviewerHealth(probed: readonly ProbedProvider[], name: string): ReviewerHealth {
   const found = probed.find((each) => each.name === name);
   if (found === undefined) return { outcome: "unhealthy", detail: "it is not declared" };

@@ -20,8 +20,8 @@ export interface ReviewerChain {
 }
 
 /**
- * The peer, then the fallback chain: nobody twice, and never the subject itself. Without a peer
- * there is nobody.
+ * Returns the peer, then the fallback chain: nobody twice, and never the subject itself. Without a
+ * peer, nobody reviews.
  */
 export function reviewersFor(subject: string, { peer_for, fallback_chain }: Pairings): string[] {
   if (!Object.hasOwn(peer_for, subject)) return [];

@@ -31,7 +31,8 @@ function renderDocument(document: ReferenceDocument): ReferenceFile[] {
 }
 
 /**
- * The JSON Schema for editors. It judges as the checks do: where they only warn, it lets through.
+ * Renders the JSON Schema for editors. It judges as the checks do, and accepts what they only warn
+ * about.
  */
 function renderJsonSchema(document: ReferenceDocument, schema: z.ZodType): string {
   const published = publishedSchema(jsonSchemaOf(schema), document.prefix ?? "");

@@ -40,8 +40,8 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
 }
 
 /**
- * Takes away what says nothing: the bounds of safe integers, the type of JSON keys, `{}` as a
- * block's default.
+ * Removes what adds nothing: the bounds of safe integers, the type of JSON keys, `{}` as a block's
+ * default.
  */
 function tidy(node: JsonSchema): JsonSchema {
   const result = mapChildren(node, tidy);
@@ -169,7 +169,7 @@ const formsOf = ({ anyOf = [], oneOf = [], allOf = [] }: JsonSchema) => [
   ...allOf,
 ];
 
-/** What a schema says of a key: its own description, else the first that one of its forms has. */
+/** Returns a key's own description, else the first description of one of its forms. */
 export function descriptionOf(node: JsonSchema): string {
   if (node.description !== undefined) return node.description;
   return (

@@ -16,7 +16,7 @@ export interface ContainerState {
   readonly imageId: string;
   /** `running`, `restarting`, `exited`, `created`, `paused` or `dead`. */
   readonly status: string;
-  /** When it was last started, as the engine writes times; "" where it never was. */
+  /** When it was last started, as the engine writes times; "" if it never was. */
   readonly startedAt: string;
   readonly exitCode: number;
   readonly oomKilled: boolean;
@@ -49,7 +49,7 @@ export interface ContainerState {
   readonly memory?: MemoryDemand;
 }
 
-/** What Docker did after a container ended, by its restart policy. */
+/** Says what Docker did after a container ended, because of its restart policy. */
 export function startedAgain(restartCount: number): string {
   return `Docker has started it again ${restartCount === 1 ? "once" : `${restartCount} times`}`;
 }
@@ -61,8 +61,8 @@ const JOB_VARIABLES = ["MAX_JOBS", "NINJA_JOBS"];
 const ANSWER_WITHIN_SECONDS = 15;
 
 /**
- * How often the engine is asked anew because a container went away between two questions, as it
- * does during `up`.
+ * How often the engine is asked again if a container disappears between two questions, as happens
+ * during `up`.
  */
 const LOOKS = 3;
 

@@ -25,8 +25,8 @@ export async function dockerJson(
 }
 
 /**
- * An answer that is not what was asked for: a wrapper, or a login on the machine that prints, may
- * have answered.
+ * Refuses an answer of another form. A wrapper may have answered, or a login script on the machine
+ * that prints.
  */
 export function otherAnswer(
   args: readonly string[],

@@ -27,8 +27,8 @@ export type DockerFacts<Container = RunningContainer> =
     };
 
 /**
- * One that removes a large image answers nobody for many seconds; beyond this it is not going to
- * run a container.
+ * An engine that removes a large image answers nobody for many seconds. After this time it is not
+ * going to run a container.
  */
 const ANSWER_WITHIN_SECONDS = 30;
 
@@ -71,8 +71,8 @@ export async function readDocker(
 }
 
 /**
- * The interface of Docker's default network, where the machine has none of that name: no container
- * can start then.
+ * Returns the interface of Docker's default network if the machine lacks it: then no container can
+ * start.
  */
 async function bridgeMissing(
   info: unknown,

@@ -30,7 +30,7 @@ export const IMAGE_REFERENCE = new RegExp(
 /** Longest name of a repository, its registry included. */
 const LONGEST = 255;
 
-/** What rules a text out that has the form. */
+/** Why a text of this form is still refused. */
 export const IS_ID = "it is an image's id, which names no repository";
 export const TOO_LONG = `its name is longer than ${LONGEST} characters`;
 

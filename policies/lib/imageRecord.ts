@@ -28,7 +28,7 @@ export function imageRecord(resource: DeclaredResource): RecordedImage {
   const entries = Object.entries(knownMap(resource.props.versions));
   const digest = text(resource.props.digest);
   const full = typeof digest === "string" && !digest.includes(":") ? `sha256:${digest}` : digest;
-  // What is written by hand names its digest by `digest`.
+  // A record written by hand has its digest in `digest`.
   const named = text(resource.props.recordedOf) ?? full;
   return {
     digest: full,
@@ -39,8 +39,8 @@ export function imageRecord(resource: DeclaredResource): RecordedImage {
 }
 
 /**
- * Tells the records of a container's image: those that name its digest, and its own. Of several
- * that say the same one is kept.
+ * Returns a function that finds the records of a container's image: those that name its digest, and
+ * its own. If several say the same, it keeps one.
  */
 export function recordsIn(resources: readonly DeclaredResource[]) {
   const all = ofType(resources, TYPE.imageRecord)

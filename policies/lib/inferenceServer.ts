@@ -26,7 +26,7 @@ export type ServerReading =
       readonly servers: readonly ServerArguments[];
       readonly unreadable: readonly string[];
     }
-  /** It may be one: what it runs is not known yet, and something about it speaks for it. */
+  /** It may be one: what it runs is not known yet, and something about it suggests a server. */
   | { readonly kind: "possible"; readonly unreadable: readonly string[] };
 
 const NOT_A_SERVER: ServerReading = { kind: "no" };
@@ -56,7 +56,7 @@ export function serversIn(resource: DeclaredResource): readonly ServerArguments[
 /** Several rules read what a machine component says of each of its servers. */
 const declared = new WeakMap<Readonly<Record<string, unknown>>, ServerReading>();
 
-/** What `readContainer` tells, of a server by the arguments that its machine component declares. */
+/** Does the same for a server, by the arguments that its machine component declares. */
 export function readDeclared(server: Readonly<Record<string, unknown>>): ServerReading {
   const reading = declared.get(server) ?? readLaunch(launchOf(server));
   declared.set(server, reading);
@@ -67,8 +67,9 @@ const isNamedServer = ({ image }: LaunchInputs) =>
   typeof image === "string" && roleByName(image) === "inference-server";
 
 /**
- * What `readContainer` tells, by the launch inputs alone. `hint`: anything else speaks for a
- * server; `gpus`: what only vLLM has tells it; `isServer`: its image runs one by itself.
+ * Does the same by the launch inputs alone. `hint`: whether anything else suggests a server;
+ * `gpus`: whether it reaches GPUs, so that options of vLLM alone tell a server; `isServer`: whether
+ * its image runs one by itself.
  */
 function readLaunch(
   launch: LaunchInputs,
@@ -77,7 +78,7 @@ function readLaunch(
   isServer = isNamedServer(launch),
 ): ServerReading {
   const reading = readCommand(launch, hint, gpus, isServer);
-  // A health check is a command as any other: what it starts runs beside the first.
+  // A health check is a command like any other: what it starts runs beside the first.
   const checks = checksOf(launch);
   const { data } = engineDataOf(launch.image);
   const started = checks.flatMap(({ servers: found, commands }) =>
@@ -101,7 +102,7 @@ function readLaunch(
 const checksOf = ({ checks, variables }: LaunchInputs) =>
   checks.map((words) => serverInvocations(words, variables));
 
-/** The same of its command alone. */
+/** Does the same for its command alone. */
 function readCommand(
   launch: LaunchInputs,
   hint: () => boolean,
@@ -174,8 +175,8 @@ export interface RankOf {
 }
 
 /**
- * Which rank a server is; `undefined` for one of a machine alone. What is left out is what vLLM
- * takes.
+ * The rank of a server, or `undefined` if it runs on a single machine. Arguments that are left out
+ * have vLLM's defaults.
  */
 export function rankOf(server: ServerArguments): RankOf | undefined {
   const value = (option: string, byDefault: string) => {
@@ -189,7 +190,7 @@ export function rankOf(server: ServerArguments): RankOf | undefined {
   return { index, nodes, address, meetsAt: `${address}:${port}`, port: Number(port), headless };
 }
 
-/** The arguments that a wrapper hands on to vLLM, as far as they tell that it does. */
+/** Returns the arguments that a wrapper passes on to vLLM, if they show that it does. */
 function wrapperArguments(command: readonly Word[], onGpus: boolean): (readonly Word[])[] {
   if (!command.some((word) => isText(word) && (isShare(word) || (onGpus && isOnlyOfVllm(word)))))
     return [];
@@ -203,7 +204,7 @@ function saysVllm({ image, variables }: LaunchInputs): boolean {
   return named || [...variables.keys()].some(isVariableOfVllm);
 }
 
-/** Where vLLM is started that no argument shows. */
+/** Finds starts of vLLM that no argument shows. */
 function hiddenVllm({ variables, files }: LaunchInputs, scripts: readonly string[]): string[] {
   const starts = (text: string) => mentionsServer(text) || text.split(/\s+/).some(isOnlyOfVllm);
   const held = [...variables].filter(([, value]) => isText(value) && starts(value));
@@ -223,8 +224,8 @@ const PROGRAM =
   /(?:(?:^|[;&|({`\n])\s*|\bbin\/|\b(?:which|command(?: -v)?|exec|then|do|else|xargs|nohup|eval)\s+["']?|\balias\s+\w+=["']?)vllm(?=$|[\s"'`;&|)},\\$])|(?<!\S)(\w+)=["']?vllm\b.*\$\{?\1\b/s;
 
 /**
- * What only a server of models needs: GPUs, the host's shared memory, vLLM's own variables, its
- * name.
+ * Whether a container has what only a model server needs: GPUs, the host's shared memory, vLLM's
+ * own variables, its name.
  */
 function speaksForServer(resource: DeclaredResource): boolean {
   const { props } = resource;
@@ -245,7 +246,7 @@ const SHARED = new Set(Object.values(namesOfOthers).flat());
 /** The options and variables that only vLLM has, of every version. */
 let names: readonly string[] | undefined;
 
-/** Read only for a container with GPUs that nothing else tells of. */
+/** Reads these names only for a container with GPUs that nothing else identifies. */
 function namesOfVllm(): readonly string[] {
   names ??= engineVersions()
     .flatMap((version) => engineData(version) ?? [])
@@ -265,8 +266,8 @@ const isShare = (word: string): boolean =>
   /^--(gpu|device)[-_]memory[-_]utilization(=|$)/.test(word);
 
 /**
- * Whether a word is an option that only vLLM has; cut short it counts as long as each of its words
- * is begun.
+ * Whether a word is an option that only vLLM has. An abbreviation counts if it has as many words as
+ * the option.
  */
 function isOnlyOfVllm(word: string): boolean {
   const name = /^--([a-z][\w-]*)/.exec(word)?.[1]?.replaceAll("_", "-");

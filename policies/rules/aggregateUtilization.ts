@@ -24,12 +24,13 @@ import { advice, type Change, type Found, type Rule, violation } from "./rule";
 /** One instance's claim. */
 type Claim = ClaimedShare & {
   readonly who: string;
-  /** Set where it is a server of ours; a host-installed one is only declared. */
+  /** Set if it is a server of ours; a host-installed one is only declared. */
   readonly ours?: true;
   /** Where the server takes more than its share by other flags: what it asks, of how much. */
   readonly beyond?: { readonly demand: MemoryDemand; readonly totalGiB: number };
   /**
-   * What to do about a claim that is not known; it is to be made plain where nothing else is said.
+   * What to do about an unknown claim. Without it, the finding asks to write the claim as plain
+   * text.
    */
   readonly remedy?: string;
 };
@@ -60,8 +61,8 @@ export const aggregateUtilization: Rule = {
       (container) => readContainer(container).kind !== "no",
     );
     if (subject === undefined) return undefined;
-    // The machine component was judged before anything was touched; the same sum needs no second
-    // word.
+    // The machine component was judged before anything was touched. The same sum is not reported
+    // twice.
     if (group.component !== undefined && sameSum(claims, claimsOf(group.component)))
       return undefined;
     return judged(subject, claims, group.component) ?? undeclaredHost(subject, group);
@@ -94,7 +95,7 @@ function judged(
     .filter(({ ours }) => ours)
     .map((claim) => remedy(claim, limit, sum, shareOf(claim)));
   const host = claims.flatMap(({ ours, tenThousandths: its }) => {
-    // What its owner may lower it to, where that alone would do.
+    // The share that its owner may lower it to, if that alone is enough.
     const fits = largestThatFits(limit, sum - its);
     const to = fits === 0 ? "" : `, to ${shareText(fits)} or less`;
     return ours ? [] : ` Instance A is not ours to lower: only its owner can${to}.`;
@@ -106,7 +107,10 @@ function judged(
 
 type Remedy = { readonly text: string; readonly change?: Change };
 
-/** The smaller of what this limit and what the sum of the machine's memory leave is the answer. */
+/**
+ * The answer is the smaller share: what this limit leaves, or what the sum of the machine's memory
+ * leaves.
+ */
 function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestShare): Remedy {
   const { who: server, beyond } = claim;
   if (beyond !== undefined) return beyondRemedy(server, beyond, (sum - limit) / TEN_THOUSAND);

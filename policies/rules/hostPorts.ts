@@ -107,8 +107,8 @@ const addressText = (port: PublishedPort): string =>
   port.address === UNKNOWN ? "an address that is not known yet" : String(port.address);
 
 /**
- * Instance A's port is its own: 8000, unless the machine says that it has none, and where else it
- * is declared.
+ * Nobody else may use instance A's ports: 8000, unless the machine says that it has no instance A,
+ * and any other that is declared.
  */
 function hostInstancePorts(group: MachineGroup) {
   const host = group.component?.props.hostInstance;

@@ -80,7 +80,7 @@ export const denyList: Rule = {
   },
 };
 
-/** What opens or turns a server: variables, also those that a command sets, and options. */
+/** Finds what opens or changes a server: variables, also those that a command sets, and options. */
 function openedBy(resource: DeclaredResource): Finding[] {
   const launch = launchOf(resource.props);
   const set = (name: string) => [launch.variables.get(name), ...assignedIn(launch, name)];
@@ -131,8 +131,8 @@ function assignedIn(
 }
 
 /**
- * What an image holds by its known digest, and by its own tag: `litellm:main-v1.82.7-stable` holds
- * litellm 1.82.7.
+ * Returns what an image holds according to its known digest and its tag:
+ * `litellm:main-v1.82.7-stable` holds litellm 1.82.7.
  */
 function heldBy(image: string, resource: DeclaredResource): ReadonlyMap<string, string>[] {
   const reference = imageReference(image);

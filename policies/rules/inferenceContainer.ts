@@ -32,7 +32,8 @@ export const inferenceContainer: Rule = {
   judgeResource(resource) {
     const reading = readContainer(resource);
     if (reading.kind !== "yes") return [];
-    // With the machine's, two ranks on one computer would take each other for processes of one.
+    // If two ranks on one computer shared the machine's memory, they would take each other for
+    // processes of one rank.
     const ownMemory =
       typeof resource.props.shmSize === "number" &&
       reading.servers.some((server) => rankOf(server));

@@ -95,7 +95,7 @@ function judgeVerdict(
   const isKnown = FLOORS.every((floor) => held(floor.package) !== UNKNOWN);
   if (isKnown && doubts.length > 0) {
     const remedies = doubts.flatMap(({ remedy }) => remedy ?? []);
-    // Looking inside mends what is not known; what must not run stays so.
+    // A look inside fixes what is unknown. It doesn't allow what must not run.
     return unusable(
       doubts.map(({ why }) => why),
       remedies.length > 0 ? remedies : [look],

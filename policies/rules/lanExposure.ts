@@ -55,7 +55,8 @@ function onLinkAlone(resource: DeclaredResource): boolean {
 const REACHED = "everyone on the local network can use it";
 
 /**
- * What is wrong with a port of this container that others can reach; `undefined` where nothing is.
+ * Says what is wrong with a port of this container that others can reach; `undefined` if nothing
+ * is.
  */
 function openTo(resource: DeclaredResource): string | undefined {
   const { entrypoint, command, variables } = launchOf(resource.props);

@@ -19,7 +19,10 @@ interface Declared extends RankOf {
 /** Options that a rank may have for itself; a worker has no API. */
 const OWN = ["node-rank", "headless", "host", "port"];
 
-/** vLLM compares little of it: ranks that differ start, and hang in the middle of an answer. */
+/**
+ * vLLM compares few of these arguments: ranks that differ start, and hang in the middle of an
+ * answer.
+ */
 export const ranksAgree: Rule = {
   name: "ranks-agree",
   description:
@@ -75,7 +78,7 @@ function besideHead(other: Declared, first: Declared, twin: Declared | undefined
   );
 }
 
-/** Where two ranks have other arguments, as `--max-model-len (8192, 16384)`. */
+/** Lists the arguments in which two ranks differ, as `--max-model-len (8192, 16384)`. */
 function differences(one: ServerArguments, other: ServerArguments): string[] {
   const texts = ({ model, options }: ServerArguments) =>
     new Map([

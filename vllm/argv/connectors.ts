@@ -76,7 +76,7 @@ function takenBy(value: unknown, transfer: Transfer): Taken {
   if (!isRecord(config)) return 0;
   let sum = 0;
   for (const [key, inner] of Object.entries(config)) {
-    // Its own code may hold anything, and so may a buffer that is not the GPU's.
+    // A connector with its own code may keep anything, and so may a buffer outside the GPU.
     const other = key.endsWith("_connector_module_path") && inner !== null;
     const buffer =
       key.endsWith("_buffer_device") && inner !== null && !/^cuda$/i.test(String(inner).trim());
@@ -145,7 +145,7 @@ function fromKeys(
   return config;
 }
 
-/** vLLM takes what is no JSON for text. */
+/** vLLM reads what is not JSON as text. */
 function jsonOrText(word: string): unknown {
   try {
     return JSON.parse(word);

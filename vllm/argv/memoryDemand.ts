@@ -130,7 +130,7 @@ export function gpusNeeded(args: ServerArguments): number | string {
   const count = (option: string) => counts.get(option) ?? 1;
   const engine = parts.reduce((product, part) => product * count(part), 1);
   const nodes = Math.max(1, count("nnodes"));
-  // With a balancer of somebody else's this is one engine of several.
+  // With an external load balancer, this is one engine of several.
   const alone = isOn(args, "data-parallel-external-lb") || options.has("data-parallel-rank");
   const engines = alone ? 1 : count("data-parallel-size");
   const local = countOf(options, "data-parallel-size-local", engines);
@@ -181,8 +181,8 @@ export function humanReadableInteger(written: string): number | undefined {
 }
 
 /**
- * The same of a running process, by its argv; `undefined` where that starts no server or can't be
- * read for certain.
+ * Does the same for a running process, by its argv; `undefined` if that starts no server or can't
+ * be read for certain.
  */
 export function demandOfProcess(argv: readonly string[]): MemoryDemand | undefined {
   const args = argumentsIn(argv);

@@ -20,7 +20,7 @@ const SCRIPT_OPTION = /^-[a-z]*c$/;
 const SERVER =
   /^(?:-[A-Za-z]*m)?vllm\.entrypoints\.(?!cli\.)[\w.]+(?::\w+)?$|(?:^|\/)vllm\/entrypoints\/(?!cli\/)[\w/]+\.py$/;
 /**
- * The command of vLLM. But for `serve` and `run-batch` its commands are clients, or end by
+ * The command of vLLM. Apart from `serve` and `run-batch`, its subcommands are clients or end by
  * themselves.
  */
 const COMMAND =
@@ -29,7 +29,7 @@ const COMMAND =
 const MENTION =
   /\bvllm\s+serve\b|\bvllm[./]entrypoints|(?:^|[\n;'"])\s*(?:from\s+vllm\b|import\s[\w ,.]*\bvllm\b)|\(\s*\[?\s*['"]vllm['"]/;
 const BASE64 = /[\w+/]{16,}={0,2}/g;
-/** What a script prints where nobody else reads it, what it looks for, and its comments. */
+/** What a script only prints or searches for, and its comments. */
 const ONLY_SAID =
   /\b(?:echo|printf)\s[^;\n|&<>$`()]*(?=$|[;\n])|\b(?:grep|pgrep)\s[^;\n|&<>$`()]*|(?:^|\s)#[^\n]*/g;
 /** A shell runs text that the script made itself. */

@@ -105,7 +105,7 @@ class ScriptReader {
     if (this.script.charAt(this.at) !== end) this.at++;
   }
 
-  /** What it prints is not known, but it runs. */
+  /** A substitution's output is not known, but its command runs. */
   private substitution(script: string, quoted: boolean): void {
     this.commands.push(...new ScriptReader(script, this.scope).read());
     this.value(UNKNOWN, quoted);
