@@ -97,19 +97,24 @@ export function judgeRanks(machines: Ends): (PreflightFinding & { readonly machi
     const commits = nodes.map(
       ({ node, link }) => [node.machine, link?.revisions[node.container]] as const,
     );
-    const mtu = `The MTU of the link is not the same on all machines: ${each(mtus)}. Give all the same, as in \`sudo ip link set ${rank?.link.interface} mtu 9000\` and in netplan.`;
-    const commit = `The caches hold different commits of the model: ${each(commits)}. Name one, and load it with \`serving fetch\`.`;
-    return [
-      ...(differ(mtus) ? [{ machine, ...refused(mtu) }] : []),
-      ...(differ(commits)
-        ? [
-            {
-              machine,
-              ...refused(commit, `inferenceServers.${key}.model.revision`, commits[0]?.[1]),
-            },
-          ]
-        : []),
-    ];
+    const findings: (PreflightFinding & { readonly machine: string })[] = [];
+    if (differ(mtus))
+      findings.push({
+        machine,
+        ...refused(
+          `The MTU of the link is not the same on all machines: ${each(mtus)}. Give all the same, as in \`sudo ip link set ${rank?.link.interface} mtu 9000\` and in netplan.`,
+        ),
+      });
+    if (differ(commits))
+      findings.push({
+        machine,
+        ...refused(
+          `The caches hold different commits of the model: ${each(commits)}. Name one, and load it with \`serving fetch\`.`,
+          `inferenceServers.${key}.model.revision`,
+          commits[0]?.[1],
+        ),
+      });
+    return findings;
   });
 }
 

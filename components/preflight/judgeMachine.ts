@@ -75,15 +75,20 @@ function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): Preflig
     return [refused(message)];
   }
   const { missingBridge, gpuRuntime } = docker;
-  const noBridge = `Docker's own bridge \`${missingBridge}\` is missing: something removed it, and containers can't start without it. Restart Docker, which makes it again: \`sudo systemctl restart docker\`.`;
-  const noGpus =
-    "Docker has no GPU runtime. Install the NVIDIA Container Toolkit, run `sudo nvidia-ctk runtime configure --runtime=docker` and restart Docker.";
-  return [
-    ...(missingBridge === undefined ? [] : [warned(noBridge)]),
-    ...(gpuRuntime || machine.containers.every(({ gpus }) => gpus === null)
-      ? []
-      : [refused(noGpus)]),
-  ];
+  const findings: PreflightFinding[] = [];
+  if (missingBridge !== undefined)
+    findings.push(
+      warned(
+        `Docker's own bridge \`${missingBridge}\` is missing: something removed it, and containers can't start without it. Restart Docker, which makes it again: \`sudo systemctl restart docker\`.`,
+      ),
+    );
+  if (!gpuRuntime && machine.containers.some(({ gpus }) => gpus !== null))
+    findings.push(
+      refused(
+        "Docker has no GPU runtime. Install the NVIDIA Container Toolkit, run `sudo nvidia-ctk runtime configure --runtime=docker` and restart Docker.",
+      ),
+    );
+  return findings;
 }
 
 const A_SHARE = "instanceA.gpuMemoryUtilization";

@@ -39,46 +39,50 @@ function linkFaults(
   const twin = Object.entries(machines).find(
     ([name, each]) => name !== own && each.link?.address === link.address,
   );
-  const cable =
-    "The ranks take orders from whoever reaches them: write the interface of a cable or switch between the machines alone.";
-  const gid =
-    "RDMA needs the index of the address's RoCE v2 GID, which differs between machines: write the one that `show_gids` prints there beside the address, such as `gidIndex: 3`.";
-  const address = `${twin?.[0]} has this address, too: write this machine's own, as \`ip -4 address show ${link.interface}\` prints it there.`;
-  const host =
-    "That is the link's address, and on a network with other computers the ranks would take orders from any of them: write the name that the machine has on that network.";
-  return [
-    ...(NO_CABLE.test(link.interface) ? [fault(["link", "interface"], cable)] : []),
-    ...(link.hcas.length > 0 && link.gidIndex === undefined
-      ? [fault(["link", "gidIndex"], gid, "missing_key")]
-      : []),
-    ...(twin === undefined ? [] : [fault(["link", "address"], address)]),
-    ...(clients.host === link.address ? [fault(["clients", "host"], host)] : []),
-  ];
+  const faults: MachineFault[] = [];
+  if (NO_CABLE.test(link.interface))
+    faults.push(
+      fault(
+        ["link", "interface"],
+        "The ranks take orders from whoever reaches them: write the interface of a cable or switch between the machines alone.",
+      ),
+    );
+  if (link.hcas.length > 0 && link.gidIndex === undefined)
+    faults.push(
+      fault(
+        ["link", "gidIndex"],
+        "RDMA needs the index of the address's RoCE v2 GID, which differs between machines: write the one that `show_gids` prints there beside the address, such as `gidIndex: 3`.",
+        "missing_key",
+      ),
+    );
+  if (twin !== undefined)
+    faults.push(
+      fault(
+        ["link", "address"],
+        `${twin[0]} has this address, too: write this machine's own, as \`ip -4 address show ${link.interface}\` prints it there.`,
+      ),
+    );
+  if (clients.host === link.address)
+    faults.push(
+      fault(
+        ["clients", "host"],
+        "That is the link's address, and on a network with other computers the ranks would take orders from any of them: write the name that the machine has on that network.",
+      ),
+    );
+  return faults;
 }
 
 /** Faults of one server; the path starts below it. */
 function serverFaults(
   own: string,
-  { gpus, link }: MachineSettings,
+  machine: MachineSettings,
   server: InferenceServerSettings,
   machines: Machines,
 ): MachineFault[] {
-  const {
-    nodes,
-    listen,
-    environment,
-    extraArgs,
-    tensorParallelSize: parts,
-    pipelineParallelSize: stages,
-  } = server;
-  const processes = `\`tensorParallelSize: ${parts}\`${stages === 1 ? "" : ` x \`pipelineParallelSize: ${stages}\``}`;
-  /** How to divide the model among so many GPUs: the stages of the pipeline stay where they can. */
-  const divided = (all: number) =>
-    all % stages === 0
-      ? `\`tensorParallelSize: ${all / stages}\``
-      : `\`tensorParallelSize: ${all}\` and \`pipelineParallelSize: 1\``;
+  const { nodes, tensorParallelSize: parts, pipelineParallelSize: stages } = server;
   if (nodes === undefined) {
-    const message = `${processes} needs as many GPUs, and ${own} has ${gpus} (\`gpus\`): write ${divided(gpus)}, or name the machines that share the model (\`nodes\`).`;
+    const { gpus } = machine;
+    const message = `${processesOf(server)} needs as many GPUs, and ${own} has ${gpus} (\`gpus\`): write ${divided(gpus, stages)}, or name the machines that share the model (\`nodes\`).`;
     return parts * stages <= gpus ? [] : [fault(["tensorParallelSize"], message)];
   }
   const whole = nodesFault(own, nodes, machines);
@@ -86,31 +90,88 @@ function serverFaults(
   const known = nodes.flatMap((name) =>
     machines[name] === undefined ? [] : [{ name, ...machines[name] }],
   );
+  return [...sharingFaults(machine, server, known), ...rankSettingFaults(machine, server)];
+}
+
+/** A server's GPUs as its settings count them. */
+const processesOf = ({ tensorParallelSize, pipelineParallelSize }: InferenceServerSettings) =>
+  `\`tensorParallelSize: ${tensorParallelSize}\`${pipelineParallelSize === 1 ? "" : ` x \`pipelineParallelSize: ${pipelineParallelSize}\``}`;
+
+/** How to divide the model among so many GPUs: the stages of the pipeline stay if they can. */
+const divided = (all: number, stages: number) =>
+  all % stages === 0
+    ? `\`tensorParallelSize: ${all / stages}\``
+    : `\`tensorParallelSize: ${all}\` and \`pipelineParallelSize: 1\``;
+
+/** Faults in how the machines of one server share its model. */
+function sharingFaults(
+  { gpus }: MachineSettings,
+  server: InferenceServerSettings,
+  known: readonly (MachineSettings & { readonly name: string })[],
+): MachineFault[] {
+  const { tensorParallelSize: parts, pipelineParallelSize: stages } = server;
   const counts = known.map((each) => `${each.name} ${each.gpus}`).join(", ");
   const sum = known.reduce((all, each) => all + each.gpus, 0);
-  const unlike = `vLLM divides a model among machines with the same number of GPUs, and these have others (${counts}; \`gpus\`): name machines that are alike.`;
-  const division = `${processes} is to be the number of GPUs of all nodes, ${sum} (${counts}): write ${divided(sum)}.`;
+  const faults: MachineFault[] = [];
+  if (known.some((each) => each.gpus !== gpus))
+    faults.push(
+      fault(
+        ["nodes"],
+        `vLLM divides a model among machines with the same number of GPUs, and these have others (${counts}; \`gpus\`): name machines that are alike.`,
+      ),
+    );
+  else if (parts * stages !== sum)
+    faults.push(
+      fault(
+        ["tensorParallelSize"],
+        `${processesOf(server)} is to be the number of GPUs of all nodes, ${sum} (${counts}): write ${divided(sum, stages)}.`,
+      ),
+    );
   const bare = known.filter((each) => each.link?.hcas.length === 0).map(({ name }) => name);
-  const byRdma = nodes.filter((name) => !bare.includes(name));
-  const sockets = `${byRdma.join(" and ")} would use RDMA, and the rest of the nodes sockets: name the RDMA devices of all (${bare.map((name) => `\`machines.${name}.link.hcas\``).join(", ")}), or of none.`;
-  const elsewhere = `A server over several machines listens on its machine's link address, ${link?.address}, and nowhere else: delete this line. For other computers publish the bridge.`;
-  const ownVariable = "Each rank gets its own, from its machine's `link`: delete this line.";
+  const byRdma = known.map(({ name }) => name).filter((name) => !bare.includes(name));
+  if (bare.length > 0 && byRdma.length > 0)
+    faults.push(
+      fault(
+        ["nodes"],
+        `${byRdma.join(" and ")} would use RDMA, and the rest of the nodes sockets: name the RDMA devices of all (${bare.map((name) => `\`machines.${name}.link.hcas\``).join(", ")}), or of none.`,
+        "missing_key",
+      ),
+    );
+  return faults;
+}
+
+/** Settings of a server that its ranks get in another way, or can't have. */
+function rankSettingFaults(
+  { link }: MachineSettings,
+  { listen, extraArgs, environment }: InferenceServerSettings,
+): MachineFault[] {
+  const faults: MachineFault[] = [];
+  if (!["127.0.0.1", link?.address].includes(listen))
+    faults.push(
+      fault(
+        ["listen"],
+        `A server over several machines listens on its machine's link address, ${link?.address}, and nowhere else: delete this line. For other computers publish the bridge.`,
+      ),
+    );
   const extra = extraArgs.findIndex((each) =>
     /^(--(api-server-count|data-parallel)|-dp)/.test(each.replaceAll("_", "-")),
   );
-  const alone =
-    "A worker has no API, and its GPUs all take part in one model: with `nodes` delete this argument.";
-  const alike = known.every((each) => each.gpus === gpus);
-  return [
-    ...(alike ? [] : [fault(["nodes"], unlike)]),
-    ...(alike && parts * stages !== sum ? [fault(["tensorParallelSize"], division)] : []),
-    ...(bare.length > 0 && byRdma.length > 0 ? [fault(["nodes"], sockets, "missing_key")] : []),
-    ...(["127.0.0.1", link?.address].includes(listen) ? [] : [fault(["listen"], elsewhere)]),
-    ...(extra < 0 ? [] : [fault(["extraArgs", extra], alone)]),
-    ...RANK_VARIABLES.filter((name) => name in environment).map((name) =>
-      fault(["environment", name], ownVariable),
-    ),
-  ];
+  if (extra >= 0)
+    faults.push(
+      fault(
+        ["extraArgs", extra],
+        "A worker has no API, and its GPUs all take part in one model: with `nodes` delete this argument.",
+      ),
+    );
+  for (const name of RANK_VARIABLES)
+    if (name in environment)
+      faults.push(
+        fault(
+          ["environment", name],
+          "Each rank gets its own, from its machine's `link`: delete this line.",
+        ),
+      );
+  return faults;
 }
 
 /** Finds what is wrong with the list of a server's machines by itself. */

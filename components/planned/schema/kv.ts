@@ -4,17 +4,17 @@ const tokens = () => z.number();
 
 /** A format of the KV cache that can be planned, as `--kv-cache-dtype` names it. */
 export const kvDtypeSchema = z.enum([
-  ...([
-    "bfloat16",
-    "float16",
-    "fp8",
-    "fp8_e4m3",
-    "fp8_e5m2",
-    "fp8_inc",
-    "nvfp4",
-    "nvfp4_4over6",
-  ] as const),
-  ...(["fp8_per_token_head", "int8_per_token_head", "int4_per_token_head"] as const),
+  "bfloat16",
+  "float16",
+  "fp8",
+  "fp8_e4m3",
+  "fp8_e5m2",
+  "fp8_inc",
+  "nvfp4",
+  "nvfp4_4over6",
+  "fp8_per_token_head",
+  "int8_per_token_head",
+  "int4_per_token_head",
 ]);
 
 const groups = {
