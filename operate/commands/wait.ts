@@ -101,13 +101,13 @@ async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine
     !nothingApplied(projectFolder(), stackName(options), process.env)
   )
     return;
-  const { dockerReader } = await import("../sees/container");
-  const found = await Promise.all(
-    servers.map(({ machine, server }) =>
-      dockerReader(machine.dockerHost).state(server.container.name),
+  const { hostOf } = await import("../sees/host");
+  const runs = servers.map(async ({ machine, server }) =>
+    (await hostOf(machine.dockerHost).containers()).some(
+      ({ name }) => name === server.container.name,
     ),
   );
-  if (found.every((each) => each === undefined))
+  if (!(await Promise.all(runs)).includes(true))
     throw new Failed("Nothing runs yet: run `npm run up` first.");
 }
 
@@ -124,7 +124,7 @@ async function diagnosesOf(options: StackFileOptions, machine: string): Promise<
 /** Waits for a server, and for all of its ranks at once: what ends one ends the wait. */
 async function waitFor(ranks: readonly OnMachine[], timeoutSeconds: number): Promise<Result[]> {
   // Loaded when it is used: other commands start faster without it.
-  const { dockerReader } = await import("../sees/container");
+  const { hostOf } = await import("../sees/host");
   const { waitProgress } = await import("../wait/progress");
   const { waitForStart } = await import("../wait/waitForStart");
   const { isReady } = await import("../sees/isReady");
@@ -136,7 +136,7 @@ async function waitFor(ranks: readonly OnMachine[], timeoutSeconds: number): Pro
     const result = await waitForStart({
       container: name,
       image,
-      reader: dockerReader(machine.dockerHost),
+      host: hostOf(machine.dockerHost),
       // A worker answers nobody: it serves once its head does.
       healthy: isWorker ? async () => ready : (state) => isReady(machine, server, state),
       over: () => over,

@@ -5,9 +5,9 @@ import { valueAt } from "../../faults/schemaFaults";
 import type { Listening } from "../../machines/address";
 import type { ContainerState } from "../../machines/docker/containers";
 import type { Meminfo } from "../../machines/memory";
+import type { FileState } from "../sees/file";
 import type { Hit, LogReading } from "../sees/log/scanLog";
 import { READY, type Sign, STARTED_WITH_PORT } from "../sees/log/sign";
-import type { FileState } from "../sees/machineReader";
 import type { Edit, EditValue } from "../stackEdit/applyEdits";
 import type { ProbeResult } from "../verify/probe";
 

@@ -1,4 +1,4 @@
-import type { FileOnDisk } from "../sees/host";
+import type { FileOnDisk } from "../sees/file";
 import { type Difference, differs, isNot } from "./difference";
 
 /**

@@ -12,7 +12,7 @@ import { homeOn, onMachine } from "../../machines/home";
 import { type CommandPlace, commandOn } from "../../machines/onMachine";
 import { parseVersions, READ_VERSIONS, versionsInside } from "../pin/readImage";
 import { recordEdits, shortDigest } from "../pin/writePin";
-import { gateSays } from "../sees/containerLog";
+import { hostOf } from "../sees/host";
 import type { Edit } from "../stackEdit/applyEdits";
 
 /** Which versions run on a machine. */
@@ -113,7 +113,7 @@ async function entryOf(
     ...{ status, ports },
     ours: labels[LABEL.machine] === ours,
     versions: isServer ? await orProblem(recorded({}), problems, `${name}: `, inside) : null,
-    ...defined({ startGate: isServer ? await gateSays(state, dockerHost) : undefined }),
+    ...defined({ startGate: isServer ? await hostOf(dockerHost).gateSays(state) : undefined }),
   };
 }
 

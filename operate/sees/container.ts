@@ -1,82 +1,44 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { eachLine, start } from "../../commandLine/run";
 import { isHere } from "../../machines/address";
 import { type ContainerState, readContainers } from "../../machines/docker/containers";
-import { docker, dockerCommand } from "../../machines/docker/docker";
-import { followedOn } from "../../machines/onMachine";
+import { docker } from "../../machines/docker/docker";
 
-/** What `wait` needs of Docker. It only reads. */
-export interface ContainerReader {
-  /** `undefined` when there is no such container. Throws `Failed` when Docker does not answer. */
-  state(name: string): Promise<ContainerState | undefined>;
+/** A machine's Docker engine: its containers and images. */
+export interface Containers {
+  /** Output of a docker command. Throws `Failed` with docker's own words. */
+  docker(args: readonly string[]): Promise<string>;
+  /**
+   * Every container, running or not, or those that pass all of `docker ps`'s filters. Throws
+   * `Failed` when Docker does not answer.
+   */
+  containers(filters?: readonly string[]): Promise<readonly ContainerState[]>;
   imageIsThere(image: string): Promise<boolean>;
   /** Bytes of layers of any image that the engine is downloading; 0 if that can't be seen. */
   downloadedBytes(): Promise<number>;
-  /**
-   * Hands every line of the log since this time to `line`, until it is stopped or Docker lets go of
-   * it.
-   */
-  follow(name: string, since: string, line: (text: string) => void): Following;
 }
 
-export interface Following {
-  stop(): void;
-  /**
-   * Whether Docker ended the stream, as it does at the container's end or when the log is rotated.
-   */
-  ended(): boolean;
-}
+/** Seconds that Docker has to answer one question. */
+const DOCKER_SECONDS = 20;
 
-const INSPECT_SECONDS = 20;
-
-/**
- * More than a start prints; a server that ran for months prints more before it goes back to its
- * gate.
- */
-const NEWEST_LINES = "5000";
-
-export function dockerReader(dockerHost: string): ContainerReader {
+export function containersOn(dockerHost: string): Containers {
+  const ask = (args: readonly string[]) => docker(args, DOCKER_SECONDS, dockerHost);
   let root: Promise<string> | undefined;
   return {
-    state: async (name) => (await readContainers(dockerHost)).find((each) => each.name === name),
+    docker: ask,
+    containers: (filters) => readContainers(dockerHost, filters),
     imageIsThere: (image) =>
-      docker(["image", "inspect", "--format", "{{.Id}}", image], INSPECT_SECONDS, dockerHost).then(
+      ask(["image", "inspect", "--format", "{{.Id}}", image]).then(
         () => true,
         () => false,
       ),
     downloadedBytes: async () => {
       if (!isHere({ dockerHost })) return 0;
-      root ??= docker(
-        ["info", "--format", "{{.DockerRootDir}}"],
-        INSPECT_SECONDS,
-        dockerHost,
-      ).catch(() => "");
+      root ??= ask(["info", "--format", "{{.DockerRootDir}}"]).catch(() => "");
       const folder = (await root).trim();
       return folder === "" ? 0 : downloadedBytes(folder);
     },
-    follow: (name, since, line) => {
-      const args = ["logs", "--follow", "--since", before(since), "--tail", NEWEST_LINES, name];
-      const { words, env } = dockerCommand(args, dockerHost, followedOn);
-      const { stdout, ended, stop } = start(words, { env, merged: true, held: true });
-      let over = false;
-      void ended.then(() => {
-        over = true; // Where Docker is gone, the state says so.
-      });
-      eachLine(stdout, line);
-      return { stop, ended: () => over };
-    },
   };
-}
-
-/**
- * Docker notes a start only after the container has begun: first lines were seen up to 11 ms older
- * (20.10).
- */
-const NOTED_LATE_MILLISECONDS = 1000;
-
-function before(time: string): string {
-  return new Date(Date.parse(time) - NOTED_LATE_MILLISECONDS).toISOString();
 }
 
 /**

@@ -3,6 +3,7 @@ import { saysMemory } from "../../components/kv";
 import { defined } from "../../faults/defined";
 import type { ContainerState } from "../../machines/docker/containers";
 import { docker, dockerCommand } from "../../machines/docker/docker";
+import { followedOn } from "../../machines/onMachine";
 import { GATE_OPENS, GATE_SAYS } from "./gateLines";
 import type { LogReading } from "./log/scanLog";
 import { scanProgram } from "./log/scanProgram";
@@ -30,14 +31,83 @@ export function scanContainer(
   );
 }
 
-/** More than a start prints. */
+/** What the logs of a machine's containers say. */
+export interface ContainerLogs {
+  /** How far a start is, by the log since then. */
+  phaseOf(container: ContainerState): Promise<StartProgress>;
+  /**
+   * What the start gate of a running server says last; `undefined` if the last line of its log
+   * isn't the gate's. Docker's health check counts no failure before its start period, so a closed
+   * gate shows in the log first.
+   */
+  gateSays(container: ContainerState): Promise<string | undefined>;
+  /**
+   * What an inference server's log says of memory since its last start, its start gate included;
+   * nothing if there is no such container.
+   */
+  memoryLines(container: string): Promise<MemoryLines>;
+  /**
+   * Hands every line of the log since this time to `line`, until it is stopped or Docker lets go of
+   * it.
+   */
+  follow(name: string, since: string, line: (text: string) => void): Following;
+}
+
+export interface Following {
+  stop(): void;
+  /**
+   * Whether Docker ended the stream, as it does at the container's end or when the log is rotated.
+   */
+  ended(): boolean;
+}
+
+/** Longest read of a whole log for its lines about memory. */
+const MEMORY_SECONDS = 20;
+
+export const containerLogsOn = (dockerHost: string): ContainerLogs => ({
+  phaseOf: (container) => phaseOf(container, dockerHost),
+  gateSays: (container) => gateSays(container, dockerHost),
+  memoryLines: (container) => memoryLines(container, dockerHost, MEMORY_SECONDS),
+  follow: (name, since, line) => follow(name, since, dockerHost, line),
+});
+
+/**
+ * More than a start prints; a server that ran for months prints more before it goes back to its
+ * gate.
+ */
 const NEWEST_LINES = "5000";
+
+function follow(
+  name: string,
+  since: string,
+  dockerHost: string,
+  line: (text: string) => void,
+): Following {
+  const args = ["logs", "--follow", "--since", before(since), "--tail", NEWEST_LINES, name];
+  const { words, env } = dockerCommand(args, dockerHost, followedOn);
+  const { stdout, ended, stop } = start(words, { env, merged: true, held: true });
+  let over = false;
+  void ended.then(() => {
+    over = true; // Where Docker is gone, the state says so.
+  });
+  eachLine(stdout, line);
+  return { stop, ended: () => over };
+}
+
+/**
+ * Docker notes a start only after the container has begun: first lines were seen up to 11 ms older
+ * (20.10).
+ */
+const NOTED_LATE_MILLISECONDS = 1000;
+
+function before(time: string): string {
+  return new Date(Date.parse(time) - NOTED_LATE_MILLISECONDS).toISOString();
+}
 
 /** Longest read of the log of a start. */
 const START_LOG_SECONDS = 5;
 
-/** How far a start is, by the log since then. */
-export async function phaseOf(
+async function phaseOf(
   { name, startedAt }: ContainerState,
   dockerHost: string,
 ): Promise<StartProgress> {
@@ -57,12 +127,7 @@ export async function phaseOf(
 /** Longest wait for one line. */
 const LINE_SECONDS = 15;
 
-/**
- * What the start gate of a running server says last; `undefined` if the last line of its log isn't
- * the gate's. Docker's health check counts no failure before its start period, so a closed gate
- * shows in the log first.
- */
-export async function gateSays(
+async function gateSays(
   { name, status }: ContainerState,
   dockerHost: string,
 ): Promise<string | undefined> {

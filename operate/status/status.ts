@@ -3,11 +3,10 @@ import { INSTANCE_A } from "../../components/fields";
 import type { MachinePlan } from "../../components/plan";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
-import { type ContainerState, readContainers } from "../../machines/docker/containers";
+import type { ContainerState } from "../../machines/docker/containers";
 import { parseMeminfo } from "../../machines/memory";
 import { Api, answersOk } from "../sees/api";
-import { phaseOf } from "../sees/containerLog";
-import { hostOf } from "../sees/host";
+import { type Host, hostOf } from "../sees/host";
 import { readMetrics } from "../sees/metrics";
 import { originFromHere, type Tunnel, tunnelTo } from "../sees/tunnel";
 import { type Named, namedOn } from "../stack/named";
@@ -58,8 +57,9 @@ const ANSWER_SECONDS = 5;
 
 /** Looks at a machine that is there. It only asks. */
 export async function statusOf(machine: MachinePlan): Promise<MachineStatus> {
-  const meminfo = parseMeminfo(await hostOf(machine.dockerHost).meminfo());
-  const [found, problem] = await readContainers(machine.dockerHost).then(
+  const host = hostOf(machine.dockerHost);
+  const meminfo = parseMeminfo(await host.meminfo());
+  const [found, problem] = await host.containers().then(
     (containers) => [containers, undefined] as const,
     (error: unknown) => {
       if (error instanceof Failed) return [[], error.message] as const;
@@ -72,6 +72,7 @@ export async function statusOf(machine: MachinePlan): Promise<MachineStatus> {
       ? outside(each, tunnel)
       : ofContainer(
           each,
+          host,
           tunnel,
           found.find(({ name }) => name === each.container?.name),
         ),
@@ -99,6 +100,7 @@ async function outside({ key, machine }: Named, tunnel: Tunnel): Promise<ItemSta
 
 async function ofContainer(
   { key, machine, server }: Named,
+  host: Host,
   tunnel: Tunnel,
   found: ContainerState | undefined,
 ): Promise<ItemStatus> {
@@ -117,7 +119,7 @@ async function ofContainer(
   if (figures || (url === undefined && health === "healthy"))
     return { ...item, state: "ready", well: true, ...defined({ figures }) };
   if (server === undefined) return { ...item, state: health, well: false };
-  const { phase, note } = await phaseOf(found, machine.dockerHost);
+  const { phase, note } = await host.phaseOf(found);
   return { ...item, state: phase, well: false, ...defined({ note }) };
 }
 

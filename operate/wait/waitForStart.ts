@@ -2,8 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Failed } from "../../commandLine/exit";
 import { type ContainerState, startedAgain } from "../../machines/docker/containers";
 import { redact } from "../programs/redact";
-import type { ContainerReader, Following } from "../sees/container";
+import type { Following } from "../sees/containerLog";
 import { GATE_OPENS } from "../sees/gateLines";
+import type { Host } from "../sees/host";
 import { RAISED } from "../sees/log/sign";
 import { afterLine, beforeContainer, type Phase, START, type StartProgress } from "../sees/phases";
 
@@ -24,7 +25,8 @@ export interface WaitResult {
 export interface WaitOptions {
   readonly container: string;
   readonly image: string;
-  readonly reader: ContainerReader;
+  /** The machine that it runs on; of a machine only this is looked at. */
+  readonly host: Pick<Host, "containers" | "imageIsThere" | "downloadedBytes" | "follow">;
   /**
    * Whether the server itself says that it is ready; "unknown" where it can't be asked from here.
    */
@@ -55,7 +57,7 @@ const KEPT_LINES = 120;
  * at.
  */
 export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
-  const { container, image, reader, intervalMilliseconds, timeoutSeconds } = options;
+  const { container, image, host, intervalMilliseconds, timeoutSeconds } = options;
   const started = performance.now();
   const seconds = () => (performance.now() - started) / 1000;
   const lines: string[] = [];
@@ -78,7 +80,7 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
         : redact(lines.join("\n")).split("\n").slice(-LAST_LINES).filter(Boolean).map(shortened),
   });
   const follow = (since: string) =>
-    reader.follow(container, since, (line) => {
+    host.follow(container, since, (line) => {
       progress = afterLine(progress, line);
       if (GATE_OPENS.test(line)) [lines.length, cause] = [0, ""];
       if (RAISED.pattern.test(line)) cause = line;
@@ -87,7 +89,7 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
     });
   try {
     for (;;) {
-      const looked = await reader.state(container).catch(orFailed);
+      const looked = await stateOf(container, host).catch(orFailed);
       // A machine that loads a model may be too busy to answer; one that never answered has no
       // Docker.
       if (looked instanceof Failed && !answered) throw looked;
@@ -96,8 +98,8 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
       if (looked instanceof Failed) {
         options.progress({ ...progress, note: looked.message }, seconds());
       } else if (state === undefined) {
-        const here = await reader.imageIsThere(image);
-        progress = beforeContainer(here, here ? 0 : await reader.downloadedBytes());
+        const here = await host.imageIsThere(image);
+        progress = beforeContainer(here, here ? 0 : await host.downloadedBytes());
       } else if (state.status === "created") {
         // Never started: briefly on its way, or for good if Docker can't start it.
         progress = { phase: "container not started" };
@@ -155,6 +157,13 @@ function deathOf(state: ContainerState, first: ContainerState): string | undefin
   const memory = state.oomKilled ? ", killed for memory" : "";
   const again = state.restartCount > 0 ? `; ${startedAgain(state.restartCount)}` : "";
   return `it ended${how}${memory}${again}`;
+}
+
+async function stateOf(
+  container: string,
+  host: Pick<Host, "containers">,
+): Promise<ContainerState | undefined> {
+  return (await host.containers()).find(({ name }) => name === container);
 }
 
 function orFailed(error: unknown): Failed {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
 import { gatedEntrypoint } from "../../components/inference-server/startGate";
-import { dockerReader } from "../../operate/sees/container";
+import { hostOf } from "../../operate/sees/host";
 import { mustRun, run } from "../layers/run";
 import { describeDocker } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";
@@ -261,9 +261,7 @@ describeDocker("a container behind the start gate", () => {
     // minute.
     const lines: string[] = [];
     const startedAt = await inspect("{{.State.StartedAt}}");
-    const { stop } = dockerReader("").follow(container ?? "", startedAt, (line) =>
-      lines.push(line),
-    );
+    const { stop } = hostOf("").follow(container ?? "", startedAt, (line) => lines.push(line));
     onTestFinished(stop);
     const waiting = "start gate: waiting for 45.00 GiB, 20.00 GiB are available";
     await expect.poll(() => lines, { timeout: 30_000 }).toContain(waiting);

@@ -6,7 +6,6 @@ import type { MachinePlan } from "../../components/plan/types";
 import { replacedFiles } from "../../components/preflight/preflight";
 import { readMachine } from "../../components/preflight/readMachine";
 import { hostOf } from "../../operate/sees/host";
-import { machineReaders } from "../../operate/sees/machineReader";
 import { stack } from "../fixtures/machine";
 import { BRIDGE, fileOf } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";
@@ -51,7 +50,6 @@ it("clients' files that are here are read here by verify and doctor", async () =
   const host = hostOf(machine.dockerHost);
   expect((await host.file(file.path, file.here))?.text).toBe(file.text);
   expect(await host.file(file.path)).toBeUndefined();
-  const reader = machineReaders.of(machine, []);
-  expect(await reader.fileState(file)).toEqual({ role: file.role, path: file.path, state: "same" });
-  expect((await reader.fileState({ ...file, path: join(home, "none") })).state).toBe("missing");
+  expect(await host.fileState(file)).toEqual({ role: file.role, path: file.path, state: "same" });
+  expect((await host.fileState({ ...file, path: join(home, "none") })).state).toBe("missing");
 });

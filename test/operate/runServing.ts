@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 import { explainFailure } from "../../commandLine/exit";
-import { machineReaders } from "../../operate/sees/machineReader";
+import * as machine from "../../operate/sees/host";
 import { serving } from "../../operate/servingCommand";
 
 export interface Run {
@@ -15,18 +15,21 @@ export interface Run {
  */
 const NOWHERE = { XDG_STATE_HOME: "/dev/null", LOCAL_SERVING_STACK: "", COLUMNS: "" };
 
-/** A machine of which nothing is known, since this one may have any trouble. */
-function hideThisMachine() {
-  return [
-    vi.spyOn(machineReaders, "of").mockReturnValue({
-      kernelLog: async () => undefined,
-      journal: async () => undefined,
-      meminfo: async () => "",
-      sockets: async () => [],
-      addresses: async () => [],
-      fileState: async ({ role, path }) => ({ role, path, state: "same" }),
-    }),
-  ];
+/**
+ * For doctor, which `wait` asks too, a machine of which nothing is known beside its containers:
+ * this one may have any trouble.
+ */
+export function hideThisMachine() {
+  const seen = machine.hostOf;
+  return vi.spyOn(machine, "hostOf").mockImplementation((...where) => ({
+    ...seen(...where),
+    kernelLog: async () => undefined,
+    journal: async () => undefined,
+    meminfo: async () => "",
+    sockets: async () => [],
+    addresses: async () => [],
+    fileState: async ({ role, path }) => ({ role, path, state: "same" }),
+  }));
 }
 
 /** Runs the command line in this process, with these variables over the environment. */
@@ -37,7 +40,7 @@ export async function runServing(
   const out: string[] = [];
   const err: string[] = [];
   const spies = [
-    ...hideThisMachine(),
+    ...(["doctor", "wait"].includes(args[0] ?? "") ? [hideThisMachine()] : []),
     vi.spyOn(process.stdout, "write").mockImplementation((text) => out.push(String(text)) > 0),
     vi.spyOn(process.stderr, "write").mockImplementation((text) => err.push(String(text)) > 0),
   ];

@@ -8,8 +8,8 @@ import { parseMeminfo } from "../../../machines/memory";
 import { judge } from "../../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../../policies/levels";
 import { scanContainer } from "../../sees/containerLog";
+import { hostOf } from "../../sees/host";
 import type { LogReading } from "../../sees/log/scanLog";
-import { machineReaders } from "../../sees/machineReader";
 import { ranksOf } from "../../stack/ranksOf";
 import { readOneMachine } from "../../stack/readStack";
 import { projectFolder } from "../../stack/stackFile";
@@ -102,10 +102,10 @@ async function otherRanks(machine: MachinePlan, machines: readonly MachinePlan[]
 
 async function readThere(machine: MachinePlan) {
   const { files, simpleServer } = machine;
-  const reader = machineReaders.of(machine, SIGNS);
-  const kernel = await reader.kernelLog();
+  const reader = hostOf(machine.dockerHost);
+  const kernel = await reader.kernelLog(SIGNS);
   const journal =
-    simpleServer.mode === "host" ? await reader.journal(simpleServer.unit) : undefined;
+    simpleServer.mode === "host" ? await reader.journal(simpleServer.unit, SIGNS) : undefined;
   const meminfo = parseMeminfo(await reader.meminfo());
   return {
     logs: [kernel, journal].filter((log) => log !== undefined),

@@ -3,9 +3,9 @@ import { plan } from "../../../components/plan/plan";
 import { type Facts, serverOf } from "../../../operate/doctor/facts";
 import { fromMachine } from "../../../operate/doctor/read/fromMachine";
 import { diagnose } from "../../../operate/doctor/report/diagnose";
-import { machineReaders } from "../../../operate/sees/machineReader";
 import { ranks } from "../../fixtures/ranks";
 import { FakeDocker, inspected } from "../fakeDocker";
+import { hideThisMachine } from "../runServing";
 import { container } from "./cases";
 
 const HEAD = "vllm-model-8001";
@@ -80,21 +80,7 @@ describe("doctor, for a server over two machines", () => {
       "logs --tail 50000": { out: "Application startup complete.\n" },
     });
     vi.stubEnv("PATH", docker.env.PATH ?? "");
-    const nothing = {
-      kernelLog: undefined,
-      journal: undefined,
-      meminfo: "",
-      sockets: [],
-      addresses: [],
-    };
-    vi.spyOn(machineReaders, "of").mockReturnValue({
-      kernelLog: async () => nothing.kernelLog,
-      journal: async () => nothing.journal,
-      meminfo: async () => nothing.meminfo,
-      sockets: async () => nothing.sockets,
-      addresses: async () => nothing.addresses,
-      fileState: async ({ role, path }) => ({ role, path, state: "same" }),
-    });
+    hideThisMachine();
     const [stack] = stacks();
     if (stack === undefined) throw new Error("nothing planned");
     const { facts } = await fromMachine(stack);

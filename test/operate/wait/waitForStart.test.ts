@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Failed } from "../../../commandLine/exit";
 import type { ContainerState } from "../../../machines/docker/containers";
-import type { ContainerReader } from "../../../operate/sees/container";
 import { type WaitOptions, waitForStart } from "../../../operate/wait/waitForStart";
 
 const RUNNING: ContainerState = {
@@ -33,11 +32,11 @@ function scripted(
   let looks = 0;
   const followed: string[] = [];
   let stopped = 0;
-  const reader: ContainerReader = {
-    state: async () => {
+  const host: WaitOptions["host"] = {
+    containers: async () => {
       const state = states[Math.min(looks++, states.length - 1)];
       if (state instanceof Failed) throw state;
-      return state;
+      return state === undefined ? [] : [state];
     },
     imageIsThere: async () => image,
     downloadedBytes: async () => downloaded,
@@ -52,16 +51,16 @@ function scripted(
       };
     },
   };
-  return { reader, followed, stops: () => stopped };
+  return { host, followed, stops: () => stopped };
 }
 
 const phases: string[] = [];
-function wait(reader: ContainerReader, overlay: Partial<WaitOptions> = {}) {
+function wait(host: WaitOptions["host"], overlay: Partial<WaitOptions> = {}) {
   phases.length = 0;
   return waitForStart({
     container: "vllm-model-8001",
     image: "image",
-    reader,
+    host,
     healthy: async () => false,
     timeoutSeconds: 5,
     intervalMilliseconds: 1,
@@ -78,8 +77,8 @@ const healthyFrom = (look: number) => {
 
 describe("a start that is followed", () => {
   it("from no image over no container to ready", async () => {
-    const { reader, stops } = scripted([undefined, undefined, RUNNING]);
-    const result = await wait(reader, { healthy: healthyFrom(3) });
+    const { host, stops } = scripted([undefined, undefined, RUNNING]);
+    const result = await wait(host, { healthy: healthyFrom(3) });
     expect(result).toMatchObject({ outcome: "ready", phase: "ready", reason: "", lastLines: [] });
     expect([...new Set(phases)]).toEqual([
       "waiting for the container: its image is here; `npm run up` creates the container, after what it depends on",
@@ -102,8 +101,8 @@ describe("a start that is followed", () => {
       "not here yet; Docker is downloading, 87 MiB of layers are not unpacked yet",
     ],
   ])("says that the image is missing, %s", async (_, downloaded, note) => {
-    const { reader, followed } = scripted([undefined], [], false, downloaded);
-    const result = await wait(reader, { timeoutSeconds: 0.02 });
+    const { host, followed } = scripted([undefined], [], false, downloaded);
+    const result = await wait(host, { timeoutSeconds: 0.02 });
     expect(result).toMatchObject({
       outcome: "timeout",
       phase: "waiting for the image",
@@ -116,9 +115,9 @@ describe("a start that is followed", () => {
 
   it("goes from the image over the container to its start", async () => {
     const looks = [undefined, undefined, { ...RUNNING, status: "created", startedAt: "" }, RUNNING];
-    const { reader, followed } = scripted(looks);
+    const { host, followed } = scripted(looks);
     const images = [false, true];
-    const seen = { ...reader, imageIsThere: async () => images.shift() ?? true };
+    const seen = { ...host, imageIsThere: async () => images.shift() ?? true };
     expect(await wait(seen, { healthy: healthyFrom(2) })).toMatchObject({ outcome: "ready" });
     expect(phases.map((each) => each.split(":")[0])).toEqual([
       ...["waiting for the image", "waiting for the container", "container not started"],
@@ -130,7 +129,7 @@ describe("a start that is followed", () => {
   it("is over at a gate that stays closed, with the log since it last opened", async () => {
     const closed =
       "closed: 3 starts within an hour failed. Find out why; without one: docker exec b rm b.starts";
-    const { reader } = scripted(
+    const { host } = scripted(
       [RUNNING],
       [
         "start gate: open after 0 s, 60.00 GiB are available",
@@ -140,7 +139,7 @@ describe("a start that is followed", () => {
         `start gate: ${closed}`,
       ],
     );
-    expect(await wait(reader)).toMatchObject({
+    expect(await wait(host)).toMatchObject({
       outcome: "died",
       phase: "gate closed",
       reason: closed,
@@ -154,10 +153,10 @@ describe("a start that is followed", () => {
 
   it("that Docker can't start is dead at once, in Docker's words", async () => {
     const error = "driver failed programming external connectivity: Bind for 127.0.0.1:8001 failed";
-    const { reader } = scripted([
+    const { host } = scripted([
       { ...RUNNING, status: "created", startedAt: "", exitCode: 128, error },
     ]);
-    expect(await wait(reader)).toMatchObject({
+    expect(await wait(host)).toMatchObject({
       outcome: "died",
       phase: "container not started",
       reason: `Docker can't start it: ${error}`,
@@ -165,17 +164,17 @@ describe("a start that is followed", () => {
   });
 
   it("is ready by Docker's health check where the server can't be asked from here", async () => {
-    const { reader } = scripted([RUNNING, { ...RUNNING, health: "healthy" }]);
-    expect((await wait(reader, { healthy: async () => "unknown" })).outcome).toBe("ready");
+    const { host } = scripted([RUNNING, { ...RUNNING, health: "healthy" }]);
+    expect((await wait(host, { healthy: async () => "unknown" })).outcome).toBe("ready");
   });
 
   it("died: the reason and the end of the log, at once", async () => {
     const log = Array.from({ length: 50 }, (_, index) => `line ${index}`);
-    const { reader } = scripted(
+    const { host } = scripted(
       [RUNNING, { ...RUNNING, status: "exited", exitCode: 137, oomKilled: true }],
       log,
     );
-    const result = await wait(reader);
+    const result = await wait(host);
     expect(result).toMatchObject({
       outcome: "died",
       reason: "it ended with exit code 137, killed for memory",
@@ -188,14 +187,14 @@ describe("a start that is followed", () => {
   it("died and was started again by Docker: that is a death too", async () => {
     const again = { ...RUNNING, startedAt: "2026-11-21T13:05:00Z", restartCount: 1 };
     const config = `Initializing a V1 LLM engine (v0.30.0) with config: ${"x".repeat(5000)}`;
-    const { reader, followed, stops } = scripted(
+    const { host, followed, stops } = scripted(
       [RUNNING, again],
       [config, "ValueError: no"],
       true,
       0,
       true,
     );
-    const result = await wait(reader);
+    const result = await wait(host);
     expect(result).toMatchObject({
       outcome: "died",
       reason: "it ended; Docker has started it again once",
@@ -207,32 +206,30 @@ describe("a start that is followed", () => {
   });
 
   it("a container in Docker's pause between two starts is dead", async () => {
-    const { reader } = scripted([
-      { ...RUNNING, status: "restarting", exitCode: 1, restartCount: 6 },
-    ]);
-    expect((await wait(reader)).outcome).toBe("died");
+    const { host } = scripted([{ ...RUNNING, status: "restarting", exitCode: 1, restartCount: 6 }]);
+    expect((await wait(host)).outcome).toBe("died");
   });
 
   it("restarts of an earlier day don't count against a start that goes well", async () => {
-    const { reader } = scripted([{ ...RUNNING, restartCount: 3 }]);
-    expect((await wait(reader, { healthy: healthyFrom(3) })).outcome).toBe("ready");
+    const { host } = scripted([{ ...RUNNING, restartCount: 3 }]);
+    expect((await wait(host, { healthy: healthyFrom(3) })).outcome).toBe("ready");
   });
 
   it("started anew in the middle by somebody, it is followed from its beginning", async () => {
     const again = { ...RUNNING, startedAt: "2026-11-21T13:05:00Z" };
-    const { reader, followed } = scripted(
+    const { host, followed } = scripted(
       [RUNNING, again],
       ["Capturing CUDA graphs (decode, FULL): 50%|"],
     );
-    const result = await wait(reader, { healthy: healthyFrom(4) });
+    const result = await wait(host, { healthy: healthyFrom(4) });
     expect(result.outcome).toBe("ready");
     expect(followed).toEqual([RUNNING.startedAt, again.startedAt]);
   });
 
   it("is followed on where Docker lets go of the log of a container that runs", async () => {
     const before = Date.now();
-    const { reader, followed } = scripted([RUNNING], ["Starting to load model m"], true, 0, true);
-    const result = await wait(reader, { healthy: healthyFrom(3) });
+    const { host, followed } = scripted([RUNNING], ["Starting to load model m"], true, 0, true);
+    const result = await wait(host, { healthy: healthyFrom(3) });
     expect(result.outcome).toBe("ready");
     expect(followed.length).toBeGreaterThan(1);
     expect(followed[0]).toBe(RUNNING.startedAt);
@@ -243,17 +240,17 @@ describe("a start that is followed", () => {
 
   it("puts up with a Docker that is too busy to answer, once it has answered", async () => {
     const busy = new Failed("docker inspect gave no answer within 15 s.");
-    const { reader } = scripted([RUNNING, busy, busy, RUNNING]);
-    const result = await wait(reader, { healthy: healthyFrom(2) });
+    const { host } = scripted([RUNNING, busy, busy, RUNNING]);
+    const result = await wait(host, { healthy: healthyFrom(2) });
     expect(result.outcome).toBe("ready");
     expect(phases).toContain("starting: docker inspect gave no answer within 15 s.");
   });
 
   it("a Docker that never answered is none", async () => {
-    const { reader } = scripted([
+    const { host } = scripted([
       new Failed("docker ps failed: Cannot connect to the Docker daemon"),
     ]);
-    await expect(wait(reader)).rejects.toThrow("Cannot connect to the Docker daemon");
+    await expect(wait(host)).rejects.toThrow("Cannot connect to the Docker daemon");
   });
 
   it("shows the end of the log without keys and without what a terminal would obey", async () => {
@@ -261,8 +258,8 @@ describe("a start that is followed", () => {
       "non-default args: {'model_tag': 'm', 'api_key': ['first-key', 'second-key'], 'port': 8001}",
       "\u001b[31mERROR\u001b[0m 401 for token hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo",
     ];
-    const { reader } = scripted([{ ...RUNNING, status: "exited", exitCode: 1 }], log);
-    expect((await wait(reader)).lastLines).toEqual([
+    const { host } = scripted([{ ...RUNNING, status: "exited", exitCode: 1 }], log);
+    expect((await wait(host)).lastLines).toEqual([
       "non-default args: {'model_tag': 'm', 'api_key': [<redacted>], 'port': 8001}",
       "ERROR 401 for token <redacted>",
     ]);
@@ -270,8 +267,8 @@ describe("a start that is followed", () => {
 
   it("runs out of time in its phase, with the end of the log", async () => {
     const log = ["Model loading took 20.6 GiB memory and 68 seconds"];
-    const { reader } = scripted([RUNNING], log);
-    const result = await wait(reader, { timeoutSeconds: 0.05 });
+    const { host } = scripted([RUNNING], log);
+    const result = await wait(host, { timeoutSeconds: 0.05 });
     expect(result).toMatchObject({
       outcome: "timeout",
       phase: "compiling",
@@ -281,8 +278,8 @@ describe("a start that is followed", () => {
   });
 
   it("leaves a rank that nobody waits for any more, and only after one look", async () => {
-    const { reader, stops } = scripted([RUNNING]);
-    const result = await wait(reader, { over: () => true });
+    const { host, stops } = scripted([RUNNING]);
+    const result = await wait(host, { over: () => true });
     expect(result).toMatchObject({ outcome: "left", reason: "" });
     expect(stops()).toBe(1);
   });

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, it, vi } from "vitest";
 import { HOST_FILE_SCRIPT, hostFileRequest } from "../../../components/host/hostFileRequest";
 import { commandOn } from "../../../machines/onMachine";
-import { dockerReader } from "../../../operate/sees/container";
+import { hostOf } from "../../../operate/sees/host";
 import { hubToolImage } from "../../docker/hubTool";
 import { makeImage } from "../../docker/makeImage";
 import { describeEngineWithDocker } from "../../engine/available";
@@ -315,7 +315,7 @@ describeMachine("a machine over ssh", () => {
   it("lets go of a log there that is followed no more", async () => {
     vi.stubEnv("PATH", client.path);
     const lines: string[] = [];
-    const following = dockerReader(machine.dockerHost).follow(
+    const following = hostOf(machine.dockerHost).follow(
       `litellm-${PORT_BRIDGE}`,
       new Date().toISOString(),
       (line) => lines.push(line),
