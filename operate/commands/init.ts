@@ -14,11 +14,12 @@ import { valueBy } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { isOverSsh } from "../../machines/address";
 import { choose } from "../init/choose";
-import { type HostFacts, hostFacts } from "../init/facts";
 import { found } from "../init/found";
 import { atTerminal } from "../init/questions";
-import { computerAt, readHost, thisComputer } from "../init/readHost";
 import { BRIDGE_KEY, machineName, SERVER_IMAGE, type Wanted } from "../init/settings";
+import { readHost } from "../sees/computer/computer";
+import { type HostFacts, hostFacts } from "../sees/computer/facts";
+import { computerAt, thisComputer } from "../sees/computer/sources";
 import { projectFolder, stackName, stackNames, stackPath } from "../stack/stackFile";
 
 type InitOptions = Readonly<

@@ -5,9 +5,9 @@ import { judgeMachine } from "../../components/preflight";
 import { parseStackFile } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { judgedPlan } from "../plan/judgedPlan";
+import type { HostFacts } from "../sees/computer/facts";
 import { projectFolder } from "../stack/stackFile";
 import { commented, commentedYaml } from "../stackEdit/commentedYaml";
-import type { HostFacts } from "./facts";
 import { found } from "./found";
 import { machineName, settingsFor, shareOfA, type Wanted } from "./settings";
 

@@ -1,4 +1,4 @@
-import type { HostFacts, HostServer } from "./facts";
+import type { HostFacts, HostServer } from "../sees/computer/facts";
 
 /** What was found on a machine, a sentence each. */
 export function found(facts: HostFacts): string[] {

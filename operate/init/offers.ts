@@ -3,8 +3,8 @@ import type { Recipe } from "../../components/catalogue";
 import { AGGREGATE_LIMIT, downToHundredth } from "../../vllm/utilization";
 import { fitModel, leavesOf } from "../models/fit";
 import { type ServerValue, serverValues, shareFor } from "../models/serverValues";
+import type { HostFacts } from "../sees/computer/facts";
 import { draft } from "./draft";
-import type { HostFacts } from "./facts";
 import { SERVER_VERSIONS, shareOfA, type Wanted } from "./settings";
 
 /** Whose stack file is made. */

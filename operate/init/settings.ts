@@ -10,7 +10,7 @@ import { imageReference } from "../../machines/docker/imageReference";
 import { hundredths } from "../../units/memory";
 import { upToHundredth } from "../../vllm/utilization";
 import { reasonsOf, type ServerValue } from "../models/serverValues";
-import type { HostFacts, HostServer } from "./facts";
+import type { HostFacts, HostServer } from "../sees/computer/facts";
 
 /**
  * The server's image in a new stack file, that of Pulumi.dgx.yaml; its digest was seen in several

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isHere } from "../../machines/address";
 import { type ContainerState, readContainers } from "../../machines/docker/containers";
 import { docker } from "../../machines/docker/docker";
+import { type DockerFacts, readDocker } from "../../machines/docker/engine";
 
 /** A machine's Docker engine: its containers and images. */
 export interface Containers {
@@ -13,6 +14,11 @@ export interface Containers {
    * `Failed` when Docker does not answer.
    */
   containers(filters?: readonly string[]): Promise<readonly ContainerState[]>;
+  /**
+   * Whether the engine answers, whether it can serve GPUs, whether its bridge is there, and which
+   * containers pass the filters.
+   */
+  engine(filters: readonly string[]): Promise<DockerFacts<ContainerState>>;
   imageIsThere(image: string): Promise<boolean>;
   /** Bytes of layers of any image that the engine is downloading; 0 if that can't be seen. */
   downloadedBytes(): Promise<number>;
@@ -27,6 +33,7 @@ export function containersOn(dockerHost: string): Containers {
   return {
     docker: ask,
     containers: (filters) => readContainers(dockerHost, filters),
+    engine: (filters) => readDocker(dockerHost, filters),
     imageIsThere: (image) =>
       ask(["image", "inspect", "--format", "{{.Id}}", image]).then(
         () => true,

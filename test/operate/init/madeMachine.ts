@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { HERE } from "../../../machines/address";
 import { filesOf } from "../../../machines/files";
-import type { Sources } from "../../../operate/init/readHost";
+import type { Sources } from "../../../operate/sees/computer/sources";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { type Answers, FakeDocker } from "../fakeDocker";
 

@@ -69,6 +69,7 @@ export function emptyHost(overlay: Partial<Host> = {}): Host {
     sockets: async () => [],
     listeners: async () => [],
     containers: async () => [],
+    engine: async () => ({ reachable: true, gpuRuntime: true, containers: [] }),
     imageIsThere: async () => false,
     downloadedBytes: async () => 0,
     phaseOf: async () => ({ phase: "starting" }),

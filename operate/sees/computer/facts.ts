@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { gibibytes, port, utilization } from "../../components/fields";
+import { gibibytes, port, utilization } from "../../../components/fields";
 
 const text = () => z.string().min(1).max(4096);
 

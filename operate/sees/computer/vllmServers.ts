@@ -1,26 +1,20 @@
 import { dirname } from "node:path";
-import { askOllama } from "../../components/preflight";
-import { defined } from "../../faults/defined";
-import { objectsIn, textOr } from "../../faults/json";
-import { holdsSecret } from "../../faults/secrets";
-import { EVERY_ADDRESS, type Listening } from "../../machines/address";
-import type { ContainerState } from "../../machines/docker/containers";
-import type { Files } from "../../machines/files";
-import type { Listener, ListeningSocket } from "../../machines/listeners";
-import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
-import { demandOfProcess, humanReadableInteger, shareFrom } from "../../vllm/argv/memoryDemand";
-import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
-import { serverInvocations } from "../../vllm/argv/serverInvocations";
-import { isText } from "../../vllm/argv/unknown";
-import {
-  type MemoryDemand,
-  shareToDeclare,
-  TEN_THOUSAND,
-  upToHundredth,
-} from "../../vllm/utilization";
-import { Api } from "../sees/api";
-import { readMetrics } from "../sees/metrics";
-import type { HostServer, OllamaFacts } from "./facts";
+import { defined } from "../../../faults/defined";
+import { objectsIn, textOr } from "../../../faults/json";
+import { holdsSecret } from "../../../faults/secrets";
+import { EVERY_ADDRESS, type Listening } from "../../../machines/address";
+import type { ContainerState } from "../../../machines/docker/containers";
+import type { Files } from "../../../machines/files";
+import type { Listener, ListeningSocket } from "../../../machines/listeners";
+import { BYTES_PER_GIB } from "../../../units/memory";
+import { demandOfProcess, humanReadableInteger, shareFrom } from "../../../vllm/argv/memoryDemand";
+import { readServerArguments, type ServerArguments } from "../../../vllm/argv/serverArguments";
+import { serverInvocations } from "../../../vllm/argv/serverInvocations";
+import { isText } from "../../../vllm/argv/unknown";
+import { type MemoryDemand, shareToDeclare, TEN_THOUSAND } from "../../../vllm/utilization";
+import { Api } from "../api";
+import { readMetrics } from "../metrics";
+import type { HostServer } from "./facts";
 
 /** What is known of the machine before its servers are looked at. */
 export interface Around {
@@ -33,8 +27,10 @@ export interface Around {
   readonly containers: readonly ContainerState[];
   /** Ports of another user's process that is asked whether it is a vLLM. */
   readonly usualPorts: readonly number[];
-  /** Scheme, host and port by which this program asks what listens there; "" where it can't. */
-  origin(listening: Listening): string;
+  /**
+   * Scheme, host and port by which this program asks what listens there; `undefined` where it can't.
+   */
+  origin(listening: Listening): string | undefined;
 }
 
 /**
@@ -42,15 +38,19 @@ export interface Around {
  * is left unread.
  */
 const KEPT = [
-  ...["served-model-name", "host", "port", "tensor-parallel-size", "max-model-len", "max-num-seqs"],
-  ...[
-    "gpu-memory-utilization",
-    "kv-cache-memory-bytes",
-    "kv-cache-dtype",
-    "quantization",
-    "cpu-offload-gb",
-  ],
-  ...["kv-offloading-size", "swap-space"],
+  "served-model-name",
+  "host",
+  "port",
+  "tensor-parallel-size",
+  "max-model-len",
+  "max-num-seqs",
+  "gpu-memory-utilization",
+  "kv-cache-memory-bytes",
+  "kv-cache-dtype",
+  "quantization",
+  "cpu-offload-gb",
+  "kv-offloading-size",
+  "swap-space",
 ];
 
 const ANSWER_WITHIN_SECONDS = 2;
@@ -189,7 +189,9 @@ async function answers(
   { address, port }: Pick<HostServer, "address" | "port">,
   { origin, totalGiB }: Around,
 ) {
-  const api = new Api(origin({ address: inUrl(address), port }), ANSWER_WITHIN_SECONDS);
+  const url = origin({ address: inUrl(address), port });
+  if (url === undefined) return undefined;
+  const api = new Api(url, ANSWER_WITHIN_SECONDS);
   const none = () => undefined;
   const [version, models, metrics] = await Promise.all([
     api.json("/version").catch(none),
@@ -216,61 +218,4 @@ function demandIn(labels: Readonly<Record<string, string>>): MemoryDemand | unde
   const bytes = humanReadableInteger(labels.kv_cache_memory_bytes ?? "");
   const utilization = share.tenThousandths / TEN_THOUSAND;
   return bytes === undefined ? { utilization } : { utilization, kvCacheGiB: bytes / BYTES_PER_GIB };
-}
-
-const OLLAMA_UNIT = "ollama.service";
-
-const OLLAMA_ANSWERS_WITHIN_SECONDS = 5;
-
-/**
- * An Ollama on the machine: its unit as systemd has it, and what answers where something listens at
- * its usual address. `undefined` where there is neither.
- */
-export async function readOllama(
-  files: Files,
-  listens: { readonly url: string; readonly address: string } | undefined,
-): Promise<OllamaFacts | undefined> {
-  const { url = "", address } = listens ?? {};
-  const [unit, answer] = await Promise.all([
-    readUnit(files),
-    url === "" ? undefined : askOllama(url),
-  ]);
-  const answers = answer?.kind === "ollama";
-  if (unit === undefined && !answers) return undefined;
-  return {
-    unit: unit !== undefined,
-    ...unit,
-    ...defined({ address, version: answers ? answer.version : undefined }),
-    models: answers ? await readModels(url) : [],
-  };
-}
-
-async function readUnit(
-  files: Files,
-): Promise<Pick<OllamaFacts, "user" | "modelsDirectory"> | undefined> {
-  const properties = "--property=LoadState,User,Environment";
-  const ran = await files.ask(
-    ["systemctl", "show", OLLAMA_UNIT, properties],
-    OLLAMA_ANSWERS_WITHIN_SECONDS,
-  );
-  if (ran.code !== 0 || !/^LoadState=(loaded|masked)$/m.test(ran.out)) return undefined;
-  // Only this variable of its environment is read: another may hold a secret.
-  const directory = /^Environment=(?:.*\s)?"?OLLAMA_MODELS=([^\s"]+)/m.exec(ran.out)?.[1];
-  return defined({ user: /^User=(\S+)$/m.exec(ran.out)?.[1], modelsDirectory: directory });
-}
-
-async function readModels(url: string): Promise<OllamaFacts["models"]> {
-  const api = new Api(url, OLLAMA_ANSWERS_WITHIN_SECONDS);
-  const list = async (path: string) =>
-    objectsIn((await api.json(path).catch(() => undefined))?.models);
-  const [there, loaded] = await Promise.all([list("/api/tags"), list("/api/ps")]);
-  // What is taken is never shown as less.
-  const sizeIn = (unit: number, size: unknown) =>
-    upToHundredth(Math.max(0, Number(size) || 0) / unit);
-  return there.flatMap(({ name, size }) => {
-    if (textOr(name) === "") return [];
-    const loadedGiB =
-      sizeIn(BYTES_PER_GIB, loaded.find((each) => each.name === name)?.size) || undefined;
-    return [{ name: textOr(name), sizeGB: sizeIn(BYTES_PER_GB, size), ...defined({ loadedGiB }) }];
-  });
 }
