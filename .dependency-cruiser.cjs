@@ -155,14 +155,14 @@ const SEES = {
   to: { path: "^(operate|policies)/", pathNot: "^operate/(sees|programs)/" },
 };
 
-// Rooms that look at a machine through operate/sees alone. verify asks questions of its own;
-// inventory still looks.
+// Rooms that look at a machine through operate/sees alone. verify asks questions of its
+// own.
 const LOOKS = {
   name: "judges-look-through-operate-sees",
   comment:
     "operate/sees/ asks servers, reads logs and runs programs for this room; see docs/architecture.md.",
   severity: "error",
-  from: { path: "^operate/(bench|doctor|drift|init|status|wait)/" },
+  from: { path: "^operate/(bench|doctor|drift|init|inventory|status|wait)/" },
   to: { path: "^(http/|commandLine/run|machines/(docker/docker|listeners|onMachine)\\.ts)" },
 };
 

@@ -3,11 +3,11 @@ import { readAppliedPlan } from "../../components/evidence";
 import { type MachinePlan, serversOn } from "../../components/plan";
 import { oursOn, recordPathOf } from "../../components/preflight";
 import { defined } from "../../faults/defined";
-import { isRecord, jsonIn, textOr } from "../../faults/json";
-import { readContainers } from "../../machines/docker/containers";
-import { docker, otherAnswer } from "../../machines/docker/docker";
+import { textOr } from "../../faults/json";
+import type { ContainerState } from "../../machines/docker/containers";
 import { repositoryOf } from "../../machines/docker/manifest";
 import { filesOf } from "../../machines/files";
+import { type Host, hostOf } from "../sees/host";
 import { typedOn } from "../stack/typed";
 
 /** Something on a machine that nothing uses now. */
@@ -26,8 +26,6 @@ export interface Leftover {
   readonly remove: string;
 }
 
-const SECONDS = 60;
-
 /** What removes a thing of each kind, before its name. */
 const REMOVES = {
   container: ["docker", "rm", "--force"],
@@ -43,98 +41,138 @@ const REMOVES = {
  * where no Docker answers.
  */
 export async function leftovers(machine: MachinePlan): Promise<Leftover[]> {
-  const { network, containers: planned, services, dockerHost } = machine;
-  const files = filesOf(machine);
-  const left = (kind: keyof typeof REMOVES, name: string, what: string, size?: string) => ({
-    ...{
-      kind,
-      name,
-      what,
-      ...defined({ size }),
-      remove: typedOn(machine, [...REMOVES[kind], name]),
-    },
-  });
-  const ask = async (...words: string[]) =>
-    (await docker(words, SECONDS, dockerHost)).split("\n").filter(Boolean);
-  const isApplied = "plan" in (await readAppliedPlan(machine, files));
-  const containers = await readContainers(dockerHost);
-  const ours = await readContainers(dockerHost, oursOn(machine));
+  const host = hostOf(machine.dockerHost);
+  const isApplied = "plan" in (await readAppliedPlan(machine, filesOf(machine)));
+  const containers = await host.containers();
+  const ours = await host.containers(oursOn(machine));
+  return [
+    ...othersOf(machine, ours),
+    ...(await unusedVolumes(machine, host)),
+    ...(await unusedNetworks(machine, host, ours)),
+    ...(await unusedImages(machine, host, containers)),
+    ...(await unusedModels(machine, host, ours)),
+    ...(await leftFiles(machine, host, isApplied)),
+  ];
+}
 
-  const others = ours.filter(({ name }) => planned.every((each) => each.name !== name));
-  const volumes = await ask("volume", "ls", "--quiet", "--filter", "dangling=true");
-  const networks =
-    ours.length > 0
-      ? []
-      : await ask("network", "ls", "--format", "{{.Name}}", "--filter", `name=^${network}$`);
-  const repositories = new Set(planned.map(({ image }) => repositoryOf(image)));
-  const list = ["images", "--digests", "--no-trunc", "--format", "{{json .}}"];
-  const images = (await ask(...list)).map((line) => {
-    const image = jsonIn(line);
-    if (!isRecord(image)) throw otherAnswer(list, "JSON", line, dockerHost);
-    return image;
-  });
-  const unused = images.filter(
+const left = (
+  machine: MachinePlan,
+  kind: keyof typeof REMOVES,
+  { name, what, size }: Pick<Leftover, "name" | "what"> & { readonly size?: string | undefined },
+): Leftover => {
+  const remove = typedOn(machine, [...REMOVES[kind], name]);
+  return { kind, name, what, ...defined({ size }), remove };
+};
+
+/** Containers of ours that the stack file doesn't have. */
+const othersOf = (machine: MachinePlan, ours: readonly ContainerState[]): Leftover[] =>
+  ours
+    .filter(({ name }) => machine.containers.every((each) => each.name !== name))
+    .map(({ name, status }) => {
+      const what = `${status}; has our label and isn't in the stack file`;
+      return left(machine, "container", { name, what });
+    });
+
+const lines = (text: string): string[] => text.split("\n").filter(Boolean);
+
+async function unusedVolumes(machine: MachinePlan, { docker }: Host): Promise<Leftover[]> {
+  const names = lines(await docker(["volume", "ls", "--quiet", "--filter", "dangling=true"]));
+  const declared = machine.services.flatMap(({ volumes }) => volumes);
+  return names
+    .filter((name) => name.startsWith(`${machine.network}-`))
+    .map((name) => {
+      const holds = declared.find((volume) => volume.name === name)?.holds;
+      return left(machine, "volume", { name, what: holds ?? "used by no container" });
+    });
+}
+
+async function unusedNetworks(
+  machine: MachinePlan,
+  { docker }: Host,
+  ours: readonly ContainerState[],
+): Promise<Leftover[]> {
+  if (ours.length > 0) return [];
+  const filter = `name=^${machine.network}$`;
+  const list = ["network", "ls", "--format", "{{.Name}}", "--filter", filter];
+  return lines(await docker(list)).map((name) =>
+    left(machine, "network", { name, what: "no container of ours is on it" }),
+  );
+}
+
+async function unusedImages(
+  machine: MachinePlan,
+  host: Host,
+  containers: readonly ContainerState[],
+): Promise<Leftover[]> {
+  const repositories = new Set(machine.containers.map(({ image }) => repositoryOf(image)));
+  const unused = (await host.images()).filter(
     (image) =>
       repositories.has(textOr(image.Repository)) &&
       containers.every(({ imageId }) => imageId !== image.ID),
   );
+  return unused.map(({ Repository, Tag, Digest, ID, Size }) => {
+    const name = `${Repository}:${Tag}@${Digest}`.replace(/[:@]<none>/g, "");
+    const what = "no container is made from it";
+    // By its id it goes with all of its names.
+    return { ...left(machine, "image", { name: textOr(ID), what, size: textOr(Size) }), name };
+  });
+}
 
-  /** A path with its size; what root owns needs root. */
-  const pathLeft = async (kind: string, path: string, what: string) => {
-    const found = await files.state(path);
-    if (typeof found === "string") return [];
-    const { out } = await files.ask(["du", "-sh", "--", path], SECONDS);
-    const sudo = found.uid === 0 && process.getuid?.() !== 0 ? ["sudo"] : [];
-    const size = /^\S+/.exec(out)?.[0];
-    return [
-      {
-        ...left("path", path, what, size),
-        kind,
-        remove: typedOn(machine, [...sudo, ...REMOVES.path, path]),
-      },
-    ];
-  };
+/** Models in the cache that no server of ours has loaded. */
+async function unusedModels(
+  machine: MachinePlan,
+  host: Host,
+  ours: readonly ContainerState[],
+): Promise<Leftover[]> {
   const loaded = serversOn(machine)
     .filter(({ container }) => ours.some(({ name }) => name === container.name))
     .flatMap(({ hubModels }) => hubModels.map(({ id }) => `models--${id.replaceAll("/", "--")}`));
   const caches = [...new Set(serversOn(machine).map(({ modelCache }) => `${modelCache}/hub`))];
-  const models = caches.map(async (hub) =>
-    (await files.names(hub)).flatMap((name) =>
-      name.startsWith("models--") && !loaded.includes(name) ? [`${hub}/${name}`] : [],
-    ),
-  );
+  const what = "in the cache, which instance A and others may use";
+  const models = caches.map(async (hub) => {
+    const unused = (await host.names(hub)).filter(
+      (name) => name.startsWith("models--") && !loaded.includes(name),
+    );
+    return Promise.all(
+      unused.map((name) => pathLeft(machine, host, "model", { path: `${hub}/${name}`, what })),
+    );
+  });
+  return (await Promise.all(models)).flat(2);
+}
+
+/** What is kept beside files of ours, and our state, where nothing is applied any more. */
+async function leftFiles(
+  machine: MachinePlan,
+  host: Host,
+  isApplied: boolean,
+): Promise<Leftover[]> {
   const written = [...machine.files, ...machine.secretFiles].filter((file) => !("here" in file));
-  const state = posix.dirname(written.find(({ role }) => role === "applied-plan")?.path ?? "/");
-  const paths = [
-    ...(await Promise.all(models))
-      .flat()
-      .map((path) => pathLeft("model", path, "in the cache, which instance A and others may use")),
-    ...written.map(({ path }) =>
-      pathLeft("file", `${path}.edited`, "edited by somebody, and kept beside ours"),
-    ),
-    ...(isApplied
-      ? []
-      : written.map(({ path }) =>
-          pathLeft("file", recordPathOf(path), "what was there before ours"),
-        )),
-    ...(isApplied ? [] : [pathLeft("state", state, "our state on the machine")]),
-  ];
-  const holds = new Map(
-    services.flatMap(({ volumes }) => volumes.map((volume) => [volume.name, volume.holds])),
+  const look = (kind: string, path: string, what: string) =>
+    pathLeft(machine, host, kind, { path, what });
+  const found = written.map(({ path }) =>
+    look("file", `${path}.edited`, "edited by somebody, and kept beside ours"),
   );
-  return [
-    ...others.map(({ name, status }) =>
-      left("container", name, `${status}; has our label and isn't in the stack file`),
-    ),
-    ...volumes
-      .filter((name) => name.startsWith(`${network}-`))
-      .map((name) => left("volume", name, holds.get(name) ?? "used by no container")),
-    ...networks.map((name) => left("network", name, "no container of ours is on it")),
-    ...unused.map(({ Repository, Tag, Digest, ID, Size }) => ({
-      // By its id it goes with all of its names.
-      ...left("image", textOr(ID), "no container is made from it", textOr(Size)),
-      name: `${Repository}:${Tag}@${Digest}`.replace(/[:@]<none>/g, ""),
-    })),
-    ...(await Promise.all(paths)).flat(),
-  ];
+  if (!isApplied) {
+    const record = written.find(({ role }) => role === "applied-plan");
+    for (const { path } of written)
+      found.push(look("file", recordPathOf(path), "what was there before ours"));
+    if (record !== undefined)
+      found.push(look("state", posix.dirname(record.path), "our state on the machine"));
+  }
+  return (await Promise.all(found)).flat();
+}
+
+/** A path with its size, where something is there; what root owns needs root. */
+async function pathLeft(
+  machine: MachinePlan,
+  host: Host,
+  kind: string,
+  { path, what }: { readonly path: string; readonly what: string },
+): Promise<Leftover[]> {
+  const taken = await host.taken(path);
+  if (taken === undefined) return [];
+  const words = [...REMOVES.path, path];
+  const sudo = taken.uid === 0 && process.getuid?.() !== 0;
+  const remove = typedOn(machine, sudo ? ["sudo", ...words] : words);
+  return [{ ...left(machine, "path", { name: path, what, size: taken.size }), kind, remove }];
 }

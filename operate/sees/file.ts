@@ -1,4 +1,5 @@
 import type { PlannedFile } from "../../components/planned";
+import { defined } from "../../faults/defined";
 import { computerOf, type Files, filesOf } from "../../machines/files";
 import type { CommandPlace } from "../../machines/onMachine";
 
@@ -17,14 +18,28 @@ export interface FileState {
   readonly state: "same" | "different" | "missing" | "unreadable";
 }
 
+/** What a path takes of the disk; without a size where du gives none. */
+export interface Taken {
+  readonly uid: number;
+  readonly size?: string;
+}
+
 /** The files of a machine; those that a plan puts on this computer are read here. */
 export interface SeenFiles {
   /** What is at a path of the machine, or of this computer. */
   file(path: string, here?: true): Promise<FileOnDisk | undefined>;
   fileState(file: PlannedFile): Promise<FileState>;
+  /** Names in a folder, sorted; none where it can't be read. */
+  names(folder: string): Promise<readonly string[]>;
+  /** Who owns what is at a path, and its size with all below as `du -h` says it. */
+  taken(path: string): Promise<Taken | undefined>;
 }
 
+/** Seconds for the size of a folder: a cache of models has few, though large, files. */
+const SIZE_SECONDS = 60;
+
 export function seenFilesOn(machine: CommandPlace): SeenFiles {
+  const files = filesOf(machine);
   return {
     file: (path, here) => readFileOnDisk(path, filesOf(computerOf(machine, { here }))),
     fileState: async (file) => {
@@ -36,6 +51,13 @@ export function seenFilesOn(machine: CommandPlace): SeenFiles {
       const read = await files.text(path);
       if (read === undefined) return { role, path, state: "unreadable" };
       return { role, path, state: read === text ? "same" : "different" };
+    },
+    names: files.names,
+    taken: async (path) => {
+      const found = await files.state(path);
+      if (typeof found === "string") return undefined;
+      const { out } = await files.ask(["du", "-sh", "--", path], SIZE_SECONDS);
+      return { uid: found.uid, ...defined({ size: /^\S+/.exec(out)?.[0] }) };
     },
   };
 }

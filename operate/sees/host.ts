@@ -7,11 +7,13 @@ import { filesOf, type Said } from "../../machines/files";
 import { type Containers, containersOn } from "./container";
 import { type ContainerLogs, containerLogsOn } from "./containerLog";
 import { type SeenFiles, seenFilesOn } from "./file";
+import { type Images, imagesOn } from "./image";
+import { readVenv, type VenvEntry } from "./packageVersions";
 import { type Processes, processesOn } from "./process";
 import { type SystemLogs, systemLogsOn } from "./systemLogs";
 
 /** Everything that is seen of a machine, apart from its HTTP servers. Looking changes nothing. */
-export interface Host extends Containers, ContainerLogs, SystemLogs, SeenFiles, Processes {
+export interface Host extends Containers, ContainerLogs, Images, SystemLogs, SeenFiles, Processes {
   readonly env: NodeJS.ProcessEnv;
   /** The text of /proc/meminfo; "" where it can't be read. */
   meminfo(): Promise<string>;
@@ -19,6 +21,8 @@ export interface Host extends Containers, ContainerLogs, SystemLogs, SeenFiles, 
   addresses(): Promise<readonly string[]>;
   /** IPv4 addresses by which other machines reach this one. */
   lanAddresses(): Promise<readonly string[]>;
+  /** Package versions in a Python environment, read by its own interpreter. */
+  venv(path: string): Promise<VenvEntry>;
   /** Runs a program that only asks. */
   ask(words: readonly string[]): Promise<Said>;
 }
@@ -39,6 +43,7 @@ export function hostOf(
   return {
     ...containersOn(dockerHost),
     ...containerLogsOn(dockerHost),
+    ...imagesOn(dockerHost),
     ...systemLogsOn({ dockerHost }),
     ...seenFilesOn({ dockerHost }),
     ...processesOn(files, proc),
@@ -52,6 +57,7 @@ export function hostOf(
         NOT_THE_LAN.test(name) ? [] : [address],
       );
     },
+    venv: (path) => readVenv(path, { dockerHost }),
     ask: (words) => files.ask(words, ASK_SECONDS),
   };
 }

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseStackFile } from "../../../components/settings/load";
-import { readVenv } from "../../../operate/inventory/inventory";
+import { readVenv } from "../../../operate/sees/packageVersions";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { CONTAINER } from "../doctor/cases";
 import { withMachine } from "../doctor/stack";
@@ -81,7 +81,7 @@ describe("a venv", () => {
   it("that hangs is MISSING in time, and nothing that it started is left", async () => {
     const file = join(folder, "started");
     const path = venv("hangs", `sleep 300 & echo $! > ${file}; wait`);
-    const reading = await readVenv(path, 0.5);
+    const reading = await readVenv(path, undefined, 0.5);
     expect(reading.problem).toBe(`${path}/bin/python gave no answer within 0.5 s`);
     const pid = Number(readFileSync(file, "utf8"));
     await expect.poll(() => isRunning(pid)).toBe(false);

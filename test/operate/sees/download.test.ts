@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { downloadedBytes } from "../../../operate/sees/container";
+import { downloadedBytes } from "../../../operate/sees/image";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 
 const INGEST = "io.containerd.content.v1.content/ingest";

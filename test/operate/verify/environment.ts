@@ -2,6 +2,7 @@ import { onTestFinished } from "vitest";
 import { plan } from "../../../components/plan/plan";
 import type { MachinePlan, Plan } from "../../../components/plan/types";
 import type { Host } from "../../../operate/sees/host";
+import { recorded } from "../../../operate/sees/packageVersions";
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { type VerifyOptions, verify } from "../../../operate/verify/run/runner";
 import { stack } from "../../fixtures/machine";
@@ -70,6 +71,12 @@ export function emptyHost(overlay: Partial<Host> = {}): Host {
     listeners: async () => [],
     containers: async () => [],
     engine: async () => ({ reachable: true, gpuRuntime: true, containers: [] }),
+    images: async () => [],
+    imageDigests: async () => new Map(),
+    versionsInside: async () => ({}),
+    venv: async (path) => ({ path, versions: recorded({}) }),
+    names: async () => [],
+    taken: async () => undefined,
     imageIsThere: async () => false,
     downloadedBytes: async () => 0,
     phaseOf: async () => ({ phase: "starting" }),
