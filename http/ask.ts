@@ -16,8 +16,14 @@ export interface Asking {
   readonly method?: "HEAD";
   readonly headers?: Readonly<Record<string, string>>;
   /** Seconds for everything: connecting, waiting, reading. */
-  readonly timeoutSeconds: number;
+  readonly timeoutSeconds?: number;
 }
+
+/**
+ * Seconds for a question that needs no model. A local server answers it at once, also while a model
+ * loads; the hub and registries take a few seconds.
+ */
+export const ANSWER_SECONDS = 10;
 
 /** How a request can end without an answer. */
 export type NoAnswerReason = "refused" | "timeout" | "closed" | "too-large" | "protocol";
@@ -40,7 +46,7 @@ export class NoAnswer extends Error {
  */
 export async function ask(
   url: string,
-  { body: value, method, headers, timeoutSeconds }: Asking,
+  { body: value, method, headers, timeoutSeconds = ANSWER_SECONDS }: Asking = {},
 ): Promise<HttpAnswer & { readonly headers: IncomingHttpHeaders }> {
   const body = value === undefined ? undefined : JSON.stringify(value);
   const send = url.startsWith("https:") ? requestHttps : requestHttp;

@@ -11,6 +11,7 @@ import {
 } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
+import { defined } from "../faults/defined";
 import { isOverSsh, HERE as THIS_COMPUTER } from "./address";
 import { askOn, type CommandPlace } from "./onMachine";
 
@@ -67,7 +68,7 @@ export interface Files {
   openSockets(proc: string): Promise<readonly string[]>;
   addresses(): Promise<readonly Address[]>;
   /** Runs a program that only asks. */
-  ask(words: readonly string[], seconds: number): Promise<Said>;
+  ask(words: readonly string[], seconds?: number): Promise<Said>;
 }
 
 const stateOf = (mode: number, uid: number, gid: number): PathState => {
@@ -85,7 +86,7 @@ export const computerOf = (
 
 export function filesOf(machine: CommandPlace): Files {
   const ask: Files["ask"] = async (words, seconds) => {
-    const { error, out, err } = await askOn(machine, words, { seconds });
+    const { error, out, err } = await askOn(machine, words, defined({ seconds }));
     const code = error === null ? 0 : typeof error.code === "number" ? error.code : null;
     return { code, out, err: err.trim() || (error?.message ?? "") };
   };
@@ -143,14 +144,11 @@ const HERE: Omit<Files, "ask"> = {
   },
 };
 
-/** A machine that hangs must not hold a command up. */
-const READ_SECONDS = 20;
-
 /** What a command printed; `undefined` if it failed. */
 type Printed = (...words: readonly string[]) => Promise<string | undefined>;
 
 function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
-  const run = (...words: readonly string[]) => ask(["env", "LC_ALL=C", ...words], READ_SECONDS);
+  const run = (...words: readonly string[]) => ask(["env", "LC_ALL=C", ...words]);
   const printed: Printed = async (...words) => {
     const { code, out } = await run(...words);
     return code === 0 ? out : undefined;

@@ -44,9 +44,6 @@ export function cacheHere(path: string): ModelCache {
 /** Files of a cache on another machine whose text is read. */
 const TOLD = /\/(refs\/[^/]+|config\.json|model\.safetensors\.index\.json)$/;
 
-/** Seconds for a list of all files of a cache. */
-const LIST_SECONDS = 20;
-
 /**
  * A machine's cache; over ssh as it is now, of one model or of all, and without texts where only
  * sizes are asked for.
@@ -61,7 +58,7 @@ export async function cacheOn(
   const files = filesOf(machine);
   const below = id === undefined ? join(path, "hub") : repositoryIn(path, id);
   const list = ["find", "-L", below, "-type", "f", "-printf", "%s %p\\n"];
-  const lines = (await files.ask(list, LIST_SECONDS)).out.split("\n").filter(Boolean);
+  const lines = (await files.ask(list)).out.split("\n").filter(Boolean);
   const sizes = new Map(
     lines.map((line) => [line.slice(line.indexOf(" ") + 1), Number.parseInt(line, 10)]),
   );

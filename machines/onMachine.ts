@@ -78,8 +78,14 @@ const AT_ONCE = 6;
 
 const LARGEST_ANSWER = 4 * 1024 ** 2;
 
+/**
+ * Seconds that a machine has to answer one question: longer than ssh takes to give up, and than an
+ * engine is silent while it removes a large image. Whoever hangs must not hold a command up.
+ */
+export const ANSWER_SECONDS = 30;
+
 export interface Asked {
-  readonly seconds: number;
+  readonly seconds?: number;
   /** Variables for what is started here; they don't travel. */
   readonly env?: NodeJS.ProcessEnv;
 }
@@ -97,7 +103,7 @@ const waiting: { readonly host: string; readonly go: () => void }[] = [];
 export async function askOn(
   machine: CommandPlace,
   words: readonly string[],
-  asked: Asked,
+  asked: Asked = {},
 ): Promise<CommandAnswer> {
   const { dockerHost: host } = machine;
   const bounded = isOverSsh(machine);
@@ -115,7 +121,7 @@ export async function askOn(
 
 function ask(
   [program = "", ...args]: readonly string[],
-  { seconds, env }: Asked,
+  { seconds = ANSWER_SECONDS, env }: Asked,
 ): Promise<CommandAnswer> {
   const options = {
     timeout: seconds * 1000,

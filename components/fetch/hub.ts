@@ -5,8 +5,6 @@ import { ask, type HttpAnswer, NoAnswer } from "../../http/ask";
 import { type ModelCache, repositoryIn } from "../../machines/hubCache";
 import type { HubModel } from "../inference-server/plannedServer";
 
-const ANSWER_WITHIN_SECONDS = 15;
-
 /** Files that are not loaded here: the same weights again, in formats that vLLM doesn't read. */
 export const LEFT_OUT = ["original/*", "metal/*"];
 
@@ -51,7 +49,7 @@ export async function askHub(
   let answer: HttpAnswer;
   try {
     const url = `${hub}/api/models/${id}/revision/${revision}?blobs=true`;
-    answer = await ask(url, { headers, timeoutSeconds: ANSWER_WITHIN_SECONDS });
+    answer = await ask(url, { headers });
   } catch (error) {
     if (error instanceof NoAnswer) return error.message;
     throw error;

@@ -61,9 +61,7 @@ const IMAGE_ON_DISK = 3;
 
 /** Reads what a machine lacks of its plan. Throws `Failed` where Docker doesn't answer. */
 export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}): Promise<Needs> {
-  const info = objectOr(
-    await dockerJson(["info", "--format", "{{json .}}"], undefined, machine.dockerHost),
-  );
+  const info = objectOr(await dockerJson(["info", "--format", "{{json .}}"], machine.dockerHost));
   const [images, models] = await Promise.all([
     missingImages(machine),
     missingModels(machine, reading),
@@ -80,9 +78,7 @@ export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}
 async function missingImages({ containers, dockerHost }: MachinePlan): Promise<MissingImage[]> {
   const images = [...new Set(containers.map(({ image }) => image))];
   const isHere = (image: string) =>
-    docker(["image", "inspect", "--format", "{{.Id}}", image], undefined, dockerHost).catch(
-      () => "",
-    );
+    docker(["image", "inspect", "--format", "{{.Id}}", image], dockerHost).catch(() => "");
   const here = await Promise.all(images.map(isHere));
   return Promise.all(
     images
@@ -111,11 +107,7 @@ async function missingImages({ containers, dockerHost }: MachinePlan): Promise<M
 /** Layers of the images that an engine has of a repository: a newer image shares most of them. */
 async function layersHere(repository: string, dockerHost: string): Promise<string[]> {
   const format = "{{.Repository}}@{{.Digest}}";
-  const listed = await docker(
-    ["images", "--digests", "--format", format, repository],
-    undefined,
-    dockerHost,
-  );
+  const listed = await docker(["images", "--digests", "--format", format, repository], dockerHost);
   const own = [...new Set(listed.split("\n").filter((line) => line.includes("@sha256:")))];
   const layers = await Promise.all(
     own.map((image) => layersOf(image, dockerHost).catch(() => new Map<string, number>())),

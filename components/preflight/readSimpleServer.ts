@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
-import { ask, NoAnswer } from "../../http/ask";
+import { ANSWER_SECONDS, ask, NoAnswer } from "../../http/ask";
 import { isOverSsh } from "../../machines/address";
 import { type Files, filesOf } from "../../machines/files";
 import type { MachinePlan } from "../plan/types";
@@ -17,8 +17,6 @@ const UNIT_DIRECTORIES = [
   "/lib/systemd/system",
 ];
 
-/** An Ollama on this machine answers at once, also while a model loads. */
-const ANSWER_WITHIN_SECONDS = 2;
 const SUDO_WITHIN_SECONDS = 5;
 
 /** Where Ollama listens by default. */
@@ -56,7 +54,7 @@ export async function readSimpleServer(
 /** Who answers at an address: an Ollama with its version, something else, or nothing. */
 export async function askOllama(url: string): Promise<OllamaAnswer> {
   try {
-    const { text } = await ask(`${url}/api/version`, { timeoutSeconds: ANSWER_WITHIN_SECONDS });
+    const { text } = await ask(`${url}/api/version`);
     return versionIn(text);
   } catch (error) {
     const silent = error instanceof NoAnswer && ["refused", "timeout"].includes(error.reason);
@@ -69,9 +67,9 @@ const NOBODY = [7, 28];
 
 /** The same from the machine itself, by the curl that pulls models there. */
 async function askOllamaThere(url: string, files: Files): Promise<OllamaAnswer> {
-  const limit = String(ANSWER_WITHIN_SECONDS);
+  const limit = String(ANSWER_SECONDS);
   const words = ["curl", "-q", "-sS", "-m", limit, `${url}/api/version`];
-  const { code, out } = await files.ask(words, 5 * ANSWER_WITHIN_SECONDS);
+  const { code, out } = await files.ask(words);
   if (code === 0) return versionIn(out);
   return { kind: code !== null && NOBODY.includes(code) ? "nothing" : "something else" };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ask } from "../../http/ask";
+import { ANSWER_SECONDS, ask } from "../../http/ask";
 import { isOverSsh, originOf } from "../../machines/address";
 import { filesOf } from "../../machines/files";
 import { Metrics } from "../../vllm/metrics";
@@ -12,7 +12,6 @@ import { serviceNamed } from "../services/registry";
 export const WAITS_VARIABLE = "LOCAL_SERVING_WAITS_FOR_REQUESTS";
 
 const LOOK_EVERY_SECONDS = 2;
-const ANSWER_WITHIN_SECONDS = 5;
 
 /**
  * Prints how the waiting goes. A `passing` sentence is for somebody who watches, and useless
@@ -108,14 +107,8 @@ async function untilIdle({ machine, server }: Applied, minutes: number, say: Say
 /** Requests that a server is answering, or has in its queue. */
 async function requestsOf(machine: MachinePlan, { reach }: InferenceServerPlan): Promise<number> {
   const url = `${originOf(reach)}/metrics`;
-  const there = () =>
-    filesOf(machine).ask(
-      ["curl", "-q", "-sS", "-m", `${ANSWER_WITHIN_SECONDS}`, url],
-      5 * ANSWER_WITHIN_SECONDS,
-    );
-  const here = async () => ({
-    out: (await ask(url, { timeoutSeconds: ANSWER_WITHIN_SECONDS })).text,
-  });
+  const there = () => filesOf(machine).ask(["curl", "-q", "-sS", "-m", `${ANSWER_SECONDS}`, url]);
+  const here = async () => ({ out: (await ask(url)).text });
   const { out } = isOverSsh(machine) ? await there() : await here().catch(() => ({ out: "" }));
   const metrics = new Metrics(out);
   return (

@@ -58,7 +58,6 @@ export function startedAgain(restartCount: number): string {
 const MOST_CONTAINERS = 100;
 
 const JOB_VARIABLES = ["MAX_JOBS", "NINJA_JOBS"];
-const ANSWER_WITHIN_SECONDS = 15;
 
 /**
  * How often the engine is asked again if a container disappears between two questions, as happens
@@ -92,13 +91,13 @@ async function readOnce(dockerHost: string, filters: readonly string[]): Promise
     "--no-trunc",
     ...filters.flatMap((each) => ["--filter", each]),
   ];
-  const listed = await docker(list, ANSWER_WITHIN_SECONDS, dockerHost);
+  const listed = await docker(list, dockerHost);
   const ids = listed.split("\n").filter(Boolean).slice(0, MOST_CONTAINERS);
   if (ids.length === 0) return [];
   if (!ids.every((id) => /^[\w-]+$/.test(id)))
     throw otherAnswer(list, "ids of containers", listed, dockerHost);
   const inspect = ["inspect", ...ids];
-  const inspected = await dockerJson(inspect, ANSWER_WITHIN_SECONDS, dockerHost);
+  const inspected = await dockerJson(inspect, dockerHost);
   if (!Array.isArray(inspected))
     throw otherAnswer(inspect, "a list", JSON.stringify(inspected), dockerHost);
   return containersOf(inspected);

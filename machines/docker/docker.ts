@@ -4,7 +4,7 @@ import { jsonIn } from "../../faults/json";
 import { plainText } from "../../faults/plainText";
 import { redactSecrets } from "../../faults/secrets";
 import { HERE, isOverSsh } from "../address";
-import { askOn, commandOn } from "../onMachine";
+import { ANSWER_SECONDS, askOn, commandOn } from "../onMachine";
 
 /** Most characters of an answer that are shown. */
 const SHOWN = 120;
@@ -13,12 +13,8 @@ const SHOWN = 120;
  * The JSON that a docker command prints. Throws `Failed` as `docker` does, and where it prints
  * anything else.
  */
-export async function dockerJson(
-  args: readonly string[],
-  timeoutSeconds?: number,
-  dockerHost?: string,
-): Promise<unknown> {
-  const answer = await docker(args, timeoutSeconds, dockerHost);
+export async function dockerJson(args: readonly string[], dockerHost?: string): Promise<unknown> {
+  const answer = await docker(args, dockerHost);
   const value = jsonIn(answer);
   if (value === undefined) throw otherAnswer(args, "JSON", answer, dockerHost);
   return value;
@@ -66,14 +62,14 @@ export function dockerCommand(
  */
 export async function docker(
   args: readonly string[],
-  timeoutSeconds = 60,
   dockerHost?: string,
+  seconds = ANSWER_SECONDS,
 ): Promise<string> {
   const there = dockerHost !== undefined && isOverSsh({ dockerHost });
   const env = there ? {} : defined({ DOCKER_HOST: dockerHost });
   const place = { dockerHost: dockerHost ?? HERE };
   const { error, out, err } = await askOn(place, ["docker", ...args], {
-    seconds: timeoutSeconds,
+    seconds,
     env,
   });
   if (error === null) return out;
@@ -81,7 +77,7 @@ export async function docker(
     throw new Failed(there ? "No `ssh` on PATH: install the OpenSSH client." : NO_DOCKER);
   const tooLong = String(error.code) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER";
   if (error.killed === true && !tooLong)
-    throw new Failed(`docker ${args[0]} gave no answer within ${timeoutSeconds} s.`);
+    throw new Failed(`docker ${args[0]} gave no answer within ${seconds} s.`);
   const said = err.trim().split("\n").at(-1) || `exit code ${String(error.code)}`;
   throw new Failed(`docker ${args[0]} failed: ${tooLong ? "it prints more than is read" : said}`);
 }

@@ -26,12 +26,6 @@ export type DockerFacts<Container = RunningContainer> =
       readonly missingBridge?: string;
     };
 
-/**
- * An engine that removes a large image answers nobody for many seconds. After this time it is not
- * going to run a container.
- */
-const ANSWER_WITHIN_SECONDS = 30;
-
 /** Binary through which the daemon serves `--gpus` where no `nvidia` runtime is configured. */
 const GPU_HOOK = "nvidia-container-runtime-hook";
 const DAEMON_PATH = ["/usr/bin", "/usr/local/bin", "/usr/sbin", "/bin"];
@@ -47,14 +41,10 @@ export async function readDocker(
   dockerHost: string,
   filters: readonly string[],
 ): Promise<DockerFacts<ContainerState>> {
-  const ask = (...args: string[]) => docker(args, ANSWER_WITHIN_SECONDS, dockerHost);
+  const ask = (...args: string[]) => docker(args, dockerHost);
   const files = filesOf({ dockerHost });
   try {
-    const info = await dockerJson(
-      ["info", "--format", "{{json .}}"],
-      ANSWER_WITHIN_SECONDS,
-      dockerHost,
-    );
+    const info = await dockerJson(["info", "--format", "{{json .}}"], dockerHost);
     const missingBridge = await bridgeMissing(info, ask, files);
     return {
       reachable: true,
@@ -118,7 +108,7 @@ export async function engineProblem({
   readonly dockerHost: string;
 }): Promise<string | undefined> {
   const version = ["version", "--format", "{{.Server.Version}}"];
-  return docker(version, ANSWER_WITHIN_SECONDS, dockerHost).then(() => undefined, reasonOf);
+  return docker(version, dockerHost).then(() => undefined, reasonOf);
 }
 
 function reasonOf(error: unknown): string {

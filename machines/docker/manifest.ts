@@ -37,9 +37,7 @@ async function manifest(reference: string, dockerHost?: string) {
   const insecure = /^(localhost|127\.)/.test(reference) ? ["--insecure"] : [];
   // It knows either a tag or a digest.
   const named = reference.replace(/:[^/:@]+@/, "@");
-  return objectOr(
-    await dockerJson(["manifest", "inspect", ...insecure, named], undefined, dockerHost),
-  );
+  return objectOr(await dockerJson(["manifest", "inspect", ...insecure, named], dockerHost));
 }
 
 async function ownDigest(
@@ -49,7 +47,7 @@ async function ownDigest(
 ) {
   if (answer.manifests === undefined) return undefined;
   const platform = ["version", "--format", "{{.Server.Os}}/{{.Server.Arch}}"];
-  const here = (await docker(platform, undefined, dockerHost)).trim();
+  const here = (await docker(platform, dockerHost)).trim();
   const own = objectsIn(answer.manifests).find((each) => {
     const { os, architecture } = objectOr(each.platform);
     return `${os}/${architecture}` === here;

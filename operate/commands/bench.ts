@@ -38,8 +38,6 @@ import { editStackFile } from "../stackEdit/writeStackFile";
 type BenchOptions = StackFileOptions &
   Parameters<typeof shapeFor>[1] & { machine?: string; record?: true };
 
-const SHORT_SECONDS = 30;
-
 export function benchCommand(): Command {
   const option = (flag: string, what: string, least = 2) =>
     new Option(flag, what).argParser(wholeNumber(least));
@@ -149,7 +147,7 @@ async function measure(
 ) {
   const { name } = server.container;
   const tunnel = await tunnelTo({ ...machine, reach: [server.reach] });
-  const api = new Api(originFromHere(machine, server.reach, tunnel).url ?? "", SHORT_SECONDS);
+  const api = new Api(originFromHere(machine, server.reach, tunnel).url ?? "");
   const counters = () =>
     cacheCounters(api).catch((error: Error) => {
       throw new Failed(`${name} does not answer: ${error.message}. Follow its start: serving wait`);
@@ -176,8 +174,7 @@ async function resultOf(
   interrupt: AbortSignal,
 ) {
   const { name } = server.container;
-  const inside = (...words: string[]) =>
-    docker(["exec", name, ...words], SHORT_SECONDS, dockerHost);
+  const inside = (...words: string[]) => docker(["exec", name, ...words], dockerHost);
   const folder = `/tmp/local-serving-bench-${randomBytes(6).toString("hex")}`;
   await inside("mkdir", folder);
   let ended: Promise<string> | undefined;

@@ -54,8 +54,8 @@ function turn(word: Word, description: string, notes: string): Command {
         const { stopGraceSeconds } = container;
         await docker(
           [word, container.name],
-          ANSWER_SECONDS + stopGraceSeconds,
           machine.dockerHost,
+          ANSWER_SECONDS + stopGraceSeconds,
         ).catch((error) => {
           if (!/No such container/i.test(error instanceof Failed ? error.message : "")) throw error;
           const up = forStack("npm run up -- --refresh", options);

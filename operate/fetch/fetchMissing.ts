@@ -14,8 +14,6 @@ import { bytesHere, cacheOn, repositoryIn } from "../../machines/hubCache";
 import { askOn, commandOn, followedOn } from "../../machines/onMachine";
 import { showProgress } from "./progress";
 
-const REMOVE_SECONDS = 30;
-
 /** What docker and the tool said last is where the cause is. */
 const KEPT_CHARACTERS = 4000;
 
@@ -112,7 +110,7 @@ export async function fetchMissing(
 async function isBack(machine: MachinePlan, interrupt: AbortSignal): Promise<boolean> {
   say(`The connection to ${machine.name} was lost. This goes on when it answers again.`);
   for (let asked = 0; asked < ASKED && !interrupt.aborted; asked++) {
-    if ((await askOn(machine, ["true"], { seconds: REMOVE_SECONDS })).error === null) return true;
+    if ((await askOn(machine, ["true"])).error === null) return true;
     await pause(PAUSE_MILLISECONDS, interrupt);
   }
   return false;
@@ -150,10 +148,9 @@ async function download(
   const { dockerHost } = machine;
   const files = filesOf(machine);
   // A client that went away leaves its container running.
-  const remove = () =>
-    docker(["rm", "--force", container], REMOVE_SECONDS, dockerHost).catch(() => {});
+  const remove = () => docker(["rm", "--force", container], dockerHost).catch(() => {});
   if (isOverSsh(machine)) await remove();
-  const made = await files.ask(["mkdir", "-p", cache], REMOVE_SECONDS);
+  const made = await files.ask(["mkdir", "-p", cache]);
   const folders = [repositoryIn(cache, id), join(cache, "hub"), cache];
   const states = await Promise.all(folders.map((folder) => files.state(folder)));
   const owner = states.find((state) => typeof state === "object");

@@ -1,8 +1,6 @@
 import { Failed } from "../../faults/fault";
 import { jsonIn, objectOr, textOr } from "../../faults/json";
-import { ask, NoAnswer } from "../../http/ask";
-
-const ANSWER_WITHIN_SECONDS = 15;
+import { type Asking, ask, NoAnswer } from "../../http/ask";
 
 /** Tags that are asked for at once: as many as ghcr.io gives. */
 const TAGS_PER_PAGE = 1000;
@@ -112,9 +110,9 @@ export class Registry {
     return given;
   }
 
-  private async ask(url: string, asking: Partial<Parameters<typeof ask>[1]> = {}) {
+  private async ask(url: string, asking: Asking = {}) {
     try {
-      return await ask(url, { ...asking, timeoutSeconds: ANSWER_WITHIN_SECONDS });
+      return await ask(url, asking);
     } catch (error) {
       if (error instanceof NoAnswer) throw new Failed(`${this.host}: ${error.message}.`);
       throw error;

@@ -1,5 +1,5 @@
 import { isRecord, type JsonObject, jsonIn, objectOr, textOr } from "../../faults/json";
-import { ask, type HttpAnswer } from "../../http/ask";
+import { ANSWER_SECONDS, type Asking, ask, type HttpAnswer } from "../../http/ask";
 import { BadAnswer, quote } from "./answer";
 
 export interface ServerEvent {
@@ -34,9 +34,6 @@ function readEvent(block: string): ServerEvent | undefined {
   return { event, raw, data: isRecord(value) ? value : undefined };
 }
 
-/** Seconds for questions that need no model: lists, health, metrics. */
-const QUICK_SECONDS = 10;
-
 /** Date of the messages API that clients name. */
 export const MESSAGES_VERSION = { "anthropic-version": "2023-06-01" };
 
@@ -44,8 +41,8 @@ export const MESSAGES_VERSION = { "anthropic-version": "2023-06-01" };
 export const oneToken = (model: string) => ({ model, prompt: "1", max_tokens: 1 });
 
 /** Whether 200 is answered in time, to a body where one is given. */
-export const answersOk = (url: string, timeoutSeconds: number, body?: unknown): Promise<boolean> =>
-  ask(url, { timeoutSeconds, body }).then(
+export const answersOk = (url: string, asking?: Asking): Promise<boolean> =>
+  ask(url, asking).then(
     ({ status }) => status === 200,
     () => false,
   );
@@ -55,13 +52,13 @@ export class Api {
   constructor(
     /** Scheme, host and port, without a slash at its end. */
     readonly baseUrl: string,
-    readonly timeoutSeconds: number,
+    readonly timeoutSeconds: number = ANSWER_SECONDS,
     private readonly headers: Readonly<Record<string, string>> = {},
   ) {}
 
   /** Asks for something that needs no model. */
   get(path: string): Promise<HttpAnswer> {
-    const timeoutSeconds = Math.min(QUICK_SECONDS, this.timeoutSeconds);
+    const timeoutSeconds = Math.min(ANSWER_SECONDS, this.timeoutSeconds);
     return ask(`${this.baseUrl}${path}`, { headers: this.headers, timeoutSeconds });
   }
 

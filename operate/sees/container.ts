@@ -18,12 +18,9 @@ export interface Containers {
   engine(filters: readonly string[]): Promise<DockerFacts<ContainerState>>;
 }
 
-/** Seconds that Docker has to answer one question. */
-const DOCKER_SECONDS = 20;
-
 export function containersOn(dockerHost: string): Containers {
   return {
-    docker: (args) => docker(args, DOCKER_SECONDS, dockerHost),
+    docker: (args) => docker(args, dockerHost),
     containers: (filters) => readContainers(dockerHost, filters),
     engine: (filters) => readDocker(dockerHost, filters),
   };

@@ -124,17 +124,12 @@ async function phaseOf(
   return progress;
 }
 
-/** Longest wait for one line. */
-const LINE_SECONDS = 15;
-
 async function gateSays(
   { name, status }: ContainerState,
   dockerHost: string,
 ): Promise<string | undefined> {
   if (status !== "running") return undefined;
-  const line = await docker(["logs", "--tail", "1", name], LINE_SECONDS, dockerHost).catch(
-    () => "",
-  );
+  const line = await docker(["logs", "--tail", "1", name], dockerHost).catch(() => "");
   return GATE_SAYS.exec(line.trim())?.[1];
 }
 

@@ -32,9 +32,6 @@ export interface Host extends Containers, ContainerLogs, Images, SystemLogs, See
  */
 const NOT_THE_LAN = /^(lo|docker|br-|veth|virbr|cni|flannel|podman|tun|tap|wg)/;
 
-/** Seconds that a program which only asks may take. */
-const ASK_SECONDS = 20;
-
 /** A machine that is here or reached over ssh; of any other one only its Docker engine is asked. */
 export function hostOf(
   dockerHost: string,
@@ -58,7 +55,7 @@ export function hostOf(
       );
     },
     venv: (path) => readVenv(path, { dockerHost }),
-    ask: (words) => files.ask(words, ASK_SECONDS),
+    ask: (words) => files.ask(words),
   };
 }
 

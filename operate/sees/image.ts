@@ -24,7 +24,7 @@ export interface Images {
 const LIST_IMAGES = ["images", "--digests", "--no-trunc", "--format", "{{json .}}"];
 
 export function imagesOn(dockerHost: string): Images {
-  const ask = (args: readonly string[]) => docker(args, 60, dockerHost);
+  const ask = (args: readonly string[]) => docker(args, dockerHost);
   let root: Promise<string> | undefined;
   return {
     imageIsThere: (image) =>

@@ -6,8 +6,6 @@ import type { ContainerState } from "../../machines/docker/containers";
 import { answersOk, oneToken } from "./api";
 import { originFromHere, tunnelTo } from "./tunnel";
 
-const HEALTH_SECONDS = 5;
-
 /** A first answer may compile kernels. */
 const TOKEN_SECONDS = 120;
 
@@ -27,9 +25,10 @@ export async function isReady(
   try {
     const { url } = originFromHere(machine, reach, tunnel);
     if (url === undefined) return "unknown";
-    const healthy = await answersOk(`${url}/health`, HEALTH_SECONDS);
+    const healthy = await answersOk(`${url}/health`);
     if (!healthy || rank === undefined || isPooling(model.kind)) return healthy;
-    return await answersOk(`${url}/v1/completions`, TOKEN_SECONDS, oneToken(servedModelName));
+    const body = oneToken(servedModelName);
+    return await answersOk(`${url}/v1/completions`, { timeoutSeconds: TOKEN_SECONDS, body });
   } finally {
     tunnel?.close();
   }

@@ -48,8 +48,6 @@ print(json.dumps(found))
  */
 const READ_TIMEOUT_SECONDS = 300;
 
-const REMOVE_SECONDS = 20;
-
 /**
  * Package versions inside an image that is already here, read in one short-lived container without
  * network.
@@ -61,10 +59,10 @@ export async function versionsInside(
   const name = `local-serving-versions-${randomBytes(4).toString("hex")}`;
   const isolated = ["--rm", "--network", "none", "--name", name];
   const run = ["run", ...isolated, "--entrypoint", "python3", image, "-c", READ_VERSIONS];
-  const printed = await docker(run, READ_TIMEOUT_SECONDS, dockerHost).catch(
+  const printed = await docker(run, dockerHost, READ_TIMEOUT_SECONDS).catch(
     async (error: unknown) => {
       // A client that gave up leaves its container running.
-      await docker(["rm", "--force", name], REMOVE_SECONDS, dockerHost).catch(() => {});
+      await docker(["rm", "--force", name], dockerHost).catch(() => {});
       throw error;
     },
   );

@@ -12,7 +12,7 @@ import {
   type Listening,
   originOf,
 } from "../../machines/address";
-import { forwardingTo } from "../../machines/onMachine";
+import { ANSWER_SECONDS, forwardingTo } from "../../machines/onMachine";
 
 /**
  * Ways from here to what listens on a machine, by its port there; a machine that is here needs
@@ -27,8 +27,6 @@ type Named = Pick<MachinePlan, "name" | "dockerHost">;
 
 const NO_TUNNEL: Tunnel = { ports: new Map(), close: () => {} };
 
-/** ssh itself gives up earlier. */
-const CONNECT_SECONDS = 30;
 const LOOK_EVERY_MILLISECONDS = 50;
 
 /**
@@ -54,7 +52,7 @@ export async function tunnelTo(
     const open = await Promise.all(forwards.map(({ here }) => listens(here)));
     if (!open.includes(false))
       return { ports: new Map(forwards.map(({ port, here }) => [port, here])), close: stop };
-    if (waited > CONNECT_SECONDS * 1000) stop();
+    if (waited > ANSWER_SECONDS * 1000) stop();
     await sleep(LOOK_EVERY_MILLISECONDS);
   }
   throw new Failed(

@@ -53,8 +53,6 @@ export interface MachineStatus {
   readonly problem?: string;
 }
 
-const ANSWER_SECONDS = 5;
-
 /** Looks at a machine that is there. It only asks. */
 export async function statusOf(machine: MachinePlan): Promise<MachineStatus> {
   const host = hostOf(machine.dockerHost);
@@ -94,7 +92,7 @@ async function outside({ key, machine }: Named, tunnel: Tunnel): Promise<ItemSta
   if (reach === undefined) return { key, state: "inside chat-ui", well: true };
   const { url, unreachable } = originFromHere(machine, reach, tunnel);
   if (url === undefined) return { key, state: "unknown", well: true, note: unreachable };
-  const answers = await answersOk(`${url}${path}`, ANSWER_SECONDS);
+  const answers = await answersOk(`${url}${path}`);
   return { key, state: answers ? "ready" : "does not answer", well: answers };
 }
 
@@ -113,9 +111,7 @@ async function ofContainer(
   const hasApi = server !== undefined && (server.rank?.index ?? 0) === 0;
   const { url } = hasApi ? originFromHere(machine, server.reach, tunnel) : {};
   const figures =
-    url === undefined
-      ? undefined
-      : await figuresOf(new Api(url, ANSWER_SECONDS)).catch(() => undefined);
+    url === undefined ? undefined : await figuresOf(new Api(url)).catch(() => undefined);
   if (figures || (url === undefined && health === "healthy"))
     return { ...item, state: "ready", well: true, ...defined({ figures }) };
   if (server === undefined) return { ...item, state: health, well: false };

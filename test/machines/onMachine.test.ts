@@ -69,15 +69,13 @@ describe("a command on a machine", () => {
     writeFileSync(join(ssh.folder, "docker"), '#!/bin/sh\necho "$THERE $DOCKER_HOST $*"\n', {
       mode: 0o755,
     });
-    expect(await docker(["ps", "--filter", "label=a b"], 20, DGX.dockerHost)).toBe(
+    expect(await docker(["ps", "--filter", "label=a b"], DGX.dockerHost)).toBe(
       "yes  ps --filter label=a b\n",
     );
     writeFileSync(join(ssh.folder, "docker"), "#!/bin/sh\necho no such thing >&2; exit 1\n", {
       mode: 0o755,
     });
-    await expect(docker(["ps"], 20, DGX.dockerHost)).rejects.toThrow(
-      "docker ps failed: no such thing",
-    );
+    await expect(docker(["ps"], DGX.dockerHost)).rejects.toThrow("docker ps failed: no such thing");
   });
 });
 

@@ -42,7 +42,7 @@ describe("a docker that prints something else", () => {
   ])("is told what was asked and what came: %j", async (out, words) => {
     expect(
       await said({ info: { out } }, () =>
-        dockerJson(["info", "--format", "{{json .}}"], 5, "unix:///x"),
+        dockerJson(["info", "--format", "{{json .}}"], "unix:///x"),
       ),
     ).toBe(`Failed: docker info (unix:///x) ${words} instead of JSON. ${REMEDY("info")}`);
   });

@@ -159,16 +159,12 @@ async function modelCache(sources: Sources): Promise<HostFacts["modelCache"]> {
   };
 }
 
-const ASK_SECONDS = 20;
-
 /** The programs of coding clients that can be run there. */
 async function clientsOnPath({ env, files }: Sources): Promise<string[]> {
   const programs = CLIENTS.flatMap((client) => ("program" in client ? client.program.name : []));
   const folders = (env.PATH ?? "").split(delimiter).filter(Boolean);
   const paths = folders.flatMap((folder) => programs.map((program) => join(folder, program)));
   const script = 'for each; do test -f "$each" && test -x "$each" && echo "$each"; done';
-  const found = (await files.ask(["sh", "-c", script, "sh", ...paths], ASK_SECONDS)).out.split(
-    "\n",
-  );
+  const found = (await files.ask(["sh", "-c", script, "sh", ...paths])).out.split("\n");
   return programs.filter((program) => found.some((path) => path.endsWith(`/${program}`)));
 }

@@ -9,8 +9,6 @@ import type { OllamaFacts } from "./facts";
 
 const OLLAMA_UNIT = "ollama.service";
 
-const OLLAMA_ANSWERS_WITHIN_SECONDS = 5;
-
 /**
  * An Ollama on the machine: its unit as systemd has it, and what answers where something listens at
  * its usual address. `undefined` where there is neither.
@@ -37,10 +35,7 @@ async function readUnit(
   files: Files,
 ): Promise<Pick<OllamaFacts, "user" | "modelsDirectory"> | undefined> {
   const properties = "--property=LoadState,User,Environment";
-  const ran = await files.ask(
-    ["systemctl", "show", OLLAMA_UNIT, properties],
-    OLLAMA_ANSWERS_WITHIN_SECONDS,
-  );
+  const ran = await files.ask(["systemctl", "show", OLLAMA_UNIT, properties]);
   if (ran.code !== 0 || !/^LoadState=(loaded|masked)$/m.test(ran.out)) return undefined;
   // Only this variable of its environment is read: another may hold a secret.
   const directory = /^Environment=(?:.*\s)?"?OLLAMA_MODELS=([^\s"]+)/m.exec(ran.out)?.[1];
@@ -55,7 +50,7 @@ async function readAnswers(url: string) {
 }
 
 async function readModels(url: string): Promise<OllamaFacts["models"]> {
-  const api = new Api(url, OLLAMA_ANSWERS_WITHIN_SECONDS);
+  const api = new Api(url);
   const list = async (path: string) =>
     objectsIn((await api.json(path).catch(() => undefined))?.models);
   const [there, loaded] = await Promise.all([list("/api/tags"), list("/api/ps")]);

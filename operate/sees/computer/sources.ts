@@ -38,16 +38,13 @@ export function thisComputer(): Sources {
   };
 }
 
-/** Longer than ssh itself takes to give up. */
-const CONNECT_SECONDS = 30;
-
 /** Prints its home and two variables of a login behind whatever its profile says. */
 const LOGIN = 'cd && printf "\\n%s\\n%s\\n%s" "$(pwd -P)" "$HF_HOME" "$PATH"';
 
 /** A machine over ssh. Throws `Failed`, with what to do, where ssh doesn't get there. */
 export async function computerAt(dockerHost: string): Promise<Sources> {
   const files = filesOf({ dockerHost });
-  const { code, out, err } = await files.ask(["sh", "-lc", LOGIN], CONNECT_SECONDS);
+  const { code, out, err } = await files.ask(["sh", "-lc", LOGIN]);
   if (code !== 0)
     throw new Failed(whyNot({ name: new URL(dockerHost).hostname, dockerHost }, err).message);
   const [home = "", HF_HOME, PATH] = out.split("\n").slice(-3);

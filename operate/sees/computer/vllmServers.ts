@@ -53,8 +53,6 @@ const KEPT = [
   "swap-space",
 ];
 
-const ANSWER_WITHIN_SECONDS = 2;
-
 /**
  * Every vLLM on the machine that isn't ours, the one on the lowest port first: by its argv, its
  * container, its own answers.
@@ -191,7 +189,7 @@ async function answers(
 ) {
   const url = origin({ address: inUrl(address), port });
   if (url === undefined) return undefined;
-  const api = new Api(url, ANSWER_WITHIN_SECONDS);
+  const api = new Api(url);
   const none = () => undefined;
   const [version, models, metrics] = await Promise.all([
     api.json("/version").catch(none),
