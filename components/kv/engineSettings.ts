@@ -2,7 +2,7 @@ import { parse } from "@renovatebot/pep440";
 import { strictObject, z } from "zod";
 import { FaultyInput } from "../../faults/fault";
 import { readBy } from "../../faults/schemaFaults";
-import { pinnedVllm } from "../supply/pinnedRelease";
+import { pinnedServer } from "../supply/pinnedServer";
 import { SSM_CACHE_DTYPES } from "./configSchema";
 import { KV_DTYPES } from "./kvDtype";
 
@@ -18,7 +18,7 @@ const kvEngineSettingsSchema = strictObject({
   vllmVersion: z
     .string()
     .refine((text) => parse(text) !== null, "Not a version such as 0.30.0.")
-    .default(pinnedVllm())
+    .default(pinnedServer().versions.vllm)
     .describe("vLLM version, as `vllm --version` prints it; the rules of the cache depend on it"),
   kvCacheDtype: z
     .enum(KV_DTYPES)

@@ -1,4 +1,5 @@
 /** The door of the supply list: what must not run, and what is known of images. */
+export { pinnedServer } from "./pinnedServer";
 export {
   believedVllm,
   type ImageVerdict,

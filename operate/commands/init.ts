@@ -7,6 +7,7 @@ import { createFile, replaceFile } from "../../commandLine/replaceFile";
 import { operatorHome } from "../../components/evidence";
 import { newKey } from "../../components/planned";
 import { declaresNothing, machine } from "../../components/settings";
+import { pinnedServer } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { plainJson } from "../../faults/plainText";
@@ -16,7 +17,7 @@ import { isOverSsh } from "../../machines/address";
 import { choose } from "../init/choose";
 import { found } from "../init/found";
 import { atTerminal } from "../init/questions";
-import { BRIDGE_KEY, machineName, SERVER_IMAGE, type Wanted } from "../init/settings";
+import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
 import { readHost } from "../sees/computer/computer";
 import { type HostFacts, hostFacts } from "../sees/computer/facts";
 import { computerAt, thisComputer } from "../sees/computer/sources";
@@ -119,7 +120,9 @@ function nextCommands({ name, server, network }: Wanted): string[] {
   return [
     ...(stackName() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
     `${serving} plan`,
-    ...(server === undefined ? [] : [`${serving} pin ${SERVER_IMAGE.split("@")[0]} --write`]),
+    ...(server === undefined
+      ? []
+      : [`${serving} pin ${pinnedServer().image.split("@")[0]} --write`]),
     ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
     ...(server === undefined ? [] : [`${serving} fetch`]),
     "npm run up",

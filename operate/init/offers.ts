@@ -1,11 +1,12 @@
 import { gte } from "@renovatebot/pep440";
 import type { Recipe } from "../../components/catalogue";
+import { pinnedServer } from "../../components/supply";
 import { AGGREGATE_LIMIT, downToHundredth } from "../../vllm/utilization";
 import { fitModel, leavesOf } from "../models/fit";
 import { type ServerValue, serverValues, shareFor } from "../models/serverValues";
 import type { HostFacts } from "../sees/computer/facts";
 import { draft } from "./draft";
-import { SERVER_VERSIONS, shareOfA, type Wanted } from "./settings";
+import { shareOfA, type Wanted } from "./settings";
 
 /** Whose stack file is made. */
 export interface Place {
@@ -81,7 +82,7 @@ const isServable = ({ kind, machines, image, minimumVllm = "0" }: Recipe): boole
   kind === "chat" &&
   machines === 1 &&
   image === undefined &&
-  gte(SERVER_VERSIONS.vllm, minimumVllm);
+  gte(pinnedServer().versions.vllm, minimumVllm);
 
 /** MemAvailable in GiB that is left at the least, so that the start gate stops nothing. */
 const FLOOR_GIB = 2;

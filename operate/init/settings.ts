@@ -4,29 +4,13 @@ import { takenBy } from "../../components/memory";
 import { SERVICES } from "../../components/services";
 import { machine } from "../../components/settings";
 import { ollamaModelName } from "../../components/simple-server";
+import { pinnedServer } from "../../components/supply";
 import { putAt } from "../../faults/json";
 import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../machines/address";
-import { imageReference } from "../../machines/docker/imageReference";
 import { hundredths } from "../../units/memory";
 import { upToHundredth } from "../../vllm/utilization";
 import { reasonsOf, type ServerValue } from "../models/serverValues";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
-
-/**
- * The server's image in a new stack file, that of Pulumi.dgx.yaml; its digest was seen in several
- * public repositories (read 2026-11-22).
- */
-export const SERVER_IMAGE =
-  "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
-
-/** What is known of the server's image until `serving pin` has read it. */
-export const SERVER_VERSIONS = {
-  vllm: "0.30.0",
-  transformers: "5.10.4",
-  evidence: "published",
-  digest: imageReference(SERVER_IMAGE)?.digest,
-  source: "metadata of the vllm 0.30.0 wheel (transformers >= 5.10.4)",
-} as const;
 
 /** What was asked for beside the facts. */
 export interface Wanted {
@@ -167,7 +151,7 @@ function serverB(
   for (const [path, why] of reasonsOf(values)) comments.set(`inferenceServers.b.${path}`, why);
   const port = freePort(8001, facts, wanted);
   return {
-    inferenceServers: { b: { ...b, image: SERVER_IMAGE, versions: SERVER_VERSIONS, port } },
+    inferenceServers: { b: { ...b, ...pinnedServer(), port } },
   };
 }
 

@@ -9,8 +9,8 @@ import {
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { SERVICES } from "../../../components/services/registry";
+import { pinnedServer } from "../../../components/supply/pinnedServer";
 import { choose } from "../../../operate/init/choose";
-import { SERVER_IMAGE, SERVER_VERSIONS } from "../../../operate/init/settings";
 import { readHost } from "../../../operate/sees/computer/computer";
 import { hostFacts } from "../../../operate/sees/computer/facts";
 import { commented, commentedYaml } from "../../../operate/stackEdit/commentedYaml";
@@ -135,7 +135,8 @@ describe("serving init", () => {
       ({ proposed }) => proposed?.({ freePort: (from) => from }).block.image ?? [],
     );
     expect(images).toHaveLength(2);
-    for (const value of [SERVER_IMAGE, ...images, ...Object.values(SERVER_VERSIONS)])
+    const { image, versions } = pinnedServer();
+    for (const value of [image, ...images, ...Object.values(versions)])
       expect(text).toContain(`: ${value}\n`);
   });
 });
