@@ -47,7 +47,7 @@ export class NoAnswer extends Error {
 export async function ask(
   url: string,
   { body: value, method, headers, timeoutSeconds = ANSWER_SECONDS }: Asking = {},
-): Promise<HttpAnswer & { readonly headers: IncomingHttpHeaders }> {
+): Promise<WholeAnswer> {
   const body = value === undefined ? undefined : JSON.stringify(value);
   const send = url.startsWith("https:") ? requestHttps : requestHttp;
   const options = {
@@ -67,8 +67,19 @@ export async function ask(
   } catch {
     throw new NoAnswer("protocol", "no request can be made of this address or key");
   }
+  return wholeAnswer(request, body, timeoutSeconds);
+}
+
+type WholeAnswer = HttpAnswer & { readonly headers: IncomingHttpHeaders };
+
+/** Sends a request and reads its answer to the end. */
+function wholeAnswer(
+  request: ClientRequest,
+  body: string | undefined,
+  timeoutSeconds: number,
+): Promise<WholeAnswer> {
   let timer: NodeJS.Timeout | undefined;
-  const answer = new Promise<Awaited<ReturnType<typeof ask>>>((resolve, reject) => {
+  const answer = new Promise<WholeAnswer>((resolve, reject) => {
     const fail = (reason: NoAnswerReason, message: string) => {
       reject(new NoAnswer(reason, message));
       request.destroy();

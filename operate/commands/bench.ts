@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { join } from "node:path";
 import { Argument, type Command, Option } from "commander";
-import { command } from "../../commandLine/command";
+import { command, type Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { endingInOrder, interruption } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
@@ -33,14 +33,13 @@ import {
   stackFile,
   stackFileOptions,
 } from "../stack/stackFile";
+import type { EditValue } from "../stackEdit/applyEdits";
 import { editStackFile } from "../stackEdit/writeStackFile";
 
 type BenchOptions = StackFileOptions &
   Parameters<typeof shapeFor>[1] & { machine?: string; record?: true };
 
 export function benchCommand(): Command {
-  const option = (flag: string, what: string, least = 2) =>
-    new Option(flag, what).argParser(wholeNumber(least));
   return command({
     name: "bench",
     description:
@@ -48,81 +47,97 @@ export function benchCommand(): Command {
     arguments: [
       new Argument("[server]", "key of inferenceServers (default: the only one that writes text)"),
     ],
-    options: [
-      ...[...stackFileOptions(), machineOption()],
-      option("--prompt <tokens>", "prompt of each call").default(30_000),
-      option("--new <tokens>", "what is new in it; the rest is the same in all of them").default(
-        2000,
-      ),
-      option("--answer <tokens>", "length of each answer").default(1024),
-      option(
-        "--cold <tokens>",
-        "one prompt with nothing in the cache (default: 131072, or what the window holds)",
-      ),
-      option("--agents <n>", "most agents at once (default: 4, or maxNumSeqs)", 1),
-      option("--calls <n>", "calls of each agent", 1).default(3),
-      new Option(
-        "--record",
-        "write the rates into the stack file (measuredSpeeds), for the plan and `models`",
-      ),
-    ],
+    options: benchOptions(),
     notes: `Clients feel it: for minutes their answers come slower. It starts \`vllm bench serve\` in the server's container; Ctrl-C
 ends it there, too. With --record the old file is kept beside it as FILE.bak.
 
 Exit code: 0 measured, 1 the server doesn't answer or a request failed, 2 wrong use.`,
     example: "bench b --agents 2 --record",
-    run: async (options: BenchOptions, key?: string) => {
-      const file = stackFile(options);
-      const { machine, settings } = readOneMachine(file, options.machine);
-      const writing = machine.inferenceServers.filter(({ model }) => !isPooling(model.kind));
-      const [server, ...more] = writing.filter((each) => key === undefined || each.key === key);
-      if (server === undefined || more.length > 0)
-        throw new WrongUse(
-          `Which server? These write text: ${writing.map((each) => each.key).join(", ") || "none"}.`,
-        );
-      const shape = shapeFor(server.serve, options);
-      await expectConnection(machine);
-      const recipe = readRecipe(join(projectFolder(), "models", modelFolder(server.model.id)));
-      const published = recipe?.speeds ?? [];
-      const own = settings.inferenceServers[server.key]?.measuredSpeeds;
-      const rate = (of: "prefill" | "decode", guess: number) =>
-        own?.[of] ?? published.find(({ what }) => what === of)?.tokensPerSecond ?? guess;
-      const minutes = Math.ceil(secondsOf(shape, rate("prefill", 2000), rate("decode", 30)) / 60);
-      const { name, image } = server.container;
-      say(
-        `Clients of ${name} will feel this for about ${minutes} to ${2 * minutes} minutes. Ctrl-C ends it.`,
-      );
-      const runs = await endingInOrder((interrupt) => measure(server, shape, machine, interrupt));
-      const text = [
-        `${name}: prompts of ${shape.prompt} tokens, ${shape.new} of them new; answers of ${shape.answer}`,
-      ];
-      text.push("", ...benchText(runs, published));
-      const disturbed = runs.some((run) => run.disturbed);
-      if (disturbed)
-        text.push("Clients used the server meanwhile, so nothing is recorded: alone it is faster.");
-      const [{ prefill = 0 } = {}, { decode = null } = {}] = runs;
-      if (decode === null)
-        text.push(
-          "Answers came in one piece, so nothing is recorded: ask for longer ones (--answer).",
-        );
-      const result = { machine: machine.name, server: server.key, shape, runs, published };
-      if (options.record === undefined || disturbed || decode === null)
-        return { result, text: text.join("\n") };
-      // Read anew: it may have been edited in these minutes.
-      const { text: before } = readOneMachine(file, machine.name);
-      const path = ["machines", machine.name, "inferenceServers", server.key, "measuredSpeeds"];
-      const at = new Date().toISOString().slice(0, 10);
-      const value = { prefill, decode, at, image: image.replace(/^.*@/, "") };
-      const edits = [undefined, value].map((each) => ({ path, value: each }));
-      const { diff, backup } = editStackFile(file, before, edits);
-      text.push(
-        "",
-        diff.trimEnd(),
-        backup === "" ? "" : `${file} is written; the old file is ${backup}.`,
-      );
-      return { result: { ...result, diff, backup }, text: text.join("\n") };
-    },
+    run: benchOutcome,
   });
+}
+
+function benchOptions(): Option[] {
+  const option = (flag: string, what: string, least = 2) =>
+    new Option(flag, what).argParser(wholeNumber(least));
+  return [
+    ...stackFileOptions(),
+    machineOption(),
+    option("--prompt <tokens>", "prompt of each call").default(30_000),
+    option("--new <tokens>", "what is new in it; the rest is the same in all of them").default(
+      2000,
+    ),
+    option("--answer <tokens>", "length of each answer").default(1024),
+    option(
+      "--cold <tokens>",
+      "one prompt with nothing in the cache (default: 131072, or what the window holds)",
+    ),
+    option("--agents <n>", "most agents at once (default: 4, or maxNumSeqs)", 1),
+    option("--calls <n>", "calls of each agent", 1).default(3),
+    new Option(
+      "--record",
+      "write the rates into the stack file (measuredSpeeds), for the plan and `models`",
+    ),
+  ];
+}
+
+async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcome> {
+  const file = stackFile(options);
+  const { machine, settings } = readOneMachine(file, options.machine);
+  const server = serverToMeasure(machine, key);
+  const shape = shapeFor(server.serve, options);
+  await expectConnection(machine);
+  const recipe = readRecipe(join(projectFolder(), "models", modelFolder(server.model.id)));
+  const published = recipe?.speeds ?? [];
+  const own = settings.inferenceServers[server.key]?.measuredSpeeds;
+  const rate = (of: "prefill" | "decode", guess: number) =>
+    own?.[of] ?? published.find(({ what }) => what === of)?.tokensPerSecond ?? guess;
+  const minutes = Math.ceil(secondsOf(shape, rate("prefill", 2000), rate("decode", 30)) / 60);
+  const { name, image } = server.container;
+  say(
+    `Clients of ${name} will feel this for about ${minutes} to ${2 * minutes} minutes. Ctrl-C ends it.`,
+  );
+  const runs = await endingInOrder((interrupt) => measure(server, shape, machine, interrupt));
+  const text = [
+    `${name}: prompts of ${shape.prompt} tokens, ${shape.new} of them new; answers of ${shape.answer}`,
+    "",
+    ...benchText(runs, published),
+  ];
+  const disturbed = runs.some((run) => run.disturbed);
+  if (disturbed)
+    text.push("Clients used the server meanwhile, so nothing is recorded: alone it is faster.");
+  const [{ prefill = 0 } = {}, { decode = null } = {}] = runs;
+  if (decode === null)
+    text.push("Answers came in one piece, so nothing is recorded: ask for longer ones (--answer).");
+  const result = { machine: machine.name, server: server.key, shape, runs, published };
+  if (options.record === undefined || disturbed || decode === null)
+    return { result, text: text.join("\n") };
+  const path = ["machines", machine.name, "inferenceServers", server.key, "measuredSpeeds"];
+  const at = new Date().toISOString().slice(0, 10);
+  const value = { prefill, decode, at, image: image.replace(/^.*@/, "") };
+  const { diff, backup } = record(file, machine, path, value);
+  text.push("", diff.trimEnd());
+  text.push(backup === "" ? "" : `${file} is written; the old file is ${backup}.`);
+  return { result: { ...result, diff, backup }, text: text.join("\n") };
+}
+
+/** The server that is named, or the only one that writes text. */
+function serverToMeasure({ inferenceServers }: MachinePlan, key?: string): InferenceServerPlan {
+  const writing = inferenceServers.filter(({ model }) => !isPooling(model.kind));
+  const [server, ...more] = writing.filter((each) => key === undefined || each.key === key);
+  if (server !== undefined && more.length === 0) return server;
+  const keys = writing.map((each) => each.key).join(", ");
+  throw new WrongUse(`Which server? These write text: ${keys || "none"}.`);
+}
+
+/** Writes the rates into the stack file in the place of any that are there. */
+function record(file: string, machine: MachinePlan, path: readonly string[], value: EditValue) {
+  // Read anew: it may have been edited in these minutes.
+  const { text } = readOneMachine(file, machine.name);
+  return editStackFile(file, text, [
+    { path, value: undefined },
+    { path, value },
+  ]);
 }
 
 /** What the client runs in: the hub is never asked, and a key of the server stays inside. */

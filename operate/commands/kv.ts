@@ -24,52 +24,11 @@ interface Options extends Omit<KvEngineSettings, "draftTokens"> {
 }
 
 export function kvCommand(): Command {
-  const defaults = KV_ENGINE_DEFAULTS;
-  const choices = KV_ENGINE_CHOICES;
-  const gdnPrefill = "prefill kernel of gated-delta-net layers";
-  const answer = "tokens of an agent's answer, to count how many agents can work at once";
   return command({
     name: "kv",
     description:
       "Plan a model's KV cache from its config.json and the bytes available for the cache.",
-    options: [
-      new Option("--config <file>", "the model's config.json").makeOptionMandatory(),
-      new Option("--available <size>", "memory for the KV cache: 20GiB, 21474836480")
-        .argParser(byteSize)
-        .makeOptionMandatory(),
-      choice(
-        "--kv-cache-dtype <dtype>",
-        "format of the cache",
-        choices.kvCacheDtype,
-        defaults.kvCacheDtype,
-      ),
-      whole("--max-model-len <tokens>", "context window (default: the model's own)"),
-      whole("--max-num-seqs <count>", "concurrent sequences (default: not checked)"),
-      whole("--max-num-batched-tokens <tokens>", "tokens of a batch", defaults.maxNumBatchedTokens),
-      whole("--drafts <count>", "draft tokens of a step, 0 for none", defaults.draftTokens, 0),
-      new Option("--no-prefix-caching", "plan without prefix caching"),
-      choice(
-        "--gdn-prefill-backend <backend>",
-        gdnPrefill,
-        choices.gdnPrefillBackend,
-        defaults.gdnPrefillBackend,
-      ),
-      choice(
-        "--mamba-ssm-cache-dtype <dtype>",
-        "format of their state",
-        choices.mambaSsmCacheDtype,
-        defaults.mambaSsmCacheDtype,
-      ),
-      whole(
-        "--tensor-parallel-size <devices>",
-        "devices that share the model",
-        defaults.tensorParallelSize,
-      ),
-      new Option("--vllm-version <version>", "version of vLLM to plan for")
-        .argParser(vllmVersion)
-        .default(defaults.vllmVersion),
-      whole("--max-tokens <tokens>", answer, CODING_CLIENT_MAX_TOKENS, 0),
-    ],
+    options: kvOptions(),
     notes: `Exit code: 0 the engine starts, 1 it does not (not one request of that length fits) or the config can't be planned,
 2 wrong use or an unreadable file.`,
     example: `kv --config models/my-model/config.json --available 20GiB --kv-cache-dtype fp8 \\
@@ -88,6 +47,54 @@ export function kvCommand(): Command {
       return { result: { ...plan, agents }, text: kvTable(plan, agents), failed: !plan.starts };
     },
   });
+}
+
+function kvOptions(): Option[] {
+  const defaults = KV_ENGINE_DEFAULTS;
+  const choices = KV_ENGINE_CHOICES;
+  return [
+    new Option("--config <file>", "the model's config.json").makeOptionMandatory(),
+    new Option("--available <size>", "memory for the KV cache: 20GiB, 21474836480")
+      .argParser(byteSize)
+      .makeOptionMandatory(),
+    choice(
+      "--kv-cache-dtype <dtype>",
+      "format of the cache",
+      choices.kvCacheDtype,
+      defaults.kvCacheDtype,
+    ),
+    whole("--max-model-len <tokens>", "context window (default: the model's own)"),
+    whole("--max-num-seqs <count>", "concurrent sequences (default: not checked)"),
+    whole("--max-num-batched-tokens <tokens>", "tokens of a batch", defaults.maxNumBatchedTokens),
+    whole("--drafts <count>", "draft tokens of a step, 0 for none", defaults.draftTokens, 0),
+    new Option("--no-prefix-caching", "plan without prefix caching"),
+    choice(
+      "--gdn-prefill-backend <backend>",
+      "prefill kernel of gated-delta-net layers",
+      choices.gdnPrefillBackend,
+      defaults.gdnPrefillBackend,
+    ),
+    choice(
+      "--mamba-ssm-cache-dtype <dtype>",
+      "format of their state",
+      choices.mambaSsmCacheDtype,
+      defaults.mambaSsmCacheDtype,
+    ),
+    whole(
+      "--tensor-parallel-size <devices>",
+      "devices that share the model",
+      defaults.tensorParallelSize,
+    ),
+    new Option("--vllm-version <version>", "version of vLLM to plan for")
+      .argParser(vllmVersion)
+      .default(defaults.vllmVersion),
+    whole(
+      "--max-tokens <tokens>",
+      "tokens of an agent's answer, to count how many agents can work at once",
+      CODING_CLIENT_MAX_TOKENS,
+      0,
+    ),
+  ];
 }
 
 const choice = (flags: string, text: string, values: readonly string[], usual: string): Option =>

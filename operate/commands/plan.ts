@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Argument, type Command, Option } from "commander";
-import { command } from "../../commandLine/command";
+import { command, type Outcome } from "../../commandLine/command";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { type Format, say } from "../../commandLine/output";
 import { replaceFile } from "../../commandLine/replaceFile";
@@ -52,66 +52,68 @@ export function planCommand(): Command {
       ),
     ],
     formats: ["text", "json", "markdown"],
-    options: [
-      ...stackFileOptions(),
-      new Option(
-        "--meminfo <file>",
-        "copy of the machine's /proc/meminfo, to judge memory by what was measured; with several machines in the stack file, MACHINE=FILE for each",
-      )
-        .argParser((text: string, before: readonly string[]) => [...before, text])
-        .default([]),
-      new Option("--full", "also every container as `docker run`, and every file"),
-      new Option(
-        "--against <source>",
-        "what changes, for a review: against what was `applied`, what was last `verified`, a stack file, or that of a commit",
-      ),
-      new Option("--out <dir>", "write every rendered file to DIR/<machine>/<role>"),
-      new Option(
-        "--policy-config <file>",
-        `levels of the policies (default: ${LEVELS_FILE} beside the project)`,
-      ),
-    ],
+    options: planOptions(),
     notes:
       "Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (JSON is whole then, too; of faults it has `faults` and no `machines`),\n2 wrong use or a file that can't be read. `--format markdown` goes with `--against`.",
     refused: ({ faults }) => ({ version: PLAN_VERSION, faults }),
     example: "plan --against HEAD~1 --format markdown",
-    run: async (options: PlanOptions, name?: string) => {
-      const { full = false, against, format } = options;
-      if (format === "markdown" && against === undefined)
-        throw new WrongUse(
-          "--format markdown is what a review gets: add --against applied|verified|FILE|COMMIT.",
-        );
-      const file = stackFile(options);
-      const settings = parseStackFile(file, readTextFile(file));
-      const known = evidence(options, settings);
-      const { planned, policies } = judgedPlan(settings, known, options.policyConfig);
-      if (options.out !== undefined)
-        for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
-      const findings = policies.filter(({ verdict }) => verdict !== "pass");
-      const failed = policies.some(({ verdict }) => verdict === "refused");
-      const width = terminalWidth(process.stdout);
-      const result = { version: PLAN_VERSION, ...planned, policies, findings };
-      if (against !== undefined) {
-        const levels = readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE));
-        const { result: change, sections } = await compare(
-          against,
-          file,
-          settings,
-          planned,
-          levels,
-        );
-        const shown =
-          format === "markdown"
-            ? sections.map(sectionMarkdown)
-            : sections.map((each) => sectionText(each, width));
-        return { result: { ...result, change }, text: shown.join("\n\n"), failed };
-      }
-      if (name !== undefined)
-        return { result, text: partText(named(planned.machines, name), width), failed };
-      const changes = full ? [] : await changesHere(planned);
-      return { result, text: planText(planned, policies, width, { full, changes }), failed };
-    },
+    run: planOutcome,
   });
+}
+
+const planOptions = (): Option[] => [
+  ...stackFileOptions(),
+  new Option(
+    "--meminfo <file>",
+    "copy of the machine's /proc/meminfo, to judge memory by what was measured; with several machines in the stack file, MACHINE=FILE for each",
+  )
+    .argParser((text: string, before: readonly string[]) => [...before, text])
+    .default([]),
+  new Option("--full", "also every container as `docker run`, and every file"),
+  new Option(
+    "--against <source>",
+    "what changes, for a review: against what was `applied`, what was last `verified`, a stack file, or that of a commit",
+  ),
+  new Option("--out <dir>", "write every rendered file to DIR/<machine>/<role>"),
+  new Option(
+    "--policy-config <file>",
+    `levels of the policies (default: ${LEVELS_FILE} beside the project)`,
+  ),
+];
+
+async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome> {
+  const { full = false, against, format } = options;
+  if (format === "markdown" && against === undefined)
+    throw new WrongUse(
+      "--format markdown is what a review gets: add --against applied|verified|FILE|COMMIT.",
+    );
+  const file = stackFile(options);
+  const settings = parseStackFile(file, readTextFile(file));
+  const known = evidence(options, settings);
+  const { planned, policies } = judgedPlan(settings, known, options.policyConfig);
+  if (options.out !== undefined)
+    for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
+  const findings = policies.filter(({ verdict }) => verdict !== "pass");
+  const failed = policies.some(({ verdict }) => verdict === "refused");
+  const width = terminalWidth(process.stdout);
+  const result = { version: PLAN_VERSION, ...planned, policies, findings };
+  if (against !== undefined) {
+    const levels = readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE));
+    const { result: change, sections } = await compare(
+      against,
+      { file, settings, planned },
+      levels,
+    );
+    const shown =
+      format === "markdown"
+        ? sections.map(sectionMarkdown)
+        : sections.map((each) => sectionText(each, width));
+    return { result: { ...result, change }, text: shown.join("\n\n"), failed };
+  }
+  if (name !== undefined)
+    return { result, text: partText(named(planned.machines, name), width), failed };
+  const changes = full ? [] : await changesHere(planned);
+  return { result, text: planText(planned, policies, width, { full, changes }), failed };
 }
 
 /** What an update changes, as far as that is known without asking another computer. */

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { command } from "../../commandLine/command";
+import { command, type Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { wholeNumber } from "../../commandLine/values";
 import { defined } from "../../faults/defined";
@@ -42,47 +42,48 @@ kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving (~/.local/state), a
 passes: \`serving plan --against verified\` shows the way back to it. Exit code 1 when a probe fails, and
 before the first \`npm run up\`.`,
     example: "verify --only models,chat-tools,native-messages-path",
-    run: async (options: VerifyCommandOptions) => {
-      const { text, plan: planned } = readStack(stackFile(options));
-      // Loaded when it is used: other commands start faster without it.
-      const { probeNames } = await import("../verify/run/catalog");
-      const { verify } = await import("../verify/run/runner");
-      const { hostOf } = await import("../sees/host");
-      const { summaryOf, verifyProgress, verifyText } = await import("../verify/report");
-      const { keepPassed, keepVerify } = await import("../verify/lastVerify");
-      const { isSetUp } = await import("../verify/probes/machine");
-      const { only, baseUrl, timeout: timeoutSeconds } = options;
-      checkNames(only ?? [], probeNames());
-      if (only === undefined && baseUrl === undefined) {
-        const machines = planned.machines.map((machine) => ({
-          machine,
-          host: hostOf(machine.dockerHost),
-        }));
-        const setUp = await Promise.all(machines.map(isSetUp));
-        if (!setUp.includes(true))
-          throw new Failed("Nothing to verify yet: run `npm run up` first.");
-      }
-      const probes: ProbeResult[] = [];
-      for (const machine of planned.machines) {
-        const found = await verify(machine, {
-          ...defined({ only, baseUrl }),
-          timeoutSeconds,
-          host: hostOf,
-          machines: planned.machines,
-          progress: verifyProgress(process.stderr),
-        });
-        probes.push(...found);
-        // The server at `--base-url` need not be the machine's.
-        if (baseUrl === undefined)
-          await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found);
-      }
-      const summary = summaryOf(probes);
-      const whole =
-        only === undefined && baseUrl === undefined && summary.pass > 0 && summary.fail === 0;
-      if (whole) keepPassed(stackFile(options), text);
-      return { result: { probes, summary }, text: verifyText(probes), failed: summary.fail > 0 };
-    },
+    run: verifyOutcome,
   });
+}
+
+async function verifyOutcome(options: VerifyCommandOptions): Promise<Outcome> {
+  const { text, plan: planned } = readStack(stackFile(options));
+  // Loaded when it is used: other commands start faster without it.
+  const { probeNames } = await import("../verify/run/catalog");
+  const { verify } = await import("../verify/run/runner");
+  const { hostOf } = await import("../sees/host");
+  const { summaryOf, verifyProgress, verifyText } = await import("../verify/report");
+  const { keepPassed, keepVerify } = await import("../verify/lastVerify");
+  const { isSetUp } = await import("../verify/probes/machine");
+  const { only, baseUrl, timeout: timeoutSeconds } = options;
+  checkNames(only ?? [], probeNames());
+  if (only === undefined && baseUrl === undefined) {
+    const machines = planned.machines.map((machine) => ({
+      machine,
+      host: hostOf(machine.dockerHost),
+    }));
+    const setUp = await Promise.all(machines.map(isSetUp));
+    if (!setUp.includes(true)) throw new Failed("Nothing to verify yet: run `npm run up` first.");
+  }
+  const probes: ProbeResult[] = [];
+  for (const machine of planned.machines) {
+    const found = await verify(machine, {
+      ...defined({ only, baseUrl }),
+      timeoutSeconds,
+      host: hostOf,
+      machines: planned.machines,
+      progress: verifyProgress(process.stderr),
+    });
+    probes.push(...found);
+    // The server at `--base-url` need not be the machine's.
+    if (baseUrl === undefined)
+      await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found);
+  }
+  const summary = summaryOf(probes);
+  const whole =
+    only === undefined && baseUrl === undefined && summary.pass > 0 && summary.fail === 0;
+  if (whole) keepPassed(stackFile(options), text);
+  return { result: { probes, summary }, text: verifyText(probes), failed: summary.fail > 0 };
 }
 
 /** Names of probes, those of an earlier `--only` first. */

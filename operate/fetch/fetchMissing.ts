@@ -19,12 +19,10 @@ const KEPT_CHARACTERS = 4000;
 
 /** How the tool is set. */
 const TOOL_ENVIRONMENT = [
-  ...[
-    "HF_HOME=/cache",
-    "HOME=/tmp",
-    "HF_HUB_DISABLE_UPDATE_CHECK=1",
-    "HF_HUB_DISABLE_PROGRESS_BARS=1",
-  ],
+  "HF_HOME=/cache",
+  "HOME=/tmp",
+  "HF_HUB_DISABLE_UPDATE_CHECK=1",
+  "HF_HUB_DISABLE_PROGRESS_BARS=1",
   // It would begin every file anew.
   "HF_HUB_DISABLE_XET=1",
 ];
@@ -88,7 +86,7 @@ export async function fetchMissing(
     ...images.map((image) => () => pull(image, machine, interrupt)),
     ...models.map((model) => {
       const container = `local-serving-fetch-${randomBytes(4).toString("hex")}`;
-      return () => download(model, container, rootless, machine, interrupt);
+      return () => download(model, { container, rootless }, machine, interrupt);
     }),
   ];
   for (const fetch of each) {
@@ -124,10 +122,11 @@ function pull(image: Needs["images"][number], machine: MachinePlan, interrupt: A
       0,
     );
   const { words, env } = dockerCommand(["pull", image.name], machine.dockerHost, followedOn);
-  return followed(image, machine, words, { env, held: true }, came, interrupt, (line) => {
-    const [, layer] = /^([0-9a-f]{12}): (?:Download|Pull) complete/.exec(line) ?? [];
+  const line = (text: string) => {
+    const [, layer] = /^([0-9a-f]{12}): (?:Download|Pull) complete/.exec(text) ?? [];
     if (layer !== undefined) done.add(layer);
-  });
+  };
+  return followed(image, machine, { words, env, held: true, came, line }, interrupt);
 }
 
 /** Hands its stdin on as a file that docker can open. */
@@ -139,12 +138,11 @@ const WITH_INPUT = 'cat | "$@"';
  */
 async function download(
   model: Needs["models"][number],
-  container: string,
-  rootless: boolean,
+  { container, rootless }: { readonly container: string; readonly rootless: boolean },
   machine: MachinePlan,
   interrupt: AbortSignal,
 ) {
-  const { name: id, cache, revision, image, tokenVariable } = model;
+  const { name: id, cache, tokenVariable } = model;
   const { dockerHost } = machine;
   const files = filesOf(machine);
   // A client that went away leaves its container running.
@@ -157,13 +155,8 @@ async function download(
   if (owner === undefined) throw new Failed(`The model cache ${cache} can't be made: ${made.err}`);
   const has = async () => bytesHere(await cacheOn(machine, cache, id, false), id);
   const before = await has();
-  const args = [
-    ...["run", "--rm", "--pull", "never", "--name", container, "--network", "host"],
-    ...["--user", rootless ? "0:0" : `${owner.uid}:${owner.gid}`, "--volume", `${cache}:/cache`],
-    ...["--env-file", "/dev/stdin", "--entrypoint", "python3", image, "-c", TOOL, "download", id],
-    ...(revision === undefined ? [] : ["--revision", revision]),
-    ...LEFT_OUT.flatMap((pattern) => ["--exclude", pattern]),
-  ];
+  const user = rootless ? "0:0" : `${owner.uid}:${owner.gid}`;
+  const args = toolArguments(model, container, user);
   const token = process.env[tokenVariable ?? ""];
   const passed = PASSED_ON.flatMap((name) =>
     process.env[name] ? [`${name}=${process.env[name]}`] : [],
@@ -175,38 +168,71 @@ async function download(
     commandOn(place, ["sh", "-c", WITH_INPUT, "sh", ...given]),
   );
   try {
-    return await followed(
-      model,
-      machine,
-      words,
-      { env, input },
-      async () => (await has()) - before,
-      interrupt,
-    );
+    const came = async () => (await has()) - before;
+    return await followed(model, machine, { words, env, input, came }, interrupt);
   } finally {
     if (interrupt.aborted) await remove();
   }
 }
 
+/** The arguments of docker that run the hub's tool for a model. */
+function toolArguments(
+  { name: id, cache, revision, image }: Needs["models"][number],
+  container: string,
+  user: string,
+): string[] {
+  return [
+    "run",
+    "--rm",
+    "--pull",
+    "never",
+    "--name",
+    container,
+    "--network",
+    "host",
+    "--user",
+    user,
+    "--volume",
+    `${cache}:/cache`,
+    "--env-file",
+    "/dev/stdin",
+    "--entrypoint",
+    "python3",
+    image,
+    "-c",
+    TOOL,
+    "download",
+    id,
+    ...(revision === undefined ? [] : ["--revision", revision]),
+    ...LEFT_OUT.flatMap((pattern) => ["--exclude", pattern]),
+  ];
+}
+
 /** How ssh ends where it is cut off, as it does for a program that a signal ended. */
 const CUT_OFF = 255;
+
+/** A command that fetches something, and how its progress is seen. */
+interface Fetching extends StartOptions {
+  readonly words: readonly string[];
+  /** Bytes that came so far. */
+  came(): Promise<number>;
+  /** Gets each line that it prints. */
+  line?(text: string): void;
+}
 
 /** Runs a command with progress on stderr; returns why it failed. An interrupt ends it. */
 async function followed(
   of: Missing,
   machine: MachinePlan,
-  command: readonly string[],
-  options: StartOptions,
-  came: () => Promise<number>,
+  { words, came, line, ...options }: Fetching,
   interrupt: AbortSignal,
-  line: (text: string) => void = () => {},
 ): Promise<string | undefined> {
-  const { stdout, ended, stop } = start(command, { ...options, merged: true });
+  const { stdout, ended, stop } = start(words, { ...options, merged: true });
   interrupt.addEventListener("abort", stop, { once: true });
   let said = "";
   eachLine(stdout, (text) => {
     said = `${said}\n${text}`.slice(-KEPT_CHARACTERS);
-    line(text);
+    line?.(text);
   });
   const finish = showProgress(process.stderr, of, came);
   const { code } = await ended;

@@ -36,17 +36,18 @@ interface Earlier {
   readonly back?: string;
 }
 
+/** A stack file, its settings and its plan. */
+interface Asked {
+  readonly file: string;
+  readonly settings: StackSettings;
+  readonly planned: Plan;
+}
+
 /**
  * Compares a plan of `file` with what was applied, verified, a stack file, or the file at a commit:
  * for people as sections, and the same as data. Throws `WrongUse`.
  */
-export async function compare(
-  source: string,
-  file: string,
-  settings: StackSettings,
-  planned: Plan,
-  levels: Levels,
-) {
+export async function compare(source: string, { file, settings, planned }: Asked, levels: Levels) {
   const { machines, stack, back } = await earlier(source, file, planned);
   const changes = changesOf(machines, planned.machines);
   const changed = stack === undefined ? null : settingChanges(stack.settings, settings);

@@ -57,94 +57,129 @@ const KEPT_LINES = 120;
  * at.
  */
 export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
-  const { container, image, host, intervalMilliseconds, timeoutSeconds } = options;
+  const { intervalMilliseconds, timeoutSeconds } = options;
   const started = performance.now();
   const seconds = () => (performance.now() - started) / 1000;
-  const lines: string[] = [];
-  let cause = "";
-  let progress: StartProgress = { phase: "waiting for the container" };
-  let followed: (Following & { readonly startedAt: string }) | undefined;
-  let answered = false;
-  let first: ContainerState | undefined;
-  const result = (outcome: WaitResult["outcome"], reason: string): WaitResult => ({
-    container,
-    outcome,
-    seconds: seconds(),
-    phase: progress.phase,
-    reason: redact(reason),
-    cause: outcome === "died" ? shortened(redact(cause)).trim() : "",
-    // vLLM prints the arguments that it was started with, a key among them.
-    lastLines:
-      outcome === "ready"
-        ? []
-        : redact(lines.join("\n")).split("\n").slice(-LAST_LINES).filter(Boolean).map(shortened),
-  });
-  const follow = (since: string) =>
-    host.follow(container, since, (line) => {
-      progress = afterLine(progress, line);
-      if (GATE_OPENS.test(line)) [lines.length, cause] = [0, ""];
-      if (RAISED.pattern.test(line)) cause = line;
+  const start = new FollowedStart(options);
+  try {
+    for (;;) {
+      const looked = await start.look();
+      if (looked.outcome === "ready") options.progress(start.progress, seconds());
+      if (looked.outcome !== undefined) return start.result(looked, seconds());
+      // While Docker gives no answer, its words are shown and nothing else.
+      const { note } = looked;
+      if (note !== undefined) options.progress({ ...start.progress, note }, seconds());
+      if (options.over?.() === true)
+        return start.result({ outcome: "left", reason: "" }, seconds());
+      if (note === undefined) options.progress(start.progress, seconds());
+      if (seconds() >= timeoutSeconds) {
+        const reason = `not ready after ${timeoutSeconds} s (${start.progress.phase})`;
+        return start.result({ outcome: "timeout", reason }, seconds());
+      }
+      const left = timeoutSeconds * 1000 - (performance.now() - started);
+      await sleep(Math.min(intervalMilliseconds, Math.max(0, left)));
+    }
+  } finally {
+    start.stop();
+  }
+}
+
+type Ending = Pick<WaitResult, "outcome" | "reason">;
+
+/** What one look saw: how the start ended, or `note`, why Docker gives no answer, or neither. */
+type Look = Ending | { readonly outcome?: never; readonly note?: string };
+
+/** A start, and what was read of its log so far. */
+class FollowedStart {
+  progress: StartProgress = { phase: "waiting for the container" };
+  private readonly lines: string[] = [];
+  private cause = "";
+  private followed: (Following & { readonly startedAt: string }) | undefined;
+  private answered = false;
+  private first: ContainerState | undefined;
+
+  constructor(private readonly options: WaitOptions) {}
+
+  async look(): Promise<Look> {
+    const { container, image, host } = this.options;
+    const looked = await stateOf(container, host).catch(orFailed);
+    // A machine that loads a model may be too busy to answer; one that never answered has no
+    // Docker.
+    if (looked instanceof Failed && !this.answered) throw looked;
+    this.answered = true;
+    if (looked instanceof Failed) return { note: looked.message };
+    if (looked === undefined) {
+      const here = await host.imageIsThere(image);
+      this.progress = beforeContainer(here, here ? 0 : await host.downloadedBytes());
+      return {};
+    }
+    if (looked.status !== "created") return this.lookAtStarted(looked);
+    // Never started: briefly on its way, or for good if Docker can't start it.
+    this.progress = { phase: "container not started" };
+    return looked.error === ""
+      ? {}
+      : { outcome: "died", reason: `Docker can't start it: ${looked.error}` };
+  }
+
+  private async lookAtStarted(state: ContainerState): Promise<Look> {
+    this.first ??= state;
+    const death = deathOf(state, this.first);
+    this.followLog(state, death !== undefined);
+    if (death !== undefined) {
+      await sleep(this.options.intervalMilliseconds); // The last lines are still on their way.
+      return { outcome: "died", reason: death };
+    }
+    if (this.progress.phase === "gate closed")
+      return { outcome: "died", reason: this.progress.note ?? "" };
+    const healthy = await this.options.healthy(state);
+    if (healthy !== true && (healthy === false || state.health !== "healthy")) return {};
+    this.progress = { phase: "ready" };
+    return { outcome: "ready", reason: "" };
+  }
+
+  /** If Docker restarted the container, the log of the failed start counts, not the next one. */
+  private followLog({ status, startedAt }: ContainerState, isDead: boolean): void {
+    const { followed } = this;
+    if (followed === undefined || (!isDead && followed.startedAt !== startedAt)) {
+      followed?.stop();
+      if (status === "running" || followed === undefined) this.progress = START;
+      this.followed = { startedAt, ...this.follow(startedAt) };
+    } else if (!isDead && followed.ended() && status === "running") {
+      const aMomentAgo = new Date(Date.now() - OVERLAP_MILLISECONDS).toISOString();
+      this.followed = { startedAt, ...this.follow(aMomentAgo) };
+    }
+  }
+
+  private follow(since: string): Following {
+    const { lines } = this;
+    return this.options.host.follow(this.options.container, since, (line) => {
+      this.progress = afterLine(this.progress, line);
+      if (GATE_OPENS.test(line)) {
+        lines.length = 0;
+        this.cause = "";
+      }
+      if (RAISED.pattern.test(line)) this.cause = line;
       if (line.trim() !== "") lines.push(line);
       if (lines.length > KEPT_LINES) lines.shift();
     });
-  try {
-    for (;;) {
-      const looked = await stateOf(container, host).catch(orFailed);
-      // A machine that loads a model may be too busy to answer; one that never answered has no
-      // Docker.
-      if (looked instanceof Failed && !answered) throw looked;
-      answered = true;
-      const state = looked instanceof Failed ? undefined : looked;
-      if (looked instanceof Failed) {
-        options.progress({ ...progress, note: looked.message }, seconds());
-      } else if (state === undefined) {
-        const here = await host.imageIsThere(image);
-        progress = beforeContainer(here, here ? 0 : await host.downloadedBytes());
-      } else if (state.status === "created") {
-        // Never started: briefly on its way, or for good if Docker can't start it.
-        progress = { phase: "container not started" };
-        if (state.error !== "") return result("died", `Docker can't start it: ${state.error}`);
-      } else {
-        first ??= state;
-        const death = deathOf(state, first);
-        // If Docker restarted the container, show the log of the failed start, not the next one.
-        if (
-          followed === undefined ||
-          (death === undefined && followed.startedAt !== state.startedAt)
-        ) {
-          followed?.stop();
-          if (state.status === "running" || followed === undefined) progress = START;
-          followed = { startedAt: state.startedAt, ...follow(state.startedAt) };
-        } else if (death === undefined && followed.ended() && state.status === "running") {
-          const aMomentAgo = new Date(Date.now() - OVERLAP_MILLISECONDS).toISOString();
-          followed = { startedAt: state.startedAt, ...follow(aMomentAgo) };
-        }
-        if (death !== undefined) {
-          await sleep(intervalMilliseconds); // The last lines are still on their way.
-          return result("died", death);
-        }
-        if (progress.phase === "gate closed") return result("died", progress.note ?? "");
-        const healthy = await options.healthy(state);
-        if (healthy === true || (healthy === "unknown" && state.health === "healthy")) {
-          progress = { phase: "ready" };
-          options.progress(progress, seconds());
-          return result("ready", "");
-        }
-      }
-      if (options.over?.() === true) return result("left", "");
-      if (!(looked instanceof Failed)) options.progress(progress, seconds());
-      if (seconds() >= timeoutSeconds) {
-        return result("timeout", `not ready after ${timeoutSeconds} s (${progress.phase})`);
-      }
-      await sleep(
-        Math.min(
-          intervalMilliseconds,
-          Math.max(0, timeoutSeconds * 1000 - (performance.now() - started)),
-        ),
-      );
-    }
-  } finally {
-    followed?.stop();
+  }
+
+  result({ outcome, reason }: Ending, seconds: number): WaitResult {
+    const log = outcome === "ready" ? [] : redact(this.lines.join("\n")).split("\n");
+    return {
+      container: this.options.container,
+      outcome,
+      seconds,
+      phase: this.progress.phase,
+      reason: redact(reason),
+      cause: outcome === "died" ? shortened(redact(this.cause)).trim() : "",
+      // vLLM prints the arguments that it was started with, a key among them.
+      lastLines: log.slice(-LAST_LINES).filter(Boolean).map(shortened),
+    };
+  }
+
+  stop(): void {
+    this.followed?.stop();
   }
 }
 
