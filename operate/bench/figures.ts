@@ -61,8 +61,11 @@ export function figuresOf(
   const { total_input_tokens: read, median_ttft_ms: wait, median_tpot_ms: step } = data;
   const looked = last.queries - first.queries;
   return {
-    ...{ title, requests, promptTokens: Math.round(read / requests) },
-    ...{ firstToken: wait / 1000, firstTokenP99: data.p99_ttft_ms / 1000 },
+    title,
+    requests,
+    promptTokens: Math.round(read / requests),
+    firstToken: wait / 1000,
+    firstTokenP99: data.p99_ttft_ms / 1000,
     prefill: Math.round(read / requests / (wait / 1000)),
     decode: step >= LEAST_STEP_MS ? Math.round(10_000 / step) / 10 : null,
     together: data.output_throughput,
@@ -79,7 +82,9 @@ export function benchText(runs: readonly BenchFigures[], speeds: Recipe["speeds"
     return said.map((each) => `${each.tokensPerSecond} (${each.source})`).join(", ") || "not known";
   };
   const rows = runs.map(({ title, firstToken, firstTokenP99, decode, together, reuse }) => [
-    ...[title, `${firstToken.toFixed(2)} s`, `${firstTokenP99.toFixed(2)} s`],
+    title,
+    `${firstToken.toFixed(2)} s`,
+    `${firstTokenP99.toFixed(2)} s`,
     ...(decode === null ? ["-", "-"] : [decode.toFixed(1), together.toFixed(1)]),
     reuse === null ? "off" : `${Math.round(reuse * 100)} %`,
   ]);

@@ -59,7 +59,10 @@ function leftoversText(machine: string, found: readonly Leftover[]): string {
   if (found.length === 0) return `Machine ${machine}: nothing is left that isn't in use.`;
   const rows = found.map(({ kind, name, size = "", what }) => [kind, size, name, what]);
   return [
-    ...[`Machine ${machine}`, "", ...columns([["left", "size", "name", "what"], ...rows]), ""],
+    `Machine ${machine}`,
+    "",
+    ...columns([["left", "size", "name", "what"], ...rows]),
+    "",
     "Nothing was removed. Each goes by its command, for good:",
     ...found.map(({ remove }) => `  ${remove}`),
   ].join("\n");

@@ -79,7 +79,8 @@ function sourcesOf(found: Named, machines: readonly MachinePlan[], { follow, tai
   if (container)
     return namedContainers(found, machines).map(
       ({ machine: { name: machine, dockerHost }, container: { name } }) => ({
-        ...{ machine, name },
+        machine,
+        name,
         ...dockerCommand(["logs", "--tail", `${tail}`, ...going, name], dockerHost, on),
       }),
     );

@@ -16,7 +16,9 @@ export const differs = (
   planned: string | null,
   found: string | null,
 ): Difference => ({
-  ...{ what, planned, found },
+  what,
+  planned,
+  found,
   says:
     found === null
       ? `lacks ${what} ${planned}`.trim()
@@ -26,7 +28,9 @@ export const differs = (
 
 /** One that isn't there, or isn't as it is to be, in one word. */
 export const isNot = (what: string, planned: string, found: string): Difference => ({
-  ...{ what, planned, found },
+  what,
+  planned,
+  found,
   says: `is ${found}`,
 });
 

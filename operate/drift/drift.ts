@@ -182,7 +182,10 @@ async function ofSimpleServer(plan: MachinePlan, host: Host): Promise<Drift[]> {
   // What wins over our drop-in is somebody's own: this shows the file that says it.
   const show = [typedOn(plan, ["systemctl", "cat", unit])];
   return (await simpleServerDifferences(simpleServer, host)).map(({ overruled, ...each }) => ({
-    ...{ kind: "simple-server", where: unit, ...each, mend: { after: overruled ? show : restart } },
+    kind: "simple-server",
+    where: unit,
+    ...each,
+    mend: { after: overruled ? show : restart },
   }));
 }
 

@@ -71,8 +71,11 @@ export function* offers(
     const share = Number(values.find(({ path }) => path[0] === "gpuMemoryUtilization")?.value);
     if (verdict === "yes" || (verdict === "perhaps" && kv !== null && share === asked))
       yield {
-        ...{ id: recipe.id, cached: cached.has(recipe.id), weightsGB: recipe.weights.diskGB },
-        ...{ share, server: values },
+        id: recipe.id,
+        cached: cached.has(recipe.id),
+        weightsGB: recipe.weights.diskGB,
+        share,
+        server: values,
       };
   }
 }

@@ -22,7 +22,10 @@ export interface ImageEntry {
 export function imageEntries(settings: StackSettings): ImageEntry[] {
   return Object.entries(settings.machines).flatMap(([machine, blocks]) => [
     ...Object.entries(blocks.inferenceServers).map(([key, { image, model, versions }]) => ({
-      ...{ machine, path: ["inferenceServers", key], image, model: model.id },
+      machine,
+      path: ["inferenceServers", key],
+      image,
+      model: model.id,
       ...(versions && { versions }),
     })),
     ...SERVICES.flatMap(({ key }) => {
@@ -86,8 +89,12 @@ function pinEdits({ machine, path }: ImageEntry, reading: ImageReading): Edit[] 
 
 /** What a server's entry records of an image that `serving pin` has read, key by key. */
 export const recordOf = ({ versions, digest, platformDigest }: ImageReading): RecordOfVersions => ({
-  ...{ vllm: versions.vllm, transformers: versions.transformers, evidence: "read" },
-  ...{ digest, platformDigest, source: `serving pin, ${shortDigest(platformDigest)}` },
+  vllm: versions.vllm,
+  transformers: versions.transformers,
+  evidence: "read",
+  digest,
+  platformDigest,
+  source: `serving pin, ${shortDigest(platformDigest)}`,
 });
 
 /** Keys of `versions`; one that is `undefined` is removed. */

@@ -27,25 +27,35 @@ export function referenceDocuments(): ReferenceDocument[] {
   return [
     {
       ...readPage("stack-file", { namespace: NAMESPACE }),
-      ...{ madeFrom: "components/settings", schema: stackSettings, wholeFile },
+      madeFrom: "components/settings",
+      schema: stackSettings,
+      wholeFile,
     },
     {
       ...readPage("plan", { keys: planKeys(planDocument) }),
-      ...{ madeFrom: "components/planned/schema", output: planDocument },
+      madeFrom: "components/planned/schema",
+      output: planDocument,
     },
     { ...readPage("model-recipe"), madeFrom: "components/catalogue", schema: recipe },
     { ...readPage("policies", { rules: rulesTable() }), madeFrom: "policies/rules" },
     {
       ...readPage("automation-config", { ours: OURS_MARK, template: started }),
-      ...{ madeFrom: "harness/automation/schema.ts", schema: automationSchema, prefix },
+      madeFrom: "harness/automation/schema.ts",
+      schema: automationSchema,
+      prefix,
     },
     {
       ...readPage("providers-profile", { home }),
-      ...{ madeFrom: "harness/providers/schema.ts", schema: providersProfileSchema, closed: false },
+      madeFrom: "harness/providers/schema.ts",
+      schema: providersProfileSchema,
+      closed: false,
     },
     {
       ...readPage("session-analytics", { home, prefix, variables: variablesTable() }),
-      ...{ madeFrom: "harness/analytics/schema", schema: analyticsSchema, closed: false, prefix },
+      madeFrom: "harness/analytics/schema",
+      schema: analyticsSchema,
+      closed: false,
+      prefix,
     },
   ];
 }

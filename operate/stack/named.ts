@@ -30,12 +30,17 @@ export function namedOn(machine: MachinePlan): Named[] {
   const { inferenceServers, ranks, services, containers, hostInstance } = machine;
   return [
     ...[...inferenceServers, ...ranks].map((server) => ({
-      ...{ machine, key: server.key, container: server.container, server },
+      machine,
+      key: server.key,
+      container: server.container,
+      server,
     })),
     ...[...services]
       .sort((a, b) => Number(b.own) - Number(a.own))
       .map(({ name, own, container }) => ({
-        ...{ machine, key: name, own },
+        machine,
+        key: name,
+        own,
         ...defined({ container: containers.find((each) => each.name === container) }),
       })),
     ...(hostInstance === "none" ? [] : [{ machine, key: INSTANCE_A }]),
