@@ -1,7 +1,14 @@
 // Makes dist/: a bundle of each program (see run.cjs), a list of the sources that went into it, and
 // its compiled code.
 const { spawnSync } = require("node:child_process");
-const { copyFileSync, cpSync, readdirSync, rmSync, writeFileSync } = require("node:fs");
+const {
+  copyFileSync,
+  cpSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} = require("node:fs");
 const { basename, join } = require("node:path");
 const { DIST, hashOf, load, PROGRAMS, ROOT, stampOf } = require("./run.cjs");
 
@@ -14,9 +21,18 @@ const ENGINES = "vllm/engine-data";
  */
 const WARM_UP = { program: [], policies: [], serving: ["plan"], engine: ["--help"] };
 
-function build() {
+/** zod exports its messages in some 50 languages, a sixth of a bundle; all of ours are English. */
+const WITHOUT_LANGUAGES = {
+  name: "without-languages",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: "export {};",
+    })),
+};
+
+async function build() {
   rmSync(DIST, { recursive: true, force: true });
-  const { metafile } = require("esbuild").buildSync({
+  const { metafile } = await require("esbuild").build({
     absWorkingDir: ROOT,
     entryPoints: PROGRAMS,
     bundle: true,
@@ -36,6 +52,7 @@ function build() {
     outdir: DIST,
     outExtension: { ".js": ".cjs" },
     metafile: true,
+    plugins: [WITHOUT_LANGUAGES],
     logLevel: "warning",
   });
   const texts = ["components", "harness", "machines", "operate", "vllm"].flatMap((folder) =>
@@ -48,10 +65,11 @@ function build() {
   const engines = readdirSync(join(ROOT, ENGINES)).map((file) => `${ENGINES}/${file}`);
   cpSync(join(ROOT, ENGINES), join(DIST, basename(ENGINES)), { recursive: true });
   for (const name of Object.keys(PROGRAMS)) {
+    asLatin1(join(DIST, `${name}.cjs`));
     spawnSync(process.execPath, [__filename, name], { cwd: ROOT, stdio: "ignore" });
     const sources = Object.keys(metafile.outputs[`dist/${name}.cjs`].inputs);
     const files = [
-      ...sources.filter((file) => !file.startsWith("node_modules/")),
+      ...sources.filter((file) => !file.includes("node_modules/")),
       ...texts,
       ...engines,
       "bundle/build.cjs",
@@ -62,6 +80,17 @@ function build() {
       JSON.stringify({ files, stamp: stampOf(files), hash: hashOf(files) }),
     );
   }
+}
+
+/**
+ * Writes a bundle anew in Latin-1, which takes no decoding. esbuild escapes all but ASCII except in
+ * regular expressions.
+ */
+function asLatin1(file) {
+  const text = readFileSync(file, "utf8");
+  if (/[^\0-\xff]/.test(text))
+    throw new Error(`${file} is not Latin-1: escape what is not in its regular expressions.`);
+  writeFileSync(file, text, "latin1");
 }
 
 /** Runs a bundle and keeps what was compiled by then. */

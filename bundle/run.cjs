@@ -65,13 +65,24 @@ function hashOf(files) {
  */
 function load(name, cachedData) {
   const filename = `${DIST}/${name}.cjs`;
-  const script = new Script(readFileSync(filename, "utf8"), { filename, cachedData });
+  // build.cjs wrote it so.
+  const script = new Script(readFileSync(filename, "latin1"), { filename, cachedData });
   const start = () => {
     const module = { exports: {} };
-    script.runInThisContext()(module.exports, createRequire(filename), module, filename, DIST);
+    script.runInThisContext()(module.exports, requireFor(filename), module, filename, DIST);
     return module.exports;
   };
   return { script, start };
+}
+
+/** Parts of Node that take milliseconds to load, and of which many a command uses nothing. */
+const LOADED_LATER = new Set(["node:child_process", "node:crypto"]);
+
+/** `require` for a bundle. Of these parts it hands out a stand-in that loads at the first use. */
+function requireFor(filename) {
+  const require = createRequire(filename);
+  return (id) =>
+    LOADED_LATER.has(id) ? new Proxy({}, { get: (_, name) => require(id)[name] }) : require(id);
 }
 
 module.exports = { run, load, stampOf, hashOf, PROGRAMS, ROOT, DIST };
