@@ -112,14 +112,15 @@ const walls = Object.entries(MAY_USE).map(([room, others]) => ({
 }));
 
 // A room of components shows its door, index.ts, to everybody but components and the tests. What a
-// door lacks and somebody outside needs is one more line of it.
+// door lacks and somebody outside needs is one more line of it. The plan's schema has a door of its
+// own: making it takes longer than all else at a start, and the reference alone asks for it.
 const DOORS = {
   name: "through-the-door",
   comment:
     "Take it from the room's door, components/ROOM; what the door lacks is added to its index.ts.",
   severity: "error",
   from: { path: "^(index\\.ts|policies/|operate/|harness/)" },
-  to: { path: "^components/", pathNot: "^components/[^/]+/index\\.ts$" },
+  to: { path: "^components/", pathNot: "^components/([^/]+/index|planned/schema/document)\\.ts$" },
 };
 
 // operate/sees looks at a machine; these rooms judge what it saw. Which of each other's files they

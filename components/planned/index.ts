@@ -10,5 +10,4 @@ export { keyFault, newKey } from "./networkKey";
 export { PLAN_VERSION } from "./planVersion";
 export { gatePort, rankContainer } from "./rank";
 export { PLACEHOLDER_KEY } from "./reach";
-export { planDocument } from "./schema/document";
 export { TYPE } from "./type";

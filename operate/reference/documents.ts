@@ -1,5 +1,5 @@
 import { recipe } from "../../components/catalogue";
-import { planDocument } from "../../components/planned";
+import { planDocument } from "../../components/planned/schema/document";
 import { NAMESPACE, stackSettings } from "../../components/settings";
 import { analyticsSchema, KEYLESS_VARIABLES } from "../../harness/analytics/schema";
 import { automationSchema } from "../../harness/automation/schema";
