@@ -37,8 +37,15 @@ let versions: readonly string[] | undefined;
 export function engineVersions(): readonly string[] {
   versions ??= readdirSync(FOLDER)
     .map((file) => file.replace(/\.json$/, ""))
-    .sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+    .sort(byVersion);
   return versions;
+}
+
+/** Number by number; the language's own comparison of texts takes 5 ms to get ready. */
+function byVersion(a: string, b: string): number {
+  const [first, second] = [a, b].map((version) => version.split(".").map(Number));
+  const at = first?.findIndex((part, index) => part !== second?.[index]) ?? -1;
+  return (first?.[at] ?? 0) - (second?.[at] ?? 0);
 }
 
 /** The data of exactly this version. */
