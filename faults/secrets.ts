@@ -108,19 +108,20 @@ export const withoutKeys = (text: string): string => replaced(text, BY_VALUE);
  */
 export const redactSecrets = (text: string): string => replaced(replaced(text, BY_VALUE), BY_NAME);
 
-/** Results for long texts, since every server has the same script and every rule asks again. */
-const judged = new Map<string, boolean>();
+/** What was found of texts: servers have the same script and words, and every rule asks again. */
+const judged = { short: new Map<string, boolean>(), long: new Map<string, boolean>() };
 const LONG = 2000;
-const MOST_JUDGED = 20;
+const MOST_JUDGED = { short: 4000, long: 20 };
 
 /** `true` for text that carries a secret. */
 export function holdsSecret(text: string): boolean {
-  if (text.length < LONG) return redactSecrets(text) !== text;
-  let holds = judged.get(text);
+  const length = text.length < LONG ? "short" : "long";
+  const known = judged[length];
+  let holds = known.get(text);
   if (holds === undefined) {
     holds = redactSecrets(text) !== text;
-    if (judged.size === MOST_JUDGED) judged.clear();
-    judged.set(text, holds);
+    if (known.size === MOST_JUDGED[length]) known.clear();
+    known.set(text, holds);
   }
   return holds;
 }

@@ -123,11 +123,12 @@ function poolingFaults(machine: MachineSettings): MachineFault[] {
  */
 function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]): MachineFault[] {
   const names = machines[own]?.bridge?.servers ?? [];
-  const known = Object.entries(machines)
-    .filter(([name]) => name !== own)
-    .flatMap(([name, { inferenceServers }]) =>
-      Object.keys(inferenceServers).map((key) => `${name}.${key}`),
-    );
+  const others = () =>
+    Object.entries(machines)
+      .filter(([name]) => name !== own)
+      .flatMap(([name, { inferenceServers }]) =>
+        Object.keys(inferenceServers).map((key) => `${name}.${key}`),
+      );
   const serverOf = (name: string) => {
     const { on, key } = onOtherMachine(name) ?? { on: own, key: name };
     return machines[on]?.inferenceServers[key];
@@ -141,6 +142,7 @@ function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]
     const server = serverOf(name);
     if (on === own) return fault("impossible_value", `${own} is this machine: write \`${key}\`.`);
     if (machine === undefined || server === undefined) {
+      const known = others();
       const are = known.length === 0 ? "none is declared" : listOf(known);
       return fault(
         "unknown_reference",

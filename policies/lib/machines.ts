@@ -16,6 +16,16 @@ export interface MachineGroup {
   readonly component: DeclaredResource | undefined;
 }
 
+/** Several rules group the same resources. */
+const grouped = new WeakMap<readonly DeclaredResource[], readonly MachineGroup[]>();
+
+/** Containers by the machine that they run on, as `groupsOf` tells. */
+export function byMachine(resources: readonly DeclaredResource[]): readonly MachineGroup[] {
+  const groups = grouped.get(resources) ?? groupsOf(resources);
+  grouped.set(resources, groups);
+  return groups;
+}
+
 /**
  * Groups containers by the machine that they run on: the machine component above them, the machine
  * that their provider names, what an InferenceServer or a machine component says of their name, the
@@ -23,7 +33,7 @@ export interface MachineGroup {
  * several machines are declared and nothing tells, a container is put on each of them, so that no
  * sum comes out too small.
  */
-export function byMachine(resources: readonly DeclaredResource[]): MachineGroup[] {
+function groupsOf(resources: readonly DeclaredResource[]): MachineGroup[] {
   const containers = ofType(resources, TYPE.container);
   const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer].flatMap((type) =>
     ofType(resources, type),
@@ -65,12 +75,12 @@ function placesOf(
     return parent.type === TYPE.machine ? machineOf(parent) : above(parent);
   };
   const told = (container: DeclaredResource): string | undefined => {
-    const said = stated.get(containerName(container)) ?? stated.get(container.name) ?? [];
+    const said = stated.get(containerName(container)) ?? stated.get(container.name);
     return (
       above(container) ??
       machines.find((machine) => machine === container.provider) ??
       // A name that two machines use says nothing about which of them is meant.
-      (said.length === 1 ? said[0] : undefined)
+      (said?.size === 1 ? [...said][0] : undefined)
     );
   };
   // What is said of one container of a Docker engine holds for all of them.
@@ -113,11 +123,11 @@ function engines(
 }
 
 /** Container name to the machines that are said to run it. */
-function statedMachines(resources: readonly DeclaredResource[]): Map<unknown, readonly string[]> {
-  const stated = new Map<unknown, readonly string[]>();
+function statedMachines(resources: readonly DeclaredResource[]): Map<unknown, ReadonlySet<string>> {
+  const stated = new Map<unknown, Set<string>>();
   const state = (name: unknown, machine: string | undefined) => {
     if (machine === undefined) return;
-    stated.set(name, [...new Set([...(stated.get(name) ?? []), machine])]);
+    stated.set(name, (stated.get(name) ?? new Set()).add(machine));
   };
   for (const server of ofType(resources, TYPE.inferenceServer))
     state(server.props.container, machineOf(server));
