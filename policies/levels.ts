@@ -24,14 +24,12 @@ export const LEVELS_VARIABLE = "LOCAL_SERVING_POLICY_CONFIG";
 export const PACK_VARIABLE = "LOCAL_SERVING_POLICY_PACK";
 
 const level = z.enum(["mandatory", "advisory", "disabled"]);
-const entry = z.union([level, z.strictObject({ enforcementLevel: level })]);
+const entry = z.union([level, z.strictObject({ enforcementLevel: level })]).optional();
 const names = [
   "all",
   ...rules.flatMap((rule) => (rule.advises ? [rule.name, `${rule.name}-advice`] : [rule.name])),
 ];
-const levelsFile = z.strictObject(
-  Object.fromEntries(names.map((name) => [name, entry.optional()])),
-);
+const levelsFile = z.strictObject(Object.fromEntries(names.map((name) => [name, entry])));
 
 /**
  * Levels that the operator has set, by rule name; none where the file doesn't exist. Throws

@@ -104,7 +104,7 @@ function sessionAnalytics(
 ): string {
   const judging = providers.find(({ name }) => name === harness.judge) ?? providers[0];
   const judge = judging && { backend: BACKENDS[judging.kind], model: judging.model };
-  const tools = Object.keys(analyticsSchema.parse({}).judge.by_copilot).sort();
+  const tools = Object.keys(analyticsSchema().parse({}).judge.by_copilot).sort();
   const ollama_url = simpleServer.mode === "host" ? simpleServer.baseUrl : undefined;
   const embedder = servers.find(({ key }) => key === harness.embeddingServer);
   const embedding = embedder && {

@@ -1,6 +1,6 @@
 import { optional, strictObject, z } from "zod";
 import { DEFAULT_HARNESS, PREFIX_FORM } from "../../harness/harness";
-import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "../../harness/providers/schema";
+import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "../../harness/providers/placeholders";
 import {
   count,
   hostPath,

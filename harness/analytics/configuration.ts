@@ -197,7 +197,7 @@ export const renderDocument = (document: unknown): string =>
 export function checkAnalyticsFile(document: JsonDocument, prefix: string): Fault[] {
   const refusal = (key: string) =>
     `This file never holds a secret, so \`${key}\` is refused, here and elsewhere. The judge's key comes from the variable ${prefix}SA_JUDGE_API_KEY.`;
-  const ofSchema = readBy(analyticsSchema, document.value, document).faults.map((fault) =>
+  const ofSchema = readBy(analyticsSchema(), document.value, document).faults.map((fault) =>
     softened(fault, refusal),
   );
   const wrong = new Set(ofSchema.map(({ path }) => path));

@@ -31,7 +31,7 @@ let known: AnalyticsKey[] | undefined;
 
 /** Every key that holds a value, in the order of the schema. */
 export function analyticsKeys(): readonly AnalyticsKey[] {
-  known ??= schemaKeys(jsonSchemaOf(analyticsSchema))
+  known ??= schemaKeys(jsonSchemaOf(analyticsSchema()))
     .filter(
       ({ path, block }) =>
         !block && !REMARKS.has(path[0] ?? "") && !path.some((part) => part.endsWith("[]")),
@@ -122,7 +122,7 @@ const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 export function valueFromText(key: ConcreteKey, text: string): FromText {
   const read = parse(key.kind, text);
   if ("wrong" in read) return read;
-  const [schema] = schemasAt(analyticsSchema, key.path);
+  const [schema] = schemasAt(analyticsSchema(), key.path);
   const [fault] = schema === undefined ? [] : readBy(schema, read.value).faults;
   return fault === undefined ? read : { wrong: fault.message };
 }

@@ -32,7 +32,7 @@ let defaults: LayerValues | undefined;
 
 /** The defaults, from the only place that has them. */
 export function defaultLayer(): LayerValues {
-  defaults ??= flatten(analyticsSchema.parse({}));
+  defaults ??= flatten(analyticsSchema().parse({}));
   return defaults;
 }
 
@@ -67,7 +67,7 @@ function defaultsOfNewIds(names: Iterable<string>): Map<string, unknown> {
     if (key !== undefined && block === "by_copilot") by_copilot[id] = {};
     if (key !== undefined && block === "models") models[id] = {};
   }
-  return flatten(analyticsSchema.parse({ judge: { by_copilot }, pricing: { models } }));
+  return flatten(analyticsSchema().parse({ judge: { by_copilot }, pricing: { models } }));
 }
 
 /**

@@ -2,8 +2,8 @@ import { extname } from "node:path";
 import { type Fault, type FaultMaker, faultsIn } from "../../faults/fault";
 import { isRecord, objectOr, textOr } from "../../faults/json";
 import { nearOf } from "../../faults/quoting";
+import { REQUEST_PLACEHOLDER } from "../providers/placeholders";
 import type { ProfileDocument } from "../providers/profile";
-import { REQUEST_PLACEHOLDER } from "../providers/schema";
 import { type ConfigView, readToml, readYamlOrJson } from "./ruleContext";
 
 /**

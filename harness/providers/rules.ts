@@ -1,9 +1,10 @@
 import { type Fault, type FaultMaker, faultsIn } from "../../faults/fault";
 import { isSlip, listOf, mayBeQuoted, nearestKey, nearOf } from "../../faults/quoting";
 import { KEY_AS_NAME, looksLikeAKey } from "../../faults/secrets";
+import { MODEL_PLACEHOLDER, REQUEST_PLACEHOLDER } from "./placeholders";
 import type { ProfileDocument } from "./profile";
 import type { Pairings } from "./reviewers";
-import { MODEL_PLACEHOLDER, type Provider, REQUEST_PLACEHOLDER } from "./schema";
+import type { Provider } from "./schema";
 
 /** A provider as far as its values are right: a fault in one key must not hide those in others. */
 export interface PartialProvider {

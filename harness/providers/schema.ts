@@ -1,17 +1,9 @@
 import { strictObject, z } from "zod";
 import { block, key, matching } from "../schema/key";
+import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "./placeholders";
 
 /** The provider types that the specification's table names. */
 export const PROVIDER_TYPES = ["cli", "custom", "openai-compatible", "ollama"] as const;
-
-/** What a command template replaces with the path of the request file. */
-export const REQUEST_PLACEHOLDER = "{review_request}";
-
-/** Text with that in it; a form, so that editors know of it too. */
-export const HOLDS_REQUEST = /\{review_request\}/;
-
-/** What a command template replaces with the provider's model. */
-export const MODEL_PLACEHOLDER = "{model}";
 
 /** A TCP port, from 1 to 65535, as a pattern: editors judge by the published one. */
 const PORT = "(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])";

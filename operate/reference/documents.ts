@@ -53,7 +53,7 @@ export function referenceDocuments(): ReferenceDocument[] {
     {
       ...readPage("session-analytics", { home, prefix, variables: variablesTable() }),
       madeFrom: "harness/analytics/schema",
-      schema: analyticsSchema,
+      schema: analyticsSchema(),
       closed: false,
       prefix,
     },

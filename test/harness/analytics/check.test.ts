@@ -67,7 +67,7 @@ describe("check of a session-analytics file", () => {
       { pricing: { models: { "claude-opus-4-8": { effective_date: "2028-02-29" } } } },
     ],
     ["a template", JSON.parse(template("analytics"))],
-    ["the defaults themselves", analyticsSchema.parse({})],
+    ["the defaults themselves", analyticsSchema().parse({})],
   ])("takes %s", (_, document) => {
     expect(found(document)).toEqual([]);
   });

@@ -71,7 +71,7 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   "session-analytics": {
     empty: {},
     template: json(template("analytics")),
-    defaults: plain(analyticsSchema.parse({})),
+    defaults: plain(analyticsSchema().parse({})),
     "good.json": json(text("test/harness/analytics/fixtures/good.json")),
     "made from a stack file": json(text("test/harness-files/golden/session-analytics.json")),
   },
