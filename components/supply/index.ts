@@ -1,5 +1,5 @@
 /** The door of the supply list: what must not run, and what is known of images. */
-export { pinnedServer } from "./pinnedServer";
+
 export {
   believedVllm,
   type ImageVerdict,
@@ -10,6 +10,7 @@ export {
   vllmOf,
 } from "./imageVersions";
 export { readKernel } from "./kernel";
+export { pinnedServer } from "./pinnedServer";
 export {
   atLeast,
   FLOORS,

@@ -40,6 +40,9 @@ const machine = (name: string, servers: number) =>
   ).join("")}`;
 const many = (count: number, make: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => make(index)).join("");
+/** A stack file of as many machines, each with one server. */
+export const stackOf = (machines: number) =>
+  MACHINES + many(machines, (index) => machine(`m${index}`, 1));
 const withText = (text: string) =>
   `${MACHINE}      inferenceServers:\n${server("b", 8001, 0.45)}          environment: {A: "${text}"}\n`;
 
@@ -74,7 +77,7 @@ const STACKS: Readonly<Record<string, string>> = {
     READ,
   ),
   "64 servers of a machine": MACHINES + machine("m", 64),
-  "512 machines, the most that are read": MACHINES + many(512, (index) => machine(`m${index}`, 1)),
+  "512 machines, the most that are read": stackOf(512),
   ...Object.fromEntries(
     Object.entries(PIECES).map(([name, piece]) => [
       `a text of ${name}`,
