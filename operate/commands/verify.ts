@@ -6,6 +6,7 @@ import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
 import { readStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import type { Cause } from "../verify/causes/cause";
 import type { ProbeResult } from "../verify/probe";
 
 interface VerifyCommandOptions extends StackFileOptions {
@@ -65,7 +66,7 @@ async function verifyOutcome(options: VerifyCommandOptions): Promise<Outcome> {
     const setUp = await Promise.all(machines.map(isSetUp));
     if (!setUp.includes(true)) throw new Failed("Nothing to verify yet: run `npm run up` first.");
   }
-  const probes: ProbeResult[] = [];
+  const [probes, causes]: [ProbeResult[], Cause[]] = [[], []];
   for (const machine of planned.machines) {
     const found = await verify(machine, {
       ...defined({ only, baseUrl }),
@@ -74,16 +75,21 @@ async function verifyOutcome(options: VerifyCommandOptions): Promise<Outcome> {
       machines: planned.machines,
       progress: verifyProgress(process.stderr),
     });
-    probes.push(...found);
+    probes.push(...found.probes);
+    causes.push(...found.causes);
     // The server at `--base-url` need not be the machine's.
     if (baseUrl === undefined)
-      await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found);
+      await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found.probes);
   }
-  const summary = summaryOf(probes);
+  const summary = summaryOf(probes, causes);
   const whole =
     only === undefined && baseUrl === undefined && summary.pass > 0 && summary.fail === 0;
   if (whole) keepPassed(stackFile(options), text);
-  return { result: { probes, summary }, text: verifyText(probes), failed: summary.fail > 0 };
+  return {
+    result: { probes, summary, causes },
+    text: verifyText(probes, causes),
+    failed: summary.fail > 0,
+  };
 }
 
 /** Names of probes, those of an earlier `--only` first. */

@@ -10,6 +10,8 @@ export interface Verdict {
   readonly fix?: string | undefined;
   /** Why the other probes of this target can't run, e.g. `the bridge refuses the key`. */
   readonly closes?: string;
+  /** Whether an answer was cut off, so that nothing is known until it is asked for more tokens. */
+  readonly cut?: boolean;
 }
 
 /** A probe's verdict with the names that scripts look for. */

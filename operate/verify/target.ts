@@ -74,6 +74,8 @@ export interface ServerTarget extends Common {
   /** Its declared names behind the canonical one. */
   readonly aliases: readonly string[];
   readonly maxModelLen: number;
+  /** Times the usual number of output tokens that an answer gets; 1 if left out. */
+  readonly moreTokens?: number;
   /** A setting of this server, by its full name in the stack file. */
   readonly setting: (key: string) => string;
   /** The way of the messages-style client in the stack file; `undefined` without such a client. */

@@ -78,11 +78,20 @@ const SHORT_ANSWER_TOKENS = 512;
 const THOUGHTFUL_ANSWER_TOKENS = 4096;
 
 /**
- * Output tokens to ask for in a window of this many; at least half of the window is left for the
- * prompt.
+ * Output tokens to ask for in a window of this many, or so many times as many; at least half of the
+ * window is left for the prompt.
  */
-export const answerTokens = (window: number, thinks: boolean): number =>
-  Math.min(thinks ? THOUGHTFUL_ANSWER_TOKENS : SHORT_ANSWER_TOKENS, Math.floor(window / 2));
+export const answerTokens = (window: number, thinks: boolean, times = 1): number =>
+  Math.min(
+    times * (thinks ? THOUGHTFUL_ANSWER_TOKENS : SHORT_ANSWER_TOKENS),
+    Math.floor(window / 2),
+  );
+
+/** Words of the APIs for an answer that was cut off. */
+const CUT_OFF = ["length", "max_tokens", "incomplete"];
+
+/** Whether an answer was cut off, by the word for its end. */
+export const isCutOff = (stop: string): boolean => CUT_OFF.includes(stop);
 
 /**
  * Words that are one token in the usual vocabularies, so that a prompt's length in tokens is near

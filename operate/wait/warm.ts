@@ -16,8 +16,9 @@ export async function warm(
 ): Promise<ProbeResult[]> {
   const alone = { ...machine, inferenceServers: [server], ranks: [] };
   const progress = verifyProgress(process.stderr);
-  const ask = (...only: string[]) =>
-    verify(alone, { only, timeoutSeconds, host: hostOf, machines, progress });
+  const ask = async (...only: string[]) => [
+    ...(await verify(alone, { only, timeoutSeconds, host: hostOf, machines, progress })).probes,
+  ];
   const asked = await ask("chat-tools", "long-prompt");
   // A window that is too short for the long one takes a shorter one.
   const short = asked.find(({ name, status }) => name === "long-prompt" && status === "skip");

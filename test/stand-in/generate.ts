@@ -50,7 +50,9 @@ const TRUNCATION_TOKENS = 2048;
 export function generate(exchange: Exchange, prompt: Prompt): Generation {
   checkModel(exchange);
   const { args, counts, fault } = exchange.server;
-  const words = prompt.text.split(/\s+/).filter(Boolean);
+  // As a template does it, the tools come first.
+  const tools = prompt.tools.map((tool) => JSON.stringify(tool)).join(" ");
+  const words = `${tools} ${prompt.text}`.split(/\s+/).filter(Boolean);
   if (fault === "truncation-2048") words.splice(TRUNCATION_TOKENS);
   const promptTokens = words.length;
   if (fault !== "no-window-rule") checkLength(exchange, promptTokens, prompt.maxTokens ?? 0);
@@ -70,9 +72,13 @@ export function generate(exchange: Exchange, prompt: Prompt): Generation {
     args.servedNames[0],
     ...new Set(words.join(" ").match(CODE) ?? []),
   ];
-  const text = tool === undefined ? said.slice(0, prompt.maxTokens ?? said.length).join(" ") : "";
-  const reasoning =
-    args.reasoningParser !== undefined && prompt.thinking ? "A greeting is enough." : undefined;
+  const thoughts = prompt.thinking ? "A greeting is enough." : undefined;
+  // Without a parser a model that thinks leaves its thoughts in the text.
+  const left = thoughts !== undefined && fault === "no-reasoning-parser";
+  const answer = [...(left ? [`${thoughts}\n</think>\n\n`] : []), ...said];
+  const text =
+    tool === undefined ? answer.slice(0, prompt.maxTokens ?? answer.length).join(" ") : "";
+  const reasoning = args.reasoningParser === undefined ? undefined : thoughts;
   const toolCall =
     tool === undefined
       ? undefined

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseServerArguments } from "./arguments";
 import { RefusedRequest, refusal, unreadBody } from "./errors";
 import {
@@ -47,6 +48,8 @@ export interface StandInOptions {
   readonly framing?: Framing;
   /** One of the known ways to fail, with the bytes of the real programs. */
   readonly fault?: FaultName;
+  /** How fast its model is; by default an answer is there at once. */
+  readonly tokensPerSecond?: number;
   /** Gets a line for each request; by default none is written. */
   readonly log?: (line: string) => void;
 }
@@ -94,7 +97,11 @@ export async function startStandIn(
   const routes = { ...healthy, ...faultyRoutes(options.fault, HEALTHY), ...options.routes };
   const server = createServer((request, response) => {
     if (answersBadly(options.fault, request, response)) return;
-    void serve(request, routes, state).then((reply) => {
+    const { counts } = state;
+    const before = counts.generationTokens;
+    void serve(request, routes, state).then(async (reply) => {
+      if (options.tokensPerSecond !== undefined)
+        await sleep((1000 * (counts.generationTokens - before)) / options.tokensPerSecond);
       const { remoteAddress, remotePort } = request.socket;
       const status = `${reply.status} ${STATUS_CODES[reply.status] ?? ""}`;
       const client = `${remoteAddress}:${remotePort}`;

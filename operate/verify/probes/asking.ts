@@ -1,9 +1,10 @@
 import { type JsonObject, objectsIn, textOr } from "../../../faults/json";
 import { ask, NoAnswer } from "../../../http/ask";
-import { BadAnswer } from "../../sees/answer";
+import { BadAnswer, quote } from "../../sees/answer";
 import type { Api } from "../../sees/api";
 import type { Host } from "../../sees/host";
-import type { Question, Surface } from "../surfaces/surface";
+import { fail, type Verdict } from "../probe";
+import type { Answer, Question, Surface } from "../surfaces/surface";
 import type { ServerTarget } from "../target";
 import { answerTokens } from "../tools";
 
@@ -75,15 +76,21 @@ export const questionOf = async (
   question: Partial<Question> = {},
 ): Promise<Question> => ({
   model: question.model ?? (await modelName(target)),
-  maxTokens: answerTokens(target.maxModelLen, false),
+  maxTokens: answerTokens(target.maxModelLen, false, target.moreTokens),
   thinking: target.server.model.thinking ? false : undefined,
   ...question,
 });
 
 /** How an agent asks: it leaves the thinking to the model, and room for it. */
-export const asAgent = ({ maxModelLen, server }: ServerTarget): Partial<Question> => ({
-  maxTokens: answerTokens(maxModelLen, server.model.thinking),
+export const asAgent = ({ maxModelLen, moreTokens, server }: ServerTarget): Partial<Question> => ({
+  maxTokens: answerTokens(maxModelLen, server.model.thinking, moreTokens),
   thinking: undefined,
+});
+
+/** An answer that was cut off shows neither a text nor a call. */
+export const cutOff = ({ shape, tokens: { completion } }: Answer): Verdict => ({
+  ...fail(`it was cut off after ${completion} tokens (${quote(shape)})`),
+  cut: true,
 });
 
 /** The answer of a server to a question on one of its APIs. */

@@ -12,8 +12,8 @@ import type { Question } from "../surfaces/surface";
 import type { BridgeTarget, ProbesOf } from "../target";
 import { AGENT_TOOLS, answerTokens, freshCode, READ_FILE, TOOL_REQUEST } from "../tools";
 import { askOnTheNetwork } from "./asking";
+import { judgeCall } from "./judging";
 import { noReuse, reuseAsTheClient } from "./longPrompts";
-import { judgeCall } from "./surfaces";
 
 type BridgeProbe = ProbesOf<"bridge">[number];
 

@@ -8,8 +8,8 @@ import { CHAT } from "../surfaces/chat";
 import { MESSAGES, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";
-import { freshCode, LIST_FOLDER, longText, READ_FILE, RUN_COMMAND } from "../tools";
-import { answerOf, chatOnly, fitting } from "./asking";
+import { freshCode, isCutOff, LIST_FOLDER, longText, READ_FILE, RUN_COMMAND } from "../tools";
+import { answerOf, chatOnly, cutOff, fitting } from "./asking";
 
 /**
  * Length of the repeated part. Hits come in whole blocks, and a hybrid model's block was seen at up
@@ -177,7 +177,9 @@ async function findCodes(target: ServerTarget, words: number, leastTokens = 0): 
   const told = [`The first code is ${first}.`, longText(words), `The last code is ${last}.`];
   const turns = [...told, "Repeat the first code and the last code, nothing else."].join("\n");
   const started = performance.now();
-  const { text, tokens: { prompt = 0 } = {} } = await answerOf(target, CHAT, { turns });
+  const answer = await answerOf(target, CHAT, { turns });
+  const { text, stop, tokens } = answer;
+  const { prompt } = tokens;
   const seconds = (performance.now() - started) / 1000;
   if (prompt < Math.max(words * FEWEST_TOKENS_PER_WORD, leastTokens)) {
     const why = prompt <= 2048 ? ", as a tokenizer with truncation at 2048 does" : "";
@@ -186,6 +188,7 @@ async function findCodes(target: ServerTarget, words: number, leastTokens = 0): 
       tokenizerFix(target),
     );
   }
+  if (isCutOff(stop)) return cutOff(answer);
   const lost = [first, last].filter((code) => !text.includes(code));
   if (lost.length === 0)
     return pass(`both codes found in ${prompt} tokens, ${seconds.toFixed(1)} s`);

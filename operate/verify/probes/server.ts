@@ -6,6 +6,7 @@ import { quote, quotedList, sentence } from "../../sees/answer";
 import { answeredText, refusalText } from "../../sees/api";
 import { GATE_SAYS } from "../../sees/gateLines";
 import { fail, pass } from "../probe";
+import { otherModel, servedModel } from "../servedModel";
 import { CHAT } from "../surfaces/chat";
 import type { ProbesOf, ServerTarget } from "../target";
 import { chatOnly, modelName, questionOf, servedModels } from "./asking";
@@ -93,8 +94,9 @@ export const serverProbes: ProbesOf<"inference-server"> = [
     about:
       "GET /v1/models: the first id is the declared name without a slash, every alias is there",
     fix: ({ setting }) => `The names are ${setting("servedModelName")} and ${setting("aliases")}.`,
-    run: async ({ api, server: { servedModelName }, aliases, setting }) => {
-      const ids = (await servedModels(api)).map((each) => textOr(each.id));
+    run: async ({ api, server: { servedModelName, model }, aliases, setting }) => {
+      const entries = await servedModels(api);
+      const ids = entries.map((each) => textOr(each.id));
       const [first = ""] = ids;
       const restart = "The running server was started with other names: npm run up.";
       if (first.includes("/")) {
@@ -112,6 +114,12 @@ export const serverProbes: ProbesOf<"inference-server"> = [
         );
       }
       const missing = aliases.filter((alias) => !ids.includes(alias));
+      const root = otherModel(model.id, entries.map(servedModel));
+      if (missing.length === 0 && root !== undefined)
+        return fail(
+          `behind \`${quote(first)}\` is the model \`${quote(root)}\`, not ${model.id}`,
+          `${setting("model.id")} names it. ${restart}`,
+        );
       if (missing.length === 0) return pass(quotedList(ids));
       const seen = `the aliases \`${missing.join("`, `")}\` are not served; served are \`${ids.map(quote).join("`, `")}\``;
       const fix = `${setting("aliases")} names them. ${restart}`;

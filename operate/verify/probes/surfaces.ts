@@ -2,43 +2,40 @@ import { jsonIn, objectOr, textOr } from "../../../faults/json";
 import { quote } from "../../sees/answer";
 import { refusalText } from "../../sees/api";
 import { UNKNOWN_TIER } from "../../sees/log/scanLog";
-import { fail, pass, type Verdict } from "../probe";
+import { fail, pass } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { MESSAGES, userTurn } from "../surfaces/messages";
 import { agentTurns, RESPONSES } from "../surfaces/responses";
-import type { Answer, Surface } from "../surfaces/surface";
+import type { Surface } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";
 import {
   answerTokens,
-  callFault,
   GREETING,
-  holdsCallAsText,
+  isCutOff,
   LIST_FOLDER,
-  type OfferedTool,
   READ_FILE,
   RUN_COMMAND,
-  SWALLOWED,
   TOOL_REQUEST,
 } from "../tools";
-import { answerOf, asAgent, chatOnly, questionOf, servedModels, thinkingOnly } from "./asking";
+import {
+  answerOf,
+  asAgent,
+  chatOnly,
+  cutOff,
+  questionOf,
+  servedModels,
+  thinkingOnly,
+} from "./asking";
+import { judgeCall, judgeText, parserFix, type Settings } from "./judging";
 
 type ServerProbes = ProbesOf<"inference-server">;
 type ServerProbe = ServerProbes[number];
-/** What a fix names; the parser to try next is known only for a server of ours. */
-type Settings = Pick<ServerTarget, "setting"> & Partial<Pick<ServerTarget, "server">>;
-
 const chatFix = ({ setting }: Settings) =>
   `See ${setting("model")}: a model without a chat template is \`kind: base\`; another template is ${setting("chatTemplate")}.`;
 const responsesFix = () =>
   "A Responses-style agent can't use this server: it needs a vLLM that answers /v1/responses (inferenceServers.*.image).";
 const messagesFix = ({ setting }: Settings) =>
   `The messages API needs a vLLM of 0.26 or later (${setting("image")}); until it works keep clients.claudeCode.via: bridge.`;
-const parserFix = ({ setting }: Settings) =>
-  `${setting("tools.autoChoice")}: true and ${setting("tools.parser")}: the parser of the model's family.`;
-
-/** How an answer ends that came to its end, on each API. */
-const WHOLE = ["stop", "completed", "end_turn"];
-
 const SEVERAL = [RUN_COMMAND, LIST_FOLDER, READ_FILE];
 
 /** Four probes of an API: an answer in text and a tool call, each whole and streamed. */
@@ -51,7 +48,7 @@ function probesOf(surface: Surface, fix: (target: ServerTarget) => string) {
     fix,
     run: async (target) => {
       const answer = await answerOf(target, surface, {}, streamed);
-      if (!streamed || answer.tokens?.completion !== 0) return judgeText(answer, target);
+      if (!streamed || answer.tokens.completion !== 0) return judgeText(answer, target);
       const meter = "Clients meter by it: see the server's version.";
       return fail("the stream ended without the usage that was asked for", meter);
     },
@@ -75,59 +72,6 @@ const [responses, responsesStream, responsesTools, responsesToolsStream] = probe
   responsesFix,
 );
 
-function judgeText({ text, reasoning, shape }: Answer, { setting }: Settings): Verdict {
-  if (text.trim() !== "") return pass(`\`${quote(text)}\``);
-  if (reasoning === "") return fail(`no text (${quote(shape)})`);
-  const fix = `${setting("model.thinking")}: false, if the model has no thinking mode: then no reasoning parser is passed.`;
-  return fail(`no text, only reasoning (${quote(shape)})`, fix);
-}
-
-/** Judges a tool call: a coding client can use a server only if its calls are structured. */
-export function judgeCall(
-  { words, callStop }: Surface,
-  tools: readonly OfferedTool[],
-  { text, reasoning, calls, stop, shape }: Answer,
-  { setting, server }: Settings,
-): Verdict {
-  const nextParser =
-    server?.serve.toolParser === "qwen3_xml"
-      ? "qwen3_coder"
-      : "qwen3_xml (for another family its own)";
-  const otherParser = `${setting("tools.parser")}: ${nextParser}`;
-  const [first] = calls;
-  if (first === undefined) {
-    if (holdsCallAsText(reasoning)) {
-      const fix = `The reasoning parser takes the call. For a model without a thinking mode ${setting("model.thinking")}: false, and no ${setting("reasoningParser")}.`;
-      return fail(
-        `${words.noCall}, the call is written as XML in ${words.reasoning}: \`${quote(reasoning)}\``,
-        fix,
-      );
-    }
-    if (holdsCallAsText(text))
-      return fail(
-        `${words.noCall}, the call is written as XML in ${words.text}: \`${quote(text)}\``,
-        otherParser,
-      );
-    // The parser of another form takes a call that it can't read, and answers with nothing.
-    if (text.trim() === "" && WHOLE.includes(stop))
-      return fail(`${words.noCall}, and no text: ${SWALLOWED} (${quote(shape)})`, otherParser);
-    return fail(
-      `${words.noCall} (${quote(shape)}); it said \`${quote(text)}\``,
-      parserFix({ setting }),
-    );
-  }
-  const fault = calls.map((call) => callFault(tools, call)).find((each) => each !== undefined);
-  if (fault !== undefined) return fail(fault, otherParser);
-  if (holdsCallAsText(text))
-    return fail(`the call is structured, and written in ${words.text} once more`, otherParser);
-  if (callStop !== undefined && stop !== callStop)
-    return fail(
-      `the call is structured, and not announced (${quote(shape)})`,
-      parserFix({ setting }),
-    );
-  return pass(`${first.name}(${quote(first.arguments)})`);
-}
-
 const THINK_TAGS = /<\/?think(ing)?>/;
 
 const LARGER = "Which is larger, 9.9 or 9.11? Answer with the number.";
@@ -136,7 +80,7 @@ const LARGER = "Which is larger, 9.9 or 9.11? Answer with the number.";
 const thoughtOf = (target: ServerTarget, thinking: boolean) =>
   answerOf(target, CHAT, {
     turns: LARGER,
-    maxTokens: answerTokens(target.maxModelLen, true),
+    maxTokens: answerTokens(target.maxModelLen, true, target.moreTokens),
     thinking,
   });
 
@@ -196,7 +140,9 @@ export const chatProbes: ServerProbes = [
     fix: ({ setting }) =>
       `${setting("reasoningParser")} (auto takes the family's) and ${setting("model.thinking")}.`,
     run: async (target) => {
-      const { text, reasoning } = await thoughtOf(target, true);
+      const answer = await thoughtOf(target, true);
+      const { text, reasoning } = answer;
+      if (isCutOff(answer.stop)) return cutOff(answer);
       if (THINK_TAGS.test(text)) {
         const fix = `${target.setting("reasoningParser")}: auto, so that the family's parser is passed.`;
         return fail(`the thoughts are in \`content\`: \`${quote(text)}\``, fix);
@@ -212,7 +158,9 @@ export const chatProbes: ServerProbes = [
     skip: thinkingOnly,
     fix: ({ setting }) => `The model's template decides: see ${setting("chatTemplate")}.`,
     run: async (target) => {
-      const { text, reasoning } = await thoughtOf(target, false);
+      const answer = await thoughtOf(target, false);
+      const { text, reasoning } = answer;
+      if (isCutOff(answer.stop)) return cutOff(answer);
       if (reasoning.trim() !== "" || THINK_TAGS.test(text)) {
         const fix = `The template ignores \`enable_thinking\`: see ${target.setting("chatTemplate")}, and set no \`disable_thinking\` in the harness's profile.`;
         return fail(`it thinks with thinking off: \`${quote(reasoning || text)}\``, fix);

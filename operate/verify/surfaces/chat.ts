@@ -2,7 +2,7 @@ import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../..
 import { BadAnswer } from "../../sees/answer";
 import type { ServerEvent } from "../../sees/api";
 import { GREETING, type OfferedTool, READ_FILE } from "../tools";
-import { type Answer, type Surface, thinkingSwitch } from "./surface";
+import { type Answer, type Surface, thinkingSwitch, tokenCount } from "./surface";
 
 export const CHAT: Surface = {
   name: "chat",
@@ -34,7 +34,6 @@ function read(body: JsonObject): Answer {
   if (!isRecord(choice?.message)) throw new BadAnswer("the answer has no choices[0].message");
   const { message, finish_reason } = choice;
   const usage = objectOr(body.usage);
-  const count = (value: unknown) => (typeof value === "number" ? value : 0);
   const stop = textOr(finish_reason);
   return {
     text: textOr(message.content),
@@ -42,7 +41,10 @@ function read(body: JsonObject): Answer {
     calls: objectsIn(message.tool_calls).map(callOf),
     stop,
     shape: `finish_reason ${stop}`,
-    tokens: { prompt: count(usage.prompt_tokens), completion: count(usage.completion_tokens) },
+    tokens: {
+      prompt: tokenCount(usage.prompt_tokens),
+      completion: tokenCount(usage.completion_tokens),
+    },
   };
 }
 

@@ -2,7 +2,7 @@ import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/js
 import { BadAnswer } from "../../sees/answer";
 import type { ServerEvent } from "../../sees/api";
 import { AGENT_TOOLS, GREETING, type OfferedTool } from "../tools";
-import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";
+import { type Answer, partsText, type Surface, thinkingSwitch, tokenCount } from "./surface";
 
 /**
  * Messages, asked as Claude Code does: the system text as a list of blocks, one of them marked for
@@ -40,7 +40,7 @@ export const MESSAGES: Surface = {
       // A part that is missing or of another kind reads as an empty object.
       arguments: JSON.stringify(objectOr(block.input)),
     }));
-    return answerOf(blocks, textOr(body.stop_reason));
+    return answerOf(blocks, textOr(body.stop_reason), objectOr(body.usage));
   },
   readStream,
   callStop: "tool_use",
@@ -81,6 +81,7 @@ function readStream(events: readonly ServerEvent[]): Answer {
   // By the index that the server gives, which may be any number.
   const blocks = new Map<number, Block>();
   let stop = "";
+  let usage: JsonObject = {};
   for (const { data = {} } of events) {
     const index = typeof data.index === "number" ? data.index : 0;
     if (data.type === "content_block_start")
@@ -93,14 +94,16 @@ function readStream(events: readonly ServerEvent[]): Answer {
       block.arguments += textOr(delta.partial_json);
       blocks.set(index, block);
     }
+    // The count of the prompt comes with the start, that of the answer with the end.
+    usage = { ...usage, ...objectOr(objectOr(data.message).usage), ...objectOr(data.usage) };
     if (data.type === "message_delta") stop = textOr(objectOr(data.delta).stop_reason) || stop;
   }
   if (!events.some(({ data }) => data?.type === "message_stop"))
     throw new BadAnswer("the stream broke off: there is no message_stop");
-  return answerOf([...blocks.values()], stop);
+  return answerOf([...blocks.values()], stop, usage);
 }
 
-function answerOf(blocks: readonly Block[], stop: string): Answer {
+function answerOf(blocks: readonly Block[], stop: string, usage: JsonObject): Answer {
   const ofType = (type: string) => blocks.filter((block) => block.type === type);
   const joined = (type: "text" | "thinking") =>
     ofType(type)
@@ -116,5 +119,9 @@ function answerOf(blocks: readonly Block[], stop: string): Answer {
     })),
     stop,
     shape: `stop_reason ${stop}, ${partsText("blocks", types)}`,
+    tokens: {
+      prompt: tokenCount(usage.input_tokens),
+      completion: tokenCount(usage.output_tokens),
+    },
   };
 }

@@ -2,7 +2,7 @@ import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/js
 import { BadAnswer, quote } from "../../sees/answer";
 import type { ServerEvent } from "../../sees/api";
 import { GREETING, type OfferedTool, READ_FILE } from "../tools";
-import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";
+import { type Answer, partsText, type Surface, thinkingSwitch, tokenCount } from "./surface";
 
 /**
  * Responses. A request with tools is an agent's: a developer turn, a user turn, function tools,
@@ -63,6 +63,7 @@ function read(body: JsonObject): Answer {
       .flatMap((item) => objectsIn(item.content).map((part) => textOr(part.text)))
       .join("");
   const stop = textOr(body.status);
+  const usage = objectOr(body.usage);
   const types = items.map((item) => textOr(item.type));
   return {
     text: textIn("message"),
@@ -72,6 +73,10 @@ function read(body: JsonObject): Answer {
       .map((item) => ({ name: textOr(item.name), arguments: textOr(item.arguments) })),
     stop,
     shape: `status ${stop}, ${partsText("items", types)}`,
+    tokens: {
+      prompt: tokenCount(usage.input_tokens),
+      completion: tokenCount(usage.output_tokens),
+    },
   };
 }
 

@@ -25,9 +25,12 @@ export interface Answer {
    * How it ended and what it consists of, for a person: `stop_reason max_tokens, blocks: thinking`.
    */
   readonly shape: string;
-  /** Tokens that the server counted, 0 if it says nothing of them; only where probes need them. */
-  readonly tokens?: { readonly prompt: number; readonly completion: number };
+  /** Tokens that the server counted, 0 if it says nothing of them. */
+  readonly tokens: { readonly prompt: number; readonly completion: number };
 }
+
+/** A number of tokens in a server's answer, 0 where it gives none. */
+export const tokenCount = (value: unknown): number => (typeof value === "number" ? value : 0);
 
 /** An API of an inference server: how a client asks, and how to read what comes back. */
 export interface Surface {

@@ -56,7 +56,7 @@ describe("serving verify", () => {
     );
     expect(out).toContain("1 passed, 1 failed, 0 skipped");
     expect(out).toMatch(
-      /What to do next\n {2}- chat-tools: machines\.dgx\.inferenceServers\.b\.tools\.parser: qwen3_xml/,
+      /What to do next\n {2}- chat-tools: The model writes its calls in the form that `qwen3_coder` reads, and the parser that runs doesn't read it\. The stack file has it \(machines\.dgx\.inferenceServers\.b\.tools\.parser, which gives qwen3_coder\)/,
     );
     expect(out).not.toContain("chat-several-tools");
   });

@@ -4,7 +4,7 @@ import type { MachinePlan, Plan } from "../../../components/plan/types";
 import type { Host } from "../../../operate/sees/host";
 import { recorded } from "../../../operate/sees/packageVersions";
 import type { ProbeResult } from "../../../operate/verify/probe";
-import { type VerifyOptions, verify } from "../../../operate/verify/run/runner";
+import { type Found, type VerifyOptions, verify } from "../../../operate/verify/run/runner";
 import { stack } from "../../fixtures/machine";
 import type { FaultName } from "../../stand-in/faults";
 import { type StandIn, type StandInOptions, startStandIn } from "../../stand-in/server";
@@ -89,11 +89,20 @@ export function emptyHost(overlay: Partial<Host> = {}): Host {
   };
 }
 
-export function run(
+export async function run(
   plan: Plan,
   options: Partial<VerifyOptions> = {},
   host = emptyHost(),
-): Promise<ProbeResult[]> {
+): Promise<readonly ProbeResult[]> {
+  return (await found(plan, options, host)).probes;
+}
+
+/** The same with what explains the failures. */
+export function found(
+  plan: Plan,
+  options: Partial<VerifyOptions> = {},
+  host = emptyHost(),
+): Promise<Found> {
   return verify(machineOf(plan), { timeoutSeconds: 10, host: () => host, ...options });
 }
 

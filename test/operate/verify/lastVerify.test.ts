@@ -152,7 +152,9 @@ describe("the stack file that passed", () => {
   });
   /** Runs `verify` on results that are given, and says what it keeps. */
   async function kept(results: readonly ProbeResult[], ...args: string[]) {
-    vi.doMock("../../../operate/verify/run/runner", () => ({ verify: async () => results }));
+    vi.doMock("../../../operate/verify/run/runner", () => ({
+      verify: async () => ({ probes: results, causes: [] }),
+    }));
     vi.doMock("../../../operate/verify/probes/machine", async (original) => ({
       ...(await original<object>()),
       isSetUp: async () => true,

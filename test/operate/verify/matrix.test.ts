@@ -17,19 +17,27 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   "wrong-max-model-len": [
     ["max-model-len"],
     "65536 tokens, declared are 131072",
-    `${B}.maxModelLen: 65536`,
+    `The stack file has it (machines.dgx.${B}.maxModelLen: 131072), so what runs is older or another.`,
   ],
-  "no-reasoning-parser": [["thinking-on"], "`reasoning` is empty", `${B}.reasoningParser`],
+  "no-reasoning-parser": [
+    ["thinking-on"],
+    "the thoughts are in `content`",
+    `The stack file has it (machines.dgx.${B}.reasoningParser, which gives qwen3)`,
+  ],
   "no-prefix-caching": [["prefix-reuse"], "0 % of the second call", `${B}.prefixCaching`],
   "zero-prefix-hits": [["prefix-reuse"], "0 % of the second call", `${B}.prefixCaching`],
   "xml-in-content": [
     CHAT_TOOLS,
     "as XML in `content`: `<tool_call> <function=read_file>",
-    `${B}.tools.parser: qwen3_xml`,
+    `The stack file has it (machines.dgx.${B}.tools.parser, which gives qwen3_coder)`,
   ],
   "xml-in-reasoning": [CHAT_TOOLS, "written as XML in `reasoning`", `${B}.model.thinking: false`],
   "arguments-no-json": [CHAT_TOOLS, "are not a JSON object", `${B}.tools.parser`],
-  "xml-in-stream": [["chat-tools-stream"], "as XML in `content`", `${B}.tools.parser: qwen3_xml`],
+  "xml-in-stream": [
+    ["chat-tools-stream"],
+    "as XML in `content`",
+    `The stack file's machines.dgx.${B}.tools.parser (qwen3_coder) reads this form`,
+  ],
   "calls-another-tool": [["chat-several-tools"], "it called `run_command`", `${B}.tools.parser`],
   "stream-without-done": [["chat-stream", "chat-tools-stream"], "did not end with [DONE]", `${B}.`],
   "stream-without-usage": [["chat-stream"], "without the usage", "version"],
@@ -37,7 +45,7 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   "think-tags-in-content": [
     ["thinking-on"],
     "the thoughts are in `content`",
-    `${B}.reasoningParser: auto`,
+    `${B}.reasoningParser, which gives qwen3), so what runs is older or another. Apply the stack file: npm run up`,
   ],
   "no-text-after-tool-result": [["chat-tool-result"], "no text (finish_reason stop)", `${B}.model`],
   lying: [
@@ -83,7 +91,11 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
     "no function_call item, the call is written as XML in the text",
     `${B}.tools.parser`,
   ],
-  "responses-without-text": [["responses"], "no text (status incomplete, items: none)", "image"],
+  "responses-without-text": [
+    ["responses"],
+    "it was cut off after 2048 tokens (status incomplete, items: none)",
+    "it had not ended after 512 tokens, and not after 2048",
+  ],
   "end-turn-pseudo-xml": [
     NATIVE,
     "FAIL (0 of 5 runs with a tool_use block); stop_reason end_turn, blocks: text; it said `I'll read that file.",
@@ -100,8 +112,8 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   ],
   "messages-without-text": [
     ["messages"],
-    "no text, only reasoning (stop_reason max_tokens, blocks: thinking)",
-    `${B}.model.thinking: false`,
+    "it was cut off after 2048 tokens (stop_reason max_tokens, blocks: thinking)",
+    "it had not ended after 512 tokens, and not after 2048",
   ],
   "messages-stream-cut": [
     ["messages-stream", "messages-tools-stream"],

@@ -51,7 +51,12 @@ async function probe(
   const [machine] = machines;
   if (machine === undefined) throw new Error("nothing planned");
   const host = (dockerHost: string) => emptyHost(hosts[dockerHost]);
-  const results = await verify(machine, { timeoutSeconds: 1, only: [name], host, machines });
+  const { probes: results } = await verify(machine, {
+    timeoutSeconds: 1,
+    only: [name],
+    host,
+    machines,
+  });
   const { status: verdict, detail, target } = resultOf(results, name);
   return { verdict, detail, target, machines };
 }
@@ -84,7 +89,7 @@ describe("ranks-answer", () => {
   it("is skipped where the model is on one machine", async () => {
     const [, second] = planned(1);
     if (second === undefined) throw new Error("nothing planned");
-    const results = await verify(second, {
+    const { probes: results } = await verify(second, {
       timeoutSeconds: 1,
       only: ["ranks-answer"],
       host: () => emptyHost(),

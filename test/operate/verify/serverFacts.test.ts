@@ -299,7 +299,7 @@ describe("a call that a parser swallowed", () => {
       status: "fail",
       detail:
         "tool_calls is empty, and no text: the tool parser swallowed the call (finish_reason stop)",
-      fix: "machines.dgx.inferenceServers.b.tools.parser: qwen3_xml (for another family its own)",
+      fix: "The model writes calls, and the parser that runs reads none of them. machines.dgx.inferenceServers.b.tools.parser: the parser of the model's family.",
     });
   });
 });

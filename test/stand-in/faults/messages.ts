@@ -79,6 +79,7 @@ export const messagesFaults = {
       : ok({
           ...body,
           stop_reason: "max_tokens",
+          usage: { input_tokens: 1, output_tokens: exchange.body.max_tokens },
           content: [{ type: "thinking", thinking: "Let me", signature: "" }],
         });
   }),

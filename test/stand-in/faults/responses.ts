@@ -53,6 +53,9 @@ export const responsesFaults = {
     const reply = healthy(exchange);
     const body = answered(reply);
     const plain = typeof exchange.body.input === "string";
-    return body !== undefined && plain ? ok({ ...body, status: "incomplete", output: [] }) : reply;
+    const usage = { input_tokens: 1, output_tokens: exchange.body.max_output_tokens };
+    return body !== undefined && plain
+      ? ok({ ...body, status: "incomplete", output: [], usage })
+      : reply;
   }),
 };

@@ -1,0 +1,62 @@
+import { APPLY } from "./asPlanned";
+import { type Finding, failedWith, followUps, type KnownCause } from "./cause";
+import type { Exchange, Seen } from "./seen";
+
+const refusesKeyless = ({ status }: Exchange): boolean => status === 401 || status === 403;
+
+/** A server that was started with a key answers nobody of ours: the stack file gives it none. */
+export const keyWanted: KnownCause = {
+  id: "key-wanted",
+  find: (seen) => ({
+    cause: "The server wants a key, and the stack file gives its servers none.",
+    advice: `It was started with --api-key or VLLM_API_KEY, or a proxy stands before it. ${APPLY}`,
+    probes: failedWith(seen, refusesKeyless),
+  }),
+};
+
+const brokeOff = ({ noAnswer, status = 0 }: Exchange): boolean =>
+  status >= 500 || noAnswer === "closed" || noAnswer === "refused";
+
+const logOf = ({ declared: { name, ours } }: Seen): string =>
+  ours ? `docker logs ${name}` : "its log";
+
+/** An engine that died: from then on its API answers with failures, and then not at all. */
+export const engineDied: KnownCause = {
+  id: "engine-died",
+  find(seen) {
+    const [health] = followUps(seen, "/health");
+    if (health === undefined || !brokeOff(health)) return undefined;
+    if (!seen.exchanges.some(({ status }) => status === 200)) return undefined;
+    const now =
+      health.status === undefined ? "nothing answers any more" : `/health answers ${health.status}`;
+    return {
+      cause: `The engine died while it was asked: ${now}.`,
+      advice: `See why in docker logs ${seen.declared.name}, then serving doctor. The probes before it died passed or failed for their own reasons: run serving verify again once it serves.`,
+      probes: failedWith(seen, (each) => brokeOff(each) || each.noAnswer === "timeout"),
+    };
+  },
+};
+
+/** Requests that nobody answers in time: a hung engine, or one that is slow. */
+export const late: KnownCause = {
+  id: "late",
+  find: (seen) => {
+    const probes = failedWith(seen, ({ noAnswer }) => noAnswer === "timeout");
+    const [token] = followUps(seen, "/v1/completions");
+    return token?.status === 200 ? slow(seen, probes) : hung(seen, probes);
+  },
+};
+
+const slow = (_seen: Seen, probes: readonly string[]): Finding => ({
+  cause: "The server answers, but later than verify waits.",
+  advice:
+    "It is slow or busy: see its requests in serving status, and give answers more time with --timeout.",
+  probes,
+});
+
+const hung = (seen: Seen, probes: readonly string[]): Finding => ({
+  cause:
+    "The server takes requests and answers none, not even with one token: its engine hangs or is stopped.",
+  advice: `See what it did last in ${logOf(seen)}, then serving doctor; docker restart ${seen.declared.name} frees it. If a first answer takes that long here, a longer --timeout.`,
+  probes,
+});

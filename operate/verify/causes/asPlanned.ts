@@ -1,0 +1,48 @@
+import { readServerArguments } from "../../../vllm/argv/serverArguments";
+import type { Seen } from "./seen";
+
+/** How what runs becomes what the stack file says. */
+export const APPLY =
+  "Apply the stack file: npm run up; what that leaves, serving drift says how to mend.";
+
+const optionsOf = (argv: readonly string[]) => readServerArguments(argv).options;
+
+/** An option as it is written, `--tool-call-parser hermes`; `no --tool-call-parser` without it. */
+function written(argv: readonly string[], option: string): string {
+  const values = optionsOf(argv).get(option);
+  if (values === undefined) return `no --${option}`;
+  if (values[0] === "on") return `--${option}`;
+  if (values[0] === "off") return `--no-${option}`;
+  return [`--${option}`, ...values.map(String)].join(" ");
+}
+
+/**
+ * How the container's own arguments differ from the stack file in one option; `undefined` where
+ * they don't, or nobody can see them.
+ */
+export function startedOtherwise(
+  { declared, running: { argv } }: Pick<Seen, "declared" | "running">,
+  option: string,
+): string | undefined {
+  if (argv === undefined) return undefined;
+  const [runs, planned] = [written(argv, option), written(declared.argv, option)];
+  return runs === planned
+    ? undefined
+    : `It was started with ${runs}, the stack file has ${planned}.`;
+}
+
+/** Whether the container's own arguments say the same as the stack file. */
+export const startedAsPlanned = (
+  seen: Pick<Seen, "declared" | "running">,
+  option: string,
+): boolean => seen.running.argv !== undefined && startedOtherwise(seen, option) === undefined;
+
+/** Advice where the stack file has the right value already. */
+export const alreadyDeclared = (seen: Seen, option: string, setting: string): string => {
+  const otherwise = startedOtherwise(seen, option);
+  const older = `The stack file has it (${setting}), so what runs is older or another.`;
+  return `${otherwise ?? older} ${APPLY}`;
+};
+
+/** A setting of the server, by its full name in the stack file. */
+export const settingOf = ({ declared: { place } }: Seen, key: string): string => `${place}.${key}`;

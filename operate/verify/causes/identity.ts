@@ -1,0 +1,70 @@
+import { otherModel as servedInstead } from "../servedModel";
+import { isCutOff } from "../tools";
+import { APPLY, alreadyDeclared, settingOf, startedOtherwise } from "./asPlanned";
+import { failedWith, type KnownCause } from "./cause";
+import type { Exchange } from "./seen";
+
+/** Another model behind the same names: whatever fails may be its own way. */
+export const otherModel: KnownCause = {
+  id: "other-model",
+  find(seen) {
+    const { declared, running, failed } = seen;
+    const root = servedInstead(declared.model, running.models ?? []);
+    if (root === undefined) return undefined;
+    return {
+      cause: `Another model is served: ${root}, and the stack file says ${declared.model}.`,
+      advice: `${APPLY} If you meant ${root}, ${settingOf(seen, "model.id")}.`,
+      probes: failed,
+    };
+  },
+};
+
+const NAME_PROBES = ["models", "alias", "unknown-tier"];
+
+/** Other names than the declared ones. */
+export const otherNames: KnownCause = {
+  id: "other-names",
+  find(seen) {
+    const { declared, running, failed } = seen;
+    const ids = (running.models ?? []).map(({ id }) => id);
+    const [first] = ids;
+    const missing = declared.names.filter((name) => !ids.includes(name));
+    if (first === undefined || (first === declared.names[0] && missing.length === 0))
+      return undefined;
+    const served = ids.map((id) => `\`${id}\``).join(", ");
+    const aliases = declared.names.slice(1).join(", ") || "none";
+    const otherwise = startedOtherwise(seen, "served-model-name");
+    return {
+      cause: `What runs has other names (${served}) than the stack file (${settingOf(seen, "servedModelName")}: ${declared.names[0]}, ${settingOf(seen, "aliases")}: ${aliases}).`,
+      advice: [otherwise, APPLY].filter(Boolean).join(" "),
+      probes: failed.filter((name) => NAME_PROBES.includes(name)),
+    };
+  },
+};
+
+/** Another window than the declared one: requests that fit the declared one are refused or cut. */
+export const otherWindow: KnownCause = {
+  id: "other-window",
+  find(seen) {
+    const { declared, running, failed } = seen;
+    const window = running.models?.find((each) => each.window !== declared.maxModelLen)?.window;
+    if (window === undefined) return undefined;
+    const tooLong = ({ refusal, answer }: Exchange) =>
+      new RegExp(`(?<!\\d)${window}(?!\\d)`).test(refusal ?? "") ||
+      (answer !== undefined &&
+        isCutOff(answer.stop) &&
+        answer.prompt + answer.completion >= window - 1);
+    const cut = failedWith(seen, tooLong);
+    return {
+      cause: `What runs has a window of ${window} tokens, and the stack file says ${declared.maxModelLen}.`,
+      advice: alreadyDeclared(
+        seen,
+        "max-model-len",
+        `${settingOf(seen, "maxModelLen")}: ${declared.maxModelLen}`,
+      ),
+      probes: failed.filter(
+        (name) => ["max-model-len", "kv-cache"].includes(name) || cut.includes(name),
+      ),
+    };
+  },
+};

@@ -1,0 +1,128 @@
+import { CHAT } from "../surfaces/chat";
+import { parsersFor, parserToSet } from "../toolForm";
+import { holdsCallAsText, isCutOff } from "../tools";
+import { alreadyDeclared, settingOf, startedAsPlanned, startedOtherwise } from "./asPlanned";
+import { failedWith, followUps, type KnownCause } from "./cause";
+import type { Exchange, Seen } from "./seen";
+
+/** An answer to a request with tools that came to its end without a structured call. */
+const uncalled = ({ tools, answer }: Exchange): boolean =>
+  tools > 0 && answer !== undefined && answer.calls === 0 && !isCutOff(answer.stop);
+
+const WITHOUT_CHOICE = /tool choice requires --enable-auto-tool-choice/;
+
+/** vLLM refuses each request with tools until it may choose. */
+export const noToolChoice: KnownCause = {
+  id: "no-tool-choice",
+  find(seen) {
+    const setting = settingOf(seen, "tools.autoChoice");
+    const declared = seen.declared.argv.includes("--enable-auto-tool-choice");
+    const refused = failedWith(seen, ({ refusal = "" }) => WITHOUT_CHOICE.test(refusal));
+    // The responses API refuses nothing, and leaves the call in the text.
+    const left = [...refused, ...failedWith(seen, uncalled)];
+    return {
+      cause: "The server runs without automatic tool choice, and refuses every request with tools.",
+      advice: declared
+        ? alreadyDeclared(seen, "enable-auto-tool-choice", `${setting}: true`)
+        : `${setting}: true, then npm run up.`,
+      probes: refused.length === 0 ? [] : seen.failed.filter((name) => left.includes(name)),
+    };
+  },
+};
+
+const THINK_TAGS = /<\/?think(ing)?>/;
+
+/** An answer whose thoughts are in its text: no parser took them out. */
+const thoughtsInText = ({ answer, thinking }: Exchange): boolean =>
+  answer !== undefined && thinking !== false && THINK_TAGS.test(answer.text);
+
+/** A stream that lost what the whole answer has: a reasoning parser that never sees an end. */
+function lostInStream({ failed, exchanges }: Seen): string[] {
+  const passed = (name: string) =>
+    !failed.includes(name) && exchanges.some(({ probe }) => probe === name);
+  return failed.filter(
+    (name) => name.endsWith("-tools-stream") && passed(name.replace(/-stream$/, "")),
+  );
+}
+
+/** Thoughts that stay in the text, since no reasoning parser of the model's family reads them. */
+export const reasoningParser: KnownCause = {
+  id: "reasoning-parser",
+  find(seen) {
+    const inText = failedWith(seen, thoughtsInText);
+    if (!inText.includes("thinking-on")) return undefined;
+    const { reasoningParser: declared } = seen.declared;
+    const setting = settingOf(seen, "reasoningParser");
+    const known = startedAsPlanned(seen, "reasoning-parser");
+    const advice =
+      declared === null || known
+        ? `${setting}: auto, so that the family's parser is passed${known ? `; \`${declared}\` does not read this model's thoughts` : ""}.`
+        : alreadyDeclared(seen, "reasoning-parser", `${setting}, which gives ${declared}`);
+    const lost = lostInStream(seen);
+    return {
+      cause:
+        "The model's thoughts come in its text: no reasoning parser of its family takes them out.",
+      advice,
+      probes: seen.failed.filter((name) => inText.includes(name) || lost.includes(name)),
+    };
+  },
+};
+
+/** An answer of which the tool parser left nothing; what a reasoning parser took is its doing. */
+const swallowed = (exchange: Exchange): boolean =>
+  uncalled(exchange) &&
+  exchange.answer?.text.trim() === "" &&
+  !holdsCallAsText(exchange.answer.reasoning) &&
+  exchange.answer.completion > 0;
+
+/**
+ * A call as the model writes it, by its tokens or by the text that a parser left; "" where the
+ * parser took all of it, `undefined` where the model wrote none.
+ */
+export function writtenCall(seen: Seen): string | undefined {
+  const asked = [...followUps(seen, CHAT.path), ...seen.exchanges.filter(uncalled)];
+  const texts = asked.flatMap(({ answer }) => [answer?.written ?? "", answer?.text ?? ""]);
+  const call = texts.find((text) => parsersFor(text).length > 0 || holdsCallAsText(text));
+  return call ?? (asked.some(swallowed) ? "" : undefined);
+}
+
+/** Whether a chat that isn't streamed has a structured call: then the parser reads the model. */
+const readsWhole = ({ exchanges }: Seen): boolean =>
+  exchanges.some(
+    ({ path, streamed, answer }) =>
+      path === CHAT.path && !streamed && answer !== undefined && answer.calls > 0,
+  );
+
+/** Calls that the model writes and the tool parser doesn't read. */
+export const toolParser: KnownCause = {
+  id: "tool-parser",
+  find(seen) {
+    const written = writtenCall(seen);
+    const failed = failedWith(
+      seen,
+      ({ path, ...each }) => path === CHAT.path && uncalled({ path, ...each }),
+    );
+    if (written === undefined || failed.length === 0 || readsWhole(seen)) return undefined;
+    const [reader] = parsersFor(written);
+    return {
+      cause:
+        reader === undefined
+          ? "The model writes calls, and the parser that runs reads none of them."
+          : `The model writes its calls in the form that \`${reader}\` reads, and the parser that runs doesn't read it.`,
+      advice: parserAdvice(seen, written),
+      probes: failedWith(seen, uncalled),
+    };
+  },
+};
+
+function parserAdvice(seen: Seen, written: string): string {
+  const { toolParser: declared, vllm } = seen.declared;
+  const setting = settingOf(seen, "tools.parser");
+  const reads = parsersFor(written);
+  if (reads.length === 0) return `${setting}: the parser of the model's family.`;
+  const wanted = parserToSet(written, declared, seen.running.version ?? vllm);
+  const fits = declared !== null && reads.includes(declared);
+  if (wanted === undefined || (fits && startedOtherwise(seen, "tool-call-parser") !== undefined))
+    return alreadyDeclared(seen, "tool-call-parser", `${setting}, which gives ${declared}`);
+  return `${setting}: ${wanted}, then npm run up.`;
+}

@@ -1,0 +1,82 @@
+import { believedVllm } from "../../../components/supply";
+import { quote } from "../../sees/answer";
+import { fail, pass, type Verdict } from "../probe";
+import type { Answer, Surface } from "../surfaces/surface";
+import type { ServerTarget } from "../target";
+import { parsersFor, parserToSet } from "../toolForm";
+import { callFault, holdsCallAsText, isCutOff, type OfferedTool, SWALLOWED } from "../tools";
+import { cutOff } from "./asking";
+
+/** What a fix names; the parser that is set is known only for a server of ours. */
+export type Settings = Pick<ServerTarget, "setting"> & Partial<Pick<ServerTarget, "server">>;
+
+export const parserFix = ({ setting }: Settings) =>
+  `${setting("tools.autoChoice")}: true and ${setting("tools.parser")}: the parser of the model's family.`;
+
+/** How an answer ends that came to its end, on each API. */
+const WHOLE = ["stop", "completed", "end_turn"];
+
+export function judgeText(answer: Answer, { setting }: Settings): Verdict {
+  const { text, reasoning, stop, shape } = answer;
+  if (isCutOff(stop)) return cutOff(answer);
+  if (text.trim() !== "") return pass(`\`${quote(text)}\``);
+  if (reasoning === "") return fail(`no text (${quote(shape)})`);
+  const fix = `${setting("model.thinking")}: false, if the model has no thinking mode: then no reasoning parser is passed.`;
+  return fail(`no text, only reasoning (${quote(shape)})`, fix);
+}
+
+/** Judges a tool call: a coding client can use a server only if its calls are structured. */
+export function judgeCall(
+  { words, callStop }: Surface,
+  tools: readonly OfferedTool[],
+  answer: Answer,
+  settings: Settings,
+): Verdict {
+  const { setting } = settings;
+  const { text, reasoning, calls, stop, shape } = answer;
+  if (isCutOff(stop)) return cutOff(answer);
+  const otherParser = readFix(text, settings);
+  const [first] = calls;
+  if (first === undefined) {
+    if (holdsCallAsText(reasoning)) {
+      const fix = `The reasoning parser takes the call. For a model without a thinking mode ${setting("model.thinking")}: false, and no ${setting("reasoningParser")}.`;
+      return fail(
+        `${words.noCall}, the call is written as XML in ${words.reasoning}: \`${quote(reasoning)}\``,
+        fix,
+      );
+    }
+    if (holdsCallAsText(text))
+      return fail(
+        `${words.noCall}, the call is written as XML in ${words.text}: \`${quote(text)}\``,
+        otherParser,
+      );
+    // The parser of another form takes a call that it can't read, and answers with nothing.
+    if (text.trim() === "" && WHOLE.includes(stop))
+      return fail(`${words.noCall}, and no text: ${SWALLOWED} (${quote(shape)})`, otherParser);
+    return fail(
+      `${words.noCall} (${quote(shape)}); it said \`${quote(text)}\``,
+      parserFix({ setting }),
+    );
+  }
+  const fault = calls.map((call) => callFault(tools, call)).find((each) => each !== undefined);
+  if (fault !== undefined) return fail(fault, otherParser);
+  if (holdsCallAsText(text))
+    return fail(`the call is structured, and written in ${words.text} once more`, otherParser);
+  if (callStop !== undefined && stop !== callStop)
+    return fail(
+      `the call is structured, and not announced (${quote(shape)})`,
+      parserFix({ setting }),
+    );
+  return pass(`${first.name}(${quote(first.arguments)})`);
+}
+
+/** What to do about a call in this form that the parser didn't read. */
+function readFix(written: string, { setting, server }: Settings): string {
+  const set = server?.serve.toolParser ?? null;
+  const vllm = server === undefined ? undefined : believedVllm(server.imageRecord);
+  const wanted = parserToSet(written, set, vllm);
+  if (wanted !== undefined) return `${setting("tools.parser")}: ${wanted}`;
+  return parsersFor(written).length > 0
+    ? `The stack file's ${setting("tools.parser")} (${set}) reads this form, so what runs is older or another: npm run up.`
+    : `${setting("tools.parser")}: the parser of the model's family.`;
+}

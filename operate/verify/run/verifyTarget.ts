@@ -1,0 +1,133 @@
+import { redact } from "../../programs/redact";
+import { sentence } from "../../sees/answer";
+import { causesOf, type Explained, explain } from "../causes";
+import { lookCloser } from "../causes/lookCloser";
+import type { Seen } from "../causes/seen";
+import { WatchedApi } from "../causes/watchedApi";
+import { type Probe, type ProbeResult, skip, type Verdict, withoutSecrets } from "../probe";
+import type { VerifyProgress } from "../report";
+import type { Target, TargetOptions } from "../target";
+import { probesFor } from "./catalog";
+import { type Run, run } from "./runProbe";
+
+export interface VerifyOptions extends TargetOptions {
+  readonly only?: readonly string[];
+  readonly progress?: VerifyProgress;
+  /** Gets what the probes saw of a server in which some failed. */
+  readonly sees?: (seen: Seen) => void;
+}
+
+/**
+ * After this many requests to a target that timed out, its other probes are not run: a run must
+ * end.
+ */
+const TIMEOUTS_ALLOWED = 2;
+
+/**
+ * Times the tokens that an answer gets which was cut off: a model that thinks for long ends then, a
+ * model that never ends does not.
+ */
+const MORE_TOKENS = 4;
+
+/** After this many answers that were cut off twice, no further one is asked for again. */
+const NEVER_ENDING = 2;
+
+const NOT_THAT_SERVER =
+  "with --base-url, only that server is probed; name this probe with --only to run it too";
+
+/** Probes one target, and says what explains its failures. */
+export async function verifyTarget(
+  target: Target,
+  secrets: readonly string[],
+  options: VerifyOptions,
+): Promise<Explained> {
+  const watched = target.kind === "inference-server" ? new WatchedApi(target.api) : undefined;
+  const results = await probeAll(target, watched, secrets, options);
+  const failed = results.filter(({ status }) => status === "fail").map(({ name }) => name);
+  if (target.kind !== "inference-server" || watched === undefined || failed.length === 0)
+    return { probes: results, causes: [] };
+  const seen = await lookCloser(target, watched, failed);
+  options.sees?.(seen);
+  const causes = causesOf(seen).map((cause) => ({
+    ...cause,
+    cause: withoutSecrets(redact(cause.cause), secrets),
+  }));
+  return explain(results, causes);
+}
+
+async function probeAll(
+  target: Target,
+  watched: WatchedApi | undefined,
+  secrets: readonly string[],
+  options: VerifyOptions,
+): Promise<ProbeResult[]> {
+  const results: ProbeResult[] = [];
+  let [timeouts, cut] = [0, 0];
+  // The rest of the plan may be elsewhere.
+  const aside =
+    options.baseUrl !== undefined &&
+    options.only === undefined &&
+    target.kind !== "inference-server";
+  let closed = aside ? NOT_THAT_SERVER : target.unreachable;
+  for (const probe of probesFor(target).filter(chosen(options))) {
+    const started = performance.now();
+    const reason = closed ?? probe.skip?.(target);
+    if (reason === undefined) options.progress?.starts(probe.name, target.name, probe.about);
+    const verdict: Run =
+      reason === undefined ? await ask(probe, target, watched, cut < NEVER_ENDING) : skip(reason);
+    if (verdict.noAnswer === "timeout") timeouts += 1;
+    if (verdict.cut) cut += 1;
+    if (timeouts >= TIMEOUTS_ALLOWED)
+      closed = `not run: ${target.name} let ${timeouts} requests time out`;
+    if (verdict.closes !== undefined) closed = `not run: ${verdict.closes} (see ${probe.name})`;
+    const seconds = (performance.now() - started) / 1000;
+    results.push(report(resultOf(probe, target, verdict, seconds, secrets), options));
+  }
+  return results;
+}
+
+/** Runs a probe, and once more with more tokens where an answer was cut off. */
+async function ask(
+  probe: Probe<Target>,
+  target: Target,
+  watched: WatchedApi | undefined,
+  again: boolean,
+): Promise<Run> {
+  if (target.kind !== "inference-server" || watched === undefined) return run(probe, target);
+  watched.probe = probe.name;
+  const verdict = await run(probe, { ...target, api: watched });
+  if (watched.wantsKey) return { ...verdict, closes: `${target.name} wants a key` };
+  if (!verdict.cut || !again) return verdict;
+  const second = await run(probe, { ...target, api: watched, moreTokens: MORE_TOKENS });
+  // One that doesn't come in time says no more than the first.
+  return second.noAnswer === "timeout" ? verdict : second;
+}
+
+function resultOf(
+  { name, fix }: Probe<Target>,
+  target: Target,
+  verdict: Verdict,
+  seconds: number,
+  secrets: readonly string[],
+): ProbeResult {
+  const { status, detail } = verdict;
+  return {
+    name,
+    target: target.name,
+    status,
+    // Our own keys are replaced by their values, anybody else's that a server repeats by their
+    // form.
+    detail: sentence(redact(withoutSecrets(detail, secrets))),
+    fix: withoutSecrets(verdict.fix ?? (status === "fail" ? fix(target) : ""), secrets),
+    seconds,
+  };
+}
+
+export function chosen({ only }: VerifyOptions): (probe: { readonly name: string }) => boolean {
+  return ({ name }) => only === undefined || only.includes(name);
+}
+
+export function report(result: ProbeResult, { progress }: VerifyOptions): ProbeResult {
+  progress?.ended(result);
+  return result;
+}

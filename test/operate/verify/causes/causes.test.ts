@@ -1,0 +1,157 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { causesOf } from "../../../../operate/verify/causes";
+import type { Seen } from "../../../../operate/verify/causes/seen";
+
+/**
+ * What probes saw of real servers of vLLM 0.30.0, each broken in one way:
+ * `test/real/vllm/brokenServers.test.ts` records it, with RECORDED_IN.
+ */
+const SEEN = join(__dirname, "seen");
+const B = "machines.dgx.inferenceServers.b";
+const APPLY = "Apply the stack file: npm run up; what that leaves, serving drift says how to mend.";
+const OLDER = (setting: string) =>
+  `The stack file has it (${B}.${setting}), so what runs is older or another. ${APPLY}`;
+
+/** The first line has what is declared and what runs, each further one a request. */
+function seenIn(name: string): Seen {
+  const lines = readFileSync(join(SEEN, `${name}.jsonl`), "utf8")
+    .trimEnd()
+    .split("\n");
+  const [rest, ...exchanges] = lines.map((line) => JSON.parse(line) as unknown);
+  return { ...(rest as Omit<Seen, "exchanges">), exchanges: exchanges as Seen["exchanges"] };
+}
+
+/** The cause of each, by what was broken: its id, its advice, and the probes that are left. */
+const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = {
+  "a-cap-of-8-tokens-answers-are-cut-off": [
+    "capped",
+    `A cap is set: \`max_new_tokens\` in generation_config.json of rig/dense or in --override-generation-config (${B}.extraArgs). \`--generation-config vllm\` ignores the model's. If the stack file has none, what runs is older or another: npm run up.`,
+  ],
+  "a-key-nobody-gives-it": [
+    "key-wanted",
+    `It was started with --api-key or VLLM_API_KEY, or a proxy stands before it. ${APPLY}`,
+  ],
+  "a-model-without-thinking-the-stack-file-says-it-thinks": [
+    "no-thoughts",
+    `${B}.model.thinking: false, then npm run up: no reasoning parser is passed then.`,
+  ],
+  "a-model-without-thinking-under-the-names-of-another": [
+    "other-model",
+    `${APPLY} If you meant org/nothink, ${B}.model.id.`,
+  ],
+  "a-template-with-an-error-nothing-is-answered": [
+    "template-error",
+    `Correct it, or give the model another by ${B}.chatTemplate. If the model's own has it right, what runs was started with another: npm run up.`,
+  ],
+  "a-template-without-tools-no-call-comes": [
+    "template-without-tools",
+    `Take a template that lists the tools, or give the model another by ${B}.chatTemplate. If the model's own has it right, what runs was started with another: npm run up.`,
+  ],
+  "a-window-of-2048-the-stack-file-has-more": ["other-window", OLDER("maxModelLen: 65536")],
+  "as-it-should-be-another-model-has-its-names": [
+    "other-model",
+    `${APPLY} If you meant rig/dense, ${B}.model.id.`,
+  ],
+  "as-it-should-be-it-has-another-name": ["other-names", APPLY],
+  "as-it-should-be-its-engine-is-killed-meanwhile": [
+    "engine-died",
+    expect.stringContaining("then serving doctor") as unknown as string,
+  ],
+  "as-it-should-be-its-worker-hangs": [
+    "late",
+    expect.stringContaining("See what it did last in its log") as unknown as string,
+  ],
+  "as-it-should-be-the-model-always-thinks": [
+    "always-thinks",
+    `See ${B}.chatTemplate, and set no \`disable_thinking\` in the harness's profile.`,
+  ],
+  "as-it-should-be-the-model-never-ends": [
+    "never-ends",
+    `It doesn't write the token that ends a turn, or the server doesn't know it: compare \`eos_token_id\` in generation_config.json of rig/dense with its chat template (${B}.chatTemplate), and try another build or quantization of it.`,
+  ],
+  "as-it-should-be-the-model-never-thinks": [
+    "no-thoughts",
+    `${B}.model.thinking: false, then npm run up: no reasoning parser is passed then.`,
+  ],
+  "as-it-should-be-the-model-writes-hermes-calls": [
+    "tool-parser",
+    `${B}.tools.parser: hermes, then npm run up.`,
+  ],
+  "no-prefix-cache-the-stack-file-has-one": ["prefix-cache-off", OLDER("prefixCaching: true")],
+  "no-reasoning-parser-the-stack-file-has-one": [
+    "reasoning-parser",
+    OLDER("reasoningParser, which gives qwen3"),
+  ],
+  "no-tool-choice-the-stack-file-has-it": ["no-tool-choice", OLDER("tools.autoChoice: true")],
+  "parser-hermes-the-stack-file-says-so": [
+    "tool-parser",
+    `${B}.tools.parser: qwen3_coder, then npm run up.`,
+  ],
+  "the-reasoning-parser-of-another-family-the-stack-file-has-the-family-s": [
+    "reasoning-parser",
+    OLDER("reasoningParser, which gives qwen3"),
+  ],
+};
+
+describe("what explains the failures of a real server", () => {
+  it("is held against every recorded one", () => {
+    const recorded = readdirSync(SEEN).map((file) => basename(file, ".jsonl"));
+    expect(Object.keys(CAUSES)).toEqual(recorded.sort());
+  });
+
+  it.each(Object.entries(CAUSES))("%s", (name, [id, advice]) => {
+    const seen = seenIn(name);
+    expect(causesOf(seen)).toEqual([
+      { target: seen.declared.name, id, cause: expect.any(String), advice, probes: seen.failed },
+    ]);
+  });
+});
+
+/** A container of ours that was started with these arguments behind the planned ones. */
+const startedWith = (seen: Seen, ...more: readonly string[]): Seen => ({
+  ...seen,
+  running: { ...seen.running, argv: [...seen.declared.argv, ...more] },
+});
+
+const adviceOf = (seen: Seen) => causesOf(seen).map(({ advice }) => advice);
+
+describe("the container's own arguments", () => {
+  it("say what runs otherwise than the stack file", () => {
+    const seen = seenIn("the-reasoning-parser-of-another-family-the-stack-file-has-the-family-s");
+    expect(adviceOf(startedWith(seen, "--reasoning-parser", "granite"))).toEqual([
+      `It was started with --reasoning-parser granite, the stack file has --reasoning-parser qwen3. ${APPLY}`,
+    ]);
+  });
+
+  it("that are the stack file's leave the setting to be changed", () => {
+    const seen = seenIn("no-reasoning-parser-the-stack-file-has-one");
+    expect(adviceOf(startedWith(seen))).toEqual([
+      `${B}.reasoningParser: auto, so that the family's parser is passed; \`qwen3\` does not read this model's thoughts.`,
+    ]);
+  });
+
+  it("blame another tool parser than the stack file's, which reads the calls", () => {
+    const seen = seenIn("parser-hermes-the-stack-file-says-so");
+    const declared = { ...seen.declared, toolParser: "qwen3_xml" };
+    expect(adviceOf({ ...seen, declared })).toEqual([
+      `The stack file has it (${B}.tools.parser, which gives qwen3_xml), so what runs is older or another. ${APPLY}`,
+    ]);
+  });
+});
+
+describe("the other name of one parser", () => {
+  const seen = seenIn("parser-hermes-the-stack-file-says-so");
+  const advised = (version: string) =>
+    adviceOf({
+      ...seen,
+      declared: { ...seen.declared, toolParser: "qwen3_coder" },
+      running: { ...seen.running, version },
+    });
+
+  it("is advised only where it is another parser", () => {
+    expect(advised("0.23.0")).toEqual([`${B}.tools.parser: qwen3_xml, then npm run up.`]);
+    expect(advised("0.24.0")).toEqual([OLDER("tools.parser, which gives qwen3_coder")]);
+  });
+});

@@ -1,0 +1,86 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Seen } from "../../../operate/verify/causes/seen";
+import { summaryOf } from "../../../operate/verify/report";
+import { probesOf } from "../../../operate/verify/run/catalog";
+import { DIGEST } from "../../fixtures/machine";
+import { found, planned } from "../../operate/verify/environment";
+import { BROKEN_SERVERS, type BrokenCase, startBroken, WINDOW } from "./brokenServers";
+import { type Engine, installEngine } from "./engine";
+
+const VERSION = "0.30.0";
+/** A start on a busy machine. */
+const START_MS = 1_200_000;
+const RUN_MS = 1_200_000;
+
+/** Folder that gets what the probes saw, which test/operate/verify/causes/ is held against. */
+const RECORDED_IN = process.env.RECORDED_IN;
+
+function stackOf(port: number, { declared = {} }: BrokenCase) {
+  return planned(port, {
+    servedModelName: "dense",
+    aliases: ["rig/dense"],
+    maxModelLen: WINDOW,
+    model: { id: "rig/dense", family: "qwen3", thinking: true },
+    image: `vllm/vllm-openai:v${VERSION}@${DIGEST}`,
+    versions: { vllm: VERSION, evidence: "read", digest: DIGEST, source: "test" },
+    ...declared,
+  });
+}
+
+function keep(title: string, seen: Seen | undefined): void {
+  if (RECORDED_IN === undefined || seen === undefined) return;
+  mkdirSync(RECORDED_IN, { recursive: true });
+  writeFileSync(join(RECORDED_IN, `${title.replaceAll(/\W+/g, "-")}.jsonl`), lines(seen));
+}
+
+/** Each request on a line of its own, behind the rest. */
+const lines = ({ exchanges, ...rest }: Seen): string =>
+  [rest, ...exchanges].map((each) => `${JSON.stringify(each)}\n`).join("");
+
+describe.each(BROKEN_SERVERS)("a server of the real vLLM with $title", (broken) => {
+  let engine: Engine;
+  let server: Awaited<ReturnType<typeof startBroken>>;
+
+  beforeAll(async () => {
+    engine = await installEngine(VERSION);
+    server = await startBroken(engine, broken);
+  }, START_MS);
+
+  afterAll(async () => {
+    server?.stop();
+    await server?.ended;
+    engine?.remove();
+  });
+
+  it.each(broken.cases)(
+    "$title: the cause is the first advice, and none is wrong",
+    async (each) => {
+      server.think(each.brain ?? "healthy");
+      const undo = each.harm?.(server);
+      let seen: Seen | undefined;
+      const { probes, causes } = await found(stackOf(server.port, each), {
+        only: probesOf("inference-server").map(({ name }) => name),
+        timeoutSeconds: each.timeoutSeconds ?? 300,
+        sees: (all) => {
+          seen = all;
+        },
+      });
+      undo?.();
+      const { next, ...counts } = summaryOf(probes, causes);
+      const failed = probes.filter(({ status }) => status === "fail");
+      keep(`${broken.title} ${each.title}`, seen);
+      console.log(
+        [
+          `${broken.title}: ${each.title}: ${JSON.stringify(counts)}`,
+          ...next.map((line) => `  - ${line}`),
+          ...failed.map(({ name, detail }) => `  ${name}: ${detail}`),
+        ].join("\n"),
+      );
+      expect(next[0] ?? "").toMatch(each.first);
+      if (each.never !== undefined) expect(next.join("\n")).not.toMatch(each.never);
+    },
+    RUN_MS,
+  );
+});
