@@ -20,7 +20,7 @@ function written(argv: readonly string[], option: string): string {
  * How the container's own arguments differ from the stack file in one option; `undefined` where
  * they don't, or nobody can see them.
  */
-export function startedOtherwise(
+export function optionOtherwise(
   { declared, running: { argv } }: Pick<Seen, "declared" | "running">,
   option: string,
 ): string | undefined {
@@ -35,11 +35,11 @@ export function startedOtherwise(
 export const startedAsPlanned = (
   seen: Pick<Seen, "declared" | "running">,
   option: string,
-): boolean => seen.running.argv !== undefined && startedOtherwise(seen, option) === undefined;
+): boolean => seen.running.argv !== undefined && optionOtherwise(seen, option) === undefined;
 
 /** Advice where the stack file has the right value already. */
 export const alreadyDeclared = (seen: Seen, option: string, setting: string): string => {
-  const otherwise = startedOtherwise(seen, option);
+  const otherwise = optionOtherwise(seen, option);
   const older = `The stack file has it (${setting}), so what runs is older or another.`;
   return `${otherwise ?? older} ${APPLY}`;
 };

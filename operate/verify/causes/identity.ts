@@ -1,6 +1,6 @@
 import { otherModel as servedInstead } from "../servedModel";
 import { isCutOff } from "../tools";
-import { APPLY, alreadyDeclared, settingOf, startedOtherwise } from "./asPlanned";
+import { APPLY, alreadyDeclared, optionOtherwise, settingOf } from "./asPlanned";
 import { failedWith, type KnownCause } from "./cause";
 import type { Exchange } from "./seen";
 
@@ -33,11 +33,26 @@ export const otherNames: KnownCause = {
       return undefined;
     const served = ids.map((id) => `\`${id}\``).join(", ");
     const aliases = declared.names.slice(1).join(", ") || "none";
-    const otherwise = startedOtherwise(seen, "served-model-name");
+    const otherwise = optionOtherwise(seen, "served-model-name");
     return {
       cause: `What runs has other names (${served}) than the stack file (${settingOf(seen, "servedModelName")}: ${declared.names[0]}, ${settingOf(seen, "aliases")}: ${aliases}).`,
       advice: [otherwise, APPLY].filter(Boolean).join(" "),
       probes: failed.filter((name) => NAME_PROBES.includes(name)),
+    };
+  },
+};
+
+/** A container that was started otherwise: what fails still may be mended in the stack file. */
+export const startedOtherwise: KnownCause = {
+  id: "started-otherwise",
+  find(seen) {
+    const { declared, running, failed } = seen;
+    const differs = running.differs ?? [];
+    if (differs.length === 0) return undefined;
+    return {
+      cause: `What runs is not what the stack file says: ${declared.name} ${differs.join(", ")}.`,
+      advice: `${APPLY} Then run serving verify again.`,
+      probes: failed,
     };
   },
 };

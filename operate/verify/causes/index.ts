@@ -2,7 +2,7 @@ import type { ProbeResult } from "../probe";
 import { engineDied, keyWanted, late } from "./alive";
 import type { Cause, KnownCause } from "./cause";
 import { capped, neverEnding } from "./ending";
-import { otherModel, otherNames, otherWindow } from "./identity";
+import { otherModel, otherNames, otherWindow, startedOtherwise } from "./identity";
 import { noToolChoice, reasoningParser, toolParser } from "./parsers";
 import { prefixCacheOff } from "./prefixCache";
 import type { Seen } from "./seen";
@@ -30,6 +30,7 @@ const KNOWN: readonly KnownCause[] = [
   noThoughts,
   toolParser,
   prefixCacheOff,
+  startedOtherwise,
   refusesAlike,
 ];
 

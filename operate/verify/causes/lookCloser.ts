@@ -1,7 +1,9 @@
 import { believedVllm } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
-import { objectOr } from "../../../faults/json";
+import { type JsonObject, objectOr } from "../../../faults/json";
 import { textsOf } from "../../../machines/docker/containers";
+import { containerDifferences } from "../../drift/containers";
+import { saidOf } from "../../drift/difference";
 import { oneToken } from "../../sees/api";
 import { inspected } from "../../sees/host";
 import { modelName, questionOf } from "../probes/asking";
@@ -9,7 +11,7 @@ import { CHAT } from "../surfaces/chat";
 import type { ServerTarget } from "../target";
 import { READ_FILE, TOOL_REQUEST } from "../tools";
 import { failedWith } from "./cause";
-import type { Declared, Exchange, Seen } from "./seen";
+import type { Declared, Exchange, Running, Seen } from "./seen";
 import { commonRefusal } from "./template";
 import type { WatchedApi } from "./watchedApi";
 
@@ -28,13 +30,23 @@ export async function lookCloser(
   const { exchanges } = watched;
   for (const question of questions({ ...target, api: watched }, { failed, exchanges }))
     await question().catch(() => undefined);
-  const argv = found === undefined ? undefined : textsOf(objectOr(found.Config).Cmd);
   return {
     declared: declaredOf(target, found !== undefined),
-    running: { ...watched.running, ...defined({ argv }) },
+    running: { ...watched.running, ...(found === undefined ? {} : startedAs(target, found)) },
     failed,
     exchanges: watched.exchanges,
   };
+}
+
+/** What a container was started with, and how that differs from the stack file. */
+function startedAs(
+  { server: { container } }: ServerTarget,
+  found: JsonObject,
+): Pick<Running, "argv" | "differs"> {
+  const started = containerDifferences(container, found).filter(
+    ({ what }) => what === "image" || what.startsWith("--") || what.startsWith("env "),
+  );
+  return { argv: textsOf(objectOr(found.Config).Cmd), differs: saidOf(started) };
 }
 
 /** What is asked of a server, by what its probes met. */

@@ -1,7 +1,7 @@
 import { CHAT } from "../surfaces/chat";
 import { parsersFor, parserToSet } from "../toolForm";
 import { holdsCallAsText, isCutOff } from "../tools";
-import { alreadyDeclared, settingOf, startedAsPlanned, startedOtherwise } from "./asPlanned";
+import { alreadyDeclared, optionOtherwise, settingOf, startedAsPlanned } from "./asPlanned";
 import { failedWith, followUps, type KnownCause } from "./cause";
 import type { Exchange, Seen } from "./seen";
 
@@ -122,7 +122,7 @@ function parserAdvice(seen: Seen, written: string): string {
   if (reads.length === 0) return `${setting}: the parser of the model's family.`;
   const wanted = parserToSet(written, declared, seen.running.version ?? vllm);
   const fits = declared !== null && reads.includes(declared);
-  if (wanted === undefined || (fits && startedOtherwise(seen, "tool-call-parser") !== undefined))
+  if (wanted === undefined || (fits && optionOtherwise(seen, "tool-call-parser") !== undefined))
     return alreadyDeclared(seen, "tool-call-parser", `${setting}, which gives ${declared}`);
   return `${setting}: ${wanted}, then npm run up.`;
 }

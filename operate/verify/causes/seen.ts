@@ -45,6 +45,8 @@ export interface Running {
   readonly prefixCaching?: boolean;
   /** What its container was started with, where it is ours. */
   readonly argv?: readonly string[];
+  /** How its container differs from the stack file in image, arguments and variables. */
+  readonly differs?: readonly string[];
 }
 
 /** What the stack file says of a server. */

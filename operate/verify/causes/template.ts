@@ -1,5 +1,5 @@
 import { CHAT } from "../surfaces/chat";
-import { APPLY, settingOf, startedOtherwise } from "./asPlanned";
+import { APPLY, optionOtherwise, settingOf } from "./asPlanned";
 import { failedWith, followUps, type KnownCause } from "./cause";
 import { writtenCall } from "./parsers";
 import type { Exchange, Seen } from "./seen";
@@ -62,7 +62,7 @@ export const refusesAlike: KnownCause = {
 
 /** Where the template is, and what to do with it. */
 function templateAdvice(seen: Seen, what: string): string {
-  const otherwise = startedOtherwise(seen, "chat-template");
+  const otherwise = optionOtherwise(seen, "chat-template");
   if (otherwise !== undefined) return `${otherwise} ${APPLY}`;
   const setting = settingOf(seen, "chatTemplate");
   return seen.declared.argv.includes("--chat-template")

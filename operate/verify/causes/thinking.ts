@@ -1,5 +1,5 @@
 import { CHAT } from "../surfaces/chat";
-import { alreadyDeclared, settingOf, startedOtherwise } from "./asPlanned";
+import { alreadyDeclared, optionOtherwise, settingOf } from "./asPlanned";
 import { failedWith, type KnownCause } from "./cause";
 import type { Exchange, Seen } from "./seen";
 
@@ -48,7 +48,7 @@ export const alwaysThinks: KnownCause = {
     const probes = failedWith(seen, unasked);
     if (!probes.includes("thinking-off")) return undefined;
     const setting = settingOf(seen, "chatTemplate");
-    const otherwise = startedOtherwise(seen, "chat-template");
+    const otherwise = optionOtherwise(seen, "chat-template");
     return {
       cause:
         "The model thinks though a request switches it off: its template ignores `enable_thinking`.",

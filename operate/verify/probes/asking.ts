@@ -89,7 +89,10 @@ export const asAgent = ({ maxModelLen, moreTokens, server }: ServerTarget): Part
 
 /** An answer that was cut off shows neither a text nor a call. */
 export const cutOff = ({ shape, tokens: { completion } }: Answer): Verdict => ({
-  ...fail(`it was cut off after ${completion} tokens (${quote(shape)})`),
+  ...fail(
+    `it was cut off after ${completion} tokens (${quote(shape)})`,
+    "See `max_new_tokens` in the model's generation_config.json, and whether the model ends its answers at all.",
+  ),
   cut: true,
 });
 

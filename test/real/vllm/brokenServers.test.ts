@@ -5,7 +5,7 @@ import type { Seen } from "../../../operate/verify/causes/seen";
 import { summaryOf } from "../../../operate/verify/report";
 import { probesOf } from "../../../operate/verify/run/catalog";
 import { DIGEST } from "../../fixtures/machine";
-import { found, planned } from "../../operate/verify/environment";
+import { failed, found, planned, startPlanned } from "../../operate/verify/environment";
 import { BROKEN_SERVERS, type BrokenCase, startBroken, WINDOW } from "./brokenServers";
 import { type Engine, installEngine } from "./engine";
 
@@ -39,6 +39,23 @@ function keep(title: string, seen: Seen | undefined): void {
 const lines = ({ exchanges, ...rest }: Seen): string =>
   [rest, ...exchanges].map((each) => `${JSON.stringify(each)}\n`).join("");
 
+/** The slowest that was seen of a model that just fits. */
+const TOKENS_PER_SECOND = 2.7;
+
+describe("a slow server", () => {
+  it(`of ${TOKENS_PER_SECOND} tokens a second passes within the usual time for an answer`, {
+    timeout: RUN_MS,
+  }, async () => {
+    const server = await startPlanned(undefined, {}, { tokensPerSecond: TOKENS_PER_SECOND });
+    const { probes, causes } = await found(planned(server.port, { maxModelLen: 131_072 }), {
+      only: probesOf("inference-server").map(({ name }) => name),
+      timeoutSeconds: 120,
+    });
+    await server.close();
+    expect([failed(probes), causes]).toEqual([[], []]);
+  });
+});
+
 describe.each(BROKEN_SERVERS)("a server of the real vLLM with $title", (broken) => {
   let engine: Engine;
   let server: Awaited<ReturnType<typeof startBroken>>;
@@ -69,13 +86,14 @@ describe.each(BROKEN_SERVERS)("a server of the real vLLM with $title", (broken) 
       });
       undo?.();
       const { next, ...counts } = summaryOf(probes, causes);
-      const failed = probes.filter(({ status }) => status === "fail");
       keep(`${broken.title} ${each.title}`, seen);
       console.log(
         [
           `${broken.title}: ${each.title}: ${JSON.stringify(counts)}`,
           ...next.map((line) => `  - ${line}`),
-          ...failed.map(({ name, detail }) => `  ${name}: ${detail}`),
+          ...probes
+            .filter(({ status }) => status === "fail")
+            .map(({ name, detail }) => `  ${name}: ${detail}`),
         ].join("\n"),
       );
       expect(next[0] ?? "").toMatch(each.first);

@@ -141,6 +141,27 @@ describe("the container's own arguments", () => {
   });
 });
 
+describe("a container that was started otherwise", () => {
+  const seen = seenIn("no-prefix-cache-the-stack-file-has-one");
+  const differs = ["has --max-num-seqs 2, planned is 4"];
+  const found = (failed: readonly string[]) =>
+    causesOf({ ...seen, failed, running: { ...seen.running, differs } }).map(
+      ({ id, cause, probes }) => [id, cause, probes],
+    );
+
+  it("is behind what nothing else explains", () => {
+    const cause = `What runs is not what the stack file says: ${seen.declared.name} has --max-num-seqs 2, planned is 4.`;
+    expect(found(["needle", "prefix-reuse"])).toEqual([
+      ["prefix-cache-off", expect.any(String), ["prefix-reuse"]],
+      ["started-otherwise", cause, ["needle"]],
+    ]);
+  });
+
+  it("is nothing where all passed", () => {
+    expect(found([])).toEqual([]);
+  });
+});
+
 describe("the other name of one parser", () => {
   const seen = seenIn("parser-hermes-the-stack-file-says-so");
   const advised = (version: string) =>
