@@ -7,6 +7,7 @@ import { say } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import type { Facts, Stack } from "../doctor/facts";
+import { isForeign } from "../doctor/read/foreign";
 import { fromFiles, GIVEN, type GivenFiles } from "../doctor/read/fromFiles";
 import { cutShortNotes, fromMachine, readMachineStack } from "../doctor/read/fromMachine";
 import { diagnose, doctorText } from "../doctor/report/diagnose";
@@ -52,12 +53,16 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
       const { unreadable, ...known } = fromAfar
         ? stackFromAfar(options)
         : { stack: stackOf(options) };
-      const { facts: read, notes } =
+      const { facts: read, notes: readNotes } =
         fromAfar || known.stack === undefined
           ? await fromGivenFiles(options)
           : await fromMachine(known.stack);
+      const given = { ...read, ...known, ...defined({ serverKey: options.server }) };
+      const { facts, foreign } = fromAfar
+        ? ofItsOwnStack(given, options)
+        : { facts: given, foreign: [] };
+      const notes = [...readNotes, ...foreign];
       for (const note of notes) say(note);
-      const facts: Facts = { ...read, ...known, ...defined({ serverKey: options.server }) };
       const diagnoses = diagnose(facts, options);
       const looked = lookedAt(facts);
       return {
@@ -109,6 +114,21 @@ function stackOf(options: DoctorOptions): Stack {
       `--server ${options.server}: ${basename(file)} has ${servers.join(", ") || "none"}.`,
     );
   return stack;
+}
+
+/**
+ * A log from somewhere is held against the stack file that was named for it. The project's own is
+ * only a guess, which a log of another model proves wrong.
+ */
+function ofItsOwnStack(facts: Facts, options: DoctorOptions) {
+  const { machine, server, file } = options;
+  const isNamed = [file, askedStack(options), machine, server].some((each) => each !== undefined);
+  if (isNamed || facts.stack === undefined) return { facts, foreign: [] };
+  const { stack, ...afar } = facts;
+  const log = facts.logs.find((each) => isForeign(each, stack.plan));
+  if (log === undefined) return { facts: { ...facts, stackIsAGuess: true as const }, foreign: [] };
+  const note = `${log.name} is of another model than those of ${basename(stack.file)}, so that file was left out: name the log's own with --stack or --file.`;
+  return { facts: afar, foreign: [note] };
 }
 
 async function fromGivenFiles(files: GivenFiles) {

@@ -20,6 +20,10 @@ export interface Explanation {
   readonly advice?: string | undefined;
   /** What to run next; by default what applies the changed stack file. */
   readonly command?: string | undefined;
+  /** The line of a log that it was told by. */
+  readonly hit?: Sighting;
+  /** That line tells why a start failed. */
+  readonly failsStart?: boolean;
 }
 
 /** An explanation whose evidence is the line itself, unless it says otherwise. */
@@ -63,7 +67,9 @@ export function toldByALine(row: Row): Weighed {
       const told = { hit, server: serverOf(facts, hit.log), facts };
       if (row.unless?.(told) === true) return undefined;
       const words = "say" in row ? row.say(told) : row;
-      return words && { ...words, evidence: words.evidence ?? hit.line };
+      if (words === undefined) return undefined;
+      const failsStart = [row.when].flat().some(({ when }) => when === "start");
+      return { ...words, evidence: words.evidence ?? hit.line, hit, failsStart };
     },
   };
 }

@@ -1,4 +1,4 @@
-import { type MachinePlan, serversOn } from "../../components/plan";
+import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
 import type { InferenceServerSettings, MachineSettings } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { valueAt } from "../../faults/schemaFaults";
@@ -36,6 +36,8 @@ export interface Facts {
    * `stack`.
    */
   readonly stackProblem?: { readonly file: string; readonly faults: readonly string[] };
+  /** Nobody said that the given files are of a machine of that stack file. */
+  readonly stackIsAGuess?: true;
   /** Key of the server that a log without a name belongs to, where the user said so. */
   readonly serverKey?: string;
 }
@@ -49,6 +51,10 @@ export interface Stack {
   /** Plans of all machines: ranks of its servers may run on others. */
   readonly machines: readonly MachinePlan[];
   readonly refusals: readonly { readonly name: string; readonly message: string }[];
+  /** What the plan warns of. */
+  readonly warnings: Plan["warnings"];
+  /** The same machine by another text of the file. Throws `FaultyInput` where it has faults. */
+  readonly planned: (text: string) => Stack;
 }
 
 /** What is kept of a probe of `serving verify`. */
@@ -73,10 +79,10 @@ export function seen(facts: Facts, ...signs: readonly Sign[]): Sighting | undefi
   return undefined;
 }
 
-/** `true` when the server was up after this line. */
-export function cameUpAfter({ log, lineNumber }: Sighting): boolean {
+/** `true` when the server was up after this line, and did not end with it. */
+export function cameUpAfter({ log, lineNumber, afterServing }: Sighting): boolean {
   const ready = log.hits.get(READY);
-  return ready !== undefined && ready.lineNumber > lineNumber;
+  return afterServing !== true && ready !== undefined && ready.lineNumber > lineNumber;
 }
 
 /** What the first group that took part caught. */
@@ -163,6 +169,14 @@ export const stateOf = (
   { containers }: Pick<Facts, "containers">,
   name: string,
 ): ContainerState | undefined => containers?.find((each) => each.name === name);
+
+/** Whether Docker finds the container of a log healthy. */
+export function isHealthy(facts: Facts, { container }: LogReading): boolean {
+  return plannedStates(facts).some(
+    ({ name, status, health }) =>
+      name === container && status === "running" && health === "healthy",
+  );
+}
 
 /**
  * Containers of the plan with their state, where it was read, ranks on other machines too; without

@@ -8,9 +8,8 @@ import { parseStackFile } from "../../components/settings";
 import { readTextFile } from "../../faults/textFile";
 import { projectFolder, type StackFileOptions, stackFile } from "./stackFile";
 
-/** Reads a stack file and plans it. Throws `UnreadableInput` or `FaultyInput`. */
-export function readStack(file: string) {
-  const text = readTextFile(file);
+/** Reads a stack file, or another text of it, and plans it. Throws `UnreadableInput` or `FaultyInput`. */
+export function readStack(file: string, text = readTextFile(file)) {
   const settings = parseStackFile(file, text);
   return { text, settings, plan: plan(settings, readEvidence(settings, projectFolder())) };
 }
@@ -32,11 +31,11 @@ export interface OneMachine {
 }
 
 /**
- * Reads a stack file and plans it. Throws as `readStack` does, and `WrongUse` for a machine that it
- * lacks.
+ * Reads a stack file, or another text of it, and plans it. Throws as `readStack` does, and
+ * `WrongUse` for a machine that it lacks.
  */
-export function readOneMachine(file: string, wanted?: string): OneMachine {
-  const { text, settings, plan } = readStack(file);
+export function readOneMachine(file: string, wanted?: string, as?: string): OneMachine {
+  const { text, settings, plan } = readStack(file, as);
   const names = Object.keys(settings.machines);
   const name = wanted ?? names[0] ?? "";
   const own = settings.machines[name];

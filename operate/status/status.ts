@@ -3,10 +3,12 @@ import { INSTANCE_A } from "../../components/fields";
 import type { MachinePlan } from "../../components/plan";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
-import type { ContainerState } from "../../machines/docker/containers";
+import { type ContainerState, startedAgain } from "../../machines/docker/containers";
 import { parseMeminfo } from "../../machines/memory";
 import { Api, answersOk } from "../sees/api";
+import { scanContainer } from "../sees/containerLog";
 import { type Host, hostOf } from "../sees/host";
+import { READY } from "../sees/log/sign";
 import { readMetrics } from "../sees/metrics";
 import { originFromHere, type Tunnel, tunnelTo } from "../sees/tunnel";
 import { type Named, namedOn } from "../stack/named";
@@ -105,18 +107,27 @@ async function ofContainer(
   if (found === undefined) return { key, state: "not there", well: false };
   const since = Date.parse(found.startedAt);
   const item = { key, ...(since > 0 ? { seconds: Math.round((Date.now() - since) / 1000) } : {}) };
-  const { status, health = "healthy" } = found;
+  const { status, health = "healthy", restartCount } = found;
+  const { dockerHost } = machine;
   if (status !== "running") return { ...item, state: status, well: false };
   // A worker has no API: it is well once its head is, which Docker's health check asks.
   const hasApi = server !== undefined && (server.rank?.index ?? 0) === 0;
   const { url } = hasApi ? originFromHere(machine, server.reach, tunnel) : {};
   const figures =
     url === undefined ? undefined : await figuresOf(new Api(url)).catch(() => undefined);
-  if (figures || (url === undefined && health === "healthy"))
-    return { ...item, state: "ready", well: true, ...defined({ figures }) };
+  const again = restartCount > 0 ? startedAgain(restartCount) : undefined;
+  // The API of a dead engine still gives figures.
+  const isAlive = figures === undefined || (await answersOk(`${url}/health`));
+  if (isAlive && (figures || (url === undefined && health === "healthy")))
+    return { ...item, state: "ready", well: true, ...defined({ figures, note: again }) };
   if (server === undefined) return { ...item, state: health, well: false };
+  // One that was up, and is silent, ended or hangs: its log has no newer phase of a start.
+  const log = url === undefined ? undefined : await scanContainer(found.name, dockerHost, [READY]);
+  if (!isAlive || log?.hits.has(READY) === true)
+    return { ...item, state: "does not answer", well: false, ...defined({ note: again }) };
   const { phase, note } = await host.phaseOf(found);
-  return { ...item, state: phase, well: false, ...defined({ note }) };
+  const notes = [note, again].filter((each) => each !== undefined).join("; ");
+  return { ...item, state: phase, well: false, ...defined({ note: notes || undefined }) };
 }
 
 /** A server's figures, from two looks at its metrics. */

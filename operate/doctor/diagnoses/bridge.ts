@@ -32,6 +32,9 @@ const PROBE_COLD = sign(
   /probe \S+: \d+ % of the second call's prompt came from the cache/,
 );
 
+/** The log's own word that there is no prefix cache. */
+const CACHE_OFF = sign("'enable_prefix_caching': False");
+
 /**
  * A rate is printed every ten seconds. The first ones are 0 everywhere, and a cold prompt of
  * 100,000 tokens takes two minutes: without calls in the log more of them are needed.
@@ -134,7 +137,7 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
       if (hit === undefined) return undefined;
       const server = serverOf(facts, hit.log);
       const command = `${APPLY} && serving verify --only prefix-reuse`;
-      if (server.settings?.prefixCaching === false)
+      if (server.settings?.prefixCaching === false || hit.log.hits.has(CACHE_OFF))
         return {
           cause: "Prefix caching is off: the server computes every turn of an agent anew.",
           evidence: hit.line,

@@ -1,7 +1,7 @@
 import { CLIENTS, MESSAGES_CLIENT } from "../../../components/clients";
 import { objectOr } from "../../../faults/json";
 import { modelFolder } from "../../../machines/hubCache";
-import { sign } from "../../sees/log/sign";
+import { READY, sign } from "../../sees/log/sign";
 import type { Row, Weighed } from "../diagnosis";
 import {
   type Facts,
@@ -28,6 +28,9 @@ const MAX_LENGTH = sign('max_length"', /(?:^|\s)"(?:model_)?max_length"\s*:\s*20
 
 const TIERS = new Set<string>(MESSAGES_CLIENT.modelVariables);
 
+/** Requests for a name that make a client out of somebody who tries. */
+const AGAIN_AND_AGAIN = 3;
+
 /** A window is raised in steps of this many tokens. */
 const WINDOW_STEP = 1024;
 
@@ -46,6 +49,8 @@ export const client: readonly (Weighed | Row)[] = [
       ["claude-"],
       /The model `(claude-[\w.-]+)` does not exist|Invalid model name passed in model=(claude-[\w.-]+)|issue with the selected model \((claude-[\w.-]+)\)/,
     ),
+    // Somebody may ask a server that serves for any name; a client asks again and again.
+    unless: ({ hit }) => hit.log.hits.has(READY) && hit.count < AGAIN_AND_AGAIN,
     say({ facts, hit }) {
       const path = ["clients", MESSAGES_CLIENT.key];
       const cause = `The client asked for ${firstGroup(hit) ?? "a tier"}, a tier that isn't pinned to the served name; the 404 looks like a network failure.`;

@@ -3,6 +3,7 @@ import { bridgeDiagnoses } from "./bridge";
 import { client } from "./client";
 import { containers } from "./containers";
 import { environment } from "./environment";
+import { hub } from "./hub";
 import { killings } from "./killed";
 import { type Diagnosis, KNOWN, rowOf } from "./known";
 import { memory } from "./memory";
@@ -24,6 +25,7 @@ const coded: readonly (Weighed | Row)[] = [
   ...containers,
   ...model,
   ...environment,
+  ...hub,
   ...bridgeDiagnoses,
   ...client,
   ...network,

@@ -1,5 +1,5 @@
 import type { ContainerState } from "../../../machines/docker/containers";
-import { BROKE_OFF, RAISED, type Sign, sign, startSign } from "../../sees/log/sign";
+import { BROKE_OFF, type Sign, STARTED_WITH, STOPPED, sign, startSign } from "../../sees/log/sign";
 import { type Row, signsOf, type Weighed } from "../diagnosis";
 import {
   cameUpAfter,
@@ -10,6 +10,7 @@ import {
   serverOf,
   stateOf,
 } from "../facts";
+import { againText } from "./engineSaid";
 import { lowerShare } from "./memory";
 
 /** The kernel's killer and earlyoom's. */
@@ -27,13 +28,18 @@ const EARLYOOM = sign("sending SIG", /sending SIG(?:TERM|KILL) to process (\d+) 
 const EXIT_KILLED = 137;
 const EXITED_137 = sign(
   ["137", "SIGKILL", "signal 9", "-9"],
-  /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|\bstatus=9\/KILL|signal 9 \(SIGKILL\)|exit ?code[=:] ?-9/i,
+  /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|\bstatus=9\/KILL|signal 9 \(SIGKILL\)|exit ?code[=:] ?-9|core proc\(s\): \{[^}]*: -9\b/i,
 );
 /** What vLLM says of an engine that went away; one that fails by itself says why first. */
 const ENGINE_GONE = startSign("engine core exited unexpectedly");
+/** The API server waited for an engine that had ended; what that said comes before. */
+const NEVER_CAME = startSign(
+  "Failed core proc(s): {",
+  /Engine core initialization failed\..*Failed core proc\(s\): \{/,
+);
 const START_EXITED_137 = startSign(
   ["137", "SIGKILL", "signal 9", "-9"],
-  /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|exit ?code[=:] ?-9/i,
+  /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|exit ?code[=:] ?-9|core proc\(s\): \{[^}]*: -9\b/i,
 );
 
 /** Programs that the run-time compilation of kernels starts. */
@@ -109,6 +115,17 @@ function compiling(facts: Facts): Sighting | undefined {
 const killedContainer = (facts: Facts): ContainerState | undefined =>
   plannedStates(facts).find((each) => each.status !== "running" && each.exitCode === EXIT_KILLED);
 
+/** An engine that went away without a word, and that nobody had told to end. */
+function wentAway(facts: Facts): Sighting | undefined {
+  const gone = seen(facts, ENGINE_GONE) ?? seen(facts, NEVER_CAME);
+  if (gone === undefined || gone.log.raised?.isEnd === true) return undefined;
+  const stop = gone.log.hits.get(STOPPED);
+  const wasStopped = stop !== undefined && stop.firstLineNumber < gone.lineNumber;
+  // A log that was cut at its front may have lost the word.
+  const isWhole = gone.log.hits.has(STARTED_WITH) || gone.afterServing === true;
+  return wasStopped || (gone.line.includes("core proc") && !isWhole) ? undefined : gone;
+}
+
 export function stateLine(state: ContainerState): string {
   const oom = state.oomKilled ? ", OOMKilled" : "";
   return `container ${state.name}: ${state.status}, exit code ${state.exitCode}${oom}, ${state.restartCount} restarts`;
@@ -142,8 +159,7 @@ export const killings: readonly (Weighed | Row)[] = [
         return undefined;
       const state = killedContainer(facts);
       const cut = seen(facts, BROKE_OFF);
-      const gone = seen(facts, ENGINE_GONE);
-      const hit = seen(facts, EXITED_137) ?? (gone?.log.hits.has(RAISED) ? undefined : gone) ?? cut;
+      const hit = seen(facts, EXITED_137, START_EXITED_137) ?? wentAway(facts) ?? cut;
       const line =
         hit &&
         (hit === cut ? `${hit.line}: the start before it broke off without a word` : hit.line);
@@ -152,8 +168,7 @@ export const killings: readonly (Weighed | Row)[] = [
         return undefined;
       const container = state?.name ?? serverOf(facts, hit?.log).container;
       return {
-        cause:
-          "Something outside killed the process (signal 9): the kernel for lack of memory, somebody's `docker kill`, a stop that took too long, or a loss of power.",
+        cause: `Something outside killed the process (signal 9): the kernel for lack of memory, somebody's \`docker kill\`, a stop that took too long, or a loss of power.${hit === undefined ? "" : againText(facts, hit.log, hit)}`,
         evidence,
         advice:
           "This alone doesn't show which: the kernel's log says whether it was memory. Hand it over with `--dmesg`.",

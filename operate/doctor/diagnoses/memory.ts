@@ -1,7 +1,7 @@
 import { weightsInBand } from "../../../components/memory";
 import { downToHundredth } from "../../../vllm/utilization";
 import { gateLine } from "../../sees/gateLines";
-import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign } from "../../sees/log/sign";
+import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign, startSign } from "../../sees/log/sign";
 import { APPLY, type Row, signsOf, type Weighed } from "../diagnosis";
 import {
   type Facts,
@@ -14,7 +14,7 @@ import {
 } from "../facts";
 
 /** torch's words; the newer class name says the same. */
-const CUDA_OOM = sign(
+const CUDA_OOM = startSign(
   ["CUDA out of memory", "OutOfMemoryError"],
   /CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError/,
 );
@@ -91,8 +91,9 @@ export const memory: readonly (Weighed | Row)[] = [
     id: "out-of-memory-serving",
     when: CUDA_OOM,
     say({ hit, server }) {
-      if (!(isAfter(hit, WEIGHTS_LOADED) || isAfter(hit, READY)) || isPinned(hit, server))
-        return undefined;
+      const hadWeights =
+        hit.afterServing ?? [WEIGHTS_LOADED, READY].some((each) => isAfter(hit, each));
+      if (!hadWeights || isPinned(hit, server)) return undefined;
       const batch = ranWith(hit.log, STARTED_WITH_BATCH, server.settings?.maxNumBatchedTokens);
       return {
         cause:

@@ -1,13 +1,16 @@
 import { gte, valid } from "@renovatebot/pep440";
 import { toolParserFor } from "../../../components/inference-server";
+import type { InferenceServerSettings } from "../../../components/settings";
 import { vllmOf } from "../../../components/supply";
-import { sign, startSign } from "../../sees/log/sign";
+import type { LogReading } from "../../sees/log/scanLog";
+import { STARTED_WITH, sign, startSign } from "../../sees/log/sign";
 import { SWALLOWED } from "../../verify/tools";
 import { APPLY, type Row } from "../diagnosis";
 import { seen } from "../facts";
 
 /** First vLLM in which `qwen3_coder` and `qwen3_xml` are one class. */
 const ONE_QWEN_PARSER = "0.24.0";
+const QWEN_PARSERS: readonly string[] = ["qwen3_coder", "qwen3_xml"];
 
 /** An answer, which may lack the field where it is empty, or what `serving verify` says of one. */
 const NO_CALLS = sign(
@@ -39,6 +42,19 @@ const HERMES_FORM = sign("<tool_call", /<tool_call>(?:\s|\\n)*\{/);
 
 const VERIFY_TOOLS = `${APPLY} && serving verify --only chat-tools,chat-tools-stream,chat-several-tools`;
 
+/** The tool parser that vLLM says it was started with. */
+const STARTED_WITH_PARSER = sign("'tool_call_parser': '", /'tool_call_parser': '(\w+)'/);
+
+/** Whether a name is that of the draft model, by the stack file or by what vLLM was started with. */
+function isDraft(name: string, { hits }: LogReading, settings?: InferenceServerSettings): boolean {
+  const args = hits.get(STARTED_WITH)?.groups[0] ?? "";
+  const drafts = /'speculative_config': (\{[^}]*\})/.exec(args)?.[1] ?? "";
+  return (
+    drafts.includes(`'${name}'`) ||
+    JSON.stringify(settings?.speculative ?? {}).includes(`"${name}"`)
+  );
+}
+
 /** What the engine makes of a model: its drafts, the parsers of its answers. */
 export const model: readonly Row[] = [
   {
@@ -47,7 +63,9 @@ export const model: readonly Row[] = [
       ["Unsupported speculative method", "Invalid repository ID or local directory specified"],
       /Unsupported speculative method: '(\S+)'|Invalid repository ID or local directory specified: '(\S+)'/,
     ),
-    unless: ({ hit, server }) => hit.groups[1] === server.settings?.model.id,
+    // The same words name the model itself, or the folder that it is in.
+    unless: ({ hit, server }) =>
+      hit.groups[1] !== "" && !isDraft(hit.groups[1] ?? "", hit.log, server.settings),
     say: ({ hit: { groups }, server }) => ({
       cause: groups[0]
         ? `This model has no drafts of the method ${groups[0]}.`
@@ -68,20 +86,23 @@ export const model: readonly Row[] = [
           cause: "Tool calls are left as text because automatic tool choice is off.",
           edits: [server.set(["tools", "autoChoice"], true)],
         };
-      const parser = tools && model && toolParserFor(model.family, tools.parser);
+      const planned = tools && model && toolParserFor(model.family, tools.parser);
+      const parser = seen(facts, STARTED_WITH_PARSER)?.groups[0] ?? planned;
       const hermes = seen(facts, HERMES_FORM) !== undefined;
       const version = (server.settings && vllmOf(server.settings)) ?? "";
-      const onlyRenamed =
-        !hermes &&
-        parser === "qwen3_coder" &&
-        valid(version) !== null &&
-        gte(version, ONE_QWEN_PARSER);
+      const isOneParser = valid(version) !== null && gte(version, ONE_QWEN_PARSER);
+      const own = planned !== undefined && QWEN_PARSERS.includes(planned) ? planned : "qwen3_coder";
+      const wanted = hermes ? "hermes" : isOneParser ? own : "qwen3_xml";
+      const cause = `The model's tool calls ${swallowed ? "never came" : "came as text"}: the tool parser${parser === undefined ? "" : ` (${parser})`} does not read the form in which this model writes them.`;
+      if (isOneParser && !hermes && parser !== undefined && QWEN_PARSERS.includes(parser))
+        return {
+          cause,
+          advice: `No setting to change: from vLLM ${ONE_QWEN_PARSER} on both qwen3 names are one parser. What runs has another one than the stack file (apply it), or the model's chat template writes calls in another form.`,
+          command: VERIFY_TOOLS,
+        };
       return {
-        cause: `The model's tool calls ${swallowed ? "never came" : "came as text"}: the tool parser${parser === undefined ? "" : ` (${parser})`} does not read the form in which this model writes them.`,
-        edits: [server.set(["tools", "parser"], hermes ? "hermes" : "qwen3_xml")],
-        advice: onlyRenamed
-          ? `From vLLM ${ONE_QWEN_PARSER} on both qwen3 names are one parser: if the probe still fails after this, the model's chat template is the cause.`
-          : undefined,
+        cause,
+        edits: [server.set(["tools", "parser"], wanted)],
         command: VERIFY_TOOLS,
       };
     },

@@ -14,6 +14,9 @@ const STOPPED_FOR_OTHER = sign(
   gateLine("stopped for (the (?:rank|link)\\b.*?);"),
 );
 
+/** vLLM's own word that it is one of several ranks. */
+const SEVERAL_NODES = sign(["'nnodes': ", "'node_rank': ", "'headless': True"]);
+
 /** What a gate says of what it waits for, and what to do about it. */
 const WAITS: readonly (readonly [words: RegExp, advice: string])[] = [
   [/other arguments/, "No setting to change: apply it, which replaces both ranks."],
@@ -77,8 +80,13 @@ export const ranks: readonly Row[] = [
     ]),
     // Every good start says the second: it means something only where a log that somebody gave ends
     // with it.
-    unless: ({ hit: { line, lineNumber, log } }) =>
-      line.includes("spans across nodes") && (log.kind !== "file" || lineNumber < log.lines),
+    unless: ({ hit: { line, lineNumber, log }, server: { settings } }) =>
+      line.includes("spans across nodes")
+        ? log.kind !== "file" || lineNumber < log.lines
+        : // On one machine alone nobody else needs the address.
+          settings?.nodes === undefined &&
+          settings?.environment.VLLM_HOST_IP === undefined &&
+          !log.hits.has(SEVERAL_NODES),
     say: ({ server }) => ({
       cause:
         "A rank told the others no address that they can reach: VLLM_HOST_IP is not its address on the link.",

@@ -64,7 +64,7 @@ export const stackFileDiagnoses: readonly Weighed[] = [
     id: "total-memory-differs",
     explain(facts) {
       const { meminfo, stack } = facts;
-      if (meminfo === undefined || stack === undefined) return undefined;
+      if (meminfo === undefined || stack === undefined || facts.stackIsAGuess) return undefined;
       const declared = stack.settings.totalGiB;
       if (totalFinding(declared, meminfo.totalGiB) === undefined) return undefined;
       return {

@@ -1,7 +1,7 @@
 import { shellWord } from "../../../machines/shell";
 import type { LogReading } from "../../sees/log/scanLog";
-import { RAISED, TROUBLE } from "../../sees/log/sign";
-import { cameUpAfter, type Facts, plannedStates, type Sighting } from "../facts";
+import { RAISED, READY, TROUBLE } from "../../sees/log/sign";
+import { isHealthy, plannedStates, type Sighting } from "../facts";
 import { stateLine } from "./killed";
 import type { Diagnosis } from "./known";
 
@@ -60,15 +60,8 @@ export const unexplained: readonly Diagnosis[] = [
   },
 ];
 
-function isHealthy(facts: Facts, { container }: LogReading): boolean {
-  return plannedStates(facts).some(
-    ({ name, status, health }) =>
-      name === container && status === "running" && health === "healthy",
-  );
-}
-
-/** The last error of a log, unless a start came through after it. */
+/** The last error of a log that shows no server that came up: one that serves survived its errors. */
 function lastError(log: LogReading): Sighting | undefined {
   const hit = log.hits.get(RAISED) ?? log.hits.get(TROUBLE);
-  return hit === undefined || cameUpAfter({ ...hit, log }) ? undefined : { ...hit, log };
+  return hit === undefined || log.hits.has(READY) ? undefined : { ...hit, log };
 }

@@ -7,9 +7,9 @@ import { readBytes, readFailure } from "../../../faults/textFile";
 import type { Listening } from "../../../machines/address";
 import { containersOf } from "../../../machines/docker/containers";
 import { meminfoIn } from "../../plan/meminfoFile";
-import { GATE_OPENS } from "../../sees/gateLines";
 import { decoderOf, type LogReading, scanLog } from "../../sees/log/scanLog";
 import { scanProgram } from "../../sees/log/scanProgram";
+import { lastStartIn } from "../../sees/log/starts";
 import { SIGNS } from "../diagnoses";
 import type { Facts, ProbeFacts } from "../facts";
 
@@ -65,7 +65,7 @@ async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogRead
       return log;
     }
     const { size } = found;
-    const start = size <= READ_WHOLE_BYTES ? 0 : await lastStart(file);
+    const start = size <= READ_WHOLE_BYTES ? 0 : await lastStartIn(bytesOf(file, [{}]));
     if (size - start <= READ_WHOLE_BYTES)
       return await scanLog({ name: file, kind }, bytesOf(file, [{ start }]), SIGNS);
     const spans = [
@@ -80,30 +80,6 @@ async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogRead
     if (error instanceof UnreadableInput) throw error;
     throw new UnreadableInput(file, readFailure(error));
   }
-}
-
-/**
- * Where the start gate last opened, in bytes: what came before is an earlier start's. 0 where it
- * never did.
- */
-async function lastStart(file: string): Promise<number> {
-  let [opened, at, rest] = [0, 0, Buffer.alloc(0)];
-  for await (const chunk of bytesOf(file, [{}])) {
-    const bytes = Buffer.concat([rest, chunk]);
-    const end = bytes.lastIndexOf("\n") + 1;
-    for (let found = -1; ; ) {
-      found = bytes.indexOf("start gate: open", found + 1);
-      if (found === -1 || found >= end) break;
-      const start = bytes.lastIndexOf("\n", found) + 1;
-      const line = bytes.toString("utf8", start, bytes.indexOf("\n", found));
-      if (GATE_OPENS.test(line)) opened = at + start;
-    }
-    // The beginning of a line waits for its rest, unless that never comes.
-    const kept = Math.max(end, bytes.length - AT_ONCE_BYTES);
-    rest = bytes.subarray(kept);
-    at += kept;
-  }
-  return opened;
 }
 
 /** Parts of a file, one behind the other and each beginning a line of its own. */

@@ -9,7 +9,7 @@ import { judge } from "../../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../../policies/levels";
 import { scanContainer } from "../../sees/containerLog";
 import { hostOf } from "../../sees/host";
-import type { LogReading } from "../../sees/log/scanLog";
+import { type LogReading, withoutCrash } from "../../sees/log/logReading";
 import { ranksOf } from "../../stack/ranksOf";
 import { readOneMachine } from "../../stack/readStack";
 import { projectFolder } from "../../stack/stackFile";
@@ -18,7 +18,7 @@ import { SIGNS } from "../diagnoses";
 import type { Stack } from "../facts";
 import { scanProbes } from "./fromFiles";
 
-/** Hours after which a result of `serving verify` says nothing about today. */
+/** Hours after which a result of `serving verify`, or a crash, says nothing about today. */
 const FRESH_HOURS = 24;
 
 /**
@@ -67,9 +67,9 @@ async function containersOn({ dockerHost }: MachinePlan, names: readonly string[
   try {
     const containers = await readContainers(dockerHost);
     const named = containers.filter(({ name }) => names.includes(name));
-    for (const { name } of named) {
+    for (const { name, startedAt } of named) {
       const log = await scanContainer(name, dockerHost, SIGNS);
-      if (log !== undefined) logs.push(log);
+      if (log !== undefined) logs.push(isOfToday(startedAt) ? log : withoutCrash(log));
     }
     return { containers, named, logs };
   } catch (error) {
@@ -99,6 +99,10 @@ async function otherRanks(machine: MachinePlan, machines: readonly MachinePlan[]
   }
   return read;
 }
+
+/** A crash that a server has run a day since is history. */
+const isOfToday = (startedAt: string): boolean =>
+  Date.parse(startedAt) > Date.now() - FRESH_HOURS * 3_600_000;
 
 async function readThere(machine: MachinePlan) {
   const { files, simpleServer } = machine;
@@ -146,14 +150,24 @@ export const cutShortNotes = (logs: readonly LogReading[]): string[] =>
   logs.flatMap(({ name, cutShort }) => (cutShort === undefined ? [] : [`${name}: ${cutShort}.`]));
 
 /**
- * A machine's part of a stack file (the first one's where none is named), its plan, and what the
- * policies refuse of it.
+ * A machine's part of a stack file (the first one's where none is named), or of another text of it,
+ * its plan, and what the policies refuse of it.
  */
-export function readMachineStack(file: string, wanted?: string): Stack {
-  const { text, name, settings, machine, plan } = readOneMachine(file, wanted);
+export function readMachineStack(file: string, wanted?: string, as?: string): Stack {
+  const { text, name, settings, machine, plan } = readOneMachine(file, wanted, as);
   const refusals = judge(
     declaredResources(plan),
     readLevels(join(projectFolder(), LEVELS_FILE)),
   ).filter(({ verdict }) => verdict === "refused");
-  return { file, text, machine: name, settings, plan: machine, machines: plan.machines, refusals };
+  return {
+    file,
+    text,
+    machine: name,
+    settings,
+    plan: machine,
+    machines: plan.machines,
+    refusals,
+    warnings: plan.warnings,
+    planned: (changed) => readMachineStack(file, name, changed),
+  };
 }

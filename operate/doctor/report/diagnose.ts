@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
-import { parseStackFile } from "../../../components/settings";
-import { attempt } from "../../../faults/defined";
 import { valueAt } from "../../../faults/schemaFaults";
 import { redact } from "../../programs/redact";
 import type { StackFileOptions } from "../../stack/stackFile";
 import { forStack } from "../../stack/typed";
 import { applyEdits, type Edit, unifiedDiff } from "../../stackEdit/applyEdits";
 import { diagnoses } from "../diagnoses";
+import { endOf, engineSaid } from "../diagnoses/engineSaid";
 import type { Diagnosis } from "../diagnoses/known";
 import { unexplained } from "../diagnoses/unexplained";
 import { APPLY, type Explanation } from "../diagnosis";
 import type { Facts, Stack } from "../facts";
+import { tryOut } from "./tryOut";
 
 /** One trouble, or something that looks like one. */
 export interface DiagnosisReport {
@@ -34,65 +34,101 @@ export interface DiagnosisReport {
   readonly caughtBy: string;
 }
 
-/**
- * Every trouble that the facts show; what no diagnosis explains is reported as unknown. Commands
- * are written for the stack that was chosen. Pure.
- */
-export function diagnose(facts: Facts, chosen: StackFileOptions = {}): DiagnosisReport[] {
-  const explainedBy = (some: readonly Diagnosis[]) =>
-    some.flatMap((diagnosis) => {
-      const explanation = diagnosis.explain(facts);
-      return explanation === undefined ? [] : [{ diagnosis, explanation }];
-    });
-  const known = explainedBy(diagnoses);
-  const troubles = known.filter(({ diagnosis }) => diagnosis.harmless !== true);
-  const isExplained = troubles.some(({ diagnosis }) => diagnosis.aside !== true);
-  const lines = troubles.map(({ explanation }) => explanation.evidence);
-  const unknown = explainedBy(unexplained).filter(
-    ({ explanation }) => !lines.includes(explanation.evidence),
-  );
-  const all = [...(isExplained ? [] : unknown), ...troubles];
-  // What is harmless would only hide what is not.
-  return (all.length > 0 ? all : known).map(({ diagnosis, explanation }) => {
-    const { id, source, caughtBy = "nothing catches it earlier", harmless } = diagnosis;
-    const { cause, evidence, advice = "", command = APPLY } = explanation;
-    const { change, edits } = changeOf(facts.stack, explanation);
-    return {
-      id,
-      severity: harmless === true ? "note" : "trouble",
-      cause: redact(cause),
-      evidence: redact(evidence),
-      change: redact(change),
-      edits,
-      advice: redact(advice),
-      command: forStack(redact(command), chosen),
-      source,
-      caughtByPlan: diagnosis.caughtBy !== undefined,
-      caughtBy,
-    };
-  });
+/** A diagnosis, and what it says here. */
+interface Found {
+  readonly diagnosis: Diagnosis;
+  readonly explanation: Explanation;
 }
 
-/** The change of the real stack file; one that would make it unreadable is put in words instead. */
+/**
+ * Every trouble that the facts show. What no diagnosis explains is said as the program itself says
+ * it, and is unknown where it says nothing. Commands are written for the stack that was chosen.
+ * Pure, but for the models' files that a proposed change is planned with.
+ */
+export function diagnose(facts: Facts, chosen: StackFileOptions = {}): DiagnosisReport[] {
+  const known = explainedBy(facts, diagnoses);
+  const troubles = known.filter(({ diagnosis }) => diagnosis.harmless !== true);
+  const explaining = troubles.filter(({ diagnosis }) => diagnosis.aside !== true);
+  const said = explainedBy(facts, [engineSaid]).filter(
+    () => !explaining.some(({ explanation }) => explainsTheEnd(facts, explanation)),
+  );
+  const lines = troubles.map(({ explanation }) => explanation.evidence);
+  const unknown = explainedBy(facts, unexplained).filter(
+    ({ diagnosis, explanation }) =>
+      explaining.length === 0 &&
+      !lines.includes(explanation.evidence) &&
+      (said.length === 0 || diagnosis.id !== "unknown"),
+  );
+  const all = [...said, ...unknown, ...troubles];
+  // What is harmless would only hide what is not.
+  return (all.length > 0 ? all : known).map((found) => reportOf(facts, found, chosen));
+}
+
+const explainedBy = (facts: Facts, some: readonly Diagnosis[]): Found[] =>
+  some.flatMap((diagnosis) => {
+    const explanation = diagnosis.explain(facts);
+    return explanation === undefined ? [] : [{ diagnosis, explanation }];
+  });
+
+/** Lines around what was raised that may tell more of it. */
+const [BEFORE, BEHIND] = [200, 50];
+
+/** Whether a diagnosis tells why the program ended, and not only what else it logged. */
+function explainsTheEnd(facts: Facts, { hit, failsStart }: Explanation): boolean {
+  const end = hit && endOf(facts, hit.log);
+  if (hit === undefined || end === undefined || failsStart === true) return true;
+  return (
+    hit.lineNumber >= end.firstLineNumber - BEFORE && hit.firstLineNumber <= end.lineNumber + BEHIND
+  );
+}
+
+function reportOf(
+  { stack }: Facts,
+  { diagnosis, explanation }: Found,
+  chosen: StackFileOptions,
+): DiagnosisReport {
+  const { id, source, caughtBy = "nothing catches it earlier", harmless } = diagnosis;
+  const { cause, evidence, advice = "", command = APPLY } = explanation;
+  const { change, edits } = changeOf(stack, explanation);
+  return {
+    id,
+    severity: harmless === true ? "note" : "trouble",
+    cause: redact(cause),
+    evidence: redact(evidence),
+    change: redact(change),
+    edits,
+    advice: redact(advice),
+    command: forStack(redact(command), chosen),
+    source,
+    caughtByPlan: diagnosis.caughtBy !== undefined,
+    caughtBy,
+  };
+}
+
+/**
+ * The change of the real stack file, planned before it is proposed. One that would make the file
+ * unreadable is put in words: something else has to be declared first, and the advice says what.
+ */
 function changeOf(stack: Stack | undefined, { edits = [], advice }: Explanation) {
-  if (edits.length === 0)
-    return { change: advice ?? "No setting to change.", edits: [] as readonly Edit[] };
+  const none: readonly Edit[] = [];
+  if (edits.length === 0) return { change: advice ?? "No setting to change.", edits: none };
   if (stack === undefined) return { change: inWords(edits), edits };
   const open = edits.filter(({ path: [, machine, ...below], value }) => {
     return machine !== stack.machine || !isDeepStrictEqual(valueAt(stack.settings, below), value);
   });
-  if (open.length === 0)
-    return {
-      change: `The stack file has it already (${inWords(edits)}), but what runs is older. Apply it.`,
-      edits: [] as readonly Edit[],
-    };
+  if (open.length === 0) {
+    const change = `The stack file has it already (${inWords(edits)}), but what runs is older. Apply it.`;
+    return { change, edits: none };
+  }
   const changed = applyEdits(stack.text, open);
-  const isReadable = attempt(() => parseStackFile(stack.file, changed)) !== undefined;
-  // Where it isn't, something else has to be declared first; the advice says what.
-  return {
-    change: isReadable ? unifiedDiff(stack.file, stack.text, changed) : inWords(open),
-    edits: open,
-  };
+  const tried = tryOut(stack, changed);
+  if (tried.planned === undefined) return { change: inWords(open), edits: open };
+  const { against } = tried;
+  if (against !== undefined) {
+    const change = `No change is proposed: with ${inWords(open)} ${against}`;
+    return { change: advice === undefined ? change : `${advice} ${change}`, edits: none };
+  }
+  return { change: unifiedDiff(stack.file, stack.text, changed), edits: open };
 }
 
 function inWords(edits: readonly Edit[]): string {

@@ -10,10 +10,10 @@ export interface Sign {
   readonly pattern: RegExp;
   /**
    * `start`: a start failed, which is over once the same log shows a later start that succeeded.
-   * `any`: it always counts. `opens`: another start begins; once it is up or has failed, all that
-   * was seen before is over.
+   * `any`: it always counts. Once another start is up or has failed, all that was seen before it is
+   * over, but for what ended a server that had served.
    */
-  readonly when: "start" | "any" | "opens";
+  readonly when: "start" | "any";
   /**
    * Which line of several is kept: the newest, or the one whose first group is the largest number.
    */
@@ -48,7 +48,8 @@ export function sign(
 export const startSign = (literals: string | readonly string[], pattern?: RegExp): Sign =>
   sign(literals, pattern, { when: "start" });
 
-export const OPENS = sign("start gate: open after", GATE_OPENS, { when: "opens" });
+/** The start gate starts vLLM. */
+export const OPENS = sign("start gate: open after", GATE_OPENS);
 
 /**
  * The line that opens the next start where nothing says how the one before ended: found by what is
@@ -61,6 +62,9 @@ export const BROKE_OFF = startSign([], /(?!)/);
  * API has its gate say so.
  */
 export const READY = sign(["Application startup complete", "start gate: the head answers"]);
+
+/** Everything that vLLM was started with, as it prints that. */
+export const STARTED_WITH = sign("non-default args: {", /non-default args: (\{.*\})/);
 
 /** How vLLM was started: its port shows which server of the stack file a log belongs to. */
 export const STARTED_WITH_PORT = sign("'port':", /'port': (\d+)/);
@@ -91,8 +95,24 @@ export const STOPPED = sign([
   ...["start gate: stopped", "start gate: vLLM did not end in time"],
 ]);
 
+/** The API is to end: by whom, the log doesn't say. After a crash its own ruin says more before. */
+export const ASKED_TO_STOP = sign(
+  [
+    "API server: shutdown triggered",
+    "start gate: stopped",
+    "start gate: vLLM did not end in time",
+    "Shutting down",
+  ],
+  /API server: shutdown triggered|start gate: (?:stopped|vLLM did not end in time)|INFO: +Shutting down/,
+);
+
+/** An engine heeds the same signal; while it loads, a program that fails sends it. */
+export const TOLD_TO_STOP = sign("received signal=SIG");
+
 /** What Python raises; in backticks it only names what might be. */
 const NAMED = "(?<!`)\\b[A-Z]\\w*(?:Error|Exception)";
+/** The same without words, alone in its line. */
+const BARE = "(?:^|\\) |\\] )(?:\\w+\\.)*[A-Z]\\w*(?:Error|Exception)$";
 
 /** Anything that reads like an error: where no diagnosis explains it, the trouble is unknown. */
 export const TROUBLE = sign(
@@ -104,6 +124,8 @@ export const TROUBLE = sign(
 
 /** The end of an uncaught failure: better evidence than the first line that has ERROR in it. */
 export const RAISED = sign(
-  ["Error:", "Exception:", "panic:", "Value error,", "Input should be"],
-  new RegExp(`${NAMED}: ${POINTER}\\S|panic: |^.{0,60}  (?:Value error, |Input should be )\\S`),
+  ["Error", "Exception", "panic:", "Value error,", "Input should be"],
+  new RegExp(
+    `${NAMED}: ${POINTER}\\S|${BARE}|panic: |^.{0,60}  (?:Value error, |Input should be )\\S`,
+  ),
 );

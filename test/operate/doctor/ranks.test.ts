@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { plan } from "../../../components/plan/plan";
-import { type Facts, serverOf } from "../../../operate/doctor/facts";
+import { type Facts, type Stack, serverOf } from "../../../operate/doctor/facts";
 import { fromMachine } from "../../../operate/doctor/read/fromMachine";
 import { diagnose } from "../../../operate/doctor/report/diagnose";
 import { ranks } from "../../fixtures/ranks";
@@ -21,8 +21,18 @@ function stacks() {
   return machines.map((machine) => {
     const own = settings.machines[machine.name];
     if (own === undefined) throw new Error("a planned machine has settings");
-    const about = { file: "Pulumi.dgx.yaml", text: "", machine: machine.name, refusals: [] };
-    return { ...about, settings: own, plan: machine, machines };
+    const stack: Stack = {
+      file: "Pulumi.dgx.yaml",
+      text: "",
+      machine: machine.name,
+      refusals: [],
+      warnings: [],
+      settings: own,
+      plan: machine,
+      machines,
+      planned: () => stack,
+    };
+    return stack;
   });
 }
 

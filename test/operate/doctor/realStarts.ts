@@ -84,7 +84,7 @@ export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
     edits: [[`${B}.moeBackend`, undefined]],
   },
   "quantization-absent": {
-    id: "unknown",
+    id: "engine-said",
     evidence: "Value error, Cannot find the config file for gptq_marlin",
   },
   "draft-impossible": {

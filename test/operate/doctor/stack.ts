@@ -65,6 +65,8 @@ function judgedStack(text: string): Stack {
     plan: machine,
     machines: planned.machines,
     refusals: judge(declaredResources(planned)).filter(({ verdict }) => verdict === "refused"),
+    warnings: planned.warnings,
+    planned: stackOf,
   };
 }
 

@@ -1,0 +1,102 @@
+import { basename } from "node:path";
+import { startedAgain } from "../../../machines/docker/containers";
+import type { LastWord, LogReading } from "../../sees/log/scanLog";
+import { READY, STARTED_WITH } from "../../sees/log/sign";
+import { APPLY, type Explanation } from "../diagnosis";
+import { type Facts, isHealthy, serverOf, stateOf } from "../facts";
+import type { Diagnosis } from "./known";
+import { argumentsIn, linesOfStack, ofMissingPath } from "./pointed";
+
+/** Characters of a message that are shown as the cause, and of one that is added to it. */
+const SHOWN = 400;
+const SHOWN_MORE = 160;
+
+/** Sentences of a message that say what to do instead. */
+const ADVISES =
+  /\b(?:valid (?:options|values|choices)|[Mm]ust be|[Ee]xpected|[Ss]upported|[Cc]ho(?:o|)se from|should be|[Pp]lease|[Tt]ry|[Cc]onsider|Use|Run|Install|[Mm]ake sure|[Ii]ncrease|[Dd]ecrease|[Ss]et)\b/;
+
+/** A message that says next to nothing: the code that raised it says more. */
+const SAYS_LITTLE = 60;
+
+/** What a program said itself, where no known line explains it. */
+export const engineSaid: Diagnosis = {
+  id: "engine-said",
+  source: "the log: what the program itself said last",
+  explain(facts) {
+    const log = facts.logs.find((each) => endOf(facts, each) !== undefined);
+    const raised = log && endOf(facts, log);
+    return raised && explained(facts, log, raised);
+  },
+};
+
+/** What ended the program of a log; `undefined` where it goes on, or doesn't say. */
+export function endOf(facts: Facts, log: LogReading): LastWord | undefined {
+  const { raised, kind, hits } = log;
+  if (raised === undefined || kind === "kernel" || kind === "probes") return undefined;
+  if (raised.afterServing) return raised;
+  if (isHealthy(facts, log)) return undefined;
+  // An error that was only logged ends a program that never came up.
+  return raised.isEnd || !hits.has(READY) ? raised : undefined;
+}
+
+function explained(facts: Facts, log: LogReading, raised: LastWord): Explanation {
+  const server = serverOf(facts, log);
+  const { said, name, first = "", at = "" } = raised;
+  const sentences = said.split(/(?<=[.!?]) (?=["'`]?[A-Z])/);
+  const advised = sentences.slice(1).filter((each) => ADVISES.test(each));
+  const told = sentences.filter((each) => !advised.includes(each)).join(" ");
+  // What else would be valid names no setting that is wrong.
+  const words = [told, first, at].join("\n");
+  const inFile = facts.stack === undefined ? [] : linesOfStack(words, server, facts.stack);
+  const missing = ofMissingPath(words, server, facts.stack);
+  const advice = [
+    missing ?? (advised.length === 0 ? "" : `It says: ${cut(advised.join(" "), SHOWN)}`),
+    facts.stack === undefined || inFile.length === 0
+      ? startedWith(log, words)
+      : `In ${basename(facts.stack.file)}: ${inFile.join("; ")}.`,
+  ].filter((each) => each !== "");
+  // A name without words says nothing; the code that raised it does.
+  const shown = said === name && at !== "" ? `${name} in ${at}` : cut(told, SHOWN);
+  const rooted = first === "" ? "" : ` (first: ${cut(first, SHOWN_MORE)})`;
+  return {
+    cause: `${whoEnded(raised)}: ${shown.replace(/[.:,;\s]+$/, "")}${rooted}.${againText(facts, log, raised)}`,
+    evidence: [
+      cut(raised.line, SHOWN),
+      ...(at !== "" && said.length < SAYS_LITTLE ? [`raised in ${at}`] : []),
+    ].join(" | "),
+    advice: advice.length > 0 ? advice.join(" ") : placeToLook(raised),
+    command: inFile.length > 0 ? APPLY : `docker logs --tail 200 ${server.container} 2>&1 | less`,
+  };
+}
+
+function whoEnded({ by, isEnd, hadServed, afterServing }: LastWord): string {
+  if (by === "docker") return "The container can't be started";
+  if (!isEnd) return "The server did not come up, and logged last";
+  return hadServed || afterServing === true ? "vLLM had served, and ended" : "vLLM ended";
+}
+
+/** How often it was started since, by Docker's own count where that was read. */
+export function againText(
+  facts: Facts,
+  { container, starts = 1 }: LogReading,
+  { afterServing }: Pick<LastWord, "afterServing">,
+): string {
+  const { restartCount = 0 } = (container && stateOf(facts, container)) || {};
+  if (restartCount > 0) return ` ${startedAgain(restartCount)}.`;
+  return afterServing === true && starts > 1 ? " It was started again since." : "";
+}
+
+function startedWith({ hits }: LogReading, words: string): string {
+  const given = argumentsIn(words, hits.get(STARTED_WITH)?.groups[0] ?? "");
+  return given.length === 0 ? "" : `It was started with ${given.join(", ")}.`;
+}
+
+function placeToLook({ process, lineNumber, at }: LastWord): string {
+  const by = process === "" ? "" : ` of ${process}`;
+  const raisedAt = at === undefined ? "" : `; it was raised in ${at}`;
+  return `Look at line ${lineNumber}${by} and at what comes before it in the log${raisedAt}.`;
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most).replace(/\s\S*$/, "")} ...`;
+}

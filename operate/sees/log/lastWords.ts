@@ -1,0 +1,102 @@
+/** A way in which a program says, without a traceback, why it ends. */
+export interface LastWords {
+  readonly pattern: RegExp;
+  /** What it says; `undefined` where it means no end. Groups that took no part are "". */
+  readonly said: (groups: readonly string[]) => string | undefined;
+  /** The words stand in the next line of the same process. */
+  readonly goesOn?: RegExp;
+  /** Who says it, where that is not the program itself. */
+  readonly by?: "docker";
+}
+
+const all = ([, ...groups]: readonly string[]): string => groups.filter(Boolean).join(": ");
+
+const SIGNALS: Readonly<Record<number, string>> = {
+  4: "SIGILL, an instruction that this processor lacks",
+  6: "SIGABRT, it aborted itself",
+  7: "SIGBUS, memory that went away, such as a full /dev/shm",
+  8: "SIGFPE",
+  9: "SIGKILL, it was killed",
+  11: "SIGSEGV, a segmentation fault",
+};
+
+/** A signal that ended a process by itself; a process that is told to end gets 2 or 15. */
+function bySignal(process: string, number: string | undefined): string | undefined {
+  const signal = SIGNALS[Math.abs(Number(number))];
+  return signal && `${process} ended by signal ${Math.abs(Number(number))} (${signal})`;
+}
+
+/** Every way that is known, apart from a traceback; a line is read by the first that fits. */
+export const LAST_WORDS: readonly LastWords[] = [
+  // argparse.
+  {
+    pattern:
+      /^(?:vllm(?: [\w-]+)*|[\w./-]*\.py|python3?(?: -m [\w.]+)?|usage error): error: (\S.*)/,
+    said: all,
+  },
+  // Rust, before and after 1.73.
+  { pattern: /^thread '[^']*'(?: \(\d+\))? panicked at '(.*)', \S+:\d+/, said: all },
+  {
+    pattern: /^thread '[^']*'(?: \(\d+\))? panicked at (\S+:\d+(?::\d+)?):?$/,
+    said: all,
+    goesOn: /^(.*\S.*)$/,
+  },
+  // C++.
+  {
+    pattern: /^terminate called after throwing an instance of '([^']+)'/,
+    said: all,
+    goesOn: /^\s*what\(\): +(.*\S)/,
+  },
+  { pattern: /^(terminate called without an active exception)/, said: all },
+  { pattern: /^libc\+\+abi: terminating (?:due to|with) (.*\S)/, said: all },
+  { pattern: /^F\d{4,8} [\d:.]+ +\d+ (\S+:\d+)\] (.*\S)/, said: all },
+  {
+    pattern:
+      /^((?:malloc|free|realloc|calloc|munmap_chunk)\(\): .*\S|double free or corruption.*|corrupted (?:size|double).*|\*\*\* stack smashing detected \*\*\*.*)/,
+    said: all,
+  },
+  { pattern: /^Fatal (?:Python|glibc) error: (.*\S)/, said: all },
+  // Signals.
+  { pattern: /^(?:!+ )?(Segfault encountered)\b/, said: all },
+  {
+    pattern:
+      /^(?:.{0,80}: line \d+: +\d+ )?((?:Segmentation fault|Aborted|Illegal instruction|Bus error|Floating point exception)(?: +\(core dumped\))?)(?: .*)?$/,
+    said: all,
+  },
+  { pattern: /^\*\*\* (SIG[A-Z]+) .*received/, said: all },
+  {
+    pattern: /\b(?:core proc|Engine core proc|Worker proc) (\S+) died unexpectedly(?:.*?(-\d+))?/,
+    said: ([, name = "a process", code]) => bySignal(name, code),
+  },
+  {
+    pattern: /Failed core proc\(s\): \{.*?'([\w-]+)': (-\d+)/,
+    said: ([, name = "a process", code]) => bySignal(name, code),
+  },
+  {
+    pattern:
+      /Process '?([\w-]+)'? .*?(?:exit(?:ed)?(?: with)? ?code[:= ]+|died with signal )(-\d+)/,
+    said: ([, name = "a process", code]) => bySignal(name, code),
+  },
+  // The loader and the shell.
+  { pattern: /error while loading shared libraries: (.*\S)/, said: all },
+  {
+    pattern:
+      /^(?:\/bin\/|\/usr\/bin\/)?(?:env|(?:ba|da)?sh): (?:(?:line )?\d+: )?(.*(?:not found|No such file or directory|Permission denied|cannot execute|Exec format error).*)/,
+    said: all,
+  },
+  { pattern: /^(?:\S*\/)?python3?: (can't open file .*|No module named .*)/, said: all },
+  // What starts containers.
+  {
+    pattern: /^(exec \S+: (?:exec format error|no such file or directory|permission denied).*)/i,
+    said: all,
+    by: "docker",
+  },
+  { pattern: /(exec user process caused: .*\S)/, said: all, by: "docker" },
+  { pattern: /Error response from daemon: (.*\S)/, said: all, by: "docker" },
+  { pattern: /\bOCI runtime (?:\w+ )?failed: (.*\S)/, said: all, by: "docker" },
+  { pattern: /^(nvidia-container-cli: .*\S)/, said: all, by: "docker" },
+];
+
+/** Any line that one of those, or a traceback, could begin with or be introduced by. */
+export const WORTH_READING =
+  /Traceback|[Ee]rror|[Ee]xception|[Ff]ailed|panicked|terminat|[Ff]atal|core proc|Worker proc|SIG[A-Z]|Segfault|Segmentation|Aborted|Bus error|Illegal|Floating point|smashing|corrupt|malloc\(|free\(|alloc\(|munmap_chunk|not found|No such file|No module|can't open|exec |F\d{4}|died|OCI runtime|nvidia-container/;

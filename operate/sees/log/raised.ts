@@ -1,0 +1,201 @@
+import { redact } from "../../programs/redact";
+import { LAST_WORDS, type LastWords, WORTH_READING } from "./lastWords";
+import { type LogLine, logLine } from "./logLine";
+import { inOneLine, raisedIn, type Told, Traceback } from "./traceback";
+
+/** Why a program ended, in its own words. */
+export interface Raised extends Told {
+  /** The process that ended; "" where the log doesn't say. */
+  readonly process: string;
+  readonly by: "program" | "docker";
+}
+
+/**
+ * What a line means for the end of its program: it `ends` it, it `points` to what ended it, or it
+ * was only `logged`.
+ */
+type Weight = "ends" | "points" | "logged";
+
+interface Candidate {
+  readonly lineNumber: number;
+  readonly process: string;
+  /** A logger wrote it, as vLLM's processes do for what they can't survive. */
+  readonly isLogged: boolean;
+  readonly told: () => Raised;
+}
+
+/** Processes whose tracebacks are followed at the same time. */
+const PROCESSES = 64;
+/** Lines of anybody after which an unfinished traceback is left. */
+const PATIENCE = 2000;
+/** Lines that may come between a line and the traceback that it introduces. */
+const NEARBY = 20;
+/** Characters of a line that are looked at. */
+const LOOKED_AT = 4000;
+
+/** What is raised because a process ended, and says at most where to look. */
+const POINTS =
+  /See (?:the )?(?:root cause|stack trace)|in a background process|EngineDead|EngineCore encountered an issue|Engine core initialization failed|check the stack trace/;
+/** What is raised where another process is gone; where nothing else is said, it is the cause. */
+const GONE =
+  /^RuntimeError: cancelled$|^(?:\w+\.)*(?:EOFError|BrokenPipeError|Connection\w*Error|ProcessLookupError|Dist(?:Network|Store)Error)\b/;
+/** What is raised in a program that is told to end. */
+const NO_CAUSE =
+  /^(?:\w+\.)*(?:KeyboardInterrupt|SystemExit|CancelledError|GeneratorExit|StopIteration)\b/;
+/** The cause, inside of what points to it. */
+const WORKER_FAILED = /Worker failed with error ['"](.+?)['"], please check/;
+
+/** How a program introduces a traceback that it survives. */
+const SURVIVES =
+  /Exception in ASGI application|Exception ignored|never retrieved|Logging error|Exception in (?:callback|thread)/;
+/** How vLLM's logger introduces what a process ends of. */
+const ENDS =
+  /failed to start|fatal error|hit an exception|output_handler failed|initialization failed/i;
+
+/** A request was answered, or the engine writes: this process goes on. */
+const GOES_ON = /HTTP\/[\d.]+" 2\d\d|Avg generation throughput/;
+
+/** A logged line that is what was raised, without its traceback. */
+const ERROR_ITSELF = /^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b: \S/;
+
+/**
+ * Finds what a program ended of while its log streams by: the first thing raised that ends a
+ * process and isn't only a consequence. It keeps some lines of each process, and no log.
+ */
+export class RaisedFinder {
+  private readonly tracebacks = new Map<string, Traceback>();
+  /** The last line of each process that may introduce a traceback. */
+  private readonly introductions = new Map<string, { text: string; lineNumber: number }>();
+  /** Last words that go on in the next line of their process. */
+  private pending:
+    | { readonly goesOn: RegExp; readonly process: string; readonly heard: { said: string } }
+    | undefined;
+  private begunAt = 0;
+  private isOver = false;
+  private readonly best: Partial<Record<Weight, Candidate>> = {};
+
+  /** One more line. */
+  take(raw: string, lineNumber: number): void {
+    if (this.isOver) return;
+    const shown = raw.length > LOOKED_AT ? raw.slice(0, LOOKED_AT) : raw;
+    if (this.best.ends?.isLogged === false && GOES_ON.test(shown)) this.goesOn(shown);
+    const isBusy = this.tracebacks.size > 0 || this.pending !== undefined;
+    if (!isBusy && !WORTH_READING.test(shown)) return;
+    if (isBusy && lineNumber - this.begunAt > PATIENCE) this.tracebacks.clear();
+    const line = logLine(shown);
+    // A warning is survived, but how another process died is told in any level.
+    const isMild = ["WARNING", "INFO", "DEBUG"].includes(line.level);
+    if (isMild && !/died unexpectedly/.test(line.text)) return;
+    if (!this.follow(line, shown, lineNumber)) this.hear(line, shown, lineNumber);
+  }
+
+  /** The server is up: it survived whatever was raised before. */
+  isUp(): void {
+    for (const weight of ["ends", "points", "logged"] as const) delete this.best[weight];
+    this.tracebacks.clear();
+  }
+
+  /** Somebody stops it: what is raised from here on comes of that. */
+  isStopped(): void {
+    this.isOver = true;
+  }
+
+  /** What it ended of; where nothing says that it ended, what was logged last. */
+  found(): { readonly raised: Raised; readonly isEnd: boolean } | undefined {
+    const { ends, points, logged } = this.best;
+    const best = ends ?? logged ?? points;
+    if (best === undefined || (best === points && POINTS.test(best.told().line))) return undefined;
+    return { raised: best.told(), isEnd: best !== logged || points !== undefined };
+  }
+
+  private goesOn(raw: string): void {
+    if (this.best.ends?.process === logLine(raw).process) delete this.best.ends;
+  }
+
+  /** Whether the line belongs to a traceback of its process. */
+  private follow(line: LogLine, raw: string, lineNumber: number): boolean {
+    const key = `${line.process}|${line.level}|${line.place}`;
+    const known = this.tracebacks.get(key);
+    if (Traceback.begins(line.text)) {
+      const intro = this.introductions.get(line.process);
+      const isNear = intro !== undefined && lineNumber - intro.lineNumber <= NEARBY;
+      this.tracebacks.set(key, new Traceback(lineNumber, isNear ? intro.text : "", known));
+      this.begunAt = lineNumber;
+      const [oldest = key] = this.tracebacks.keys();
+      if (this.tracebacks.size > PROCESSES) this.tracebacks.delete(oldest);
+      return true;
+    }
+    const step = known?.take(line.text, raw, lineNumber);
+    if (step === "over") this.tracebacks.delete(key);
+    if (known !== undefined && step === "raised") this.consider(known, line);
+    return step === "raised" || step === "part";
+  }
+
+  /** A traceback has come to what was raised. */
+  private consider(traceback: Traceback, { process, level }: LogLine): void {
+    const { line, introduction, lineNumber } = traceback;
+    if (NO_CAUSE.test(line)) return;
+    const isLogged = level !== "";
+    const ends = isLogged ? ENDS.test(introduction) : !SURVIVES.test(introduction);
+    const inner = WORKER_FAILED.exec(line)?.[1];
+    const points = GONE.test(line) || (POINTS.test(line) && inner === undefined);
+    const told = (): Raised => {
+      const raised: Raised = { ...traceback.told(), process, by: "program" };
+      return inner === undefined ? raised : { ...raised, said: inOneLine(inner), name: "" };
+    };
+    const weight = points ? "points" : ends ? "ends" : "logged";
+    this.offer(weight, { lineNumber, process, isLogged, told }, traceback.follows);
+  }
+
+  /** Last words that need no traceback, and what may introduce one. */
+  private hear(line: LogLine, raw: string, lineNumber: number): void {
+    const { process, level, text } = line;
+    if (this.introductions.size >= PROCESSES) this.introductions.clear();
+    this.introductions.set(process, { text, lineNumber });
+    const { pending } = this;
+    if (pending?.process === process) {
+      const more = pending.goesOn.exec(text)?.[1];
+      if (more !== undefined) pending.heard.said = `${pending.heard.said}: ${more}`;
+      this.pending = undefined;
+      if (more !== undefined) return;
+    }
+    const { words, said } = lastWordsIn(text);
+    if (said === undefined && (level === "" || !ERROR_ITSELF.test(text))) return;
+    const heard = { said: said ?? raisedIn(text) };
+    const told = (): Raised => ({
+      said: inOneLine(heard.said),
+      name: "",
+      line: redact(raw).trim(),
+      lineNumber,
+      firstLineNumber: lineNumber,
+      process,
+      by: words?.by ?? "program",
+    });
+    const weight = words === undefined ? "logged" : "ends";
+    this.offer(POINTS.test(text) && words === undefined ? "points" : weight, {
+      lineNumber,
+      process,
+      isLogged: level !== "",
+      told,
+    });
+    if (words?.goesOn !== undefined) this.pending = { goesOn: words.goesOn, process, heard };
+  }
+
+  /** Keeps the first that ends it, and what follows from that; of what was logged, the last. */
+  private offer(weight: Weight, candidate: Candidate, follows?: number): void {
+    const known = this.best[weight];
+    const isNext = known !== undefined && known.lineNumber === follows;
+    if (known === undefined || isNext || weight === "logged") this.best[weight] = candidate;
+  }
+}
+
+/** The last words in a line, and what they say. */
+function lastWordsIn(text: string): { readonly words?: LastWords; readonly said?: string } {
+  for (const words of LAST_WORDS) {
+    const match = words.pattern.exec(text);
+    if (match === null) continue;
+    const said = words.said(match.map((group: string | undefined) => group ?? ""));
+    return said === undefined ? {} : { words, said };
+  }
+  return {};
+}

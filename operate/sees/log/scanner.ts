@@ -1,0 +1,251 @@
+import { stripVTControlCharacters } from "node:util";
+import { defined } from "../../../faults/defined";
+import { redact } from "../../programs/redact";
+import type { Hit, LastWord, LogReading } from "./logReading";
+import { RaisedFinder } from "./raised";
+import {
+  ASKED_TO_STOP,
+  BROKE_OFF,
+  escaped,
+  RAISED,
+  READY,
+  type Sign,
+  STOPPED,
+  TOLD_TO_STOP,
+  TROUBLE,
+} from "./sign";
+import { startsIn } from "./starts";
+
+/**
+ * A tier that nobody pinned, which `serving verify` asks for: its 404 looks like a network failure
+ * in a client.
+ */
+export const UNKNOWN_TIER = "claude-unpinned-tier";
+
+/**
+ * Longest part of a line that is looked at, in characters: an answer in JSON may be long, a binary
+ * file endless.
+ */
+const LINE_LIMIT = 64 * 1024;
+
+type Match = Omit<Hit, "line" | "groups"> & { readonly match: RegExpExecArray };
+
+export interface Literals {
+  /** Every literal at once: one pass over a line, instead of one for each of them. */
+  readonly any: RegExp;
+  /** Signs that a literal may belong to. */
+  readonly signsOf: ReadonlyMap<string, readonly Sign[]>;
+}
+
+export function literalsIn(signs: readonly Sign[]): Literals {
+  const literals = [...new Set(signs.flatMap((each) => each.literals))].sort(
+    (x, y) => y.length - x.length,
+  );
+  // A shorter literal inside of another one is not found on its own.
+  const owners = (literal: string) =>
+    signs.filter((each) => each.literals.some((inner) => literal.includes(inner)));
+  return {
+    any: new RegExp(literals.map(escaped).join("|"), "g"),
+    signsOf: new Map(literals.map((literal) => [literal, owners(literal)])),
+  };
+}
+
+/** What ended a server that had served. */
+interface Crash {
+  readonly signs: ReadonlyMap<Sign, Match>;
+  readonly raised: LastWord | undefined;
+}
+
+/** What was found so far, line by line; of a log with several starts only what still counts. */
+export class Scanner {
+  lines = 0;
+  private starts = 1;
+  private readonly begins = startsIn();
+  private matches = new Map<Sign, Match>();
+  private finder = new RaisedFinder();
+  /** Somebody stops the server of this start. */
+  private isStopped = false;
+  private isOpened = false;
+  /** Of the starts before. */
+  private before: { signs: Map<Sign, Match>; raised: LastWord | undefined } = {
+    signs: new Map(),
+    raised: undefined,
+  };
+  /** Of the newest start that had served, unless it was stopped. */
+  private crash: Crash = { signs: new Map(), raised: undefined };
+  private rest = "";
+  /** Inside a line that was already longer than what is looked at. */
+  private skipping = false;
+
+  constructor(private readonly literals: Literals) {}
+
+  take(text: string): void {
+    const lines = (this.rest + text).split("\n");
+    this.rest = lines.pop() ?? "";
+    for (const line of lines) this.endLine(line);
+    if (this.rest.length <= LINE_LIMIT && !this.skipping) return;
+    this.endLine(this.rest);
+    this.rest = "";
+    this.skipping = true;
+  }
+
+  /**
+   * What was found. Only the one line that each sign keeps is made fit to be shown, and only here.
+   */
+  end(): Pick<LogReading, "hits" | "lines" | "raised" | "starts"> {
+    if (this.rest !== "") this.endLine(this.rest);
+    this.rest = "";
+    const own = this.counting();
+    const hits = new Map([...this.crash.signs].map((each) => hitOf(each, true)));
+    for (const each of own.signs) hits.set(...hitOf(each));
+    const { lines, starts } = this;
+    const raised =
+      own.raised ?? (this.crash.raised && { ...this.crash.raised, afterServing: true as const });
+    return { hits, lines, starts, ...defined({ raised }) };
+  }
+
+  /**
+   * Docker starts at once what failed: until that start is up or fails itself, what ended the one
+   * before it counts.
+   */
+  private counting() {
+    const raised = this.raised();
+    const isDecided =
+      raised?.isEnd === true || [READY, TROUBLE, RAISED].some((sign) => this.matches.has(sign));
+    if (isDecided) return { signs: this.matches, raised };
+    return {
+      signs: new Map([...this.before.signs, ...this.matches]),
+      raised: this.before.raised ?? raised,
+    };
+  }
+
+  private raised(): LastWord | undefined {
+    const found = this.finder.found();
+    return found && { ...found.raised, isEnd: found.isEnd, hadServed: this.matches.has(READY) };
+  }
+
+  /** What a program prints before its arguments belongs to its start, unless another one ends there. */
+  private begin(line: string): void {
+    const isFirst = !this.isOpened && !this.hasFailed() && !this.matches.has(READY);
+    if (!isFirst) this.open(wholeLine(line, this.lines));
+    this.isOpened = true;
+  }
+
+  /** A server that serves is stopped; one that has failed by itself only ends. */
+  private stop(sign: Sign): void {
+    if (this.hasFailed() || (sign === TOLD_TO_STOP && !this.matches.has(READY))) return;
+    this.isStopped = true;
+    this.finder.isStopped();
+  }
+
+  /** Whether something ended this start, or its server. */
+  private hasFailed(): boolean {
+    const ready = this.matches.get(READY)?.lineNumber ?? 0;
+    const failed = ([sign, { lineNumber }]: readonly [Sign, Match]) =>
+      sign.when === "start" && lineNumber > ready;
+    return this.finder.found()?.isEnd === true || [...this.matches].some(failed);
+  }
+
+  private open(opening: Match): void {
+    const { signs, raised } = this.counting();
+    const ready = this.matches.get(READY);
+    if (ready !== undefined) this.crash = this.crashOf(ready);
+    // A start that came up had survived all that failed before.
+    const isOver = signs.has(READY);
+    for (const sign of signs.keys())
+      if (isOver && (sign.when === "start" || sign === READY)) signs.delete(sign);
+    const isCut = this.isOpened && ![STOPPED, TROUBLE, RAISED].some((end) => this.matches.has(end));
+    this.before = { signs, raised: isOver ? undefined : raised };
+    this.matches = new Map(isCut ? [[BROKE_OFF, opening]] : []);
+    this.finder = new RaisedFinder();
+    this.isStopped = false;
+    this.starts++;
+  }
+
+  /** What ended the start that is over; nothing where it was stopped. */
+  private crashOf(ready: Match): Crash {
+    const raised = this.raised();
+    if (this.isStopped) return { signs: new Map(), raised: undefined };
+    const signs = [...this.matches].filter(
+      ([sign, { lineNumber }]) => sign.when === "start" && lineNumber > ready.lineNumber,
+    );
+    return { signs: new Map(signs), raised: raised?.isEnd === true ? raised : undefined };
+  }
+
+  /** A line has come to its end, or to the most of it that is looked at. */
+  private endLine(line: string): void {
+    if (!this.skipping) this.search(line);
+    this.skipping = false;
+  }
+
+  /** Looks at a line, but only for the signs whose literals it contains. */
+  private search(raw: string): void {
+    this.lines++;
+    // A colour in the middle of a line would hide what is looked for.
+    const line = (raw.includes("\u001b") ? stripVTControlCharacters(raw) : raw).slice(
+      0,
+      LINE_LIMIT,
+    );
+    if (this.begins(line)) this.begin(line);
+    if (!isSaidByOthers(line)) this.finder.take(line, this.lines);
+    const signs = new Set<Sign>();
+    const { any, signsOf } = this.literals;
+    any.lastIndex = 0;
+    for (let found = any.exec(line); found !== null; found = any.exec(line)) {
+      for (const sign of signsOf.get(found[0]) ?? []) signs.add(sign);
+      // Literals may overlap.
+      any.lastIndex = found.index + 1;
+    }
+    for (const sign of signs) this.match(sign, line);
+  }
+
+  private match(sign: Sign, line: string): void {
+    if (isSaidByOthers(line)) return;
+    // What is raised while a server ends because it was told to is no trouble.
+    if (this.isStopped && (sign.when === "start" || sign === TROUBLE || sign === RAISED)) return;
+    const match = sign.pattern.exec(line);
+    if (match === null) return;
+    if (sign === READY) this.finder.isUp();
+    if (sign === ASKED_TO_STOP || sign === TOLD_TO_STOP) this.stop(sign);
+    const earlier = this.matches.get(sign);
+    const count = (earlier?.count ?? 0) + 1;
+    const firstLineNumber = earlier?.firstLineNumber ?? this.lines;
+    const smaller = sign.keep === "largest" && Number(match[1]) < Number(earlier?.match[1]);
+    const kept = earlier !== undefined && smaller ? earlier : { match, lineNumber: this.lines };
+    this.matches.set(sign, { ...kept, firstLineNumber, count });
+  }
+}
+
+/** A prompt may say anything; and `serving verify` asks for one refusal itself. */
+const isSaidByOthers = (line: string): boolean =>
+  (line.includes("Received request ") && line.includes("prompt")) || line.includes(UNKNOWN_TIER);
+
+function wholeLine(line: string, lineNumber: number): Match {
+  const match = /^/.exec(line) as RegExpExecArray;
+  return { match, lineNumber, firstLineNumber: lineNumber, count: 1 };
+}
+
+/** A match as it is shown. */
+function hitOf([sign, { match, ...where }]: readonly [Sign, Match], isPast = false): [Sign, Hit] {
+  const groups = match.slice(1).map((group: string | undefined) => group ?? "");
+  const line = excerpt(match.input, match.index);
+  return [sign, { line, groups, ...where, ...(isPast ? { afterServing: true } : {}) }];
+}
+
+/** Characters of a line that are shown, and how many of them come before the sign. */
+const SHOWN = 400;
+const SHOWN_BEFORE = 120;
+
+/**
+ * Redacted before it is cut, so that no cut makes a secret unrecognizable; a window around the sign
+ * bounds the work.
+ */
+function excerpt(line: string, index: number): string {
+  const from = Math.max(0, index - 4 * SHOWN);
+  // Half a secret could not be told from other text, so the word that the window cuts is left out.
+  const window = line.slice(from, index + 8 * SHOWN).replace(from > 0 ? /^\S*/ : "", "");
+  const safe = redact(window).trim();
+  if (safe.length <= SHOWN) return safe;
+  const start = Math.max(0, Math.min(index - from - SHOWN_BEFORE, safe.length - SHOWN));
+  return `${start > 0 ? "... " : ""}${safe.slice(start, start + SHOWN)}${start + SHOWN < safe.length ? " ..." : ""}`;
+}

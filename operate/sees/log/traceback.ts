@@ -1,0 +1,188 @@
+import { redact } from "../../programs/redact";
+
+/** What was raised, and where. */
+export interface Told {
+  /** In one line, without secrets, such as `Unknown attention backend: 'FLASHINFR'`. */
+  readonly said: string;
+  /** The class of what was raised; "" where it was no exception. */
+  readonly name: string;
+  /** The line of the log that says it. */
+  readonly line: string;
+  readonly lineNumber: number;
+  /** Where the traceback began, which the message ends. */
+  readonly firstLineNumber: number;
+  /** What was raised first, where the end came of that. */
+  readonly first?: string;
+  /** The last frame of the traceback, such as `vllm/config/model.py:628: x = f(y)`. */
+  readonly at?: string;
+}
+
+/** Characters of a message that are kept, and lines of it. */
+const KEPT = 2000;
+const MESSAGE_LINES = 12;
+/** Lines of others that may stand between the lines of a traceback. */
+const NOISE_LINES = 40;
+
+const BEGINS = /^(?:\s+[+|] )*(?:Exception Group )?Traceback \(most recent call last\):/;
+const CHAINED =
+  /^(?:During handling of the above exception|The above exception was the direct cause)/;
+const FRAME = /^ {2}File "([^"]+)", line (\d+)/;
+/** The class of what was raised, with its module, and what it says. */
+const RAISED = /^((?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: ?(.*))?$/;
+/** What ends a message: other programs, and warnings that Python prints at the end. */
+const OTHERS =
+  /^(?:\/\S+:\d+: \w*Warning|\[[WIEF]\d{4}|\[rank\d|start gate:|Loading \S+ checkpoint)/;
+
+const VALIDATION = /^(\d+) validation errors? for (\S+)/;
+/** What pydantic says of one field, and what it adds to that. */
+const OF_A_FIELD = /^ {2}(\S.*?)(?: \[type=.*)?$/;
+
+/** Names that say nothing beside the message. */
+const PLAIN = new Set([
+  "ValueError",
+  "RuntimeError",
+  "OSError",
+  "Exception",
+  "TypeError",
+  "ImportError",
+  "ValidationError",
+  "VLLMValidationError",
+  "HFValidationError",
+  "PanicException",
+]);
+
+/** One traceback of Python, line by line. */
+export class Traceback {
+  /** The line that names what was raised; "" before it came. */
+  line = "";
+  lineNumber = 0;
+  /** The line before the first traceback of its chain. */
+  readonly introduction: string;
+  /** Line of what was raised just before, where Python says that this one comes of it. */
+  readonly follows: number | undefined;
+  /** What was raised first of all: a chain may be long, so nothing between is kept. */
+  private readonly root: Traceback | undefined;
+  private raw = "";
+  private message: string[] = [];
+  private length = 0;
+  private noise = 0;
+  private frame = "";
+  private code = "";
+  private isChained = false;
+
+  constructor(
+    private readonly firstLineNumber: number,
+    introduction: string,
+    previous: Traceback | undefined,
+  ) {
+    this.introduction = introduction;
+    if (previous?.isChained !== true) return;
+    this.follows = previous.lineNumber;
+    this.root = previous.root ?? previous;
+    this.introduction = previous.introduction;
+  }
+
+  static begins(text: string): boolean {
+    return BEGINS.test(text);
+  }
+
+  /**
+   * Takes a line of the same process: `raised` where it names what was raised, `other` where it
+   * isn't part of the traceback, `over` where no more can come.
+   */
+  take(text: string, raw: string, lineNumber: number): "raised" | "part" | "other" | "over" {
+    const plain = text.replace(/^ {2,}[+|](?: |$)/, "");
+    if (this.line === "") return this.takeFrame(plain, raw, lineNumber);
+    if (CHAINED.test(plain)) this.isChained = true;
+    if (this.isChained) return "part";
+    if (this.message.length >= MESSAGE_LINES || this.length > KEPT) return "over";
+    // A blank line is part of many messages, and comes before what chains the next traceback.
+    if (OTHERS.test(plain)) return "other";
+    this.message.push(plain);
+    this.length += plain.length;
+    if (this.isShownBy(plain)) this.raw = raw;
+    return "part";
+  }
+
+  private takeFrame(text: string, raw: string, lineNumber: number): "raised" | "part" | "over" {
+    const frame = FRAME.exec(text);
+    if (frame !== null) [this.frame, this.code] = [`${shortened(frame[1])}:${frame[2]}`, ""];
+    else if (/^\s/.test(text)) {
+      if (this.code === "" && !/^[\s^~]*$/.test(text)) this.code = text.trim();
+    } else if (RAISED.test(text)) {
+      [this.line, this.raw, this.lineNumber] = [text, raw, lineNumber];
+      return "raised";
+    } else if (text !== "" && ++this.noise > NOISE_LINES) return "over";
+    return "part";
+  }
+
+  /** A field's own line shows a validation error better than its heading. */
+  private isShownBy(text: string): boolean {
+    return (
+      this.message.length <= 2 &&
+      VALIDATION.test(RAISED.exec(this.line)?.[2] ?? "") &&
+      OF_A_FIELD.test(text) &&
+      !this.raw.includes("[type=")
+    );
+  }
+
+  told(): Told {
+    const [, path = "", text = ""] = RAISED.exec(this.line) ?? [];
+    const name = path.slice(path.lastIndexOf(".") + 1);
+    const message = VALIDATION.test(text)
+      ? validation(this.message)
+      : [text, ...this.message].join(" ");
+    const said = inOneLine(message);
+    const first = this.root?.told().said ?? "";
+    // pydantic's own frame says nothing of the value.
+    const isOfPydantic = this.frame.startsWith("pydantic/");
+    const at = isOfPydantic ? "" : [this.frame, this.code].filter(Boolean).join(": ");
+    return {
+      said: withName(name, said),
+      name,
+      line: redact(this.raw).trim(),
+      lineNumber: this.lineNumber,
+      firstLineNumber: this.root?.firstLineNumber ?? this.firstLineNumber,
+      ...(first === "" || said.includes(first) ? {} : { first }),
+      ...(at === "" ? {} : { at: redact(at) }),
+    };
+  }
+}
+
+/** A message, with the class of what was raised where that says more than the message. */
+function withName(name: string, message: string): string {
+  if (message === "") return name;
+  return PLAIN.has(name) ? message : `${name}: ${message}`;
+}
+
+/** A line that names what was raised, without what it adds to its message. */
+export function raisedIn(line: string): string {
+  const [, path = "", text = line] = RAISED.exec(line) ?? [];
+  return withName(path.slice(path.lastIndexOf(".") + 1), text);
+}
+
+/** A message in one line, without secrets. */
+export const inOneLine = (text: string): string =>
+  redact(text.slice(0, KEPT)).replace(/\s+/g, " ").trim();
+
+/** What pydantic says of the fields, each with the field's name where it has one. */
+function validation(lines: readonly string[]): string {
+  const said: string[] = [];
+  let field = "";
+  let message = "";
+  for (const line of lines) {
+    const isOpen = message !== "";
+    if (!isOpen && !line.startsWith("  ")) field = line.trim();
+    else if (!/^ {4}For further|^$/.test(line)) message = `${message} ${line.trim()}`.trim();
+    if (!message.includes(" [type=")) continue;
+    const [text = ""] = message.split(" [type=", 1);
+    const plain = text.replace(/^(?:Value|Assertion) error, /, "");
+    said.push(field === "" ? plain : `${field}: ${plain}`);
+    [field, message] = ["", ""];
+  }
+  if (message !== "") said.push(message.replace(/^(?:Value|Assertion) error, /, ""));
+  return said.join("; ");
+}
+
+/** A file below the folder that Python's packages are in. */
+const shortened = (path = ""): string => path.replace(/^.*\/(?:site|dist)-packages\//, "");

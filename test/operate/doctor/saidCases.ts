@@ -1,0 +1,95 @@
+import type { MatrixCase } from "./cases";
+import { withServer } from "./stack";
+
+const file = (name: string) => ({ log: `said/${name}.log` });
+
+/** A log that no known line explains: its own last word is the cause. */
+const said = (name: string, evidence: string, cause: string, more = {}): MatrixCase => ({
+  name: `engine-said: ${name}`,
+  files: file(name),
+  ids: ["engine-said"],
+  evidence,
+  cause,
+  ...more,
+});
+
+const known = (id: string, name: string, evidence: string, more = {}): MatrixCase => ({
+  name: `${id}: ${name}`,
+  files: file(name),
+  ids: [id],
+  evidence,
+  ...more,
+});
+
+const healthy = (name: string): MatrixCase => ({
+  name: `nothing: ${name}`,
+  files: file(name),
+  ids: [],
+  evidence: "",
+});
+
+/** What the real vLLM 0.30.0 and 0.32.0 say last, and what other layers say for them. */
+export const SAID: readonly MatrixCase[] = [
+  said("model-folder-typo", "HFValidationError", "/models/Qwen3-Coder-30B-A3B-Instruct-FP8", {
+    change: "is looked for inside the container",
+  }),
+  said("ssl-key-missing", "ctx.load_cert_chain(certfile, keyfile", "No such file or directory", {
+    change: "--ssl-keyfile /etc/vllm/tls/privkey.pem",
+  }),
+  said("quantization-typo", "awq_marlinn", "ended: Unknown quantization method: awq_marlinn.", {
+    change: "Must be one of ['awq'",
+  }),
+  said("custom-code-off", "custom code", "contains custom code", { change: "trust_remote_code" }),
+  said("custom-code-package-missing", "causal_conv1d", "not found in your environment", {
+    change: "pip install causal_conv1d",
+  }),
+  said("heads-not-divisible", "(2)", "must be divisible by tensor parallel size (3)", {
+    change: "--tensor-parallel-size 3",
+  }),
+  said("tokenizer-mode-mistral", "No tokenizer file", "No tokenizer file found", {
+    change: "--tokenizer-mode mistral",
+  }),
+  said("vocabulary-larger-than-weights", "AssertionError", "self.org_vocab_size"),
+  said("logging-level-verbose", "Unable to configure", "(first: Unknown level: 'VERBOSE')"),
+  said("no-network-interface", "device.cc", "Unable to find interface for: [172.17.0.2]"),
+  said("host-of-another-machine", "[Errno 99]", "Cannot assign requested address"),
+  said("engine-segfault-in-warm-up", "Segfault", "Segfault encountered"),
+  said("module-shadowed", "tokenizers.py", "cannot import name 'Encoding' from 'tokenizers'"),
+  said("rust-panic", "model.rs:351", "merge of a token that is not in the vocabulary"),
+  said("cpp-terminate", "terminate called", "c10::AcceleratorError: CUDA error: unspecified"),
+  said("worker-failed", "Worker failed", "had served, and ended: The size of tensor a (128)"),
+  said("oci-error", "OCI runtime", "can't be started: failed to create task", {
+    change: "Look at line 1",
+  }),
+  said("attention-backend", "Valid options are", "ended: Unknown attention backend: 'FLASHINFR'", {
+    text: withServer(["environment", { MY_BACKEND: "FLASHINFR" }]),
+    change: "line 29, `environment.MY_BACKEND: FLASHINFR`",
+  }),
+  known("hub-model-absent", "hub-repository-absent", "is not a local folder", {
+    cause: "Qwen/Qwen3-Coder-30B-A3B-Instruct-NVFP4",
+  }),
+  known("hub-busy", "hub-busy", "Retry 2/5", {
+    edits: [["inferenceServers.b.huggingFaceTokenVariable", "HF_TOKEN"]],
+  }),
+  known("hub-certificate", "hub-certificate", "CERTIFICATE_VERIFY_FAILED", {
+    cause: "self-signed certificate in certificate chain.",
+  }),
+  known("too-many-open-files", "open-files", "Too many open files", { change: "nofile" }),
+  known("wrong-platform", "exec-format-error", "exec format error", { change: "uname -m" }),
+  known("gpu-mode-cdi", "gpu-mode-cdi", "Container Runtime Hook", { change: "the toolkit's hook" }),
+  known("driver-too-old", "driver-too-old", "cuda>=13.0", { change: "update the driver" }),
+  known("chat-template-broken", "chat-template-broken", "TemplateSyntaxError", {
+    cause: "Unexpected end of template",
+  }),
+  known("killed", "engine-killed-in-load", "Failed core proc(s): {}", { cause: "(signal 9)" }),
+  known("killed", "served-killed-restarted", "engine core exited unexpectedly", {
+    cause: "It was started again since.",
+  }),
+  known("prefix-cache-cold", "prefix-caching-off", "hit rate: 0.0%", {
+    cause: "Prefix caching is off",
+    change: "has it already",
+  }),
+  healthy("healthy-stop-idle"),
+  healthy("healthy-other-name"),
+  healthy("healthy-address-warning"),
+];
