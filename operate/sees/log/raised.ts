@@ -1,10 +1,10 @@
 import { redact } from "../../programs/redact";
 import { LAST_WORDS, type LastWords, WORTH_READING } from "./lastWords";
 import { type LogLine, logLine } from "./logLine";
-import { inOneLine, raisedIn, type Told, Traceback } from "./traceback";
+import { inOneLine, type RaisedText, raisedIn, Traceback } from "./traceback";
 
 /** Why a program ended, in its own words. */
-export interface Raised extends Told {
+export interface Raised extends RaisedText {
   /** The process that ended; "" where the log doesn't say. */
   readonly process: string;
   readonly by: "program" | "docker";

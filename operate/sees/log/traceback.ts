@@ -1,7 +1,7 @@
 import { redact } from "../../programs/redact";
 
 /** What was raised, and where. */
-export interface Told {
+export interface RaisedText {
   /** In one line, without secrets, such as `Unknown attention backend: 'FLASHINFR'`. */
   readonly said: string;
   /** The class of what was raised; "" where it was no exception. */
@@ -126,7 +126,7 @@ export class Traceback {
     );
   }
 
-  told(): Told {
+  told(): RaisedText {
     const [, path = "", text = ""] = RAISED.exec(this.line) ?? [];
     const name = path.slice(path.lastIndexOf(".") + 1);
     const message = VALIDATION.test(text)

@@ -1,5 +1,5 @@
-import { APPLY } from "./asPlanned";
-import { type Finding, failedWith, followUps, type KnownCause } from "./cause";
+import { APPLY_STACK_FILE } from "./asPlanned";
+import { type CauseFinding, failedWith, followUps, type KnownCause } from "./cause";
 import type { Exchange, Seen } from "./seen";
 
 const refusesKeyless = ({ status }: Exchange): boolean => status === 401 || status === 403;
@@ -9,7 +9,7 @@ export const keyWanted: KnownCause = {
   id: "key-wanted",
   find: (seen) => ({
     cause: "The server wants a key, and the stack file gives its servers none.",
-    advice: `It was started with --api-key or VLLM_API_KEY, or a proxy stands before it. ${APPLY}`,
+    advice: `It was started with --api-key or VLLM_API_KEY, or a proxy stands before it. ${APPLY_STACK_FILE}`,
     probes: failedWith(seen, refusesKeyless),
   }),
 };
@@ -47,14 +47,14 @@ export const late: KnownCause = {
   },
 };
 
-const slow = (_seen: Seen, probes: readonly string[]): Finding => ({
+const slow = (_seen: Seen, probes: readonly string[]): CauseFinding => ({
   cause: "The server answers, but later than verify waits.",
   advice:
     "It is slow or busy: see its requests in serving status, and give answers more time with --timeout.",
   probes,
 });
 
-const hung = (seen: Seen, probes: readonly string[]): Finding => ({
+const hung = (seen: Seen, probes: readonly string[]): CauseFinding => ({
   cause:
     "The server takes requests and answers none, not even with one token: its engine hangs or is stopped.",
   advice: `See what it did last in ${logOf(seen)}, then serving doctor; docker restart ${seen.declared.name} frees it. If a first answer takes that long here, a longer --timeout.`,

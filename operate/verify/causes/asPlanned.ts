@@ -2,7 +2,7 @@ import { readServerArguments } from "../../../vllm/argv/serverArguments";
 import type { Seen } from "./seen";
 
 /** How what runs becomes what the stack file says. */
-export const APPLY =
+export const APPLY_STACK_FILE =
   "Apply the stack file: npm run up; what that leaves, serving drift says how to mend.";
 
 const optionsOf = (argv: readonly string[]) => readServerArguments(argv).options;
@@ -41,8 +41,9 @@ export const startedAsPlanned = (
 export const alreadyDeclared = (seen: Seen, option: string, setting: string): string => {
   const otherwise = optionOtherwise(seen, option);
   const older = `The stack file has it (${setting}), so what runs is older or another.`;
-  return `${otherwise ?? older} ${APPLY}`;
+  return `${otherwise ?? older} ${APPLY_STACK_FILE}`;
 };
 
 /** A setting of the server, by its full name in the stack file. */
-export const settingOf = ({ declared: { place } }: Seen, key: string): string => `${place}.${key}`;
+export const serverSetting = ({ declared: { place } }: Seen, key: string): string =>
+  `${place}.${key}`;

@@ -13,12 +13,12 @@ export interface Cause {
 }
 
 /** A cause that was found, with all probes that it would explain. */
-export type Finding = Pick<Cause, "cause" | "advice" | "probes">;
+export type CauseFinding = Pick<Cause, "cause" | "advice" | "probes">;
 
 /** Finds one kind of cause in what was seen; `failed` has the probes that nothing explains yet. */
 export interface KnownCause {
   readonly id: string;
-  readonly find: (seen: Seen) => Finding | undefined;
+  readonly find: (seen: Seen) => CauseFinding | undefined;
 }
 
 /** The failed probes with a request of which this is true. */

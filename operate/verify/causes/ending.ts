@@ -1,5 +1,5 @@
 import { isCutOff } from "../tools";
-import { settingOf } from "./asPlanned";
+import { serverSetting } from "./asPlanned";
 import { failedWith, type KnownCause } from "./cause";
 import type { Answered, Exchange, Seen } from "./seen";
 
@@ -45,7 +45,7 @@ export const capped: KnownCause = {
     if (cap === undefined) return undefined;
     return {
       cause: `Every answer is cut off after ${cap} tokens, however many are asked for.`,
-      advice: `A cap is set: \`max_new_tokens\` in generation_config.json of ${seen.declared.model} or in --override-generation-config (${settingOf(seen, "extraArgs")}). \`--generation-config vllm\` ignores the model's. If the stack file has none, what runs is older or another: npm run up.`,
+      advice: `A cap is set: \`max_new_tokens\` in generation_config.json of ${seen.declared.model} or in --override-generation-config (${serverSetting(seen, "extraArgs")}). \`--generation-config vllm\` ignores the model's. If the stack file has none, what runs is older or another: npm run up.`,
       probes: failedWith(seen, (each) => cutOff(each) && each.answer?.completion === cap),
     };
   },
@@ -64,7 +64,7 @@ export const neverEnding: KnownCause = {
         : `and not after ${second.completion}`;
     return {
       cause: `The model never ends its answers: it had not ended after ${first.completion} tokens, ${then}.`,
-      advice: `It doesn't write the token that ends a turn, or the server doesn't know it: compare \`eos_token_id\` in generation_config.json of ${seen.declared.model} with its chat template (${settingOf(seen, "chatTemplate")}), and try another build or quantization of it.`,
+      advice: `It doesn't write the token that ends a turn, or the server doesn't know it: compare \`eos_token_id\` in generation_config.json of ${seen.declared.model} with its chat template (${serverSetting(seen, "chatTemplate")}), and try another build or quantization of it.`,
       probes: failedWith(seen, cutOff),
     };
   },

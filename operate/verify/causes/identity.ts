@@ -1,19 +1,19 @@
-import { otherModel as servedInstead } from "../servedModel";
+import { otherModel } from "../servedModel";
 import { isCutOff } from "../tools";
-import { APPLY, alreadyDeclared, optionOtherwise, settingOf } from "./asPlanned";
+import { APPLY_STACK_FILE, alreadyDeclared, optionOtherwise, serverSetting } from "./asPlanned";
 import { failedWith, type KnownCause } from "./cause";
 import type { Exchange } from "./seen";
 
 /** Another model behind the same names: whatever fails may be its own way. */
-export const otherModel: KnownCause = {
+export const anotherModel: KnownCause = {
   id: "other-model",
   find(seen) {
     const { declared, running, failed } = seen;
-    const root = servedInstead(declared.model, running.models ?? []);
+    const root = otherModel(declared.model, running.models ?? []);
     if (root === undefined) return undefined;
     return {
       cause: `Another model is served: ${root}, and the stack file says ${declared.model}.`,
-      advice: `${APPLY} If you meant ${root}, ${settingOf(seen, "model.id")}.`,
+      advice: `${APPLY_STACK_FILE} If you meant ${root}, ${serverSetting(seen, "model.id")}.`,
       probes: failed,
     };
   },
@@ -35,8 +35,8 @@ export const otherNames: KnownCause = {
     const aliases = declared.names.slice(1).join(", ") || "none";
     const otherwise = optionOtherwise(seen, "served-model-name");
     return {
-      cause: `What runs has other names (${served}) than the stack file (${settingOf(seen, "servedModelName")}: ${declared.names[0]}, ${settingOf(seen, "aliases")}: ${aliases}).`,
-      advice: [otherwise, APPLY].filter(Boolean).join(" "),
+      cause: `What runs has other names (${served}) than the stack file (${serverSetting(seen, "servedModelName")}: ${declared.names[0]}, ${serverSetting(seen, "aliases")}: ${aliases}).`,
+      advice: [otherwise, APPLY_STACK_FILE].filter(Boolean).join(" "),
       probes: failed.filter((name) => NAME_PROBES.includes(name)),
     };
   },
@@ -51,7 +51,7 @@ export const startedOtherwise: KnownCause = {
     if (differs.length === 0) return undefined;
     return {
       cause: `What runs is not what the stack file says: ${declared.name} ${differs.join(", ")}.`,
-      advice: `${APPLY} Then run serving verify again.`,
+      advice: `${APPLY_STACK_FILE} Then run serving verify again.`,
       probes: failed,
     };
   },
@@ -75,7 +75,7 @@ export const otherWindow: KnownCause = {
       advice: alreadyDeclared(
         seen,
         "max-model-len",
-        `${settingOf(seen, "maxModelLen")}: ${declared.maxModelLen}`,
+        `${serverSetting(seen, "maxModelLen")}: ${declared.maxModelLen}`,
       ),
       probes: failed.filter(
         (name) => ["max-model-len", "kv-cache"].includes(name) || cut.includes(name),

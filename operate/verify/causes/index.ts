@@ -2,8 +2,8 @@ import type { ProbeResult } from "../probe";
 import { engineDied, keyWanted, late } from "./alive";
 import type { Cause, KnownCause } from "./cause";
 import { capped, neverEnding } from "./ending";
-import { otherModel, otherNames, otherWindow, startedOtherwise } from "./identity";
-import { noToolChoice, reasoningParser, toolParser } from "./parsers";
+import { anotherModel, otherNames, otherWindow, startedOtherwise } from "./identity";
+import { noToolChoice, otherReasoningParser, toolParser } from "./parsers";
 import { prefixCacheOff } from "./prefixCache";
 import type { Seen } from "./seen";
 import { refusesAlike, templateError, templateWithoutTools } from "./template";
@@ -17,7 +17,7 @@ const KNOWN: readonly KnownCause[] = [
   keyWanted,
   engineDied,
   late,
-  otherModel,
+  anotherModel,
   otherNames,
   otherWindow,
   noToolChoice,
@@ -25,7 +25,7 @@ const KNOWN: readonly KnownCause[] = [
   capped,
   neverEnding,
   templateWithoutTools,
-  reasoningParser,
+  otherReasoningParser,
   alwaysThinks,
   noThoughts,
   toolParser,

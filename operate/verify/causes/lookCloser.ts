@@ -11,7 +11,7 @@ import { CHAT } from "../surfaces/chat";
 import type { ServerTarget } from "../target";
 import { READ_FILE, TOOL_REQUEST } from "../tools";
 import { failedWith } from "./cause";
-import type { Declared, Exchange, Running, Seen } from "./seen";
+import type { Exchange, Running, Seen, ServerAsDeclared } from "./seen";
 import { commonRefusal } from "./template";
 import type { WatchedApi } from "./watchedApi";
 
@@ -75,7 +75,10 @@ function questions(
 const asWritten = (target: ServerTarget) =>
   questionOf(target, { turns: TOOL_REQUEST, tools: [READ_FILE], more: { logprobs: true } });
 
-function declaredOf({ name, server, setting, maxModelLen }: ServerTarget, ours: boolean): Declared {
+function declaredOf(
+  { name, server, setting, maxModelLen }: ServerTarget,
+  ours: boolean,
+): ServerAsDeclared {
   const { serve, container, model, imageRecord } = server;
   const { toolParser, reasoningParser, prefixCaching } = serve;
   return {

@@ -1,7 +1,7 @@
 import { CHAT } from "../surfaces/chat";
 import { parsersFor, parserToSet } from "../toolForm";
 import { holdsCallAsText, isCutOff } from "../tools";
-import { alreadyDeclared, optionOtherwise, settingOf, startedAsPlanned } from "./asPlanned";
+import { alreadyDeclared, optionOtherwise, serverSetting, startedAsPlanned } from "./asPlanned";
 import { failedWith, followUps, type KnownCause } from "./cause";
 import type { Exchange, Seen } from "./seen";
 
@@ -15,7 +15,7 @@ const WITHOUT_CHOICE = /tool choice requires --enable-auto-tool-choice/;
 export const noToolChoice: KnownCause = {
   id: "no-tool-choice",
   find(seen) {
-    const setting = settingOf(seen, "tools.autoChoice");
+    const setting = serverSetting(seen, "tools.autoChoice");
     const declared = seen.declared.argv.includes("--enable-auto-tool-choice");
     const refused = failedWith(seen, ({ refusal = "" }) => WITHOUT_CHOICE.test(refusal));
     // The responses API refuses nothing, and leaves the call in the text.
@@ -46,13 +46,13 @@ function lostInStream({ failed, exchanges }: Seen): string[] {
 }
 
 /** Thoughts that stay in the text, since no reasoning parser of the model's family reads them. */
-export const reasoningParser: KnownCause = {
+export const otherReasoningParser: KnownCause = {
   id: "reasoning-parser",
   find(seen) {
     const inText = failedWith(seen, thoughtsInText);
     if (!inText.includes("thinking-on")) return undefined;
     const { reasoningParser: declared } = seen.declared;
-    const setting = settingOf(seen, "reasoningParser");
+    const setting = serverSetting(seen, "reasoningParser");
     const known = startedAsPlanned(seen, "reasoning-parser");
     const advice =
       declared === null || known
@@ -117,7 +117,7 @@ export const toolParser: KnownCause = {
 
 function parserAdvice(seen: Seen, written: string): string {
   const { toolParser: declared, vllm } = seen.declared;
-  const setting = settingOf(seen, "tools.parser");
+  const setting = serverSetting(seen, "tools.parser");
   const reads = parsersFor(written);
   if (reads.length === 0) return `${setting}: the parser of the model's family.`;
   const wanted = parserToSet(written, declared, seen.running.version ?? vllm);

@@ -1,4 +1,4 @@
-import { alreadyDeclared, settingOf } from "./asPlanned";
+import { alreadyDeclared, serverSetting } from "./asPlanned";
 import type { KnownCause } from "./cause";
 
 /** Probes that ask twice, and look what is found again. */
@@ -9,7 +9,7 @@ export const prefixCacheOff: KnownCause = {
   id: "prefix-cache-off",
   find(seen) {
     if (seen.running.prefixCaching !== false) return undefined;
-    const setting = `${settingOf(seen, "prefixCaching")}: true`;
+    const setting = `${serverSetting(seen, "prefixCaching")}: true`;
     return {
       cause: "The prefix cache is off: every call of an agent reads its whole prompt anew.",
       advice: seen.declared.prefixCaching

@@ -50,7 +50,7 @@ export interface Running {
 }
 
 /** What the stack file says of a server. */
-export interface Declared {
+export interface ServerAsDeclared {
   readonly name: string;
   /** Its place in the stack file, `machines.dgx.inferenceServers.b`. */
   readonly place: string;
@@ -72,7 +72,7 @@ export interface Declared {
 
 /** Everything that is known of a target once its probes have run. */
 export interface Seen {
-  readonly declared: Declared;
+  readonly declared: ServerAsDeclared;
   readonly running: Running;
   /** The probes that failed, in the order of the run. */
   readonly failed: readonly string[];

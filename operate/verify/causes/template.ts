@@ -1,5 +1,5 @@
 import { CHAT } from "../surfaces/chat";
-import { APPLY, optionOtherwise, settingOf } from "./asPlanned";
+import { APPLY_STACK_FILE, optionOtherwise, serverSetting } from "./asPlanned";
 import { failedWith, followUps, type KnownCause } from "./cause";
 import { writtenCall } from "./parsers";
 import type { Exchange, Seen } from "./seen";
@@ -63,8 +63,8 @@ export const refusesAlike: KnownCause = {
 /** Where the template is, and what to do with it. */
 function templateAdvice(seen: Seen, what: string): string {
   const otherwise = optionOtherwise(seen, "chat-template");
-  if (otherwise !== undefined) return `${otherwise} ${APPLY}`;
-  const setting = settingOf(seen, "chatTemplate");
+  if (otherwise !== undefined) return `${otherwise} ${APPLY_STACK_FILE}`;
+  const setting = serverSetting(seen, "chatTemplate");
   return seen.declared.argv.includes("--chat-template")
     ? `${what} where ${setting} names it. If the stack file's has it right, what runs is older: npm run up.`
     : `${what}, or give the model another by ${setting}. If the model's own has it right, what runs was started with another: npm run up.`;

@@ -1,5 +1,5 @@
 import { CHAT } from "../surfaces/chat";
-import { alreadyDeclared, optionOtherwise, settingOf } from "./asPlanned";
+import { alreadyDeclared, optionOtherwise, serverSetting } from "./asPlanned";
 import { failedWith, type KnownCause } from "./cause";
 import type { Exchange, Seen } from "./seen";
 
@@ -31,7 +31,7 @@ export const noThoughts: KnownCause = {
     if (readsLikeThoughts(seen)) return undefined;
     return {
       cause: "The model answers without thinking, and the stack file says that it thinks.",
-      advice: `${settingOf(seen, "model.thinking")}: false, then npm run up: no reasoning parser is passed then.`,
+      advice: `${serverSetting(seen, "model.thinking")}: false, then npm run up: no reasoning parser is passed then.`,
       probes: failedWith(seen, (each) => toldToThink(each) || each.thinking === undefined),
     };
   },
@@ -47,7 +47,7 @@ export const alwaysThinks: KnownCause = {
       (answer.reasoning.trim() !== "" || THINK_TAGS.test(answer.text));
     const probes = failedWith(seen, unasked);
     if (!probes.includes("thinking-off")) return undefined;
-    const setting = settingOf(seen, "chatTemplate");
+    const setting = serverSetting(seen, "chatTemplate");
     const otherwise = optionOtherwise(seen, "chat-template");
     return {
       cause:

@@ -11,7 +11,7 @@ export interface Run extends Verdict {
 }
 
 /** Runs a probe; whatever it throws is a failure. */
-export async function run(probe: Probe<Target>, target: Target): Promise<Run> {
+export async function runProbe(probe: Probe<Target>, target: Target): Promise<Run> {
   try {
     return await probe.run(target);
   } catch (error) {

@@ -13,13 +13,13 @@ import { chosen, report, type VerifyOptions, verifyTarget } from "./verifyTarget
 export type { VerifyOptions } from "./verifyTarget";
 
 /** What a run found: the verdict of each probe, and what explains the failures. */
-export interface Found {
+export interface VerifyOutcome {
   readonly probes: readonly ProbeResult[];
   readonly causes: readonly Cause[];
 }
 
 /** Probes everything on a machine of the plan. Never throws because of a server. */
-export async function verify(machine: MachinePlan, options: VerifyOptions): Promise<Found> {
+export async function verify(machine: MachinePlan, options: VerifyOptions): Promise<VerifyOutcome> {
   const host = options.host(machine.dockerHost);
   // The server at `--base-url` has an address of its own.
   const tunnel = options.baseUrl === undefined ? await tunnelTo(machine) : undefined;

@@ -8,7 +8,7 @@ import { type Probe, type ProbeResult, skip, type Verdict, withoutSecrets } from
 import type { VerifyProgress } from "../report";
 import type { Target, TargetOptions } from "../target";
 import { probesFor } from "./catalog";
-import { type Run, run } from "./runProbe";
+import { type Run, runProbe } from "./runProbe";
 
 export interface VerifyOptions extends TargetOptions {
   readonly only?: readonly string[];
@@ -80,8 +80,8 @@ async function probeAll(
     if (timeouts >= TIMEOUTS_ALLOWED)
       closed = `not run: ${target.name} let ${timeouts} requests time out`;
     if (verdict.closes !== undefined) closed = `not run: ${verdict.closes} (see ${probe.name})`;
-    const seconds = (performance.now() - started) / 1000;
-    results.push(report(resultOf(probe, target, verdict, seconds, secrets), options));
+    const run = { verdict, seconds: (performance.now() - started) / 1000 };
+    results.push(report(resultOf(probe, target, run, secrets), options));
   }
   return results;
 }
@@ -93,12 +93,12 @@ async function ask(
   watched: WatchedApi | undefined,
   again: boolean,
 ): Promise<Run> {
-  if (target.kind !== "inference-server" || watched === undefined) return run(probe, target);
+  if (target.kind !== "inference-server" || watched === undefined) return runProbe(probe, target);
   watched.probe = probe.name;
-  const verdict = await run(probe, { ...target, api: watched });
+  const verdict = await runProbe(probe, { ...target, api: watched });
   if (watched.wantsKey) return { ...verdict, closes: `${target.name} wants a key` };
   if (!verdict.cut || !again) return verdict;
-  const second = await run(probe, { ...target, api: watched, moreTokens: MORE_TOKENS });
+  const second = await runProbe(probe, { ...target, api: watched, moreTokens: MORE_TOKENS });
   // One that doesn't come in time says no more than the first.
   return second.noAnswer === "timeout" ? verdict : second;
 }
@@ -106,8 +106,7 @@ async function ask(
 function resultOf(
   { name, fix }: Probe<Target>,
   target: Target,
-  verdict: Verdict,
-  seconds: number,
+  { verdict, seconds }: { readonly verdict: Verdict; readonly seconds: number },
   secrets: readonly string[],
 ): ProbeResult {
   const { status, detail } = verdict;

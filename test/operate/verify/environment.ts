@@ -4,7 +4,7 @@ import type { MachinePlan, Plan } from "../../../components/plan/types";
 import type { Host } from "../../../operate/sees/host";
 import { recorded } from "../../../operate/sees/packageVersions";
 import type { ProbeResult } from "../../../operate/verify/probe";
-import { type Found, type VerifyOptions, verify } from "../../../operate/verify/run/runner";
+import { type VerifyOptions, type VerifyOutcome, verify } from "../../../operate/verify/run/runner";
 import { stack } from "../../fixtures/machine";
 import type { FaultName } from "../../stand-in/faults";
 import { type StandIn, type StandInOptions, startStandIn } from "../../stand-in/server";
@@ -102,7 +102,7 @@ export function found(
   plan: Plan,
   options: Partial<VerifyOptions> = {},
   host = emptyHost(),
-): Promise<Found> {
+): Promise<VerifyOutcome> {
   return verify(machineOf(plan), { timeoutSeconds: 10, host: () => host, ...options });
 }
 

@@ -10,9 +10,10 @@ import type { Seen } from "../../../../operate/verify/causes/seen";
  */
 const SEEN = join(__dirname, "seen");
 const B = "machines.dgx.inferenceServers.b";
-const APPLY = "Apply the stack file: npm run up; what that leaves, serving drift says how to mend.";
+const APPLY_STACK_FILE =
+  "Apply the stack file: npm run up; what that leaves, serving drift says how to mend.";
 const OLDER = (setting: string) =>
-  `The stack file has it (${B}.${setting}), so what runs is older or another. ${APPLY}`;
+  `The stack file has it (${B}.${setting}), so what runs is older or another. ${APPLY_STACK_FILE}`;
 
 /** The first line has what is declared and what runs, each further one a request. */
 function seenIn(name: string): Seen {
@@ -31,7 +32,7 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   ],
   "a-key-nobody-gives-it": [
     "key-wanted",
-    `It was started with --api-key or VLLM_API_KEY, or a proxy stands before it. ${APPLY}`,
+    `It was started with --api-key or VLLM_API_KEY, or a proxy stands before it. ${APPLY_STACK_FILE}`,
   ],
   "a-model-without-thinking-the-stack-file-says-it-thinks": [
     "no-thoughts",
@@ -39,7 +40,7 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   ],
   "a-model-without-thinking-under-the-names-of-another": [
     "other-model",
-    `${APPLY} If you meant org/nothink, ${B}.model.id.`,
+    `${APPLY_STACK_FILE} If you meant org/nothink, ${B}.model.id.`,
   ],
   "a-template-with-an-error-nothing-is-answered": [
     "template-error",
@@ -52,9 +53,9 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   "a-window-of-2048-the-stack-file-has-more": ["other-window", OLDER("maxModelLen: 65536")],
   "as-it-should-be-another-model-has-its-names": [
     "other-model",
-    `${APPLY} If you meant rig/dense, ${B}.model.id.`,
+    `${APPLY_STACK_FILE} If you meant rig/dense, ${B}.model.id.`,
   ],
-  "as-it-should-be-it-has-another-name": ["other-names", APPLY],
+  "as-it-should-be-it-has-another-name": ["other-names", APPLY_STACK_FILE],
   "as-it-should-be-its-engine-is-killed-meanwhile": [
     "engine-died",
     expect.stringContaining("then serving doctor") as unknown as string,
@@ -121,7 +122,7 @@ describe("the container's own arguments", () => {
   it("say what runs otherwise than the stack file", () => {
     const seen = seenIn("the-reasoning-parser-of-another-family-the-stack-file-has-the-family-s");
     expect(adviceOf(startedWith(seen, "--reasoning-parser", "granite"))).toEqual([
-      `It was started with --reasoning-parser granite, the stack file has --reasoning-parser qwen3. ${APPLY}`,
+      `It was started with --reasoning-parser granite, the stack file has --reasoning-parser qwen3. ${APPLY_STACK_FILE}`,
     ]);
   });
 
@@ -136,7 +137,7 @@ describe("the container's own arguments", () => {
     const seen = seenIn("parser-hermes-the-stack-file-says-so");
     const declared = { ...seen.declared, toolParser: "qwen3_xml" };
     expect(adviceOf({ ...seen, declared })).toEqual([
-      `The stack file has it (${B}.tools.parser, which gives qwen3_xml), so what runs is older or another. ${APPLY}`,
+      `The stack file has it (${B}.tools.parser, which gives qwen3_xml), so what runs is older or another. ${APPLY_STACK_FILE}`,
     ]);
   });
 });
