@@ -1,5 +1,5 @@
 import { isRecord, type JsonObject, jsonIn, objectOr, textOr } from "../../faults/json";
-import { ANSWER_SECONDS, type Asking, ask, type HttpAnswer } from "../../http/ask";
+import { ANSWER_SECONDS, type Asking, ask, type HttpAnswer, NoAnswer } from "../../http/ask";
 import { BadAnswer, quote } from "./answer";
 
 export interface ServerEvent {
@@ -45,6 +45,23 @@ export const answersOk = (url: string, asking?: Asking): Promise<boolean> =>
   ask(url, asking).then(
     ({ status }) => status === 200,
     () => false,
+  );
+
+/** Seconds after which a server that made no token is taken to hang. */
+export const TOKEN_LIMIT_SECONDS = ANSWER_SECONDS;
+
+/**
+ * Whether a server that takes requests answers none, not even with one token. Any answer counts, a
+ * refusal too.
+ */
+export const hangs = (
+  url: string,
+  model: string,
+  timeoutSeconds = TOKEN_LIMIT_SECONDS,
+): Promise<boolean> =>
+  ask(`${url}/v1/completions`, { body: oneToken(model), timeoutSeconds }).then(
+    () => false,
+    (error: unknown) => error instanceof NoAnswer && error.reason === "timeout",
   );
 
 /** The HTTP API of one server, asked with its clients' headers. */

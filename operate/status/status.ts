@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { INSTANCE_A } from "../../components/fields";
 import type { MachinePlan } from "../../components/plan";
+import { isPooling } from "../../components/planned";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { type ContainerState, startedAgain } from "../../machines/docker/containers";
 import { parseMeminfo } from "../../machines/memory";
-import { Api, answersOk } from "../sees/api";
+import { Api, answersOk, hangs, TOKEN_LIMIT_SECONDS } from "../sees/api";
 import { scanContainer } from "../sees/containerLog";
 import { type Host, hostOf } from "../sees/host";
 import { READY } from "../sees/log/sign";
@@ -118,6 +119,8 @@ async function ofContainer(
   const again = restartCount > 0 ? startedAgain(restartCount) : undefined;
   // The API of a dead engine still gives figures.
   const isAlive = figures === undefined || (await answersOk(`${url}/health`));
+  if (isAlive && (await isStuck(url, server, figures)))
+    return { ...item, state: "does not answer", well: false, ...defined({ figures, note: STUCK }) };
   if (isAlive && (figures || (url === undefined && health === "healthy")))
     return { ...item, state: "ready", well: true, ...defined({ figures, note: again }) };
   if (server === undefined) return { ...item, state: health, well: false };
@@ -128,6 +131,18 @@ async function ofContainer(
   const { phase, note } = await host.phaseOf(found);
   const notes = [note, again].filter((each) => each !== undefined).join("; ");
   return { ...item, state: phase, well: false, ...defined({ note: notes || undefined }) };
+}
+
+const STUCK = `no token within ${TOKEN_LIMIT_SECONDS} s: its engine hangs, or reads a long prompt`;
+
+/** An engine that is stopped keeps its last figures, and its API goes on answering /health. */
+async function isStuck(
+  url: string | undefined,
+  server: Named["server"],
+  figures: ServerFigures | undefined,
+): Promise<boolean> {
+  if (url === undefined || server === undefined || figures?.tokensPerSecond !== 0) return false;
+  return !isPooling(server.model.kind) && hangs(url, server.servedModelName);
 }
 
 /** A server's figures, from two looks at its metrics. */

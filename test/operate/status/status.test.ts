@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
 import { plan } from "../../../components/plan/plan";
 import { loadStackFile } from "../../../components/settings/load";
+import * as api from "../../../operate/sees/api";
 import { keepVerify } from "../../../operate/verify/lastVerify";
 import { serverInput } from "../../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../../fixtures/services";
@@ -179,6 +180,40 @@ describe("serving status", () => {
     const { code, items } = await machineWith(states, { port: 1, answers }).items();
     expect([code, items[0]]).toMatchObject([1, { key: "b", ...item }]);
     expect(items[0]).not.toHaveProperty("figures");
+  });
+
+  it("tells a server whose engine is stopped: its figures stand still, and no token comes", async () => {
+    const routes = { "GET /metrics": () => ({ status: 200, text: metrics(7) }) };
+    const still = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], { routes });
+    const asked = vi.spyOn(api, "hangs").mockResolvedValue(true);
+    try {
+      const { code, items } = await machineWith({}, { port: still.port }).items();
+      expect([code, items[0]]).toMatchObject([
+        1,
+        {
+          state: "does not answer",
+          well: false,
+          note: "no token within 10 s: its engine hangs, or reads a long prompt",
+          figures: { tokensPerSecond: 0 },
+        },
+      ]);
+      expect(asked).toHaveBeenCalledWith(`http://127.0.0.1:${still.port}`, "model");
+      asked.mockResolvedValue(false);
+      const { code: well, items: idle } = await machineWith({}, { port: still.port }).items();
+      expect([well, idle[0]]).toMatchObject([0, { state: "ready", well: true }]);
+    } finally {
+      asked.mockRestore();
+      await still.close();
+    }
+  });
+
+  it("takes a refusal for an answer, and silence for none", async () => {
+    const silent = await httpServer(() => {});
+    const refusing = await httpServer((_, response) => response.writeHead(401).end());
+    const at = ({ port }: { port: number }) => `http://127.0.0.1:${port}`;
+    expect(await api.hangs(at(silent), "model", 0.2)).toBe(true);
+    expect(await api.hangs(at(refusing), "model", 5)).toBe(false);
+    expect(await api.hangs("http://127.0.0.1:1", "model", 5)).toBe(false);
   });
 
   it("tells an unhealthy service", async () => {
