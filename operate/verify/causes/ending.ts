@@ -64,7 +64,7 @@ export const neverEnding: KnownCause = {
         : `and not after ${second.completion}`;
     return {
       cause: `The model never ends its answers: it had not ended after ${first.completion} tokens, ${then}.`,
-      advice: `It doesn't write the token that ends a turn, or the server doesn't know it: compare \`eos_token_id\` in generation_config.json of ${seen.declared.model} with its chat template (${serverSetting(seen, "chatTemplate")}), and try another build or quantization of it.`,
+      advice: `It doesn't write the token that ends a turn, or the server doesn't know it: compare \`eos_token_id\` in generation_config.json of ${seen.declared.model} with the token that ends its turns, and try another build or quantization of it.`,
       probes: failedWith(seen, cutOff),
     };
   },

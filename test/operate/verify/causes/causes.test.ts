@@ -70,7 +70,7 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   ],
   "as-it-should-be-the-model-never-ends": [
     "never-ends",
-    `It doesn't write the token that ends a turn, or the server doesn't know it: compare \`eos_token_id\` in generation_config.json of rig/dense with its chat template (${B}.chatTemplate), and try another build or quantization of it.`,
+    `It doesn't write the token that ends a turn, or the server doesn't know it: compare \`eos_token_id\` in generation_config.json of rig/dense with the token that ends its turns, and try another build or quantization of it.`,
   ],
   "as-it-should-be-the-model-never-thinks": [
     "no-thoughts",
