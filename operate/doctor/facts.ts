@@ -58,7 +58,7 @@ export interface Stack {
 }
 
 /** What is kept of a probe of `serving verify`. */
-export type ProbeFacts = Pick<ProbeResult, "name" | "status" | "detail" | "fix">;
+export type ProbeFacts = Pick<ProbeResult, "name" | "status" | "detail" | "fix" | "cause">;
 
 /** A sign that was seen, and the log that it was seen in. */
 export type Sighting = Hit & { readonly log: LogReading };

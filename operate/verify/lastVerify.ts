@@ -14,6 +14,7 @@ const keptResult = z.object({
   status: z.enum(["pass", "fail", "skip"]),
   detail: z.string().catch(""),
   fix: z.string().catch(""),
+  cause: z.string().exactOptional(),
   at: z.string().refine((at) => !Number.isNaN(Date.parse(at))),
 });
 

@@ -21,6 +21,8 @@ export interface ProbeResult extends Pick<Verdict, "status" | "detail"> {
   readonly target: string;
   readonly fix: string;
   readonly seconds: number;
+  /** Id of the cause that explains its failure, where one does. */
+  readonly cause?: string;
 }
 
 /**

@@ -20,13 +20,18 @@ export const unexplained: readonly Diagnosis[] = [
       const failed = probes.filter(({ status }) => status === "fail");
       const names = failed.map(({ name }) => name);
       if (failed.length === 0) return undefined;
+      // The first probe that a cause explains says it, the others only point there.
+      const ids = failed.map(({ cause }) => cause);
+      const said = failed.filter(
+        ({ cause }, at) => cause === undefined || ids.indexOf(cause) === at,
+      );
       return {
         cause:
           failed.length === 1
             ? `\`serving verify\` fails in its probe ${names[0]}.`
             : `\`serving verify\` fails in ${failed.length} of its probes.`,
         evidence: failed.map(({ name, detail }) => `probe ${name}: ${detail}`).join(" | "),
-        advice: [...new Set(failed.map(({ fix }) => fix))].filter(Boolean).join("\n") || undefined,
+        advice: [...new Set(said.map(({ fix }) => fix))].filter(Boolean).join("\n") || undefined,
         command: `serving verify --only ${shellWord(names.join(","))}`,
       };
     },

@@ -109,9 +109,12 @@ async function scanStdin(kind: LogReading["kind"]): Promise<LogReading> {
   }
 }
 
-/** What failed probes say is read like a log: a probe shows the same texts. */
+/**
+ * What failed probes say is read like a log: a probe shows the same texts. A failure that `verify`
+ * has explained has no other cause.
+ */
 export function scanProbes(probes: readonly ProbeFacts[]): Promise<LogReading> {
-  const failed = probes.filter(({ status }) => status === "fail");
+  const failed = probes.filter(({ status, cause }) => status === "fail" && cause === undefined);
   const lines = failed.map(
     ({ name, detail }) => `probe ${name}: ${detail.replaceAll("\n", " ")}\n`,
   );
@@ -135,9 +138,10 @@ function readProbes(file: string): ProbeFacts[] {
       file,
       "has no list `probes`; expected what `serving verify --format json` prints",
     );
-  return objectsIn(probes).flatMap(({ name, status, detail, fix }): ProbeFacts[] => {
+  return objectsIn(probes).flatMap(({ name, status, detail, fix, cause }): ProbeFacts[] => {
     if (status !== "pass" && status !== "fail" && status !== "skip") return [];
-    return [{ name: String(name), status, detail: String(detail ?? ""), fix: String(fix ?? "") }];
+    const said = { name: String(name), detail: String(detail ?? ""), fix: String(fix ?? "") };
+    return [{ ...said, status, ...(typeof cause === "string" ? { cause } : {}) }];
   });
 }
 

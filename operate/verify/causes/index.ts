@@ -55,14 +55,13 @@ export interface Explained {
 
 /** The first probe that a cause explains says what to do, the others name that probe. */
 export function explain(probes: readonly ProbeResult[], causes: readonly Cause[]): Explained {
-  const fixOf = (name: string): string | undefined => {
-    const cause = causes.find((each) => each.probes.includes(name));
-    if (cause === undefined) return undefined;
+  const explained = (probe: ProbeResult): ProbeResult => {
+    const cause = causes.find((each) => each.probes.includes(probe.name));
+    if (cause === undefined) return probe;
     const [first] = cause.probes;
-    return name === first ? `${cause.cause} ${cause.advice}` : `See ${first}: it has the cause.`;
+    const isFirst = probe.name === first;
+    const fix = isFirst ? `${cause.cause} ${cause.advice}` : `See ${first}: it has the cause.`;
+    return { ...probe, fix, cause: cause.id };
   };
-  return {
-    probes: probes.map((each) => ({ ...each, fix: fixOf(each.name) ?? each.fix })),
-    causes,
-  };
+  return { probes: probes.map(explained), causes };
 }

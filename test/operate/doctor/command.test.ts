@@ -209,6 +209,30 @@ describe("serving doctor, from afar", () => {
     });
   });
 
+  it("says the cause that `verify` found, and reads no other one out of what it explains", async () => {
+    const cause = { status: "fail", cause: "other-window" };
+    const probes = [
+      { ...cause, name: "max-model-len", detail: "2048 tokens", fix: "CAUSE. Do this." },
+      {
+        ...cause,
+        name: "chat-tools",
+        detail:
+          "400: This model's maximum context length is 2048 tokens. However, you requested 4096 output tokens and your prompt contains 100 input tokens",
+        fix: "See max-model-len: it has the cause.",
+      },
+      { name: "window", status: "fail", detail: "answered with 200", fix: "Ask it directly." },
+    ];
+    const verify = file("v3.json", JSON.stringify({ probes }));
+    const { out } = await runServing(["doctor", "--file", STACK, "--verify", verify, ...json]);
+    expect(JSON.parse(out).diagnoses).toMatchObject([
+      { id: "probe-failed", change: "CAUSE. Do this.\nAsk it directly." },
+    ]);
+    const without = probes.map(({ name, status, detail, fix }) => ({ name, status, detail, fix }));
+    const older = file("v4.json", JSON.stringify({ probes: without }));
+    const before = await runServing(["doctor", "--file", STACK, "--verify", older, ...json]);
+    expect(JSON.parse(before.out).diagnoses).toMatchObject([{ id: "window-exceeded" }]);
+  });
+
   it("prints no secret, whether the log, the stack file or a probe holds it", async () => {
     const secret = "hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo";
     const log = `ERROR token=${secret} NVRM\nRuntimeError: request to https://u:${secret}@host failed, api_key=${secret}\n`;
