@@ -1,5 +1,6 @@
 import { gte, valid } from "@renovatebot/pep440";
 import { isLoopback } from "../../machines/address";
+import { hasOneQwenParser, ONE_QWEN_PARSER } from "../../vllm/qwenParsers";
 import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
 import type { ClientPlan } from "../clients/plannedClients";
 import { harnessWarnings } from "../harness-files/plannedHarness";
@@ -17,7 +18,7 @@ import type { MachineSettings } from "../settings/machine";
 import type { MachineFault } from "../settings/referenceFaults";
 import { vllmOf } from "../supply/imageVersions";
 
-/** First vLLM that knows neither the FP4 variable nor two different qwen3 tool parsers. */
+/** First vLLM that doesn't know the FP4 variable. */
 const FP4_VARIABLE_GONE = "0.24.0";
 
 /**
@@ -77,17 +78,15 @@ function serverWarnings(
     warn("link-by-sockets", message);
   }
   const version = vllmOf(server);
-  const unified =
-    version !== undefined && valid(version) !== null && gte(version, FP4_VARIABLE_GONE);
-  if (unified) {
+  if (version !== undefined && valid(version) !== null && gte(version, FP4_VARIABLE_GONE)) {
     const message = `VLLM_USE_FLASHINFER_MOE_FP4 does nothing in vLLM ${version} (gone since ${FP4_VARIABLE_GONE}); \`moeBackend${server.moeBackend === undefined ? "` should carry its intent (marlin)." : `: ${server.moeBackend}\` carries its intent.`}`;
     warn("inert-variable", message);
-    if (server.tools.parser === "qwen3_xml")
-      warn(
-        "same-parser",
-        `\`qwen3_xml\` and \`qwen3_coder\` are one parser from vLLM ${FP4_VARIABLE_GONE} on: the switch changes nothing in ${version}.`,
-      );
   }
+  if (server.tools.parser === "qwen3_xml" && hasOneQwenParser(version))
+    warn(
+      "same-parser",
+      `\`qwen3_xml\` and \`qwen3_coder\` are one parser from vLLM ${ONE_QWEN_PARSER} on: the switch changes nothing in ${version}.`,
+    );
   const { family = "other", id } = server.model;
   if (family !== "other" && model?.config === undefined)
     warn(

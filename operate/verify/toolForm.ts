@@ -1,7 +1,4 @@
-import { gte, valid } from "@renovatebot/pep440";
-
-/** First vLLM in which `qwen3_coder` and `qwen3_xml` are one parser. */
-const ONE_QWEN_PARSER = "0.24.0";
+import { hasOneQwenParser } from "../../vllm/qwenParsers";
 
 /** Forms in which models write a tool call, and the parsers that read each. */
 const FORMS: readonly { readonly form: RegExp; readonly parsers: readonly string[] }[] = [
@@ -16,10 +13,6 @@ const FORMS: readonly { readonly form: RegExp; readonly parsers: readonly string
 export const parsersFor = (written: string): readonly string[] =>
   FORMS.find(({ form }) => form.test(written))?.parsers ?? [];
 
-/** Whether a version of vLLM has one parser under both names. */
-const isOneParser = (vllm: string | undefined): boolean =>
-  vllm === undefined || valid(vllm) === null || gte(vllm, ONE_QWEN_PARSER);
-
 /**
  * The parser to set for a call that came in this form; `undefined` where the one that is set reads
  * it, or the form isn't known.
@@ -31,5 +24,5 @@ export function parserToSet(
 ): string | undefined {
   const parsers = parsersFor(written);
   if (set === null || !parsers.includes(set)) return parsers[0];
-  return isOneParser(vllm) ? undefined : parsers.find((each) => each !== set);
+  return (hasOneQwenParser(vllm) ?? true) ? undefined : parsers.find((each) => each !== set);
 }

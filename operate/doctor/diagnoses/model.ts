@@ -1,15 +1,13 @@
-import { gte, valid } from "@renovatebot/pep440";
 import { toolParserFor } from "../../../components/inference-server";
 import type { InferenceServerSettings } from "../../../components/settings";
 import { vllmOf } from "../../../components/supply";
+import { hasOneQwenParser, ONE_QWEN_PARSER } from "../../../vllm/qwenParsers";
 import type { LogReading } from "../../sees/log/scanLog";
 import { STARTED_WITH, sign, startSign } from "../../sees/log/sign";
 import { SWALLOWED } from "../../verify/tools";
 import { APPLY, type Row } from "../diagnosis";
 import { seen } from "../facts";
 
-/** First vLLM in which `qwen3_coder` and `qwen3_xml` are one class. */
-const ONE_QWEN_PARSER = "0.24.0";
 const QWEN_PARSERS: readonly string[] = ["qwen3_coder", "qwen3_xml"];
 
 /** An answer, which may lack the field where it is empty, or what `serving verify` says of one. */
@@ -89,8 +87,8 @@ export const model: readonly Row[] = [
       const planned = tools && model && toolParserFor(model.family, tools.parser);
       const parser = seen(facts, STARTED_WITH_PARSER)?.groups[0] ?? planned;
       const hermes = seen(facts, HERMES_FORM) !== undefined;
-      const version = (server.settings && vllmOf(server.settings)) ?? "";
-      const isOneParser = valid(version) !== null && gte(version, ONE_QWEN_PARSER);
+      const version = server.settings && vllmOf(server.settings);
+      const isOneParser = hasOneQwenParser(version) ?? false;
       const own = planned !== undefined && QWEN_PARSERS.includes(planned) ? planned : "qwen3_coder";
       const wanted = hermes ? "hermes" : isOneParser ? own : "qwen3_xml";
       const cause = `The model's tool calls ${swallowed ? "never came" : "came as text"}: the tool parser${parser === undefined ? "" : ` (${parser})`} does not read the form in which this model writes them.`;
