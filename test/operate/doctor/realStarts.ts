@@ -36,7 +36,7 @@ export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
     id: "argument-refused",
     evidence: "--speculative-config/-sc: Value {method: mtp}",
   },
-  "share-above-1": { id: "argument-refused", evidence: "less than or equal to 1" },
+  "share-above-1": { id: "engine-said", evidence: "less than or equal to 1" },
   "address-in-use": { id: "port-taken", evidence: "[Errno 98] Address already in use" },
   "window-above-model": {
     id: "window-above-model",

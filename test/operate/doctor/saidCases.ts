@@ -46,6 +46,9 @@ export const SAID: readonly MatrixCase[] = [
   said("heads-not-divisible", "(2)", "must be divisible by tensor parallel size (3)", {
     change: "--tensor-parallel-size 3",
   }),
+  said("no-sequences", "greater than or equal to 1", "ended: max_num_seqs: Input should be", {
+    change: "`maxNumSeqs",
+  }),
   said("tokenizer-mode-mistral", "No tokenizer file", "No tokenizer file found", {
     change: "--tokenizer-mode mistral",
   }),
@@ -65,6 +68,7 @@ export const SAID: readonly MatrixCase[] = [
     text: withServer(["environment", { MY_BACKEND: "FLASHINFR" }]),
     change: "line 29, `environment.MY_BACKEND: FLASHINFR`",
   }),
+  known("model-json-damaged", "tokenizer-is-lfs-pointer", "Expecting value: line 1 column 1"),
   known("hub-model-absent", "hub-repository-absent", "is not a local folder", {
     cause: "Qwen/Qwen3-Coder-30B-A3B-Instruct-NVFP4",
   }),
