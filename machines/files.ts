@@ -1,14 +1,14 @@
 import {
-  access,
+  accessSync,
   constants,
-  lstat,
-  readdir,
-  readFile,
-  readlink,
-  realpath,
-  stat,
-  statfs,
-} from "node:fs/promises";
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statfsSync,
+  statSync,
+} from "node:fs";
 import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
 import { defined } from "../faults/defined";
@@ -93,18 +93,21 @@ export function filesOf(machine: CommandPlace): Files {
   return isOverSsh(machine) ? { ask, ...overSsh(ask) } : { ask, ...HERE };
 }
 
-const nothing = () => undefined;
-const holds = (promise: Promise<unknown>) =>
-  promise.then(
-    () => true,
-    () => false,
-  );
+/** What a call returns; `undefined` where it throws. */
+function tried<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch {
+    return undefined;
+  }
+}
 
+// These calls are synchronous: one after the other they are quicker than through Node's threads.
 const HERE: Omit<Files, "ask"> = {
-  text: (path) => readFile(path, "utf8").catch(nothing),
+  text: async (path) => tried(() => readFileSync(path, "utf8")),
   state: async (path) => {
     try {
-      const { mode, uid, gid } = await stat(path);
+      const { mode, uid, gid } = statSync(path);
       return stateOf(mode, uid, gid);
     } catch (error) {
       return error instanceof Error && "code" in error && error.code === "ENOENT"
@@ -112,16 +115,16 @@ const HERE: Omit<Files, "ask"> = {
         : "unreadable";
     }
   },
-  isPlain: async (path) => (await lstat(path).catch(nothing))?.isFile() === true,
-  may: (path, right) =>
-    holds(access(path, right === "write" ? constants.W_OK | constants.X_OK : constants.X_OK)),
-  realPath: (path) => realpath(path).catch(nothing),
-  names: async (folder) => (await readdir(folder).catch(() => [])).sort(),
+  isPlain: async (path) => tried(() => lstatSync(path))?.isFile() === true,
+  may: async (path, right) => {
+    const rights = right === "write" ? constants.W_OK | constants.X_OK : constants.X_OK;
+    return tried(() => accessSync(path, rights) === undefined) === true;
+  },
+  realPath: async (path) => tried(() => realpathSync(path)),
+  names: async (folder) => namesIn(folder).sort(),
   disk: async (path) => {
-    const [at, system] = await Promise.all([
-      stat(path).catch(nothing),
-      statfs(path).catch(nothing),
-    ]);
+    const at = tried(() => statSync(path));
+    const system = tried(() => statfsSync(path));
     return at && system && { device: at.dev, freeBytes: system.bavail * system.bsize };
   },
   addresses: async () =>
@@ -130,19 +133,17 @@ const HERE: Omit<Files, "ask"> = {
         family === "IPv4" ? [{ name, address, prefix: Number(cidr?.split("/")[1] ?? 32) }] : [],
       ),
     ),
-  openSockets: async (proc) => {
-    const processes = (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
-    const found: string[] = [];
-    for (const pid of processes) {
-      for (const handle of await readdir(`${proc}/${pid}/fd`).catch(() => [])) {
-        const path = `${proc}/${pid}/fd/${handle}`;
-        const target = await readlink(path).catch(() => "");
-        if (target.startsWith("socket:")) found.push(`${path} ${target}`);
-      }
-    }
-    return found;
-  },
+  openSockets: async (proc) =>
+    namesIn(proc)
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((pid) => namesIn(`${proc}/${pid}/fd`).map((handle) => `${proc}/${pid}/fd/${handle}`))
+      .flatMap((path) => {
+        const target = tried(() => readlinkSync(path));
+        return target?.startsWith("socket:") ? `${path} ${target}` : [];
+      }),
 };
+
+const namesIn = (folder: string): string[] => tried(() => readdirSync(folder)) ?? [];
 
 /** What a command printed; `undefined` if it failed. */
 type Printed = (...words: readonly string[]) => Promise<string | undefined>;
