@@ -42,8 +42,12 @@ const MAY_USE = {
   // service.
   "components/service": ["components/(host|planned)", "faults", "machines"],
   "components/simple-server": ["components/(fields|host|planned|service)", "machines", "units"],
-  "components/bridge": ["components/(fields|planned|service)", "machines"],
-  "components/chat-ui": ["components/(fields|planned|service|simple-server)", "faults", "machines"],
+  "components/bridge": ["components/(fields|planned|service|supply)", "machines"],
+  "components/chat-ui": [
+    "components/(fields|planned|service|simple-server|supply)",
+    "faults",
+    "machines",
+  ],
   "components/services": ["components"],
   "components/monitoring": ["components/(bridge|host|planned|settings)", "faults", "machines"],
   // Below settings, whose schema has a block for each client: so one file holds all of a client.

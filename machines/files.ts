@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
-import { defined } from "../faults/defined";
+import { attempt, defined } from "../faults/defined";
 import { isOverSsh, HERE as THIS_COMPUTER } from "./address";
 import { askOn, type CommandPlace } from "./onMachine";
 
@@ -93,18 +93,9 @@ export function filesOf(machine: CommandPlace): Files {
   return isOverSsh(machine) ? { ask, ...overSsh(ask) } : { ask, ...HERE };
 }
 
-/** What a call returns; `undefined` where it throws. */
-function tried<T>(call: () => T): T | undefined {
-  try {
-    return call();
-  } catch {
-    return undefined;
-  }
-}
-
 // These calls are synchronous: one after the other they are quicker than through Node's threads.
 const HERE: Omit<Files, "ask"> = {
-  text: async (path) => tried(() => readFileSync(path, "utf8")),
+  text: async (path) => attempt(() => readFileSync(path, "utf8")),
   state: async (path) => {
     try {
       const { mode, uid, gid } = statSync(path);
@@ -115,16 +106,16 @@ const HERE: Omit<Files, "ask"> = {
         : "unreadable";
     }
   },
-  isPlain: async (path) => tried(() => lstatSync(path))?.isFile() === true,
+  isPlain: async (path) => attempt(() => lstatSync(path))?.isFile() === true,
   may: async (path, right) => {
     const rights = right === "write" ? constants.W_OK | constants.X_OK : constants.X_OK;
-    return tried(() => accessSync(path, rights) === undefined) === true;
+    return attempt(() => accessSync(path, rights) === undefined) === true;
   },
-  realPath: async (path) => tried(() => realpathSync(path)),
+  realPath: async (path) => attempt(() => realpathSync(path)),
   names: async (folder) => namesIn(folder).sort(),
   disk: async (path) => {
-    const at = tried(() => statSync(path));
-    const system = tried(() => statfsSync(path));
+    const at = attempt(() => statSync(path));
+    const system = attempt(() => statfsSync(path));
     return at && system && { device: at.dev, freeBytes: system.bavail * system.bsize };
   },
   addresses: async () =>
@@ -138,12 +129,12 @@ const HERE: Omit<Files, "ask"> = {
       .filter((name) => /^\d+$/.test(name))
       .flatMap((pid) => namesIn(`${proc}/${pid}/fd`).map((handle) => `${proc}/${pid}/fd/${handle}`))
       .flatMap((path) => {
-        const target = tried(() => readlinkSync(path));
+        const target = attempt(() => readlinkSync(path));
         return target?.startsWith("socket:") ? `${path} ${target}` : [];
       }),
 };
 
-const namesIn = (folder: string): string[] => tried(() => readdirSync(folder)) ?? [];
+const namesIn = (folder: string): string[] => attempt(() => readdirSync(folder)) ?? [];
 
 /** What a command printed; `undefined` if it failed. */
 type Printed = (...words: readonly string[]) => Promise<string | undefined>;

@@ -119,6 +119,10 @@ export async function askOn(
   }
 }
 
+/**
+ * Runs a program to its end in the terminal's own session, in which `sudo -n` finds its ticket:
+ * `start` (commandLine/run.ts) gives a program a session of its own.
+ */
 function ask(
   [program = "", ...args]: readonly string[],
   { seconds = ANSWER_SECONDS, env }: Asked,

@@ -1,15 +1,9 @@
 import { isLoopback } from "../../machines/address";
 import { isPooling } from "../planned/modelKind";
 import { type DeclaredServer, type ServiceFault, service } from "../service/service";
+import { pinnedImage } from "../supply";
 import { type BridgeBlocks, plannedBridge } from "./plannedBridge";
 import { onOtherMachine, bridgeSettings as settings } from "./settings";
-
-/**
- * The image of Pulumi.dgx.yaml; its digest was seen in several public repositories (read
- * 2026-11-22).
- */
-const IMAGE =
-  "ghcr.io/berriai/litellm:v1.103.0@sha256:bd089afdcd35b894b14a93f9743cdc8b591f82da1a38dd43a010a7b0c9de5fd7";
 
 /** The protocol bridge between a messages-style client and a server's chat completions. */
 export const bridge = service({
@@ -26,7 +20,7 @@ export const bridge = service({
     source: "8 to 14 s were measured, and its health check gives it 60",
   },
   proposed: ({ freePort, network, servers }) => ({
-    block: { image: IMAGE, port: freePort(8787), ...network, servers },
+    block: { image: pinnedImage("litellm"), port: freePort(8787), ...network, servers },
     comments: {
       "": "Turns messages-style requests into chat completions.",
       keyVariable: "NAME of the variable of your shell that holds its key.",

@@ -1,15 +1,9 @@
 import { isPooling } from "../planned/modelKind";
 import { otherKind } from "../service/servers";
 import { type DeclaredServer, type ServiceFault, service } from "../service/service";
+import { pinnedImage } from "../supply";
 import { type ChatUiBlocks, plannedChatUi } from "./plannedChatUi";
 import { chatUiSettings as settings } from "./settings";
-
-/**
- * The image of Pulumi.dgx.yaml; its digest was seen in several public repositories (read
- * 2026-11-22).
- */
-const IMAGE =
-  "ghcr.io/open-webui/open-webui:v0.11.3@sha256:41daa0cf2561a5d4c8d1ff31ee2a98d93ab4d3ac2605cac69366ff6a3374a933";
 
 /** The chat UI in the browser. */
 export const chatUi = service({
@@ -21,7 +15,12 @@ export const chatUi = service({
   image: { repository: /(^|\/)open-webui/i, package: "open-webui" },
   starts: { least: 10, most: 120, source: "its first start takes 1 to 2 minutes" },
   proposed: ({ freePort, network, servers }) => ({
-    block: { image: IMAGE, port: freePort(8080), listen: network?.listen, connections: servers },
+    block: {
+      image: pinnedImage("open-webui"),
+      port: freePort(8080),
+      listen: network?.listen,
+      connections: servers,
+    },
     comments: { "": "Chat in the browser." },
   }),
   names: ({ chatUi: block }: ChatUiBlocks) =>

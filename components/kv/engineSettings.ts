@@ -2,7 +2,7 @@ import { parse } from "@renovatebot/pep440";
 import { strictObject, z } from "zod";
 import { FaultyInput } from "../../faults/fault";
 import { readBy } from "../../faults/schemaFaults";
-import { pinnedServer } from "../supply/pinnedServer";
+import { pinnedServer } from "../supply/pinned";
 import { SSM_CACHE_DTYPES } from "./configSchema";
 import { KV_DTYPES } from "./kvDtype";
 

@@ -35,12 +35,12 @@ describe("the KV room", () => {
   it.each(sources)("%s uses no files, network or Pulumi", (_, source) => {
     const imports = [...source.matchAll(/from "([^"]+)"/g)].map((match) => match[1] ?? "");
     const allowed =
-      /^(\.\/|\.\.\/planned\/schema\/|\.\.\/supply\/pinnedServer$|\.\.\/\.\.\/units\/|\.\.\/\.\.\/faults\/(defined|fault|json|schemaFaults|yamlDocument)$|zod$|@renovatebot\/pep440$)/;
+      /^(\.\/|\.\.\/planned\/schema\/|\.\.\/supply\/pinned$|\.\.\/\.\.\/units\/|\.\.\/\.\.\/faults\/(defined|fault|json|schemaFaults|yamlDocument)$|zod$|@renovatebot\/pep440$)/;
     expect(imports.filter((name) => !allowed.test(name))).toEqual([]);
   });
 
   it("what it takes of the supply list is data alone", () => {
-    const source = readFileSync(join(ROOM, "../supply/pinnedServer.ts"), "utf8");
+    const source = readFileSync(join(ROOM, "../supply/pinned.ts"), "utf8");
     expect([...source.matchAll(/from "([^"]+)"/g)].map((match) => match[1])).toEqual([
       "./images.json",
     ]);

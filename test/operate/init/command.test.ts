@@ -9,7 +9,7 @@ import {
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { SERVICES } from "../../../components/services/registry";
-import { pinnedServer } from "../../../components/supply/pinnedServer";
+import { pinnedServer } from "../../../components/supply/pinned";
 import { choose } from "../../../operate/init/choose";
 import { readHost } from "../../../operate/sees/computer/computer";
 import { hostFacts } from "../../../operate/sees/computer/facts";

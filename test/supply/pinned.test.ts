@@ -1,7 +1,11 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { KV_ENGINE_DEFAULTS } from "../../components/kv";
-import { pinnedServer } from "../../components/supply/pinnedServer";
+import { pinnedImage, pinnedServer } from "../../components/supply/pinned";
 import { engineVersions } from "../../vllm/engineData";
+
+const SAMPLE = readFileSync(join(__dirname, "../../Pulumi.dgx.yaml"), "utf8");
 
 it("a KV plan is for the pinned release unless another is named", () => {
   expect(KV_ENGINE_DEFAULTS.vllmVersion).toBe(pinnedServer().versions.vllm);
@@ -9,4 +13,8 @@ it("a KV plan is for the pinned release unless another is named", () => {
 
 it("the pinned release is one whose arguments are known", () => {
   expect(engineVersions()).toContain(pinnedServer().versions.vllm);
+});
+
+it.each(["vllm", "litellm", "open-webui"] as const)("the sample runs the pinned %s", (name) => {
+  expect(SAMPLE).toContain(`image: ${pinnedImage(name)}`);
 });
