@@ -6,7 +6,7 @@ import type { LogReading } from "../../sees/log/scanLog";
 import { STARTED_WITH, sign, startSign } from "../../sees/log/sign";
 import { SWALLOWED } from "../../verify/tools";
 import { APPLY, type Row } from "../diagnosis";
-import { seen } from "../facts";
+import { type Server, seen } from "../facts";
 
 const QWEN_PARSERS: readonly string[] = ["qwen3_coder", "qwen3_xml"];
 
@@ -38,6 +38,12 @@ const XML_IN_REASONING = sign(
 /** The form of the call tells the parser: JSON inside is hermes', named functions are qwen3's. */
 const HERMES_FORM = sign("<tool_call", /<tool_call>(?:\s|\\n)*\{/);
 
+/** What vLLM writes of a call that its tool parser can't read, before it hands it on as text. */
+const PARSER_RAISED = sign(
+  ["Error in extracting tool call", "Error trying to handle streaming tool call"],
+  /\[(\w+?)_tool_parser\.py:\d+\] Error (?:in extracting tool call from response|trying to handle streaming tool call)/,
+);
+
 const VERIFY_TOOLS = `${APPLY} && serving verify --only chat-tools,chat-tools-stream,chat-several-tools`;
 
 /** The tool parser that vLLM says it was started with. */
@@ -51,6 +57,26 @@ function isDraft(name: string, { hits }: LogReading, settings?: InferenceServerS
     drafts.includes(`'${name}'`) ||
     JSON.stringify(settings?.speculative ?? {}).includes(`"${name}"`)
   );
+}
+
+/** A parser's name as its module writes it: `qwen3_coder` is in `qwen3coder_tool_parser.py`. */
+const plain = (parser: string) => parser.replaceAll("_", "");
+
+/** What to do about calls that a parser, as its module is called, failed at. */
+function unreadCalls(parser: string, { settings, set }: Server) {
+  const declared = settings?.tools?.parser;
+  const own = toolParserFor(settings?.model?.family, "auto");
+  const cause = `The tool parser (${parser}) fails at the calls that this model writes: clients get them as text.`;
+  const wanted = own ?? declared;
+  if (wanted !== undefined && !plain(wanted).startsWith(plain(parser))) {
+    const value = wanted === declared ? declared : "auto";
+    return { cause, edits: [set(["tools", "parser"], value)], command: VERIFY_TOOLS };
+  }
+  return {
+    cause,
+    advice: "Look at what the model writes, and name the parser that reads it as `tools.parser`.",
+    command: VERIFY_TOOLS,
+  };
 }
 
 /** What the engine makes of a model: its drafts, the parsers of its answers. */
@@ -74,8 +100,10 @@ export const model: readonly Row[] = [
   },
   {
     id: "tool-parser-mismatch",
-    when: [NOTHING_SAID, XML_IN_CONTENT],
+    when: [PARSER_RAISED, NOTHING_SAID, XML_IN_CONTENT],
     say({ facts, server }) {
+      const raised = seen(facts, PARSER_RAISED)?.groups[0];
+      if (raised !== undefined) return unreadCalls(raised, server);
       const swallowed = seen(facts, NOTHING_SAID) !== undefined;
       if (!swallowed && seen(facts, NO_CALLS) === undefined) return undefined;
       const { tools, model } = server.settings ?? {};

@@ -513,6 +513,22 @@ export const cases: readonly MatrixCase[] = [
     name: "tool-parser-mismatch, of another parser",
   },
   {
+    ...own("tool-parser-mismatch", "Error in extracting tool call", {
+      text: withServer(["tools.parser", "hermes"]),
+      edits: [[`${B}.tools.parser`, "auto"]],
+    }),
+    name: "tool-parser-mismatch, vLLM's parser fails while the server goes on",
+    files: { log: "tool-parser-raises.log" },
+  },
+  {
+    ...own("tool-parser-mismatch", "Error in extracting tool call", {
+      text: withServer(["tools.parser", "hermes"], ["model.family", "other"]),
+      change: "name the parser that reads it as `tools.parser`",
+    }),
+    name: "tool-parser-mismatch, of a family that is not known",
+    files: { log: "tool-parser-raises.log" },
+  },
+  {
     ...own("tool-parser-mismatch", "get_weather", { edits: [[`${B}.tools.parser`, "hermes"]] }),
     name: "tool-parser-mismatch, the calls are JSON",
     files: { log: "tool-parser-hermes.log" },
