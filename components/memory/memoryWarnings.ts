@@ -14,10 +14,11 @@ import type { KnownServer, MachineMemory } from "./machineMemory";
 import type { ServerKv, ServerKvResult } from "./serverKv";
 
 /**
- * Above this share a server alone was never seen to start on a DGX Spark: of 121.69 GiB at most 102
- * are available after a boot, and vLLM wants its whole share at once.
+ * What was available at most after a boot of somebody's DGX Spark, in GiB, where 0.87 never started
+ * (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47, which names no driver). Others saw 104.9.
  */
-const HIGHEST_THAT_STARTED = 102 / 121.69;
+const AFTER_A_BOOT = { available: 102, total: 121.69 };
+const HIGHEST_THAT_STARTED = AFTER_A_BOOT.available / AFTER_A_BOOT.total;
 
 /** Share of its last prompt that every turn of an agent should find again. */
 const LEAST_REUSE = 0.9;
@@ -52,7 +53,7 @@ export function memoryWarnings(
     if (share > HIGHEST_THAT_STARTED)
       ofServer(
         "utilization-high",
-        `vLLM does not start at ${share} on this kind of machine: it wants ${(share * machine.totalGiB).toFixed(1)} GiB available, and at most ${Math.floor(HIGHEST_THAT_STARTED * machine.totalGiB)} are after a boot. Take ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} or less.`,
+        `at its start it wants ${(share * machine.totalGiB).toFixed(1)} GiB available at once. The plan has room for it, but after a boot somebody's DGX Spark had ${AFTER_A_BOOT.available} of ${AFTER_A_BOOT.total} GiB, and no start above ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} succeeded there (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47; its driver is not known). If it fails here, free the page cache first (\`echo 3 | sudo tee /proc/sys/vm/drop_caches\`).`,
       );
     if (measured !== undefined && !isMeasured(settings))
       ofServer(

@@ -17,6 +17,7 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import type { MachineFault } from "../settings/referenceFaults";
 import { vllmOf } from "../supply/imageVersions";
+import { startWarnings } from "./startWarnings";
 
 /** First vLLM that doesn't know the FP4 variable. */
 const FP4_VARIABLE_GONE = "0.24.0";
@@ -58,10 +59,11 @@ export function machineWarnings(
       `The operating system's ${machine.operatingSystemGiB} GiB are a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`,
     );
   for (const { settings, model, plan } of servers)
-    if (plan.rank === undefined || plan.rank.index === 0)
-      serverWarnings(settings, model, plan.rank, (code, message) =>
-        warn(code, `${plan.key}: ${message}`),
-      );
+    if (plan.rank === undefined || plan.rank.index === 0) {
+      const warnOf: Warn = (code, message) => warn(code, `${plan.key}: ${message}`);
+      serverWarnings(settings, model, plan.rank, warnOf);
+      for (const { code, message } of startWarnings(plan.container)) warnOf(code, message);
+    }
   for (const [code, message] of harnessWarnings(machine)) warn(code, message);
   return warnings;
 }
@@ -78,10 +80,16 @@ function serverWarnings(
     warn("link-by-sockets", message);
   }
   const version = vllmOf(server);
-  if (version !== undefined && valid(version) !== null && gte(version, FP4_VARIABLE_GONE)) {
-    const message = `VLLM_USE_FLASHINFER_MOE_FP4 does nothing in vLLM ${version} (gone since ${FP4_VARIABLE_GONE}); \`moeBackend${server.moeBackend === undefined ? "` should carry its intent (marlin)." : `: ${server.moeBackend}\` carries its intent.`}`;
-    warn("inert-variable", message);
-  }
+  if (
+    server.moeBackend === undefined &&
+    version !== undefined &&
+    valid(version) !== null &&
+    gte(version, FP4_VARIABLE_GONE)
+  )
+    warn(
+      "inert-variable",
+      `VLLM_USE_FLASHINFER_MOE_FP4 does nothing in vLLM ${version} (gone since ${FP4_VARIABLE_GONE}): \`moeBackend\` should carry its intent (marlin).`,
+    );
   if (server.tools.parser === "qwen3_xml" && hasOneQwenParser(version))
     warn(
       "same-parser",

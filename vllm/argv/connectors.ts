@@ -1,5 +1,5 @@
 import { isRecord, type JsonObject as Json, putAt } from "../../faults/json";
-import type { ServerArguments } from "./serverArguments";
+import { isOn, type ServerArguments } from "./serverArguments";
 import { isText, type Word } from "./unknown";
 
 /** GiB that a connector takes beside its server's share, or why that can't be told. */
@@ -51,6 +51,15 @@ const TRANSFERS = [
 ] as const;
 
 type Transfer = (typeof TRANSFERS)[number];
+
+/**
+ * Whether a server moves its KV cache elsewhere, which vLLM 0.26 to 0.33 refuse together with
+ * `expandable_segments:True` (config/vllm.py, `_verify_kv_transfer_compat`), unless the cache is in
+ * a pool of its own.
+ */
+export const refusesExpandableSegments = (args: ServerArguments): boolean =>
+  [...args.options.keys()].some((name) => /^kv-(?:transfer-config|offloading-size)/.test(name)) &&
+  !["enable-cumem-allocator", "enable-sleep-mode"].some((name) => isOn(args, name));
 
 /** GiB that the connectors of a server take beside its share, or why that can't be told. */
 export function connectorsGiB({ options }: ServerArguments): Taken {
