@@ -41,12 +41,13 @@ export function endOf(facts: Facts, log: LogReading): LastWord | undefined {
 
 function explained(facts: Facts, log: LogReading, raised: LastWord): Explanation {
   const server = serverOf(facts, log);
-  const { said, name, first = "", at = "" } = raised;
+  const { said, name, first = "", at = "", argument } = raised;
   const sentences = said.split(/(?<=[.!?]) (?=["'`]?[A-Z])/);
   const advised = sentences.slice(1).filter((each) => ADVISES.test(each));
   const told = sentences.filter((each) => !advised.includes(each)).join(" ");
   // What else would be valid names no setting that is wrong.
-  const words = [told, first, at].join("\n");
+  const about = said.length < SAYS_LITTLE ? argument : undefined;
+  const words = [told, first, at, about].join("\n");
   const inFile = facts.stack === undefined ? [] : linesOfStack(words, server, facts.stack);
   const missing = ofMissingPath(words, server, facts.stack);
   const advice = [

@@ -1,4 +1,5 @@
 import type { ContainerState } from "../../../machines/docker/containers";
+import type { LogReading } from "../../sees/log/scanLog";
 import { BROKE_OFF, type Sign, STARTED_WITH, STOPPED, sign, startSign } from "../../sees/log/sign";
 import { type Row, signsOf, type Weighed } from "../diagnosis";
 import {
@@ -115,10 +116,16 @@ function compiling(facts: Facts): Sighting | undefined {
 const killedContainer = (facts: Facts): ContainerState | undefined =>
   plannedStates(facts).find((each) => each.status !== "running" && each.exitCode === EXIT_KILLED);
 
+/** What is raised in a process that waits for another one, which is gone. */
+const WAITED = "cancelled";
+
+const saysWhy = ({ raised }: LogReading): boolean =>
+  raised?.isEnd === true && raised.said !== WAITED;
+
 /** An engine that went away without a word, and that nobody had told to end. */
 function wentAway(facts: Facts): Sighting | undefined {
   const gone = seen(facts, ENGINE_GONE) ?? seen(facts, NEVER_CAME);
-  if (gone === undefined || gone.log.raised?.isEnd === true) return undefined;
+  if (gone === undefined || saysWhy(gone.log)) return undefined;
   const stop = gone.log.hits.get(STOPPED);
   const wasStopped = stop !== undefined && stop.firstLineNumber < gone.lineNumber;
   // A log that was cut at its front may have lost the word.

@@ -3,7 +3,7 @@ export interface LastWords {
   readonly pattern: RegExp;
   /** What it says; `undefined` where it means no end. Groups that took no part are "". */
   readonly said: (groups: readonly string[]) => string | undefined;
-  /** The words stand in the next line of the same process. */
+  /** The words stand in the next lines of the same process. */
   readonly goesOn?: RegExp;
   /** Who says it, where that is not the program itself. */
   readonly by?: "docker";
@@ -55,7 +55,8 @@ export const LAST_WORDS: readonly LastWords[] = [
       /^((?:malloc|free|realloc|calloc|munmap_chunk)\(\): .*\S|double free or corruption.*|corrupted (?:size|double).*|\*\*\* stack smashing detected \*\*\*.*)/,
     said: all,
   },
-  { pattern: /^Fatal (?:Python|glibc) error: (.*\S)/, said: all },
+  { pattern: /^Fatal glibc error: (.*\S)/, said: all },
+  { pattern: /^Fatal Python error: (.*\S)/, said: all, goesOn: /^(\w+Error: .*\S)/ },
   // Signals.
   { pattern: /^(?:!+ )?(Segfault encountered)\b/, said: all },
   {

@@ -30,6 +30,8 @@ const PROCESSES = 64;
 const PATIENCE = 2000;
 /** Lines that may come between a line and the traceback that it introduces. */
 const NEARBY = 20;
+/** Lines in which last words go on. */
+const GOES_ON_WITHIN = 2;
 /** Characters of a line that are looked at. */
 const LOOKED_AT = 4000;
 
@@ -68,7 +70,12 @@ export class RaisedFinder {
   private readonly introductions = new Map<string, { text: string; lineNumber: number }>();
   /** Last words that go on in the next line of their process. */
   private pending:
-    | { readonly goesOn: RegExp; readonly process: string; readonly heard: { said: string } }
+    | {
+        readonly goesOn: RegExp;
+        readonly process: string;
+        readonly heard: { said: string };
+        readonly lineNumber: number;
+      }
     | undefined;
   private begunAt = 0;
   private isOver = false;
@@ -156,7 +163,8 @@ export class RaisedFinder {
     if (pending?.process === process) {
       const more = pending.goesOn.exec(text)?.[1];
       if (more !== undefined) pending.heard.said = `${pending.heard.said}: ${more}`;
-      this.pending = undefined;
+      if (more !== undefined || lineNumber - pending.lineNumber >= GOES_ON_WITHIN)
+        this.pending = undefined;
       if (more !== undefined) return;
     }
     const { words, said } = lastWordsIn(text);
@@ -178,7 +186,8 @@ export class RaisedFinder {
       isLogged: level !== "",
       told,
     });
-    if (words?.goesOn !== undefined) this.pending = { goesOn: words.goesOn, process, heard };
+    if (words?.goesOn !== undefined)
+      this.pending = { goesOn: words.goesOn, process, heard, lineNumber };
   }
 
   /** Keeps the first that ends it, and what follows from that; of what was logged, the last. */

@@ -149,27 +149,31 @@ export class Scanner {
   private open(opening: Match): void {
     const { signs, raised } = this.counting();
     const ready = this.matches.get(READY);
-    if (ready !== undefined) this.crash = this.crashOf(ready);
+    const isCut = this.isOpened && ![STOPPED, TROUBLE, RAISED].some((end) => this.matches.has(end));
+    const broken: ReadonlyMap<Sign, Match> = new Map(isCut ? [[BROKE_OFF, opening]] : []);
+    if (ready !== undefined) this.crash = this.crashOf(ready, broken);
     // A start that came up had survived all that failed before.
     const isOver = signs.has(READY);
     for (const sign of signs.keys())
       if (isOver && (sign.when === "start" || sign === READY)) signs.delete(sign);
-    const isCut = this.isOpened && ![STOPPED, TROUBLE, RAISED].some((end) => this.matches.has(end));
     this.before = { signs, raised: isOver ? undefined : raised };
-    this.matches = new Map(isCut ? [[BROKE_OFF, opening]] : []);
+    this.matches = new Map(ready === undefined ? broken : []);
     this.finder = new RaisedFinder();
     this.isStopped = false;
     this.starts++;
   }
 
   /** What ended the start that is over; nothing where it was stopped. */
-  private crashOf(ready: Match): Crash {
+  private crashOf(ready: Match, broken: Crash["signs"]): Crash {
     const raised = this.raised();
     if (this.isStopped) return { signs: new Map(), raised: undefined };
     const signs = [...this.matches].filter(
       ([sign, { lineNumber }]) => sign.when === "start" && lineNumber > ready.lineNumber,
     );
-    return { signs: new Map(signs), raised: raised?.isEnd === true ? raised : undefined };
+    return {
+      signs: new Map([...signs, ...broken]),
+      raised: raised?.isEnd === true ? raised : undefined,
+    };
   }
 
   /** A line has come to its end, or to the most of it that is looked at. */

@@ -13,8 +13,13 @@ export interface RaisedText {
   readonly firstLineNumber: number;
   /** What was raised first, where the end came of that. */
   readonly first?: string;
-  /** The last frame of the traceback, such as `vllm/config/model.py:628: x = f(y)`. */
+  /**
+   * The last frame of the traceback outside of Python itself, such as `vllm/config/model.py:628: x =
+   * f(y)`.
+   */
   readonly at?: string;
+  /** The last argument of the server that its frames hand on, as a flag: `--uds`. */
+  readonly argument?: string;
 }
 
 /** Characters of a message that are kept, and lines of it. */
@@ -27,6 +32,8 @@ const BEGINS = /^(?:\s+[+|] )*(?:Exception Group )?Traceback \(most recent call 
 const CHAINED =
   /^(?:During handling of the above exception|The above exception was the direct cause)/;
 const FRAME = /^ {2}File "([^"]+)", line (\d+)/;
+/** An argument of the server, in the code of a frame. */
+const ARGUMENT = /\bargs\.([a-z]\w*)/;
 /** The class of what was raised, with its module, and what it says. */
 const RAISED = /^((?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: ?(.*))?$/;
 /** What ends a message: other programs, and warnings that Python prints at the end. */
@@ -68,6 +75,9 @@ export class Traceback {
   private noise = 0;
   private frame = "";
   private code = "";
+  /** The last frame of a package. */
+  private own = { frame: "", code: "" };
+  private argument = "";
   private isChained = false;
 
   constructor(
@@ -108,12 +118,19 @@ export class Traceback {
     const frame = FRAME.exec(text);
     if (frame !== null) [this.frame, this.code] = [`${shortened(frame[1])}:${frame[2]}`, ""];
     else if (/^\s/.test(text)) {
-      if (this.code === "" && !/^[\s^~]*$/.test(text)) this.code = text.trim();
+      if (this.code === "" && !/^[\s^~]*$/.test(text)) this.takeCode(text.trim());
     } else if (RAISED.test(text)) {
       [this.line, this.raw, this.lineNumber] = [text, raw, lineNumber];
       return "raised";
     } else if (text !== "" && ++this.noise > NOISE_LINES) return "over";
     return "part";
+  }
+
+  private takeCode(code: string): void {
+    const { frame } = this;
+    this.code = code;
+    if (!frame.startsWith("/")) this.own = { frame, code };
+    this.argument = ARGUMENT.exec(code)?.[1] ?? this.argument;
   }
 
   /** A field's own line shows a validation error better than its heading. */
@@ -126,6 +143,15 @@ export class Traceback {
     );
   }
 
+  /** The last frame of a package, with what Python itself was doing for it. */
+  private raisedAt(): string {
+    const { own, frame, code } = this;
+    // pydantic's own frame says nothing of the value.
+    if (frame.startsWith("pydantic/")) return "";
+    const isOwn = own.frame === "" || own.frame === frame;
+    return (isOwn ? [frame, code] : [own.frame, own.code, code]).filter(Boolean).join(": ");
+  }
+
   told(): RaisedText {
     const [, path = "", text = ""] = RAISED.exec(this.line) ?? [];
     const name = path.slice(path.lastIndexOf(".") + 1);
@@ -134,9 +160,8 @@ export class Traceback {
       : [text, ...this.message].join(" ");
     const said = inOneLine(message);
     const first = this.root?.told().said ?? "";
-    // pydantic's own frame says nothing of the value.
-    const isOfPydantic = this.frame.startsWith("pydantic/");
-    const at = isOfPydantic ? "" : [this.frame, this.code].filter(Boolean).join(": ");
+    const at = this.raisedAt();
+    const argument = this.argument && `--${this.argument.replaceAll("_", "-")}`;
     return {
       said: withName(name, said),
       name,
@@ -145,6 +170,7 @@ export class Traceback {
       firstLineNumber: this.root?.firstLineNumber ?? this.firstLineNumber,
       ...(first === "" || said.includes(first) ? {} : { first }),
       ...(at === "" ? {} : { at: redact(at) }),
+      ...(argument === "" ? {} : { argument }),
     };
   }
 }

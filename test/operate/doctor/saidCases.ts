@@ -75,6 +75,18 @@ export const SAID: readonly MatrixCase[] = [
   known("hub-busy", "hub-busy", "Retry 2/5", {
     edits: [["inferenceServers.b.huggingFaceTokenVariable", "HF_TOKEN"]],
   }),
+  known("hub-out-of-service", "hub-out-of-service", "HTTP Error 503", { cause: "status 503" }),
+  known("weights-index-damaged", "weights-index-damaged", 'json.load(f)["weight_map"]', {
+    cause: "model.safetensors.index.json",
+  }),
+  known("killed", "served-broke-off", "broke off without a word", {
+    cause: "It was started again since.",
+  }),
+  known("killed", "worker-killed-in-warm-up", "core proc(s): {}"),
+  said("unix-socket", "sock.bind(path)", "No such file or directory", {
+    change: "It was started with `--uds /run/vllm/api.sock`.",
+  }),
+  said("python-home", "Fatal Python error", "ModuleNotFoundError: No module named 'encodings'."),
   known("hub-certificate", "hub-certificate", "CERTIFICATE_VERIFY_FAILED", {
     cause: "self-signed certificate in certificate chain.",
   }),
