@@ -22,7 +22,7 @@ const MAY_USE = {
     "units",
   ],
   "components/host": ["components/planned", "machines", "units"],
-  "components/supply": ["components/planned", "machines"],
+  "components/supply": ["components/planned", "faults", "machines"],
   "components/inference-server": [
     "components/(host|planned|settings)",
     "faults",

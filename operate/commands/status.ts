@@ -3,6 +3,7 @@ import { command } from "../../commandLine/command";
 import { columns, styled } from "../../commandLine/output";
 import type { MachinePlan } from "../../components/plan";
 import { connectionProblem } from "../../components/preflight";
+import { type GpuState, gpuText } from "../sees/gpu";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import type { ItemStatus, MachineStatus } from "../status/status";
@@ -47,6 +48,7 @@ async function lookAt(machine: MachinePlan, file: string): Promise<Seen> {
     return {
       machine: name,
       memory: null,
+      gpu: null,
       items: [],
       drift: "",
       verify: null,
@@ -65,7 +67,7 @@ async function lookAt(machine: MachinePlan, file: string): Promise<Seen> {
 
 const HEADS = ["", "state", "for", "KV", "running", "waiting", "tokens/s", "prefix hits", ""];
 
-function machineText({ machine, memory, items, drift, verify, problem }: Seen): string {
+function machineText({ machine, memory, gpu, items, drift, verify, problem }: Seen): string {
   const rows = items.map(({ key, state, seconds, figures, note = "" }: ItemStatus) => {
     const {
       kvUse = null,
@@ -94,6 +96,7 @@ function machineText({ machine, memory, items, drift, verify, problem }: Seen): 
     styled("bold", machine),
     ...(problem === undefined ? [] : [`  ${problem}`]),
     ...(memory === null ? [] : [`  ${memoryText(memory)}`]),
+    ...(gpu === null ? [] : [`  ${gpuLine(gpu)}`]),
     ...(problem !== undefined && items.length === 0
       ? []
       : columns(shown).map((line) => `  ${line}`)),
@@ -113,6 +116,9 @@ function memoryText({
   const text = `MemAvailable ${availableGiB.toFixed(1)} of ${totalGiB.toFixed(1)} GiB${floor}`;
   return availableGiB < floorGiB ? styled("red", text) : text;
 }
+
+const gpuLine = (gpu: GpuState): string =>
+  gpu.slowedBy === null ? gpuText(gpu) : styled("red", gpuText(gpu));
 
 const percent = (share: number | null): string =>
   share === null ? "" : `${Math.round(share * 100)} %`;

@@ -6,6 +6,7 @@ import type { Listening } from "../../machines/address";
 import type { ContainerState } from "../../machines/docker/containers";
 import type { Meminfo } from "../../machines/memory";
 import type { FileState } from "../sees/file";
+import type { GpuState } from "../sees/gpu";
 import type { Hit, LogReading } from "../sees/log/scanLog";
 import { READY, type Sign, STARTED_WITH_PORT } from "../sees/log/sign";
 import type { Edit, EditValue } from "../stackEdit/applyEdits";
@@ -18,6 +19,7 @@ import type { ProbeResult } from "../verify/probe";
 export interface Facts {
   readonly logs: readonly LogReading[];
   readonly meminfo?: Meminfo;
+  readonly gpu?: GpuState;
   /** Every container of the engine, running or not. */
   readonly containers?: readonly ContainerState[];
   /** Whether those are all that the engine has: then one that isn't among them doesn't exist. */

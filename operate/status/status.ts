@@ -8,6 +8,7 @@ import { type ContainerState, startedAgain } from "../../machines/docker/contain
 import { parseMeminfo } from "../../machines/memory";
 import { Api, answersOk, hangs, TOKEN_LIMIT_SECONDS } from "../sees/api";
 import { scanContainer } from "../sees/containerLog";
+import { type GpuState, readGpu } from "../sees/gpu";
 import { type Host, hostOf } from "../sees/host";
 import { READY } from "../sees/log/sign";
 import { readMetrics } from "../sees/metrics";
@@ -51,6 +52,8 @@ export interface MachineStatus {
     readonly totalGiB: number;
     readonly floorGiB: number;
   } | null;
+  /** The first GPU; `null` where nvidia-smi says nothing. */
+  readonly gpu: GpuState | null;
   readonly items: readonly ItemStatus[];
   /** Why nothing is known of its containers. */
   readonly problem?: string;
@@ -60,6 +63,7 @@ export interface MachineStatus {
 export async function statusOf(machine: MachinePlan): Promise<MachineStatus> {
   const host = hostOf(machine.dockerHost);
   const meminfo = parseMeminfo(await host.meminfo());
+  const gpu = (await readGpu(host)) ?? null;
   const [found, problem] = await host.containers().then(
     (containers) => [containers, undefined] as const,
     (error: unknown) => {
@@ -80,7 +84,7 @@ export async function statusOf(machine: MachinePlan): Promise<MachineStatus> {
   );
   const items = await Promise.all(looks).finally(tunnel.close);
   const memory = meminfo === undefined ? null : { ...meminfo, floorGiB: floorOf(machine) };
-  return { machine: machine.name, memory, items, ...defined({ problem }) };
+  return { machine: machine.name, memory, gpu, items, ...defined({ problem }) };
 }
 
 /** The floor below which a start gate stops its server; 0 where no server has one. */

@@ -37,6 +37,19 @@ describe("preflight", () => {
     expect(judged()).toEqual([]);
   });
 
+  it("warns of a container toolkit that froze such machines, only with CDI", () => {
+    const kernel = { kernel: "6.17.0-1021-nvidia", kernelArguments: [] };
+    const said = (toolkit: string) => judged({ kernel: { ...kernel, toolkit } });
+    expect(said("1.19.1 with CDI")).toEqual([
+      {
+        verdict: "warned",
+        message:
+          "NVIDIA Container Toolkit 1.19.1 with CDI: A DGX Spark froze with it and was stable with 1.19.0 and without CDI; nobody has isolated the cause. Install another release, or turn CDI off (`features.cdi` of /etc/docker/daemon.json, `mode` of /etc/nvidia-container-runtime/config.toml). (NVIDIA/nvidia-container-toolkit #1910, eugr/spark-vllm-docker #129)",
+      },
+    ]);
+    expect(["1.19.1", "1.19.0 with CDI", "1.20.0 with CDI"].flatMap(said)).toEqual([]);
+  });
+
   it("warns of kernels and drivers with which such machines failed", () => {
     const kernel = { kernel: "7.0.0-1019-nvidia", kernelArguments: [], driver: "590.48.01" };
     expect(

@@ -28,3 +28,29 @@ it("reads kernel, driver and the arguments that matter from where Linux has them
     driver: "580.95.05",
   });
 });
+
+it.each([
+  ["NVIDIA Container Toolkit CLI version 1.19.1\ncommit: 3c5a\n", {}, "1.19.1"],
+  [
+    "NVIDIA Container Toolkit CLI version 1.19.1\n",
+    { "/etc/docker/daemon.json": '{"features": {"cdi": true}}' },
+    "1.19.1 with CDI",
+  ],
+  [
+    "NVIDIA Container Toolkit CLI version 1.20.0\n",
+    { "/etc/nvidia-container-runtime/config.toml": '[nvidia-container-runtime]\nmode = "cdi"\n' },
+    "1.20.0 with CDI",
+  ],
+  [
+    "NVIDIA Container Toolkit CLI version 1.20.0\n",
+    { "/etc/nvidia-container-runtime/config.toml": '#mode = "cdi"\nmode = "auto"\n' },
+    "1.20.0",
+  ],
+  ["", { "/etc/docker/daemon.json": '{"features": {"cdi": true}}' }, undefined],
+])("reads the toolkit from %j with %j", async (out, texts: Record<string, string>, toolkit) => {
+  const files = {
+    text: async (path: string) => texts[path],
+    ask: async () => ({ code: 0, out, err: "" }),
+  };
+  expect((await readKernel(files)).toolkit).toBe(toolkit);
+});

@@ -10,9 +10,9 @@ describe("the supply list", () => {
       expect(source).toMatch(/\S.*[^.]$/);
       expect(remedy).toMatch(/^[A-Z].*\.$/);
     }
-    for (const { kernel = "", driver = "", message, source } of kernels) {
-      expect(new RegExp(`${kernel}${driver}`).source).not.toBe("(?:)");
-      expect([message, source].join()).toMatch(/^[A-Z].*: .*\.,\S/);
+    for (const { kernel = "", driver = "", toolkit = "", message, source } of kernels) {
+      expect(new RegExp(`${kernel}${driver}${toolkit}`).source).not.toBe("(?:)");
+      expect([message, source].join()).toMatch(/^[A-Z].*\.,\S/);
     }
     for (const { versions, below } of refused.map((each) => ({
       versions: undefined,

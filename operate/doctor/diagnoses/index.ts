@@ -3,6 +3,7 @@ import { bridgeDiagnoses } from "./bridge";
 import { client } from "./client";
 import { containers } from "./containers";
 import { environment } from "./environment";
+import { gpu } from "./gpu";
 import { hub } from "./hub";
 import { killings } from "./killed";
 import { type Diagnosis, KNOWN, rowOf } from "./known";
@@ -23,6 +24,7 @@ const coded: readonly (Weighed | Row)[] = [
   ...killings,
   ...ranks,
   ...containers,
+  ...gpu,
   ...model,
   ...environment,
   ...hub,

@@ -8,6 +8,7 @@ import { parseMeminfo } from "../../../machines/memory";
 import { judge } from "../../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../../policies/levels";
 import { scanContainer } from "../../sees/containerLog";
+import { readGpu } from "../../sees/gpu";
 import { hostOf } from "../../sees/host";
 import { type LogReading, withoutCrash } from "../../sees/log/logReading";
 import { ranksOf } from "../../stack/ranksOf";
@@ -118,7 +119,7 @@ async function readThere(machine: MachinePlan) {
         ? ["The kernel's log can't be read: give it with --dmesg FILE (`sudo dmesg > FILE`)."]
         : [],
     facts: {
-      ...defined({ meminfo }),
+      ...defined({ meminfo, gpu: await readGpu(reader) }),
       sockets: await reader.sockets(),
       addresses: await reader.addresses(),
       // The applied plan is a record, not a setting.

@@ -1,9 +1,11 @@
 import { expect } from "vitest";
 import { kvPlan, modelShape } from "../../../components/kv";
+import { defined } from "../../../faults/defined";
 import type { ContainerState } from "../../../machines/docker/containers";
 import QWEN from "../../../models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json";
 import { SIGNS } from "../../../operate/doctor/diagnoses";
 import type { Facts, Stack } from "../../../operate/doctor/facts";
+import { gpuIn } from "../../../operate/sees/gpu";
 import { REAL_STARTS } from "./realStarts";
 import { SAID } from "./saidCases";
 import { withMachine, withServer } from "./stack";
@@ -410,6 +412,24 @@ export const cases: readonly MatrixCase[] = [
     ...own("docker-unreachable", "permission denied", {}),
     files: {},
     more: { dockerProblem: "docker ps failed: permission denied" },
+  },
+  {
+    ...own("gpu-slowed", "96 % busy, 870 MHz", { cause: "a state of low power", change: "plug" }),
+    files: {},
+    more: defined({ gpu: gpuIn("96, 870, 62, 31.4, Not Active, Not Active, Not Active") }),
+  },
+  {
+    ...own("gpu-slowed", "92 °C", { cause: "heat (the driver's limit)", change: "-lgc" }),
+    name: "gpu-slowed, by heat",
+    files: {},
+    more: defined({ gpu: gpuIn("96, 1800, 92, 31.4, Not Active, Active, Not Active") }),
+  },
+  {
+    name: "a GPU that nothing holds back",
+    files: {},
+    ids: [],
+    evidence: "",
+    more: defined({ gpu: gpuIn("96, 2405, 71, 58.2, Not Active, Not Active, Not Active") }),
   },
   {
     ...own("container-not-running", "containers: open-webui", { change: "apply it" }),
