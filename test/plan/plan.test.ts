@@ -178,6 +178,54 @@ describe("a plan", () => {
     expect(env).toMatchObject({ VLLM_CACHE_ROOT: "/c", NINJA_JOBS: "2", NCCL_DEBUG: "INFO" });
   });
 
+  describe("memory segments that grow", () => {
+    const CONNECTOR = ["--kv-transfer-config", '{"kv_connector":"NixlConnector"}'];
+    const server = (more: Record<string, unknown>) => plan(stack({}, more), evidence);
+    const segments = (more: Record<string, unknown>) =>
+      server(more).machines[0]?.containers[0]?.env.PYTORCH_CUDA_ALLOC_CONF;
+    const codes = (more: Record<string, unknown>) =>
+      server(more).warnings.map((warning) => warning.code);
+    const GROWING = { PYTORCH_CUDA_ALLOC_CONF: "expandable_segments:True" };
+
+    it("are the default, and the operator's own value wins", () => {
+      expect(segments({})).toBe("expandable_segments:True");
+      const own = { PYTORCH_CUDA_ALLOC_CONF: "max_split_size_mb:512" };
+      expect(segments({ environment: own })).toBe("max_split_size_mb:512");
+    });
+
+    it.each([
+      ["a connector", CONNECTOR],
+      ["a connector by its keys", ["--kv-transfer-config.kv_connector", "NixlConnector"]],
+      ["an offloaded cache", ["--kv-offloading-size", "4"]],
+    ])("are left out beside %s", (_, extraArgs) => {
+      expect(segments({ extraArgs })).toBeUndefined();
+      expect(codes({ extraArgs })).not.toContain("segments-refused");
+      expect(codes({ extraArgs, environment: GROWING })).toContain("segments-refused");
+    });
+
+    it("stay beside a connector whose cache has a pool of its own", () => {
+      const extraArgs = [...CONNECTOR, "--enable-cumem-allocator"];
+      expect(segments({ extraArgs })).toBe("expandable_segments:True");
+      expect(codes({ extraArgs, environment: GROWING })).not.toContain("segments-refused");
+    });
+  });
+
+  it.each([
+    ["eager", { extraArgs: ["--enforce-eager"] }],
+    ["startup-plan", { environment: { VLLM_ENABLE_STARTUP_PLAN: "1" } }],
+  ])("warns of what a server is better started without: %s", (code, more) => {
+    const codes = (settings: Record<string, unknown>) =>
+      plan(stack({}, settings), evidence).warnings.map((warning) => warning.code);
+    expect(codes(more)).toContain(code);
+    // What the warning advises brings none.
+    expect(codes({})).not.toContain(code);
+  });
+
+  it("warns of no startup plan that is off", () => {
+    const off = stack({}, { environment: { VLLM_ENABLE_STARTUP_PLAN: "0" } });
+    expect(plan(off, evidence).warnings.map(({ code }) => code)).not.toContain("startup-plan");
+  });
+
   it("warns of heavy weights by band, and of one parser under two names", () => {
     const codes = (weightsGB: number) =>
       plan(stack({}, { model: { id: "o/m", family: "qwen3", weightsGB } }), evidence)
