@@ -146,7 +146,7 @@ function outsideKvCache(
     basis: "estimated",
     low: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.least + loader),
     high: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.most + loader),
-    source: `${hundredths(weightsGiB)} GiB of weights${rankCount(server) === 1 ? "" : ` for each of ${rankCount(server)} ranks`} and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that were seen beside them${loaderText(server)}`,
+    source: `${hundredths(weightsGiB)} GiB of weights${rankCount(server) === 1 ? "" : ` for each of ${rankCount(server)} ranks`}, and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that other models took beside theirs${loaderText(server)}`,
   };
 }
 

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 
 /** What asks a GPU for its memory: on unified memory it answers "not supported" or "N/A". */
 const ASKS_THE_GPU =
-  /memory\.(used|free|total)\b|--query-(gpu|compute-apps)|nvml|used_gpu_memory|mem_get_info|cudaMemGetInfo|rocm-smi/i;
+  /memory\.(used|free|total)\b|--query-compute-apps|nvml|used_gpu_memory|mem_get_info|cudaMemGetInfo|rocm-smi/i;
 
 const ROOMS = ["commandLine", "components", "policies", "operate", "harness", "index.ts"];
 

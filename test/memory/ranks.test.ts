@@ -87,7 +87,7 @@ describe("a rank of a server over two machines", () => {
       highGiB: 16.68,
       outsideGiB: { low: 80.67, high: 107.67 },
       source:
-        "77.77 GiB of weights for each of 2 ranks and the 2.9 to 29.9 GiB that were seen beside them",
+        "77.77 GiB of weights for each of 2 ranks, and the 2.9 to 29.9 GiB that other models took beside theirs",
     });
     expect(row(kv, "weights")).toBe(
       "167 GB, 83.5 GB for each of 2 ranks, possible with tuning and a reduced context (45 to 90 GB)",
