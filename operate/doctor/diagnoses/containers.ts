@@ -4,8 +4,13 @@ import { seen, setting } from "../facts";
 import { stateLine } from "./killed";
 
 const NO_GPU_RUNTIME = sign(
-  ["could not select device driver", "nvidia-container"],
-  /could not select device driver "[^"]*" with capabilities: \[\[gpu\]\]|nvidia-container-runtime: not found/,
+  [
+    "could not select device driver",
+    "nvidia-container",
+    "unknown or invalid runtime",
+    "nknown runtime",
+  ],
+  /could not select device driver "[^"]*" with capabilities: \[\[gpu\]\]|nvidia-container-runtime: not found|unknown or invalid runtime name: nvidia|Unknown runtime specified nvidia/,
 );
 
 /** Exit codes of a container that somebody stopped: it ended by itself, or on TERM. */

@@ -1,5 +1,7 @@
-import { startSign } from "../../sees/log/sign";
-import { APPLY, type Row, type Told } from "../diagnosis";
+import type { LogReading } from "../../sees/log/scanLog";
+import { STARTED_WITH, startSign } from "../../sees/log/sign";
+import { APPLY, type Row, signsOf, type Told } from "../diagnosis";
+import { seen } from "../facts";
 
 /** What a server ends of that got no file from the hub. */
 const NOTHING_CAME =
@@ -8,6 +10,27 @@ const NOTHING_CAME =
 /** A server that ended of something else: it had asked the hub again, and got an answer. */
 const endedOtherwise = ({ hit: { log } }: Told): boolean =>
   log.raised?.isEnd === true && !NOTHING_CAME.test(`${log.raised.said} ${log.raised.first ?? ""}`);
+
+/** Arguments that name further models of the hub. */
+const FURTHER_MODELS = /'(tokenizer|hf_config_path|generation_config)': '([^'/]+\/[^'/]+)'/g;
+
+/** Flags of a server that name another model than its own. */
+const furtherModels = ({ hits }: LogReading): readonly string[] =>
+  [...(hits.get(STARTED_WITH)?.groups[0] ?? "").matchAll(FURTHER_MODELS)].map(
+    ([, name = "", model]) => `\`--${name.replaceAll("_", "-")} ${model}\``,
+  );
+
+/** What huggingface_hub logs of a request that got no answer. */
+const THROWN = startSign("thrown while requesting", /'([^']{3,200})' thrown while requesting/);
+
+/** What says better why nothing came of the hub. */
+const BETTER_KNOWN = [
+  "gated-model",
+  "hub-model-absent",
+  "hub-busy",
+  "hub-out-of-service",
+  "hub-certificate",
+];
 
 /** The hub that models are fetched from. */
 export const hub: readonly Row[] = [
@@ -30,6 +53,26 @@ export const hub: readonly Row[] = [
         advice:
           "A token raises the limit. Or wait, and load the model into the cache once (`serving fetch`). The stack file holds the variable's name, never the token.",
         command: `test -n "$HF_TOKEN" && ${APPLY}`,
+      };
+    },
+  },
+  {
+    id: "model-not-in-cache",
+    when: startSign(
+      ["huggingface.co", "LocalEntryNotFoundError", "OfflineModeIsEnabled"],
+      /couldn't connect to 'https:\/\/huggingface\.co'|LocalEntryNotFoundError|OfflineModeIsEnabled/,
+    ),
+    unless: ({ facts }) => seen(facts, ...BETTER_KNOWN.flatMap(signsOf)) !== undefined,
+    say({ hit: { log }, server, facts }) {
+      const others = furtherModels(log);
+      const thrown = seen(facts, THROWN)?.groups[0];
+      const further =
+        others.length === 0 ? "" : ` Besides its model it was started with ${others.join(", ")}.`;
+      return {
+        cause: `A model isn't in the cache, and the hub can't be reached to fetch it: there is no network, a proxy doesn't answer, or HF_HUB_OFFLINE is set${thrown === undefined ? "" : ` (${thrown})`}.${further}`,
+        advice:
+          "No setting to change, unless `modelCache` names another directory, or a proxy's variable another address: fill the cache while there is a network.",
+        command: `hf download ${server.settings?.model.id ?? "<model>"}`,
       };
     },
   },

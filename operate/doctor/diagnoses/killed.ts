@@ -1,6 +1,14 @@
 import type { ContainerState } from "../../../machines/docker/containers";
 import type { LogReading } from "../../sees/log/scanLog";
-import { BROKE_OFF, type Sign, STARTED_WITH, STOPPED, sign, startSign } from "../../sees/log/sign";
+import {
+  BROKE_OFF,
+  READY,
+  type Sign,
+  STARTED_WITH,
+  STOPPED,
+  sign,
+  startSign,
+} from "../../sees/log/sign";
 import { type Row, signsOf, type Weighed } from "../diagnosis";
 import {
   cameUpAfter,
@@ -33,6 +41,11 @@ const EXITED_137 = sign(
 );
 /** What vLLM says of an engine that went away; one that fails by itself says why first. */
 const ENGINE_GONE = startSign("engine core exited unexpectedly");
+/** A worker that went away while its server served. */
+const WORKER_GONE = startSign(
+  "died unexpectedly",
+  /Worker proc \S+ died unexpectedly \(exit code: None/,
+);
 /** The API server waited for an engine that had ended; what that said comes before. */
 const NEVER_CAME = startSign(
   "Failed core proc(s): {",
@@ -124,7 +137,10 @@ const saysWhy = ({ raised }: LogReading): boolean =>
 
 /** An engine that went away without a word, and that nobody had told to end. */
 function wentAway(facts: Facts): Sighting | undefined {
-  const gone = seen(facts, ENGINE_GONE) ?? seen(facts, NEVER_CAME);
+  const worker = seen(facts, WORKER_GONE);
+  const hadServed = worker?.afterServing === true || worker?.log.hits.has(READY) === true;
+  const gone =
+    (hadServed ? worker : undefined) ?? seen(facts, ENGINE_GONE) ?? seen(facts, NEVER_CAME);
   if (gone === undefined || saysWhy(gone.log)) return undefined;
   const stop = gone.log.hits.get(STOPPED);
   const wasStopped = stop !== undefined && stop.firstLineNumber < gone.lineNumber;
@@ -143,6 +159,11 @@ const failedAfter = ({ log, lineNumber }: Sighting): boolean =>
   [...log.hits].some(
     ([sign, at]) => at.lineNumber > lineNumber && sign.literals.includes("Traceback"),
   );
+
+const OUTSIDE =
+  "Something outside killed the process (signal 9): the kernel for lack of memory, somebody's `docker kill`, a stop that took too long, or a loss of power.";
+const WITHOUT_A_WORD =
+  "A process of vLLM ended without a word: something outside killed it (SIGKILL: the kernel for lack of memory, or somebody), or native code aborted (SIGABRT, SIGSEGV).";
 
 export const killings: readonly (Weighed | Row)[] = [
   {
@@ -166,7 +187,8 @@ export const killings: readonly (Weighed | Row)[] = [
         return undefined;
       const state = killedContainer(facts);
       const cut = seen(facts, BROKE_OFF);
-      const hit = seen(facts, EXITED_137, START_EXITED_137) ?? wentAway(facts) ?? cut;
+      const killed = seen(facts, EXITED_137, START_EXITED_137);
+      const hit = killed ?? wentAway(facts) ?? cut;
       const line =
         hit &&
         (hit === cut ? `${hit.line}: the start before it broke off without a word` : hit.line);
@@ -175,7 +197,7 @@ export const killings: readonly (Weighed | Row)[] = [
         return undefined;
       const container = state?.name ?? serverOf(facts, hit?.log).container;
       return {
-        cause: `Something outside killed the process (signal 9): the kernel for lack of memory, somebody's \`docker kill\`, a stop that took too long, or a loss of power.${hit === undefined ? "" : againText(facts, hit.log, hit)}`,
+        cause: `${hit === undefined || hit === killed || hit === cut ? OUTSIDE : WITHOUT_A_WORD}${hit === undefined ? "" : againText(facts, hit.log, hit)}`,
         evidence,
         advice:
           "This alone doesn't show which: the kernel's log says whether it was memory. Hand it over with `--dmesg`.",

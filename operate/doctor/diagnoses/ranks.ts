@@ -1,5 +1,5 @@
 import { gateLine } from "../../sees/gateLines";
-import { OPENS, RAISED, sign, startSign } from "../../sees/log/sign";
+import { OPENS, RAISED, READY, sign, startSign } from "../../sees/log/sign";
 import { APPLY, type Row, SEE_THE_LINK } from "../diagnosis";
 
 /** A rank without an API watches its own processes, and nobody else's. */
@@ -101,7 +101,9 @@ export const ranks: readonly Row[] = [
       "died unexpectedly",
       /Worker proc (\S+) died unexpectedly \(exit code: (?!-9\b)/,
     ),
-    unless: ({ hit: { log } }) => log.hits.has(RAISED),
+    // A server that had served had captured its graphs.
+    unless: ({ hit: { log, afterServing } }) =>
+      log.hits.has(RAISED) || afterServing === true || log.hits.has(READY),
     cause:
       "A process of vLLM died without a word: mostly memory ran out while CUDA graphs were captured.",
     advice: "A second start often passes. If not, lower `gpuMemoryUtilization` or `maxNumSeqs`.",

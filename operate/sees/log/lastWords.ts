@@ -55,10 +55,16 @@ export const LAST_WORDS: readonly LastWords[] = [
       /^((?:malloc|free|realloc|calloc|munmap_chunk)\(\): .*\S|double free or corruption.*|corrupted (?:size|double).*|\*\*\* stack smashing detected \*\*\*.*)/,
     said: all,
   },
+  // ZeroMQ, and OpenMP's libraries.
+  { pattern: /^(\S.{3,200} \((?:src\/)?[\w/]+\.cpp:\d+\))$/, said: all },
+  {
+    pattern: /^((?:libgomp|OMP|OpenBLAS)\b.{0,200}Resource temporarily unavailable.*)/,
+    said: all,
+  },
   { pattern: /^Fatal glibc error: (.*\S)/, said: all },
   { pattern: /^Fatal Python error: (.*\S)/, said: all, goesOn: /^(\w+Error: .*\S)/ },
   // Signals.
-  { pattern: /^(?:!+ )?(Segfault encountered)\b/, said: all },
+  { pattern: /^(?:!+ )?Segfault encountered\b/, said: () => SIGNALS[11] },
   {
     pattern:
       /^(?:.{0,80}: line \d+: +\d+ )?((?:Segmentation fault|Aborted|Illegal instruction|Bus error|Floating point exception)(?: +\(core dumped\))?)(?: .*)?$/,
@@ -100,4 +106,4 @@ export const LAST_WORDS: readonly LastWords[] = [
 
 /** Any line that one of those, or a traceback, could begin with or be introduced by. */
 export const WORTH_READING =
-  /Traceback|[Ee]rror|[Ee]xception|[Ff]ailed|panicked|terminat|[Ff]atal|core proc|Worker proc|SIG[A-Z]|Segfault|Segmentation|Aborted|Bus error|Illegal|Floating point|smashing|corrupt|malloc\(|free\(|alloc\(|munmap_chunk|not found|No such file|No module|can't open|exec |F\d{4}|died|OCI runtime|nvidia-container/;
+  /Traceback|[Ee]rror|[Ee]xception|[Ff]ailed|panicked|terminat|[Ff]atal|core proc|Worker proc|SIG[A-Z]|Segfault|Segmentation|Aborted|Bus error|Illegal|Floating point|smashing|corrupt|malloc\(|free\(|alloc\(|munmap_chunk|not found|No such file|No module|can't open|exec |F\d{4}|died|OCI runtime|nvidia-container|\.cpp:\d+\)|temporarily unavailable/;

@@ -56,7 +56,7 @@ export const SAID: readonly MatrixCase[] = [
   said("logging-level-verbose", "Unable to configure", "(first: Unknown level: 'VERBOSE')"),
   said("no-network-interface", "device.cc", "Unable to find interface for: [172.17.0.2]"),
   said("host-of-another-machine", "[Errno 99]", "Cannot assign requested address"),
-  said("engine-segfault-in-warm-up", "Segfault", "Segfault encountered"),
+  said("engine-segfault-in-warm-up", "Segfault", "SIGSEGV, a segmentation fault"),
   said("module-shadowed", "tokenizers.py", "cannot import name 'Encoding' from 'tokenizers'"),
   said("rust-panic", "model.rs:351", "merge of a token that is not in the vocabulary"),
   said("cpp-terminate", "terminate called", "c10::AcceleratorError: CUDA error: unspecified"),
@@ -82,6 +82,19 @@ export const SAID: readonly MatrixCase[] = [
   known("killed", "served-broke-off", "broke off without a word", {
     cause: "It was started again since.",
   }),
+  known("parser-plugin", "parser-plugin", "Failed to load module 'acme_tools'", {
+    cause: "/etc/vllm/plugins/acme_tools.py",
+  }),
+  said("host-with-scheme", "socket.gaierror", "Name or service not known", {
+    change: "It was started with `--host http://0.0.0.0`.",
+  }),
+  said("zeromq-threads", "src/thread.cpp:241", "Resource temporarily unavailable"),
+  known("model-not-in-cache", "proxy-refuses", "huggingface.co", {
+    cause: "HF_HUB_OFFLINE is set ([Errno 111] Connection refused).",
+  }),
+  known("killed", "served-worker-gone", "VllmWorker-0 died unexpectedly", {
+    cause: "ended without a word",
+  }),
   known("killed", "worker-killed-in-warm-up", "core proc(s): {}"),
   said("unix-socket", "sock.bind(path)", "No such file or directory", {
     change: "It was started with `--uds /run/vllm/api.sock`.",
@@ -97,7 +110,9 @@ export const SAID: readonly MatrixCase[] = [
   known("chat-template-broken", "chat-template-broken", "TemplateSyntaxError", {
     cause: "Unexpected end of template",
   }),
-  known("killed", "engine-killed-in-load", "Failed core proc(s): {}", { cause: "(signal 9)" }),
+  known("killed", "engine-killed-in-load", "Failed core proc(s): {}", {
+    cause: "ended without a word",
+  }),
   known("killed", "served-killed-restarted", "engine core exited unexpectedly", {
     cause: "It was started again since.",
   }),
