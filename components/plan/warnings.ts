@@ -139,10 +139,12 @@ export function clientWarnings(
     const output = client.maxOutputTokens;
     if (server?.maxModelLen !== undefined && output !== undefined) {
       const left = server.maxModelLen - output;
+      const setting =
+        server.kind === "simple-server" ? "simpleServer.contextLength" : "maxModelLen";
       if (left < ENVELOPE_TOKENS)
         warn(
           "client-window",
-          `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`maxModelLen\`.`,
+          `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`${setting}\`.`,
         );
     }
     const own = machine.inferenceServers[client.server];

@@ -112,9 +112,14 @@ function clientFaults(
       faults.push({ path: [...at, "via"], code: "unknown_reference", message });
     }
   }
-  const window = machine.inferenceServers[name]?.maxModelLen;
+  const { simpleServer } = machine;
+  const ollama = name === SIMPLE_SERVER && simpleServer.mode === "host" ? simpleServer : undefined;
+  const window = machine.inferenceServers[name]?.maxModelLen ?? ollama?.contextLength;
   if (window !== undefined && (settings.maxOutputTokens ?? 0) >= window) {
-    const message = `The server's window is ${window} tokens, prompt and output together: every request would be refused.`;
+    const message =
+      ollama === undefined
+        ? `The server's window is ${window} tokens, prompt and output together: every request would be refused.`
+        : `Ollama's window is ${window} tokens (\`simpleServer.contextLength\`), prompt and output together: nothing is left for the prompt.`;
     faults.push({ path: [...at, "maxOutputTokens"], code: "impossible_value", message });
   }
   return faults;

@@ -21,14 +21,14 @@ export const simpleServer = service({
 
 function offers({ simpleServer: block }: SimpleServerBlocks): Upstream | undefined {
   if (block.mode !== "host") return undefined;
-  const { listen: address, port, models: names } = block;
+  const { listen: address, port, models: names, contextLength: maxModelLen } = block;
   const fromContainer = originFromContainer({ address, port });
   return {
     key: SIMPLE_SERVER,
     kind: "simple-server",
     serves: "chat",
     names,
-    maxModelLen: undefined,
+    maxModelLen,
     fromContainer,
     address,
     port,

@@ -94,6 +94,14 @@ describe("what a service or a client says of its server", () => {
       "clients.claudeCode.maxOutputTokens: The server's window is 262144 tokens, prompt and output together: every request would be refused.",
     ],
     [
+      "output that leaves no room for a prompt at the simple server",
+      {
+        simpleServer: { mode: "host", models: ["m"], contextLength: 8192 },
+        clients: { opencode: { server: "simple-server" } },
+      },
+      "clients.opencode.maxOutputTokens: Ollama's window is 8192 tokens (`simpleServer.contextLength`), prompt and output together: nothing is left for the prompt.",
+    ],
+    [
       "a client of the simple server where nothing says which model",
       { simpleServer: { mode: "host" }, clients: { clientEnv: { server: "simple-server" } } },
       "clients.clientEnv.server: Say which model it asks for (`model`), or name models of the simple server (`simpleServer.models`).",
