@@ -55,6 +55,6 @@ export function machineFacts(machine: MachinePlan) {
  */
 function simpleServerFacts(server: SimpleServerPlan) {
   if (server.mode !== "host") return { mode: server.mode };
-  const { mode, listen, port, baseUrl, models } = server;
-  return { mode, listen, port, baseUrl, models };
+  const { mode, listen, port, baseUrl, models, toolCalls } = server;
+  return { mode, listen, port, baseUrl, models, ...defined({ toolCalls }) };
 }

@@ -68,7 +68,11 @@ function onTheHost(
     mode: "0644",
     text: dropInText(environment),
   };
-  const detail = dataOf(hostSimpleServerSchema, { ...server, baseUrl, environment, dropIn });
+  const { toolCalls, ...settings } = server;
+  // Left out where nothing is recorded, so that the applied plan of such a machine stays the same.
+  const recorded = Object.keys(toolCalls).length === 0 ? {} : { toolCalls };
+  const given = { ...settings, ...recorded, baseUrl, environment, dropIn };
+  const detail = dataOf(hostSimpleServerSchema, given);
   return {
     detail,
     files: [dropIn],

@@ -38,12 +38,18 @@ function offers({ simpleServer: block }: SimpleServerBlocks): Upstream | undefin
 
 function faults({ simpleServer: block, chatUi }: SimpleServerBlocks): ServiceFault[] {
   const { models = [], loadedGiB = {} } = block.mode === "none" ? {} : block;
-  const unknown = Object.keys(loadedGiB).filter((name) => !models.includes(name));
+  const { toolCalls = {} } = block.mode === "host" ? block : {};
+  const notThere = (of: object) => Object.keys(of).filter((name) => !models.includes(name));
   return [
-    ...unknown.map((model) => ({
+    ...notThere(loadedGiB).map((model) => ({
       path: ["simpleServer", "loadedGiB", model],
       code: "unknown_reference",
       message: `\`${model}\` is not one of the simple server's \`models\`.`,
+    })),
+    ...notThere(toolCalls).map((model) => ({
+      path: ["simpleServer", "toolCalls", model],
+      code: "unknown_reference",
+      message: `\`${model}\` is not one of the simple server's \`models\`. Write it there, or remove this line.`,
     })),
     ...(block.mode === "integrated" && chatUi === undefined
       ? [

@@ -40,6 +40,22 @@ const loadedGiB = z
   )
   .meta({ examples: [{ "qwen3:8b": 9.6 }] });
 
+/** What is recorded of a model: that it made tool calls, and on which day. */
+const SEEN = /^seen \d{4}-\d{2}-\d{2}$/;
+
+const toolCalls = z
+  .record(
+    ollamaModelName(),
+    textMatching(SEEN, "Expected `seen` and a day, such as seen 2026-11-21").describe(
+      "The day on which this model made tool calls.",
+    ),
+  )
+  .default({})
+  .describe(
+    "Models of `models` that made structured tool calls on each of Ollama's APIs, with the day; `serving verify --record` asks them and writes it. Coding clients may use these models and no other one of Ollama's.",
+  )
+  .meta({ examples: [{ "qwen3:8b": "seen 2026-11-21" }] });
+
 const residentModelsGiB = gibibytes()
   .optional()
   .describe(
@@ -97,6 +113,7 @@ const onTheHost = strictObject({
     "Whether `up` pulls the models that are missing. Nothing here ever removes a model.",
   ),
   loadedGiB,
+  toolCalls,
   residentModelsGiB,
 }).describe("Ollama on the host, set by a drop-in of its systemd unit.");
 

@@ -45,8 +45,34 @@ describe("the simple server's settings", () => {
       cloud: false,
       models: [],
       loadedGiB: {},
+      toolCalls: {},
       pull: false,
     });
+  });
+
+  it("take what was seen of declared models' tool calls, on the host alone", () => {
+    const seen = (toolCalls: Record<string, unknown>) =>
+      faultsOf({ mode: "host", models: ["qwen3:8b"], toolCalls });
+    expect(seen({ "qwen3:8b": "seen 2026-11-21" })).toEqual([]);
+    expect(seen({ "qwen3:4b": "seen 2026-11-21" })).toEqual([
+      [
+        `${AT}.toolCalls.qwen3:4b`,
+        "`qwen3:4b` is not one of the simple server's `models`. Write it there, or remove this line.",
+      ],
+    ]);
+    for (const text of ["2026-11-21", "seen", "seen today", "seen 2026-11-21 here", true])
+      expect(seen({ "qwen3:8b": text }), String(text)).toEqual([
+        [`${AT}.toolCalls.qwen3:8b`, expect.stringContaining("Expected ")],
+      ]);
+    expect(seen({ "qwen3:8b": "2026-11-21" }).join()).toContain(
+      "Expected `seen` and a day, such as seen 2026-11-21",
+    );
+    expect(
+      faultsOf({ mode: "integrated", models: ["a"], toolCalls: { a: "seen 2026-11-21" } }),
+    ).toContainEqual([
+      `${AT}.toolCalls`,
+      expect.stringContaining("`toolCalls` goes with `mode: host` only"),
+    ]);
   });
 
   it("take the memory of declared models only, in GiB", () => {

@@ -138,6 +138,10 @@ export const hostSimpleServerSchema = z.object({
   loadedGiB: z
     .record(text(), z.number())
     .describe("Memory of a loaded model, its context included, where it is declared."),
+  toolCalls: z
+    .record(text(), text())
+    .exactOptional()
+    .describe("Models that made tool calls, with the day; absent where none is recorded."),
   pull: z.boolean().describe("Whether missing models are pulled."),
   environment: z.record(text(), text()).describe("Variables that the drop-in sets."),
   dropIn: fileSchema,
