@@ -2,7 +2,7 @@ import { MESSAGES_CLIENT } from "../../components/clients";
 import { TYPE } from "../../components/planned";
 import { knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName, knownText, variables } from "../lib/container";
-import type { Rule } from "./rule";
+import { advice, type Rule, violation } from "./rule";
 
 /**
  * A messages-style client adds /v1/messages itself: with /v1 in its base URL every call is a 404
@@ -53,22 +53,46 @@ export const clientTiers: Rule = {
 /** Ollama's port. */
 const SIMPLE_SERVER_PORT = "11434";
 
+/** What an agent meets at the simple server, though its model makes tool calls. */
+const AGENT_THERE =
+  "They were asked for with short prompts. We guess that small quantized models fail more often at an agent's long ones; Ollama's documentation asks for `contextLength: 64000` or more for coding tools. By default, Ollama answers one request of a model at a time. It keeps the prompts of other conversations in at most 8 GiB, which `ollama ps` doesn't count (ollama/ollama#18264): with qwen3.8:27b, two of 66,000 tokens stayed there, and of three none (ollama/ollama#18072).";
+
 /**
- * The simple server makes no structured tool calls, without which a coding client can do nothing
- * but talk.
+ * Without structured tool calls a coding client can do nothing but talk. Whether they come depends
+ * on the simple server's model, so it is refused until they were seen.
  */
 export const clientServer: Rule = {
   name: "client-server",
-  description: "Coding clients use an inference server, not the simple server.",
+  description:
+    "Coding clients use an inference server, or a model of the simple server whose tool calls were seen.",
   level: "mandatory",
+  advises: true,
   judgeResource(resource) {
-    return clientsOf(resource).flatMap(({ who, coding, baseUrl, onSimpleServer }) => {
+    return clientsOf(resource).flatMap((client) => {
+      const { who, coding, baseUrl, onSimpleServer, asked } = client;
       if (!coding || !(onSimpleServer || urlOf(baseUrl ?? "")?.port === SIMPLE_SERVER_PORT))
         return [];
-      return `${who} is a coding client and would use the simple server (${baseUrl ?? "Ollama"}), which makes no structured tool calls. Point it at an inference server.`;
+      const unproven = asked.filter(({ seen }) => seen === undefined);
+      const at = `the simple server (${baseUrl ?? "Ollama"})`;
+      if (asked.length === 0 || unproven.length > 0)
+        return violation(
+          resource,
+          `${who} is a coding client and would use ${at}. ${whyUnproven(resource, unproven)}`,
+        );
+      const days = asked.map(({ model, seen }) => `\`${model}\` (${seen})`).join(", ");
+      return advice(resource, `${who} uses ${at}, which made tool calls: ${days}. ${AGENT_THERE}`);
     });
   },
 };
+
+/** Why a coding client may not use the simple server, and what to do about it. */
+function whyUnproven({ type }: DeclaredResource, unproven: ClientFacts["asked"]): string {
+  if (type === TYPE.container)
+    return "Tool calls of its models count as proven for the clients of the stack file alone. Declare it below `clients`, or point it at an inference server.";
+  const names = unproven.map(({ model }) => `\`${model}\``).join(", ");
+  const whose = names === "" ? "of its models" : `of ${names} there`;
+  return `Tool calls ${whose} are unproven: \`serving verify --record\` asks for some and writes \`simpleServer.toolCalls\`. Or point it at an inference server.`;
+}
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
@@ -89,12 +113,15 @@ function clientsOf(resource: DeclaredResource): ClientFacts[] {
   if (baseUrl === undefined) return [];
   // Its other variables come along; only the tiers are asked for.
   const style = { messagesStyle: true, coding: true, onSimpleServer: false };
-  return [{ who: displayName(resource), ...style, baseUrl, tiers: texts([...given]), names: [] }];
+  const tiers = texts([...given]);
+  return [{ who: displayName(resource), ...style, baseUrl, tiers, names: [], asked: [] }];
 }
 
 function machineClients(resource: DeclaredResource) {
+  const seen = texts(Object.entries(knownMap(knownMap(resource.props.simpleServer).toolCalls)));
   return knownMaps(resource.props.clients).map((client) => {
     const given = Object.entries(knownMap(client.tiers));
+    const tiers = texts(given);
     const names = list(client.names);
     return {
       /** For a message: `claude-code on dgx`, or a container's name. */
@@ -105,11 +132,15 @@ function machineClients(resource: DeclaredResource) {
       coding: client.coding === true,
       baseUrl: knownText(client.baseUrl),
       /** Variable to the model that it names; "" and a missing one are both unpinned. */
-      tiers: texts(given),
+      tiers,
       /** Names that are answered to; empty where none is known. */
       names: names === UNKNOWN ? [] : names.map(String),
       /** The simple server answers it, by what the program says. */
       onSimpleServer: knownText(client.serverKind) === "simple-server",
+      /** Each model that it asks for, with what its machine's `simpleServer.toolCalls` says of it. */
+      asked: [...new Set(tiers.values())]
+        .filter((model) => model !== "")
+        .map((model) => ({ model, seen: seen.get(model) })),
     };
   });
 }

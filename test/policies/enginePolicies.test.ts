@@ -84,6 +84,7 @@ describe("the policies of the pack", () => {
       ["server-starts-advice", "advisory"],
       ["transformers-range-advice", "advisory"],
       ["engine-names-advice", "advisory"],
+      ["client-server-advice", "advisory"],
     ]);
   });
 
@@ -108,6 +109,9 @@ describe("the policies of the pack", () => {
     findings.push(
       ...judge([server({ envs: ["VLLM_USE_FLASHINFER_MOE_FP4=1"], image: `fork/vllm@${DIGEST}` })]),
     );
+    const agent = { coding: true, serverKind: "simple-server", tiers: { model: "a" } };
+    const simpleServer = { toolCalls: { a: "seen 2026-11-21" } };
+    findings.push(...judge([declared(TYPE.machine, "o", { clients: [agent], simpleServer })]));
     const warning = findings.filter(
       (each) => each.verdict === "warned" && each.level === "mandatory",
     );

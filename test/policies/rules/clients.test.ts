@@ -122,27 +122,94 @@ describe("client-tiers", () => {
 });
 
 describe("client-server", () => {
+  const MODEL = "qwen3:8b";
+  const native = { server: "simple-server", via: "native" };
+  const at = (clients: Record<string, unknown>, simple: Record<string, unknown> = {}) => {
+    const simpleServer = { mode: "host", models: [MODEL], ...simple };
+    return declaredResources(plan(stack({ simpleServer, clients }), { home: HOME }));
+  };
+
   it("refuses a coding client at the simple server", () => {
-    expect(said("client-server", [client({ serverKind: "simple-server" })])).toEqual([
-      expect.stringContaining("agent on dgx is a coding client and would use the simple server"),
+    expect(said("client-server", at({ claudeCode: native }))).toEqual([
+      "refused: claude-code on dgx is a coding client and would use the simple server " +
+        "(http://127.0.0.1:11434). Tool calls of `qwen3:8b` there are unproven: `serving verify --record` asks " +
+        "for some and writes `simpleServer.toolCalls`. Or point it at an inference server.",
     ]);
+  });
+
+  it("refuses a container at its port, which the stack file's record says nothing about", () => {
     expect(
-      said("client-server", [inContainer("ANTHROPIC_BASE_URL=http://127.0.0.1:11434")]),
-    ).toHaveLength(1);
+      said("client-server", [inContainer("ANTHROPIC_BASE_URL=http://127.0.0.1:11434", ...pinned)]),
+    ).toEqual([
+      "refused: agent is a coding client and would use the simple server (http://127.0.0.1:11434). Tool calls of " +
+        "its models count as proven for the clients of the stack file alone. Declare it below `clients`, or point " +
+        "it at an inference server.",
+    ]);
+  });
+
+  it("warns of quality and prefix where the model's tool calls were seen, as its refusal advises", () => {
+    const toolCalls = { [MODEL]: "seen 2026-11-21" };
+    const [message, ...more] = said("client-server", at({ claudeCode: native }, { toolCalls }));
+    expect(more).toEqual([]);
+    expect(message).toBe(
+      "warned: claude-code on dgx uses the simple server (http://127.0.0.1:11434), which made tool calls: `qwen3:8b` " +
+        "(seen 2026-11-21). They were asked for with short prompts. We guess that small quantized models fail more " +
+        "often at an agent's long ones; Ollama's documentation asks for `contextLength: 64000` or more for coding " +
+        "tools. By default, Ollama answers one request of a model at a time. It keeps the prompts of other " +
+        "conversations in at most 8 GiB, which `ollama ps` doesn't count (ollama/ollama#18264): with qwen3.8:27b, " +
+        "two of 66,000 tokens stayed there, and of three none (ollama/ollama#18072).",
+    );
+    expect(said("client-server", at({ clientEnv: native }, { toolCalls }))).toEqual([]);
+  });
+
+  it("refuses the models that nothing is recorded of, however many others there are", () => {
+    const models = { models: [MODEL, "a", "b"] };
+    const toolCalls = { a: "seen 2026-11-21" };
+    const client = { ...native, environment: { ANTHROPIC_SMALL_FAST_MODEL: "a" } };
+    expect(said("client-server", at({ claudeCode: client }, { ...models, toolCalls }))).toEqual([
+      expect.stringContaining("Tool calls of `qwen3:8b` there are unproven: "),
+    ]);
+    const other = { ...native, model: "b" };
+    expect(said("client-server", at({ codex: other }, { ...models, toolCalls }))).toEqual([
+      expect.stringContaining("Tool calls of `b` there are unproven: "),
+    ]);
+    const two = { ...native, environment: { ANTHROPIC_SMALL_FAST_MODEL: "b" } };
+    expect(said("client-server", at({ claudeCode: two }, { ...models, toolCalls }))).toEqual([
+      expect.stringContaining("Tool calls of `qwen3:8b`, `b` there are unproven: "),
+    ]);
+    const both = { ...toolCalls, [MODEL]: "seen 2026-11-22" };
+    expect(
+      said("client-server", at({ claudeCode: client }, { ...models, toolCalls: both })),
+    ).toEqual([
+      expect.stringContaining(
+        "made tool calls: `qwen3:8b` (seen 2026-11-22), `a` (seen 2026-11-21). ",
+      ),
+    ]);
+  });
+
+  it("asks nothing of a tier that names no model", () => {
+    const toolCalls = { [MODEL]: "seen 2026-11-21" };
+    const emptied = { ...native, environment: { ANTHROPIC_SMALL_FAST_MODEL: "" } };
+    expect(said("client-server", at({ claudeCode: emptied }, { toolCalls }))).toEqual([
+      expect.stringContaining("made tool calls: `qwen3:8b` (seen 2026-11-21). "),
+    ]);
+  });
+
+  it("refuses a client that names no model", () => {
+    const on = client({ serverKind: "simple-server", tiers: {} });
+    expect(said("client-server", [on])).toEqual([
+      expect.stringContaining("Tool calls of its models are unproven: `serving verify --record`"),
+    ]);
   });
 
   it("names Ollama where the client has no URL", () => {
     const on = client({ serverKind: "simple-server", baseUrl: undefined });
     expect(said("client-server", [on]).join()).toContain(
-      "would use the simple server (Ollama), which",
+      "would use the simple server (Ollama). Tool calls of `model` there are unproven: ",
     );
   });
 
   it("refuses it for each of our coding clients, and lets any program use it", () => {
-    const simpleServer = { mode: "host", models: ["qwen3:8b"] };
-    const at = (clients: Record<string, unknown>) =>
-      declaredResources(plan(stack({ simpleServer, clients }), { home: HOME }));
-    const native = { server: "simple-server", via: "native" };
     expect(
       said("client-server", at({ claudeCode: native, codex: native, pi: native })),
     ).toHaveLength(3);
@@ -353,8 +420,9 @@ describe("what a client is", () => {
     expect(
       said("client-server", [client({ client: undefined, serverKind: "simple-server" })]),
     ).toEqual([
-      "refused: a client on dgx is a coding client and would use the simple server (http://127.0.0.1:8001/v1), which " +
-        "makes no structured tool calls. Point it at an inference server.",
+      "refused: a client on dgx is a coding client and would use the simple server (http://127.0.0.1:8001/v1). " +
+        "Tool calls of `model` there are unproven: `serving verify --record` asks for some and writes " +
+        "`simpleServer.toolCalls`. Or point it at an inference server.",
     ]);
   });
 });
