@@ -6,6 +6,7 @@ import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
 import { readStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import type { Edit } from "../stackEdit/applyEdits";
 import type { Cause } from "../verify/causes/cause";
 import type { ProbeResult } from "../verify/probe";
 
@@ -13,6 +14,7 @@ interface VerifyCommandOptions extends StackFileOptions {
   readonly only?: readonly string[];
   readonly timeout: number;
   readonly baseUrl?: string;
+  readonly record?: true;
 }
 
 /**
@@ -37,8 +39,12 @@ export function verifyCommand(): Command {
       new Option("--base-url <url>", "probe only the inference server at this address").argParser(
         baseUrl,
       ),
+      new Option(
+        "--record",
+        "ask the simple server's models for tool calls, and write which made them into the stack file (simpleServer.toolCalls); without --only nothing else is asked",
+      ),
     ],
-    notes: `Probes only ask and change nothing. The harness's healthchecks run from its profile on the machine. Results are
+    notes: `Probes only ask and change nothing. With --record the old stack file is kept beside it as FILE.bak. The harness's healthchecks run from its profile on the machine. Results are
 kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving (~/.local/state), and so is the stack file once all of it
 passes: \`serving plan --against verified\` shows the way back to it. Exit code 1 when a probe fails, and
 before the first \`npm run up\`.`,
@@ -56,8 +62,13 @@ async function verifyOutcome(options: VerifyCommandOptions): Promise<Outcome> {
   const { summaryOf, verifyProgress, verifyText } = await import("../verify/report");
   const { keepPassed, keepVerify } = await import("../verify/lastVerify");
   const { isSetUp } = await import("../verify/probes/machine");
-  const { only, baseUrl, timeout: timeoutSeconds } = options;
-  checkNames(only ?? [], probeNames());
+  const { proposingToolCalls, recordToolCalls, toolCallEdits } = await import(
+    "../verify/recordToolCalls"
+  );
+  const { TOOL_CALL_PROBES } = await import("../verify/probes/ollamaTools");
+  const { baseUrl, timeout: timeoutSeconds, record } = options;
+  checkNames(options.only ?? [], probeNames());
+  const only = record ? [...(options.only ?? []), ...TOOL_CALL_PROBES] : options.only;
   if (only === undefined && baseUrl === undefined) {
     const machines = planned.machines.map((machine) => ({
       machine,
@@ -66,7 +77,7 @@ async function verifyOutcome(options: VerifyCommandOptions): Promise<Outcome> {
     const setUp = await Promise.all(machines.map(isSetUp));
     if (!setUp.includes(true)) throw new Failed("Nothing to verify yet: run `npm run up` first.");
   }
-  const [probes, causes]: [ProbeResult[], Cause[]] = [[], []];
+  const [probes, causes, edits]: [ProbeResult[], Cause[], Edit[]] = [[], [], []];
   for (const machine of planned.machines) {
     const found = await verify(machine, {
       ...defined({ only, baseUrl }),
@@ -75,7 +86,8 @@ async function verifyOutcome(options: VerifyCommandOptions): Promise<Outcome> {
       machines: planned.machines,
       progress: verifyProgress(process.stderr),
     });
-    probes.push(...found.probes);
+    probes.push(...(record ? found.probes : proposingToolCalls(machine, found.probes)));
+    edits.push(...toolCallEdits(machine, found.probes));
     causes.push(...found.causes);
     // The server at `--base-url` need not be the machine's.
     if (baseUrl === undefined)
@@ -85,10 +97,16 @@ async function verifyOutcome(options: VerifyCommandOptions): Promise<Outcome> {
   const whole =
     only === undefined && baseUrl === undefined && summary.pass > 0 && summary.fail === 0;
   if (whole) keepPassed(stackFile(options), text);
+  const said = { result: { probes, summary, causes }, text: verifyText(probes, causes) };
+  const failed = summary.fail > 0;
+  if (record === undefined) return { ...said, failed };
+  // Read anew: it may have been edited in these minutes.
+  const now = readStack(stackFile(options)).text;
+  const { diff, backup, said: written } = recordToolCalls(stackFile(options), now, edits);
   return {
-    result: { probes, summary, causes },
-    text: verifyText(probes, causes),
-    failed: summary.fail > 0,
+    result: { ...said.result, diff, backup },
+    text: `${said.text}\n\n${written}`,
+    failed,
   };
 }
 

@@ -35,6 +35,7 @@ export type Target =
   | BridgeTarget
   | ChatUiTarget
   | SimpleServerTarget
+  | SimpleModelTarget
   | ServiceTarget
   | HarnessTarget
   | ProviderTarget
@@ -110,6 +111,16 @@ export interface SimpleServerTarget extends Common {
   readonly plan: HostSimpleServerPlan;
 }
 
+/** A model that the simple server is declared to have. */
+export interface SimpleModelTarget extends Common {
+  readonly kind: "simple-model";
+  readonly api: Api;
+  readonly plan: HostSimpleServerPlan;
+  readonly model: string;
+  /** Whether the run names its probes; asking loads the model. */
+  readonly named: boolean;
+}
+
 /** A service without probes of its own. */
 export interface ServiceTarget extends Common {
   readonly kind: "service";
@@ -159,6 +170,8 @@ export interface TargetOptions {
    * named.
    */
   readonly baseUrl?: string;
+  /** Run these probes alone. */
+  readonly only?: readonly string[];
   /** The machine's files, processes and Docker, by the machine's Docker address. */
   readonly host: (dockerHost: string) => Host;
   /** All machines of the plan: a server may have ranks on others. */

@@ -13,6 +13,7 @@ import type { Host } from "../sees/host";
 import { processStart } from "../sees/metrics";
 import { originFromHere, type Tunnel } from "../sees/tunnel";
 import { ranksOf } from "../stack/ranksOf";
+import { simpleModelName } from "./probes/ollamaTools";
 import type {
   BridgeTarget,
   ChatUiTarget,
@@ -23,6 +24,7 @@ import type {
   ReadFile,
   ServerTarget,
   ServiceTarget,
+  SimpleModelTarget,
   SimpleServerTarget,
   Target,
   TargetOptions,
@@ -66,6 +68,7 @@ export async function targetsOf(
     ...bridges(machine, host, at, servers),
     ...chatUis(machine, at),
     ...simpleServers(machine, at),
+    ...simpleModels(machine, at, options),
     ...otherServices(machine, at),
     ...(await harnessTargets(here, timeoutSeconds, tunnel)),
     { kind: "machine", name: machine.name, began, ...here },
@@ -167,6 +170,17 @@ function simpleServers({ simpleServer: plan }: MachinePlan, at: At): SimpleServe
   if (plan.mode !== "host") return [];
   const place = at({ address: plan.listen, port: plan.port });
   return [{ kind: "simple-server", name: "simple server (Ollama)", ...place, plan }];
+}
+
+function simpleModels(
+  { simpleServer: plan }: MachinePlan,
+  at: At,
+  { only }: TargetOptions,
+): SimpleModelTarget[] {
+  if (plan.mode !== "host") return [];
+  const place = at({ address: plan.listen, port: plan.port }, SERVER_HEADERS);
+  const common = { ...place, kind: "simple-model", plan, named: only !== undefined } as const;
+  return plan.models.map((model) => ({ ...common, name: simpleModelName(model), model }));
 }
 
 /** Services whose own API probes know. */

@@ -75,7 +75,7 @@ const SHORT_ANSWER_TOKENS = 512;
  * Output tokens for a model that thinks as it does for a real client: greetings were seen to take a
  * thousand and more.
  */
-const THOUGHTFUL_ANSWER_TOKENS = 4096;
+export const THOUGHTFUL_ANSWER_TOKENS = 4096;
 
 /**
  * Output tokens to ask for in a window of this many, or so many times as many; at least half of the

@@ -1,28 +1,27 @@
 import { createServer } from "node:http";
 import { isObject, type JsonObject } from "./exchange";
 import { listening } from "./listening";
+import { isToolRoute, noTools, type ToolReply, toolCall } from "./ollamaTools";
 
 /** What a model of the stand-in can do, as `/api/tags` says it. */
-export type Capabilities = readonly ("completion" | "embedding")[];
+export type Capabilities = readonly ("completion" | "embedding" | "tools")[];
 
 export interface OllamaStandIn {
   readonly port: number;
+  /** Each request so far, by its path and the model that it names. */
+  readonly asked: readonly string[];
   close(): Promise<void>;
-}
-
-interface Reply {
-  readonly status: number;
-  readonly body: JsonObject;
 }
 
 /**
  * Answers of Ollama 0.34.4 (2026-11-21) to what is asked of it here; `overlay` takes the place of
- * whole answers.
+ * whole answers, or of streams where it names `PATH streamed`.
  */
 export async function startOllama(
   models: Readonly<Record<string, Capabilities>>,
-  overlay: Readonly<Record<string, Reply>> = {},
+  overlay: Readonly<Record<string, ToolReply>> = {},
 ): Promise<OllamaStandIn> {
+  const asked: string[] = [];
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (chunk: Buffer) => {
@@ -30,24 +29,32 @@ export async function startOllama(
     });
     request.on("end", () => {
       const path = request.url ?? "";
-      const body: unknown = text === "" ? {} : JSON.parse(text);
-      const { status, body: json } =
-        overlay[path] ?? answer(models, path, isObject(body) ? body : {});
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(json));
+      const sent: unknown = text === "" ? {} : JSON.parse(text);
+      const sentBody = isObject(sent) ? sent : {};
+      asked.push(`${path} ${String(sentBody.model ?? "")}`.trim());
+      const key = sentBody.stream === true ? `${path} streamed` : path;
+      const { status, body } = overlay[key] ?? answer(models, path, sentBody);
+      const streamed = typeof body === "string";
+      const type = streamed ? "text/event-stream" : "application/json";
+      response
+        .writeHead(status, { "content-type": type })
+        .end(streamed ? body : JSON.stringify(body));
     });
   });
-  return listening(server);
+  return { ...(await listening(server)), asked };
 }
 
 function answer(
   models: Readonly<Record<string, Capabilities>>,
   path: string,
   body: JsonObject,
-): Reply {
-  const ok = (json: JsonObject): Reply => ({ status: 200, body: json });
+): ToolReply {
+  const ok = (json: JsonObject): ToolReply => ({ status: 200, body: json });
   const asked = String(body.model ?? "");
   const name = asked.includes(":") ? asked : `${asked}:latest`;
   const capabilities = models[name];
+  if (isToolRoute(path) && capabilities !== undefined)
+    return capabilities.includes("tools") ? toolCall(path, body) : noTools(path, name);
   switch (path) {
     case "/api/version":
       return ok({ version: "0.34.4" });

@@ -9,6 +9,7 @@ import { instanceAProbes, machineProbes } from "../probes/machine";
 import { memoryProbes } from "../probes/memory";
 import { nativePathProbes } from "../probes/nativeMessagesPath";
 import { ollamaProbes } from "../probes/ollama";
+import { ollamaToolProbes } from "../probes/ollamaTools";
 import { poolingProbes } from "../probes/pooling";
 import { rankProbes } from "../probes/ranks";
 import { serverProbes, windowProbes } from "../probes/server";
@@ -41,6 +42,10 @@ const CATALOG: {
   bridge: { absent: "the plan has no bridge", probes: bridgeProbes },
   "chat-ui": { absent: "the plan has no chat UI", probes: chatUiProbes },
   "simple-server": { absent: "the plan has no simple server on the host", probes: ollamaProbes },
+  "simple-model": {
+    absent: "the plan has no simple server on the host, or no model for it",
+    probes: ollamaToolProbes,
+  },
   service: { absent: "the plan has no other service", probes: serviceProbes },
   harness: { absent: "the stack file has no `harness`", probes: harnessFileProbes },
   "harness-provider": { absent: "the stack file has no `harness`", probes: harnessProviderProbes },

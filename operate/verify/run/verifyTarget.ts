@@ -11,7 +11,6 @@ import { probesFor } from "./catalog";
 import { type Run, runProbe } from "./runProbe";
 
 export interface VerifyOptions extends TargetOptions {
-  readonly only?: readonly string[];
   readonly progress?: VerifyProgress;
   /** Gets what the probes saw of a server in which some failed. */
   readonly sees?: (seen: Seen) => void;
