@@ -13,6 +13,9 @@ const KV_CLASSES = "test/real/kv/agreement.test.ts";
 /** It compiles and tests a copy of the tree. */
 const FOURTH_SERVICE = "test/real/fourthService.test.ts";
 
+/** It needs Ollama and no other program. */
+const OLLAMA_TOOLS = "test/real/ollamaTools.test.ts";
+
 /** They need nothing but sh. */
 const HOST_FILE = "test/real/hostFileKills.test.ts";
 
@@ -50,6 +53,7 @@ export default defineConfig({
         extends: true,
         test: { name: "fourth-service", include: [FOURTH_SERVICE], testTimeout: 600_000 },
       },
+      { extends: true, test: { name: "ollama-tools", include: [OLLAMA_TOOLS] } },
       { extends: true, test: { name: "host-file", include: [HOST_FILE] } },
       { extends: true, test: { name: "mutation", include: [MUTATION], testTimeout: 3_600_000 } },
       {
@@ -68,6 +72,7 @@ export default defineConfig({
             HOST_FILE,
             KV_CLASSES,
             MUTATION,
+            OLLAMA_TOOLS,
             ...WITH_LAYERS,
           ],
           globalSetup: ["test/real/setup.ts"],

@@ -13,11 +13,15 @@ export function dropInVariables(machine: MachinePlan): Record<string, string> {
 }
 
 /** Gives a running Ollama a model of this name, and returns what Ollama said of it. */
-export async function createSmallestModel(baseUrl: string, name: string): Promise<string> {
+export async function createSmallestModel(
+  baseUrl: string,
+  name: string,
+  template?: string,
+): Promise<string> {
   const model = smallestModel();
   const digest = `sha256:${createHash("sha256").update(model).digest("hex")}`;
   await fetch(`${baseUrl}/api/blobs/${digest}`, { method: "POST", body: model });
-  const body = JSON.stringify({ model: name, files: { [`${name}.gguf`]: digest } });
+  const body = JSON.stringify({ model: name, files: { [`${name}.gguf`]: digest }, template });
   return (await fetch(`${baseUrl}/api/create`, { method: "POST", body })).text();
 }
 
