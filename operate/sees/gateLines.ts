@@ -13,5 +13,10 @@ export const GATE_OPENS = gateLine(
   String.raw`open after \d+ s(?:, [\d.]+ GiB are available)?(?:\\n|\s*$)`,
 );
 
+/** How vLLM ended; the group is the signal that ended it, if any did. */
+export const GATE_ENDED = gateLine(
+  String.raw`vLLM ended after \d+ s, (?:with code \d+|by signal (\d+))`,
+);
+
 /** Whatever else it says; the group is its words. */
 export const GATE_SAYS = gateLine(String.raw`((?:stopped|closed|[^:]*waiting)\b.*)`);

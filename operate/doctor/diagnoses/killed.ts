@@ -53,7 +53,7 @@ const NEVER_CAME = startSign(
 );
 const START_EXITED_137 = startSign(
   ["137", "SIGKILL", "signal 9", "-9"],
-  /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|exit ?code[=:] ?-9|core proc\(s\): \{[^}]*: -9\b/i,
+  /start gate: vLLM ended after \d+ s, by signal 9\b|\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|exit ?code[=:] ?-9|core proc\(s\): \{[^}]*: -9\b/i,
 );
 
 /** Programs that the run-time compilation of kernels starts. */

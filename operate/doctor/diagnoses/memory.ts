@@ -68,6 +68,19 @@ function servesWell(facts: Facts): boolean {
   return facts.logs.some((log) => log.hits.has(READY)) && seen(facts, CUDA_OOM) === undefined;
 }
 
+/** What to do where the start gate waits, by its words. */
+function waitsFor(words: string) {
+  if (words.includes("serving drift"))
+    return { advice: "No setting to change: write the file anew.", command: "serving drift" };
+  if (words.includes("npm run up")) return { advice: "No setting to change: apply it." };
+  return {
+    advice: words.includes("instance A")
+      ? "No setting to change where instance A is on its way: the gate opens by itself. If A is gone, declare `instanceA: none`."
+      : "No setting to change: the gate opens by itself once so much is available. If other programs keep the memory, end them, or lower `gpuMemoryUtilization`.",
+    command: CHECK_NEIGHBOURS,
+  };
+}
+
 export const memory: readonly (Weighed | Row)[] = [
   {
     id: "out-of-memory-loading",
@@ -151,14 +164,7 @@ export const memory: readonly (Weighed | Row)[] = [
       const [words = ""] = hit.groups;
       return {
         cause: `The server isn't started yet; its start gate says: ${words}.`,
-        ...(words.includes("npm run up")
-          ? { advice: "No setting to change: apply it." }
-          : {
-              advice: words.includes("instance A")
-                ? "No setting to change where instance A is on its way: the gate opens by itself. If A is gone, declare `instanceA: none`."
-                : "No setting to change: the gate opens by itself once so much is available. If other programs keep the memory, end them, or lower `gpuMemoryUtilization`.",
-              command: CHECK_NEIGHBOURS,
-            }),
+        ...waitsFor(words),
       };
     },
   },

@@ -84,6 +84,10 @@ export const LAST_WORDS: readonly LastWords[] = [
       /Process '?([\w-]+)'? .*?(?:exit(?:ed)?(?: with)? ?code[:= ]+|died with signal )(-\d+)/,
     said: ([, name = "a process", code]) => bySignal(name, code),
   },
+  {
+    pattern: /^start gate: vLLM ended after \d+ s, by signal (\d+)/,
+    said: ([, signal]) => bySignal("vLLM", signal),
+  },
   // The loader and the shell.
   { pattern: /error while loading shared libraries: (.*\S)/, said: all },
   {
@@ -106,4 +110,4 @@ export const LAST_WORDS: readonly LastWords[] = [
 
 /** Any line that one of those, or a traceback, could begin with or be introduced by. */
 export const WORTH_READING =
-  /Traceback|[Ee]rror|[Ee]xception|[Ff]ailed|panicked|terminat|[Ff]atal|core proc|Worker proc|SIG[A-Z]|Segfault|Segmentation|Aborted|Bus error|Illegal|Floating point|smashing|corrupt|malloc\(|free\(|alloc\(|munmap_chunk|not found|No such file|No module|can't open|exec |F\d{4}|died|OCI runtime|nvidia-container|\.cpp:\d+\)|temporarily unavailable/;
+  /Traceback|[Ee]rror|[Ee]xception|[Ff]ailed|panicked|terminat|[Ff]atal|core proc|Worker proc|SIG[A-Z]|Segfault|Segmentation|Aborted|Bus error|Illegal|Floating point|smashing|corrupt|malloc\(|free\(|alloc\(|munmap_chunk|not found|No such file|No module|can't open|exec |F\d{4}|died|ended after|OCI runtime|nvidia-container|\.cpp:\d+\)|temporarily unavailable/;

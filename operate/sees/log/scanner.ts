@@ -6,6 +6,7 @@ import { RaisedFinder } from "./raised";
 import {
   ASKED_TO_STOP,
   BROKE_OFF,
+  ENDED,
   escaped,
   RAISED,
   READY,
@@ -149,7 +150,8 @@ export class Scanner {
   private open(opening: Match): void {
     const { signs, raised } = this.counting();
     const ready = this.matches.get(READY);
-    const isCut = this.isOpened && ![STOPPED, TROUBLE, RAISED].some((end) => this.matches.has(end));
+    const isCut =
+      this.isOpened && ![STOPPED, ENDED, TROUBLE, RAISED].some((end) => this.matches.has(end));
     const broken: ReadonlyMap<Sign, Match> = new Map(isCut ? [[BROKE_OFF, opening]] : []);
     if (ready !== undefined) this.crash = this.crashOf(ready, broken);
     // A start that came up had survived all that failed before.

@@ -1,4 +1,4 @@
-import { GATE_OPENS } from "../gateLines";
+import { GATE_ENDED, GATE_OPENS } from "../gateLines";
 
 /** A text in a log that means something to a diagnosis. */
 export interface Sign {
@@ -50,6 +50,9 @@ export const startSign = (literals: string | readonly string[], pattern?: RegExp
 
 /** The start gate starts vLLM. */
 export const OPENS = sign("start gate: open after", GATE_OPENS);
+
+/** The start gate says how vLLM ended: no start broke off without a word. */
+export const ENDED = sign("start gate: vLLM ended after", GATE_ENDED);
 
 /**
  * The line that opens the next start where nothing says how the one before ended: found by what is

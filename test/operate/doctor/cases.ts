@@ -237,6 +237,21 @@ export const cases: readonly MatrixCase[] = [
     files: { log: "start-gate-waits-for-its-file.log" },
   },
   {
+    ...own("start-gate-waits", "a number or a name in it is damaged", {
+      change: "No setting to change: write the file anew.",
+      cause: "`serving drift` names the command that writes it anew",
+    }),
+    name: "start-gate-waits, for its file, which is damaged",
+    files: { log: "start-gate-waits-for-a-damaged-file.log" },
+  },
+  {
+    ...own("start-gate-closed", "closed: 3 starts within an hour failed", {
+      change: "Fix what made them fail",
+    }),
+    name: "start-gate-closed, by one that ends with its budget",
+    files: { log: "start-gate-ended.log" },
+  },
+  {
     name: "stopped at the floor, and started well since",
     files: { log: "past-floor.log" },
     ids: [],
@@ -247,6 +262,23 @@ export const cases: readonly MatrixCase[] = [
     ...own("killed", "open after 60 s, 60.00 GiB are available: the start before it broke off", {}),
     name: "killed, by a log that breaks off before Docker's next start",
     files: { log: "killed-and-restarted.log" },
+  },
+  {
+    ...own("killed", "vLLM ended after 5025 s, by signal 9 (KILL)", { change: "--dmesg" }),
+    name: "killed, by what the start gate says of its end",
+    files: { log: "killed-gate-says.log" },
+  },
+  {
+    name: "stops of a server in service, of one that loads, and of one that takes too long",
+    files: { log: "stopped-gate-says.log" },
+    ids: [],
+    evidence: "",
+  },
+  {
+    name: "ends with a code and without a word, between two starts: nothing killed it",
+    files: { log: "ended-gate-says.log" },
+    ids: [],
+    evidence: "",
   },
   {
     ...own("killed", "engine core exited unexpectedly", { change: "--dmesg" }),

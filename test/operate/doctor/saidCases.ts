@@ -57,6 +57,7 @@ export const SAID: readonly MatrixCase[] = [
   said("no-network-interface", "device.cc", "Unable to find interface for: [172.17.0.2]"),
   said("host-of-another-machine", "[Errno 99]", "Cannot assign requested address"),
   said("engine-segfault-in-warm-up", "Segfault", "SIGSEGV, a segmentation fault"),
+  said("segfault-by-the-gate", "by signal 11 (SEGV)", "ended by signal 11 (SIGSEGV"),
   said("module-shadowed", "tokenizers.py", "cannot import name 'Encoding' from 'tokenizers'"),
   said("rust-panic", "model.rs:351", "merge of a token that is not in the vocabulary"),
   said("cpp-terminate", "terminate called", "c10::AcceleratorError: CUDA error: unspecified"),
