@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { attempt } from "../../faults/defined";
 import { BYTES_PER_GIB } from "../../units/memory";
-import type { HubModel, InferenceServerPlan } from "../inference-server/plannedServer";
+import type { HubModel } from "../inference-server/hubModels";
+import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import {
   type KvFigures,
   kvFigures,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { jsonIn } from "../../faults/json";
 import { ask, type HttpAnswer, NoAnswer } from "../../http/ask";
 import { type ModelCache, repositoryIn } from "../../machines/hubCache";
-import type { HubModel } from "../inference-server/plannedServer";
+import type { HubModel } from "../inference-server/hubModels";
 
 /** Files that are not loaded here: the same weights again, in formats that vLLM doesn't read. */
 export const LEFT_OUT = ["original/*", "metal/*"];

@@ -14,6 +14,7 @@ import type { inferenceServerSchema } from "../planned/schema/servers";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { makesTemplate } from "./chatTemplate";
+import { hubModels } from "./hubModels";
 import { launchArguments } from "./launchArguments";
 import {
   headAddress,
@@ -28,12 +29,6 @@ import { GATED_PROGRAM, gatedEntrypoint, gateMounts, healthUrl } from "./startGa
 
 /** One inference server: its container, and the facts that no argument of the container carries. */
 export type InferenceServerPlan = DataOf<typeof inferenceServerSchema>;
-
-/** A model on the hub, with the commit that is pinned. */
-export type HubModel = InferenceServerPlan["hubModels"][number];
-
-/** `organisation/name` or `name`; anything else is a path inside the container. */
-const HUB_ID = /^[\w.-]+(\/[\w.-]+)?$/;
 
 /**
  * Where vLLM looks for models inside the container (HF_HOME is unset there, the server runs as
@@ -207,14 +202,6 @@ function serverContainer(
     stopGraceSeconds: server.stopGraceSeconds,
     labels: { [LABEL.machine]: machineName, [LABEL.server]: key },
   };
-}
-
-/** The models on the hub that a server loads: its own and that of its drafts. */
-function hubModels({ model, speculative }: InferenceServerSettings): HubModel[] {
-  return [model, ...(speculative?.model ? [{ id: speculative.model }] : [])].flatMap(
-    ({ id, revision }: { readonly id: string; readonly revision?: string | undefined }) =>
-      HUB_ID.test(id) ? [{ id, ...defined({ revision }) }] : [],
-  );
 }
 
 /**

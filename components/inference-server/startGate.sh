@@ -1,7 +1,7 @@
 # What a server's container runs as its first process: it starts vLLM once there is memory for it,
 # and ends it before the machine runs out. Run as
 #
-#   sh -c "$(cat startGate.sh)" CONTAINER ARGUMENT...
+#   sh -c "$(cat modelsInCache.sh startGate.sh)" CONTAINER ARGUMENT...
 #
 # POSIX sh, since the image decides which shell there is. Waits are counted in sleeps, since a clock
 # may jump after a boot. Whatever takes time runs in the background, so that TERM is taken at once.
@@ -14,8 +14,10 @@
 # and waits again.
 
 # Lines `floor MIB`, `starts PER_HOUR`, `instance-a MIB SECONDS [URL]`, `server CONTAINER MIB
-# GRACE_SECONDS HEALTH_URL`; of a rank also `rank CONTAINER INDEX ADDRESS GATE_PORT INTERFACE` and,
-# of each other one, `peer CONTAINER MACHINE ADDRESS GATE_PORT`.
+# GRACE_SECONDS HEALTH_URL`, for each model that the server names `model CONTAINER ID [REVISION]`,
+# and `end-when-spent CONTAINER`: once its budget of starts is spent, the gate ends. A rank also has
+# `rank CONTAINER INDEX ADDRESS GATE_PORT INTERFACE` and, for each other one, `peer CONTAINER MACHINE
+# ADDRESS GATE_PORT`. Any other line is of another version, and means nothing here.
 DECLARED=/run/local-serving/gate
 # Shared by the gates of a machine, and kept when a container is replaced.
 SHARED=/var/lib/local-serving
@@ -41,7 +43,13 @@ START_SECONDS=3600
 ALONE_SECONDS=30
 SILENT_SECONDS=60
 
-say() { echo "start gate: $*"; }
+say() { printf 'start gate: %s\n' "$*"; }
+
+# A shell evaluates whatever stands in its arithmetic, and expands whatever it splits. So a word of a
+# file is known to be one of these before it gets there.
+number() { case $1 in '' | *[!0-9]* | 0?* | ????????????*) return 1 ;; esac; }
+plain() { case $1 in '' | *[!A-Za-z0-9._:/-]*) return 1 ;; esac; }
+url() { case $1 in http://*) ;; *) return 1 ;; esac; }
 
 gib() {
   hundredths=$((($1 * 100 + 512) / 1024))
@@ -54,8 +62,8 @@ pause() {
 }
 
 answers() {
-  [ -n "$1" ] || return 1
-  curl -fsS --noproxy '*' -m 3 -o /dev/null "$1" 2>/dev/null &
+  url "$1" || return 1
+  curl -gfsS --noproxy '*' -m 3 -o /dev/null "$1" 2>/dev/null &
   wait $!
 }
 
@@ -69,31 +77,57 @@ memory() {
   done </proc/meminfo
 }
 
-declared() {
-  need= floor=0 starts=0 a=0 a_seconds=0 a_url= index=0 own= peers=
-  [ -r "$DECLARED" ] && while read -r what one two three four five; do
-    case $what in
-      floor) floor=$one ;;
-      starts) starts=$one ;;
-      instance-a) a=$one a_seconds=$two a_url=$three ;;
-      server) [ "$one" != "$0" ] || need=$two grace=$three health=$four ;;
-      rank) [ "$one" != "$0" ] || index=$two own=$three port=$four interface=$five ;;
-      peer) [ "$one" != "$0" ] || peers="$peers $two=$three:$four" ;;
-    esac
-  done <"$DECLARED"
+# A line about this container.
+own_line() {
+  case $what in
+    server) number "$two" && number "$three" && url "$four" && need=$two grace=$three health=$four ;;
+    rank)
+      number "$two" && plain "$three" && number "$four" && plain "$five" &&
+        index=$two own=$three port=$four interface=$five
+      ;;
+    peer) plain "$two" && plain "$three" && number "$four" && peers="$peers $two=$three:$four" ;;
+    model) plain "$two" && plain "${three:-main}" && models="$models $two@$three" ;;
+    end-when-spent) ends=yes ;;
+  esac
 }
+
+# What a file that is damaged or gone said before still holds for a server that runs: above all the
+# floor. Nothing starts by it.
+declared() {
+  kept=$floor kept_index=$index kept_own=$own kept_peers=$peers
+  need= starts=0 a=0 a_seconds=0 a_url= index=0 own= peers= models= ends= damaged= found=
+  [ -f "$DECLARED" ] && [ -r "$DECLARED" ] && found=yes &&
+    while read -r what one two three four five; do
+      case $what in
+        floor) number "$one" && floor=$one ;;
+        starts) number "$one" && starts=$one ;;
+        instance-a)
+          number "$one" && number "$two" && url "${three:-http://}" &&
+            a=$one a_seconds=$two a_url=$three
+          ;;
+        server | rank | peer | model | end-when-spent) [ "$one" != "$0" ] || own_line ;;
+      esac || damaged=yes
+    done <"$DECLARED"
+  if [ -n "$damaged" ] || [ -z "$found" ]; then
+    need= floor=$kept index=$kept_index own=$kept_own peers=$kept_peers
+  fi
+}
+
+# Whether starts can be counted.
+counted() { [ -n "$writable" ] && { [ -f "$STARTS" ] || [ ! -e "$STARTS" ]; }; }
 
 # Spent, the budget stays so over restarts and hours: each failed start may leak memory.
 may_start() {
-  [ -n "$writable" ] && [ "$starts" -gt 0 ] || return 0
+  counted && [ "$starts" -gt 0 ] || return 0
   now=$(date +%s) count=0 whose=
   [ -s "$STARTS" ] && read -r whose <"$STARTS"
-  [ "$whose" = "$here" ] || echo "$here" >"$STARTS"
+  [ "$whose" = "$here" ] || printf '%s\n' "$here" >"$STARTS"
   while read -r line; do
     case $line in
       "$here" | "spent "*) [ "$line" != "spent $starts" ] || return 1 ;;
       # A time that is still to come is of a clock that was wrong.
-      *) [ $((now - line)) -ge 3600 ] || [ "$now" -lt "$line" ] || count=$((count + 1)) ;;
+      *) ! number "$line" || [ $((now - line)) -ge 3600 ] || [ "$now" -lt "$line" ] ||
+        count=$((count + 1)) ;;
     esac
   done <"$STARTS"
   [ "$count" -ge "$starts" ] || return 0
@@ -111,12 +145,14 @@ claim() {
     if flock -n 8; then
       taken=0
       for other in "$SHARED"/*.claim; do
-        [ "$other" != "$CLAIM" ] && [ -r "$other" ] || continue
+        [ "$other" != "$CLAIM" ] && [ -f "$other" ] && [ -r "$other" ] || continue
         {
           flock -n 7 || {
             read -r mib <&7
+            # It takes nobody knows how much, so nothing is left until it is ready.
+            number "$mib" || mib=$free
             other=${other##*/}
-            taken=$((taken + ${mib:-0})) starting="$starting ${other%.claim}"
+            taken=$((taken + mib)) starting="$starting ${other%.claim}"
           }
         } 7<"$other"
       done
@@ -137,12 +173,21 @@ may_open() {
   declared
   memory
   without=
+  if [ -n "$damaged" ]; then
+    why="waiting for a $DECLARED that can be read: a number or a name in it is damaged. \`serving drift\` names the command that writes it anew"
+    return 1
+  fi
   if [ -z "$need" ]; then
     why="waiting for a line about $0 in $DECLARED, which \`npm run up\` writes"
     return 1
   fi
   if ! may_start; then
-    why="closed: $starts starts within an hour failed. Find out why (serving doctor); after a change of the stack file \`npm run up\` goes on, without one: docker exec $0 rm $STARTS"
+    why="closed: $starts starts within an hour failed. Find out why (serving doctor); after a change of the stack file \`npm run up\` goes on, without one:"
+    if [ -n "$ends" ]; then
+      say "$why docker run --rm --volumes-from $0 --entrypoint rm \$(docker inspect --format '{{.Image}}' $0) $STARTS"
+      exit 1
+    fi
+    why="$why docker exec $0 rm $STARTS"
     return 1
   fi
   if [ -z "$free" ]; then
@@ -293,7 +338,8 @@ asked() {
   end TERM "$grace"
 }
 
-server= grace=1 here=- writable= shared= taken=0 own= why= listener= mark=${LOCAL_SERVING_RANKS:-}
+server= grace=1 here=- writable= shared= taken=0 floor=0 index=0 own= peers=
+why= listener= mark=${LOCAL_SERVING_RANKS:-}
 if [ -n "$mark" ]; then
   # Its host name is the machine's: the container is known by what it wrote down itself.
   mkdir -p "$RANK"
@@ -329,14 +375,16 @@ while :; do
     waited=$((waited + 5))
   done
   [ -z "$without" ] || say "$without"
+  without_hub
+  ! counted || date +%s >>"$STARTS"
   say "open after $waited s${free:+, $(gib "$free") are available}"
-  [ -z "$writable" ] || date +%s >>"$STARTS"
-  reason= left= below=0 age=0 claimed=$granted alone=0 served= why="it is in an earlier start"
+  reason= left= below=0 age=0 ran=0 claimed=$granted alone=0 served= why="it is in an earlier start"
   $apart vllm serve "$@" 9<&- &
   server=$!
   tell running "$rounds"
   while kill -0 "$server" 2>/dev/null || kill -0 "-$server" 2>/dev/null; do
     pause 1
+    ran=$((ran + 1))
     if [ -n "$left" ]; then
       left=$((left - 1))
       if [ "$left" -le 0 ]; then
@@ -370,7 +418,11 @@ while :; do
   done
   wait "$server"
   code=$?
-  server=
+  server= how="with code $code"
+  if [ "$code" -gt 128 ] && [ "$code" -le 192 ]; then
+    how="by signal $((code - 128)) ($(kill -l $((code - 128))))"
+  fi
+  say "vLLM ended after $ran s, $how"
   exec 9<&-
   [ "$reason" != asked ] || sed -i '$d' "$STARTS" 2>/dev/null
   [ "$reason" = floor ] || [ "$reason" = alone ] || exit "$code"

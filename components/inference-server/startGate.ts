@@ -7,6 +7,7 @@ import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
 import { gatePort, type Rank } from "../planned/rank";
 import type { MachineSettings } from "../settings/machine";
+import { namedOnHub } from "./hubModels";
 import { headAddress } from "./ranks";
 import type { Serve } from "./serve";
 
@@ -15,9 +16,11 @@ import type { Serve } from "./serve";
  * before instance A has its memory: it therefore starts vLLM in one of three cases: there is room
  * for both; instance A answers and there is room for the server; or instance A has had its time and
  * there has been room for the server for a minute. When memory runs out, it stops vLLM and waits
- * again. startGate.sh says the rest.
+ * again. startGate.sh says the rest, and modelsInCache.sh when vLLM starts without the hub.
  */
-export const START_GATE = scriptText(join(__dirname, "startGate.sh")).trimStart();
+export const START_GATE = ["modelsInCache.sh", "startGate.sh"]
+  .map((file) => scriptText(join(__dirname, file)).trim())
+  .join("\n\n");
 
 /**
  * Where the gate finds what is declared, inside the container: a folder, so that a new file is
@@ -50,7 +53,7 @@ export const gatedEntrypoint = (container: string, first = ""): string[] => [
 
 /** What a gate has to know of its server. */
 interface Gated {
-  readonly container: Pick<PlannedContainer, "name" | "stopGraceSeconds">;
+  readonly container: Pick<PlannedContainer, "name" | "stopGraceSeconds" | "command" | "env">;
   readonly serve: Pick<Serve, "port">;
   readonly rank?: Rank;
 }
@@ -87,15 +90,19 @@ export function gateFile(
     ...(instanceA === "none"
       ? []
       : [["instance-a", taken("instance A"), ...instanceAFacts(instanceA)]]),
-    ...servers.flatMap(({ container: { name, stopGraceSeconds }, serve, rank }) => [
+    ...servers.flatMap(({ container, serve, rank }) => [
       [
         "server",
-        name,
-        taken(name),
-        Math.max(1, stopGraceSeconds - BEFORE_DOCKER_SECONDS),
+        container.name,
+        taken(container.name),
+        Math.max(1, container.stopGraceSeconds - BEFORE_DOCKER_SECONDS),
         healthUrl(serve, rank),
       ],
-      ...(rank === undefined ? [] : rankLines(name, rank)),
+      ...(rank === undefined ? [] : rankLines(container.name, rank)),
+      ...namedOnHub(container).map(({ id, revision }) => [
+        ...["model", container.name, id],
+        ...(revision === undefined ? [] : [revision]),
+      ]),
     ]),
   ];
   const about =

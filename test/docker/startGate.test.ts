@@ -277,6 +277,73 @@ describeDocker("a container behind the start gate", () => {
     expect(await inspect("{{.State.ExitCode}}")).toBe("7");
   });
 
+  it.each([
+    ["exit 3", "3", "with code 3"],
+    ["kill -KILL $$", "137", "by signal 9 (KILL)"],
+  ])("says how its server ended, and ends alike: %s", async (body, code, how) => {
+    available(80);
+    await start(SERVER, vllm(body));
+    await mustRun("docker", ["wait", container ?? ""]);
+    expect(await inspect("{{.State.ExitCode}}")).toBe(code);
+    expect((await said()).trim().split("\n").at(-1)).toMatch(
+      /^start gate: vLLM ended after \d+ s, /,
+    );
+    expect((await said()).trim()).toMatch(new RegExp(`, ${how.replace(/[()]/g, "\\$&")}$`));
+  });
+
+  it("a server that is started by request: ends once its starts are spent, until the command that it names", async () => {
+    available(80);
+    const byRequest = `${SERVER}end-when-spent ${NAME}\n`;
+    await start(byRequest, ["--name", NAME, ...vllm("exit 3")]);
+    const ends = async () => {
+      await mustRun("docker", ["wait", NAME]);
+      return inspect("{{.State.ExitCode}}");
+    };
+    const again = async () => {
+      await mustRun("docker", ["start", NAME]);
+      return ends();
+    };
+    expect([await ends(), await again(), await again(), await again(), await again()]).toEqual([
+      "3",
+      "3",
+      "3",
+      "1",
+      "1",
+    ]);
+    const closed = /start gate: closed: 3 starts within an hour failed.*: (docker run .*)/;
+    const [, command = ""] = closed.exec(await said()) ?? [];
+    await mustRun("sh", ["-c", command]);
+    expect(await again()).toBe("3");
+  });
+
+  it("without the hub where the cache has the server's models, unless a variable says otherwise", async () => {
+    available(80);
+    const text = `${SERVER}model ${NAME} org/m\n`;
+    const repository = join(folder, "cache/hub/models--org--m");
+    // As in vLLM's own image; this one has no users, so that Docker takes `/` for root's home.
+    const home = ["--env", "HOME=/root"];
+    const cache = ["--volume", `${folder}/cache:/root/.cache/huggingface`, ...home];
+    const asked = vllm(`echo "hub offline: \${HF_HUB_OFFLINE-unset}"`);
+    const offline = async (...options: string[]) => {
+      await start(text, [...cache, ...asked, ...options]);
+      await mustRun("docker", ["wait", container ?? ""]);
+      return /hub offline: (.*)/.exec(await said())?.[1];
+    };
+    mkdirSync(join(repository, "refs"), { recursive: true });
+    mkdirSync(join(repository, "snapshots/0123abcd"), { recursive: true });
+    writeFileSync(join(repository, "refs/main"), "0123abcd");
+    writeFileSync(join(repository, "snapshots/0123abcd/config.json"), "{}");
+    expect(await offline()).toBe("unset");
+    const shard = "model-00001-of-00001.safetensors";
+    const index = JSON.stringify({ weight_map: { "model.norm": shard } });
+    writeFileSync(join(repository, "snapshots/0123abcd", shard), "x");
+    writeFileSync(join(repository, "snapshots/0123abcd/model.safetensors.index.json"), index);
+    expect(await offline()).toBe("1");
+    expect(await said()).toContain("the cache has all of org/m, so vLLM asks no hub");
+    expect(await offline("--env", "HF_HUB_OFFLINE=0")).toBe("0");
+    expect(await offline("--env", "HF_HOME=/elsewhere")).toBe("unset");
+  });
+
   /** Id inside the container of the process with this word in its argv. */
   async function pidOf(word: string): Promise<string> {
     const look = `for p in /proc/[0-9]*; do [ $p = /proc/$$ ] || case $(cat $p/cmdline 2>/dev/null) in *${word}*serve*) echo \${p#/proc/} ;; esac; done`;

@@ -562,7 +562,7 @@ describe("the gate in a plan", () => {
     expect(utilizationOf([...gatedEntrypoint("b"), ...(container?.command ?? [])])).toBe(0.45);
   });
 
-  it("knows the floor, the budget, A, and of each server what it takes in the ledger", () => {
+  it("knows the floor, the budget, A, and of each server what it takes in the ledger and its models", () => {
     const file = (instanceA: unknown, machine = {}, server = {}) =>
       planned(instanceA, machine, server)?.files.find((each) => each.role === "start-gate");
     const about =
@@ -574,7 +574,7 @@ describe("the gate in a plan", () => {
       path: "/home/me/.local/share/local-serving/dgx/start-gate/gate",
       mode: "0644",
       // 54.73 GiB each, up to whole MiB.
-      text: `${about}floor 2048\nstarts 3\ninstance-a 56044 600 http://host.docker.internal:8100/health\nserver vllm-model-8001 56044 58 http://127.0.0.1:8001/health\n`,
+      text: `${about}floor 2048\nstarts 3\ninstance-a 56044 600 http://host.docker.internal:8100/health\nserver vllm-model-8001 56044 58 http://127.0.0.1:8001/health\nmodel vllm-model-8001 org/model\n`,
     });
     expect(file({ gpuMemoryUtilization: 0.45, listen: "127.0.0.1" })?.text).toContain(
       "\ninstance-a 56044 1800\n",
@@ -591,7 +591,7 @@ describe("the gate in a plan", () => {
         },
       )?.text,
     ).toBe(
-      `${about}floor 0\nstarts 5\nserver vllm-model-8001 76278 1 http://127.0.0.1:8001/health\n`,
+      `${about}floor 0\nstarts 5\nserver vllm-model-8001 76278 1 http://127.0.0.1:8001/health\nmodel vllm-model-8001 org/model\n`,
     );
   });
 

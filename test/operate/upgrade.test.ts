@@ -87,6 +87,13 @@ async function leftBy(release: string, stack: string, machines: readonly string[
   };
 }
 
+/** The servers of each machine. */
+const SERVERS: Readonly<Record<string, readonly string[]>> = {
+  dgx: ["dgx-b"],
+  dgx1: ["dgx1-b", "dgx1-search"],
+  dgx2: ["dgx2-dgx1.b"],
+};
+
 /** What `status` says of what is ours on each machine. */
 const SHOWN: Readonly<
   Record<string, { readonly floorGiB: number; readonly states: Readonly<Record<string, string>> }>
@@ -105,19 +112,34 @@ describe.each(STACKS)("what %s left of the stack %s", (release, stack, machines)
     serving = await leftBy(release, stack, machines);
   });
 
-  it("is compared by `plan --against applied`, and nothing of it changes", async () => {
+  it("is compared by `plan --against applied`, and nothing of it changes but what is replaced on purpose", async () => {
     const { err, change } = await serving("plan", "--against", "applied");
     expect(err).toBe("");
     const all: MachineChange[] = change.machines;
     expect(all.map(({ machine }) => machine)).toEqual(machines);
-    expect(all.filter((each) => !isUnchanged(each))).toEqual([]);
+    expect(all.filter((each) => !isUnchanged(each)).map(({ machine }) => machine)).toEqual(
+      machines,
+    );
+    for (const { containers, files, machine } of all) {
+      const servers = containers.filter(({ resource }) => SERVERS[machine]?.includes(resource));
+      expect(servers.map(({ resource }) => resource)).toEqual(SERVERS[machine]);
+      // The start gate is another: its text is their entrypoint, and its file names their models.
+      for (const { kind, changes } of servers) {
+        expect(kind).toBe("replaced");
+        const others = changes.filter(({ argument }) => argument !== "worker");
+        expect(others.map(({ argument }) => argument)).toEqual(["entrypoint"]);
+      }
+      const rest = containers.filter((each) => !servers.includes(each));
+      expect(rest.filter(({ kind }) => kind !== "unchanged")).toEqual([]);
+      expect(files.map(({ role, kind }) => [role, kind])).toEqual([["start-gate", "rewritten"]]);
+    }
     expect(all.flatMap(({ containers }) => containers).length).toBeGreaterThanOrEqual(3);
   });
 
-  it("is what `drift` compares with, and the stack file asks for nothing else", async () => {
+  it("is what `drift` compares with, and the stack file is ahead by these", async () => {
     const found: MachineDrift[] = (await serving("drift")).machines;
     expect(found.map(({ machine, ahead, missing }) => ({ machine, ahead, missing }))).toEqual(
-      machines.map((machine) => ({ machine, ahead: false, missing: undefined })),
+      machines.map((machine) => ({ machine, ahead: true, missing: undefined })),
     );
     // The memory, instance A, Ollama and /etc are those of this computer.
     const ours = ({ kind, where }: Drift) =>

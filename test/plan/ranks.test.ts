@@ -139,6 +139,7 @@ describe("a server over two machines", () => {
       "server vllm-model-8001 56044 58 http://192.168.100.1:8001/health",
       "rank vllm-model-8001 0 192.168.100.1 29502 enp1s0f1np1",
       "peer vllm-model-8001 dgx2 192.168.100.2 29502",
+      "model vllm-model-8001 org/model",
       "",
     ]);
     expect(gate(second)).toEqual([
@@ -147,6 +148,7 @@ describe("a server over two machines", () => {
       "server vllm-model-8001-rank1 56044 58 http://192.168.100.1:8001/health",
       "rank vllm-model-8001-rank1 1 192.168.100.2 29502 enp1s0f2np1",
       "peer vllm-model-8001-rank1 dgx1 192.168.100.1 29502",
+      "model vllm-model-8001-rank1 org/model",
       "",
     ]);
   });

@@ -1,0 +1,75 @@
+import { defined } from "../../faults/defined";
+import { jsonIn, objectOr, textOr } from "../../faults/json";
+import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
+import type { PlannedContainer } from "../planned/container";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { inferenceServerSchema } from "../planned/schema/servers";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+
+/** A model on the hub, with the commit that is pinned. */
+export type HubModel = DataOf<typeof inferenceServerSchema>["hubModels"][number];
+
+/** `organisation/name` or `name`; anything else is a path inside the container. */
+const HUB_ID = /^[\w.-]+(\/[\w.-]+)?$/;
+
+/** The models on the hub that a server loads: its own and that of its drafts. */
+export function hubModels({ model, speculative }: InferenceServerSettings): HubModel[] {
+  return [model, ...(speculative?.model ? [{ id: speculative.model }] : [])].flatMap(
+    ({ id, revision }: { readonly id: string; readonly revision?: string | undefined }) =>
+      HUB_ID.test(id) ? [{ id, ...defined({ revision }) }] : [],
+  );
+}
+
+/** A path inside the container, which the hub knows nothing of. */
+const PATH = /^[/~.]/;
+
+/** A branch, a tag or a commit, as the start gate takes it. */
+const REVISION = /^[\w./-]+$/;
+
+/** Options that put files elsewhere, or name more than is read here. */
+const UNREAD = /^(?:config|download-dir|default-mm-loras|model-loader-extra-config)(?:\.|$)/;
+
+/** Variables that let adapters be named later, or models come from another hub. */
+const OTHER_SOURCES =
+  /^(?:VLLM_ALLOW_RUNTIME_LORA_UPDATING|VLLM_LORA_RESOLVER_\w+|VLLM_USE_MODELSCOPE)$/;
+
+/**
+ * Returns every model that a server's container may ask the hub for: its model, draft, tokenizer
+ * and adapters. If its arguments and variables leave any of them open, it returns none, so that the
+ * gate does not take some for all.
+ */
+export function namedOnHub({ command, env }: Pick<PlannedContainer, "command" | "env">) {
+  const args = readServerArguments(command);
+  const isOpen =
+    args.unreadable.length > 0 ||
+    [...args.options.keys()].some((option) => UNREAD.test(option)) ||
+    Object.keys(env).some((variable) => OTHER_SOURCES.test(variable));
+  const named = [...modelsIn(args), ...adaptersIn(args)].filter(({ id }) => !PATH.test(id));
+  const isReadable = ({ id, revision = "main" }: HubModel) =>
+    HUB_ID.test(id) && REVISION.test(revision);
+  return isOpen || !named.every(isReadable) ? [] : named;
+}
+
+function modelsIn(args: ServerArguments): HubModel[] {
+  const value = (option: string) => args.options.get(option)?.[0];
+  const draft = objectOr(jsonIn(textOr(value("speculative-config"))));
+  const generation = value("generation-config");
+  const isOwn = generation === "auto" || generation === "vllm";
+  const named = [
+    [args.model, value("revision")],
+    [draft.model, draft.revision],
+    [value("tokenizer"), value("tokenizer-revision")],
+    [value("hf-config-path"), value("revision")],
+    [isOwn ? undefined : generation, undefined],
+  ];
+  return named.flatMap(([id, revision]) =>
+    typeof id === "string" ? [{ id, ...defined({ revision: textOr(revision) || undefined }) }] : [],
+  );
+}
+
+/** `--lora-modules NAME=ADAPTER ...`, or each as JSON. */
+const adaptersIn = ({ options }: ServerArguments): HubModel[] =>
+  (options.get("lora-modules") ?? []).map((word) => {
+    const text = textOr(word);
+    return { id: textOr(objectOr(jsonIn(text)).path) || text.replace(/^[^=]*=/, "") };
+  });
