@@ -1,7 +1,7 @@
 import { isLoopback } from "../../machines/address";
 import { isPooling } from "../planned/modelKind";
 import { type DeclaredServer, type ServiceFault, service } from "../service/service";
-import { pinnedImage } from "../supply";
+import { pinnedImage } from "../supply/pinned";
 import { type BridgeBlocks, plannedBridge } from "./plannedBridge";
 import { onOtherMachine, bridgeSettings as settings } from "./settings";
 

@@ -1,7 +1,7 @@
 import { isPooling } from "../planned/modelKind";
 import { otherKind } from "../service/servers";
 import { type DeclaredServer, type ServiceFault, service } from "../service/service";
-import { pinnedImage } from "../supply";
+import { pinnedImage } from "../supply/pinned";
 import { type ChatUiBlocks, plannedChatUi } from "./plannedChatUi";
 import { chatUiSettings as settings } from "./settings";
 

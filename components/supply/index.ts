@@ -10,7 +10,7 @@ export {
   vllmOf,
 } from "./imageVersions";
 export { readKernel } from "./kernel";
-export { pinnedImage, pinnedServer } from "./pinned";
+export { pinnedServer } from "./pinned";
 export {
   atLeast,
   FLOORS,
