@@ -17,6 +17,7 @@ export const NOTES: ReadonlySet<string> = new Set([
   "window-raised",
   "measurement-stale",
   "simple-server-by-hand",
+  "simple-server-on-loopback",
   "harness-no-embedding",
   "harness-no-embedding-model",
   "image-cache",

@@ -1,6 +1,7 @@
 import { isLoopback, originOf } from "../../machines/address";
 import { shellWords } from "../../machines/shell";
 import { hundredths } from "../../units/memory";
+import { SIMPLE_SERVER } from "../fields/fields";
 import { dropInPath, environmentLine } from "../host/systemdText";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
@@ -20,7 +21,9 @@ export type HostSimpleServerPlan = DataOf<typeof hostSimpleServerSchema>;
 export interface SimpleServerBlocks {
   readonly simpleServer: SimpleServerSettings;
   readonly elevate: "none" | readonly string[];
-  readonly chatUi?: { readonly port: number } | undefined;
+  readonly chatUi?:
+    | { readonly port: number; readonly connections?: readonly string[] | undefined }
+    | undefined;
 }
 
 /** Ollama as a systemd unit of the host, or inside the chat UI's container. */
@@ -155,9 +158,12 @@ function uncountedModels(server: SimpleServerSettings): string[] {
   return server.models.filter((model) => !Object.hasOwn(server.loadedGiB, model));
 }
 
+/** The address that a machine has on Docker's default bridge, unless `bip` says another. */
+const DOCKERS_BRIDGE = "172.17.0.1";
+
 /** What an operator should know of the simple server before it runs, each with its code. */
 function simpleServerWarnings(blocks: SimpleServerBlocks): [code: string, message: string][] {
-  const { simpleServer, elevate } = blocks;
+  const { simpleServer, elevate, chatUi } = blocks;
   const warnings: [string, string][] = [...uncounted(blocks)];
   if (simpleServer.mode !== "host") return warnings;
   if (elevate === "none")
@@ -165,7 +171,14 @@ function simpleServerWarnings(blocks: SimpleServerBlocks): [code: string, messag
       "simple-server-by-hand",
       "Ollama's drop-in needs root and `elevate` is `none`: it is skipped. Run the commands that `serving plan simple-server` prints, or set `elevate: [sudo, -n]`.",
     ]);
-  if (!isLoopback(simpleServer.listen))
+  const { connections } = chatUi ?? {};
+  if (isLoopback(simpleServer.listen)) {
+    if (chatUi !== undefined && (connections === undefined || connections.includes(SIMPLE_SERVER)))
+      warnings.push([
+        "simple-server-on-loopback",
+        `Ollama listens on ${simpleServer.listen}, where no container reaches it: the chat UI and the bridge do without its models. \`listen: ${DOCKERS_BRIDGE}\`, the address of Docker's own bridge (\`ip -4 address show docker0\`), gives it to containers and not to the local network.`,
+      ]);
+  } else if (simpleServer.listen !== DOCKERS_BRIDGE)
     warnings.push([
       "simple-server-on-lan",
       `Ollama listens on ${simpleServer.listen}:${simpleServer.port}: everyone on the local network can use it, and it asks for no key.`,

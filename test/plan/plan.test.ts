@@ -99,6 +99,7 @@ describe("the plan of the default stack", () => {
       "image-cache",
       "kv-queue",
       "simple-server-by-hand",
+      "simple-server-on-loopback",
     ]);
     // What is at risk: the others are only good to know.
     const grave = plan(settings, evidence).warnings.filter(({ note }) => note !== true);

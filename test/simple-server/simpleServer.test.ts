@@ -6,6 +6,7 @@ import { SYSTEMD_CHECK } from "../../components/host/systemdDropIn";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
 import { stack } from "../fixtures/machine";
+import { CHAT_UI } from "../fixtures/services";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 const scratch = temporaryFolder("simple server ");
@@ -185,6 +186,29 @@ describe("the plan of a simple server", () => {
     const without = planned({ mode: "host" }).machine.ledger;
     const { sumGiB } = planned({ mode: "host", residentModelsGiB: 5 }).machine.ledger;
     expect(sumGiB).toBeCloseTo(without.sumGiB + 5, 2);
+  });
+
+  it("says that containers don't reach it on loopback, and what would give it to them", () => {
+    const said = (simpleServer: Record<string, unknown>, more: Record<string, unknown> = {}) =>
+      planned(simpleServer, {
+        elevate: ["sudo", "-n"],
+        chatUi: { ...CHAT_UI, ...more },
+      }).warnings.map(({ code, message, note }) => [code, message, note]);
+    expect(said({ mode: "host" })).toEqual([
+      [
+        "simple-server-on-loopback",
+        "Ollama listens on 127.0.0.1, where no container reaches it: the chat UI and the bridge do without its models. `listen: 172.17.0.1`, the address of Docker's own bridge (`ip -4 address show docker0`), gives it to containers and not to the local network.",
+        true,
+      ],
+    ]);
+    // What it advises is planned, brings no warning, and gives the chat UI its models.
+    const advised = { mode: "host", listen: "172.17.0.1" };
+    expect(said(advised)).toEqual([]);
+    const { machine } = planned(advised, { elevate: ["sudo", "-n"], chatUi: CHAT_UI });
+    const ui = machine.containers.find(({ role }) => role === "chat-ui");
+    expect(ui?.env.OLLAMA_BASE_URLS ?? ui?.env.OLLAMA_BASE_URL).toContain("172.17.0.1:11434");
+    // A chat UI that was never to have it lacks nothing.
+    expect(said({ mode: "host" }, { connections: ["a"] })).toEqual([]);
   });
 
   it("warns of the local network and of models that stay uncounted", () => {
