@@ -21,10 +21,10 @@ def fingerprint(**more):
     return startup_plan.compute_plan_fingerprint(config(**more), 0, 1)
 
 
-def moved(**more):
+def moved():
     try:
-        transfer = KVTransferConfig(kv_connector="NixlConnector", kv_role="kv_both")
-        config(kv_transfer_config=transfer, **more)
+        # A pool of its own, with which it is taken, needs a GPU.
+        config(kv_transfer_config=KVTransferConfig(kv_connector="NixlConnector", kv_role="kv_both"))
     except ValueError as error:
         return str(error)
     return "taken"
@@ -35,5 +35,4 @@ print("SAID", json.dumps({
     "shares": [fingerprint(gpu_memory_utilization=share) for share in (0.45, 0.3)],
     "sequences": [fingerprint(max_num_seqs=count) for count in (4, 16)],
     "moved": moved(),
-    "movedFromItsPool": moved(enable_cumem_allocator=True),
 }))
