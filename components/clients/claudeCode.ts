@@ -75,7 +75,8 @@ export const claudeCode = clientKind({
           ? undefined
           : String(claudeWindow(target.window, settings.maxOutputTokens)),
       CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(settings.maxOutputTokens),
-      // It counts tokens down in a system element of each call, behind which no prefix is found.
+      // For models that it knows (2.1.330), it counts tokens down in a system element of each call,
+      // behind which no prefix is found.
       CLAUDE_CODE_TOTAL_TOKENS_REMINDER: "off",
       DISABLE_AUTOUPDATER: "1",
       ...settings.environment,
