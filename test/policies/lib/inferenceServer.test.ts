@@ -36,6 +36,35 @@ const NO_SERVE = "its entrypoint starts no `vllm serve` that can be read";
 const MENTIONED = "an argument mentions vLLM in a form that can't be read";
 const STARTED = "a script, a file or a health check of it starts vLLM; start it by `command`";
 
+describe("a script that several containers have", () => {
+  const SCRIPT = ["sh", "-c", 'vllm serve org/m --port 8001 --gpu-memory-utilization "$SHARE"'];
+  const words = (props: Props) => {
+    const reading = readContainer({ type: TYPE.container, name: "b", props });
+    return reading.kind === "yes" ? reading.servers.map((server) => server.words) : [];
+  };
+  const by = (envs: unknown) => words({ ...OWN, ...ALL, entrypoints: SCRIPT, envs });
+  const of = (word: unknown) =>
+    words({ ...OWN, ...ALL, entrypoints: ["vllm", "serve"], command: ["org/m", word] });
+
+  it("is read anew for each value of its variables", () => {
+    const server = (share: string) => [
+      ["org/m", "--port", "8001", "--gpu-memory-utilization", share],
+    ];
+    expect(by(["SHARE=0.4"])).toEqual(server("0.4"));
+    expect(by(["SHARE=0.6"])).toEqual(server("0.6"));
+    expect(by(["SHARE=0.4"])).toEqual(server("0.4"));
+  });
+
+  it("is read anew for each text of it, known or not", () => {
+    expect(of("--port=8001")).toEqual([["org/m", "--port=8001"]]);
+    expect(of("--port=8002")).toEqual([["org/m", "--port=8002"]]);
+    // An unknown word is no text, whatever it is called.
+    expect(of(UNKNOWN)).toEqual([["org/m", UNKNOWN]]);
+    expect(of(UNKNOWN.description)).toEqual([["org/m", UNKNOWN.description]]);
+    expect(of(UNKNOWN)).toEqual([["org/m", UNKNOWN]]);
+  });
+});
+
 describe("a health check", () => {
   it.each<[string, Props, object]>([
     ["starts a server", { ...OWN, ...check("CMD", "vllm", "serve", "org/m") }, starts("org/m")],

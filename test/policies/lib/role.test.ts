@@ -37,6 +37,16 @@ describe("the packages whose release an image's tag names", () => {
 
 describe("what declares a container", () => {
   it.each([
+    ["inference-server", "inference-server"],
+    ["bridge", "bridge"],
+    ["somebody's", undefined],
+    ["", undefined],
+  ])("said as %j is %s, whatever is above it", (role, found) => {
+    const urn = `urn:pulumi:dgx::local-serving::${chatUi.component}$${TYPE.container}::x`;
+    expect(declaredRole({ type: TYPE.container, name: "x", urn, role, props: {} })).toBe(found);
+  });
+
+  it.each([
     [[TYPE.machine, TYPE.inferenceServer], "inference-server"],
     [[TYPE.machine, bridge.component], "bridge"],
     [[TYPE.machine, chatUi.component], "chat-ui"],

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { LABEL } from "../../../components/planned/container";
+import { TYPE } from "../../../components/planned/type";
+import { blockOf } from "../../../policies/lib/block";
+
+const container = (image: string, labels: Record<string, string>) =>
+  blockOf({
+    type: TYPE.container,
+    name: "x",
+    props: {
+      image,
+      labels: Object.entries(labels).map(([label, value]) => ({ label, value })),
+    },
+  });
+
+describe("the block of the stack file that declares a container", () => {
+  it.each([
+    [
+      "its server's",
+      "own/x:1",
+      { [LABEL.machine]: "dgx", [LABEL.server]: "b" },
+      "inferenceServers.b",
+    ],
+    ["its service's", "ghcr.io/berriai/litellm:v1", { [LABEL.machine]: "dgx" }, "bridge"],
+  ])("is %s", (_, image, labels, path) => {
+    expect(container(image, labels)).toEqual(["machines", "dgx", ...path.split(".")]);
+  });
+
+  it("is none where it is no service's, or of no machine", () => {
+    expect(container("own/x:1", { [LABEL.machine]: "dgx" })).toBeUndefined();
+    expect(container("ghcr.io/berriai/litellm:v1", {})).toBeUndefined();
+  });
+});
