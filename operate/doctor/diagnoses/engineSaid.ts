@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { startedAgain } from "../../../machines/docker/containers";
 import type { LastWord, LogReading } from "../../sees/log/scanLog";
-import { READY, STARTED_WITH } from "../../sees/log/sign";
+import { READY } from "../../sees/log/sign";
 import { APPLY, type Explanation } from "../diagnosis";
 import { type Facts, isHealthy, serverOf, stateOf } from "../facts";
 import type { Diagnosis } from "./known";
@@ -89,8 +89,8 @@ export function againText(
   return afterServing === true && starts > 1 ? " It was started again since." : "";
 }
 
-function startedWith({ hits }: LogReading, words: string): string {
-  const given = argumentsIn(words, hits.get(STARTED_WITH)?.groups[0] ?? "");
+function startedWith(log: LogReading, words: string): string {
+  const given = argumentsIn(words, log);
   return given.length === 0 ? "" : `It was started with ${given.join(", ")}.`;
 }
 

@@ -1,7 +1,8 @@
 import type { LogReading } from "../../sees/log/scanLog";
-import { STARTED_WITH, startSign } from "../../sees/log/sign";
+import { startSign } from "../../sees/log/sign";
 import { APPLY, type Row, signsOf, type Told } from "../diagnosis";
 import { seen } from "../facts";
+import { argumentsOf } from "./pointed";
 
 /** What a server ends of that got no file from the hub. */
 const NOTHING_CAME =
@@ -11,13 +12,14 @@ const NOTHING_CAME =
 const endedOtherwise = ({ hit: { log } }: Told): boolean =>
   log.raised?.isEnd === true && !NOTHING_CAME.test(`${log.raised.said} ${log.raised.first ?? ""}`);
 
-/** Arguments that name further models of the hub. */
-const FURTHER_MODELS = /'(tokenizer|hf_config_path|generation_config)': '([^'/]+\/[^'/]+)'/g;
+/** Arguments that may name further models of the hub. */
+const NAMES_A_MODEL = /^--(?:tokenizer|hf-config-path|generation-config)$/;
+const HUB_ID = /^[^/]+\/[^/]+$/;
 
-/** Flags of a server that name another model than its own. */
-const furtherModels = ({ hits }: LogReading): readonly string[] =>
-  [...(hits.get(STARTED_WITH)?.groups[0] ?? "").matchAll(FURTHER_MODELS)].map(
-    ([, name = "", model]) => `\`--${name.replaceAll("_", "-")} ${model}\``,
+/** Arguments of a server that name another model than its own. */
+const furtherModels = (log: LogReading): readonly string[] =>
+  argumentsOf(log).flatMap(({ names, value, shown }) =>
+    names.some((name) => NAMES_A_MODEL.test(name)) && HUB_ID.test(value) ? shown : [],
   );
 
 /** What huggingface_hub logs of a request that got no answer. */

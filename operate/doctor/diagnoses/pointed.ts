@@ -2,7 +2,8 @@ import { FLAGS_WITH_SETTING, NAMESPACE } from "../../../components/settings";
 import { isRecord } from "../../../faults/json";
 import { valueAt } from "../../../faults/schemaFaults";
 import { parseYaml } from "../../../faults/yamlDocument";
-import { escaped } from "../../sees/log/sign";
+import type { LogReading } from "../../sees/log/scanLog";
+import { escaped, STARTED_WITH } from "../../sees/log/sign";
 import type { Server, Stack } from "../facts";
 
 /** Settings, arguments and variables that are named in one sentence. */
@@ -55,9 +56,10 @@ function namesOf(path: readonly string[], value: string): readonly string[] {
   return flags.filter((flag) => flag.startsWith("--"));
 }
 
-/** Arguments that vLLM says it was started with, and that stand in the words. */
-export function argumentsIn(words: string, args: string): readonly string[] {
-  const given = [...args.matchAll(/'(\w+)': ('[^']*'|\[[^\]]*\]|[\w.+-]+)/g)].flatMap(
+/** Arguments that vLLM says it was started with. */
+export function argumentsOf({ hits }: LogReading): readonly Given[] {
+  const args = hits.get(STARTED_WITH)?.groups[0] ?? "";
+  return [...args.matchAll(/'(\w+)': ('[^']*'|\[[^\]]*\]|[\w.+-]+)/g)].flatMap(
     ([, name = "", raw = ""]): Given[] => {
       const value = raw.replace(/^'|'$/g, "");
       const flag = `--${name.replaceAll("_", "-")}`;
@@ -65,6 +67,11 @@ export function argumentsIn(words: string, args: string): readonly string[] {
       return name === "model_tag" ? [] : [{ names: [flag], value, shown }];
     },
   );
+}
+
+/** Those of them that stand in the words. */
+export function argumentsIn(words: string, log: LogReading): readonly string[] {
+  const given = argumentsOf(log);
   const sure = named(given, words);
   return (sure.length > 0 ? sure : given.filter((each) => isAkin(each, words)).slice(0, MOST)).map(
     ({ shown }) => shown,
