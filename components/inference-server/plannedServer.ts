@@ -100,7 +100,7 @@ export function plannedServer(
   const place = rankOn(machineName, server, headName, machines);
   const name = place?.nodes[place.index]?.container ?? headName;
   const serve = served(key, name, server);
-  const env = environment(server, serve, place === undefined ? {} : RANK_DEFAULTS);
+  const env = environment(server, place === undefined ? {} : RANK_DEFAULTS);
   const rank =
     place &&
     markedRank(place, server.image, launchArguments(server, serve, { ...place, index: 0 }), env);
@@ -246,11 +246,9 @@ function rankIsolation({ link }: Rank) {
 /** The variables that are the same on every machine of a server. */
 function environment(
   server: InferenceServerSettings,
-  serve: Serve,
   more: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const jobs = String(server.compileJobs);
-  const args = readServerArguments(launchArguments(server, serve, undefined));
   const ours: Record<string, string> = {
     ...more,
     ...(server.huggingFaceTokenVariable === undefined ? {} : { HF_TOKEN_PATH: TOKEN_INSIDE }),
@@ -259,7 +257,7 @@ function environment(
     NINJA_JOBS: jobs,
     // Without it, PyTorch keeps what one long prompt took: on a GB10, 337,000 tokens left 1.35 of
     // 10.4 GB available for good (MiaAI-Lab/GLM-5.3 #57, 2026-09).
-    ...(refusesExpandableSegments(args)
+    ...(refusesExpandableSegments(readServerArguments(server.extraArgs))
       ? {}
       : { PYTORCH_CUDA_ALLOC_CONF: "expandable_segments:True" }),
     TORCHINDUCTOR_CACHE_DIR: `${JIT_CACHE_INSIDE}/inductor`,

@@ -46,19 +46,14 @@ export function gpuIn(text: string): GpuState | undefined {
       .map((word) => word.trim()) ?? [];
   const names = Object.values(REASONS);
   if (words.length !== FIGURES.length + names.length) return undefined;
-  const [use, clockMHz, celsius, watts] = words.slice(0, FIGURES.length).map(figure);
+  const [use = null, clockMHz = null, celsius = null, watts = null] = words.map(figure);
   const active = names.filter((_, index) => words[FIGURES.length + index] === "Active");
-  const busy = use === null || use === undefined ? null : use / 100;
+  const busy = use === null ? null : use / 100;
   const isSlow =
-    busy !== null && busy >= SLOW.busy && typeof clockMHz === "number" && clockMHz < SLOW.clockMHz;
+    busy !== null && busy >= SLOW.busy && clockMHz !== null && clockMHz < SLOW.clockMHz;
   if (active.length === 0 && isSlow) active.push(LOW_POWER);
-  return {
-    busy,
-    clockMHz: clockMHz ?? null,
-    celsius: celsius ?? null,
-    watts: watts ?? null,
-    slowedBy: active.length === 0 ? null : active.join(", "),
-  };
+  const slowedBy = active.length === 0 ? null : active.join(", ");
+  return { busy, clockMHz, celsius, watts, slowedBy };
 }
 
 /** `[N/A]` and `[Not Supported]` are no figures. */

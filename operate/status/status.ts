@@ -62,15 +62,17 @@ export interface MachineStatus {
 /** Looks at a machine that is there. It only asks. */
 export async function statusOf(machine: MachinePlan): Promise<MachineStatus> {
   const host = hostOf(machine.dockerHost);
-  const meminfo = parseMeminfo(await host.meminfo());
-  const gpu = (await readGpu(host)) ?? null;
-  const [found, problem] = await host.containers().then(
-    (containers) => [containers, undefined] as const,
-    (error: unknown) => {
-      if (error instanceof Failed) return [[], error.message] as const;
-      throw error;
-    },
-  );
+  const [meminfo, gpu = null, [found, problem]] = await Promise.all([
+    host.meminfo().then(parseMeminfo),
+    readGpu(host),
+    host.containers().then(
+      (containers) => [containers, undefined] as const,
+      (error: unknown) => {
+        if (error instanceof Failed) return [[], error.message] as const;
+        throw error;
+      },
+    ),
+  ]);
   const tunnel = await tunnelTo(machine);
   const looks = namedOn(machine).map((each) =>
     each.container === undefined || each.own === false
