@@ -14,7 +14,7 @@ import type { KnownServer, MachineMemory } from "./machineMemory";
 import type { ServerKv, ServerKvResult } from "./serverKv";
 
 /**
- * What was available at most after a boot of somebody's DGX Spark, in GiB, where 0.87 never started
+ * What was available at most after a boot of somebody's DGX Spark, in GiB, where 0.87 needed caches to be dropped
  * (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47, which names no driver). Others saw 104.9.
  */
 const AFTER_A_BOOT = { available: 102, total: 121.69 };
@@ -53,7 +53,7 @@ export function memoryWarnings(
     if (share > HIGHEST_THAT_STARTED)
       ofServer(
         "utilization-high",
-        `at its start it wants ${(share * machine.totalGiB).toFixed(1)} GiB available at once. The plan has room for it, but after a boot somebody's DGX Spark had ${AFTER_A_BOOT.available} of ${AFTER_A_BOOT.total} GiB, and no start above ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} succeeded there (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47; its driver is not known). If it fails here, free the page cache first (\`echo 3 | sudo tee /proc/sys/vm/drop_caches\`).`,
+        `at its start it wants ${(share * machine.totalGiB).toFixed(1)} GiB available at once. The plan has room for it, but after a boot somebody's DGX Spark had ${AFTER_A_BOOT.available} of ${AFTER_A_BOOT.total} GiB, too little for more than ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} unless caches were dropped (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47; its driver is not known). If it fails here, free the page cache first (\`echo 3 | sudo tee /proc/sys/vm/drop_caches\`).`,
       );
     if (measured !== undefined && !isMeasured(settings))
       ofServer(
