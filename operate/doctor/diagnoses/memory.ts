@@ -5,6 +5,7 @@ import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign, startSign } from "..
 import { APPLY, type Row, signsOf, type Weighed } from "../diagnosis";
 import {
   type Facts,
+  numberOf,
   plannedStates,
   ranWith,
   type Server,
@@ -17,6 +18,11 @@ import {
 const CUDA_OOM = startSign(
   ["CUDA out of memory", "OutOfMemoryError"],
   /CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError/,
+);
+/** vLLM's own words where the first step of as many sequences as it may serve is too much. */
+const WARM_UP_OOM = startSign(
+  "when warming up",
+  /out of memory occurred when warming up .*? with (\d+) dummy requests/,
 );
 const WEIGHTS_LOADED = sign("Model loading took", /Model loading took ([\d.]+) Gi?B/);
 const PINNED_KV = sign(
@@ -60,6 +66,8 @@ function isAfter(hit: Sighting, sign: Sign): boolean {
 const isPinned = (hit: Sighting, { settings }: Server): boolean =>
   hit.log.hits.has(PINNED_KV) || settings?.kvCacheMemoryBytes !== undefined;
 
+const isWarmingUp = ({ hit }: { readonly hit: Sighting }): boolean => hit.log.hits.has(WARM_UP_OOM);
+
 /** A log that came to its end well, or containers that are all healthy. */
 function servesWell(facts: Facts): boolean {
   const states = plannedStates(facts);
@@ -83,8 +91,20 @@ function waitsFor(words: string) {
 
 export const memory: readonly (Weighed | Row)[] = [
   {
+    id: "out-of-memory-warming-up",
+    when: WARM_UP_OOM,
+    say: ({ hit, server }) => {
+      const sequences = numberOf(hit, 0);
+      return {
+        cause: `Memory ran out while vLLM tried a step of ${sequences} sequences, as many as it may serve at once.`,
+        edits: [server.set(["maxNumSeqs"], Math.max(1, Math.floor(sequences / 2)))],
+      };
+    },
+  },
+  {
     id: "out-of-memory-loading",
     when: CUDA_OOM,
+    unless: isWarmingUp,
     say({ facts, hit, server }) {
       if (isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY)) return undefined;
       const totalGiB = facts.stack?.plan.ledger.totalGiB ?? 0;
@@ -103,6 +123,7 @@ export const memory: readonly (Weighed | Row)[] = [
   {
     id: "out-of-memory-serving",
     when: CUDA_OOM,
+    unless: isWarmingUp,
     say({ hit, server }) {
       const hadWeights =
         hit.afterServing ?? [WEIGHTS_LOADED, READY].some((each) => isAfter(hit, each));
@@ -123,7 +144,7 @@ export const memory: readonly (Weighed | Row)[] = [
   {
     id: "pinned-kv-cache",
     when: CUDA_OOM,
-    unless: ({ hit, server }) => !isPinned(hit, server),
+    unless: (about) => !isPinned(about.hit, about.server) || isWarmingUp(about),
     say: ({ server }) => ({
       cause:
         "The KV cache has a fixed size, so vLLM kept nothing back for the activations of a long prompt: short ones pass, but one of 28K tokens or more runs out of memory.",

@@ -42,8 +42,7 @@ const POINTS =
 const GONE =
   /^RuntimeError: cancelled$|^(?:\w+\.)*(?:EOFError|BrokenPipeError|Connection\w*Error|ProcessLookupError|Dist(?:Network|Store)Error)\b/;
 /** What is raised in a program that is told to end. */
-const NO_CAUSE =
-  /^(?:\w+\.)*(?:KeyboardInterrupt|SystemExit|CancelledError|GeneratorExit|StopIteration)\b/;
+const NO_CAUSE = /^(?:\w+\.)*(?:KeyboardInterrupt|SystemExit|CancelledError|GeneratorExit)\b/;
 /** The cause, inside of what points to it. */
 const WORKER_FAILED = /Worker failed with error ['"](.+?)['"], please check/;
 

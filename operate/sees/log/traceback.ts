@@ -35,7 +35,7 @@ const FRAME = /^ {2}File "([^"]+)", line (\d+)/;
 /** An argument of the server, in the code of a frame. */
 const ARGUMENT = /\bargs\.([a-z]\w*)\b(?!\()/;
 /** The class of what was raised, with its module, and what it says. */
-const RAISED = /^((?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*|(?<=\.)[a-z]*error))(?:: ?(.*))?$/;
+const RAISED = /^((?:[A-Za-z_]\w*\.)*(?:_*[A-Z]\w*|(?<=\.)[a-z]*error))(?:: ?(.*))?$/;
 /** What ends a message: other programs, and warnings that Python prints at the end. */
 const OTHERS =
   /^(?:\/\S+:\d+: \w*Warning|\[[WIEF]\d{4}|\[rank\d|start gate:|Loading \S+ checkpoint)/;

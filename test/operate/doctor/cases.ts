@@ -154,6 +154,9 @@ export const cases: readonly MatrixCase[] = [
     text: withServer(["model.weightsGB", 40], ["gpuMemoryUtilization", 0.3]),
     cause: "40 GB of weights are more than a share of 36.49 GiB holds.",
   },
+  own("out-of-memory-warming-up", "256 dummy requests", {
+    edits: [[`${B}.maxNumSeqs`, 128]],
+  }),
   own("out-of-memory-serving", "2.25 GiB", {
     edits: [[`${B}.maxNumBatchedTokens`, 4096]],
     after: ({ settings }) => expect(settings.inferenceServers.b?.maxNumBatchedTokens).toBe(4096),

@@ -42,6 +42,8 @@ describe("the last word of a program", () => {
     ["an exception", raising("ValueError: no such thing"), "no such thing"],
     ["one whose class says more", raising("zmq.error.ZMQError: in use"), "ZMQError: in use"],
     ["one without words", raising("MemoryError"), "MemoryError"],
+    ["one of a private class", raising("a._NoOp: op x"), "_NoOp: op x"],
+    ["an iterator that is empty", raising("StopIteration"), "StopIteration"],
     [
       "one over several lines",
       raising("OSError: a gated repo.\n403 Client Error."),
