@@ -83,6 +83,18 @@ describe("`monitoring: scrape`", () => {
     });
     expect(text).toContain("vector(3 * 1024 * 1024 * 1024)");
     expect(text).not.toMatch(/\$(machine|floor)/);
+    const ofGpu = dashboard.panels
+      .filter(({ title }: { title: string }) => title.startsWith("GPU "))
+      .map(({ title, targets: [{ expr }] }: { title: string; targets: { expr: string }[] }) => [
+        title,
+        expr,
+      ]);
+    expect(ofGpu).toEqual([
+      ["GPU load", "DCGM_FI_DEV_GPU_UTIL / 100"],
+      ["GPU clock", "DCGM_FI_DEV_SM_CLOCK * 1000000"],
+      ["GPU heat", "DCGM_FI_DEV_GPU_TEMP"],
+      ["GPU power", "DCGM_FI_DEV_POWER_USAGE"],
+    ]);
     for (const { targets } of dashboard.panels)
       for (const { datasource } of targets) expect(datasource.uid).toMatch(/^\$\{datasource\}$/);
   });
