@@ -22,7 +22,7 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
     ...(kv.weightsGB === null ? [] : [weightsFact(kv.weightsGB, kv.ranks, room.highGiB + low)]),
     [
       "room",
-      `${gibRange(room)} (${room.basis})${kv.least === undefined ? "" : `, for each rank what ${kv.least.machine} has`}`,
+      `${roomText(room)}${kv.least === undefined ? "" : `, for each rank what ${kv.least.machine} has`}`,
     ],
     ["outside it", room.basis === "setting" ? outside : `${outside} (${room.source})`],
     [
@@ -68,6 +68,15 @@ function weightsFact(gb: number, ranks: number, shareGiB: number): [label: strin
 }
 
 const gib = (bytes: number): string => `${(bytes / BYTES_PER_GIB).toFixed(2)} GiB`;
+
+/**
+ * The room for the KV cache, and how it is known. No log of the model itself tells an estimated one:
+ * it is said to be unknown, with what it would be if the model were like others.
+ */
+export const roomText = (room: ServerKv["room"]): string =>
+  room.basis === "estimated"
+    ? `unknown before its first start; ${gibRange(room)} if it takes beside its weights what other models took`
+    : `${gibRange(room)} (${room.basis})`;
 
 /** `4.31 to 4.94 GiB`, or one figure where it is exact. */
 export const gibRange = ({

@@ -8,7 +8,7 @@ import { reuseText } from "../kv";
 import type { Warning } from "../planned/facts";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
-import { gibRange, timesRange } from "./kvFacts";
+import { gibRange, roomText, timesRange } from "./kvFacts";
 import { isMeasured } from "./kvRoom";
 import type { KnownServer, MachineMemory } from "./machineMemory";
 import type { ServerKv, ServerKvResult } from "./serverKv";
@@ -146,17 +146,17 @@ function roomWarnings(
 ): void {
   const { room, atBest, maxModelLen, maxConcurrency, agents } = kv;
   const window = thousands(maxModelLen);
-  const needed = `one request of ${window} tokens needs ${(kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2)} GiB`;
+  const one = (kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2);
   const remedy = cure(server, totalGiB, kv, largest);
   if (!atBest.fits)
     warn(
       "kv-no-room",
-      `${gibRange(room)} are left for the KV cache, and ${needed}: the server would not start. ${remedy}`,
+      `${gibRange(room)} are left for the KV cache${room.basis === "estimated" ? ", even if it takes as little beside its weights as any other model did" : ""}. One request of ${window} tokens needs ${one} GiB: the server would not start. ${remedy}`,
     );
   else if (!kv.fits)
     warn(
       "kv-room",
-      `${gibRange(room)} are left for the KV cache (${room.basis}), and ${needed}: the server may not start. Start it and record what it measures. ${remedy}`,
+      `Room for the KV cache: ${roomText(room)}. One request of ${window} tokens needs ${one} GiB: the server may not start. Start it and record what it measures. ${remedy}`,
     );
   else if (maxConcurrency < server.maxNumSeqs) {
     const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {
@@ -206,10 +206,14 @@ function cure(
   if (server.kvCacheMemoryBytes !== undefined)
     return `Set \`kvCacheMemoryBytes\` to ${one} or more.${shorter}`;
   const share = upToHundredth((kv.room.outsideGiB.high + one / BYTES_PER_GIB) / totalGiB);
+  const inAnyCase =
+    kv.room.basis === "estimated"
+      ? "holds one even if it takes as much beside its weights as any other model did"
+      : "surely holds one";
   const wanted =
     share > AGGREGATE_LIMIT
-      ? `No \`gpuMemoryUtilization\` up to ${AGGREGATE_LIMIT} surely holds one`
-      : `A \`gpuMemoryUtilization\` of ${share.toFixed(2)} surely holds one`;
+      ? `No \`gpuMemoryUtilization\` up to ${AGGREGATE_LIMIT} ${inAnyCase}`
+      : `A \`gpuMemoryUtilization\` of ${share.toFixed(2)} ${inAnyCase}`;
   return share <= largest
     ? `${wanted}.${shorter}`
     : `${wanted}, and at most ${largest.toFixed(2)} fits on this machine.${shorter}`;

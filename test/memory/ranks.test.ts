@@ -139,7 +139,9 @@ describe("a rank of a server over two machines", () => {
     expect(kv?.least).toEqual({ machine: "dgx2", totalGiB: 119.7 });
     expect(kv?.room.highGiB).toBe(15.09);
     expect([kv?.numBlocks, least?.least]).toEqual([0, undefined]);
-    expect(row(kv, "room")).toBe("-11.91 to 15.09 GiB (estimated), for each rank what dgx2 has");
+    expect(row(kv, "room")).toBe(
+      "unknown before its first start; -11.91 to 15.09 GiB if it takes beside its weights what other models took, for each rank what dgx2 has",
+    );
     const read = planned({}, {}, {}, { meminfo: { dgx2: { totalGiB: 119.7, availableGiB: 100 } } });
     expect(read.kv?.room.highGiB).toBe(15.09);
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { kvFacts } from "../../components/memory/kvFacts";
 import { plan } from "../../components/plan/plan";
 import type { Evidence, ModelEvidence, PublishedStart } from "../../components/planned/evidence";
 import { DIGEST, stack } from "../fixtures/machine";
@@ -146,16 +147,36 @@ describe("what a plan says of the KV cache", () => {
   it.each([
     [
       0.4,
-      "kv-no-room: b: -1.78 to -1.14 GiB are left for the KV cache, and one request of 262,144 tokens needs 2.64 GiB: the server would not start. A `gpuMemoryUtilization` of 0.44 surely holds one.",
+      "kv-no-room: b: -1.78 to -1.14 GiB are left for the KV cache. One request of 262,144 tokens needs 2.64 GiB: the server would not start. A `gpuMemoryUtilization` of 0.44 surely holds one.",
     ],
     [
       0.433,
-      "kv-room: b: 2.24 to 2.88 GiB are left for the KV cache (published), and one request of 262,144 tokens needs 2.64 GiB: the server may not start. Start it and record what it measures. A `gpuMemoryUtilization` of 0.44 surely holds one. `maxModelLen` of at most 220080 fits as it is.",
+      "kv-room: b: Room for the KV cache: 2.24 to 2.88 GiB (published). One request of 262,144 tokens needs 2.64 GiB: the server may not start. Start it and record what it measures. A `gpuMemoryUtilization` of 0.44 surely holds one. `maxModelLen` of at most 220080 fits as it is.",
     ],
   ])("at %f", (gpuMemoryUtilization, warning) => {
     const { said } = planned({ gpuMemoryUtilization });
     expect(said.filter((each) => each.startsWith("kv"))).toEqual([warning]);
   });
+
+  it.each([
+    [
+      0.3,
+      "kv-room: b: Room for the KV cache: unknown before its first start; -13.90 to 13.10 GiB if it takes beside its weights what other models took. One request of 262,144 tokens needs 2.64 GiB: the server may not start. Start it and record what it measures. A `gpuMemoryUtilization` of 0.44 holds one even if it takes as much beside its weights as any other model did.",
+    ],
+    [
+      0.2,
+      "kv-no-room: b: -26.06 to 0.94 GiB are left for the KV cache, even if it takes as little beside its weights as any other model did. One request of 262,144 tokens needs 2.64 GiB: the server would not start. A `gpuMemoryUtilization` of 0.44 holds one even if it takes as much beside its weights as any other model did.",
+    ],
+  ])(
+    "at %f, of a model without a log of its own: unknown, and whose figures stand in",
+    (gpuMemoryUtilization, warning) => {
+      const { kv, said } = planned({ gpuMemoryUtilization }, { config, weightsGB: 22 });
+      expect(said.filter((each) => each.startsWith("kv"))).toEqual([warning]);
+      expect(Object.fromEntries(kv === null ? [] : kvFacts(kv)).room).toMatch(
+        /^unknown before its first start; .* if it takes beside its weights what other models took$/,
+      );
+    },
+  );
 
   it("names a share only where the machine leaves it, and none where the cache has a size of its own", () => {
     const said = (server: Record<string, unknown>, machine: Record<string, unknown> = {}) =>

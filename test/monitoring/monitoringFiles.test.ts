@@ -83,13 +83,9 @@ describe("`monitoring: scrape`", () => {
     });
     expect(text).toContain("vector(3 * 1024 * 1024 * 1024)");
     expect(text).not.toMatch(/\$(machine|floor)/);
-    const ofGpu = dashboard.panels
-      .filter(({ title }: { title: string }) => title.startsWith("GPU "))
-      .map(({ title, targets: [{ expr }] }: { title: string; targets: { expr: string }[] }) => [
-        title,
-        expr,
-      ]);
-    expect(ofGpu).toEqual([
+    const panels: { title: string; targets: { expr: string }[] }[] = dashboard.panels;
+    const ofGpu = panels.filter(({ title }) => title.startsWith("GPU "));
+    expect(ofGpu.map(({ title, targets }) => [title, targets[0]?.expr])).toEqual([
       ["GPU load", "DCGM_FI_DEV_GPU_UTIL / 100"],
       ["GPU clock", "DCGM_FI_DEV_SM_CLOCK * 1000000"],
       ["GPU heat", "DCGM_FI_DEV_GPU_TEMP"],
