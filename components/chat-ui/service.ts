@@ -45,8 +45,11 @@ function faults(
     ...fault(["rerankServer"], otherKind(block.rerankServer, "rerank", servers)),
     ...(block.connections ?? []).flatMap((name, index) => {
       const kind = servers.find(({ key }) => key === name)?.kind ?? "chat";
-      const noChat = `\`${name}\` writes no text: the chat UI uses it by \`${kind}Server\`. Delete it here.`;
-      return isPooling(kind) ? fault(["connections", index], noChat) : [];
+      if (!isPooling(kind)) return [];
+      return fault(
+        ["connections", index],
+        `\`${name}\` writes no text: the chat UI uses it by \`${kind}Server\`. Delete it here.`,
+      );
     }),
   ];
 }

@@ -45,15 +45,18 @@ function interfaceFault(
     return refused(message, setting);
   }
   const own = addresses.filter((each) => each.name === name).map((each) => each.address);
-  const message = `${name} doesn't have the address ${address}; it has ${own.join(", ") || "none"}.`;
-  if (holder === undefined)
-    return refused(message, "link.address", own.length === 1 ? own[0] : undefined);
-  if (holder.name !== name) return refused(message, setting, holder.name);
+  if (holder?.name !== name) {
+    const message = `${name} doesn't have the address ${address}; it has ${own.join(", ") || "none"}.`;
+    return holder === undefined
+      ? refused(message, "link.address", own.length === 1 ? own[0] : undefined)
+      : refused(message, setting, holder.name);
+  }
   const network = new BlockList();
   network.addSubnet(address, holder.prefix);
   const outside = nodes.find((node) => node.machine !== machine && !network.check(node.address));
-  const apart = `${outside?.machine} has ${outside?.address} on the link, which isn't in the network of ${name}, ${address}/${holder.prefix}: give both addresses of one network.`;
-  return outside && refused(apart, "link.address");
+  if (outside === undefined) return undefined;
+  const apart = `${outside.machine} has ${outside.address} on the link, which isn't in the network of ${name}, ${address}/${holder.prefix}: give both addresses of one network.`;
+  return refused(apart, "link.address");
 }
 
 function hcaFault(

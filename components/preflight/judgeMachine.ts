@@ -22,8 +22,9 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
     ...memoryFindings(machine, facts),
     ...portFindings(machine, facts),
     ...facts.directories.flatMap(({ path, problem }) => {
+      if (problem === undefined) return [];
       const message = `The model cache ${path} can't be used: ${problem}. Make it, or set \`modelCache\`.`;
-      return problem === undefined ? [] : refused(message, "modelCache");
+      return refused(message, "modelCache");
     }),
     ...facts.fileFolders.flatMap(({ path, problem }) =>
       problem === undefined ? [] : refused(`Nothing can be written in ${path}: ${problem}.`),

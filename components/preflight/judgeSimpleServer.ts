@@ -118,7 +118,8 @@ function answerFault(server: HostSimpleServerPlan, { answer }: SimpleServerFacts
       `Port ${server.port} is taken by something that isn't Ollama. Look with \`ss -lntp 'sport = :${server.port}'\` and \`docker ps\`: an earlier container or the chat UI's integrated image is the usual cause.`,
     ];
   if (answer.kind !== "ollama" || answer.version === NO_RELEASE) return undefined;
-  const unknown = `it is no release; ${lowestAllowed("ollama")} or newer is wanted.`;
-  const why = isPep440(answer.version) ? whyRefused("ollama", answer.version) : unknown;
+  const why = isPep440(answer.version)
+    ? whyRefused("ollama", answer.version)
+    : `it is no release; ${lowestAllowed("ollama")} or newer is wanted.`;
   return why === undefined ? undefined : [`Ollama ${answer.version} runs: ${why}`];
 }

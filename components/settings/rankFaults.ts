@@ -82,8 +82,9 @@ function serverFaults(
   const { nodes, tensorParallelSize: parts, pipelineParallelSize: stages } = server;
   if (nodes === undefined) {
     const { gpus } = machine;
+    if (parts * stages <= gpus) return [];
     const message = `${processesOf(server)} needs as many GPUs, and ${own} has ${gpus} (\`gpus\`): write ${divided(gpus, stages)}, or name the machines that share the model (\`nodes\`).`;
-    return parts * stages <= gpus ? [] : [fault(["tensorParallelSize"], message)];
+    return [fault(["tensorParallelSize"], message)];
   }
   const whole = nodesFault(own, nodes, machines);
   if (whole !== undefined) return [whole];
@@ -196,9 +197,10 @@ function nodesFault(
       `Each machine is named once, and first the one below which the server is written, which has the API: write \`nodes: [${[own, ...others].join(", ")}]\`.`,
     );
   const unlinked = nodes.filter((name) => machines[name]?.link === undefined);
+  if (unlinked.length === 0) return undefined;
   const links = unlinked
     .map((name) => `\`machines.${name}.link: { interface: …, address: … }\``)
     .join(" and ");
-  const missing = `Nothing says how these machines reach each other: write ${links}.`;
-  return unlinked.length === 0 ? undefined : fault(["nodes"], missing, "missing_key");
+  const message = `Nothing says how these machines reach each other: write ${links}.`;
+  return fault(["nodes"], message, "missing_key");
 }

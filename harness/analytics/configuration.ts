@@ -183,10 +183,9 @@ export function setKey(
   if ("fault" in read) return { fault: read.fault };
   const copy = structuredClone(document) as Record<string, unknown>;
   const noBlock = putAt(copy, read.key.path, read.value);
+  if (noBlock === undefined) return { document: copy };
   const message = `\`${noBlock}\` is not a map in this file, so nothing can be set in it.`;
-  return noBlock === undefined
-    ? { document: copy }
-    : { fault: errorAt(name, "wrong_type", message) };
+  return { fault: errorAt(name, "wrong_type", message) };
 }
 
 /** How the file is written: two spaces, a newline at its end. */

@@ -69,12 +69,14 @@ export function findKey(name: string): ConcreteKey | undefined {
 /** The key with its free id filled in; an id of a tool has a variable of its own. */
 export function concrete(key: AnalyticsKey, id = ""): ConcreteKey {
   const path = key.pattern.map((part) => (isFree(part) ? id : part));
-  const ofTool = `${SOURCE_VARIABLE}${id.toUpperCase().replace(/[^A-Z0-9]/g, "_")}`;
   return {
     ...key,
     path,
     name: path.join("."),
-    variable: key.pattern[0] === "sources" ? ofTool : key.variable,
+    variable:
+      key.pattern[0] === "sources"
+        ? `${SOURCE_VARIABLE}${id.toUpperCase().replace(/[^A-Z0-9]/g, "_")}`
+        : key.variable,
   };
 }
 

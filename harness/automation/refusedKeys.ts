@@ -49,10 +49,9 @@ const ROUTING_LEVELS = [
 export function refusedKeyFaults(config: unknown, at: FaultMaker): Fault[] {
   const named = Object.entries(REFUSED_KEYS).flatMap(([key, reason]) => {
     const path = key.split(".");
-    const message = `\`${key}\` is refused: ${reason}`;
     return valueAt(config, path) === undefined
       ? []
-      : [at.error(path, "refused_key", message, "key")];
+      : [at.error(path, "refused_key", `\`${key}\` is refused: ${reason}`, "key")];
   });
   return [
     ...named,

@@ -59,13 +59,16 @@ export function coverageFailures(
     if (floor === undefined) return [];
     if (value === null)
       return [`there is a floor of ${floor} % under ${name} coverage, and the artifact has none`];
-    const below = `${name} coverage is ${shown(value)} %, below its floor of ${floor} %`;
-    const failures = value < floor - ROUNDING ? [below] : [];
+    const failures =
+      value < floor - ROUNDING
+        ? [`${name} coverage is ${shown(value)} %, below its floor of ${floor} %`]
+        : [];
     if (before === undefined || allowed === undefined) return failures;
     if (before === null)
       return [...failures, `the baseline has no ${name} coverage, so it can't be compared`];
+    if (before - value <= allowed + ROUNDING) return failures;
     const fell = `${name} coverage fell by ${shown(before - value)} percentage points, from ${shown(before)} % to ${shown(value)} %; ${allowed} are allowed`;
-    return before - value > allowed + ROUNDING ? [...failures, fell] : failures;
+    return [...failures, fell];
   });
 }
 

@@ -67,9 +67,10 @@ function healthcheckFaults(command: string, report: Report): Fault[] {
 function priceFaults(given: ReadonlySet<string>, report: Report): Fault[] {
   const prices = ["price_usd_per_mtok_input", "price_usd_per_mtok_output"] as const;
   const present = prices.filter((key) => given.has(key));
+  if (present.length !== 1) return [];
   const missing = prices.find((key) => !given.has(key));
   const message = `One price alone has no effect: the provider is metered only with \`${missing}\` as well.`;
-  return present.length === 1 ? [report(present[0], "one_price", message)] : [];
+  return [report(present[0], "one_price", message)];
 }
 
 function templateFaults(provider: Partial<Provider>, report: Report): Fault[] {

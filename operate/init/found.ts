@@ -63,9 +63,12 @@ export function toMend(
   const { freeGB, path } = facts.modelCache;
   const weights = server.cached ? 0 : Math.ceil(server.weightsGB ?? 0);
   const needed = weights + IMAGE_GB;
-  const full = `The disk of ${path} has ${freeGB} GB free. ${weights > 0 ? `${weights} GB of weights and about` : "About"} ${IMAGE_GB} GB of image are to be loaded: free ${needed - (freeGB ?? 0)} GB, or set \`modelCache\` to a folder on another disk.`;
   return [
-    ...(freeGB !== undefined && freeGB < needed ? [full] : []),
+    ...(freeGB !== undefined && freeGB < needed
+      ? [
+          `The disk of ${path} has ${freeGB} GB free. ${weights > 0 ? `${weights} GB of weights and about` : "About"} ${IMAGE_GB} GB of image are to be loaded: free ${needed - (freeGB ?? 0)} GB, or set \`modelCache\` to a folder on another disk.`,
+        ]
+      : []),
     ...(facts.gpus.length === 0
       ? ["The NVIDIA driver shows no GPU: install it, or no vLLM starts here."]
       : []),

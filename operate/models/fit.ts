@@ -194,11 +194,13 @@ function unfit(recipe: Recipe, seat: Seat, nodes: readonly string[], beside: boo
   const current = currentServer(seat);
   const { minimumVllm: least, share, machines } = recipe;
   const declared = Object.keys(seat.settings.machines).length;
-  const why =
-    declared < machines
-      ? `this stack has ${declared}: declare the others, each with its \`link\``
-      : `too few are linked to ${seat.machine}: write the \`link\` of each`;
-  if (nodes.length < machines) return [`It needs ${machines} machines, and ${why}.`];
+  if (nodes.length < machines) {
+    const why =
+      declared < machines
+        ? `this stack has ${declared}: declare the others, each with its \`link\``
+        : `too few are linked to ${seat.machine}: write the \`link\` of each`;
+    return [`It needs ${machines} machines, and ${why}.`];
+  }
   const has = vllmOf(current);
   const repository = imageReference(current.image)?.repository;
   if (beside && share.beside === "never")

@@ -98,9 +98,14 @@ export async function checkPin(entry: ImageEntry) {
   const points = await answerOf(new Registry(repository).digest(tag));
   if (points instanceof Failed)
     return { ...of, faults: [`Not checked. ${points.message}`, ...denied] };
-  const moved = `${tag} points to ${points} now: somebody moved the tag. Find out why before you pin it anew.`;
-  const gone = `${repository} has no ${tag} any more: the image may vanish, too.`;
-  const faults = points === undefined ? [gone] : points === digest ? [] : [moved];
+  const faults =
+    points === undefined
+      ? [`${repository} has no ${tag} any more: the image may vanish, too.`]
+      : points === digest
+        ? []
+        : [
+            `${tag} points to ${points} now: somebody moved the tag. Find out why before you pin it anew.`,
+          ];
   return { ...of, ...defined({ points }), faults: [...faults, ...denied] };
 }
 

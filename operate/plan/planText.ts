@@ -31,7 +31,6 @@ export function planText(
   const verdict = hanging(`${said === FINE ? said : styled("red", said)} ${counts}`, 0, width);
   const [first] = machines.flatMap(namedOn);
   const example = first === undefined ? "" : `: \`serving plan ${first.key}\``;
-  const more = `More: \`serving plan --full\`, or one server or service${example}.`;
   const body = [
     ...machines.map((machine) => machineText(machine, width, full)),
     policyText(policies, width, full),
@@ -39,6 +38,7 @@ export function planText(
     listText("Notes", "-", notes, width),
   ];
   const changed = changes.map((section) => sectionText(section, width));
+  const more = `More: \`serving plan --full\`, or one server or service${example}.`;
   const parts = full ? [...body, verdict] : [verdict, ...changed, ...body, more];
   return parts.filter(Boolean).join("\n\n");
 }
@@ -123,9 +123,12 @@ function fileText(
 ): string[] {
   const byHand = role === "simple-server-dropin" && elevate === "none";
   const where = `File ${path} (mode ${mode}${here ? ", on this computer" : ""})${byHand ? ": needs root, so by you" : ""}`;
-  const launcher = `# ${purpose}\n# ${text.trimEnd().split("\n").length} lines of sh: \`--out DIR\` writes them.`;
   const shown =
-    role === "applied-plan" ? "this plan as JSON" : role.startsWith("launcher-") ? launcher : text;
+    role === "applied-plan"
+      ? "this plan as JSON"
+      : role.startsWith("launcher-")
+        ? `# ${purpose}\n# ${text.trimEnd().split("\n").length} lines of sh: \`--out DIR\` writes them.`
+        : text;
   return ["", heading(where), indented(shown)];
 }
 

@@ -50,11 +50,13 @@ export async function targetsOf(
 ): Promise<Target[]> {
   const began = Date.now();
   const { timeoutSeconds } = options;
-  const onItself = `it is read on the machine itself: run this command on ${machine.name}`;
   const here: Here = {
     machine,
     host,
-    unreachable: isHere(machine) || tunnel !== undefined ? undefined : onItself,
+    unreachable:
+      isHere(machine) || tunnel !== undefined
+        ? undefined
+        : `it is read on the machine itself: run this command on ${machine.name}`,
   };
   const at: At = (listening, headers) => {
     const { url = "", unreachable } = originFromHere(machine, listening, tunnel);

@@ -38,14 +38,15 @@ export const clientTiers: Rule = {
     return clientsOf(resource).flatMap(({ who, messagesStyle, tiers, names }) => {
       const expected = messagesStyle ? MESSAGES_CLIENT.modelVariables : [...tiers.keys()];
       const unpinned = expected.filter((name) => (tiers.get(name) ?? "") === "").join(", ");
-      const missing = `${who} pins no model in ${unpinned}. What is not pinned asks for a hosted model's own name, and the 404 looks like a network failure. Set each to the served name.`;
       const unknown = [...tiers]
         .filter(([, model]) => model !== "" && names.length > 0 && !answersTo(names, model))
         .map(
           ([name, model]) =>
             `${who} asks for \`${model}\` (${name}), which is not served. Served: ${names.join(", ")}.`,
         );
-      return unpinned === "" ? unknown : [missing, ...unknown];
+      if (unpinned === "") return unknown;
+      const missing = `${who} pins no model in ${unpinned}. What is not pinned asks for a hosted model's own name, and the 404 looks like a network failure. Set each to the served name.`;
+      return [missing, ...unknown];
     });
   },
 };

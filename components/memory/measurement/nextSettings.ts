@@ -105,8 +105,9 @@ function afterRefusal(
     case "admission": {
       const { freeGiB, totalGiB } = refusal;
       const value = downToHundredth((freeGiB - PRINTED_TO_GIB) / (totalGiB + PRINTED_TO_GIB));
+      if (value <= 0) return [];
       const why = `${freeGiB} GiB were available when it started`;
-      return value > 0 ? [{ setting: "gpuMemoryUtilization", value, why }] : [];
+      return [{ setting: "gpuMemoryUtilization", value, why }];
     }
     case "too-many-sequences":
       return [

@@ -63,8 +63,9 @@ export function argumentsOf({ hits }: LogReading): readonly Given[] {
     ([, name = "", raw = ""]): Given[] => {
       const value = raw.replace(/^'|'$/g, "");
       const flag = `--${name.replaceAll("_", "-")}`;
-      const shown = `\`${flag}${value === "True" ? "" : ` ${value}`}\``;
-      return name === "model_tag" ? [] : [{ names: [flag], value, shown }];
+      return name === "model_tag"
+        ? []
+        : [{ names: [flag], value, shown: `\`${flag}${value === "True" ? "" : ` ${value}`}\`` }];
     },
   );
 }

@@ -18,8 +18,12 @@ const MOST_TOKENS_PER_WORD = 1.3;
 /** Why a prompt of so many words can't be asked, with so many tokens beside it. */
 export const fitting = (words: number, room: number) => (target: ServerTarget) => {
   const needed = Math.ceil(words * MOST_TOKENS_PER_WORD) + room;
-  const tooShort = `its window of ${target.maxModelLen} tokens is too short for a prompt of ${words} words (about ${needed} tokens with the answer)`;
-  return chatOnly(target) ?? (target.maxModelLen >= needed ? undefined : tooShort);
+  return (
+    chatOnly(target) ??
+    (target.maxModelLen >= needed
+      ? undefined
+      : `its window of ${target.maxModelLen} tokens is too short for a prompt of ${words} words (about ${needed} tokens with the answer)`)
+  );
 };
 
 /** Why a probe of thinking is left out. */

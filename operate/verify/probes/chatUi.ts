@@ -68,8 +68,10 @@ async function seeModels(target: ChatUiTarget): Promise<Verdict> {
   const seen = offered.flatMap((each) => (typeof each === "string" ? [] : each));
   const models = quotedList(seen);
   const token = target.host.env[CHAT_UI_KEY_VARIABLE] ?? "";
-  const fromInside = `${models} (asked from inside its container; with its token in ${CHAT_UI_KEY_VARIABLE} its own list is compared too)`;
-  if (token === "") return pass(fromInside);
+  if (token === "")
+    return pass(
+      `${models} (asked from inside its container; with its token in ${CHAT_UI_KEY_VARIABLE} its own list is compared too)`,
+    );
   const listed = await ownList(target, token);
   if (listed === "refused") {
     const fix = `Copy a new one (in the chat UI: Settings, Account, JWT Token), or unset ${CHAT_UI_KEY_VARIABLE}.`;

@@ -193,9 +193,11 @@ async function embed(target: HarnessTarget, values: AnalyticsValues): Promise<Ve
   const api = apiAt(textAt(values, "embedding.ollama_url"), target.timeoutSeconds);
   if (backend === "openai") {
     const [vector] = vectorsIn(await api.json("/embeddings", { model, input: "probe" })) ?? [];
-    const fix = `\`machines.${target.machine.name}.harness.embeddingServer\` must name a server whose model is of kind embedding.`;
     return vector === undefined
-      ? fail(`${api.baseUrl} answered 200 without a vector`, fix)
+      ? fail(
+          `${api.baseUrl} answered 200 without a vector`,
+          `\`machines.${target.machine.name}.harness.embeddingServer\` must name a server whose model is of kind embedding.`,
+        )
       : pass(`${model}: ${vector.length} dimensions`);
   }
   const answer = await api.post("/api/embed", { model, input: "probe" });

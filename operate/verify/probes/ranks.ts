@@ -64,8 +64,8 @@ export const rankProbes: ProbesOf<"ranks"> = [
       const ranks = [head, ...workers];
       const faults = ranks.map(async ({ machine, server: { container, rank }, host }) => {
         const mark = (await runningVariables({ host, name: container.name }))?.LOCAL_SERVING_RANKS;
-        const words = `${container.name} on ${machine.name} has the mark ${mark ?? "of no plan"}, planned is ${rank?.mark}`;
-        return mark === rank?.mark ? [] : [words];
+        if (mark === rank?.mark) return [];
+        return `${container.name} on ${machine.name} has the mark ${mark ?? "of no plan"}, planned is ${rank?.mark}`;
       });
       const alike = `${ranks.length} ranks have the mark ${head.server.rank?.mark}`;
       return passUnless((await Promise.all(faults)).flat(), alike);
