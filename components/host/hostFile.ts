@@ -94,10 +94,9 @@ export class HostFile extends ComponentResource {
  */
 export function secretFileArgs(
   file: Pick<SecretFile, "role" | "path" | "mode" | "variable">,
-  env: NodeJS.ProcessEnv = process.env,
 ): HostFileArgs & { readonly secretText: Output<string> } {
   const { role, path, mode } = file;
-  const value = env[file.variable] ?? "";
+  const value = process.env[file.variable] ?? "";
   if (value === "")
     log.warn(`${file.variable} is not set: ${path} is shown as changed, and \`up\` would refuse.`);
   const secretText: Output<string> = secret(value);

@@ -48,10 +48,8 @@ export interface MachineDrift {
 }
 
 /** Compares a machine with the plan that was applied to it. It only reads. */
-export async function driftOf(
-  machine: MachinePlan,
-  host = hostOf(machine.dockerHost),
-): Promise<MachineDrift> {
+export async function driftOf(machine: MachinePlan): Promise<MachineDrift> {
+  const host = hostOf(machine.dockerHost);
   const away = await connectionProblem(machine);
   const applied = away
     ? { missing: away.message }

@@ -10,8 +10,8 @@ const SIGN_OF_LIFE_SECONDS = 5;
 /**
  * The Pulumi CLI: on PATH, in ~/.pulumi/bin, or installed by the Automation API's own installer.
  */
-export async function findPulumi(env: NodeJS.ProcessEnv = process.env): Promise<string> {
-  const found = installedPulumi(env);
+export async function findPulumi(): Promise<string> {
+  const found = installedPulumi(process.env);
   if (found !== undefined) return found;
   const { PulumiCommand } = await import("@pulumi/pulumi/automation");
   say(
