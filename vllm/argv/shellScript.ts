@@ -34,6 +34,9 @@ function withoutAssigned(script: string, scope: ShellScope): ShellScope {
   return { variables, parameters: replaced ? ["sh", SOME_WORDS] : scope.parameters };
 }
 
+/** Letters that mean nothing to a shell: most of a script, which is taken piece by piece. */
+const PLAIN = /[^ \t;&|()\n#'"\\$`<>]+/y;
+
 class ScriptReader {
   private at = 0;
   private commands: Word[][] = [];
@@ -58,6 +61,13 @@ class ScriptReader {
   }
 
   private step(): void {
+    PLAIN.lastIndex = this.at;
+    const plain = PLAIN.exec(this.script)?.[0];
+    if (plain !== undefined) {
+      this.at += plain.length;
+      this.append(plain);
+      return;
+    }
     const char = this.script.charAt(this.at++);
     if (char === " " || char === "\t") this.endWord();
     else if (";&|()\n".includes(char)) this.endCommand();
