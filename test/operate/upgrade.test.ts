@@ -139,9 +139,7 @@ describe.each(STACKS)("what %s left of the stack %s", (release, stack, machines)
       // Claude Code's file has a variable more, and the dashboard shows the GPU.
       const more = ["claude-code-settings", "grafana-dashboard"];
       expect(
-        files
-          .filter(({ role }) => !more.includes(role))
-          .map(({ role, kind }) => [role, kind]),
+        files.filter(({ role }) => !more.includes(role)).map(({ role, kind }) => [role, kind]),
       ).toEqual([["start-gate", "rewritten"]]);
     }
     expect(all.flatMap(({ containers }) => containers).length).toBeGreaterThanOrEqual(3);

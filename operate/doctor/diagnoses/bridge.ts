@@ -15,6 +15,11 @@ const PROBE_FAILED = sign(["native"], /\bnative\b.{0,200}\bend_turn\b/);
 const HIT_RATE = sign("Prefix cache hit rate:", /Prefix cache hit rate: ([\d.]+)%/, {
   keep: "largest",
 });
+/** The same line after ten seconds in which prompts of 1,000 tokens and more came in. */
+const LONG_PROMPTS = sign(
+  "Avg prompt throughput:",
+  /Avg prompt throughput: [1-9]\d{2,}[\d.]* tokens.*Prefix cache hit rate:/,
+);
 const CLIENT_CALLS = sign(
   ["/v1/messages", "/v1/chat/completions", "/v1/responses"],
   /"POST \/v1\/(?:messages|chat\/completions|responses)\S* HTTP\/[\d.]+" 200/,
@@ -36,8 +41,9 @@ const PROBE_COLD = sign(
 const CACHE_OFF = sign("'enable_prefix_caching': False");
 
 /**
- * A rate is printed every ten seconds. The first ones are 0 everywhere, and a cold prompt of
- * 100,000 tokens takes two minutes: without calls in the log more of them are needed.
+ * A rate is printed every ten seconds. The first ones are 0 everywhere, short prompts never hit,
+ * and a cold prompt of 100,000 tokens takes two minutes: without calls in the log more of them are
+ * needed.
  */
 const ENOUGH_RATES = { withCalls: 3, alone: 15 };
 const ENOUGH_CALLS = 5;
@@ -74,11 +80,13 @@ function coldRate(facts: Facts) {
   const hit = seen(facts, HIT_RATE);
   if (hit === undefined || Number(hit.groups[0]) > NEAR_ZERO_PERCENT) return undefined;
   if (seen(facts, HASHED_HEADER) !== undefined) return hit;
-  const calls = hit.log.hits.get(CLIENT_CALLS)?.count;
+  const { hits } = hit.log;
+  const rates = hits.get(LONG_PROMPTS)?.count ?? 0;
+  const calls = hits.get(CLIENT_CALLS)?.count;
   const enough =
     calls === undefined
-      ? hit.count >= ENOUGH_RATES.alone
-      : calls >= ENOUGH_CALLS && hit.count >= ENOUGH_RATES.withCalls;
+      ? rates >= ENOUGH_RATES.alone
+      : calls >= ENOUGH_CALLS && rates >= ENOUGH_RATES.withCalls;
   return enough ? hit : undefined;
 }
 

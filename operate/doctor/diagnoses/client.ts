@@ -8,6 +8,7 @@ import {
   firstGroup,
   machineEdit,
   numberOf,
+  type Sighting,
   seen,
   serverOf,
   setting,
@@ -28,8 +29,12 @@ const MAX_LENGTH = sign('max_length"', /(?:^|\s)"(?:model_)?max_length"\s*:\s*20
 
 const TIERS = new Set<string>(MESSAGES_CLIENT.modelVariables);
 
-/** Requests for a name that make a client out of somebody who tries. */
+/** Refused requests that make a client out of somebody who tries. */
 const AGAIN_AND_AGAIN = 3;
+
+/** Somebody may ask a server that serves for anything; a client asks again and again. */
+const isOneTry = ({ hit }: { readonly hit: Sighting }): boolean =>
+  hit.log.hits.has(READY) && hit.count < AGAIN_AND_AGAIN;
 
 /** A window is raised in steps of this many tokens. */
 const WINDOW_STEP = 1024;
@@ -49,8 +54,7 @@ export const client: readonly (Weighed | Row)[] = [
       ["claude-"],
       /The model `(claude-[\w.-]+)` does not exist|Invalid model name passed in model=(claude-[\w.-]+)|issue with the selected model \((claude-[\w.-]+)\)/,
     ),
-    // Somebody may ask a server that serves for any name; a client asks again and again.
-    unless: ({ hit }) => hit.log.hits.has(READY) && hit.count < AGAIN_AND_AGAIN,
+    unless: isOneTry,
     say({ facts, hit }) {
       const path = ["clients", MESSAGES_CLIENT.key];
       const cause = `The client asked for ${firstGroup(hit) ?? "a tier"}, a tier that isn't pinned to the served name; the 404 looks like a network failure.`;
@@ -76,6 +80,7 @@ export const client: readonly (Weighed | Row)[] = [
   {
     id: "wrong-base-url",
     when: [DOUBLED_V1, MISSING_V1],
+    unless: isOneTry,
     say({ facts, hit }) {
       const doubled = hit.groups[0]?.startsWith("v1/") === true;
       const path = ["clients", MESSAGES_CLIENT.key, "environment", MESSAGES_CLIENT.baseUrlVariable];
@@ -101,6 +106,7 @@ export const client: readonly (Weighed | Row)[] = [
       ["maximum context length is", "cannot be greater than max_model_len="],
       /maximum context length is ([\d,]+) tokens\.(?: However, you requested ([\d,]+) output tokens and your prompt contains ([\d,]+) input tokens)?|tokens=[\d,]+ cannot be greater than max_model_len=(?:max_total_tokens=)?([\d,]+)/,
     ),
+    unless: isOneTry,
     say({ facts, hit, server }) {
       const [output, prompt] = [numberOf(hit, 1), numberOf(hit, 2)];
       const window = numberOf(hit, 0) || numberOf(hit, 3);

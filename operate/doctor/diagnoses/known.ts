@@ -4,7 +4,7 @@ import { toolParserFor } from "../../../components/inference-server";
 import { valueAt, valueBy } from "../../../faults/schemaFaults";
 import { readYamlFile } from "../../../faults/yamlDocument";
 import { gateLine } from "../../sees/gateLines";
-import { sign, startSign } from "../../sees/log/sign";
+import { sign } from "../../sees/log/sign";
 import {
   NOT_OUR_FILE,
   type Row,
@@ -83,11 +83,10 @@ export function rowOf(
   id: string,
   { texts, pattern, gate, failsStart, unless, cases, ...shared }: Line,
 ): Row {
-  const made = failsStart ? startSign : sign;
   const shown = pattern === undefined ? undefined : gate ? gateLine(pattern) : new RegExp(pattern);
   return {
     id,
-    when: made(texts, shown),
+    when: failsStart ? sign(texts, shown, { when: "start", notWarned: true }) : sign(texts, shown),
     unless: ({ facts }) => seen(facts, ...unless.flatMap(signsOf)) !== undefined,
     say(told) {
       const valueNamed = (name: string) => valueAt(namesOf(told), name.split("."));

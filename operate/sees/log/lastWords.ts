@@ -33,6 +33,8 @@ export const LAST_WORDS: readonly LastWords[] = [
     pattern:
       /^(?:vllm(?: [\w-]+)*|[\w./-]*\.py|python3?(?: -m [\w.]+)?|usage error): error: (\S.*)/,
     said: all,
+    // pydantic's own words, of an argument that is an object.
+    goesOn: /^ {2}(?:(?:Value|Assertion) error, )?(\S.*?)(?: \[type=.*)?$/,
   },
   // Rust, before and after 1.73.
   { pattern: /^thread '[^']*'(?: \(\d+\))? panicked at '(.*)', \S+:\d+/, said: all },
@@ -104,10 +106,17 @@ export const LAST_WORDS: readonly LastWords[] = [
   },
   { pattern: /(exec user process caused: .*\S)/, said: all, by: "docker" },
   { pattern: /Error response from daemon: (.*\S)/, said: all, by: "docker" },
+  {
+    pattern:
+      /^(?:docker: |ERROR: )?((?:permission denied while trying|Cannot) (?:to )?connect to the Docker.*\S)/,
+    said: all,
+    by: "docker",
+  },
+  { pattern: /^docker: (\S.*\S)/, said: all, by: "docker" },
   { pattern: /\bOCI runtime (?:\w+ )?failed: (.*\S)/, said: all, by: "docker" },
   { pattern: /^(nvidia-container-cli: .*\S)/, said: all, by: "docker" },
 ];
 
 /** Any line that one of those, or a traceback, could begin with or be introduced by. */
 export const WORTH_READING =
-  /Traceback|[Ee]rror|[Ee]xception|[Ff]ailed|panicked|terminat|[Ff]atal|core proc|Worker proc|SIG[A-Z]|Segfault|Segmentation|Aborted|Bus error|Illegal|Floating point|smashing|corrupt|malloc\(|free\(|alloc\(|munmap_chunk|not found|No such file|No module|can't open|exec |F\d{4}|died|ended after|OCI runtime|nvidia-container|\.cpp:\d+\)|temporarily unavailable/;
+  /Traceback|[Ee]rror|[Ee]xception|[Ff]ailed|panicked|docker: |Docker daemon|terminat|[Ff]atal|core proc|Worker proc|SIG[A-Z]|Segfault|Segmentation|Aborted|Bus error|Illegal|Floating point|smashing|corrupt|malloc\(|free\(|alloc\(|munmap_chunk|not found|No such file|No module|can't open|exec |F\d{4}|died|ended after|OCI runtime|nvidia-container|\.cpp:\d+\)|temporarily unavailable/;

@@ -55,6 +55,8 @@ const ENDS =
 
 /** A request was answered, or the engine writes: this process goes on. */
 const GOES_ON = /HTTP\/[\d.]+" 2\d\d|Avg generation throughput/;
+/** The engine answers, and so do its workers: all of them survived what they logged. */
+const ENGINE_GOES_ON = /Avg generation throughput|"POST \S+ HTTP\/[\d.]+" 200/;
 
 /** A logged line that is what was raised, without its traceback. */
 const ERROR_ITSELF = /^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b: \S/;
@@ -84,7 +86,7 @@ export class RaisedFinder {
   take(raw: string, lineNumber: number): void {
     if (this.isOver) return;
     const shown = raw.length > LOOKED_AT ? raw.slice(0, LOOKED_AT) : raw;
-    if (this.best.ends?.isLogged === false && GOES_ON.test(shown)) this.goesOn(shown);
+    if (this.best.ends !== undefined) this.goesOn(this.best.ends, shown);
     const isBusy = this.tracebacks.size > 0 || this.pending !== undefined;
     if (!isBusy && !WORTH_READING.test(shown)) return;
     if (isBusy && lineNumber - this.begunAt > PATIENCE) this.tracebacks.clear();
@@ -114,8 +116,11 @@ export class RaisedFinder {
     return { raised: best.told(), isEnd: best !== logged || points !== undefined };
   }
 
-  private goesOn(raw: string): void {
-    if (this.best.ends?.process === logLine(raw).process) delete this.best.ends;
+  private goesOn({ isLogged, process }: Candidate, raw: string): void {
+    const survived = isLogged
+      ? ENGINE_GOES_ON.test(raw)
+      : GOES_ON.test(raw) && process === logLine(raw).process;
+    if (survived) delete this.best.ends;
   }
 
   /** Whether the line belongs to a traceback of its process. */

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { defined } from "../../../faults/defined";
 import { redact } from "../../programs/redact";
+import { logLine } from "./logLine";
 import type { Hit, LastWord, LogReading } from "./logReading";
 import { RaisedFinder } from "./raised";
 import {
@@ -211,6 +212,7 @@ export class Scanner {
     if (this.isStopped && (sign.when === "start" || sign === TROUBLE || sign === RAISED)) return;
     const match = sign.pattern.exec(line);
     if (match === null) return;
+    if (sign.notWarned === true && logLine(line).level === "WARNING") return;
     if (sign === READY) this.finder.isUp();
     if (sign === ASKED_TO_STOP || sign === TOLD_TO_STOP) this.stop(sign);
     const earlier = this.matches.get(sign);

@@ -18,6 +18,8 @@ export interface Sign {
    * Which line of several is kept: the newest, or the one whose first group is the largest number.
    */
   readonly keep: "newest" | "largest";
+  /** A line that is only a warning doesn't count: what it tells of was survived. */
+  readonly notWarned?: true;
 }
 
 /** Text as a pattern that matches just that text. */
@@ -32,7 +34,7 @@ export const SIGNS: readonly Sign[] = made;
 export function sign(
   texts: string | readonly string[],
   pattern?: RegExp,
-  { when = "any", keep = "newest" }: Partial<Pick<Sign, "when" | "keep">> = {},
+  { when = "any", keep = "newest", ...more }: Partial<Omit<Sign, "literals" | "pattern">> = {},
 ): Sign {
   const literals = [texts].flat();
   const sign = {
@@ -40,6 +42,7 @@ export function sign(
     pattern: pattern ?? new RegExp(literals.map(escaped).join("|")),
     when,
     keep,
+    ...more,
   };
   made.push(sign);
   return sign;

@@ -62,6 +62,15 @@ export const SAID: readonly MatrixCase[] = [
   said("rust-panic", "model.rs:351", "merge of a token that is not in the vocabulary"),
   said("cpp-terminate", "terminate called", "c10::AcceleratorError: CUDA error: unspecified"),
   said("worker-failed", "Worker failed", "had served, and ended: The size of tensor a (128)"),
+  said("window-only-warned", "Invalid repository ID", "'/models/gen-greedy'", {
+    change: "--generation-config /models/gen-greedy",
+  }),
+  said("argument-that-is-an-object", "--structured-outputs-config", "disable_any_whitespace is", {
+    change: "Look at line",
+  }),
+  said("docker-socket-forbidden", "docker.sock", "can't be started: permission denied", {
+    change: "Look at line 1",
+  }),
   said("oci-error", "OCI runtime", "can't be started: failed to create task", {
     change: "Look at line 1",
   }),
@@ -124,4 +133,7 @@ export const SAID: readonly MatrixCase[] = [
   healthy("healthy-stop-idle"),
   healthy("healthy-other-name"),
   healthy("healthy-address-warning"),
+  healthy("healthy-adapters-refused"),
+  healthy("healthy-wrong-paths"),
+  healthy("healthy-short-prompts"),
 ];

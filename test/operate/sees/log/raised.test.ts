@@ -109,6 +109,20 @@ describe("the last word of a program", () => {
       "libx.so.1: cannot open",
     ],
     [
+      "argparse, of an argument that is an object",
+      [
+        "vllm serve: error: argument --compilation-config: 1 validation error for CompilationConfig",
+        "  Value error, no such mode [type=value_error, input_value=7, input_type=int]",
+      ],
+      "argument --compilation-config: 1 validation error for CompilationConfig: no such mode",
+    ],
+    ["Docker's client", ["docker: invalid reference format"], "invalid reference format"],
+    [
+      "Docker without its daemon",
+      ["Cannot connect to the Docker daemon at unix:///run/docker.sock. Is it running?"],
+      "Cannot connect to the Docker daemon at unix:///run/docker.sock. Is it running?",
+    ],
+    [
       "Docker",
       ["docker: Error response from daemon: OCI runtime create failed: no such device"],
       "OCI runtime create failed: no such device",
