@@ -47,9 +47,11 @@ function explained(facts: Facts, log: LogReading, raised: LastWord): Explanation
   const told = sentences.filter((each) => !advised.includes(each)).join(" ");
   // What else would be valid names no setting that is wrong.
   // An address that can't be bound to is that of `--host`, whose name no frame has.
-  const bound = /\.bind\(/.test(at) ? "--host" : undefined;
+  const bound = /\bsock\.bind\(/.test(at) ? "--host" : undefined;
   const about = said.length < SAYS_LITTLE ? (argument ?? bound) : undefined;
-  const words = [told, first, at, about].join("\n");
+  // Docker names an option where it took that for the program.
+  const words =
+    raised.by === "docker" ? told.replace(/--[\w-]+/g, "") : [told, first, at, about].join("\n");
   const inFile = facts.stack === undefined ? [] : linesOfStack(words, server, facts.stack);
   const missing = ofMissingPath(words, server, facts.stack);
   const advice = [

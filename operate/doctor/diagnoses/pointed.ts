@@ -13,7 +13,7 @@ const SHORTEST_VALUE = 3;
 const SHORTEST_PART = 5;
 /** Values and parts of names that stand in any message. */
 const COMMON =
-  /^(?:auto|true|false|none|null|models?|model_tag|enable|files?|paths?|names?|types?|tokens?|cache|config|engine|batched|local|limit|backend|parser|method|server|device|memory|process|version|format|class|group|default|module)s?$/i;
+  /^(?:auto|true|false|none|null|models?|model_tag|enable|files?|paths?|names?|types?|tokens?|cache|config|engine|batched|local|limit|backend|parser|method|server|device|memory|process|version|format|class|group|default|module|remote)s?$/i;
 
 /** A value that a server was given, by the name that vLLM and the stack file have for it. */
 interface Given {
@@ -118,7 +118,7 @@ const fold = (text: string): string => text.toLowerCase().replace(/[^a-z\d]/g, "
 
 /** A message that says that something isn't there. */
 const MISSING =
-  /No such file|doe(?:s not|sn't) exist|not found|[Cc]annot find|[Cc]ould ?n[o']t find|Repo id must be|not a local folder|does not appear to have|[Cc]an't load|path-like/;
+  /No such file|doe(?:s not|sn't) exist|not found|[Cc]annot find|[Cc]ould ?n[o']t find|Repo id must be|not a local folder|[Cc]an't load|path-like/;
 /** A path inside the container that no package of Python has. */
 const PATH = /(?<![\w./:-])(\/(?!usr\/|opt\/|proc\/|dev\/)[\w.@+-]+(?:\/[\w.@+-]+)+)/;
 

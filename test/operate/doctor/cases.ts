@@ -1000,6 +1000,13 @@ export const cases: readonly MatrixCase[] = [
     text: withServer(["environment", { VLLM_PORT: "40043" }]),
     edits: [[`${B}.environment.VLLM_PORT`, undefined]],
   }),
+  {
+    ...own("engine-said", "Address already in use (addr='tcp://*:5557')", {
+      text: withServer(["environment", { VLLM_PORT: "40043" }]),
+    }),
+    name: "a port of all interfaces, which an argument named",
+    files: { log: "said/events-port.log" },
+  },
   own("semaphores-removed", "SemLock._rebuild", { change: "--ipc=host" }),
   own("page-cache-counted", "exceeds device memory budget", { change: "drop the page cache" }),
   own("attention-kernel-missing", "pe_dim must be 64", { change: "built for the model" }),

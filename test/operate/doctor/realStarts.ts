@@ -52,7 +52,7 @@ export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
   "config-not-json": { id: DAMAGED, evidence: "is not a valid JSON file" },
   "weights-cut": { id: DAMAGED, evidence: "incomplete metadata, file not fully covered" },
   "shard-missing": { id: DAMAGED, evidence: "model-00002-of-00002.safetensors" },
-  "weights-missing": { id: DAMAGED, evidence: "Cannot find any model weights" },
+  "weights-missing": { id: "weights-not-found", evidence: "Cannot find any model weights" },
   "model-denied": { id: DAMAGED, evidence: "No such file or directory: /model/model.safetensors" },
   "tokenizer-missing": { id: DAMAGED, evidence: "Couldn't instantiate the backend tokenizer" },
   "model-not-cached": { id: "model-not-in-cache", evidence: "LocalEntryNotFoundError" },

@@ -71,6 +71,8 @@ export const SAID: readonly MatrixCase[] = [
   said("docker-socket-forbidden", "docker.sock", "can't be started: permission denied", {
     change: "Look at line 1",
   }),
+  known("gguf-as-model", "gguf-as-model", "Q4_K_M.gguf", { change: "by Ollama" }),
+  known("weights-not-found", "weights-of-other-files", "Qwen3-8B-sql", { change: "loadFormat" }),
   said("oci-error", "OCI runtime", "can't be started: failed to create task", {
     change: "Look at line 1",
   }),
