@@ -15,6 +15,9 @@ const SHOWN_MORE = 160;
 const ADVISES =
   /\b(?:valid (?:options|values|choices)|[Mm]ust be|[Ee]xpected|[Ss]upported|[Cc]ho(?:o|)se from|should be|[Pp]lease|[Tt]ry|[Cc]onsider|Use|Run|Install|[Mm]ake sure|[Ii]ncrease|[Dd]ecrease|[Ss]et)\b/;
 
+/** What argparse would take instead. */
+const CHOICES = /\(choose from .*\)/;
+
 /** A message that says next to nothing: the code that raised it says more. */
 const SAYS_LITTLE = 60;
 
@@ -51,7 +54,9 @@ function explained(facts: Facts, log: LogReading, raised: LastWord): Explanation
   const about = said.length < SAYS_LITTLE ? (argument ?? bound) : undefined;
   // Docker names an option where it took that for the program.
   const words =
-    raised.by === "docker" ? told.replace(/--[\w-]+/g, "") : [told, first, at, about].join("\n");
+    raised.by === "docker"
+      ? told.replace(/--[\w-]+/g, "")
+      : [told.replace(CHOICES, ""), first, at, about].join("\n");
   const inFile = facts.stack === undefined ? [] : linesOfStack(words, server, facts.stack);
   const missing = ofMissingPath(words, server, facts.stack);
   const advice = [

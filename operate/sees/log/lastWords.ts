@@ -94,7 +94,7 @@ export const LAST_WORDS: readonly LastWords[] = [
   { pattern: /error while loading shared libraries: (.*\S)/, said: all },
   {
     pattern:
-      /^(?:\/bin\/|\/usr\/bin\/)?(?:env|(?:ba|da)?sh): (?:(?:line )?\d+: )?(.*(?:not found|No such file or directory|Permission denied|cannot execute|Exec format error).*)/,
+      /^(?:\/bin\/|\/usr\/bin\/)?(?:env|(?:ba|da)?sh|\S+\.sh): (?:(?:line )?\d+: )?(.*(?:not found|No such file or directory|Permission denied|cannot execute|Exec format error).*)/,
     said: all,
   },
   { pattern: /^(?:\S*\/)?python3?: (can't open file .*|No module named .*)/, said: all },

@@ -73,6 +73,15 @@ export const SAID: readonly MatrixCase[] = [
   }),
   known("gguf-as-model", "gguf-as-model", "Q4_K_M.gguf", { change: "by Ollama" }),
   known("weights-not-found", "weights-of-other-files", "Qwen3-8B-sql", { change: "loadFormat" }),
+  known("weights-of-another-shape", "weights-of-another-shape", "dimension size (256)", {
+    change: "from one revision of one model",
+  }),
+  said("command-of-a-script", "run.sh", "exec: vllm: not found", {
+    change: "Look at line",
+  }),
+  said("server-instead-of-serve", "'server'", "argument subparser: invalid choice", {
+    change: "Look at line",
+  }),
   said("oci-error", "OCI runtime", "can't be started: failed to create task", {
     change: "Look at line 1",
   }),
