@@ -75,8 +75,8 @@ export const claudeCode = clientKind({
           ? undefined
           : String(claudeWindow(target.window, settings.maxOutputTokens)),
       CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(settings.maxOutputTokens),
-      // For models that it knows (2.1.330), it counts tokens down in a system element of each call,
-      // behind which no prefix is found.
+      // For models that it knows (2.1.330), it counts down tokens that no window of ours has. Where
+      // vLLM merges its system elements into the first one, no prefix is found behind that.
       CLAUDE_CODE_TOTAL_TOKENS_REMINDER: "off",
       DISABLE_AUTOUPDATER: "1",
       ...settings.environment,
