@@ -16,6 +16,9 @@ const FOURTH_SERVICE = "test/real/fourthService.test.ts";
 /** It needs Ollama and no other program. */
 const OLLAMA_TOOLS = "test/real/ollamaTools.test.ts";
 
+/** Newer releases of two programs, which its setup installs. */
+const NEWEST = "test/real/newest/*.test.ts";
+
 /** They need nothing but sh. */
 const HOST_FILE = "test/real/hostFileKills.test.ts";
 
@@ -54,6 +57,10 @@ export default defineConfig({
         test: { name: "fourth-service", include: [FOURTH_SERVICE], testTimeout: 600_000 },
       },
       { extends: true, test: { name: "ollama-tools", include: [OLLAMA_TOOLS] } },
+      {
+        extends: true,
+        test: { name: "newest", include: [NEWEST], globalSetup: ["test/real/newest/setup.ts"] },
+      },
       { extends: true, test: { name: "host-file", include: [HOST_FILE] } },
       { extends: true, test: { name: "mutation", include: [MUTATION], testTimeout: 3_600_000 } },
       {
@@ -72,6 +79,7 @@ export default defineConfig({
             HOST_FILE,
             KV_CLASSES,
             MUTATION,
+            NEWEST,
             OLLAMA_TOOLS,
             ...WITH_LAYERS,
           ],

@@ -117,17 +117,19 @@ export interface ClientHome {
 const SECONDS = 100;
 
 /**
- * Writes our files into a fresh home, for a server on this port of loopback; starts LiteLLM where
- * the client asks it.
+ * Writes our files into a fresh home, for a server on this port of loopback and further settings of
+ * the client; starts LiteLLM where the client asks it.
  */
 export async function clientHome(
   real: RealClient,
   via: Via,
   serverPort: number,
+  settings: Readonly<Record<string, unknown>> = {},
 ): Promise<ClientHome> {
   const home = mkdtempSync(join(tmpdir(), "home-"));
   const bridge = { ...BRIDGE, port: await freePort() };
-  const machine = planned({ bridge, clients: { [real.key]: { via } } }, { port: serverPort }, home);
+  const clients = { [real.key]: { ...settings, via } };
+  const machine = planned({ bridge, clients }, { port: serverPort }, home);
   for (const file of machine.files) {
     mkdirSync(dirname(file.path), { recursive: true });
     writeFileSync(file.path, file.text, { mode: Number.parseInt(file.mode, 8) });

@@ -2,6 +2,7 @@ import {
   isObject,
   type JsonObject,
   objects,
+  type Reply,
   type Route,
   type RouteTable,
 } from "../stand-in/exchange";
@@ -16,11 +17,13 @@ export interface Asked {
 export interface ScriptedCall {
   readonly tool: string;
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** How often it is made in Messages and Chat Completions, one after the other; else once. */
+  readonly times?: number;
 }
 
 export interface ScriptedServer extends StandIn {
   readonly asked: Asked[];
-  /** What it does next: call this tool once, or say hello. */
+  /** What it does next: call this tool, or say hello. */
   script: ScriptedCall | undefined;
 }
 
@@ -32,7 +35,10 @@ const ANSWERING = ["/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1
  * The stand-in with a script: real clients offer dozens of tools, of which the first one is no good
  * to call.
  */
-export async function startScriptedServer(maxModelLen = 131_072): Promise<ScriptedServer> {
+export async function startScriptedServer(
+  maxModelLen = 131_072,
+  ...furtherNames: readonly string[]
+): Promise<ScriptedServer> {
   const asked: Asked[] = [];
   const state: { script: ScriptedCall | undefined } = { script: undefined };
   const routes: RouteTable = Object.fromEntries(
@@ -40,11 +46,14 @@ export async function startScriptedServer(maxModelLen = 131_072): Promise<Script
       const healthy = HEALTHY[`POST ${path}`];
       if (healthy === undefined) throw new Error(`the stand-in has no ${path}`);
       const route: Route = (exchange) => {
-        asked.push({ path, body: exchange.body });
-        return healthy({
-          ...exchange,
-          body: { ...exchange.body, tools: scripted(exchange.body, state.script) },
-        });
+        const { body } = exchange;
+        asked.push({ path, body });
+        const made = toolAnswers(body);
+        const tools = scripted(body, state.script, made);
+        const again = made > 0 && tools.length > 0;
+        const given = again ? { messages: [...objects(body.messages), GO_ON] } : {};
+        const reply = healthy({ ...exchange, body: { ...body, ...given, tools } });
+        return state.script?.times === undefined ? reply : ofCall(reply, made);
       };
       return [`POST ${path}`, route];
     }),
@@ -56,6 +65,7 @@ export async function startScriptedServer(maxModelLen = 131_072): Promise<Script
         "--served-model-name",
         MODEL,
         "org/model",
+        ...furtherNames,
         "--host",
         "127.0.0.1",
         "--port",
@@ -77,12 +87,22 @@ export async function startScriptedServer(maxModelLen = 131_072): Promise<Script
   );
 }
 
+/** Behind a tool's result the stand-in says hello. */
+const GO_ON: JsonObject = { role: "user", content: "go on" };
+
+/**
+ * The reply with ids of its own: clients drop a call, or join a message, whose id they know. A
+ * number behind an id is no other id to Claude Code.
+ */
+const ofCall = (reply: Reply, made: number): Reply =>
+  JSON.parse(JSON.stringify(reply).replaceAll(/stand(?=[_-]in)/g, `stand${made}`));
+
 /**
  * The offered tools reduced to the scripted one, with the scripted arguments as their only possible
  * values.
  */
-function scripted(body: JsonObject, script: ScriptedCall | undefined): JsonObject[] {
-  if (script === undefined || answersTool(body)) return [];
+function scripted(body: JsonObject, script: ScriptedCall | undefined, made: number): JsonObject[] {
+  if (script === undefined || made >= (script.times ?? 1)) return [];
   const parameters = {
     type: "object",
     properties: Object.fromEntries(
@@ -103,15 +123,10 @@ function nameOf(tool: JsonObject): unknown {
   return isObject(tool.function) ? tool.function.name : tool.name;
 }
 
-/**
- * Whether the result of a tool is anywhere in the conversation: clients add reminders behind it.
- */
-function answersTool(body: JsonObject): boolean {
+/** How many results of tools the conversation holds: clients add reminders behind them. */
+function toolAnswers(body: JsonObject): number {
   const turns = [...objects(body.messages), ...objects(body.input)];
-  return turns.some(
-    (turn) =>
-      turn.role === "tool" ||
-      turn.type === "function_call_output" ||
-      objects(turn.content).some((part) => part.type === "tool_result"),
-  );
+  const isAnswer = ({ role, type }: JsonObject) =>
+    role === "tool" || type === "function_call_output" || type === "tool_result";
+  return turns.flatMap((turn) => [turn, ...objects(turn.content)]).filter(isAnswer).length;
 }
