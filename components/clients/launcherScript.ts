@@ -140,8 +140,15 @@ function programCheck({ program, launcher }: ClientKind): string {
   return `command -v ${name} >/dev/null 2>&1 || stop 127 "$me: ${name} is not installed (npm install -g ${npm})."`;
 }
 
-function keyLines({ keyInFile }: ClientKind, { key }: ClientTarget): string {
+function keyLines({ keyInFile }: ClientKind, { key, via }: ClientTarget): string {
   const { variable, placeholder } = key;
+  // A server that isn't ours has whatever key its owner gave it.
+  if (placeholder === undefined && via === "native")
+    return `key=\${${variable}:-} key_name=${variable}
+case $key in
+  '' | *[[:space:]]*) stop ${MISCONFIGURED} "$me: ${variable} is not set, or holds a blank. Set it to the server's key, then start again." ;;
+esac
+export ${variable}`;
   if (placeholder === undefined)
     return `key=\${${variable}:-} key_name=${variable}
 ${KEY_CHECK_SH}

@@ -64,6 +64,7 @@ export function clientTarget(
   const origin = through === null ? direct : originOf(through, clients.host);
   // On loopback, or on a link, nobody but the machine could ask the server.
   const hidden = through !== null && clients.host !== undefined && isClosed(server);
+  const secret = through === null ? server.keyVariable : through.key?.variable;
   const check = (
     name: string,
     from: string,
@@ -84,9 +85,10 @@ export function clientTarget(
     baseUrl: `${origin}/v1`,
     model,
     window: server.maxModelLen,
-    key: through?.key
-      ? { variable: through.key.variable, placeholder: undefined }
-      : { variable: clients.keyVariable, placeholder: PLACEHOLDER_KEY },
+    key:
+      secret === undefined
+        ? { variable: clients.keyVariable, placeholder: PLACEHOLDER_KEY }
+        : { variable: secret, placeholder: undefined },
     names: (through ?? server).names,
     checks: [
       // The bridge answers even when its server does not.

@@ -143,7 +143,7 @@ function upstreams(machine: MachineSettings, servers: readonly InferenceServerPl
   const { instanceA } = machine;
   const all = servers.map(ours);
   if (instanceA !== "none") {
-    const { servedModelName, maxModelLen, listen: address, port } = instanceA;
+    const { servedModelName, maxModelLen, keyVariable, listen: address, port } = instanceA;
     all.push({
       key: INSTANCE_A,
       kind: "instance-a",
@@ -154,6 +154,7 @@ function upstreams(machine: MachineSettings, servers: readonly InferenceServerPl
       address,
       port,
       container: undefined,
+      ...defined({ keyVariable: keyVariable === "none" ? undefined : keyVariable }),
     });
   }
   return [...all, ...SERVICES.flatMap((service) => service.offers?.(machine) ?? [])];

@@ -159,8 +159,28 @@ export function clientWarnings(
         `${client.client} puts system elements into messages[]. vLLM moves them to the beginning of the prompt where the model's template wants them there; then the next turn finds 6 % of the last prompt in the cache, and 90 % or more through the bridge. Write \`inferenceServers.${client.server}.chatTemplate: tolerant\`, or \`via: bridge\`.`,
       );
   }
+  for (const message of notKnownOfInstanceA(machine, clients)) warn("instance-a-unknown", message);
   const { host = "localhost" } = machine.clients;
   for (const { message } of isLoopback(host) ? [] : unreached)
     warn("client-host", `${message} Or remove \`clients.host\`.`);
   return warnings;
+}
+
+/** What decides whether coding clients can use instance A, and isn't declared. */
+function notKnownOfInstanceA({ instanceA }: MachineSettings, clients: readonly ClientPlan[]) {
+  const agents = clients.filter(({ coding, serverKind }) => coding && serverKind === "instance-a");
+  if (instanceA === "none" || agents.length === 0) return [];
+  const unknown = [
+    ...(instanceA.toolParser === undefined
+      ? ["whether it makes structured tool calls (`instanceA.toolParser`)"]
+      : []),
+    ...(instanceA.keyVariable === undefined
+      ? ["whether it asks for a key (`instanceA.keyVariable`)"]
+      : []),
+  ];
+  if (unknown.length === 0) return [];
+  const names = agents.map(({ client }) => client).join(", ");
+  return [
+    `${names}: of instance A it is not known ${unknown.join(" and ")}. \`serving verify --only instance-a-start,instance-a-models\` says what to declare.`,
+  ];
 }

@@ -44,6 +44,8 @@ export interface Upstream extends Listening {
   readonly fromContainer: string;
   /** Name of its container, where it is ours. */
   readonly container: string | undefined;
+  /** Variable that holds the key which it asks for, where it isn't ours and does. */
+  readonly keyVariable?: string;
 }
 
 /** Given to a server that insists on a key and ignores its value. */

@@ -13,6 +13,8 @@ import {
   textMatching,
   usual,
   utilization,
+  variableName,
+  word,
 } from "../fields/fields";
 import { SERVICES } from "../services/registry";
 import { serviceBlocks } from "../services/settings";
@@ -78,6 +80,16 @@ const hostInstance = strictObject({
   servedModelName: optional(servedName()).describe(
     "Name that instance A serves its model by. Needed only if a client, the bridge or the chat UI uses it.",
   ),
+  toolParser: optional(word())
+    .describe(
+      "Parser by which instance A makes structured tool calls: its `--tool-call-parser`, if it was also started with `--enable-auto-tool-choice`; `none` without one of them. Declared, never set. Left out: not known. Coding clients aren't pointed at it with `none`.",
+    )
+    .meta({ examples: ["qwen3_coder", "none"] }),
+  keyVariable: optional(z.union([z.literal("none"), variableName()]))
+    .describe(
+      "NAME of the variable of your shell that holds the key which instance A asks for (its `--api-key` or VLLM_API_KEY); `none` if it asks for none. Left out: not known. Clients with `via: native` then take their key from this variable; the bridge has no key for it.",
+    )
+    .meta({ examples: ["LOCAL_SERVING_INSTANCE_A_KEY", "none"] }),
   readyWithinMinutes: usual(30, count(1, 240)).describe(
     "Minutes that instance A may take to come up after a boot: loading (4 to 7 were seen) and, the first time, compiling (10 to 15). Until then our servers leave its share free; after that they start if their own share fits.",
   ),

@@ -2,7 +2,8 @@ import { MESSAGES_CLIENT } from "../../components/clients";
 import { TYPE } from "../../components/planned";
 import { knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName, knownText, variables } from "../lib/container";
-import { advice, type Rule, violation } from "./rule";
+import { type HostInstanceClient, hostInstanceClients } from "../lib/hostInstance";
+import { advice, type Finding, type Rule, violation } from "./rule";
 
 /**
  * A messages-style client adds /v1/messages itself: with /v1 in its base URL every call is a 404
@@ -65,7 +66,7 @@ const AGENT_THERE =
 export const clientServer: Rule = {
   name: "client-server",
   description:
-    "Coding clients use an inference server, or a model of the simple server whose tool calls were seen.",
+    "Coding clients use an inference server that takes their key, or a model of the simple server whose tool calls were seen.",
   level: "mandatory",
   advises: true,
   judgeResource(resource) {
@@ -84,7 +85,16 @@ export const clientServer: Rule = {
       return advice(resource, `${who} uses ${at}, which made tool calls: ${days}. ${AGENT_THERE}`);
     });
   },
+  judgeMachine: (group) => hostInstanceClients(group).flatMap(judgeKey),
 };
+
+/** The bridge sends a placeholder to every server: one that isn't ours may ask for a key. */
+function judgeKey({ machine, who, block, via, hostInstance }: HostInstanceClient): Finding | [] {
+  const key = knownText(hostInstance.keyVariable) ?? "none";
+  if (via !== "bridge" || key === "none") return [];
+  const message = `${who} goes through the bridge to instance A, which asks for a key (\`instanceA.keyVariable: ${key}\`) that the bridge doesn't have. Write \`${block}.via: native\`, or point the client at another server (\`${block}.server\`).`;
+  return violation(machine, message, { setting: `${block}.via`, value: "native" });
+}
 
 /** Why a coding client may not use the simple server, and what to do about it. */
 function whyUnproven({ type }: DeclaredResource, unproven: ClientFacts["asked"]): string {

@@ -2,6 +2,7 @@ import { TYPE } from "../../components/planned";
 import { isOn, type ServerArguments } from "../../vllm/argv/serverArguments";
 import { isText } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName } from "../lib/container";
+import { type HostInstanceClient, hostInstanceClients } from "../lib/hostInstance";
 import { serversIn } from "../lib/inferenceServer";
 import { type ServerRecord, serverRecords } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
@@ -21,7 +22,10 @@ export const toolCalling: Rule = {
       .filter((server) => isOn(server, "enable-auto-tool-choice") && !hasParser(server))
       .map(() => violation(resource, message, { setting: "tools.parser" }));
   },
-  judgeMachine: (group) => serverRecords(group).flatMap(judgeClients),
+  judgeMachine: (group) => [
+    ...serverRecords(group).flatMap(judgeClients),
+    ...hostInstanceClients(group).flatMap(judgeHostInstance),
+  ],
 };
 
 const hasParser = (server: ServerArguments): boolean =>
@@ -46,6 +50,12 @@ function judgeClients({ resource, container, ...record }: ServerRecord): Finding
       : { setting: "tools.autoChoice", value: true };
   const message = `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add \`--enable-auto-tool-choice --tool-call-parser <parser>\`, or point the coding clients elsewhere.`;
   return violation(container, message, change);
+}
+
+function judgeHostInstance({ machine, who, block, hostInstance }: HostInstanceClient) {
+  if (hostInstance.toolParser !== "none") return [];
+  const message = `${who} would use instance A, which makes no structured tool calls (\`instanceA.toolParser: none\`). Restart it yourself with \`--enable-auto-tool-choice --tool-call-parser <parser>\` and declare that parser, or point the client at another server (\`${block}.server\`).`;
+  return violation(machine, message, { setting: `${block}.server` });
 }
 
 /** How publishers name models that answer without thinking first. */

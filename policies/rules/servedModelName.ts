@@ -3,8 +3,9 @@ import { defined } from "../../faults/defined";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import { isText } from "../../vllm/argv/unknown";
 import { displayName } from "../lib/container";
+import { type HostInstanceClient, hostInstanceClients } from "../lib/hostInstance";
 import { readContainer } from "../lib/inferenceServer";
-import { type Rule, violation } from "./rule";
+import { type Finding, type Rule, violation } from "./rule";
 
 /** What vLLM serves when no model is named. */
 const VLLM_DEFAULT_MODEL = "Qwen/Qwen3-0.6B";
@@ -15,7 +16,7 @@ const VLLM_DEFAULT_MODEL = "Qwen/Qwen3-0.6B";
 export const servedModelName: Rule = {
   name: "served-model-name",
   description:
-    "The first name under which a model is served has no slash, since coding clients can't address one.",
+    "The first name under which a model is served has no slash, since coding clients can't address one; nor has the name by which one asks instance A.",
   level: "mandatory",
   fixed: true,
   of: TYPE.container,
@@ -41,7 +42,18 @@ export const servedModelName: Rule = {
       );
     });
   },
+  judgeMachine: (group) => hostInstanceClients(group).flatMap(judgeHostInstance),
 };
+
+function judgeHostInstance({ machine, who, block, models }: HostInstanceClient): Finding[] {
+  return models
+    .filter((model) => model.includes("/"))
+    .map((model) => {
+      const short = suggestion(model);
+      const message = `${who} would ask instance A for \`${model}\`, which has a slash; coding clients can't address it. If instance A also serves a name without one, declare that (\`instanceA.servedModelName\`). Else restart it yourself with \`--served-model-name ${short} ${model}\` and declare \`${short}\`, or point the client at another server (\`${block}.server\`).`;
+      return violation(machine, message, { setting: `${block}.server` });
+    });
+}
 
 function faultOf(server: ServerArguments): string | undefined {
   const names = server.options.get("served-model-name");

@@ -339,6 +339,33 @@ describe("a launcher through the bridge", () => {
     expect(server.authorizations).not.toContain(`Bearer ${KEY}`);
   });
 
+  it("takes the key of instance A from the shell alone, however short, and sends it to nobody else", async () => {
+    const server = await serve(lists("old"));
+    const instanceA = { gpuMemoryUtilization: 0.45, servedModelName: "old", port: server.port };
+    const toA = { server: "instance-a", via: "native" };
+    const text = (client: string, key: string) =>
+      launcher(client, 1, { [key]: toA }, { instanceA: { ...instanceA, keyVariable: "A_KEY" } });
+    expect(text("codex", "codex")).not.toContain(PLACEHOLDER_KEY);
+    for (const value of ["", "two words"]) {
+      const ran = await run(text("codex", "codex"), { env: { A_KEY: value } });
+      expect([ran.code, ran.err]).toEqual([
+        78,
+        expect.stringMatching(
+          /^launcher-\d+: A_KEY is not set, or holds a blank\. Set it to the server's key, then start again\.\n$/,
+        ),
+      ]);
+    }
+    expect(server.authorizations).toEqual([]);
+    expect((await run(text("codex", "codex"), { env: { A_KEY: "abc" } })).code).toBe(7);
+    const claude = await run(text("claude-code", "claudeCode"), { env: { A_KEY: "abc" } });
+    expect(claude.out).toContain("ANTHROPIC_AUTH_TOKEN=abc\n");
+    expect(server.authorizations).toEqual(["Bearer abc", "Bearer abc"]);
+    const none = { ...instanceA, keyVariable: "none" };
+    const open = launcher("codex", 1, { codex: toA }, { instanceA: none });
+    expect(open).toBe(launcher("codex", 1, { codex: toA }, { instanceA }));
+    expect(open).toContain(PLACEHOLDER_KEY);
+  });
+
   it.each(BAD_KEYS)("refuses a key for which %j stands, and asks nobody", async (key, wrong) => {
     for (const shell of ["dash", "bash"]) {
       const ran = await run(bridged(CLOSED_PORT, CLOSED_PORT, KEYED), {

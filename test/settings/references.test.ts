@@ -136,6 +136,11 @@ describe("what a service or a client says of its server", () => {
     const [fault = ""] = faultsOf({ bridge: { ...BRIDGE, keyVariable: "sk-abc123" } });
     expect(fault).toContain("Expected the NAME of an environment variable");
     expect(fault).not.toContain("sk-abc123");
+    const [ofA = ""] = faultsOf({
+      instanceA: { gpuMemoryUtilization: 0.4, keyVariable: "sk-abc123" },
+    });
+    expect(ofA).toContain("Expected `none` or the NAME of an environment variable");
+    expect(ofA).not.toContain("sk-abc123");
   });
 
   it("accepts a chat UI of instance A, which lists its models itself", () => {

@@ -6,8 +6,8 @@ import {
   VLLM_DEFAULT_UTILIZATION,
 } from "../utilization";
 import { connectorsGiB } from "./connectors";
-import { isOn, readServerArguments, type ServerArguments } from "./serverArguments";
-import { serverInvocations } from "./serverInvocations";
+import { processArguments } from "./processArguments";
+import { isOn, type ServerArguments } from "./serverArguments";
 import { isText, type Word } from "./unknown";
 
 /** What a server's arguments ask of the memory, or why that can't be told. */
@@ -185,16 +185,9 @@ export function humanReadableInteger(written: string): number | undefined {
  * be read for certain.
  */
 export function demandOfProcess(argv: readonly string[]): MemoryDemand | undefined {
-  const args = argumentsIn(argv);
+  const args = processArguments(argv);
   const demand = args && demandOf(args);
   return demand?.known ? demand.memory : undefined;
-}
-
-/** The arguments of the server that an argv starts, where it starts one and is read for certain. */
-function argumentsIn(argv: readonly string[]): ServerArguments | undefined {
-  const [server] = serverInvocations(argv, new Map()).servers;
-  const args = server && readServerArguments(server);
-  return args?.unreadable.length === 0 ? args : undefined;
 }
 
 /** One server's claim on the machine's memory. */
@@ -246,7 +239,7 @@ export function shareFrom(value: unknown, what: string): ClaimedShare {
  * certain.
  */
 export function utilizationOf(argv: readonly string[]): number | undefined {
-  const args = argumentsIn(argv);
+  const args = processArguments(argv);
   const share = args && shareOf(args);
   return share?.known ? share.tenThousandths / TEN_THOUSAND : undefined;
 }

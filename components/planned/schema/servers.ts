@@ -146,6 +146,13 @@ export const inferenceServerSchema = z
 /** Instance A as it is declared. */
 export const hostInstanceSchema = z.object({
   port: port(),
+  servedModelName: text().exactOptional(),
+  toolParser: text()
+    .exactOptional()
+    .describe("`none` if it makes no structured tool calls. Absent: not known."),
+  keyVariable: text()
+    .exactOptional()
+    .describe("Variable with its key; `none` if it asks for none. Absent: not known."),
   gpuMemoryUtilization: z.number(),
   maxModelLen: z.int().exactOptional(),
   model: text().exactOptional(),

@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import { declaredResources } from "../../../components/machine/declaredResources";
+import { plan } from "../../../components/plan/plan";
+import { TYPE } from "../../../components/planned/type";
+import { judge } from "../../../policies/judge";
+import { stack } from "../../fixtures/machine";
+import { BRIDGE, HOME } from "../../fixtures/services";
+import { declared, said, UNKNOWN_LIST, UNKNOWN_TEXT, verdictsOf } from "../declared";
+
+type Settings = Record<string, unknown>;
+
+const KEY = "LOCAL_SERVING_INSTANCE_A_KEY";
+const AT_A = { server: "instance-a" };
+const BEHIND = { ...BRIDGE, servers: ["b", "instance-a"] };
+const A = { gpuMemoryUtilization: 0.45, servedModelName: "old" };
+
+const planned = (clients: Settings, instanceA: Settings = {}) =>
+  plan(stack({ bridge: BEHIND, clients, instanceA: { ...A, ...instanceA } }), { home: HOME });
+const ours = (...given: Parameters<typeof planned>) => declaredResources(planned(...given));
+/** The names of the rules that refuse clients at this instance A. */
+const refusing = (...given: Parameters<typeof planned>) =>
+  judge(ours(...given))
+    .filter(({ verdict }) => verdict === "refused")
+    .map(({ name }) => name);
+
+describe("a coding client at instance A", () => {
+  it("is accepted where all is declared well, and where nothing is declared", () => {
+    const clients = { codex: AT_A, claudeCode: AT_A };
+    expect(refusing(clients, { toolParser: "hermes", keyVariable: "none" })).toEqual([]);
+    expect(refusing(clients)).toEqual([]);
+  });
+
+  it("is refused without a tool parser; the advice plans without a refusal", () => {
+    const bad = { toolParser: "none" };
+    expect(said("tool-calling", ours({ codex: AT_A }, bad))).toEqual([
+      "refused: codex on dgx would use instance A, which makes no structured tool calls (`instanceA.toolParser: none`). " +
+        "Restart it yourself with `--enable-auto-tool-choice --tool-call-parser <parser>` and declare that parser, or " +
+        "point the client at another server (`clients.codex.server`). In the stack file: `machines.dgx.clients.codex.server`.",
+    ]);
+    expect(refusing({ codex: AT_A, claudeCode: AT_A }, bad)).toEqual([
+      "tool-calling",
+      "tool-calling",
+    ]);
+    expect(refusing({ codex: AT_A }, { toolParser: "hermes" })).toEqual([]);
+    expect(refusing({ codex: { server: "b" } }, bad)).toEqual([]);
+  });
+
+  it("is refused for a name with a slash; the advice plans without a refusal", () => {
+    const slash = { servedModelName: "org/Old.Model" };
+    expect(said("served-model-name", ours({ codex: AT_A }, slash))).toEqual([
+      "refused: codex on dgx would ask instance A for `org/Old.Model`, which has a slash; coding clients can't address " +
+        "it. If instance A also serves a name without one, declare that (`instanceA.servedModelName`). Else restart it " +
+        "yourself with `--served-model-name old.model org/Old.Model` and declare `old.model`, or point the client at " +
+        "another server (`clients.codex.server`). In the stack file: `machines.dgx.clients.codex.server`.",
+    ]);
+    // Six variables ask for one name.
+    expect(refusing({ claudeCode: AT_A }, slash)).toEqual(["served-model-name"]);
+    expect(refusing({ codex: { ...AT_A, model: "org/old" } })).toContain("served-model-name");
+    expect(refusing({ codex: AT_A }, { servedModelName: "old.model" })).toEqual([]);
+    expect(refusing({ codex: { server: "b" } }, slash)).toEqual([]);
+  });
+
+  it("is refused behind a bridge that lacks the key; the setting that it names mends it", () => {
+    const keyed = { keyVariable: KEY };
+    expect(verdictsOf("client-server", ours({ claudeCode: AT_A }, keyed))).toMatchObject([
+      {
+        verdict: "refused",
+        message:
+          "claude-code on dgx goes through the bridge to instance A, which asks for a key (`instanceA.keyVariable: " +
+          `${KEY}\`) that the bridge doesn't have. Write \`clients.claudeCode.via: native\`, or point the client at ` +
+          "another server (`clients.claudeCode.server`). In the stack file: `machines.dgx.clients.claudeCode.via: native`.",
+        path: "machines.dgx.clients.claudeCode.via",
+        value: "native",
+      },
+    ]);
+    expect(refusing({ claudeCode: { ...AT_A, via: "native" } }, keyed)).toEqual([]);
+    expect(refusing({ claudeCode: { server: "b" } }, keyed)).toEqual([]);
+    expect(refusing({ claudeCode: AT_A }, { keyVariable: "none" })).toEqual([]);
+  });
+
+  it("may be any other program, which calls no tools", () => {
+    const worst = { servedModelName: "org/old", toolParser: "none", keyVariable: KEY };
+    expect(refusing({ clientEnv: AT_A }, worst)).toEqual([]);
+  });
+
+  it("is named as the program names it; what is not known is not refused", () => {
+    const machine = (props: Settings) =>
+      declared(TYPE.machine, "dgx", { machine: "dgx", ...props });
+    const agent = { client: "agent", coding: true, server: "instance-a", tiers: { model: "m" } };
+    const none = { hostInstance: { toolParser: "none" } };
+    expect(said("tool-calling", [machine({ clients: [agent], ...none })]).join()).toMatch(
+      /^refused: agent on dgx would use .*\(`clients\.agent\.server`\)/,
+    );
+    const unnamed = { ...agent, client: UNKNOWN_TEXT, tiers: { a: "org/m", b: UNKNOWN_TEXT } };
+    expect(said("served-model-name", [machine({ clients: [unnamed] })])).toEqual([
+      expect.stringMatching(/^refused: a client on dgx would ask instance A for `org\/m`/),
+    ]);
+    const other = declared(TYPE.machine, "dgx2", { machine: "dgx2", clients: [] });
+    expect(said("tool-calling", [other])).toEqual([]);
+    for (const props of [
+      { clients: UNKNOWN_LIST, ...none },
+      { clients: [{ ...agent, coding: false }], ...none },
+      { clients: [{ ...agent, server: UNKNOWN_TEXT }], ...none },
+      { clients: [agent], hostInstance: UNKNOWN_TEXT },
+      { clients: [agent], hostInstance: { toolParser: UNKNOWN_TEXT, keyVariable: UNKNOWN_TEXT } },
+      { clients: [{ ...agent, via: "bridge", tiers: UNKNOWN_TEXT }], hostInstance: {} },
+    ])
+      for (const rule of ["tool-calling", "served-model-name", "client-server"])
+        expect(said(rule, [machine(props)]), rule).toEqual([]);
+  });
+});
+
+describe("the plan of a coding client at instance A", () => {
+  const warned = (...given: Parameters<typeof planned>) =>
+    planned(...given).warnings.filter(({ code }) => code === "instance-a-unknown");
+
+  it("says what is not known of it, and nothing where all is declared or nobody asks", () => {
+    const READS =
+      "`serving verify --only instance-a-start,instance-a-models` says what to declare.";
+    expect(warned({ codex: AT_A, claudeCode: AT_A })).toEqual([
+      {
+        machine: "dgx",
+        code: "instance-a-unknown",
+        message: `claude-code, codex: of instance A it is not known whether it makes structured tool calls (\`instanceA.toolParser\`) and whether it asks for a key (\`instanceA.keyVariable\`). ${READS}`,
+      },
+    ]);
+    expect(warned({ codex: AT_A }, { toolParser: "none" }).map(({ message }) => message)).toEqual([
+      `codex: of instance A it is not known whether it asks for a key (\`instanceA.keyVariable\`). ${READS}`,
+    ]);
+    expect(warned({ codex: AT_A }, { toolParser: "hermes", keyVariable: "none" })).toEqual([]);
+    expect(warned({ codex: { server: "b" }, clientEnv: AT_A })).toEqual([]);
+  });
+});
