@@ -1,4 +1,5 @@
 import type { HostFacts, HostServer } from "../sees/computer/facts";
+import { notForAgents } from "./settings";
 
 /** What was found on a machine, a sentence each. */
 export function found(facts: HostFacts): string[] {
@@ -59,7 +60,7 @@ export function toMend(
   facts: HostFacts,
   server: { readonly cached: boolean; readonly weightsGB: number | undefined } | undefined,
 ): string[] {
-  if (server === undefined) return [];
+  if (server === undefined) return atInstanceA(facts);
   const { freeGB, path } = facts.modelCache;
   const weights = server.cached ? 0 : Math.ceil(server.weightsGB ?? 0);
   const needed = weights + IMAGE_GB;
@@ -73,4 +74,14 @@ export function toMend(
       ? ["The NVIDIA driver shows no GPU: install it, or no vLLM starts here."]
       : []),
   ];
+}
+
+/** Why coding clients have no server, where instance A is the only one. */
+function atInstanceA({ servers: [a] }: HostFacts): string[] {
+  const why = notForAgents(a);
+  return why === undefined
+    ? []
+    : [
+        `No coding client is pointed at instance A: ${why}, remove this file and run \`serving init\` again.`,
+      ];
 }

@@ -28,6 +28,9 @@ export interface Wanted {
 /** Variable of the operator's shell with the bridge's key. */
 export const BRIDGE_KEY = "LOCAL_SERVING_BRIDGE_KEY";
 
+/** Variable of the operator's shell with instance A's key. */
+const INSTANCE_A_KEY = "LOCAL_SERVING_INSTANCE_A_KEY";
+
 type Settings = Record<string, unknown>;
 
 /** A machine's settings with the reason for each, by dotted path. Pure. */
@@ -74,6 +77,9 @@ const COMMENTS = {
   home: "What `~/` means there.",
   modelCache: "By HF_HOME.",
   otherGpuMemoryGiB: "What the other vLLM servers take.",
+  "instanceA.toolParser": "By its argv: coding clients need one.",
+  "instanceA.keyVariable":
+    "Whether it asks for a key, and the variable of your shell that holds it.",
   "inferenceServers.b": "Instance B: a vLLM of ours, in a container.",
   "inferenceServers.b.image": "The digest is what runs; the tag is for people.",
   "inferenceServers.b.versions": "`serving pin IMAGE:TAG --write` reads them inside the image.",
@@ -113,7 +119,7 @@ function instanceA(
   { lowerA }: Wanted,
   comments: Map<string, string>,
 ) {
-  const { port, address, maxModelLen, model, runsIn } = a;
+  const { port, address, maxModelLen, model, runsIn, toolParser, asksForKey } = a;
   const runs = shareOfA(a, memory);
   const message = `Instance A is the vLLM on port ${port}${runsIn === undefined ? "" : `, run by ${runsIn}`}. It is not ours: nothing here starts, stops or changes it. It is declared because its memory counts.`;
   comments.set("instanceA", message);
@@ -131,6 +137,8 @@ function instanceA(
     listen: listen.includes(":") || listen === EVERY_ADDRESS ? undefined : listen,
     gpuMemoryUtilization: lowerA ?? runs,
     servedModelName: nameOf(a),
+    toolParser,
+    keyVariable: asksForKey === undefined ? undefined : asksForKey ? INSTANCE_A_KEY : "none",
     maxModelLen,
     model,
   };
@@ -139,6 +147,16 @@ function instanceA(
 /** The name that instance A serves its model by, where clients can ask for it. */
 const nameOf = ({ servedModelName }: HostServer): string | undefined =>
   servedName().safeParse(servedModelName).data;
+
+/** Why no coding client is pointed at instance A; `undefined` where nothing is known against it. */
+export function notForAgents(a: HostServer | undefined): string | undefined {
+  const { toolParser, servedModelName = "" } = a ?? {};
+  if (toolParser === "none")
+    return "it makes no structured tool calls. Start it with `--enable-auto-tool-choice --tool-call-parser <parser>`";
+  if (servedModelName.includes("/"))
+    return `its name \`${servedModelName}\` has a slash. Start it with \`--served-model-name\` and a name without one in front`;
+  return undefined;
+}
 
 function serverB(
   facts: HostFacts,
@@ -185,11 +203,15 @@ function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string
   if (ofA && (a === undefined || nameOf(a) === undefined)) return {};
   // No container reaches what listens on loopback alone.
   const reached = !ofA || !isLoopback(a?.address ?? "");
+  // The bridge has no key for a server that isn't ours.
+  const bridged = reached && !(ofA && a?.asksForKey);
   const settingsOf = (key: ClientKey) => ({
     server: ofA ? INSTANCE_A : undefined,
-    via: reached && (key === "claudeCode" || network !== undefined) ? "bridge" : "native",
+    via: bridged && (key === "claudeCode" || network !== undefined) ? "bridge" : "native",
   });
-  const known = CLIENTS.map(({ key }) => key).filter((key) => clients.includes(key));
+  const known = CLIENTS.filter(
+    ({ key, coding }) => clients.includes(key) && !(ofA && coding && notForAgents(a)),
+  ).map(({ key }) => key);
   const proposal = {
     freePort: (from: number) => freePort(from, facts, wanted),
     ...(network === undefined

@@ -16,7 +16,7 @@ export interface ClientFacts {
 export function clientFacts(args: ServerArguments): ClientFacts {
   const { options, model } = args;
   const [parser] = options.get("tool-call-parser") ?? [];
-  const parses = isOn(args, "enable-auto-tool-choice") && isText(parser) && parser !== "";
+  const parses = isOn(args, "enable-auto-tool-choice") && isText(parser) && /^[^-]/.test(parser);
   const named = options.get("served-model-name") ?? (model === undefined ? [] : [model]);
   return {
     names: named.filter(isText).filter((name) => name !== "" && !holdsSecret(name)),

@@ -16,7 +16,11 @@ const hostServer = z.strictObject({
   venv: text().optional().describe("Its Python environment."),
   version: text().optional(),
   model: text().optional(),
-  servedModelName: text().optional(),
+  servedModelName: text()
+    .optional()
+    .describe("Its first name without a slash, else its first name."),
+  toolParser: text().optional().describe("Its tool parser; `none` if it makes no tool calls."),
+  asksForKey: z.boolean().optional(),
   maxModelLen: z.int().min(1).optional(),
   share: utilization().optional().describe("What it takes of the machine's memory."),
   shareFrom: z.enum(["argv", "default", "container", "metrics"]).optional(),

@@ -7,8 +7,13 @@ import type { ContainerState } from "../../../machines/docker/containers";
 import type { Files } from "../../../machines/files";
 import type { Listener, ListeningSocket } from "../../../machines/listeners";
 import { BYTES_PER_GIB } from "../../../units/memory";
+import { clientFacts, nameForClients } from "../../../vllm/argv/clientFacts";
 import { demandOfProcess, humanReadableInteger, shareFrom } from "../../../vllm/argv/memoryDemand";
-import { readServerArguments, type ServerArguments } from "../../../vllm/argv/serverArguments";
+import {
+  isOn,
+  readServerArguments,
+  type ServerArguments,
+} from "../../../vllm/argv/serverArguments";
 import { serverInvocations } from "../../../vllm/argv/serverInvocations";
 import { isText } from "../../../vllm/argv/unknown";
 import { type MemoryDemand, shareToDeclare, TEN_THOUSAND } from "../../../vllm/utilization";
@@ -48,10 +53,13 @@ const KEPT = [
   "kv-cache-memory-bytes",
   "kv-cache-dtype",
   "quantization",
+  "tool-call-parser",
   "cpu-offload-gb",
   "kv-offloading-size",
   "swap-space",
 ];
+
+const CHOICE = "enable-auto-tool-choice";
 
 /**
  * Every vLLM on the machine that isn't ours, the one on the lowest port first: by its argv, its
@@ -141,11 +149,15 @@ function fromArgv(
   const kept = KEPT.flatMap((name) =>
     first(name) === undefined ? [] : [`--${name}`, String(first(name))],
   );
+  if (isOn(args, CHOICE)) kept.push(`--${CHOICE}`);
+  const { names, toolParser, holdsKey } = clientFacts(args);
   return {
     ...defined({
       model,
-      servedModelName: first("served-model-name") ?? model,
+      servedModelName: nameForClients(names),
       maxModelLen: window,
+      toolParser: args.unreadable.length === 0 ? toolParser : undefined,
+      asksForKey: holdsKey || undefined,
     }),
     ...(demand === undefined
       ? { unread: args.unreadable[0] ?? "what it asks of the memory can't be counted" }
@@ -196,14 +208,16 @@ async function answers(
     api.json("/v1/models").catch(none),
     readMetrics(api).catch(none),
   ]);
-  const [first] = objectsIn(models?.data);
+  const listed = objectsIn(models?.data);
+  const [first] = listed;
   if (metrics === undefined && first?.owned_by !== "vllm") return undefined;
   const demand = demandIn(metrics?.labels("vllm:cache_config_info") ?? {});
   const window = Number(first?.max_model_len);
   return defined({
     version: textOr(version?.version) || undefined,
     model: textOr(first?.root) || undefined,
-    servedModelName: textOr(first?.id) || undefined,
+    servedModelName: nameForClients(listed.map(({ id }) => textOr(id)).filter(Boolean)),
+    asksForKey: listed.length > 0 ? false : undefined,
     maxModelLen: Number.isInteger(window) && window > 0 ? window : undefined,
     ...(demand && { share: shareToDeclare(demand, totalGiB), shareFrom: "metrics" as const }),
   });

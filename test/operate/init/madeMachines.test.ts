@@ -56,6 +56,7 @@ const beside = (...shares: number[]) =>
       (6 + shares.length) * KIB_PER_GIB,
   );
 
+const TOOLS = ["--enable-auto-tool-choice", "--tool-call-parser", "hermes"];
 const vllm = (...args: string[]) => ({
   argv: ["/opt/vllm/bin/python3", "/opt/vllm/bin/vllm", "serve", "org/model-a", ...args],
   unit: "vllm.service",
@@ -103,6 +104,9 @@ describe("the stack file that init writes", () => {
       gpuMemoryUtilization: 0.4,
       maxModelLen: 131072,
       model: "org/model-a",
+      servedModelName: "model-a",
+      toolParser: "none",
+      keyVariable: "LOCAL_SERVING_INSTANCE_A_KEY",
     });
     expect(text).toContain("# Instance A is the vLLM on port 8000, run by vllm.service.");
     expect(said).toContain("started as `vllm serve org/model-a");
@@ -116,16 +120,59 @@ describe("the stack file that init writes", () => {
     const { text, machine, model, mend } = await madeFile({
       availableKib: beside(0.72),
       listening: {
-        8000: vllm("--gpu-memory-utilization", "0.72", "--served-model-name", "model-a"),
+        8000: vllm("--gpu-memory-utilization=0.72", "--served-model-name=model-a", ...TOOLS),
       },
     });
     expect(model).toBeNull();
     expect(machine.inferenceServers).toEqual([]);
+    expect(machine.hostInstance).toMatchObject({ toolParser: "hermes" });
+    expect(text).not.toContain("keyVariable: LOCAL_SERVING_INSTANCE_A_KEY");
     expect(mend).toEqual([
       `No model fits beside instance A, which takes 0.72 of the memory: there is no server B. Lower its --gpu-memory-utilization in vllm.service to 0.45, restart it, remove this file and run \`serving init\` again: then ${MODEL} fits.`,
     ]);
     expect(text).toContain("gpuMemoryUtilization: 0.72\n");
     expect(text).toContain("claudeCode:\n          server: instance-a\n          via: bridge\n");
+  });
+
+  const ALONE = "--gpu-memory-utilization=0.72";
+  const beyond = (...args: string[]) =>
+    madeFile({ availableKib: beside(0.72), listening: { 8000: vllm(ALONE, ...args) } });
+  const NOBODY = "No coding client is pointed at instance A: ";
+  const AGAIN = ", remove this file and run `serving init` again.";
+
+  it("points no coding client at an instance A without a tool parser, and says what to start it with", async () => {
+    const { text, mend, machine } = await beyond(
+      ...["--served-model-name", "model-a", "--tool-call-parser", "hermes"],
+    );
+    expect(machine.hostInstance).toMatchObject({ toolParser: "none" });
+    expect(mend[0]).toBe(
+      `${NOBODY}it makes no structured tool calls. Start it with \`--enable-auto-tool-choice --tool-call-parser <parser>\`${AGAIN}`,
+    );
+    expect(text).not.toMatch(/claudeCode|codex:/);
+    // Other programs call no tools.
+    expect(text).toContain("clientEnv:\n          server: instance-a\n");
+  });
+
+  it("points no coding client at a name with a slash, and takes another name where there is one", async () => {
+    const slash = await beyond(...TOOLS);
+    expect(slash.mend[0]).toBe(
+      `${NOBODY}its name \`org/model-a\` has a slash. Start it with \`--served-model-name\` and a name without one in front${AGAIN}`,
+    );
+    expect(slash.text).not.toMatch(/claudeCode|codex:/);
+    const alias = await beyond(...TOOLS, "--served-model-name", "org/model-a", "model-a");
+    expect(alias.machine.hostInstance).toMatchObject({ servedModelName: "model-a" });
+    expect(alias.text).toContain("claudeCode:\n          server: instance-a\n");
+    expect(alias.mend.join()).not.toContain(NOBODY);
+  });
+
+  it("points clients at an instance A with a key past the bridge, which has none", async () => {
+    const { text, machine, facts } = await beyond(
+      ...[...TOOLS, "--served-model-name", "model-a", "--api-key", "key-of-mine"],
+    );
+    expect(machine.hostInstance).toMatchObject({ keyVariable: "LOCAL_SERVING_INSTANCE_A_KEY" });
+    expect(text).toContain("claudeCode:\n          server: instance-a\n          via: native\n");
+    expect(text).not.toContain("via: bridge");
+    expect(JSON.stringify(facts) + text).not.toContain("key-of-mine");
   });
 
   it("plans for a lowered instance A where it takes more than any plan may hold", async () => {
@@ -174,6 +221,7 @@ describe("the stack file that init writes", () => {
           servedModelName: "model-a",
         },
         ...{
+          asksForKey: false,
           maxModelLen: 131072,
           share: 0.4,
           shareFrom: "metrics",
@@ -181,7 +229,10 @@ describe("the stack file that init writes", () => {
         },
       },
     ]);
-    expect(machine.hostInstance).toMatchObject({ port, gpuMemoryUtilization: 0.4 });
+    expect(machine.hostInstance).toMatchObject({
+      ...{ port, gpuMemoryUtilization: 0.4, keyVariable: "none" },
+    });
+    expect(machine.hostInstance).not.toHaveProperty("toolParser");
     expect(said).toContain("takes 0.4 of the memory (by its /metrics)");
     expect(text).toContain("listen: 127.0.0.1\n");
     expect(mend).toEqual([

@@ -22,6 +22,7 @@ describe("what a running server gives its clients, by its argv", () => {
       ["m", "--enable-auto-tool-choice", "--tool-call-parser=x", "--no-enable-auto-tool-choice"],
       "none",
     ],
+    ["an option for its name", ["m", "--enable-auto-tool-choice", "--tool-call-parser=-x"], "none"],
     ["neither", ["m"], "none"],
   ])("tool parser: %s", (_, words, toolParser) => {
     expect(serve(...words)).toMatchObject({ toolParser });
