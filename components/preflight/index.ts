@@ -2,7 +2,8 @@
  * The door of the preflight: its judgements, for commands that look at a machine at other times.
  */
 export { connectionProblem, whyNot } from "./connection";
-export { hostInstanceFindings, judgeMachine } from "./judgeMachine";
+export { hostInstanceFindings } from "./judgeHostInstance";
+export { judgeMachine } from "./judgeMachine";
 export { oursOn } from "./ourContainers";
 export { recordPathOf } from "./preflight";
 export { askOllama, OLLAMA_URL } from "./readSimpleServer";

@@ -1,12 +1,11 @@
 import type { DockerFacts } from "../../machines/docker/engine";
-import { demandOfProcess } from "../../vllm/argv/memoryDemand";
-import { downToHundredth, shareToDeclare, takenGiB, takesItsShare } from "../../vllm/utilization";
+import { downToHundredth, takenGiB, takesItsShare } from "../../vllm/utilization";
 import { roomProblem } from "../fetch/needs";
-import { GIB_PER_GB } from "../memory/ledger";
 import { totalFinding } from "../memory/machineMemory";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { newKey } from "../planned/networkKey";
 import { knownTroubles } from "../supply/kernel";
+import { hostInstanceFindings } from "./judgeHostInstance";
 import { judgeLink } from "./judgeLink";
 import { judgeSimpleServer } from "./judgeSimpleServer";
 import { rankPorts } from "./readLink";
@@ -90,49 +89,6 @@ function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): Preflig
       ),
     );
   return findings;
-}
-
-const A_SHARE = "instanceA.gpuMemoryUtilization";
-
-/**
- * Instance A is only ever read. The ledger is right only if instance A runs with the declared
- * arguments.
- */
-export function hostInstanceFindings(
-  { hostInstance, ledger }: Pick<MachinePlan, "hostInstance" | "ledger">,
-  { listeners, memory }: Pick<MachineFacts, "listeners" | "memory">,
-): PreflightFinding[] {
-  if (hostInstance === "none") return [];
-  const { port, gpuMemoryUtilization } = hostInstance;
-  const listener = listeners.find((each) => each.port === port);
-  if (listener === undefined) {
-    const message = `Nothing listens on port ${port}: instance A is not running. Its declared share of ${gpuMemoryUtilization} stays reserved; write \`instanceA: none\` if it is gone for good.`;
-    return [warned(message, "instanceA", "none")];
-  }
-  const demand = listener.argv === undefined ? undefined : demandOfProcess(listener.argv);
-  if (demand === undefined) {
-    const why = listener.argv === undefined ? ", since it belongs to another user" : "";
-    const message = `How instance A (port ${port}) was started can't be read${why}: its declared utilization of ${gpuMemoryUtilization} is believed.`;
-    return [warned(message)];
-  }
-  const actual = demand.utilization;
-  if (!takesItsShare(demand)) {
-    const totalGiB = memory?.totalGiB ?? ledger.totalGiB;
-    const { weightsGB } = hostInstance;
-    const outside = weightsGB === undefined ? {} : { outsideGiB: weightsGB * GIB_PER_GB };
-    const taken = takenGiB({ ...demand, ...outside }, totalGiB);
-    const share = shareToDeclare({ ...demand, ...outside }, totalGiB);
-    if (taken <= gpuMemoryUtilization * totalGiB) return [];
-    const less =
-      weightsGB === undefined
-        ? " (less, once `instanceA.weightsGB` says what its weights take)"
-        : "";
-    const message = `Instance A on port ${port} runs with utilization ${actual} and memory beside it (\`--kv-cache-memory-bytes\`, offloading or swap): it takes up to ${taken.toFixed(2)} GiB, and ${gpuMemoryUtilization} is declared. Declare \`instanceA.gpuMemoryUtilization: ${share}\`${less}, or restart instance A yourself without those flags.`;
-    return [refused(message, A_SHARE, share)];
-  }
-  if (Math.abs(actual - gpuMemoryUtilization) < 1e-6) return [];
-  const message = `Instance A on port ${port} runs with utilization ${actual}, and ${gpuMemoryUtilization} is declared. Declare what it runs with (\`instanceA.gpuMemoryUtilization\`), or restart instance A yourself with the declared value.`;
-  return [refused(message, A_SHARE, actual)];
 }
 
 /**

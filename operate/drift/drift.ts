@@ -187,12 +187,16 @@ async function ofSimpleServer(plan: MachinePlan, host: Host): Promise<Drift[]> {
   }));
 }
 
-/** The machine's memory, and the share of instance A, which is only looked at. */
-async function ofMemory({ hostInstance, ledger }: MachinePlan, host: Host): Promise<Drift[]> {
+/** The machine's memory, and how instance A was started, which is only looked at. */
+async function ofMemory(plan: MachinePlan, host: Host): Promise<Drift[]> {
+  const { hostInstance, ledger } = plan;
   const memory = parseMeminfo(await host.meminfo());
   const a = hostInstance === "none" ? undefined : hostInstance;
   const listener = a && (await host.listener(a.port));
   const listeners = a && listener ? [{ port: a.port, ...listener }] : [];
+  const settings = new Map<string, unknown>(Object.entries(a ?? {}));
+  const declared = (setting = "") =>
+    settings.get(setting.replace("instanceA.", "")) ?? a?.gpuMemoryUtilization;
   const total = memory && totalFinding(ledger.totalGiB, memory.totalGiB);
   const drift = (
     part: Pick<Drift, "kind" | "where">,
@@ -205,17 +209,14 @@ async function ofMemory({ hostInstance, ledger }: MachinePlan, host: Host): Prom
     const difference = {
       what,
       planned: String(planned),
-      found: String(value),
+      found: value === undefined ? "something else" : String(value),
       says: `differs: ${message}`,
     };
     return [{ ...part, ...difference, mend: { up: [] } }];
   };
   return [
-    ...hostInstanceFindings(
-      { hostInstance, ledger },
-      { listeners, ...defined({ memory }) },
-    ).flatMap((finding) =>
-      drift({ kind: "instance-a", where: "instance A" }, a?.gpuMemoryUtilization, finding),
+    ...hostInstanceFindings(plan, { listeners, ...defined({ memory }) }).flatMap((finding) =>
+      drift({ kind: "instance-a", where: "instance A" }, declared(finding.setting), finding),
     ),
     ...(total ? drift({ kind: "memory", where: "memory" }, ledger.totalGiB, total) : []),
   ];

@@ -146,9 +146,10 @@ function fromArgv(
   const model = isText(args.model) && !holdsSecret(args.model) ? args.model : undefined;
   const window = humanReadableInteger(first("max-model-len") ?? "");
   const demand = demandOfProcess(argv);
-  const kept = KEPT.flatMap((name) =>
-    first(name) === undefined ? [] : [`--${name}`, String(first(name))],
-  );
+  const kept = KEPT.flatMap((name) => {
+    const values = (args.options.get(name) ?? []).filter(isText);
+    return values.length === 0 || values.some(holdsSecret) ? [] : [`--${name}`, ...values];
+  });
   if (isOn(args, CHOICE)) kept.push(`--${CHOICE}`);
   const { names, toolParser, holdsKey } = clientFacts(args);
   return {

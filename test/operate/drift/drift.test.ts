@@ -353,6 +353,19 @@ describe("serving drift", () => {
     );
     expect(machines[0].drifts[1].says).toContain(`Set \`totalGiB: ${TOTAL_GIB}\`.`);
     expect(mend).toEqual(["npm run up"]);
+    const otherwise = {
+      ...{ gpuMemoryUtilization: 0.02, port: portA, toolParser: "hermes" },
+      ...{ servedModelName: "old", keyVariable: "none" },
+    };
+    expect((await new Machine({ instanceA: otherwise }).found()).machines[0].drifts).toMatchObject([
+      { kind: "instance-a", what: "instanceA.toolParser", planned: "hermes", found: "none" },
+      {
+        kind: "instance-a",
+        what: "instanceA.servedModelName",
+        planned: "old",
+        found: "org/host-model",
+      },
+    ]);
     const gone = new Machine({ instanceA: { gpuMemoryUtilization: 0.02, port: 1 } });
     expect((await gone.found()).machines[0].drifts).toMatchObject([
       {
