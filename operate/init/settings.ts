@@ -11,6 +11,7 @@ import { hundredths } from "../../units/memory";
 import { upToHundredth } from "../../vllm/utilization";
 import { reasonsOf, type ServerValue } from "../models/serverValues";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
+import { INSTANCE_A_KEY } from "../sees/instanceA";
 
 /** What was asked for beside the facts. */
 export interface Wanted {
@@ -27,9 +28,6 @@ export interface Wanted {
 
 /** Variable of the operator's shell with the bridge's key. */
 export const BRIDGE_KEY = "LOCAL_SERVING_BRIDGE_KEY";
-
-/** Variable of the operator's shell with instance A's key. */
-const INSTANCE_A_KEY = "LOCAL_SERVING_INSTANCE_A_KEY";
 
 type Settings = Record<string, unknown>;
 

@@ -8,6 +8,7 @@ import type { ContainerState } from "../../machines/docker/containers";
 import { homeOn, onMachine } from "../../machines/home";
 import { recordEdits, shortDigest } from "../pin/writePin";
 import { type Host, hostOf } from "../sees/host";
+import { startedWith, toDeclare } from "../sees/instanceA";
 import { MISSING, type RecordedVersions, recorded, type VenvEntry } from "../sees/packageVersions";
 import type { Edit } from "../stackEdit/applyEdits";
 
@@ -17,7 +18,8 @@ export interface Inventory {
   readonly containers: readonly ContainerEntry[];
   readonly venvs: readonly VenvEntry[];
   /**
-   * What the stack file should record of the versions that were read, if it records something else.
+   * What the stack file should record of the versions and of instance A's argv, if it records
+   * something else.
    */
   readonly record: readonly Edit[];
   /** What could not be read, and why. */
@@ -52,7 +54,10 @@ export async function inventory(
   const venvs: VenvEntry[] = [];
   for (const path of settings.venvs) venvs.push(await host.venv(onMachine(path, { home })));
   problems.push(...venvs.flatMap(({ problem }) => problem ?? []));
-  const record = differingRecords(machine, settings, containers);
+  const record = [
+    ...differingRecords(machine, settings, containers),
+    ...(await hostInstanceRecord(machine, host)),
+  ];
   return { machine: machine.name, containers, venvs, record, problems };
 }
 
@@ -155,4 +160,16 @@ function differingRecords(
     const edits = recordEdits(path, { ...read, ...stale });
     return edits.filter(({ value }) => value !== MISSING);
   });
+}
+
+/** What the argv of instance A says that the stack file doesn't. */
+async function hostInstanceRecord(
+  { name, hostInstance }: MachinePlan,
+  host: Host,
+): Promise<Edit[]> {
+  if (hostInstance === "none") return [];
+  const running = await startedWith(host, hostInstance.port);
+  if ("unread" in running) return [];
+  const path = ["machines", name, "instanceA"];
+  return toDeclare(hostInstance, running).map(([key, value]) => ({ path: [...path, key], value }));
 }

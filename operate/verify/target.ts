@@ -30,6 +30,7 @@ interface Common {
 /** Something on a machine that probes ask. */
 export type Target =
   | InstanceATarget
+  | InstanceAClientsTarget
   | RanksTarget
   | ServerTarget
   | BridgeTarget
@@ -53,6 +54,15 @@ export interface InstanceATarget extends Common {
   readonly port: number;
   /** Its process before the first probe; `undefined` if nothing tells. */
   readonly before: ProcessStart | undefined;
+}
+
+/** Instance A as the coding clients that are pointed at it use it. */
+export interface InstanceAClientsTarget extends Common {
+  readonly kind: "instance-a-clients";
+  readonly api: Api;
+  readonly declared: Exclude<MachinePlan["hostInstance"], "none">;
+  /** Empty where only `--only` asks for it. */
+  readonly clients: readonly ClientPlan[];
 }
 
 /** A server over several machines, by its head. */

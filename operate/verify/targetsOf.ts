@@ -10,15 +10,14 @@ import { parseProfile } from "../../harness/providers/profile";
 import { isHere, isLoopback, type Listening } from "../../machines/address";
 import { Api, MESSAGES_VERSION } from "../sees/api";
 import type { Host } from "../sees/host";
-import { processStart } from "../sees/metrics";
 import { originFromHere, type Tunnel } from "../sees/tunnel";
 import { ranksOf } from "../stack/ranksOf";
+import { instanceATargets } from "./instanceATargets";
 import { simpleModelName } from "./probes/ollamaTools";
 import type {
   BridgeTarget,
   ChatUiTarget,
   HarnessTarget,
-  InstanceATarget,
   ProviderTarget,
   RanksTarget,
   ReadFile,
@@ -64,7 +63,7 @@ export async function targetsOf(
   };
   const servers = inferenceServers(machine, at, options);
   return [
-    ...(await instanceA(here, options, tunnel)),
+    ...(await instanceATargets(here, options, tunnel)),
     ...serversOverMachines(machine, at, options),
     ...servers,
     ...bridges(machine, host, at, servers),
@@ -194,27 +193,6 @@ function otherServices({ services, reach }: MachinePlan, at: At): ServiceTarget[
     if (KNOWN.has(name) || listening === undefined) return [];
     return [{ kind: "service", name: container ?? name, ...at(listening) }];
   });
-}
-
-/** Seconds for the look at instance A before a run. */
-const LOOK_SECONDS = 2;
-
-async function instanceA(
-  here: Here,
-  { timeoutSeconds }: TargetOptions,
-  tunnel?: Pick<Tunnel, "ports">,
-): Promise<InstanceATarget[]> {
-  const { hostInstance } = here.machine;
-  if (hostInstance === "none") return [];
-  const { port } = hostInstance;
-  const url = `http://127.0.0.1:${tunnel?.ports.get(port) ?? port}`;
-  // Looked at even if its probe was not asked for, since no probe may touch it. So the look is
-  // short.
-  const look = new Api(url, Math.min(LOOK_SECONDS, timeoutSeconds));
-  const before =
-    here.unreachable === undefined ? await processStart(here.host, look, port) : undefined;
-  const api = new Api(url, timeoutSeconds);
-  return [{ kind: "instance-a", name: "instance A", ...here, api, port, before }];
 }
 
 /** The harness's files and every provider in them; nothing if the stack file has no `harness`. */

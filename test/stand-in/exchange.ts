@@ -5,6 +5,8 @@ import type { FaultName } from "./faults";
 export interface Exchange {
   readonly body: JsonObject;
   readonly server: ServerState;
+  /** The header with the client's key. */
+  readonly authorization: string | undefined;
 }
 
 export type JsonObject = Record<string, unknown>;

@@ -133,7 +133,7 @@ async function serve(
     }
     const body = await readBody(request);
     if (body.stand_in_held !== undefined) await held(server);
-    return route({ body, server });
+    return route({ body, server, authorization: request.headers.authorization });
   } catch (error) {
     const known = error instanceof RefusedRequest;
     return refusal(

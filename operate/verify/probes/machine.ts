@@ -1,13 +1,11 @@
 import { appliedPlanIn } from "../../../components/evidence";
-import { objectsIn, textOr } from "../../../faults/json";
 import { isLoopback } from "../../../machines/address";
 import { containersOf, startedAgain } from "../../../machines/docker/containers";
 import { containerDifferences } from "../../drift/containers";
 import { saidOf } from "../../drift/difference";
 import { fileDifference } from "../../drift/files";
-import { quote, quotedList } from "../../sees/answer";
+import { quote } from "../../sees/answer";
 import { inspected } from "../../sees/host";
-import { processStart } from "../../sees/metrics";
 import { fail, pass, passUnless, skip } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
 import { askOnTheNetwork } from "./asking";
@@ -182,30 +180,3 @@ async function appliedTexts(target: MachineTarget): Promise<Map<string, string>>
 
 const keyOf = ({ machine }: MachineTarget) =>
   machine.clients.find(({ surface }) => surface === "responses")?.key;
-
-/**
- * Instance A still answers and is the same process as before the probes: nothing of ours touched
- * it.
- */
-export const instanceAProbes: ProbesOf<"instance-a"> = [
-  {
-    name: "instance-a",
-    about: "instance A answers and is the same process as before",
-    fix: ({ port }) =>
-      `It is not ours and nothing here starts it: see who listens on ${port} (\`ss -lntp\`), or declare \`instanceA: none\`.`,
-    run: async ({ api, host, port, before }) => {
-      const ids = objectsIn((await api.json("/v1/models")).data).map((model) => textOr(model.id));
-      const serves = `serves ${quotedList(ids, "no model")}`;
-      const now = await processStart(host, api, port);
-      if (before === undefined)
-        return pass(
-          `${serves}; its process belongs to another user, and it does not say when it started`,
-        );
-      if (now?.mark === before.mark)
-        return pass(`${serves}; same process as before (${now.words})`);
-      const fix =
-        "Nothing here restarts it: see its own log, and the kernel's for a process killed for memory.";
-      return fail("it is another process than before the probes: it was restarted meanwhile", fix);
-    },
-  },
-];

@@ -3,9 +3,10 @@ import { bridgeProbes } from "../probes/bridge";
 import { chatUiProbes } from "../probes/chatUi";
 import { harnessFileProbes } from "../probes/harnessFiles";
 import { harnessProviderProbes } from "../probes/harnessProviders";
+import { instanceAClientProbes, instanceAProbes } from "../probes/instanceA";
 import { kvCacheProbes } from "../probes/kvCache";
 import { longPromptProbes } from "../probes/longPrompts";
-import { instanceAProbes, machineProbes } from "../probes/machine";
+import { machineProbes } from "../probes/machine";
 import { memoryProbes } from "../probes/memory";
 import { nativePathProbes } from "../probes/nativeMessagesPath";
 import { ollamaProbes } from "../probes/ollama";
@@ -49,6 +50,10 @@ const CATALOG: {
   service: { absent: "the plan has no other service", probes: serviceProbes },
   harness: { absent: "the stack file has no `harness`", probes: harnessFileProbes },
   "harness-provider": { absent: "the stack file has no `harness`", probes: harnessProviderProbes },
+  "instance-a-clients": {
+    absent: "no coding client uses an instance A",
+    probes: instanceAClientProbes,
+  },
   // Memory counts after everything has served.
   machine: { absent: "the plan has no machine", probes: [...machineProbes, ...memoryProbes] },
   "instance-a": { absent: "the stack file says `instanceA: none`", probes: instanceAProbes },

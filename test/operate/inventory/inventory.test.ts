@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { parseStackFile } from "../../../components/settings/load";
 import { readVenv } from "../../../operate/sees/packageVersions";
+import { startInstanceA } from "../../engine/instanceA";
+import { freePort } from "../../layers/freePort";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { CONTAINER } from "../doctor/cases";
 import { withMachine } from "../doctor/stack";
@@ -206,6 +208,36 @@ describe("serving inventory", () => {
       digest: "sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
       source: "serving inventory, sha256:8a69ffad015f",
     });
+  });
+
+  it("records how instance A was started, where the stack file doesn't say it", async () => {
+    const port = await freePort();
+    const process = await startInstanceA(port, 0.36);
+    onTestFinished(() => process.stop());
+    const given = async (more: Record<string, unknown>) => {
+      const file = join(folder, "Pulumi.a.yaml");
+      writeFileSync(
+        file,
+        withMachine(["instanceA", { port, gpuMemoryUtilization: 0.36, ...more }]),
+      );
+      const docker = new FakeDocker({ "ps --all": { out: "" } });
+      const { out } = await runServing(
+        ["inventory", "--file", file, "--format", "json"],
+        docker.env,
+      );
+      return JSON.parse(out).record;
+    };
+    const { edits, diff } = await given({});
+    const path = ["machines", "dgx", "instanceA"];
+    expect(edits).toEqual([
+      { path: [...path, "servedModelName"], value: "org/host-model" },
+      { path: [...path, "toolParser"], value: "none" },
+    ]);
+    expect(diff).toContain("+        toolParser: none\n");
+    const declared = { servedModelName: "org/host-model", toolParser: "none" };
+    expect(await given(declared)).toEqual({ edits: [], diff: "" });
+    expect((await given({ ...declared, toolParser: "hermes" })).edits).toEqual([edits[1]]);
+    expect((await given({ port: 1 })).edits).toEqual([]);
   });
 
   it("records nothing of an image with another digest", async () => {

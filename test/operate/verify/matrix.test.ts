@@ -170,6 +170,7 @@ describe("the names of the probes", () => {
         "ollama-version ollama-models ollama-listen ollama-directory ollama-memory",
         "ollama-chat-tools ollama-messages-tools ollama-responses-tools service-answers",
         "harness-profile harness-judge harness-embedding harness-healthcheck harness-chat harness-model",
+        "instance-a-start instance-a-models instance-a-tools",
         "containers files network-closed launchers env-key memory instance-a",
       ].join(" "),
     );
