@@ -181,6 +181,6 @@ function notKnownOfInstanceA({ instanceA }: MachineSettings, clients: readonly C
   if (unknown.length === 0) return [];
   const names = agents.map(({ client }) => client).join(", ");
   return [
-    `${names}: of instance A it is not known ${unknown.join(" and ")}. \`serving verify --only instance-a-start,instance-a-models\` says what to declare.`,
+    `${names}: of instance A it is not known ${unknown.join(" and ")}. \`serving verify a\` says what to declare.`,
   ];
 }

@@ -1,9 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { wholeNumber } from "../../commandLine/values";
+import { SERVICES } from "../../components/services";
 import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
+import { named } from "../stack/named";
 import { readStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import type { Edit } from "../stackEdit/applyEdits";
@@ -27,6 +29,12 @@ export function verifyCommand(): Command {
   return command({
     name: "verify",
     description: "Probe a running environment as its clients use it, and say what to change.",
+    arguments: [
+      new Argument(
+        "[name]",
+        `probe one server or service: a (instance A), b, ${SERVICES.map(({ name }) => name).join(", ")}`,
+      ),
+    ],
     options: [
       ...stackFileOptions(),
       new Option(
@@ -53,7 +61,7 @@ before the first \`npm run up\`.`,
   });
 }
 
-async function verifyOutcome(options: VerifyCommandOptions): Promise<Outcome> {
+async function verifyOutcome(options: VerifyCommandOptions, name?: string): Promise<Outcome> {
   const { text, plan: planned } = readStack(stackFile(options));
   // Loaded when it is used: other commands start faster without it.
   const { probeNames } = await import("../verify/run/catalog");
@@ -68,8 +76,12 @@ async function verifyOutcome(options: VerifyCommandOptions): Promise<Outcome> {
   const { TOOL_CALL_PROBES } = await import("../verify/probes/ollamaTools");
   const { baseUrl, timeout: timeoutSeconds, record } = options;
   checkNames(options.only ?? [], probeNames());
+  if (name !== undefined && baseUrl !== undefined)
+    throw new WrongUse("--base-url is one server by itself: leave out its name.");
+  const about = name === undefined ? undefined : named(planned.machines, name);
   const only = record ? [...(options.only ?? []), ...TOOL_CALL_PROBES] : options.only;
-  if (only === undefined && baseUrl === undefined) {
+  const isWhole = only === undefined && baseUrl === undefined && about === undefined;
+  if (isWhole) {
     const machines = planned.machines.map((machine) => ({
       machine,
       host: hostOf(machine.dockerHost),
@@ -78,9 +90,9 @@ async function verifyOutcome(options: VerifyCommandOptions): Promise<Outcome> {
     if (!setUp.includes(true)) throw new Failed("Nothing to verify yet: run `npm run up` first.");
   }
   const [probes, causes, edits]: [ProbeResult[], Cause[], Edit[]] = [[], [], []];
-  for (const machine of planned.machines) {
+  for (const machine of about === undefined ? planned.machines : [about.machine]) {
     const found = await verify(machine, {
-      ...defined({ only, baseUrl }),
+      ...defined({ only, baseUrl, about }),
       timeoutSeconds,
       host: hostOf,
       machines: planned.machines,
@@ -94,9 +106,7 @@ async function verifyOutcome(options: VerifyCommandOptions): Promise<Outcome> {
       await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found.probes);
   }
   const summary = summaryOf(probes, causes);
-  const whole =
-    only === undefined && baseUrl === undefined && summary.pass > 0 && summary.fail === 0;
-  if (whole) keepPassed(stackFile(options), text);
+  if (isWhole && summary.pass > 0 && summary.fail === 0) keepPassed(stackFile(options), text);
   const said = { result: { probes, summary, causes }, text: verifyText(probes, causes) };
   const failed = summary.fail > 0;
   if (record === undefined) return { ...said, failed };

@@ -1,3 +1,4 @@
+import { INSTANCE_A } from "../../components/fields";
 import { Api } from "../sees/api";
 import { processStart } from "../sees/metrics";
 import type { Tunnel } from "../sees/tunnel";
@@ -8,11 +9,11 @@ const LOOK_SECONDS = 2;
 
 /**
  * Instance A: that it is left alone, and what it gives the coding clients that are pointed at it.
- * Without such a client it is asked for nothing, unless `--only` says so.
+ * Without such a client it is asked for nothing, unless `--only` or its name says so.
  */
 export async function instanceATargets(
   here: Pick<Target, "machine" | "host" | "unreachable">,
-  { timeoutSeconds, only }: TargetOptions,
+  { timeoutSeconds, only, about }: TargetOptions,
   tunnel?: Pick<Tunnel, "ports">,
 ): Promise<(InstanceATarget | InstanceAClientsTarget)[]> {
   const { machine, host, unreachable } = here;
@@ -35,7 +36,7 @@ export async function instanceATargets(
   const clients = machine.clients.filter(
     ({ coding, serverKind }) => coding && serverKind === "instance-a",
   );
-  const asked = clients.length > 0 || only !== undefined;
+  const asked = clients.length > 0 || only !== undefined || about?.key === INSTANCE_A;
   return [
     { ...common, kind: "instance-a", port, before },
     ...(asked ? [{ ...common, kind: "instance-a-clients" as const, declared, clients }] : []),

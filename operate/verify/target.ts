@@ -9,6 +9,7 @@ import type { AskedProvider } from "../../harness/providers/probe";
 import type { Api } from "../sees/api";
 import type { Host } from "../sees/host";
 import type { ProcessStart } from "../sees/metrics";
+import type { Named } from "../stack/named";
 import type { OnMachine } from "../stack/ranksOf";
 import type { Probe } from "./probe";
 
@@ -61,7 +62,7 @@ export interface InstanceAClientsTarget extends Common {
   readonly kind: "instance-a-clients";
   readonly api: Api;
   readonly declared: Exclude<MachinePlan["hostInstance"], "none">;
-  /** Empty where only `--only` asks for it. */
+  /** Empty where only `--only`, or its name, asks for it. */
   readonly clients: readonly ClientPlan[];
 }
 
@@ -182,6 +183,8 @@ export interface TargetOptions {
   readonly baseUrl?: string;
   /** Run these probes alone. */
   readonly only?: readonly string[];
+  /** Probe this server or service alone. */
+  readonly about?: Named;
   /** The machine's files, processes and Docker, by the machine's Docker address. */
   readonly host: (dockerHost: string) => Host;
   /** All machines of the plan: a server may have ranks on others. */

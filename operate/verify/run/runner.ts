@@ -1,7 +1,9 @@
+import { SIMPLE_SERVER } from "../../../components/fields";
 import type { MachinePlan } from "../../../components/plan";
 import { isPlaceholder } from "../../../faults/secrets";
 import type { Host } from "../../sees/host";
 import { tunnelTo } from "../../sees/tunnel";
+import type { Named } from "../../stack/named";
 import type { Cause } from "../causes/cause";
 import { type ProbeResult, skip } from "../probe";
 import { CHAT_UI_KEY_VARIABLE } from "../probes/chatUi";
@@ -24,13 +26,16 @@ export async function verify(machine: MachinePlan, options: VerifyOptions): Prom
   // The server at `--base-url` has an address of its own.
   const tunnel = options.baseUrl === undefined ? await tunnelTo(machine) : undefined;
   try {
-    const targets = await targetsOf(machine, host, options, tunnel);
+    const { about } = options;
+    const all = await targetsOf(machine, host, options, tunnel);
+    const targets = about === undefined ? all : all.filter((target) => isOf(target, about));
     const secrets = secretsOf(machine, targets, host);
     const [results, causes]: [ProbeResult[], Cause[]] = [[], []];
     for (const kind of KINDS) {
       const ofKind = targets.filter((target) => target.kind === kind);
       const absent = { ...skip(whyAbsent(kind)), fix: "", target: machine.name, seconds: 0 };
-      const without = ofKind.length === 0 ? probesOf(kind).filter(chosen(options)) : [];
+      const isAbsent = ofKind.length === 0 && about === undefined;
+      const without = isAbsent ? probesOf(kind).filter(chosen(options)) : [];
       results.push(...without.map(({ name }) => report({ ...absent, name }, options)));
       for (const target of ofKind) {
         const found = await verifyTarget(target, secrets, options);
@@ -42,6 +47,15 @@ export async function verify(machine: MachinePlan, options: VerifyOptions): Prom
   } finally {
     tunnel?.close();
   }
+}
+
+/**
+ * Whether a target belongs to what was named: a server with its ranks, a service, Ollama with its
+ * models, or instance A with what its clients need.
+ */
+function isOf({ kind, name }: Target, { key, container }: Named): boolean {
+  if (key === SIMPLE_SERVER) return kind === "simple-server" || kind === "simple-model";
+  return kind === key || kind === `${key}-clients` || name === container?.name;
 }
 
 /**

@@ -69,6 +69,27 @@ describe("serving verify", () => {
     expect(probes[0]?.fix).toContain("serving doctor");
   });
 
+  it("probes one server or service by its name, and nothing else", async () => {
+    const { code, out } = await verify("b", "--format", "json");
+    expect(code).toBe(0);
+    const { probes } = JSON.parse(out) as { probes: { name: string; target: string }[] };
+    expect(new Set(probes.map(({ target }) => target))).toEqual(
+      new Set([`vllm-model-${healthy.port}`]),
+    );
+    expect(probes.map(({ name }) => name)).toEqual(expect.arrayContaining(["models", "window"]));
+  });
+
+  it("refuses a name that nothing has, and a name beside --base-url", async () => {
+    expect(await verify("bridge")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("Nothing in the stack file is called bridge. There is: b"),
+    });
+    expect(await verify("b", "--base-url", healthy.url)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--base-url is one server by itself: leave out its name."),
+    });
+  });
+
   it("takes the address from the plan without --base-url", async () => {
     const { code, out } = await verify("--only", "models", "--format", "json");
     expect(code).toBe(0);

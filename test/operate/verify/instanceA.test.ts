@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { plan } from "../../../components/plan/plan";
 import type { Host } from "../../../operate/sees/host";
+import { named } from "../../../operate/stack/named";
 import { serverInput, stack } from "../../fixtures/machine";
 import { BRIDGE } from "../../fixtures/services";
 import type { RouteTable } from "../../stand-in/exchange";
@@ -22,10 +23,12 @@ interface Case {
   readonly routes?: RouteTable;
   readonly host?: Partial<Host>;
   readonly only?: readonly string[];
+  /** What `serving verify NAME` names. */
+  readonly name?: string;
 }
 
 /** What is found of an instance A that really answers, and whose argv is what it was started with. */
-async function found({ words = TOOLS, routes, host, only = PROBES, ...given }: Case) {
+async function found({ words = TOOLS, routes, host, only, name, ...given }: Case) {
   const asked: string[] = [];
   const seen: RouteTable = Object.fromEntries(
     Object.entries(routes ?? {}).map(([route, answer]) => [
@@ -51,7 +54,11 @@ async function found({ words = TOOLS, routes, host, only = PROBES, ...given }: C
   });
   const on = emptyHost({ listener: async () => ({ pid: 7, argv }), ...host });
   try {
-    const results = await run(planned, { only }, on);
+    const results = await run(
+      planned,
+      name === undefined ? { only: only ?? PROBES } : { about: named(planned.machines, name) },
+      on,
+    );
     return {
       results,
       asked,
@@ -66,6 +73,16 @@ const ALL = { toolParser: "hermes", keyVariable: "none" };
 const CALL = 'read_file({"path":"example"})';
 
 describe("an instance A that coding clients are pointed at", () => {
+  it("is asked by its name alone, also where no client is pointed at it", async () => {
+    for (const clients of [CODEX, {}]) {
+      const { results } = await found({ declared: ALL, name: "a", clients });
+      expect(results.map(({ name, status }) => [name, status])).toEqual([
+        ...PROBES.map((probe) => [probe, "pass"]),
+        ["instance-a", "pass"],
+      ]);
+    }
+  });
+
   it("passes with a tool parser, a plain name and no key", async () => {
     expect((await found({ declared: ALL })).said).toEqual([
       ["pass", "makes structured tool calls (`hermes`); no key in its arguments", ""],

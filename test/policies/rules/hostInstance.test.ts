@@ -116,7 +116,7 @@ describe("the plan of a coding client at instance A", () => {
 
   it("says what is not known of it, and nothing where all is declared or nobody asks", () => {
     const READS =
-      "`serving verify --only instance-a-start,instance-a-models` says what to declare.";
+      "`serving verify a` says what to declare.";
     expect(warned({ codex: AT_A, claudeCode: AT_A })).toEqual([
       {
         machine: "dgx",
