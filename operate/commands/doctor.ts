@@ -17,7 +17,7 @@ import {
   type StackFileOptions,
   stackFile,
   stackFileOptions,
-  stackPath,
+  stackNames,
 } from "../stack/stackFile";
 
 interface DoctorOptions extends StackFileOptions, GivenFiles {
@@ -86,7 +86,7 @@ interface Known extends Pick<Facts, "stack" | "stackProblem"> {
  */
 function stackFromAfar(options: DoctorOptions): Known {
   const asked = options.file ?? askedStack(options);
-  if (asked === undefined && !existsSync(stackPath(options))) return {};
+  if (asked === undefined && stackNames().length === 0) return {};
   const file = stackFile(options);
   try {
     return { stack: stackOf(options) };

@@ -21,7 +21,7 @@ import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
 import { readHost } from "../sees/computer/computer";
 import { type HostFacts, hostFacts } from "../sees/computer/facts";
 import { computerAt, thisComputer } from "../sees/computer/sources";
-import { projectFolder, stackName, stackNames, stackPath } from "../stack/stackFile";
+import { askedStack, impliedStack, projectFolder, stackNames, stackPath } from "../stack/stackFile";
 
 type InitOptions = Readonly<
   Partial<Record<"name" | "from" | "on", string> & Record<"facts" | "yes", true>>
@@ -59,7 +59,7 @@ Exit code: 0 written, 1 written but refused by a policy until something is mende
 is there already.`,
     example: "init --name spark",
     run: async (options: InitOptions) => {
-      const { name = stackName(), from, on } = options;
+      const { name = askedStack() ?? "dgx", from, on } = options;
       const file = stackPath({ stack: name });
       if (options.facts !== true) keptIn(file);
       const look = async () => readHost(on === undefined ? thisComputer() : await computerAt(on));
@@ -118,7 +118,7 @@ function write(file: string, text: string): void {
 function nextCommands({ name, server, network }: Wanted): string[] {
   const serving = "npm run -s serving --";
   return [
-    ...(stackName() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
+    ...(impliedStack() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
     `${serving} plan`,
     ...(server === undefined
       ? []

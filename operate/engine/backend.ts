@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { jsonIn, objectOr } from "../../faults/json";
-import { pulumiHome } from "./findPulumi";
+import { pulumiHome } from "../stack/selectedStack";
 
 /**
  * Folder below the project that holds the state and its passphrase, unless the operator has logged

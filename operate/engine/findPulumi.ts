@@ -1,8 +1,8 @@
-import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { Failed } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { programOnPath } from "../../commandLine/run";
+import { pulumiHome } from "../stack/selectedStack";
 
 /** Seconds between two signs of life while the engine is being installed. */
 const SIGN_OF_LIFE_SECONDS = 5;
@@ -39,10 +39,6 @@ export async function findPulumi(): Promise<string> {
 export function installedPulumi(env: NodeJS.ProcessEnv): string | undefined {
   return programOnPath(["pulumi"], [env.PATH, join(pulumiHome(env), "bin")].join(delimiter));
 }
-
-/** Folder of the engine's own files: credentials, plugins, versions. */
-export const pulumiHome = (env: NodeJS.ProcessEnv): string =>
-  env.PULUMI_HOME ?? join(env.HOME ?? homedir(), ".pulumi");
 
 /** PATH for the engine: its language host lies beside it. */
 export const pathWith = (command: string, env: NodeJS.ProcessEnv): string =>

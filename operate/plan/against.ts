@@ -15,7 +15,7 @@ import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { shellWords } from "../../machines/shell";
 import { judge, type Levels } from "../../policies/judge";
-import { projectFolder, stackName } from "../stack/stackFile";
+import { impliedStack, projectFolder } from "../stack/stackFile";
 import { passedStackFile } from "../verify/lastVerify";
 import {
   changeSections,
@@ -137,7 +137,7 @@ async function earlier(source: string, file: string, planned: Plan): Promise<Ear
         `--against verified: no \`serving verify\` of ${basename(file)} passed whole yet: run it, and it keeps the file that did.`,
       );
     const [, name] = /^Pulumi\.(.+)\.yaml$/.exec(basename(file)) ?? [];
-    const stack = name === undefined || name === stackName() ? [] : ["--", "--stack", name];
+    const stack = name === undefined || name === impliedStack() ? [] : ["--", "--stack", name];
     const back = `${shellWords(["cp", passed, file])} && ${shellWords(["npm", "run", "up", ...stack])}`;
     return { ...planOf(source, passed, readTextFile(passed)), back };
   }

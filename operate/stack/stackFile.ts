@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { Option } from "commander";
 import { WrongUse } from "../../commandLine/exit";
+import { selectedStack } from "./selectedStack";
 
 /** How a command line names a stack file. */
 export type StackFileOptions = { readonly stack?: string; readonly file?: string };
@@ -12,7 +13,7 @@ const STACK_VARIABLE = "LOCAL_SERVING_STACK";
 export const stackOption = (flags = "--stack <name>") =>
   new Option(
     flags,
-    `stack, whose file is Pulumi.<name>.yaml (default: $${STACK_VARIABLE}, else dgx)`,
+    `stack, whose file is Pulumi.<name>.yaml (default: $${STACK_VARIABLE}, else the only one in the folder, else the one that Pulumi has selected)`,
   );
 
 export const stackFileOptions = () => [
@@ -30,7 +31,29 @@ export const machineOption = () =>
 export const askedStack = ({ stack }: StackFileOptions = {}): string | undefined =>
   stack ?? (process.env[STACK_VARIABLE] || undefined);
 
-export const stackName = (options: StackFileOptions = {}): string => askedStack(options) ?? "dgx";
+/**
+ * The stack that a command means when its command line names none: that of the variable, else the
+ * only one in the folder, else the one that Pulumi has selected. `undefined` where none of these
+ * says it: nothing is guessed, since a command could change or remove another stack.
+ */
+export function impliedStack(): string | undefined {
+  const names = stackNames();
+  const asked = askedStack();
+  if (asked !== undefined || names.length < 2) return asked ?? names[0];
+  const selected = selectedStack(projectFolder(), process.env);
+  return names.find((name) => name === selected);
+}
+
+/** The stack that a command means. Throws `WrongUse` where that isn't clear. */
+export function stackName({ stack = impliedStack() }: StackFileOptions): string {
+  if (stack !== undefined) return stack;
+  const names = stackNames();
+  throw new WrongUse(
+    names.length === 0
+      ? `No stack file in ${projectFolder()}. \`serving init\` writes one for this machine.`
+      : `Which stack? ${projectFolder()} has ${names.join(", ")}. Name one by \`--stack NAME\`, \`export ${STACK_VARIABLE}=NAME\` or \`pulumi stack select NAME\`.`,
+  );
+}
 
 /**
  * The stack file to read. Throws `WrongUse` where the project has no stack of that name, with those
@@ -58,7 +81,9 @@ export function stackPath(options: StackFileOptions): string {
 }
 
 export const stackNames = (): string[] =>
-  readdirSync(projectFolder()).flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? []);
+  readdirSync(projectFolder())
+    .flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? [])
+    .sort();
 
 /**
  * The nearest folder upward that holds our Pulumi.yaml, else the project that this program belongs

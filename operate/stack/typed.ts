@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { HERE, isOverSsh } from "../../machines/address";
 import { shellWord, shellWords } from "../../machines/shell";
-import { type StackFileOptions, stackName } from "./stackFile";
+import { impliedStack, type StackFileOptions } from "./stackFile";
 
 /** A command on a machine, as a person types it here. */
 export function typedOn(
@@ -29,7 +29,7 @@ const APPLIES = /\bnpm run (preview|up)\b( --)?/g;
  */
 export function forStack(command: string, { stack, file }: StackFileOptions): string {
   const name = file === undefined ? stack : /^Pulumi\.(.+)\.yaml$/.exec(basename(file))?.[1];
-  const other = name !== undefined && name !== stackName();
+  const other = name !== undefined && name !== impliedStack();
   const reads = file !== undefined ? ` --file ${shellWord(file)}` : other ? ` --stack ${name}` : "";
   return command
     .replace(READS, (found) => `${found}${reads}`)

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { installedPulumi, pulumiHome } from "../../operate/engine/findPulumi";
+import { installedPulumi } from "../../operate/engine/findPulumi";
+import { pulumiHome } from "../../operate/stack/selectedStack";
 import { run } from "../layers/run";
 
 export type EngineLayer =

@@ -55,7 +55,6 @@ describe("serving init", () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toContain(`${file("spark")} is written: each value has its reason above it.`);
     expect(out.split("Next:\n")[1]?.trimEnd().split("\n")).toEqual([
-      "  export LOCAL_SERVING_STACK=spark",
       "  npm run -s serving -- plan",
       "  npm run -s serving -- pin vllm/vllm-openai:v0.30.0 --write",
       "  npm run -s serving -- fetch",

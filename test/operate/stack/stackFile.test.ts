@@ -1,0 +1,161 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { COMMANDS } from "../../../operate/servingCommand";
+import { temporaryFolder } from "../../layers/temporaryFolder";
+import { runServing } from "../runServing";
+
+let project = "";
+let env: Record<string, string> = {};
+
+beforeEach(() => {
+  project = realpathSync(temporaryFolder("which-stack-"));
+  writeFileSync(join(project, "Pulumi.yaml"), "name: local-serving\nruntime: nodejs\n");
+  env = { PULUMI_HOME: join(project, "home"), PULUMI_STACK: "", PWD: project };
+});
+
+/** Stack files that each say by a fault of their own that they were read. */
+function stacks(...names: readonly string[]) {
+  for (const name of names)
+    writeFileSync(join(project, `Pulumi.${name}.yaml`), `config: {}\nthis-is-${name}: 1\n`);
+}
+
+/** Keeps a selection where `pulumi stack select` keeps it, for the project by this path. */
+function select(stack: string, path = project) {
+  const folder = join(project, "home/workspaces");
+  const hash = createHash("sha1").update(`${path}/Pulumi.yaml`).digest("hex");
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `local-serving-${hash}-workspace.json`);
+  writeFileSync(file, JSON.stringify({ stack: `organization/local-serving/${stack}` }));
+  return file;
+}
+
+async function serving(args: readonly string[], more: Record<string, string> = {}) {
+  const cwd = vi.spyOn(process, "cwd").mockReturnValue(project);
+  onTestFinished(() => cwd.mockRestore());
+  const { code, out, err } = await runServing(args, { ...env, ...more });
+  return { code, out, err: err.replaceAll(project, "PROJECT") };
+}
+
+/** Which stack file a command reads. */
+async function meant(args: readonly string[], more: Record<string, string> = {}) {
+  const { err } = await serving(["plan", ...args], more);
+  return /Unknown key `this-is-(\w+)`/.exec(err)?.[1] ?? err;
+}
+
+const WHICH =
+  "Which stack? PROJECT has lab, prod. Name one by `--stack NAME`, `export LOCAL_SERVING_STACK=NAME` or `pulumi stack select NAME`.\n";
+
+/** Every command that takes `--stack`, with what it wants before it reads one. */
+const COMMAND_LINES: Readonly<Record<string, string>> = {
+  plan: "",
+  models: "",
+  "models show": "gpt-oss",
+  "models use": "gpt-oss",
+  "models add": "org/model --from-cache",
+  wait: "",
+  verify: "",
+  drift: "",
+  status: "",
+  logs: "b",
+  stop: "b",
+  start: "b",
+  "clients export": "folder",
+  bench: "",
+  doctor: "",
+  pin: "--check",
+  fetch: "",
+  inventory: "",
+};
+const LINES = Object.entries(COMMAND_LINES).map((words) => words.join(" ").trim());
+
+function withStack(before: string, command: Command): string[] {
+  const name = `${before} ${command.name()}`.trim();
+  const own = command.options.some(({ long }) => long === "--stack") ? [name] : [];
+  return [...own, ...command.commands.flatMap((each) => withStack(name, each))];
+}
+
+describe("with two stacks and none named", () => {
+  it("every command is asked", async () => {
+    const commands = await Promise.all(Object.values(COMMANDS).map((load) => load([])));
+    expect(commands.flatMap((each) => withStack("", each))).toEqual(Object.keys(COMMAND_LINES));
+  });
+
+  it.each([
+    ...LINES,
+    "pin vllm/vllm-openai:v0.30.0 --write",
+    "pin --newer",
+    "doctor --log /dev/null",
+  ])("serving %s takes neither", async (line) => {
+    stacks("prod", "lab");
+    expect(await serving(line.split(" "))).toEqual({ code: 2, out: "", err: WHICH });
+  });
+
+  it("takes the named one: by option, else by variable, else by Pulumi's selection", async () => {
+    stacks("prod", "lab");
+    select("lab");
+    expect(await meant([])).toBe("lab");
+    expect(await meant([], { PULUMI_STACK: "prod" })).toBe("prod");
+    expect(await meant([], { LOCAL_SERVING_STACK: "prod" })).toBe("prod");
+    expect(await meant(["--stack", "lab"], { LOCAL_SERVING_STACK: "prod" })).toBe("lab");
+  });
+
+  it("takes no selected stack that has no file here, and none of another folder", async () => {
+    stacks("prod", "lab");
+    select("gone");
+    expect(await meant([])).toBe(WHICH);
+    rmSync(join(project, "home"), { recursive: true });
+    select("lab", "/elsewhere");
+    expect(await meant([])).toBe(WHICH);
+  });
+
+  it("takes the selection of the path that the shell shows", async () => {
+    stacks("prod", "lab");
+    const link = join(project, "link");
+    symlinkSync(project, link);
+    select("lab");
+    select("prod", link);
+    expect(await meant([], { PWD: link })).toBe("prod");
+    expect(await meant([], { PWD: join(link, "docs") })).toBe("prod");
+    expect(await meant([], { PWD: "/" })).toBe("lab");
+  });
+
+  it.each(["{", "[]", '{"stack":1}', ""])("takes none by a broken selection: %j", async (text) => {
+    stacks("prod", "lab");
+    writeFileSync(select("lab"), text);
+    expect(await meant([])).toBe(WHICH);
+  });
+});
+
+describe("with one stack", () => {
+  it("takes it, whatever Pulumi has selected", async () => {
+    stacks("prod");
+    select("lab");
+    expect(await meant([])).toBe("prod");
+  });
+
+  it("takes no other one that is named", async () => {
+    stacks("prod");
+    expect(await meant([], { LOCAL_SERVING_STACK: "lab" })).toBe(
+      "No Pulumi.lab.yaml in PROJECT. Stacks there: prod. `serving init --name lab` writes one for this machine.\n",
+    );
+  });
+});
+
+describe("without a stack file", () => {
+  it.each(LINES)("serving %s names `serving init`", async (line) => {
+    expect(await serving(line.split(" "))).toEqual({
+      code: 2,
+      out: "",
+      err: "No stack file in PROJECT. `serving init` writes one for this machine.\n",
+    });
+  });
+});
+
+it("the stack file that comes along says first that it is a sample", () => {
+  const [first, second] = readFileSync("Pulumi.dgx.yaml", "utf8").split("\n");
+  expect(first).toMatch(/^# A sample: .*`serving init --name NAME`/);
+  expect(second).toBe("# yaml-language-server: $schema=docs/reference/stack-file.schema.json");
+});
