@@ -13,7 +13,6 @@ const PROGRAMS = {
   program: "index.ts",
   policies: "policies/index.ts",
   serving: "operate/serving.ts",
-  engine: "operate/engine/run.ts",
 };
 
 /** Runs a program and returns what it exports. */

@@ -37,7 +37,7 @@ it("runs from source and says so before the first build", { timeout: LIMIT_MS },
 it("builds every program with its compiled code", { timeout: LIMIT_MS }, async () => {
   expect(await build()).toMatchObject({ code: 0, stdout: "", stderr: "" });
   const made = readdirSync(join(copy, "dist"));
-  for (const name of ["program", "policies", "serving", "engine"])
+  for (const name of ["program", "policies", "serving"])
     expect(made).toEqual(expect.arrayContaining([`${name}.cjs`, `${name}.cache`, `${name}.json`]));
 });
 
@@ -146,7 +146,7 @@ it("compiles the bundle anew where the compiled code is of another version of No
 
 it.each([
   ["serving", "plan"],
-  ["engine", "preview"],
+  ["serving", "preview"],
 ])("names npm ci where the packages are missing: %s %s", async (program, word) => {
   rmSync(join(copy, "node_modules"), { force: true });
   rmSync(join(copy, "dist"), { recursive: true, force: true });

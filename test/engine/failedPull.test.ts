@@ -46,7 +46,7 @@ describeEngineWithDocker("an image that can't be pulled", () => {
 
   const up = async (image: string) => {
     workspace.configure(configOf(image));
-    const engine = join(workspace.project, "bundle/engine.cjs");
+    const engine = join(workspace.project, "bundle/serving.cjs");
     return run("node", [engine, "up", "--yes", "--stack", workspace.stack], {
       cwd: workspace.project,
       env: workspace.env,

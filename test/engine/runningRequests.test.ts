@@ -43,7 +43,7 @@ describeEngineWithGpus("requests that run while their server is replaced", () =>
   };
   const update = async () => {
     rmSync(said(), { force: true });
-    const engine = join(workspace.project, "bundle/engine.cjs");
+    const engine = join(workspace.project, "bundle/serving.cjs");
     const args = [engine, "up", "--yes", "--stack", workspace.stack, "--color", "never"];
     const shown = args.map((word) => `'${word}'`).join(" ");
     // Into a file, since what it says decides when a request may end.

@@ -42,7 +42,7 @@ describeEngineWithDocker("two machines, one of them away", () => {
   });
 
   it("`npm run up` goes on with it in the same way, and touches nothing else", async () => {
-    const engine = join(workspace.project, "bundle/engine.cjs");
+    const engine = join(workspace.project, "bundle/serving.cjs");
     const again = await run("node", [engine, "up", "--yes", "--stack", workspace.stack], {
       cwd: workspace.project,
       env: workspace.env,

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { scripts } from "../../package.json";
 import { run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -14,8 +15,8 @@ beforeEach(() => {
   writeFileSync(join(folder, "log"), "");
 });
 
-const engine = (...args: string[]) =>
-  run("node", [join(PROJECT, "bundle/engine.cjs"), ...args], {
+const serving = (...args: string[]) =>
+  run("node", [join(PROJECT, "bundle/serving.cjs"), ...args], {
     cwd: PROJECT,
     env: {
       PATH: `${folder}:${process.env.PATH}`,
@@ -26,9 +27,9 @@ const engine = (...args: string[]) =>
   });
 const log = () => readFileSync(join(folder, "log"), "utf8").trim().split("\n");
 
-describe("npm run preview, up and down", () => {
+describe("serving preview, up, refresh and down", () => {
   it("select the stack, then run the engine with the policy pack", async () => {
-    expect(await engine("preview", "--diff")).toMatchObject({ code: 0 });
+    expect(await serving("preview", "--diff")).toMatchObject({ code: 0 });
     expect(log()).toEqual([
       "stack select --create --stack dgx",
       `preview --stack dgx --policy-pack ${PROJECT}/policies --diff`,
@@ -36,7 +37,7 @@ describe("npm run preview, up and down", () => {
   });
 
   it("leave --yes out of a preview and say why", async () => {
-    const { code, stderr } = await engine("preview", "--yes");
+    const { code, stderr } = await serving("preview", "--yes");
     expect({ code, last: log().at(-1) }).toEqual({
       code: 0,
       last: `preview --stack dgx --policy-pack ${PROJECT}/policies`,
@@ -47,7 +48,7 @@ describe("npm run preview, up and down", () => {
   });
 
   it("hand --yes on to an update", async () => {
-    expect(await engine("up", "--yes")).toMatchObject({ code: 0 });
+    expect(await serving("up", "--yes")).toMatchObject({ code: 0 });
     expect(
       log()
         .at(-1)
@@ -58,9 +59,64 @@ describe("npm run preview, up and down", () => {
   it.each(["-s", "--stack"])(
     "name the stacks that exist for one that doesn't: %s",
     async (option) => {
-      const { code, stderr } = await engine("preview", option, "nope");
+      const { code, stderr } = await serving("preview", option, "nope");
       expect({ code, log: log() }).toEqual({ code: 2, log: [""] });
       expect(stderr).toContain(`No Pulumi.nope.yaml in ${PROJECT}. Stacks there: dgx`);
     },
   );
+
+  it("run no policy pack where nothing is planned, and ask as Pulumi does", async () => {
+    expect(await serving("refresh", "--preview-only")).toMatchObject({ code: 0 });
+    expect(log().at(-1)).toBe("refresh --stack dgx --preview-only");
+    expect(await serving("refresh", "--yes", "--skip-preview")).toMatchObject({ code: 0 });
+    expect(log().at(-1)).toBe("refresh --stack dgx --yes --skip-preview");
+    expect(await serving("down", "--target", "urn")).toMatchObject({ code: 0 });
+    expect(log().at(-1)).toBe("destroy --stack dgx --target urn");
+  });
+
+  it.each(["-f", "-yf", "--skip-preview", "--skip-preview=true"])(
+    "skip no preview that policies judge: %s",
+    async (option) => {
+      for (const word of ["preview", "up", "down"]) {
+        const { code, stderr } = await serving(word, option);
+        expect({ code, stderr, log: log() }).toEqual({
+          code: 2,
+          stderr: `${option}: the preview is what the policies judge; it is never skipped here.\n`,
+          log: [""],
+        });
+      }
+    },
+  );
+
+  it.each([
+    ["--", "--stack", "other"],
+    ["--", "-s", "other"],
+    ["--yes", "--", "--stack=other"],
+    ["-ys", "other"],
+  ])("let Pulumi take no other stack than the one looked at: %s %s %s", async (...options) => {
+    const { code, stderr } = await serving("down", ...options);
+    expect({ code, log: log() }).toEqual({ code: 2, log: [""] });
+    expect(stderr).toMatch(
+      /^(--stack|-s|--stack=other|-ys): name the stack before the other options, as `--stack NAME`\.\n$/,
+    );
+  });
+
+  it("hand on what stands behind --", async () => {
+    expect(await serving("preview", "--", "--diff")).toMatchObject({ code: 0 });
+    expect(log().at(-1)).toBe(`preview --stack dgx --policy-pack ${PROJECT}/policies --diff`);
+  });
+
+  it("end with the exit code of Pulumi", async () => {
+    writeFileSync(join(folder, "pulumi"), '#!/bin/sh\n[ "$1" = stack ] || exit 255\n', {
+      mode: 0o755,
+    });
+    expect(await serving("refresh")).toMatchObject({ code: 255 });
+  });
+
+  it("are what the npm scripts run", () => {
+    const { preview, up, down } = scripts;
+    expect([preview, up, down]).toEqual(
+      ["preview", "up", "down"].map((word) => `node bundle/serving.cjs ${word}`),
+    );
+  });
 });

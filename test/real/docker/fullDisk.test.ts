@@ -58,7 +58,7 @@ describeEngineWithDocker("a disk that is too small for an image", () => {
   });
 
   const up = async () => {
-    const engine = join(workspace.project, "bundle/engine.cjs");
+    const engine = join(workspace.project, "bundle/serving.cjs");
     const args = [engine, "up", "--yes", "--stack", workspace.stack];
     return run("node", args, { cwd: workspace.project, env: workspace.env });
   };

@@ -1,47 +1,47 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { Command } from "commander";
-import { explainEscapes, explainFailure, WrongUse } from "../../commandLine/exit";
+import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
 import { WAITS_VARIABLE } from "../../components/program";
 import { attempt, defined } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
-import {
-  projectFolder,
-  type StackFileOptions,
-  stackFile,
-  stackName,
-  stackOption,
-} from "../stack/stackFile";
+import { projectFolder, stackFile } from "../stack/stackFile";
 import { backendEnvironment } from "./backend";
 import { failedPulls, waitsForEver } from "./eventLog";
 import { findPulumi, pathWith } from "./findPulumi";
 
-/** What each of our words means to the engine. */
-const ENGINE_COMMANDS = { preview: "preview", up: "up", down: "destroy" } as const;
-type Word = keyof typeof ENGINE_COMMANDS;
+/** What each of our words means to the engine, and what only some of its commands take. */
+const ENGINE_COMMANDS = {
+  preview: { command: "preview", isJudged: true, goesOn: false },
+  up: { command: "up", isJudged: true, goesOn: true },
+  down: { command: "destroy", isJudged: false, goesOn: true },
+  refresh: { command: "refresh", isJudged: false, goesOn: false },
+} as const;
+export type Word = keyof typeof ENGINE_COMMANDS;
 
-/** The engine knows these at `up` and `down` only. */
+/** The engine knows these wherever it asks. */
 const SAYS_YES = /^(--yes|-y|--yes=.*)$/;
 
-const SKIPS_PREVIEW = /^(--skip-preview|-f|--skip-preview=.*)$/;
+/** Letters of the engine's short options that take no value: others may stand behind them. */
+const SWITCHES = "-[defjrvyQ]*";
+
+const SKIPS_PREVIEW = new RegExp(`^(--skip-preview(=.*)?|${SWITCHES}f.*)$`);
+
+const NAMES_STACK = new RegExp(`^(--stack(=.*)?|${SWITCHES}s.*)$`);
 
 /**
  * Runs the real Pulumi with our policies, our default state folder and a preview that is never
  * skipped.
  */
-async function drive(word: Word, stack: string, given: readonly string[]): Promise<number> {
+export async function drive(word: Word, stack: string, given: readonly string[]): Promise<number> {
+  const { command, isJudged, goesOn } = ENGINE_COMMANDS[word];
   const rest = word === "preview" ? given.filter((argument) => !SAYS_YES.test(argument)) : given;
   if (rest.length < given.length)
     say("A preview changes nothing and asks nothing, so it needs no `--yes`.");
-  const skipping = rest.find((argument) => SKIPS_PREVIEW.test(argument));
-  if (skipping !== undefined)
-    throw new WrongUse(
-      `${skipping}: the preview is what the policies judge; it is never skipped here.`,
-    );
+  refuse(word, rest);
   const project = projectFolder();
   stackFile({ stack });
   const pulumi = await findPulumi();
@@ -50,7 +50,7 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
     ...process.env,
     // The program judges by the same levels as the pack.
     ...defined({ [LEVELS_VARIABLE]: levels }),
-    ...(word === "down" ? {} : { [PACK_VARIABLE]: "on" }),
+    ...(isJudged ? { [PACK_VARIABLE]: "on" } : {}),
     ...(word === "up" ? { [WAITS_VARIABLE]: "on" } : {}),
     PATH: pathWith(pulumi, process.env),
     PULUMI_SKIP_UPDATE_CHECK: "true",
@@ -65,12 +65,10 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
   if (selected !== 0) return selected;
   const configured =
     levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
-  const policies =
-    word === "down" ? [] : ["--policy-pack", join(project, "policies"), ...configured];
+  const policies = isJudged ? ["--policy-pack", join(project, "policies"), ...configured] : [];
   // What fails on one machine is no reason to leave the others half done.
-  const goesOn =
-    word !== "preview" && (await hasSeveralMachines(stack)) ? ["--continue-on-error"] : [];
-  const args = [ENGINE_COMMANDS[word], "--stack", stack, ...goesOn, ...policies, ...rest];
+  const onError = goesOn && (await hasSeveralMachines(stack)) ? ["--continue-on-error"] : [];
+  const args = [command, "--stack", stack, ...onError, ...policies, ...rest];
   if (word !== "up" || rest.some((argument) => argument.startsWith(EVENT_LOG))) return engine(args);
   const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
   try {
@@ -81,6 +79,18 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Throws `WrongUse` for options by which the engine would do something else than was looked at. */
+function refuse(word: Word, rest: readonly string[]): void {
+  const naming = rest.find((argument) => NAMES_STACK.test(argument));
+  if (naming !== undefined)
+    throw new WrongUse(`${naming}: name the stack before the other options, as \`--stack NAME\`.`);
+  const skipping = rest.find((argument) => SKIPS_PREVIEW.test(argument));
+  if (skipping !== undefined && word !== "refresh")
+    throw new WrongUse(
+      `${skipping}: the preview is what the policies judge; it is never skipped here.`,
+    );
 }
 
 /** A stack file with faults is the program's to tell. */
@@ -110,35 +120,3 @@ function policyLevels(project: string, rest: readonly string[]): string | undefi
   const own = join(project, LEVELS_FILE);
   return existsSync(own) ? own : undefined;
 }
-
-function program(): Command {
-  const root = new Command("local-serving").exitOverride().showHelpAfterError();
-  const descriptions: Record<Word, string> = {
-    preview: "Show what `up` would change, judged by the policies.",
-    up: "Apply the stack file: shows the preview, asks, then changes the machine.",
-    down: "Remove what we made. The model cache stays, and so does everything that isn't ours.",
-  };
-  for (const word of Object.keys(ENGINE_COMMANDS) as Word[]) {
-    root
-      .command(word)
-      .description(descriptions[word])
-      .addOption(stackOption("-s, --stack <name>"))
-      .argument("[engine options...]", "handed on to Pulumi, for example --diff or --yes")
-      .allowUnknownOption()
-      .addHelpText(
-        "after",
-        `\nExample:\n  npm run ${word} -- --stack dgx${word === "preview" ? " --diff" : ""}`,
-      )
-      .action(async (rest: string[], options: StackFileOptions) => {
-        process.exitCode = await drive(word, stackName(options), rest);
-      });
-  }
-  return root;
-}
-
-explainEscapes("npm run");
-program()
-  .parseAsync()
-  .catch((error: unknown) => {
-    process.exitCode = explainFailure(error, "npm run");
-  });

@@ -1,2 +1,0 @@
-// `npm run preview`, `up` and `down`.
-require("./run.cjs").run("engine");

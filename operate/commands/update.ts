@@ -1,0 +1,59 @@
+import { Command } from "commander";
+import type { Word } from "../engine/drive";
+import { type StackFileOptions, stackName, stackOption } from "../stack/stackFile";
+
+interface Form {
+  readonly description: string;
+  readonly example: string;
+  readonly notes?: string;
+}
+
+const FORMS: Readonly<Record<Word, Form>> = {
+  preview: {
+    description: "Show what `up` would change, judged by the policies. It changes nothing.",
+    example: "preview --diff",
+  },
+  up: {
+    description: "Apply the stack file: shows the preview, asks, then changes the machine.",
+    example: "up --stack dgx",
+    notes:
+      "The preview is never skipped. Requests that run may end before their server is replaced.",
+  },
+  down: {
+    description:
+      "Remove what we made. The model cache stays, and so does everything that isn't ours.",
+    example: "down --stack dgx",
+  },
+  refresh: {
+    description:
+      "Read from the machine what is still there of what was applied, so that the next `up` makes what is gone.",
+    example: "refresh --preview-only",
+  },
+};
+
+/** The command that runs Pulumi with this word; the engine's code is loaded when it runs. */
+export function updateCommand(word: Word): Command {
+  const { description, example, notes } = FORMS[word];
+  return new Command(word)
+    .description(description)
+    .addOption(stackOption("-s, --stack <name>"))
+    .argument(
+      "[pulumi-options...]",
+      "options of Pulumi's own, such as --diff, --yes or --target URN",
+    )
+    .allowUnknownOption()
+    .addHelpText(
+      "after",
+      `
+${notes === undefined ? "" : `${notes}\n`}Every option that is not listed here goes to Pulumi: \`pulumi ${word === "down" ? "destroy" : word} --help\` lists them.
+Exit code: 0 done, 1 Pulumi is missing and can't be installed, 2 wrong use; any other is Pulumi's own.
+
+Example:
+  serving ${example}`,
+    )
+    .action(async (rest: string[], options: StackFileOptions) => {
+      const stack = stackName(options);
+      const { drive } = await import("../engine/drive");
+      process.exitCode = await drive(word, stack, rest);
+    });
+}
