@@ -40,7 +40,7 @@ const MIGRATIONS: readonly ((document: JsonObject) => JsonObject)[] = [fromVersi
 /** More characters than any plan has: one of two machines with one of each thing has 200,000. */
 const LARGEST = 16_000_000;
 
-const ANEW = "`npm run up` writes it anew";
+const ANEW = "`serving up` writes it anew";
 
 /**
  * The plan in such a file, whatever version wrote it. Its parts are checked; keys that this version
@@ -57,7 +57,7 @@ export async function appliedPlanIn(text: string, path: string): Promise<Applied
     return unread(`has a \`version\` that is no whole number: ${ANEW}`);
   if (version > PLAN_VERSION)
     return unread(
-      `was written by a newer local-serving (plan version ${version}); this one reads up to ${PLAN_VERSION}: update this one, or write the plan anew with \`npm run up\`, which goes back to this one`,
+      `was written by a newer local-serving (plan version ${version}); this one reads up to ${PLAN_VERSION}: update this one, or write the plan anew with \`serving up\`, which goes back to this one`,
     );
   const current = MIGRATIONS.slice(version).reduce((older, migrate) => migrate(older), document);
   // Few commands read a plan, and its schema takes longer to make than all else that they do at

@@ -105,7 +105,7 @@ async function hostOf(machine: MachinePlan): Promise<string> {
 }
 
 const WHO_WAITS =
-  "`npm run up` lets requests that run end before it replaces or removes their server, as long as `waitForRequestsMinutes` says. Plain `pulumi up` doesn't: it cuts them off.";
+  "`serving up` lets requests that run end before it replaces or removes their server, as long as `waitForRequestsMinutes` says. Plain `pulumi up` doesn't: it cuts them off.";
 
 function tell(sentence: string, kind: "passing" | "note" | "warning"): void {
   const said = plainText(sentence);

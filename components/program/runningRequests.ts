@@ -8,7 +8,7 @@ import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { MachinePlan } from "../plan/types";
 import { serviceNamed } from "../services/registry";
 
-/** Set by `npm run up`: its update lets requests end before it replaces their server. */
+/** Set by `serving up`: its update lets requests end before it replaces their server. */
 export const WAITS_VARIABLE = "LOCAL_SERVING_WAITS_FOR_REQUESTS";
 
 const LOOK_EVERY_SECONDS = 2;

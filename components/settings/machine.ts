@@ -210,7 +210,7 @@ export const machine = strictObject(
       .max(1440)
       .default(10)
       .describe(
-        "Longest time in minutes that `npm run up`, after your yes, lets requests end before it replaces or removes their server. The default lets an answer of 12,000 tokens end at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never does. A change restarts nothing.",
+        "Longest time in minutes that `serving up`, after your yes, lets requests end before it replaces or removes their server. The default lets an answer of 12,000 tokens end at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never does. A change restarts nothing.",
       ),
     instanceA: z.union([z.literal("none"), hostInstance]),
     inferenceServers: usual({}, z.record(shortName(), inferenceServer)).describe(

@@ -63,7 +63,7 @@ export function logsCommand(): Command {
           else process.stdout.write(`${forTerminal(`${mark}${last}`)}\n`);
         });
         if ((await ended).code === 0) return { machine, name, lines };
-        const gone = /No such container/.test(last) ? " `npm run up -- --refresh` makes it." : "";
+        const gone = /No such container/.test(last) ? " `serving up --refresh` makes it." : "";
         throw new Failed(`The log of ${name} can't be read: ${last}.${gone}`);
       });
       return { result: { logs: await Promise.all(read) }, text: "" };

@@ -53,7 +53,7 @@ lines concerned and nothing else, in one step; the old file is kept beside it as
 which --check takes for a fault.
 
 Exit code: 0 read, and written where that was asked for, 1 an image is refused, moved or can't be read, 2 wrong use.`,
-    example: "pin vllm/vllm-openai:v0.30.0 --write && npm run preview",
+    example: "pin vllm/vllm-openai:v0.30.0 --write && serving preview",
     run: async (options: PinOptions, reference: string | undefined) => {
       const { newer, check } = options;
       if ([reference, newer, check].filter((each) => each !== undefined).length !== 1)
@@ -147,6 +147,6 @@ function writtenText(written: Written | undefined): string[] {
     diff.trimEnd(),
     "",
     `${file} is written (${entry}); the old file is ${backup}.`,
-    "Next: npm run preview",
+    "Next: serving preview",
   ];
 }

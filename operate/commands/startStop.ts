@@ -58,7 +58,7 @@ function turn(word: Word, description: string, notes: string): Command {
           ANSWER_SECONDS + stopGraceSeconds,
         ).catch((error) => {
           if (!/No such container/i.test(error instanceof Failed ? error.message : "")) throw error;
-          const up = forStack("npm run up -- --refresh", options);
+          const up = forStack("serving up --refresh", options);
           throw new Failed(
             `There is no container ${container.name} on ${machine.name}: \`${up}\` makes it.`,
           );

@@ -55,7 +55,7 @@ export function verifyCommand(): Command {
     notes: `Probes only ask and change nothing. With --record the old stack file is kept beside it as FILE.bak. The harness's healthchecks run from its profile on the machine. Results are
 kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving (~/.local/state), and so is the stack file once all of it
 passes: \`serving plan --against verified\` shows the way back to it. Exit code 1 when a probe fails, and
-before the first \`npm run up\`.`,
+before the first \`serving up\`.`,
     example: "verify --only models,chat-tools,native-messages-path",
     run: verifyOutcome,
   });
@@ -87,7 +87,7 @@ async function verifyOutcome(options: VerifyCommandOptions, name?: string): Prom
       host: hostOf(machine.dockerHost),
     }));
     const setUp = await Promise.all(machines.map(isSetUp));
-    if (!setUp.includes(true)) throw new Failed("Nothing to verify yet: run `npm run up` first.");
+    if (!setUp.includes(true)) throw new Failed("Nothing to verify yet: run `serving up` first.");
   }
   const [probes, causes, edits]: [ProbeResult[], Cause[], Edit[]] = [[], [], []];
   for (const machine of about === undefined ? planned.machines : [about.machine]) {

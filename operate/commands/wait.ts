@@ -108,7 +108,7 @@ async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine
     ),
   );
   if (!(await Promise.all(runs)).includes(true))
-    throw new Failed("Nothing runs yet: run `npm run up` first.");
+    throw new Failed("Nothing runs yet: run `serving up` first.");
 }
 
 /** What the doctor says of the machine whose container died. */

@@ -42,7 +42,7 @@ export type Row = {
 } & (Words | { say(told: Told): Words | undefined });
 
 /** Applies a changed stack file, once the plan has been read. */
-export const APPLY = "serving plan && npm run up";
+export const APPLY = "serving plan && serving up";
 
 /** Shows the links between machines and their RDMA devices. */
 export const SEE_THE_LINK =

@@ -226,7 +226,7 @@ async function ofMemory(plan: MachinePlan, host: Host): Promise<Drift[]> {
 export function mending(mends: readonly Mend[], chosen: StackFileOptions): string[] {
   const all = (part: keyof Mend) => [...new Set(mends.flatMap((mend) => mend[part] ?? []))];
   const options = all("up");
-  const update = ["npm run up", ...(options.length === 0 ? [] : ["--", ...options])].join(" ");
+  const update = ["serving up", ...options].join(" ");
   const updates = mends.some(({ up }) => up !== undefined) ? [update] : [];
   return [...all("before"), ...updates, ...all("after")].map((each) => forStack(each, chosen));
 }

@@ -44,7 +44,7 @@ export function failedPulls(log: string): string[] {
       explained(
         { kind: "image", name },
         words,
-        "`npm run up` again (`serving fetch` loads everything first)",
+        "`serving up` again (`serving fetch` loads everything first)",
       ),
     ];
   });

@@ -137,8 +137,8 @@ async function earlier(source: string, file: string, planned: Plan): Promise<Ear
         `--against verified: no \`serving verify\` of ${basename(file)} passed whole yet: run it, and it keeps the file that did.`,
       );
     const [, name] = /^Pulumi\.(.+)\.yaml$/.exec(basename(file)) ?? [];
-    const stack = name === undefined || name === impliedStack() ? [] : ["--", "--stack", name];
-    const back = `${shellWords(["cp", passed, file])} && ${shellWords(["npm", "run", "up", ...stack])}`;
+    const stack = name === undefined || name === impliedStack() ? [] : ["--stack", name];
+    const back = `${shellWords(["cp", passed, file])} && ${shellWords(["serving", "up", ...stack])}`;
     return { ...planOf(source, passed, readTextFile(passed)), back };
   }
   return existsSync(source)

@@ -36,7 +36,7 @@ export function beforeContainer(imageIsThere: boolean, downloadedBytes: number):
   if (imageIsThere) {
     return {
       phase: "waiting for the container",
-      note: "its image is here; `npm run up` creates the container, after what it depends on",
+      note: "its image is here; `serving up` creates the container, after what it depends on",
     };
   }
   return {
@@ -44,7 +44,7 @@ export function beforeContainer(imageIsThere: boolean, downloadedBytes: number):
     note:
       downloadedBytes > 0
         ? `not here yet; Docker is downloading, ${size(downloadedBytes)} of layers are not unpacked yet`
-        : "not here yet: it is being pulled, or `npm run up` has not begun",
+        : "not here yet: it is being pulled, or `serving up` has not begun",
   };
 }
 

@@ -15,13 +15,10 @@ export function typedOn(
   );
 }
 
-/**
- * Commands of `serving` that read a stack file without naming it, and words of `npm run` that apply
- * one.
- */
+/** Commands that read a stack file without naming it, and those that give one to the engine. */
 const READS =
   /\bserving (plan|verify|wait|doctor|drift|inventory|start|stop|status)\b(?! --(?:file|stack) )/g;
-const APPLIES = /\bnpm run (preview|up)\b( --)?/g;
+const APPLIES = /\bserving (preview|up|down|refresh)\b(?! --stack )/g;
 
 /**
  * A proposed command for the stack that was looked at: without its name it would act on the default
@@ -33,5 +30,5 @@ export function forStack(command: string, { stack, file }: StackFileOptions): st
   const reads = file !== undefined ? ` --file ${shellWord(file)}` : other ? ` --stack ${name}` : "";
   return command
     .replace(READS, (found) => `${found}${reads}`)
-    .replace(APPLIES, (found, word) => (other ? `npm run ${word} -- --stack ${name}` : found));
+    .replace(APPLIES, (found) => (other ? `${found} --stack ${name}` : found));
 }

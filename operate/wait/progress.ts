@@ -4,17 +4,17 @@ import type { Phase, StartProgress } from "../sees/phases";
 /** What a person should know of a phase. */
 const PHASE_ADVICE: Readonly<Partial<Record<Phase, string>>> = {
   "waiting for the image":
-    "Docker shows a pull only to whoever started it: see the terminal of `npm run up`",
+    "Docker shows a pull only to whoever started it: see the terminal of `serving up`",
   "loading weights": "some minutes from a warm disk; a first start downloads the model first",
   compiling:
     "10 to 15 minutes are normal at a first start, without a new line in the log: do not kill it",
 };
 
-const CREATES_IT = "Next: see what `npm run up` says; it creates the container and starts it.";
+const CREATES_IT = "Next: see what `serving up` says; it creates the container and starts it.";
 
 const NEXT: Readonly<Partial<Record<Phase, string>>> = {
   "waiting for the image":
-    "Next: see how far `npm run up` is, or start it. Pulling an image of this size takes a while (--timeout).",
+    "Next: see how far `serving up` is, or start it. Pulling an image of this size takes a while (--timeout).",
   "waiting for the container": CREATES_IT,
   "container not started": CREATES_IT,
 };

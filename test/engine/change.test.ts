@@ -159,7 +159,7 @@ describeEngineWithGpus("an image that is no good", () => {
     const change = await passes("plan", "--against", "verified");
     expect(change).toContain(`${parts.image.reference} -> ${broken.reference}`);
     const [, command = ""] = /The way back\n {2}`(.*)`\n/.exec(change) ?? [];
-    expect(command).toMatch(/^cp \S+ \S+ && npm run up -- --stack test$/);
+    expect(command).toMatch(/^cp \S+ \S+ && serving up --stack test$/);
 
     // Where a person says yes.
     const taken = await run("sh", ["-c", `${command} --yes`], {

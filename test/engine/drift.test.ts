@@ -80,7 +80,7 @@ describeEngineWithGpus("what drifted on a real machine, and what mends it", () =
     for (const command of commands) {
       const typed = command
         .replace(/^serving (.*)/, "node bundle/serving.cjs $1")
-        .replace(/^npm run up.*/, "$& --yes --non-interactive");
+        .replace(/^serving up.*/, "$& --yes --non-interactive");
       const done = await run("sh", ["-c", typed], {
         cwd: workspace.project,
         env: workspace.env,
@@ -200,12 +200,12 @@ describeEngineWithGpus("what drifted on a real machine, and what mends it", () =
     expect(drifts[0]).toMatchObject({
       planned: String(SHARE),
       found: String(2 * SHARE),
-      mend: ["npm run up -- --stack test"],
+      mend: ["serving up --stack test"],
     });
     workspace.configure(
       config({ instanceA: { port: parts.portA, gpuMemoryUtilization: 2 * SHARE } }),
     );
-    await mend(["npm run up -- --stack test"]);
+    await mend(["serving up --stack test"]);
     expect(await drift()).toEqual(NOTHING);
     // As if memory had been taken out since: the record says more than there is.
     const record = path("start-gate").replace("start-gate/gate", "applied-plan.json");

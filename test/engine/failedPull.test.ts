@@ -7,7 +7,7 @@ import { describeEngineWithDocker } from "./available";
 import { SHARE, TOTAL_GIB } from "./stackConfig";
 import { Workspace } from "./workspace";
 
-const AGAIN = "then run `npm run up` again (`serving fetch` loads everything first).\n";
+const AGAIN = "then run `serving up` again (`serving fetch` loads everything first).\n";
 const NOTHING = `@sha256:${"0".repeat(64)}`;
 
 describeEngineWithDocker("an image that can't be pulled", () => {
@@ -76,7 +76,7 @@ describeEngineWithDocker("an image that can't be pulled", () => {
       "has no such tag or digest for this machine. Correct `image`: `serving pin IMAGE:TAG --write` writes the digest of a tag that exists, ",
     ],
   ])(
-    "ends `npm run up` with one sentence: the registry wants %s",
+    "ends `serving up` with one sentence: the registry wants %s",
     async (_, status, code, message, told) => {
       refusal = { status, code, message };
       const image = `localhost:${registry.port}/berriai/litellm:v1${NOTHING}`;

@@ -81,7 +81,7 @@ describeEngineWithGpus("requests that run while their server is replaced", () =>
     return Date.parse(stdout.trim());
   };
 
-  it("end with their whole answer, and only then `npm run up` replaces the container", async () => {
+  it("end with their whole answer, and only then `serving up` replaces the container", async () => {
     await ready();
     const before = await startedAt();
     const [answer, up, released] = await Promise.all([

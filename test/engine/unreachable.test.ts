@@ -41,7 +41,7 @@ describeEngineWithDocker("two machines, one of them away", () => {
     expect(state).not.toContain("Command::away-applied-plan");
   });
 
-  it("`npm run up` goes on with it in the same way, and touches nothing else", async () => {
+  it("`serving up` goes on with it in the same way, and touches nothing else", async () => {
     const engine = join(workspace.project, "bundle/serving.cjs");
     const again = await run("node", [engine, "up", "--yes", "--stack", workspace.stack], {
       cwd: workspace.project,

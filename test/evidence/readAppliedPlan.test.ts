@@ -184,7 +184,7 @@ describe("a file that is no plan", () => {
   ])("is named with its path and what is wrong: %s", async (_, given, words) => {
     const said = await missing(given);
     expect(said).toMatch(new RegExp(words.source.replace("PATH", PATH)));
-    expect(said).toMatch(/`npm run up` writes it anew$/);
+    expect(said).toMatch(/`serving up` writes it anew$/);
   });
 
   function withoutReach() {
@@ -210,7 +210,7 @@ describe("a file that is no plan", () => {
 describe("the version of an applied plan", () => {
   it("is refused above this one, by its number and with what to do", async () => {
     expect(await missing('{"version": 7, "anything": []}')).toBe(
-      "/state/applied-plan.json was written by a newer local-serving (plan version 7); this one reads up to 1: update this one, or write the plan anew with `npm run up`, which goes back to this one",
+      "/state/applied-plan.json was written by a newer local-serving (plan version 7); this one reads up to 1: update this one, or write the plan anew with `serving up`, which goes back to this one",
     );
   });
 });

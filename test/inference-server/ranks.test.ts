@@ -120,7 +120,7 @@ class Rank {
     ];
     put(this.at("gate"), `${lines.join("\n")}\n`);
   }
-  /** What `npm run up` does to a container that changed. */
+  /** What `serving up` does to a container that changed. */
   async replace(mark: string): Promise<void> {
     await this.stop();
     this.mark = mark;

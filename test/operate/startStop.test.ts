@@ -80,8 +80,8 @@ describe("serving stop and start", () => {
   });
 
   it.each([
-    ["start", "b", `There is no container ${B} on dgx: \`npm run up -- --refresh\` makes it.\n`],
-    ["stop", "b", `There is no container ${B} on dgx: \`npm run up -- --refresh\` makes it.\n`],
+    ["start", "b", `There is no container ${B} on dgx: \`serving up --refresh\` makes it.\n`],
+    ["stop", "b", `There is no container ${B} on dgx: \`serving up --refresh\` makes it.\n`],
     ["stop", "ollama", "Ollama is systemd's: run `sudo systemctl stop ollama.service`.\n"],
     [
       "start",
@@ -134,7 +134,7 @@ describe("serving logs", () => {
     const { code, err } = await serving(["logs", "b"], { logs: GONE });
     expect([code, err]).toEqual([
       1,
-      `The log of ${B} can't be read: Error response from daemon: No such container: ${B}. \`npm run up -- --refresh\` makes it.\n`,
+      `The log of ${B} can't be read: Error response from daemon: No such container: ${B}. \`serving up --refresh\` makes it.\n`,
     ]);
   });
 

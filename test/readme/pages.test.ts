@@ -50,9 +50,13 @@ const sources = [
   .flatMap((room) => readdirSync(room, { recursive: true }).map((file) => `/${room}/${file}`))
   .concat("/index.ts");
 
+/** Pulumi judges the options of these. */
+const PULUMIS = ["preview", "up", "refresh", "down"];
+
 /** What stands in the way of running this command line: an unknown command or option. */
 async function unknownIn(line: string): Promise<string[]> {
   const words = line.split(/\s+/).filter((word) => word !== "");
+  if (PULUMIS.includes(words[0] ?? "")) return [];
   let command: Command = await serving(words);
   for (const [at, word] of words.entries()) {
     const next = command.commands.find((each) => each.name() === word);

@@ -306,7 +306,7 @@ describe.skipIf("missing" in program)(
             fails: ["chat-ui-models", "containers"],
             detail:
               /^its container runs without the planned connection http:\/\/vllm-qwen3\.6-35b-a3b-\d+:\d+\/v1$/,
-            fix: "npm run up",
+            fix: "serving up",
           },
         ],
         [
@@ -321,7 +321,7 @@ describe.skipIf("missing" in program)(
             },
             fails: ["chat-ui-models", "containers"],
             detail: "runs without the planned connection http://vllm-",
-            fix: "npm run up",
+            fix: "serving up",
           },
         ],
         [

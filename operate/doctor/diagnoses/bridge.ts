@@ -202,7 +202,7 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
         ? {
             cause: `The bridge looks for the server on its own loopback (${host}:${port}), where a container finds only itself.`,
             advice: NOT_OUR_FILE,
-            command: "npm run up",
+            command: "serving up",
           }
         : {
             cause: `Nothing answers the bridge at ${host}:${port}: the server is down or still starting.`,

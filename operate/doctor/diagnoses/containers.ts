@@ -80,7 +80,7 @@ export const containers: readonly (Weighed | Row)[] = [
         evidence: `containers: ${running.map(({ name }) => name).join(", ") || "none"}`,
         // Where it was removed, the engine sees that only when it looks.
         advice: "No setting to change: apply it.",
-        command: "npm run preview && npm run up -- --refresh",
+        command: "serving preview && serving up --refresh",
       };
     },
   },
@@ -98,7 +98,7 @@ export const containers: readonly (Weighed | Row)[] = [
         evidence: off.map(({ path, state }) => `${path}: ${state}`).join("; "),
         advice: byHand
           ? "No setting to change: with `elevate: none`, `up` never writes there. Run the commands that the plan prints."
-          : "No setting to change: `serving drift` says which file was edited, and what writes it again; `npm run up` applies a changed stack file.",
+          : "No setting to change: `serving drift` says which file was edited, and what writes it again; `serving up` applies a changed stack file.",
         command: byHand ? "serving plan simple-server" : "serving drift",
       };
     },

@@ -80,6 +80,7 @@ function servesWell(facts: Facts): boolean {
 function waitsFor(words: string) {
   if (words.includes("serving drift"))
     return { advice: "No setting to change: write the file anew.", command: "serving drift" };
+  // The gate's script says it so.
   if (words.includes("npm run up")) return { advice: "No setting to change: apply it." };
   return {
     advice: words.includes("instance A")

@@ -3,7 +3,7 @@ import type { Seen } from "./seen";
 
 /** How what runs becomes what the stack file says. */
 export const APPLY_STACK_FILE =
-  "Apply the stack file: npm run up; what that leaves, serving drift says how to mend.";
+  "Apply the stack file: `serving up`; what that leaves, serving drift says how to mend.";
 
 const optionsOf = (argv: readonly string[]) => readServerArguments(argv).options;
 

@@ -45,7 +45,7 @@ export const capped: KnownCause = {
     if (cap === undefined) return undefined;
     return {
       cause: `Every answer is cut off after ${cap} tokens, however many are asked for.`,
-      advice: `A cap is set: \`max_new_tokens\` in generation_config.json of ${seen.declared.model} or in --override-generation-config (${serverSetting(seen, "extraArgs")}). \`--generation-config vllm\` ignores the model's. If the stack file has none, what runs is older or another: npm run up.`,
+      advice: `A cap is set: \`max_new_tokens\` in generation_config.json of ${seen.declared.model} or in --override-generation-config (${serverSetting(seen, "extraArgs")}). \`--generation-config vllm\` ignores the model's. If the stack file has none, what runs is older or another: \`serving up\`.`,
       probes: failedWith(seen, (each) => cutOff(each) && each.answer?.completion === cap),
     };
   },

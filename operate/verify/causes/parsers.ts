@@ -24,7 +24,7 @@ export const noToolChoice: KnownCause = {
       cause: "The server runs without automatic tool choice, and refuses every request with tools.",
       advice: declared
         ? alreadyDeclared(seen, "enable-auto-tool-choice", `${setting}: true`)
-        : `${setting}: true, then npm run up.`,
+        : `${setting}: true, then \`serving up\`.`,
       probes: refused.length === 0 ? [] : seen.failed.filter((name) => left.includes(name)),
     };
   },
@@ -124,5 +124,5 @@ function parserAdvice(seen: Seen, written: string): string {
   const fits = declared !== null && reads.includes(declared);
   if (wanted === undefined || (fits && optionOtherwise(seen, "tool-call-parser") !== undefined))
     return alreadyDeclared(seen, "tool-call-parser", `${setting}, which gives ${declared}`);
-  return `${setting}: ${wanted}, then npm run up.`;
+  return `${setting}: ${wanted}, then \`serving up\`.`;
 }

@@ -14,7 +14,7 @@ export const prefixCacheOff: KnownCause = {
       cause: "The prefix cache is off: every call of an agent reads its whole prompt anew.",
       advice: seen.declared.prefixCaching
         ? alreadyDeclared(seen, "enable-prefix-caching", setting)
-        : `${setting}, then npm run up.`,
+        : `${setting}, then \`serving up\`.`,
       probes: seen.failed.filter((name) => REUSE.includes(name)),
     };
   },

@@ -66,8 +66,8 @@ function templateAdvice(seen: Seen, what: string): string {
   if (otherwise !== undefined) return `${otherwise} ${APPLY_STACK_FILE}`;
   const setting = serverSetting(seen, "chatTemplate");
   return seen.declared.argv.includes("--chat-template")
-    ? `${what} where ${setting} names it. If the stack file's has it right, what runs is older: npm run up.`
-    : `${what}, or give the model another by ${setting}. If the model's own has it right, what runs was started with another: npm run up.`;
+    ? `${what} where ${setting} names it. If the stack file's has it right, what runs is older: \`serving up\`.`
+    : `${what}, or give the model another by ${setting}. If the model's own has it right, what runs was started with another: \`serving up\`.`;
 }
 
 /** Prompt tokens of the same turns with few tools and with more. */

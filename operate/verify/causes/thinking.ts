@@ -31,7 +31,7 @@ export const noThoughts: KnownCause = {
     if (readsLikeThoughts(seen)) return undefined;
     return {
       cause: "The model answers without thinking, and the stack file says that it thinks.",
-      advice: `${serverSetting(seen, "model.thinking")}: false, then npm run up: no reasoning parser is passed then.`,
+      advice: `${serverSetting(seen, "model.thinking")}: false, then \`serving up\`: no reasoning parser is passed then.`,
       probes: failedWith(seen, (each) => toldToThink(each) || each.thinking === undefined),
     };
   },

@@ -69,11 +69,11 @@ export const bridgeProbes: readonly BridgeProbe[] = [
     about: "its key is a good one, and nothing is answered without it",
     skip: ({ keyVariable }) => (keyVariable === undefined ? "its key is a placeholder" : undefined),
     fix: ({ name }) =>
-      `Something else answers on its port, or it has another configuration than planned: npm run up, docker logs ${name}.`,
+      `Something else answers on its port, or it has another configuration than planned: \`serving up\`, docker logs ${name}.`,
     run: async ({ api, host, machine, keyVariable = "" }) => {
       const fault = keyFault(host.env[keyVariable] ?? "");
       if (fault !== undefined) {
-        const fix = `Give the bridge a new one: ${newKey(keyVariable)}, then npm run up.`;
+        const fix = `Give the bridge a new one: ${newKey(keyVariable)}, then \`serving up\`.`;
         return { ...fail(`${keyVariable} ${fault}`, fix), closes: "its key is a bad one" };
       }
       const { status } = await ask(`${api.baseUrl}/v1/models`, { timeoutSeconds: 10 });
@@ -83,7 +83,7 @@ export const bridgeProbes: readonly BridgeProbe[] = [
         const seen = await askOnTheNetwork(host, port, "/v1/models");
         const silent = (await host.lanAddresses()).filter((address) => !seen.has(address));
         const fix =
-          "It was started with another `bridge.listen` (npm run up), or a firewall is in between.";
+          "It was started with another `bridge.listen` (`serving up`), or a firewall is in between.";
         if (silent.length > 0)
           return fail(`declared for the network, it does not answer on ${silent.join(", ")}`, fix);
         for (const [address, answer] of seen) answers.set(address, answer);
@@ -104,8 +104,8 @@ export const bridgeProbes: readonly BridgeProbe[] = [
         const key = keyVariable === undefined ? "the placeholder key" : `the key in ${keyVariable}`;
         const fix =
           keyVariable === undefined
-            ? `The bridge was started with another key than the plan's: npm run up, or docker restart ${name}.`
-            : `Export the key that the bridge was started with as ${keyVariable}; to give it a new one, npm run up and docker restart ${name}.`;
+            ? `The bridge was started with another key than the plan's: \`serving up\`, or docker restart ${name}.`
+            : `Export the key that the bridge was started with as ${keyVariable}; to give it a new one, \`serving up\` and docker restart ${name}.`;
         const refusal = fail(`it refuses ${key} (${answer.status}: ${refusalText(answer)})`, fix);
         return { ...refusal, closes: "the bridge refuses the key" };
       }
@@ -115,7 +115,7 @@ export const bridgeProbes: readonly BridgeProbe[] = [
       const missing = names.filter((each) => !ids.includes(each));
       if (missing.length === 0) return pass(`${ids.length} names`);
       const fix =
-        "model_list of bridge-config is not as planned, or the bridge was started before it was written: npm run up, or restart the bridge.";
+        "model_list of bridge-config is not as planned, or the bridge was started before it was written: `serving up`, or restart the bridge.";
       return fail(`not there: ${quotedList(missing)}`, fix);
     },
   },
@@ -217,7 +217,7 @@ export const bridgeProbes: readonly BridgeProbe[] = [
 ];
 
 const PREFIX_FIX =
-  "The bridge's entries must begin with `hosted_vllm/`, as the plan writes them: bring bridge-config back to the plan (npm run up).";
+  "The bridge's entries must begin with `hosted_vllm/`, as the plan writes them: bring bridge-config back to the plan (`serving up`).";
 
 /** An agent's second turn, in which the generic prefix breaks. */
 const SECOND_TURN: readonly JsonObject[] = [

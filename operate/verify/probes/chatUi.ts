@@ -56,7 +56,7 @@ async function seeModels(target: ChatUiTarget): Promise<Verdict> {
   );
   if (lost.length > 0) {
     const fix =
-      "npm run up brings the container to the plan; if you want other connections, set `chatUi.connections`.";
+      "`serving up` brings the container to the plan; if you want other connections, set `chatUi.connections`.";
     return fail(
       `its container runs without the planned connection ${lost.map(({ url }) => url).join(", ")}`,
       fix,

@@ -31,7 +31,7 @@ export const harnessFileProbes: ProbesOf<"harness"> = [
     name: "harness-profile",
     about: "the harness's providers profile on the machine can be read, without faults",
     fix: ({ machine: { harness, name } }) =>
-      `npm run up writes ${harness?.providers} from \`machines.${name}.harness\`; what was edited is kept beside it.`,
+      `\`serving up\` writes ${harness?.providers} from \`machines.${name}.harness\`; what was edited is kept beside it.`,
     run: async ({ profile }) => {
       if ("unreadable" in profile) return fail(profile.unreadable);
       const { verdict, providers } = profile.content;
@@ -50,7 +50,7 @@ export const harnessFileProbes: ProbesOf<"harness"> = [
     name: "harness-judge",
     about: "the session-analytics file's judge answers with JSON, asked as the harness asks it",
     fix: ({ machine: { harness, name } }) =>
-      `\`machines.${name}.harness.judge\` names the judge; npm run up writes its address and model to ${harness?.analytics}.`,
+      `\`machines.${name}.harness.judge\` names the judge; \`serving up\` writes its address and model to ${harness?.analytics}.`,
     run: (target) =>
       byAnalytics(target, async (values) => {
         const verdicts: Verdict[] = [];
@@ -80,7 +80,7 @@ async function byAnalytics(
   { analytics, machine }: HarnessTarget,
   judge: (values: AnalyticsValues) => Promise<Verdict>,
 ) {
-  const fix = `npm run up writes ${machine.harness?.analytics} from \`machines.${machine.name}.harness\`; what was edited is kept beside it.`;
+  const fix = `\`serving up\` writes ${machine.harness?.analytics} from \`machines.${machine.name}.harness\`; what was edited is kept beside it.`;
   if ("unreadable" in analytics) return fail(analytics.unreadable, fix);
   const { faults, values } = analytics.content;
   const error = faults.find(({ severity }) => severity === "error");

@@ -111,7 +111,7 @@ const OF_A_SERVER: Readonly<Record<ProbeCause, ServerFix>> = {
   "key-refused": (of, _, variable) =>
     `The server asks for its own key: take \`--api-key\` out of \`${of}.extraArgs\`, or export ${variable} with that key.`,
   "not-found": (of) =>
-    `The harness asks for \`${of}.servedModelName\`: npm run up brings server and profile to the same name.`,
+    `The harness asks for \`${of}.servedModelName\`: \`serving up\` brings server and profile to the same name.`,
   "request-refused": (of, container) =>
     `See docker logs ${container}: \`${of}.model.kind\` must be chat, and \`${of}.chatTemplate\` one that takes a plain request.`,
   "server-error": (_, container) => `serving doctor, or docker logs ${container}.`,

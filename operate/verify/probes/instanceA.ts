@@ -50,7 +50,7 @@ const CALL_TOKENS = 256;
 
 const PARSER =
   "Restart instance A yourself with `--enable-auto-tool-choice --tool-call-parser <parser>` of its model's family, or point the client at another server (`clients.*.server`).";
-const KEY = `Declare the variable of your shell that holds it (\`instanceA.keyVariable: ${INSTANCE_A_KEY}\`), then npm run up.`;
+const KEY = `Declare the variable of your shell that holds it (\`instanceA.keyVariable: ${INSTANCE_A_KEY}\`), then \`serving up\`.`;
 
 const listens = ({ declared: { port } }: InstanceAClientsTarget) =>
   `Nothing here starts instance A: see who listens on ${port} (\`ss -lntp\`).`;
@@ -131,7 +131,7 @@ export const instanceAClientProbes: ProbesOf<"instance-a-clients"> = [
       const fix =
         short === undefined
           ? "Restart instance A yourself with `--served-model-name` and a name without a slash in front, and declare that (`instanceA.servedModelName`)."
-          : `\`instanceA.servedModelName: ${short}\`, then npm run up.`;
+          : `\`instanceA.servedModelName: ${short}\`, then \`serving up\`.`;
       if (faults.length > 0) return passUnless(faults, "", fix);
       const note =
         declared.keyVariable === undefined

@@ -77,6 +77,6 @@ function readFix(written: string, { setting, server }: Settings): string {
   const wanted = parserToSet(written, set, vllm);
   if (wanted !== undefined) return `${setting("tools.parser")}: ${wanted}`;
   return parsersFor(written).length > 0
-    ? `The stack file's ${setting("tools.parser")} (${set}) reads this form, so what runs is older or another: npm run up.`
+    ? `The stack file's ${setting("tools.parser")} (${set}) reads this form, so what runs is older or another: \`serving up\`.`
     : `${setting("tools.parser")}: the parser of the model's family.`;
 }

@@ -67,7 +67,7 @@ export const machineProbes: ProbesOf<"machine"> = [
         );
       }
       const fix =
-        "serving drift says what mends it; npm run up applies a changed stack file; serving doctor says why one stopped.";
+        "serving drift says what mends it; `serving up` applies a changed stack file; serving doctor says why one stopped.";
       return passUnless(faults, seen.join(", "), fix);
     },
   },
@@ -81,7 +81,7 @@ export const machineProbes: ProbesOf<"machine"> = [
     fix: ({ machine: { commands } }) => {
       const byHand =
         commands.length > 0 ? ` Run what needs root yourself: ${commands.join("; ")}` : "";
-      return `serving drift says what mends it; npm run up applies a changed stack file.${byHand}`;
+      return `serving drift says what mends it; \`serving up\` applies a changed stack file.${byHand}`;
     },
     run: async (target) => {
       const { machine, host } = target;
@@ -107,7 +107,7 @@ export const machineProbes: ProbesOf<"machine"> = [
     name: "network-closed",
     about: "what is published on loopback answers on no address of the network, whatever the route",
     fix: () =>
-      "It was started with another `listen` than planned (npm run up), or something forwards the port.",
+      "It was started with another `listen` than planned (`serving up`), or something forwards the port.",
     run: async ({ host, machine }) => {
       const addresses = await host.lanAddresses();
       const closed = machine.containers.flatMap(({ name, ports }) =>
@@ -132,7 +132,7 @@ export const machineProbes: ProbesOf<"machine"> = [
     name: "launchers",
     about: "every launcher is executable",
     skip: (target) => (launchersOf(target).length > 0 ? undefined : "the plan has no launcher"),
-    fix: () => "chmod u+x, or npm run up.",
+    fix: () => "chmod u+x, or `serving up`.",
     run: async (target) => {
       const faults: string[] = [];
       const launchers = launchersOf(target);
@@ -162,7 +162,7 @@ export const machineProbes: ProbesOf<"machine"> = [
         (await host.file(launcher.path, launcher.here))?.text === launcher.text
       )
         return pass(`${variable} is set by ${launcher.path}`);
-      const fix = `Start it with its launcher (npm run up writes it), or export ${variable} with any text.`;
+      const fix = `Start it with its launcher (\`serving up\` writes it), or export ${variable} with any text.`;
       return fail(
         `${variable} is not set, and no launcher on the machine sets it: the client will not start`,
         fix,

@@ -109,7 +109,7 @@ function plannedFor(
     differs.push(`a window of ${startedWindow} tokens and the stack file ${kv.maxModelLen}`);
   if (differs.length === 0) return kv;
   return {
-    none: `not comparable: it runs with ${differs.join(", with ")} (\`npm run up\` applies it)`,
+    none: `not comparable: it runs with ${differs.join(", with ")} (\`serving up\` applies it)`,
   };
 }
 

@@ -59,7 +59,7 @@ export const rankProbes: ProbesOf<"ranks"> = [
   {
     name: "ranks-alike",
     about: "every rank runs with the image, arguments and environment of the plan",
-    fix: () => "`npm run up` replaces all ranks.",
+    fix: () => "`serving up` replaces all ranks.",
     run: async ({ head, workers }) => {
       const ranks = [head, ...workers];
       const faults = ranks.map(async ({ machine, server: { container, rank }, host }) => {

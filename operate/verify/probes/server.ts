@@ -85,7 +85,7 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       const record = `${setting("versions.vllm")}: ${running}`;
       if (recorded === undefined) return pass(`vLLM ${running}; none is recorded`, record);
       if (release(running) === release(recorded)) return pass(`vLLM ${running}, as recorded`);
-      const fix = `If the image was changed on purpose: ${record}. Else npm run up.`;
+      const fix = `If the image was changed on purpose: ${record}. Else \`serving up\`.`;
       return fail(`vLLM ${running} runs, the stack file records ${recorded}`, fix);
     },
   },
@@ -98,7 +98,7 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       const entries = await servedModels(api);
       const ids = entries.map((each) => textOr(each.id));
       const [first = ""] = ids;
-      const restart = "The running server was started with other names: npm run up.";
+      const restart = "The running server was started with other names: `serving up`.";
       if (first.includes("/")) {
         const fix = `${setting("servedModelName")}: ${servedModelName.split("/").at(-1)}, and the hub id under ${setting("aliases")}. ${restart}`;
         return fail(
@@ -134,7 +134,7 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       const wrong = (await servedModels(api)).find((each) => each.max_model_len !== declared);
       if (wrong === undefined) return pass(`${declared} tokens`);
       const found = String(wrong.max_model_len);
-      const fix = `${setting("maxModelLen")}: ${found}, if you meant that; else start the server as planned (npm run up).`;
+      const fix = `${setting("maxModelLen")}: ${found}, if you meant that; else start the server as planned (\`serving up\`).`;
       return fail(
         `\`${quote(textOr(wrong.id))}\` has a window of ${found} tokens, declared are ${declared}`,
         fix,

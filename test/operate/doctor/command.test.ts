@@ -48,7 +48,7 @@ describe("serving doctor, from afar", () => {
       ),
       edits: [{ path: ["machines", "dgx", "inferenceServers", "b", "maxModelLen"], value: 199120 }],
       advice: expect.any(String),
-      command: `serving plan --file ${STACK} && npm run up`,
+      command: `serving plan --file ${STACK} && serving up`,
       source: expect.stringContaining("Model loads but no KV room"),
       caughtByPlan: true,
       caughtBy: expect.stringContaining("KV plan"),

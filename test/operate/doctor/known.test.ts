@@ -124,18 +124,18 @@ describe("a trouble that known.yaml tells as a whole", () => {
       KEYED,
       {
         change: /its key comes from BRIDGE_KEY, which/,
-        command: /^test -n "\$BRIDGE_KEY" && npm run up$/,
+        command: /^test -n "\$BRIDGE_KEY" && serving up$/,
       },
     ],
     [
       "LiteLLM proxy refused to start: no master key",
       withServer(),
-      { change: /^No setting to change: the file that the plan writes/, command: /^npm run up$/ },
+      { change: /^No setting to change: the file that the plan writes/, command: /^serving up$/ },
     ],
     [
       "No deployments available for selected model",
       KEYED,
-      { command: /^npm run up && docker restart litellm-8787$/ },
+      { command: /^serving up && docker restart litellm-8787$/ },
     ],
     [
       "No deployments available for selected model",

@@ -102,7 +102,9 @@ async function faultOf(command: string): Promise<string[]> {
   const words = args.slice(0, args.findIndex((each) => each.startsWith("-")) >>> 0);
   let at: Command = await serving(words);
   for (const word of words) at = at.commands.find((each) => each.name() === word) ?? at;
-  const options = args.filter((each) => each.startsWith("--"));
+  // Pulumi judges the options of these.
+  const isOurs = !["preview", "up", "refresh", "down"].includes(at.name());
+  const options = args.filter((each) => isOurs && each.startsWith("--"));
   const unknown = options.filter((each) => !at.options.some(({ long }) => long === each));
   const only = args[args.indexOf("--only") + 1]?.split(",") ?? [];
   const noProbe = args.includes("--only")

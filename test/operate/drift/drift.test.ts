@@ -150,8 +150,8 @@ describe("serving drift", () => {
     });
   });
 
-  const REPLACES = (resource: string) => `npm run up -- --replace '**::dgx-${resource}'`;
-  const ANEW = [`docker rm --force ${B}`, "npm run up -- --refresh"];
+  const REPLACES = (resource: string) => `serving up --replace '**::dgx-${resource}'`;
+  const ANEW = [`docker rm --force ${B}`, "serving up --refresh"];
   const portText = (ip: string) => `{ip:${ip},internal:8001,external:8001,protocol:tcp}`;
   type Case = [
     name: string,
@@ -167,7 +167,7 @@ describe("serving drift", () => {
       "a container that is gone",
       (machine) => machine.containers.delete(B),
       { ...container("container", "running", "not there"), says: "is not there" },
-      ["npm run up -- --refresh"],
+      ["serving up --refresh"],
     ],
     [
       "a container that is stopped",
@@ -352,7 +352,7 @@ describe("serving drift", () => {
       `Instance A on port ${portA} runs with utilization 0.02, and 0.3 is declared.`,
     );
     expect(machines[0].drifts[1].says).toContain(`Set \`totalGiB: ${TOTAL_GIB}\`.`);
-    expect(mend).toEqual(["npm run up"]);
+    expect(mend).toEqual(["serving up"]);
     const otherwise = {
       ...{ gpuMemoryUtilization: 0.02, port: portA, toolParser: "hermes" },
       ...{ servedModelName: "old", keyVariable: "none" },
@@ -394,7 +394,7 @@ describe("serving drift", () => {
       [
         "What mends it:",
         `  docker rm --force ${B}`,
-        "  npm run up -- --refresh --replace '**::dgx-bridge-config' --replace '**::dgx-codex-config'",
+        "  serving up --refresh --replace '**::dgx-bridge-config' --replace '**::dgx-codex-config'",
         "  docker restart litellm-8787\n",
       ].join("\n"),
     );
@@ -414,7 +414,7 @@ describe("serving drift", () => {
     });
     rmSync(asRoot.path("simple-server-dropin"));
     expect((await asRoot.found()).mend).toEqual([
-      "npm run up -- --replace '**::dgx-simple-server-drop-in' --replace '**::dgx-simple-server-drop-in-restart'",
+      "serving up --replace '**::dgx-simple-server-drop-in' --replace '**::dgx-simple-server-drop-in-restart'",
     ]);
   });
 
@@ -431,7 +431,7 @@ describe("serving drift", () => {
       1,
       [
         `ssh -t ssh://me@dgx 'docker rm --force ${B}'`,
-        "npm run up -- --refresh --replace '**::dgx-codex-config'",
+        "serving up --refresh --replace '**::dgx-codex-config'",
       ],
     ]);
   });

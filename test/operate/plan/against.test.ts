@@ -157,7 +157,7 @@ describe("a plan against what was applied", () => {
     const { code, err } = await serving("--against", "applied");
     expect({ code, err }).toEqual({
       code: 2,
-      err: `--against applied: ${path} was written by a newer local-serving (plan version 2); this one reads up to 1: update this one, or write the plan anew with \`npm run up\`, which goes back to this one.\n`,
+      err: `--against applied: ${path} was written by a newer local-serving (plan version 2); this one reads up to 1: update this one, or write the plan anew with \`serving up\`, which goes back to this one.\n`,
     });
   });
 });
@@ -177,7 +177,7 @@ describe("a plan against what was verified", () => {
     const { out } = await serving("--against", "verified");
     expect(out.split("\n")).toContain(WINDOW_LINE);
     const [, back = "", update] = /The way back\n {2}`(cp .*) && (.*)`\n/.exec(out) ?? [];
-    expect(update).toBe("npm run up");
+    expect(update).toBe("serving up");
     expect(out).toMatch(
       /The way back\n.*\n {2}dgx: b is gone for 14 to 25 min, or 4 to 10 min if .*\n {2}dgx: memory fits: 4\.67 /,
     );
@@ -194,7 +194,7 @@ describe("a plan against what was verified", () => {
     keepPassed(other, STACK, env());
     const { out } = await runServing(["plan", "--file", other, "--against", "verified"], env());
     expect(out).toMatch(
-      /`cp \S+verified-[0-9a-f]{12}\.yaml \S+Pulumi\.spark\.yaml && npm run up -- --stack spark`/,
+      /`cp \S+verified-[0-9a-f]{12}\.yaml \S+Pulumi\.spark\.yaml && serving up --stack spark`/,
     );
   });
 });

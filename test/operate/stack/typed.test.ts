@@ -4,23 +4,24 @@ import { forStack, typedOn } from "../../../operate/stack/typed";
 
 describe("a proposed command", () => {
   it.each([
-    [{}, "serving plan && npm run up"],
-    [{ stack: "dgx" }, "serving plan && npm run up"],
-    [{ stack: "pair" }, "serving plan --stack pair && npm run up -- --stack pair"],
+    [{}, "serving plan && serving up"],
+    [{ stack: "dgx" }, "serving plan && serving up"],
+    [{ stack: "pair" }, "serving plan --stack pair && serving up --stack pair"],
     [
       { stack: "dgx", file: "a/Pulumi.pair.yaml" },
-      "serving plan --file a/Pulumi.pair.yaml && npm run up -- --stack pair",
+      "serving plan --file a/Pulumi.pair.yaml && serving up --stack pair",
     ],
-    [{ file: "my stack.yaml" }, "serving plan --file 'my stack.yaml' && npm run up"],
+    [{ file: "my stack.yaml" }, "serving plan --file 'my stack.yaml' && serving up"],
   ])("acts on the stack that was looked at: %j", (chosen, command) => {
     expect(forStack(APPLY, chosen)).toBe(command);
   });
 
   it("hands the engine's own options on behind the stack", () => {
-    expect(forStack("npm run up -- --refresh", { stack: "pair" })).toBe(
-      "npm run up -- --stack pair --refresh",
+    expect(forStack("serving up --refresh", { stack: "pair" })).toBe(
+      "serving up --stack pair --refresh",
     );
-    expect(forStack("npm run up -- --refresh", {})).toBe("npm run up -- --refresh");
+    expect(forStack("serving up --refresh", {})).toBe("serving up --refresh");
+    expect(forStack("serving up --stack pair", { stack: "pair" })).toBe("serving up --stack pair");
   });
 
   it("that names its file already stays as it is", () => {

@@ -193,7 +193,7 @@ describe("every probe of the bridge", () => {
       else expect([status, detail]).toEqual(["fail", expect.stringMatching(said)]);
       if (key !== KEY) {
         expect(fix).toBe(
-          "Give the bridge a new one: export BRIDGE_KEY=$(openssl rand -hex 32), then npm run up.",
+          "Give the bridge a new one: export BRIDGE_KEY=$(openssl rand -hex 32), then `serving up`.",
         );
         expect(resultOf(results, "bridge-models").detail).toBe(
           "not run: its key is a bad one (see bridge-key)",

@@ -119,7 +119,7 @@ describe("serving verify", () => {
       ...docker.env,
       HOME: folder,
     });
-    expect([code, out, err]).toEqual([1, "", "Nothing to verify yet: run `npm run up` first.\n"]);
+    expect([code, out, err]).toEqual([1, "", "Nothing to verify yet: run `serving up` first.\n"]);
   });
 
   it.each([

@@ -131,7 +131,7 @@ describe("an instance A that coding clients are pointed at", () => {
       [
         "fail",
         "`old` is not served; served are org/new, new",
-        "`instanceA.servedModelName: new`, then npm run up.",
+        "`instanceA.servedModelName: new`, then `serving up`.",
       ],
     ]);
     const slash = { ...ALL, servedModelName: "org/new" };
@@ -158,7 +158,7 @@ describe("an instance A that coding clients are pointed at", () => {
       routes: refusing,
     });
     const fix =
-      "Declare the variable of your shell that holds it (`instanceA.keyVariable: LOCAL_SERVING_INSTANCE_A_KEY`), then npm run up.";
+      "Declare the variable of your shell that holds it (`instanceA.keyVariable: LOCAL_SERVING_INSTANCE_A_KEY`), then `serving up`.";
     expect(said).toEqual([
       ["fail", "it asks for a key (`--api-key`), and its clients (codex) have none", fix],
       ["fail", "it asks for a key (status 401), and no variable is declared", fix],

@@ -170,7 +170,7 @@ describe("containers", () => {
 
   const DOCKER_FIX = "`dockerHost` of machines.dgx";
   it.each([
-    ["Error: No such container: vllm-model-8001", "vllm-model-8001 is not there", "npm run up"],
+    ["Error: No such container: vllm-model-8001", "vllm-model-8001 is not there", "serving up"],
     ["Cannot connect to the Docker daemon", "Cannot connect to the Docker daemon", DOCKER_FIX],
     ["No `docker` on PATH: install the Docker client.", "No `docker` on PATH", DOCKER_FIX],
   ])(
@@ -330,7 +330,7 @@ describe("a server's KV cache", () => {
     const started = ["serve", "org/model", "--gpu-memory-utilization", "0.5"].join(" ");
     const { detail, fix } = await probe(LOGS["one line, from 0.28"], {}, { env: { CMD: started } });
     expect(detail).toContain(
-      "not comparable: it runs with utilization 0.5 and the stack file 0.45 (`npm run up` applies it)",
+      "not comparable: it runs with utilization 0.5 and the stack file 0.45 (`serving up` applies it)",
     );
     // 0.5 x 121.63 - 4.61
     expect(fix).toContain("nonKvGiB: 56.21\n");
@@ -682,7 +682,7 @@ describe("the chat UI", () => {
         "fail",
         `its container runs without the planned connection ${lost}`,
       ]);
-      expect(result.fix).toContain("npm run up");
+      expect(result.fix).toContain("serving up");
       expect(JSON.stringify(result)).not.toContain("a-real-key");
     });
   });

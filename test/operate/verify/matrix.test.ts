@@ -45,7 +45,7 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   "think-tags-in-content": [
     ["thinking-on"],
     "the thoughts are in `content`",
-    `${B}.reasoningParser, which gives qwen3), so what runs is older or another. Apply the stack file: npm run up`,
+    `${B}.reasoningParser, which gives qwen3), so what runs is older or another. Apply the stack file: \`serving up\``,
   ],
   "no-text-after-tool-result": [["chat-tool-result"], "no text (finish_reason stop)", `${B}.model`],
   lying: [

@@ -158,10 +158,10 @@ describe("serving wait", () => {
     const { code, out, err } = await wait(1, undefined, "", "--timeout", "1");
     expect(code).toBe(1);
     expect(out).toContain("vllm-model-1: not ready after 1 s (waiting for the image)");
-    expect(out).toContain("Next: see how far `npm run up` is, or start it.");
+    expect(out).toContain("Next: see how far `serving up` is, or start it.");
     expect(err).toContain("waiting for the image, not here yet");
     expect(err).toContain(
-      "Docker shows a pull only to whoever started it: see the terminal of `npm run up`",
+      "Docker shows a pull only to whoever started it: see the terminal of `serving up`",
     );
   });
 
@@ -174,8 +174,8 @@ describe("serving wait", () => {
     const { code, out, err } = await runServing(args, docker.env);
     expect(code).toBe(1);
     expect(out).toContain("vllm-model-1: not ready after 1 s (waiting for the container)");
-    expect(out).toContain("Next: see what `npm run up` says");
-    expect(err).toContain("its image is here; `npm run up` creates the container");
+    expect(out).toContain("Next: see what `serving up` says");
+    expect(err).toContain("its image is here; `serving up` creates the container");
     expect(err).not.toContain("pull");
   });
 
@@ -217,7 +217,7 @@ describe("serving wait", () => {
     expect(await runServing(args, env)).toEqual({
       code: 1,
       out: "",
-      err: "Nothing runs yet: run `npm run up` first.\n",
+      err: "Nothing runs yet: run `serving up` first.\n",
     });
     writeFileSync(join(locks, "1.json"), "{}");
     expect((await runServing(args, env)).out).toContain("not ready after 1 s");

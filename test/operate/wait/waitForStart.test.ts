@@ -81,7 +81,7 @@ describe("a start that is followed", () => {
     const result = await wait(host, { healthy: healthyFrom(3) });
     expect(result).toMatchObject({ outcome: "ready", phase: "ready", reason: "", lastLines: [] });
     expect([...new Set(phases)]).toEqual([
-      "waiting for the container: its image is here; `npm run up` creates the container, after what it depends on",
+      "waiting for the container: its image is here; `serving up` creates the container, after what it depends on",
       "starting",
       "ready",
     ]);
@@ -89,7 +89,7 @@ describe("a start that is followed", () => {
   });
 
   it.each<[string, number, string]>([
-    ["as far as it can know", 0, "not here yet: it is being pulled, or `npm run up` has not begun"],
+    ["as far as it can know", 0, "not here yet: it is being pulled, or `serving up` has not begun"],
     [
       "with what is seen to arrive",
       1_288_490_189,

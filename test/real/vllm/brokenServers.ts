@@ -147,7 +147,7 @@ export const BROKEN_SERVERS: readonly BrokenServer[] = [
     cases: [
       {
         title: "the stack file has it",
-        first: /npm run up/,
+        first: /serving up/,
         never: /kind: base|qwen3_xml|chatTemplate|0\.26 or later|via: bridge/,
       },
     ],
@@ -155,7 +155,7 @@ export const BROKEN_SERVERS: readonly BrokenServer[] = [
   {
     title: "a window of 2048",
     args: ["--max-model-len", "2048"],
-    cases: [{ title: "the stack file has more", first: /2048.*npm run up/, never: OTHERS }],
+    cases: [{ title: "the stack file has more", first: /2048.*serving up/, never: OTHERS }],
   },
   {
     title: "a template without tools",
@@ -176,7 +176,7 @@ export const BROKEN_SERVERS: readonly BrokenServer[] = [
   {
     title: "no prefix cache",
     args: ["--no-enable-prefix-caching"],
-    cases: [{ title: "the stack file has one", first: /npm run up/, never: /hybrid|KV cache/ }],
+    cases: [{ title: "the stack file has one", first: /serving up/, never: /hybrid|KV cache/ }],
   },
   {
     title: "a key",

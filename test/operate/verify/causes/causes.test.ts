@@ -11,7 +11,7 @@ import type { Seen } from "../../../../operate/verify/causes/seen";
 const SEEN = join(__dirname, "seen");
 const B = "machines.dgx.inferenceServers.b";
 const APPLY_STACK_FILE =
-  "Apply the stack file: npm run up; what that leaves, serving drift says how to mend.";
+  "Apply the stack file: `serving up`; what that leaves, serving drift says how to mend.";
 const OLDER = (setting: string) =>
   `The stack file has it (${B}.${setting}), so what runs is older or another. ${APPLY_STACK_FILE}`;
 
@@ -28,7 +28,7 @@ function seenIn(name: string): Seen {
 const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = {
   "a-cap-of-8-tokens-answers-are-cut-off": [
     "capped",
-    `A cap is set: \`max_new_tokens\` in generation_config.json of rig/dense or in --override-generation-config (${B}.extraArgs). \`--generation-config vllm\` ignores the model's. If the stack file has none, what runs is older or another: npm run up.`,
+    `A cap is set: \`max_new_tokens\` in generation_config.json of rig/dense or in --override-generation-config (${B}.extraArgs). \`--generation-config vllm\` ignores the model's. If the stack file has none, what runs is older or another: \`serving up\`.`,
   ],
   "a-key-nobody-gives-it": [
     "key-wanted",
@@ -36,7 +36,7 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   ],
   "a-model-without-thinking-the-stack-file-says-it-thinks": [
     "no-thoughts",
-    `${B}.model.thinking: false, then npm run up: no reasoning parser is passed then.`,
+    `${B}.model.thinking: false, then \`serving up\`: no reasoning parser is passed then.`,
   ],
   "a-model-without-thinking-under-the-names-of-another": [
     "other-model",
@@ -44,11 +44,11 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   ],
   "a-template-with-an-error-nothing-is-answered": [
     "template-error",
-    `Correct it, or give the model another by ${B}.chatTemplate. If the model's own has it right, what runs was started with another: npm run up.`,
+    `Correct it, or give the model another by ${B}.chatTemplate. If the model's own has it right, what runs was started with another: \`serving up\`.`,
   ],
   "a-template-without-tools-no-call-comes": [
     "template-without-tools",
-    `Take a template that lists the tools, or give the model another by ${B}.chatTemplate. If the model's own has it right, what runs was started with another: npm run up.`,
+    `Take a template that lists the tools, or give the model another by ${B}.chatTemplate. If the model's own has it right, what runs was started with another: \`serving up\`.`,
   ],
   "a-window-of-2048-the-stack-file-has-more": ["other-window", OLDER("maxModelLen: 65536")],
   "as-it-should-be-another-model-has-its-names": [
@@ -74,11 +74,11 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   ],
   "as-it-should-be-the-model-never-thinks": [
     "no-thoughts",
-    `${B}.model.thinking: false, then npm run up: no reasoning parser is passed then.`,
+    `${B}.model.thinking: false, then \`serving up\`: no reasoning parser is passed then.`,
   ],
   "as-it-should-be-the-model-writes-hermes-calls": [
     "tool-parser",
-    `${B}.tools.parser: hermes, then npm run up.`,
+    `${B}.tools.parser: hermes, then \`serving up\`.`,
   ],
   "no-prefix-cache-the-stack-file-has-one": ["prefix-cache-off", OLDER("prefixCaching: true")],
   "no-reasoning-parser-the-stack-file-has-one": [
@@ -88,7 +88,7 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   "no-tool-choice-the-stack-file-has-it": ["no-tool-choice", OLDER("tools.autoChoice: true")],
   "parser-hermes-the-stack-file-says-so": [
     "tool-parser",
-    `${B}.tools.parser: qwen3_coder, then npm run up.`,
+    `${B}.tools.parser: qwen3_coder, then \`serving up\`.`,
   ],
   "the-reasoning-parser-of-another-family-the-stack-file-has-the-family-s": [
     "reasoning-parser",
@@ -173,7 +173,7 @@ describe("the other name of one parser", () => {
     });
 
   it("is advised only where it is another parser", () => {
-    expect(advised("0.23.0")).toEqual([`${B}.tools.parser: qwen3_xml, then npm run up.`]);
+    expect(advised("0.23.0")).toEqual([`${B}.tools.parser: qwen3_xml, then \`serving up\`.`]);
     expect(advised("0.24.0")).toEqual([OLDER("tools.parser, which gives qwen3_coder")]);
   });
 });
