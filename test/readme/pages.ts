@@ -7,6 +7,7 @@ export const PAGES: readonly string[] = [
   "README.md",
   "CONTRIBUTING.md",
   "SECURITY.md",
+  "UPGRADE.md",
   "examples/README.md",
   "models/README.md",
   "harness/README.md",
