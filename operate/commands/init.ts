@@ -116,18 +116,15 @@ function write(file: string, text: string): void {
 
 /** What to run next, in order, from the project's folder. */
 function nextCommands({ name, server, network }: Wanted): string[] {
-  const serving = "npm run -s serving --";
   return [
     ...(impliedStack() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
-    `${serving} plan`,
-    ...(server === undefined
-      ? []
-      : [`${serving} pin ${pinnedServer().image.split("@")[0]} --write`]),
+    "serving plan",
+    ...(server === undefined ? [] : [`serving pin ${pinnedServer().image.split("@")[0]} --write`]),
     ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
-    ...(server === undefined ? [] : [`${serving} fetch`]),
-    "npm run up",
-    ...(server === undefined ? [] : [`${serving} wait`]),
-    `${serving} verify`,
+    ...(server === undefined ? [] : ["serving fetch"]),
+    "serving up",
+    ...(server === undefined ? [] : ["serving wait"]),
+    "serving verify",
   ];
 }
 

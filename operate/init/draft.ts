@@ -70,10 +70,10 @@ function stackText(facts: HostFacts, wanted: Wanted, toMend: readonly string[]):
   return [
     "# yaml-language-server: $schema=docs/reference/stack-file.schema.json\n#\n",
     commented(
-      `${facts.host} as it should be. \`serving init\` looked at it on ${facts.readAt.slice(0, 10)} and wrote this file once; now it is yours. Edit, read the preview (\`npm run preview\`), apply (\`npm run up\`). docs/reference/stack-file.md describes every key.`,
+      `${facts.host} as it should be. \`serving init\` looked at it on ${facts.readAt.slice(0, 10)} and wrote this file once; now it is yours. Edit, read the preview (\`serving preview\`), apply (\`serving up\`). docs/reference/stack-file.md describes every key.`,
     ),
     list("Found", found(facts)),
-    list("Mend before `npm run up`", toMend),
+    list("Mend before `serving up`", toMend),
     `config:\n  local-serving:machines:\n    ${machineName(wanted)}:\n`,
     commentedYaml(settings, comments, "      "),
   ].join("");

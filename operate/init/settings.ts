@@ -124,7 +124,7 @@ function instanceA(
   comments.set(
     "instanceA.gpuMemoryUtilization",
     lowerA !== undefined
-      ? `It runs with ${runs}, which leaves too little. Restart it with --gpu-memory-utilization ${lowerA} before \`npm run up\`, which refuses until then.`
+      ? `It runs with ${runs}, which leaves too little. Restart it with --gpu-memory-utilization ${lowerA} before \`serving up\`, which refuses until then.`
       : a.share === undefined
         ? "It can't be read, so all memory in use counts as its own. Write its --gpu-memory-utilization here."
         : "As it runs.",

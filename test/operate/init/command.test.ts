@@ -55,12 +55,12 @@ describe("serving init", () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toContain(`${file("spark")} is written: each value has its reason above it.`);
     expect(out.split("Next:\n")[1]?.trimEnd().split("\n")).toEqual([
-      "  npm run -s serving -- plan",
-      "  npm run -s serving -- pin vllm/vllm-openai:v0.30.0 --write",
-      "  npm run -s serving -- fetch",
-      "  npm run up",
-      "  npm run -s serving -- wait",
-      "  npm run -s serving -- verify",
+      "  serving plan",
+      "  serving pin vllm/vllm-openai:v0.30.0 --write",
+      "  serving fetch",
+      "  serving up",
+      "  serving wait",
+      "  serving verify",
     ]);
     expect(await serving("plan", "--stack", "spark")).toMatchObject({ code: 0, err: "" });
     const text = readFileSync(file("spark"), "utf8");

@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+/** Everything that people read of us: pages, messages, help, comments of examples. */
+const SAID = [
+  ...readdirSync("."),
+  ...["bundle", "commandLine", "components", "docs", "examples", "faults", "harness", "http"],
+  ...["machines", "models", "operate", "policies", "units", "vllm", ".ci", ".github"],
+]
+  .flatMap((name) =>
+    statSync(name).isDirectory()
+      ? readdirSync(name, { recursive: true }).map((file) => join(name, String(file)))
+      : [name],
+  )
+  .filter((file) => !/(^|\/)(node_modules|dist|test|\.pulumi-state)\//.test(file))
+  .filter((file) => /\.(ts|cjs|sh|py|md|ya?ml|json|svg|toml)$/.test(file))
+  .filter((file, at, all) => all.indexOf(file) === at && statSync(file).isFile());
+
+const saying = (words: RegExp) =>
+  SAID.flatMap(
+    (file) =>
+      readFileSync(file, "utf8")
+        .match(words)
+        ?.map(() => file) ?? [],
+  );
+
+it("nobody is told to run `npx serving`: npm has a package of that name that isn't ours", () => {
+  expect(SAID).toEqual(expect.arrayContaining(["README.md", "docs/guide/models.md"]));
+  expect(SAID).toContain("operate/servingCommand.ts");
+  const words = /\bnpx(?: +-\S+)* +serving\b|\bnpm (?:i|install)(?: +-\S+)* +serving\b/g;
+  expect("npx serving plan, npx -y serving, npm i -g serving".match(words)).toHaveLength(3);
+  expect("npx local-serving plan".match(words)).toBeNull();
+  expect(saying(words)).toEqual([]);
+});
+
+it("commands are called `serving X`; the README says once what that is in a clone", () => {
+  expect(saying(/npm run -s serving --/g)).toEqual(["README.md"]);
+});
+
+it("no message names an npm script that only a clone has", () => {
+  const files = new Set(saying(/npm run (?:-s )?(?:serving|up|down|preview|plan)\b/g));
+  expect([...files].sort()).toEqual([
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    // An earlier version has no `serving up` to go back by.
+    "UPGRADE.md",
+    // Every server starts from this text: another word in it would replace all containers.
+    "components/inference-server/startGate.sh",
+    "docs/guide/operations.md",
+    // It reads what the script says.
+    "operate/doctor/diagnoses/memory.ts",
+  ]);
+});
