@@ -115,8 +115,7 @@ describe("the plan of a coding client at instance A", () => {
     planned(...given).warnings.filter(({ code }) => code === "instance-a-unknown");
 
   it("says what is not known of it, and nothing where all is declared or nobody asks", () => {
-    const READS =
-      "`serving verify a` says what to declare.";
+    const READS = "`serving verify a` says what to declare.";
     expect(warned({ codex: AT_A, claudeCode: AT_A })).toEqual([
       {
         machine: "dgx",
