@@ -1,12 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
-import { dirname, relative } from "node:path";
+import { relative } from "node:path";
 import { version } from "../package.json";
 import { plainText } from "./plainText";
+import { PROGRAM_FOLDER } from "./programFolder";
 import { redactSecrets } from "./secrets";
-
-/** Our folder: this module lies one folder below it, as a source and in a bundle. */
-const ROOT = dirname(__dirname);
 
 /**
  * Places that are shown of a stack, and characters of a message: enough to find the line, short
@@ -54,7 +52,7 @@ function placesIn(stack: string): string[] {
     const isMapped = origin !== undefined && "fileName" in origin;
     const place = isMapped
       ? `${origin.fileName.replace(/^(?:\.\.\/)+/, "")}:${origin.lineNumber}:${origin.columnNumber}`
-      : `${relative(ROOT, file)}:${line}:${column}`;
+      : `${relative(PROGRAM_FOLDER, file)}:${line}:${column}`;
     if (/^\.\.\/|(?:^|\/)node_modules\//.test(place)) return [];
     return name === undefined ? place : `${name} (${place})`;
   });

@@ -18,8 +18,8 @@ export const LEVELS_FILE = "policies/levels.json";
 export const LEVELS_VARIABLE = "LOCAL_SERVING_POLICY_CONFIG";
 
 /**
- * Set by whoever runs the engine with our pack: the pack says what it finds, and the program need
- * not say it again.
+ * Set to the project's folder by whoever runs the engine with our pack: the pack says what it
+ * finds, and the program need not say it again.
  */
 export const PACK_VARIABLE = "LOCAL_SERVING_POLICY_PACK";
 

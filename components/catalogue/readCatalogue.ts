@@ -1,27 +1,40 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { dotted, FaultyInput } from "../../faults/fault";
+import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { valueBy } from "../../faults/schemaFaults";
 import { readYamlFile } from "../../faults/yamlDocument";
 import { modelFolder } from "../../machines/hubCache";
 import { type Recipe, recipe, sourceIssues } from "./recipe";
 
+const MODELS = "models";
 const RECIPE = "recipe.yaml";
 
 /**
- * Every recipe of a project's `models/`, by the order of their names. Throws `FaultyInput` or
+ * Every recipe of a project's `models/` and of our catalogue, by the order of their names. Throws `FaultyInput` or
  * `UnreadableInput` for a broken one.
  */
 export function readCatalogue(project: string): Recipe[] {
-  const models = join(project, "models");
-  const folders = existsSync(models) ? readdirSync(models).sort() : [];
-  return folders.flatMap((folder) => readRecipe(join(models, folder)) ?? []);
+  const folders = [project, PROGRAM_FOLDER].flatMap((each) => {
+    const models = join(each, MODELS);
+    return existsSync(models) ? readdirSync(models) : [];
+  });
+  return [...new Set(folders)].sort().flatMap((folder) => recipeIn(keptIn(project, folder)) ?? []);
 }
 
-/**
- * The recipe in a model's folder; `undefined` where there is none. Throws as `readCatalogue` does.
- */
-export function readRecipe(folder: string): Recipe | undefined {
+/** The recipe of a model; `undefined` where there is none. Throws as `readCatalogue` does. */
+export const readRecipe = (project: string, id: string): Recipe | undefined =>
+  recipeIn(modelFiles(project, id));
+
+/** The folder with the files of a model: the project's own, else the one of our catalogue. */
+export const modelFiles = (project: string, id: string): string => keptIn(project, modelFolder(id));
+
+function keptIn(project: string, folder: string): string {
+  const own = join(project, MODELS, folder);
+  return existsSync(own) ? own : join(PROGRAM_FOLDER, MODELS, folder);
+}
+
+function recipeIn(folder: string): Recipe | undefined {
   const file = join(folder, RECIPE);
   if (!existsSync(file)) return undefined;
   const document = readYamlFile(file);

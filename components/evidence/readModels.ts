@@ -8,7 +8,7 @@ import { valueBy } from "../../faults/schemaFaults";
 import { isHere } from "../../machines/address";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheHere, modelFolder, snapshotOf, weightsOf } from "../../machines/hubCache";
-import { readRecipe } from "../catalogue/readCatalogue";
+import { modelFiles, readRecipe } from "../catalogue/readCatalogue";
 import { type Recipe, sourceOf } from "../catalogue/recipe";
 import type { Evidence, ModelEvidence, PublishedStart } from "../planned/evidence";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
@@ -44,11 +44,11 @@ const publishedStarts = strictObject({
 });
 
 /**
- * Reads what is known of the models that a stack serves: from `models/` of the project, else from
- * the snapshot in the model cache of a machine that is here. Nothing is fetched; a model that is
- * found nowhere is left out, and a broken file is reported.
+ * Reads what is known of the models that a stack serves: from the project's `models/`, our
+ * catalogue, or the snapshot in the model cache of a machine that is here. Nothing is fetched; a
+ * model that is found nowhere is left out, and a broken file is reported.
  *
- * @param project folder that holds `models/`
+ * @param project folder that may hold `models/` of its own
  * @param home the operator's, below which caches lie; without it only `models/` is read
  */
 export function readModels(
@@ -82,7 +82,7 @@ function readModel(
   cache: string | undefined,
 ): ModelEvidence | undefined {
   const folder = modelFolder(id);
-  const kept = join(project, "models", folder);
+  const kept = modelFiles(project, id);
   const from = cache === undefined ? undefined : cacheHere(cache);
   const snapshot = from && snapshotOf(from, id, revision);
   const weights = from && snapshot ? weightsOf(from, snapshot) : undefined;
@@ -90,7 +90,7 @@ function readModel(
   const shown = (file: string) =>
     file.startsWith(kept) ? join("models", folder, basename(file)) : file;
   try {
-    const recipe = readRecipe(kept);
+    const recipe = readRecipe(project, id);
     const assumed = recipe !== undefined && recipe.config.from !== "model";
     // The model's own file is better than one that was put together.
     const [config] = [assumed && inCache, join(kept, CONFIG), inCache].filter(

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Container } from "@pulumi/docker";
 import { getRootDirectory, log, type Output, runtime } from "@pulumi/pulumi";
 import { plainText } from "../../faults/plainText";
@@ -45,7 +46,7 @@ export async function declareMachines(
   // The machine's meminfo is not part of it: it differs from one minute to the next, and so would
   // every preview.
   const planned = userInput(() => plan(settings, readEvidence(settings, project)));
-  await judgePlan(settings, planned);
+  await judgePlan(settings, planned, project);
   const { applied, changes } = await changesIn(planned);
   const waits = process.env[WAITS_VARIABLE] !== undefined && !runtime.isDryRun();
   const taken = takenAway(changes, applied);
@@ -71,8 +72,10 @@ export async function declareMachines(
 }
 
 /** Prints the plan's warnings, and lets policies and preflight refuse it. */
-async function judgePlan(settings: StackSettings, planned: Plan): Promise<void> {
-  const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
+async function judgePlan(settings: StackSettings, planned: Plan, project: string): Promise<void> {
+  // The engine runs a program in the folder of its main file.
+  const file = process.env[LEVELS_VARIABLE] ?? join(project, LEVELS_FILE);
+  const levels = userInput(() => readLevels(file));
   for (const { machine, message, note } of planned.warnings)
     (note ? log.info : log.warn)(plainText(`${machine}: ${message}`));
   const locate = (path: readonly PropertyKey[]) => placeOf(settings, path);

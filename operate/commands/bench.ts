@@ -1,5 +1,4 @@
 import { randomBytes, randomInt } from "node:crypto";
-import { join } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
@@ -12,7 +11,6 @@ import type { InferenceServerPlan } from "../../components/inference-server";
 import type { MachinePlan } from "../../components/plan";
 import { isPooling } from "../../components/planned";
 import { docker, dockerCommand } from "../../machines/docker/docker";
-import { modelFolder } from "../../machines/hubCache";
 import { type BenchFigures, benchText, figuresOf } from "../bench/figures";
 import {
   type BenchRun,
@@ -28,7 +26,7 @@ import { expectConnection, originFromHere, tunnelTo } from "../sees/tunnel";
 import { readOneMachine } from "../stack/readStack";
 import {
   machineOption,
-  projectFolder,
+  projectOrProgram,
   type StackFileOptions,
   stackFile,
   stackFileOptions,
@@ -87,7 +85,7 @@ async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcom
   const server = serverToMeasure(machine, key);
   const shape = shapeFor(server.serve, options);
   await expectConnection(machine);
-  const recipe = readRecipe(join(projectFolder(), "models", modelFolder(server.model.id)));
+  const recipe = readRecipe(projectOrProgram(), server.model.id);
   const published = recipe?.speeds ?? [];
   const own = settings.inferenceServers[server.key]?.measuredSpeeds;
   const rate = (of: "prefill" | "decode", guess: number) =>

@@ -4,14 +4,13 @@ import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { readRecipe } from "../../components/catalogue";
 import { explained, isCertain, type Needs, readNeeds, roomProblem } from "../../components/fetch";
-import { modelFolder } from "../../machines/hubCache";
 import { gb } from "../../units/memory";
 import { fetchMissing } from "../fetch/fetchMissing";
 import { expectConnection } from "../sees/tunnel";
 import { readOneMachine } from "../stack/readStack";
 import {
   machineOption,
-  projectFolder,
+  projectOrProgram,
   type StackFileOptions,
   stackFile,
   stackFileOptions,
@@ -44,7 +43,7 @@ Exit code: 0 everything is here, 1 something is missing, doesn't fit or didn't c
       const servers = Object.values(settings.inferenceServers);
       const knownGB = (id: string) =>
         servers.find(({ model }) => model.id === id)?.model.weightsGB ??
-        readRecipe(`${projectFolder()}/models/${modelFolder(id)}`)?.weights.diskGB;
+        readRecipe(projectOrProgram(), id)?.weights.diskGB;
       const needs = await readNeeds(machine, { knownGB });
       const missing = [...needs.images, ...needs.models];
       const refusals = [

@@ -13,6 +13,7 @@ import { readOneMachine } from "../stack/readStack";
 import {
   machineOption,
   projectFolder,
+  projectOrProgram,
   type StackFileOptions,
   stackFile,
   stackFileOptions,
@@ -169,7 +170,7 @@ function add(): Command {
 
 function placed(options: Options) {
   const stack = readOneMachine(stackFile(options), options.machine);
-  return { stack, seat: seatOf(stack, projectFolder(), options.server) };
+  return { stack, seat: seatOf(stack, projectOrProgram(), options.server) };
 }
 
 function rowOf(known: Recipe, given: Seat): ModelRow {

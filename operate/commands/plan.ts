@@ -25,7 +25,7 @@ import { meminfoIn } from "../plan/meminfoFile";
 import { partText, planText } from "../plan/planText";
 import { named } from "../stack/named";
 import {
-  projectFolder,
+  projectOrProgram,
   type StackFileOptions,
   stackFile,
   stackFileOptions,
@@ -98,7 +98,7 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   const width = terminalWidth(process.stdout);
   const result = { version: PLAN_VERSION, ...planned, policies, findings };
   if (against !== undefined) {
-    const levels = readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE));
+    const levels = readLevels(options.policyConfig ?? join(projectOrProgram(), LEVELS_FILE));
     const { result: change, sections } = await compare(
       against,
       { file, settings, planned },
@@ -134,7 +134,7 @@ function evidence(options: PlanOptions, settings: StackSettings): Evidence {
   const meminfo = given.map(
     ([machine, file]) => [machine, meminfoIn(file, readTextFile(file))] as const,
   );
-  return { ...readEvidence(settings, projectFolder()), meminfo: Object.fromEntries(meminfo) };
+  return { ...readEvidence(settings, projectOrProgram()), meminfo: Object.fromEntries(meminfo) };
 }
 
 /** The machine that a meminfo file belongs to: two machines share no page cache. */

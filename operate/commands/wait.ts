@@ -8,7 +8,7 @@ import type { DiagnosisReport } from "../doctor/report/diagnose";
 import { type OnMachine, ranksOf } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
 import {
-  projectFolder,
+  projectOrProgram,
   type StackFileOptions,
   stackFile,
   stackFileOptions,
@@ -98,7 +98,7 @@ async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine
   // A file by itself has no state to look at.
   if (
     options.file !== undefined ||
-    !nothingApplied(projectFolder(), stackName(options), process.env)
+    !nothingApplied(projectOrProgram(), stackName(options), process.env)
   )
     return;
   const { hostOf } = await import("../sees/host");

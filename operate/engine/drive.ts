@@ -6,6 +6,7 @@ import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
 import { WAITS_VARIABLE } from "../../components/program";
 import { attempt, defined } from "../../faults/defined";
+import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { readTextFile } from "../../faults/textFile";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { projectFolder, stackFile } from "../stack/stackFile";
@@ -50,7 +51,7 @@ export async function drive(word: Word, stack: string, given: readonly string[])
     ...process.env,
     // The program judges by the same levels as the pack.
     ...defined({ [LEVELS_VARIABLE]: levels }),
-    ...(isJudged ? { [PACK_VARIABLE]: "on" } : {}),
+    ...(isJudged ? { [PACK_VARIABLE]: project } : {}),
     ...(word === "up" ? { [WAITS_VARIABLE]: "on" } : {}),
     PATH: pathWith(pulumi, process.env),
     PULUMI_SKIP_UPDATE_CHECK: "true",
@@ -65,7 +66,9 @@ export async function drive(word: Word, stack: string, given: readonly string[])
   if (selected !== 0) return selected;
   const configured =
     levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
-  const policies = isJudged ? ["--policy-pack", join(project, "policies"), ...configured] : [];
+  const policies = isJudged
+    ? ["--policy-pack", join(PROGRAM_FOLDER, "policies"), ...configured]
+    : [];
   // What fails on one machine is no reason to leave the others half done.
   const onError = goesOn && (await hasSeveralMachines(stack)) ? ["--continue-on-error"] : [];
   const args = [command, "--stack", stack, ...onError, ...policies, ...rest];

@@ -6,7 +6,7 @@ import { parseStackFile } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { judgedPlan } from "../plan/judgedPlan";
 import type { HostFacts } from "../sees/computer/facts";
-import { projectFolder } from "../stack/stackFile";
+import { projectOrProgram } from "../stack/stackFile";
 import { commented, commentedYaml } from "../stackEdit/commentedYaml";
 import { found } from "./found";
 import { machineName, settingsFor, shareOfA, type Wanted } from "./settings";
@@ -24,7 +24,7 @@ export function draft(
 ) {
   const text = stackText(facts, wanted, toMend);
   const settings = parseStackFile(`Pulumi.${wanted.name}.yaml`, text);
-  const models = readModels(settings, projectFolder(), home);
+  const models = readModels(settings, projectOrProgram(), home);
   const { planned, policies } = judgedPlan(settings, { home: home ?? "/home/operator", models });
   const [machine] = planned.machines;
   if (machine === undefined) throw new Error("a stack file of one machine plans one");

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { gte, valid } from "@renovatebot/pep440";
 import type { Recipe } from "../../components/catalogue";
 import { readRecipe } from "../../components/catalogue";
@@ -14,7 +13,6 @@ import { vllmOf } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { putAt } from "../../faults/json";
 import { imageReference } from "../../machines/docker/imageReference";
-import { modelFolder } from "../../machines/hubCache";
 import { judge } from "../../policies/judge";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { upToHundredth, utilizationText } from "../../vllm/utilization";
@@ -150,7 +148,7 @@ export function withOwnSpeeds(recipe: Recipe, { settings, machine }: Seat): Reci
 /** The variables that a seat's present model has by its recipe. Throws as `readRecipe` does. */
 export function leavesOf({ settings, machine, server, project }: Omit<Seat, "leaves">): string[] {
   const there = machineOf(settings, machine).inferenceServers[server];
-  const leaving = there && readRecipe(join(project, "models", modelFolder(there.model.id)));
+  const leaving = there && readRecipe(project, there.model.id);
   return Object.keys(leaving?.settings.environment ?? {});
 }
 

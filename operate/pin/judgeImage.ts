@@ -6,7 +6,7 @@ import { atLeast, isPep440, lowestAllowed, whyRefused } from "../../components/s
 import { defined } from "../../faults/defined";
 import { judge } from "../../policies/judge";
 import { packagesOf } from "../../policies/lib/role";
-import { projectFolder } from "../stack/stackFile";
+import { projectOrProgram } from "../stack/stackFile";
 import type { ImageEntry } from "./writePin";
 
 /** Rules that judge an image by itself; the others need to know the machine. */
@@ -84,7 +84,7 @@ export function releaseRefusal(entry: ImageEntry, version: string): string | und
 /** Why a server's vLLM is too old for its model, by the catalogue; `undefined` where it isn't. */
 function belowModel(version: string | undefined, model: string | undefined): [string] | undefined {
   if (version === undefined || model === undefined || !isPep440(version)) return undefined;
-  const least = readCatalogue(projectFolder()).find(({ id }) => id === model)?.minimumVllm;
+  const least = readCatalogue(projectOrProgram()).find(({ id }) => id === model)?.minimumVllm;
   if (least === undefined || atLeast(version, least)) return undefined;
   return [`${model} needs vLLM ${least} or newer, by the catalogue.`];
 }

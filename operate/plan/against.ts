@@ -15,7 +15,7 @@ import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { shellWords } from "../../machines/shell";
 import { judge, type Levels } from "../../policies/judge";
-import { impliedStack, projectFolder } from "../stack/stackFile";
+import { impliedStack, projectOrProgram } from "../stack/stackFile";
 import { passedStackFile } from "../verify/lastVerify";
 import {
   changeSections,
@@ -158,7 +158,7 @@ async function appliedTo({ machines }: Plan): Promise<MachinePlan[]> {
 function planOf(source: string, name: string, text: string): Earlier {
   try {
     const settings = parseStackFile(name, text);
-    const before = plan(settings, readEvidence(settings, projectFolder()));
+    const before = plan(settings, readEvidence(settings, projectOrProgram()));
     return { machines: before.machines, stack: { settings, plan: before } };
   } catch (error) {
     if (!(error instanceof FaultyInput || error instanceof UnreadableInput)) throw error;

@@ -7,7 +7,7 @@ import type { StackSettings } from "../../components/settings";
 import { placed, placeOf } from "../../components/settings";
 import { type Judged, judge } from "../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
-import { projectFolder } from "../stack/stackFile";
+import { projectOrProgram } from "../stack/stackFile";
 
 /**
  * A plan, and what every policy says of it by the levels of a file. Throws `FaultyInput` as `plan`
@@ -16,7 +16,7 @@ import { projectFolder } from "../stack/stackFile";
 export function judgedPlan(
   settings: StackSettings,
   known: Evidence,
-  levels = join(projectFolder(), LEVELS_FILE),
+  levels = join(projectOrProgram(), LEVELS_FILE),
 ) {
   const locate = (path: readonly string[]) => placeOf(settings, path);
   const planned = plan(settings, known);

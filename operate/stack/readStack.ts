@@ -6,12 +6,12 @@ import { plan } from "../../components/plan";
 import type { MachineSettings, StackSettings } from "../../components/settings";
 import { parseStackFile } from "../../components/settings";
 import { readTextFile } from "../../faults/textFile";
-import { projectFolder, type StackFileOptions, stackFile } from "./stackFile";
+import { projectOrProgram, type StackFileOptions, stackFile } from "./stackFile";
 
 /** Reads a stack file, or another text of it, and plans it. Throws `UnreadableInput` or `FaultyInput`. */
 export function readStack(file: string, text = readTextFile(file)) {
   const settings = parseStackFile(file, text);
-  return { text, settings, plan: plan(settings, readEvidence(settings, projectFolder())) };
+  return { text, settings, plan: plan(settings, readEvidence(settings, projectOrProgram())) };
 }
 
 /**

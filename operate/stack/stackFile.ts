@@ -1,7 +1,9 @@
-import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { Option } from "commander";
+import { projectAbove } from "../../bundle/project.cjs";
 import { WrongUse } from "../../commandLine/exit";
+import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { selectedStack } from "./selectedStack";
 
 /** How a command line names a stack file. */
@@ -86,19 +88,20 @@ export const stackNames = (): string[] =>
     .sort();
 
 /**
- * The nearest folder upward that holds our Pulumi.yaml, else the project that this program belongs
- * to.
+ * The operator's project, which holds his stack files, models, levels and state: the nearest folder
+ * upward with a Pulumi.yaml of ours, else the one that this program is installed in. Throws
+ * `WrongUse` where there is none.
  */
 export function projectFolder(): string {
-  const program = dirname(realpathSync(__filename));
-  return projectAbove(process.cwd()) ?? projectAbove(program) ?? program;
+  const project = projectFound();
+  if (project !== undefined) return project;
+  throw new WrongUse(
+    `No project of local-serving is in ${process.cwd()} or above it. Run \`serving init\` in an empty folder: it makes one for this machine.`,
+  );
 }
 
-function projectAbove(from: string): string | undefined {
-  for (let folder = resolve(from); ; folder = dirname(folder)) {
-    const project = join(folder, "Pulumi.yaml");
-    if (existsSync(project) && /^name: local-serving$/m.test(readFileSync(project, "utf8")))
-      return folder;
-    if (dirname(folder) === folder) return undefined;
-  }
-}
+/** Where models and levels of the operator's are read: without a project there are none but ours. */
+export const projectOrProgram = (): string => projectFound() ?? PROGRAM_FOLDER;
+
+const projectFound = (): string | undefined =>
+  projectAbove(process.cwd()) ?? projectAbove(PROGRAM_FOLDER);

@@ -13,7 +13,7 @@ import { hostOf } from "../../sees/host";
 import { type LogReading, withoutCrash } from "../../sees/log/logReading";
 import { ranksOf } from "../../stack/ranksOf";
 import { readOneMachine } from "../../stack/readStack";
-import { projectFolder } from "../../stack/stackFile";
+import { projectOrProgram } from "../../stack/stackFile";
 import { type KeptResult, lastVerify } from "../../verify/lastVerify";
 import { SIGNS } from "../diagnoses";
 import type { Stack } from "../facts";
@@ -158,7 +158,7 @@ export function readMachineStack(file: string, wanted?: string, as?: string): St
   const { text, name, settings, machine, plan } = readOneMachine(file, wanted, as);
   const refusals = judge(
     declaredResources(plan),
-    readLevels(join(projectFolder(), LEVELS_FILE)),
+    readLevels(join(projectOrProgram(), LEVELS_FILE)),
   ).filter(({ verdict }) => verdict === "refused");
   return {
     file,

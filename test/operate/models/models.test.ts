@@ -232,7 +232,7 @@ describe("serving models use", () => {
       DEFAULT.replace("          compileJobs: 2\n", `          compileJobs: 2\n${own.join("")}`),
     );
     const stack = readOneMachine(file);
-    const recipe = readRecipe("models/openai--gpt-oss-20b");
+    const recipe = readRecipe(process.cwd(), "openai/gpt-oss-20b");
     if (recipe === undefined) throw new Error("no recipe");
     const { after } = changeModel(stack, seatOf(stack, process.cwd()), recipe);
     const { b } = parse(after).config["local-serving:machines"].dgx.inferenceServers;
@@ -374,14 +374,18 @@ describe("serving models add", () => {
       const add = ["models", "add", "org/new", "--config", config];
       expect((await runServing(add)).code).toBe(0);
       const folder = join(project, "models/org--new");
-      expect(readRecipe(folder)).toMatchObject({ id: "org/new", family: "gpt-oss", share: {} });
+      expect(readRecipe(project, "org/new")).toMatchObject({
+        id: "org/new",
+        family: "gpt-oss",
+        share: {},
+      });
       expect(existsSync(join(folder, "config.json"))).toBe(true);
       const snapshot = join(project, ".cache/huggingface/hub/models--org--cached/snapshots/abc");
       mkdirSync(snapshot, { recursive: true });
       writeFileSync(join(snapshot, "config.json"), readFileSync(config));
       vi.stubEnv("HOME", project);
       expect((await runServing(["models", "add", "org/cached", "--from-cache"])).code).toBe(0);
-      expect(readRecipe(join(project, "models/org--cached"))).toMatchObject({
+      expect(readRecipe(project, "org/cached")).toMatchObject({
         family: "gpt-oss",
         config: { from: "model", source: "the model cache" },
       });

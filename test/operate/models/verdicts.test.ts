@@ -262,7 +262,7 @@ describe("published starts", () => {
   });
 
   it("Nemotron-3-Super at 0.72 has the log's 17.9 windows of 131,072 tokens", () => {
-    const recipe = readRecipe("models/nvidia--NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4");
+    const recipe = readRecipe(project, "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4");
     if (recipe === undefined) throw new Error("no recipe");
     expect(planOf(recipe, on(121.69), 0.72, 131072).kv?.maxConcurrency).toBeCloseTo(17.9, 1);
   });

@@ -1,0 +1,1 @@
+export function projectAbove(from: string): string | undefined;
