@@ -1,6 +1,6 @@
 // Runs one of our programs: from its bundle in dist/, or from source where the bundle was made from
-// other sources.
-const { readFileSync, statSync } = require("node:fs");
+// other sources. An installed package has no sources.
+const { existsSync, readFileSync, statSync } = require("node:fs");
 const { createRequire } = require("node:module");
 const { dirname } = require("node:path");
 const { Script } = require("node:vm");
@@ -17,6 +17,7 @@ const PROGRAMS = {
 
 /** Runs a program and returns what it exports. */
 async function run(name) {
+  if (!existsSync(`${ROOT}/${PROGRAMS[name]}`)) return runPacked(name);
   if (isFresh(name)) return load(name, readFileSync(`${DIST}/${name}.cache`)).start();
   await import("tsx").catch(() => {
     process.stderr.write("Packages are missing. Run `npm ci` first.\n");
@@ -26,6 +27,25 @@ async function run(name) {
     "Running from source: dist/ is missing or out of date. `npm run build` makes it.\n",
   );
   return require(`${ROOT}/${PROGRAMS[name]}`);
+}
+
+/** The engine ends these processes itself: they never come to their exit. */
+const RUN_BY_ENGINE = new Set(["program", "policies"]);
+
+/** Runs the bundle of an installed package, and keeps its compiled code at the first run. */
+function runPacked(name) {
+  const { compiledFile, readCompiled, keepCompiled } = require("./compiled.cjs");
+  const { version } = JSON.parse(readFileSync(`${ROOT}/package.json`, "utf8"));
+  const { hash } = JSON.parse(readFileSync(`${DIST}/${name}.json`, "utf8"));
+  const file = compiledFile(name, version, hash);
+  const compiled = file && readCompiled(file);
+  const { script, start } = load(name, compiled);
+  const isNew = file !== undefined && (compiled === undefined || script.cachedDataRejected);
+  const exported = start();
+  if (!isNew) return exported;
+  if (RUN_BY_ENGINE.has(name)) keepCompiled(file, script);
+  else process.on("exit", () => keepCompiled(file, script));
+  return exported;
 }
 
 /**

@@ -1,3 +1,13 @@
 #!/usr/bin/env node
 // `serving`, the operator's command line.
-require("./run.cjs").run("serving");
+const { pinnedProgram } = require("./pinned.cjs");
+
+let pinned;
+try {
+  pinned = pinnedProgram(process.cwd());
+} catch ({ message }) {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
+}
+if (pinned === undefined) require("./run.cjs").run("serving");
+else require(`${pinned}/bundle/serving.cjs`);
