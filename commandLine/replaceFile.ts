@@ -27,9 +27,13 @@ export function replaceFile(
  * Makes a file with all of its text in one step. Returns `false`, and touches nothing, when there
  * is one already.
  */
-export function createFile(file: string, text: string): boolean {
+export function createFile(
+  file: string,
+  text: string,
+  { newFileMode = NEW_FILE_MODE } = {},
+): boolean {
   let created = false;
-  withNeighbour(file, text, NEW_FILE_MODE, (neighbour) => {
+  withNeighbour(file, text, newFileMode, (neighbour) => {
     try {
       // link, unlike rename, never replaces: of two writers at once one fails.
       fs.linkSync(neighbour, file);

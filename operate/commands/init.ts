@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { command } from "../../commandLine/command";
+import { command, type Outcome } from "../../commandLine/command";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { createFile, replaceFile } from "../../commandLine/replaceFile";
+import { programOnPath } from "../../commandLine/run";
 import { operatorHome } from "../../components/evidence";
 import { newKey } from "../../components/planned";
 import { declaresNothing, machine } from "../../components/settings";
@@ -16,70 +17,150 @@ import { readTextFile } from "../../faults/textFile";
 import { isOverSsh } from "../../machines/address";
 import { choose } from "../init/choose";
 import { found } from "../init/found";
+import { makeProject, type Project, projectHere, WORKFLOW } from "../init/project";
 import { atTerminal } from "../init/questions";
 import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
+import { type Installed, installIn } from "../packages/install";
 import { readHost } from "../sees/computer/computer";
 import { type HostFacts, hostFacts } from "../sees/computer/facts";
 import { computerAt, thisComputer } from "../sees/computer/sources";
-import { askedStack, impliedStack, projectFolder, stackNames, stackPath } from "../stack/stackFile";
+import {
+  askedStack,
+  impliedStack,
+  projectOrProgram,
+  stackNames,
+  stackPath,
+} from "../stack/stackFile";
 
 type InitOptions = Readonly<
-  Partial<Record<"name" | "from" | "on", string> & Record<"facts" | "yes", true>>
+  Partial<Record<"name" | "from" | "on" | "pin" | "ci", string> & Record<"facts" | "yes", true>> & {
+    readonly install: boolean;
+  }
 >;
 
 export function initCommand(): Command {
   return command({
     name: "init",
     description: "Look at a machine and write its stack file, each value with its reason.",
-    options: [
-      new Option(
-        "--name <name>",
-        "stack, whose file is to be Pulumi.<name>.yaml (default: $LOCAL_SERVING_STACK, else dgx)",
-      ),
-      new Option(
-        "--on <address>",
-        "look at another machine, as ssh://user@host, instead of this one",
-      )
-        .argParser(machineOverSsh)
-        .conflicts("from"),
-      new Option(
-        "--from <file>",
-        "write it from what --facts printed on another machine, and don't look at this one",
-      ),
-      new Option("--facts", "print what was found as JSON, and write nothing"),
-      new Option(
-        "-y, --yes",
-        "ask nothing: the model that fits best, this machine alone, the clients on PATH",
-      ),
-    ],
-    notes: `Only the stack file is written, in one step, and only where none is yet. Nothing on the machine is changed or started. A
-server's argv is read without its keys.
+    options: initOptions(),
+    notes: `In a folder without a project it makes one: package.json, Pulumi.yaml, .gitignore, and what \`npm install\` brings. In one
+with a project it adds a stack file, in one step, and only where none is yet. Nothing that is there is overwritten; nothing on
+the machine is changed or started. A server's argv is read without its keys.
 
-Exit code: 0 written, 1 written but refused by a policy until something is mended, 2 wrong use, an unreadable file, or one that
-is there already.`,
+Exit code: 0 written, 1 written but refused by a policy or not installed, until something is mended, 2 wrong use, an unreadable
+file, or one that is there already.`,
     example: "init --name spark",
-    run: async (options: InitOptions) => {
-      const { name = askedStack() ?? "dgx", from, on } = options;
-      const file = stackPath({ stack: name });
-      if (options.facts !== true) keptIn(file);
-      const look = async () => readHost(on === undefined ? thisComputer() : await computerAt(on));
-      const facts =
-        from === undefined ? await look() : valueBy(hostFacts, from, readJsonFile(from));
-      if (options.facts === true) return { result: facts, text: plainJson(facts) };
-      // What lies on this computer says nothing of another one.
-      const home = from === undefined && on === undefined ? operatorHome() : undefined;
-      const asks = options.yes !== true && process.stdin.isTTY === true;
-      const place = { name, project: projectFolder(), ...defined({ home }) };
-      const choice = asks
-        ? await atTerminal((ask) => choose(facts, place, ask))
-        : await choose(facts, place);
-      write(file, choice.text);
-      const { model, mend, refused } = choice;
-      const next = nextCommands(choice.wanted);
-      const result = { file, model, facts, mend, refused, next };
-      return { result, text: report(facts, file, mend, next), failed: refused.length > 0 };
-    },
+    run: async (options: InitOptions) =>
+      options.facts === true ? printed(await factsOf(options)) : initialized(options),
   });
+}
+
+const initOptions = (): Option[] => [
+  new Option(
+    "--name <name>",
+    "stack, whose file is to be Pulumi.<name>.yaml (default: $LOCAL_SERVING_STACK, else the machine's host name)",
+  ),
+  new Option("--on <address>", "look at another machine, as ssh://user@host, instead of this one")
+    .argParser(machineOverSsh)
+    .conflicts("from"),
+  new Option(
+    "--from <file>",
+    "write it from what --facts printed on another machine, and don't look at this one",
+  ),
+  new Option("--facts", "print what was found as JSON, and write nothing"),
+  new Option(
+    "-y, --yes",
+    "ask nothing: the model that fits best, this machine alone, the clients on PATH",
+  ),
+  new Option(
+    "--ci <service>",
+    `also a workflow that posts the plan of a pull request: ${WORKFLOW}`,
+  ).choices(["github"]),
+  new Option("--no-install", "print `npm install` instead of running it"),
+  new Option("--pin <spec>", "what package.json names instead of this version, such as a tarball"),
+];
+
+const printed = (facts: HostFacts) => ({ result: facts, text: plainJson(facts) });
+
+async function factsOf({ from, on }: InitOptions): Promise<HostFacts> {
+  if (from !== undefined) return valueBy(hostFacts, from, readJsonFile(from));
+  return readHost(on === undefined ? thisComputer() : await computerAt(on));
+}
+
+/** A stack file in a project. Where there is no project, it is made around the file. */
+async function initialized(options: InitOptions): Promise<Outcome> {
+  const project = projectHere();
+  const asked = options.name ?? askedStack() ?? stackThere(project, options);
+  const kept = asked === undefined ? undefined : keptFile(asked, project, options);
+  if (kept !== undefined) return surrounded(kept, project, options);
+  const facts = await factsOf(options);
+  const name = asked ?? hostStack(facts.host);
+  const file = stackPath({ stack: name }, project.folder);
+  keptIn(file, project);
+  const choice = await chosen(options, facts, name);
+  const made = makeProject(project, options);
+  write(file, choice.text, project);
+  const { mend, next } = await installed(options, project);
+  const { model, refused } = choice;
+  const result = {
+    file,
+    made,
+    model,
+    facts,
+    mend: [...choice.mend, ...mend],
+    refused,
+    next: [...next, ...nextCommands(choice.wanted)],
+  };
+  const failed = refused.length > 0 || mend.length > 0;
+  return { result, text: report(result), failed };
+}
+
+/**
+ * A stack that is there and for which the rest is made: its file came from elsewhere, or only the
+ * workflow is missing.
+ */
+const stackThere = ({ folder, isNew }: Project, { ci }: InitOptions): string | undefined =>
+  isNew || ci !== undefined ? stackNames(folder)[0] : undefined;
+
+/** The stack file, where it declares something and only the files around it are asked for. */
+function keptFile(stack: string, project: Project, { ci }: InitOptions): string | undefined {
+  const file = stackPath({ stack }, project.folder);
+  const wanted = project.isNew || ci !== undefined;
+  return wanted && existsSync(file) && !declaresNothing(file, readTextFile(file))
+    ? file
+    : undefined;
+}
+
+async function surrounded(file: string, project: Project, options: InitOptions): Promise<Outcome> {
+  const made = makeProject(project, options);
+  const { mend, next } = made.length === 0 ? NOTHING : await installed(options, project);
+  const text = [
+    ...madeText(made),
+    `${file} stays as it is.`,
+    ...mend,
+    ...(next.length === 0 ? [] : ["", "Next:", ...next.map((each) => `  ${each}`)]),
+  ];
+  return { result: { file, made, mend, next }, text: text.join("\n"), failed: mend.length > 0 };
+}
+
+/** Asks a person at a terminal, unless they said that nothing is to be asked. */
+function chosen({ from, on, yes }: InitOptions, facts: HostFacts, name: string) {
+  // What lies on this computer says nothing of another one.
+  const home = from === undefined && on === undefined ? operatorHome() : undefined;
+  const place = { name, project: projectOrProgram(), ...defined({ home }) };
+  const asks = yes !== true && process.stdin.isTTY === true;
+  return asks ? atTerminal((ask) => choose(facts, place, ask)) : choose(facts, place);
+}
+
+/** The stack of a machine is named as the machine is, without the domain. */
+const hostStack = (host: string): string => machineName({ name: host.split(".")[0] ?? "" });
+
+const NOTHING: Installed = { mend: [], next: [] };
+
+/** A project that is there has its packages. */
+async function installed({ install }: InitOptions, { folder, isNew }: Project): Promise<Installed> {
+  if (!isNew) return NOTHING;
+  return install ? installIn(folder) : { mend: [], next: ["npm install"] };
 }
 
 function machineOverSsh(dockerHost: string): string {
@@ -92,23 +173,23 @@ function machineOverSsh(dockerHost: string): string {
  * What Pulumi keeps of its own in a file that may be written. Throws `WrongUse` where it declares
  * something.
  */
-function keptIn(path: string): string {
+function keptIn(path: string, { folder }: Project): string {
   const text = existsSync(path) ? readTextFile(path) : "";
   if (text === "" || declaresNothing(path, text)) return text.replace(/^config:.*$/m, "").trim();
-  const own = machineName({ name: hostname() });
-  const other = stackNames().includes(own) ? `${own}-2` : own;
+  const own = hostStack(hostname());
+  const other = stackNames(folder).includes(own) ? `${own}-2` : own;
   throw new WrongUse(
     `${path} is there already and stays as it is. Write another stack with \`serving init --name ${other}\`, or move that file away.`,
   );
 }
 
 /** Writes the text above what Pulumi keeps there. Somebody may have written the file meanwhile. */
-function write(file: string, text: string): void {
-  const kept = keptIn(file);
+function write(file: string, text: string, project: Project): void {
+  const kept = keptIn(file, project);
   try {
     if (kept !== "") replaceFile(file, `${text}${kept}\n`);
     else if (existsSync(file)) replaceFile(file, text);
-    else if (!createFile(file, text)) keptIn(file);
+    else if (!createFile(file, text)) keptIn(file, project);
   } catch (error) {
     explainWriting(file, error);
   }
@@ -128,20 +209,33 @@ function nextCommands({ name, server, network }: Wanted): string[] {
   ];
 }
 
-function report(
-  facts: HostFacts,
-  file: string,
-  mend: readonly string[],
-  next: readonly string[],
-): string {
-  return [
+interface Report {
+  readonly file: string;
+  readonly made: readonly string[];
+  readonly facts: HostFacts;
+  readonly mend: readonly string[];
+  readonly next: readonly string[];
+}
+
+const report = ({ file, made, facts, mend, next }: Report): string =>
+  [
     `Found on ${facts.host}:`,
     ...found(facts).map((each) => `  - ${each}`),
     "",
+    ...madeText(made),
     `${file} is written: each value has its reason above it.`,
     ...(mend.length === 0 ? [] : ["", "Mend first:", ...mend.map((each) => `  - ${each}`)]),
     "",
     "Next:",
     ...next.map((each) => `  ${each}`),
+    ...(hasServing() ? [] : ["", "`serving` is not on your PATH: write `npx local-serving`."]),
   ].join("\n");
+
+const madeText = (made: readonly string[]): string[] =>
+  made.length === 0 ? [] : [`Made in this folder: ${made.join(", ")}.`];
+
+/** `npx` puts it on the PATH of what it runs alone, and `npm run` has it by its own name. */
+function hasServing(): boolean {
+  const { npm_command: by, PATH: path } = process.env;
+  return by === "run-script" || (by !== "exec" && programOnPath(["serving"], path) !== undefined);
 }

@@ -6,7 +6,7 @@ import { parseStackFile } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { judgedPlan } from "../plan/judgedPlan";
 import type { HostFacts } from "../sees/computer/facts";
-import { projectOrProgram } from "../stack/stackFile";
+import { pageFromProject, projectOrProgram } from "../stack/stackFile";
 import { commented, commentedYaml } from "../stackEdit/commentedYaml";
 import { found } from "./found";
 import { machineName, settingsFor, shareOfA, type Wanted } from "./settings";
@@ -68,9 +68,9 @@ function stackText(facts: HostFacts, wanted: Wanted, toMend: readonly string[]):
       : `#\n# ${title}:\n${sentences.map((each) => commented(each, "", "- ")).join("")}`;
   const { settings, comments } = settingsFor(facts, wanted);
   return [
-    "# yaml-language-server: $schema=docs/reference/stack-file.schema.json\n#\n",
+    `# yaml-language-server: $schema=${pageFromProject("docs/reference/stack-file.schema.json")}\n#\n`,
     commented(
-      `${facts.host} as it should be. \`serving init\` looked at it on ${facts.readAt.slice(0, 10)} and wrote this file once; now it is yours. Edit, read the preview (\`serving preview\`), apply (\`serving up\`). docs/reference/stack-file.md describes every key.`,
+      `${facts.host} as it should be. \`serving init\` looked at it on ${facts.readAt.slice(0, 10)} and wrote this file once; now it is yours. Edit, read the preview (\`serving preview\`), apply (\`serving up\`). ${pageFromProject("docs/reference/stack-file.md")} describes every key.`,
     ),
     list("Found", found(facts)),
     list("Mend before `serving up`", toMend),

@@ -75,15 +75,15 @@ export function stackFile(options: StackFileOptions): string {
  * Where the project's stack has its file, whether it is there or not. Throws `WrongUse` for what
  * can't be a stack's name.
  */
-export function stackPath(options: StackFileOptions): string {
+export function stackPath(options: StackFileOptions, project = projectFolder()): string {
   const stack = stackName(options);
   if (!/^[\w.-]+$/.test(stack))
     throw new WrongUse(`--stack ${stack}: a stack name has letters, digits, dashes and dots.`);
-  return join(projectFolder(), `Pulumi.${stack}.yaml`);
+  return join(project, `Pulumi.${stack}.yaml`);
 }
 
-export const stackNames = (): string[] =>
-  readdirSync(projectFolder())
+export const stackNames = (project = projectFolder()): string[] =>
+  readdirSync(project)
     .flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? [])
     .sort();
 
@@ -102,6 +102,10 @@ export function projectFolder(): string {
 
 /** Where models and levels of the operator's are read: without a project there are none but ours. */
 export const projectOrProgram = (): string => projectFound() ?? PROGRAM_FOLDER;
+
+/** Where a page of ours is, as seen from the operator's project. */
+export const pageFromProject = (page: string): string =>
+  projectAbove(process.cwd()) === PROGRAM_FOLDER ? page : join("node_modules/local-serving", page);
 
 const projectFound = (): string | undefined =>
   projectAbove(process.cwd()) ?? projectAbove(PROGRAM_FOLDER);

@@ -41,7 +41,7 @@ beforeEach(() => {
 async function serving(...args: string[]) {
   const cwd = vi.spyOn(process, "cwd").mockReturnValue(project);
   try {
-    return await runServing(args);
+    return await runServing(args, { npm_command: "run-script" });
   } finally {
     cwd.mockRestore();
   }
@@ -72,15 +72,15 @@ describe("serving init", () => {
     expect(readFileSync(file("spark"), "utf8")).toBe(text);
   });
 
-  it("takes the stack of the variable, else dgx, and needs no export for it", async () => {
+  it("takes the stack of the variable, else names it as the machine is named", async () => {
     const { code, out } = await serving("init", "--from", facts, "--yes", "--format", "json");
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({
-      file: file("dgx"),
+      file: file("spark-7f3a"),
       model: "nvidia/Qwen3.6-35B-A3B-NVFP4",
       mend: [],
       refused: [],
-      next: expect.not.arrayContaining([expect.stringContaining("export")]),
+      made: [],
     });
     vi.spyOn(process, "cwd").mockReturnValue(project);
     await runServing(["init", "--from", facts, "--yes"], { LOCAL_SERVING_STACK: "other" });

@@ -1,0 +1,115 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { projectAbove } from "../../bundle/project.cjs";
+import { explainWriting, WrongUse } from "../../commandLine/exit";
+import { createFile, replaceFile } from "../../commandLine/replaceFile";
+import { attempt } from "../../faults/defined";
+import { homeFolder } from "../../faults/home";
+import { jsonIn, objectOr } from "../../faults/json";
+import { PROGRAM_FOLDER } from "../../faults/programFolder";
+import { readTextFile } from "../../faults/textFile";
+import { ownPin, PACKAGE } from "../packages/pin";
+
+/** The operator's folder: it holds his stack files and state, and pins this program. */
+export interface Project {
+  readonly folder: string;
+  /** Whether `init` makes it. */
+  readonly isNew: boolean;
+}
+
+/**
+ * The project around the working folder, else the one that this folder becomes. Throws `WrongUse`
+ * where it holds something else.
+ */
+export function projectHere(): Project {
+  const folder = process.cwd();
+  const above = projectAbove(folder);
+  if (above !== undefined) return { folder: above, isNew: false };
+  const why = whyNot(folder);
+  if (why === undefined) return { folder, isNew: true };
+  throw new WrongUse(
+    `${folder} ${why}. Run \`serving init\` in an empty folder: it makes a project there.`,
+  );
+}
+
+function whyNot(folder: string): string | undefined {
+  if (folder === attempt(homeFolder)) return "is your home";
+  if (!relative(PROGRAM_FOLDER, folder).startsWith("..")) return "belongs to this program itself";
+  if (existsSync(join(folder, "Pulumi.yaml"))) return "has the Pulumi.yaml of another project";
+  if (existsSync(join(folder, "package.json")) && !pinsUs(folder))
+    return `has the package.json of another program, which doesn't name ${PACKAGE}`;
+  return undefined;
+}
+
+function pinsUs(folder: string): boolean {
+  const text = attempt(() => readFileSync(join(folder, "package.json"), "utf8")) ?? "";
+  const { dependencies, devDependencies } = objectOr(jsonIn(text));
+  return PACKAGE in { ...objectOr(dependencies), ...objectOr(devDependencies) };
+}
+
+const PULUMI_YAML = `name: local-serving
+description: Local model serving on one unified-memory machine
+main: node_modules/${PACKAGE}/program.cjs
+runtime:
+  name: nodejs
+  options:
+    typescript: false
+`;
+
+const IGNORED = [
+  "# Keep a copy of Pulumi's state and of its passphrase, but not in git.",
+  ".pulumi-state/",
+  "node_modules/",
+  "# The stack file before the last change that `serving` wrote.",
+  "*.yaml.bak",
+];
+
+/** What was asked for beside the stack file. */
+interface Asked {
+  /** What package.json names instead of this version. */
+  readonly pin?: string;
+  /** Whose workflow is wanted. */
+  readonly ci?: string;
+}
+
+/**
+ * Makes what a project lacks beside its stack files, and returns the files' names. What is there
+ * stays; a .gitignore gets the lines that it lacks.
+ */
+export function makeProject({ folder, isNew }: Project, { pin, ci }: Asked): string[] {
+  const manifest = { private: true, dependencies: { [PACKAGE]: pin ?? ownPin() } };
+  const files = new Map<string, string>();
+  if (isNew) {
+    files.set("package.json", `${JSON.stringify(manifest, undefined, 2)}\n`);
+    files.set("Pulumi.yaml", PULUMI_YAML);
+  }
+  if (ci !== undefined) files.set(WORKFLOW, readTextFile(join(__dirname, "planWorkflow.yaml")));
+  try {
+    const ignored = isNew && ignore(join(folder, IGNORE)) ? [IGNORE] : [];
+    const made = [...files].filter(([name, text]) =>
+      createFile(join(folder, name), text, FOR_EVERYBODY),
+    );
+    return [...ignored, ...made.map(([name]) => name)];
+  } catch (error) {
+    explainWriting(folder, error);
+  }
+}
+
+const IGNORE = ".gitignore";
+
+export const WORKFLOW = ".github/workflows/plan.yml";
+
+/** A project is shared by git, so its files have the usual mode. */
+const FOR_EVERYBODY = { newFileMode: 0o644 };
+
+/** Adds what a .gitignore lacks; `false` where it lacks nothing. */
+function ignore(file: string): boolean {
+  const text = existsSync(file) ? readTextFile(file) : "";
+  const there = text.split(/\r?\n/);
+  const names = IGNORED.filter((line) => !line.startsWith("#"));
+  if (names.every((name) => there.includes(name))) return false;
+  const missing = IGNORED.filter((line) => !there.includes(line));
+  const end = text === "" || text.endsWith("\n") ? "" : "\n";
+  replaceFile(file, `${text}${end}${missing.join("\n")}\n`, FOR_EVERYBODY);
+  return true;
+}
