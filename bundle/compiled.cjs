@@ -48,10 +48,14 @@ function keepCompiled(file, script) {
   const part = `${file}.${process.pid}`;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(part, script.createCachedData(), { mode: 0o600 });
-    renameSync(part, file);
+    try {
+      writeFileSync(part, script.createCachedData(), { mode: 0o600 });
+      renameSync(part, file);
+    } finally {
+      rmSync(part, { force: true });
+    }
   } catch {
-    rmSync(part, { force: true });
+    // There is no room, or no right to write: the next run compiles anew.
   }
 }
 

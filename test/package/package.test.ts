@@ -1,0 +1,256 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { isBuiltin } from "node:module";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { readHost } from "../../operate/sees/computer/computer";
+import { published, version } from "../../package.json";
+import { run } from "../layers/run";
+import { temporaryFolder } from "../layers/temporaryFolder";
+import { madeMachine } from "../operate/init/madeMachine";
+import { installed, packed } from "./packed";
+
+const ROOT = process.cwd();
+const MEGABYTE = 1e6;
+
+let tarball = "";
+/** A folder of an operator's, with the package in its node_modules. */
+let own = "";
+let program = "";
+/** The same package elsewhere, as `npm install --global` puts it. */
+let everywhere = "";
+let home = "";
+
+beforeAll(async () => {
+  tarball = await packed();
+  own = temporaryFolder("own-");
+  everywhere = await installed(tarball, temporaryFolder("global-"));
+  program = await installed(tarball, own);
+  home = temporaryFolder("home-");
+});
+
+/** Runs `serving` of a package in a folder, for a user with an empty home. */
+const serving = (cwd: string, args: readonly string[], env: Record<string, string> = {}) =>
+  run("node", [join(everywhere, "bundle/serving.cjs"), ...args], {
+    cwd,
+    env: {
+      HOME: home,
+      XDG_CACHE_HOME: undefined,
+      XDG_STATE_HOME: undefined,
+      LOCAL_SERVING_STACK: undefined,
+      npm_command: undefined,
+      ...env,
+    },
+  });
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
+    .sort();
+
+/** Names and times of everything below a folder. */
+const stateOf = (folder: string) =>
+  readdirSync(folder, { recursive: true })
+    .map(String)
+    .sort()
+    .map((name) => `${name} ${statSync(join(folder, name)).mtimeMs}`);
+
+describe("the package", () => {
+  it("has the bundles and what they read, no sources, no tests, no compiled code", () => {
+    const files = filesIn(program);
+    const top = [...new Set(files.map((file) => file.split("/")[0]))];
+    expect(top).toEqual([
+      "CHANGELOG.md",
+      "LICENSE",
+      "README.md",
+      "SECURITY.md",
+      "bundle",
+      "dist",
+      "docs",
+      "examples",
+      "models",
+      "package.json",
+      "policies",
+      "program.cjs",
+    ]);
+    expect(files.filter((file) => /\.(ts|cts|mts|cache|svg|png)$/.test(file))).toEqual([]);
+    expect(files).toEqual(
+      expect.arrayContaining([
+        "dist/engine-data/0.30.0.json",
+        "docs/reference/stack-file.schema.json",
+        "models/openai--gpt-oss-120b/recipe.yaml",
+        "policies/PulumiPolicy.yaml",
+      ]),
+    );
+  });
+
+  it("is under 3 MB, as the README says", () => {
+    expect(statSync(tarball).size).toBeLessThan(3 * MEGABYTE);
+    const readme = readFileSync(join(program, "README.md"), "utf8");
+    expect(readme).toContain("under 3 MB");
+    // `published` of package.json turns the pages over to npm's registry.
+    expect(readme.includes("npx --package TARBALL local-serving init")).toBe(!published);
+    expect(readme.includes("npx local-serving init")).toBe(published);
+  });
+
+  it("runs nothing of ours at an installation, and needs only the engine's SDK", () => {
+    const manifest = JSON.parse(readFileSync(join(program, "package.json"), "utf8"));
+    const { scripts, dependencies, optionalDependencies, peerDependencies, bin } = manifest;
+    for (const event of ["preinstall", "install", "postinstall", "prepare", "prepublish"])
+      expect(scripts).not.toHaveProperty(event);
+    expect([dependencies, optionalDependencies]).toEqual([undefined, undefined]);
+    expect(peerDependencies).toEqual({
+      "@pulumi/command": "~1.2.1",
+      "@pulumi/docker": "~5.2.0",
+      "@pulumi/policy": "~1.21.0",
+      "@pulumi/pulumi": ">=3.248.0 <3.249.0",
+    });
+    expect(bin).toEqual({ "local-serving": "bundle/serving.cjs", serving: "bundle/serving.cjs" });
+    for (const file of readdirSync(join(program, "dist")).filter((name) => name.endsWith(".cjs"))) {
+      const text = readFileSync(join(program, "dist", file), "latin1");
+      const wanted = [...text.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name]) => name);
+      const foreign = wanted.filter((name) => !/^(node:|@pulumi\/)/.test(name ?? ""));
+      expect([file, foreign.filter((name = "") => !isBuiltin(name))]).toEqual([file, []]);
+    }
+  });
+
+  it("never names npm's other package of the name `serving`", () => {
+    const naming = filesIn(program).filter((file) =>
+      /\bnpx (?:--\S+ )*serving\b/.test(readFileSync(join(program, file), "utf8")),
+    );
+    expect(naming).toEqual([]);
+  });
+});
+
+describe("a packed program in a folder of its own", () => {
+  let facts = "";
+  const stack = () => join(own, "Pulumi.spark-7f3a.yaml");
+  const INIT = () => ["init", "--from", facts, "--yes", "--no-install", "--pin", version];
+
+  beforeAll(async () => {
+    facts = join(temporaryFolder("package-facts-"), "facts.json");
+    writeFileSync(facts, JSON.stringify(await readHost(madeMachine({}).sources)));
+  });
+
+  it("says what to run where there is no project, and works where none is needed", async () => {
+    const empty = temporaryFolder("no-project-");
+    expect(await serving(empty, ["plan"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `No project of local-serving is in ${empty} or above it. Run \`serving init\` in an empty folder: it makes one for this machine.\n`,
+    });
+    const planned = await serving(empty, ["plan", "--file", join(ROOT, "Pulumi.dgx.yaml")]);
+    expect(planned).toMatchObject({ code: 0, stderr: "" });
+    expect(readdirSync(empty)).toEqual([]);
+  });
+
+  it("makes a project and plans it, word for word as a clone does, and writes nothing below itself", async () => {
+    const before = [stateOf(program), stateOf(everywhere)];
+    expect(await serving(own, INIT())).toMatchObject({ code: 0, stderr: "" });
+    const planned = await serving(own, ["plan", "--stack", "spark-7f3a", "--full"]);
+    expect(planned).toMatchObject({ code: 0, stderr: "" });
+    const args = ["bundle/serving.cjs", "plan", "--file", stack(), "--full"];
+    const inClone = await run("node", args, { cwd: ROOT, env: { HOME: home } });
+    expect(planned.stdout).toBe(inClone.stdout);
+    const lines = readFileSync(stack(), "utf8").replaceAll("\n", "\r\n");
+    const pulumi = join(own, "Pulumi.yaml");
+    const inside = join(own, "docs");
+    mkdirSync(inside);
+    writeFileSync(join(inside, "Pulumi.yaml"), "name: another\nruntime: nodejs\n");
+    writeFileSync(stack(), lines);
+    writeFileSync(pulumi, readFileSync(pulumi, "utf8").replaceAll("\n", "\r\n"));
+    const again = await serving(inside, ["plan", "--stack", "spark-7f3a", "--full"]);
+    expect(again).toMatchObject({ code: 0, stderr: "", stdout: planned.stdout });
+    expect([stateOf(program), stateOf(everywhere)]).toEqual(before);
+  });
+
+  it("keeps compiled code in the user's cache folder, and goes without where it can't", async () => {
+    const caches = temporaryFolder("caches-");
+    const ran = (env: Record<string, string>) => serving(own, ["--version"], env);
+    const good = { code: 0, stdout: `${version}\n`, stderr: "" };
+    expect(await ran({ XDG_CACHE_HOME: caches })).toEqual(good);
+    const [name = "", ...others] = filesIn(caches);
+    expect(others).toEqual([]);
+    expect(name).toMatch(
+      new RegExp(
+        `^local-serving/${version}-node-${process.version}-${process.platform}-${process.arch}/serving-[0-9a-f]{16}\\.cache$`,
+      ),
+    );
+    const file = join(caches, name);
+    const { mtimeMs, size } = statSync(file);
+    expect(await ran({ XDG_CACHE_HOME: caches })).toEqual(good);
+    expect(statSync(file).mtimeMs).toBe(mtimeMs);
+    writeFileSync(file, "of another version");
+    expect(await ran({ XDG_CACHE_HOME: caches })).toEqual(good);
+    expect(statSync(file).size).toBeGreaterThan(size / 2);
+    for (const nowhere of ["/dev/null", "no/folder"])
+      expect(await ran({ XDG_CACHE_HOME: nowhere, HOME: nowhere })).toEqual(good);
+  });
+
+  it("runs by a link, as npm puts programs on the PATH", async () => {
+    const bin = temporaryFolder("bin-");
+    symlinkSync(join(everywhere, "bundle/serving.cjs"), join(bin, "serving"));
+    chmodSync(join(everywhere, "bundle/serving.cjs"), 0o755);
+    const ran = await run(join(bin, "serving"), ["--version"], { cwd: own, env: { HOME: home } });
+    expect(ran).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+});
+
+describe("a global program in a folder that pins one", () => {
+  let folder = "";
+  const pin = (spec: string) =>
+    writeFileSync(
+      join(folder, "package.json"),
+      JSON.stringify({ devDependencies: { "local-serving": spec } }),
+    );
+  beforeAll(() => {
+    folder = temporaryFolder("pinned-");
+    writeFileSync(join(folder, "Pulumi.yaml"), "name: local-serving\nruntime: nodejs\n");
+  });
+
+  it.each([
+    () => version,
+    () => `https://example.org/v${version}/local-serving-${version}.tgz`,
+    () => `file:${everywhere}`,
+  ])("works where its own version is pinned and not installed", async (spec) => {
+    pin(spec());
+    expect(await serving(folder, ["--version"])).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("says what to run where another version is pinned and not installed", async () => {
+    pin("9.9.9");
+    expect(await serving(folder, ["plan"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `${folder} pins local-serving 9.9.9, which isn't installed there, and this is ${version}. Run \`npm install\` there first.\n`,
+    });
+  });
+
+  it("hands over to the one that is installed there", async () => {
+    const theirs = join(folder, "node_modules/local-serving/bundle");
+    mkdirSync(theirs, { recursive: true });
+    writeFileSync(
+      join(theirs, "serving.cjs"),
+      "console.log(\"the folder's own: \" + process.argv.slice(2).join(' '));",
+    );
+    const inside = join(folder, "inside");
+    mkdirSync(inside);
+    expect(await serving(inside, ["plan", "--full"])).toEqual({
+      code: 0,
+      stdout: "the folder's own: plan --full\n",
+      stderr: "",
+    });
+    rmSync(join(folder, "node_modules"), { recursive: true });
+    expect(existsSync(join(folder, "package.json"))).toBe(true);
+  });
+});

@@ -1,0 +1,28 @@
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { mustRun } from "../layers/run";
+import { temporaryFolder } from "../layers/temporaryFolder";
+
+const PROJECT = resolve(__dirname, "../..");
+const LEFT_OUT = [".git", ".pulumi-state", "coverage", "dist", "node_modules"];
+
+/** Packs a copy of this checkout as `npm publish` would, with its own build; returns the tarball. */
+export async function packed(): Promise<string> {
+  const copy = temporaryFolder("packed-");
+  for (const name of readdirSync(PROJECT))
+    if (!LEFT_OUT.includes(name))
+      cpSync(join(PROJECT, name), join(copy, name), { recursive: true });
+  symlinkSync(join(PROJECT, "node_modules"), join(copy, "node_modules"));
+  const out = await mustRun("npm", ["pack", "--silent"], { cwd: copy });
+  return join(copy, out.split("\n").at(-1) ?? "");
+}
+
+/** Puts the package and its peers below a folder, as npm does; returns the package's own folder. */
+export async function installed(tarball: string, folder: string): Promise<string> {
+  const modules = join(folder, "node_modules");
+  const own = join(modules, "local-serving");
+  mkdirSync(own, { recursive: true });
+  await mustRun("tar", ["-xzf", tarball, "-C", own, "--strip-components=1"]);
+  symlinkSync(join(PROJECT, "node_modules/@pulumi"), join(modules, "@pulumi"));
+  return own;
+}
