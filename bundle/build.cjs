@@ -62,6 +62,9 @@ async function build() {
   );
   // Sources read them from their own folder.
   for (const text of texts) copyFileSync(join(ROOT, text), join(DIST, basename(text)));
+  // What a package says of itself; a clone asks git.
+  const { status, stdout } = spawnSync("git", ["-C", ROOT, "rev-parse", "HEAD"]);
+  if (status === 0) writeFileSync(join(DIST, "commit"), stdout);
   const engines = readdirSync(join(ROOT, ENGINES)).map((file) => `${ENGINES}/${file}`);
   cpSync(join(ROOT, ENGINES), join(DIST, basename(ENGINES)), { recursive: true });
   for (const name of Object.keys(PROGRAMS)) {

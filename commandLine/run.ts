@@ -25,6 +25,8 @@ export interface StartOptions {
   readonly seconds?: number;
   /** Variables over those of this process. */
   readonly env?: NodeJS.ProcessEnv;
+  /** Folder that it runs in; without this it is ours. */
+  readonly cwd?: string;
   /** Hands stderr on as part of stdout. */
   readonly merged?: boolean;
   /** What it reads; without this it reads nothing. */
@@ -38,11 +40,12 @@ export interface StartOptions {
  * started if it were killed alone. Nothing of the group outlives its time or this process.
  */
 export function start(command: readonly string[], options: StartOptions = {}) {
-  const { seconds, env, merged, input, held } = options;
+  const { seconds, env, cwd, merged, input, held } = options;
   const [program = "", ...args] =
     merged === true ? ["sh", "-c", BOTH_OUTPUTS, "sh", ...command] : command;
   const child = spawn(program, args, {
     detached: true,
+    ...defined({ cwd }),
     env: { ...process.env, ...env },
     stdio: "pipe",
   });

@@ -1,7 +1,8 @@
-import { Command } from "commander";
+import { Command, CommanderError } from "commander";
 import { type CommandTable, loadNamed } from "../commandLine/command";
+import { EXIT } from "../commandLine/exit";
 import { say } from "../commandLine/output";
-import { version } from "../package.json";
+import { versionText } from "./packages/version";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export const COMMANDS: CommandTable = {
@@ -32,6 +33,7 @@ export const COMMANDS: CommandTable = {
     }),
   app: async () => (await import("../harness/cli/app")).appCommand(),
   gate: async () => (await import("../harness/cli/gate")).gateCommand(),
+  upgrade: async () => (await import("./commands/upgrade")).upgradeCommand(),
   completion: async () => (await import("./commands/completion")).completionCommand(COMMANDS),
 };
 
@@ -39,7 +41,13 @@ export const COMMANDS: CommandTable = {
 export async function serving(args: readonly string[]): Promise<Command> {
   const program = new Command("serving")
     .description("Plan, check and operate a local model-serving machine.")
-    .version(version)
+    .option("-V, --version", "print the version, and its commit where that is known")
+    .on("option:version", () => {
+      // Asked for late: a clone asks git.
+      const version = versionText();
+      process.stdout.write(`${version}\n`);
+      throw new CommanderError(EXIT.fine, "commander.version", version);
+    })
     .showHelpAfterError("(add --help for an example)")
     .addHelpText("after", "\nExample:\n  serving plan --stack dgx")
     .configureOutput({ writeErr: (text) => say(text.trimEnd()) })

@@ -1,0 +1,27 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { attempt } from "../../faults/defined";
+import { PROGRAM_FOLDER } from "../../faults/programFolder";
+import { version } from "../../package.json";
+
+/** Digits of a commit that are shown. */
+const SHOWN = 12;
+
+/** This version and its commit, as far as that is known: `0.2.0 (3f2a1b9c0d4e)`. */
+export function versionText(): string {
+  const commit = (isClone() ? commitOfClone() : commitOfPackage())?.trim().slice(0, SHOWN);
+  return commit === undefined || commit === "" ? version : `${version} (${commit})`;
+}
+
+const isClone = (): boolean => existsSync(join(PROGRAM_FOLDER, ".git"));
+
+function commitOfClone(): string | undefined {
+  const git = ["-C", PROGRAM_FOLDER, "rev-parse", "HEAD"];
+  const { status, stdout } = spawnSync("git", git, { encoding: "utf8" });
+  return status === 0 ? stdout : undefined;
+}
+
+/** `npm pack` writes it beside the bundles. */
+const commitOfPackage = (): string | undefined =>
+  attempt(() => readFileSync(join(PROGRAM_FOLDER, "dist/commit"), "utf8"));

@@ -1,0 +1,173 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { version } from "../../package.json";
+import { temporaryFolder } from "../layers/temporaryFolder";
+import { runServing } from "./runServing";
+
+const STACK = `config:
+  local-serving:machines:
+    dgx: { totalGiB: 121.63, instanceA: none }
+`;
+
+/** A newer release, whose plan says what it was asked and where. */
+const RELEASE = `exports.run = (name) => {
+  console.log("## Plan of the newer one");
+  console.log([name, ...process.argv.slice(2)].join(" "), "in", process.cwd());
+};`;
+
+/** An npm that knows a release, or says why not; it notes what it was called with. */
+const npm = (answers: string) => `#!/bin/sh
+echo "$PWD $*" >> "$NPM_CALLS"
+case $1 in
+view) ${answers} ;;
+install)
+  [ "$2" = --no-audit ] || exit 9
+  if [ -n "$4" ]; then
+    mkdir -p node_modules/local-serving/bundle
+    cp "$NPM_RELEASE" node_modules/local-serving/bundle/run.cjs
+  fi ;;
+esac
+`;
+
+let folder: string;
+let calls: string;
+beforeEach(() => {
+  folder = temporaryFolder("upgrade-command-");
+  calls = join(folder, "calls");
+  writeFileSync(join(folder, "Pulumi.yaml"), "name: local-serving\n");
+  writeFileSync(join(folder, "Pulumi.spark.yaml"), STACK);
+  writeFileSync(join(folder, "release.cjs"), RELEASE);
+  pinned("0.1.0");
+});
+
+const pinned = (pin: string) =>
+  writeFileSync(
+    join(folder, "package.json"),
+    `{ "private": true,\n\t"dependencies": {"local-serving":  "${pin}", "other": "1.0.0"} }\n`,
+  );
+const manifest = () => readFileSync(join(folder, "package.json"), "utf8");
+
+async function upgrade(answers: string, ...args: string[]) {
+  const bin = join(folder, "bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, "npm"), npm(answers));
+  chmodSync(join(bin, "npm"), 0o755);
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    return await runServing(["upgrade", "--stack", "spark", ...args], {
+      PATH: `${bin}:${process.env.PATH}`,
+      NPM_CALLS: calls,
+      NPM_RELEASE: join(folder, "release.cjs"),
+    });
+  } finally {
+    process.chdir(before);
+  }
+}
+
+const NEWER = `echo '"99.0.0"'`;
+
+describe("serving upgrade", () => {
+  it("shows the newer release's own plan, and changes nothing", async () => {
+    const { code, out, err } = await upgrade(NEWER);
+    expect(err).toBe(
+      "Asking npm for the newest release ...\nInstalling 99.0.0 beside it, to see its plan ...\n",
+    );
+    expect(code).toBe(0);
+    expect(out).toBe(
+      `local-serving 99.0.0 is newer than 0.1.0, which ${folder}/package.json pins. Its plan against what is applied:
+
+## Plan of the newer one
+serving plan --file ${folder}/Pulumi.spark.yaml --against applied --format markdown in ${folder}
+
+Next:
+  serving upgrade --write
+  serving up
+`,
+    );
+    expect(manifest()).toContain('"local-serving":  "0.1.0"');
+    const [view, install, ...more] = readFileSync(calls, "utf8").trim().split("\n");
+    expect(view).toBe(`${folder} view local-serving version --json`);
+    expect(install).toMatch(/^\S+ install --no-audit --no-fund local-serving@99\.0\.0$/);
+    expect(more).toEqual([]);
+    const own = install?.split(" ")[0] ?? "";
+    expect([own === folder, existsSync(own)]).toEqual([false, false]);
+  });
+
+  it("with --write pins it, leaves every other letter, and installs", async () => {
+    const { code, out } = await upgrade(NEWER, "--write");
+    expect(code).toBe(0);
+    expect(out).toContain(`${folder}/package.json pins 99.0.0 now; it had "0.1.0".`);
+    expect(manifest()).toBe(
+      `{ "private": true,\n\t"dependencies": {"local-serving":  "99.0.0", "other": "1.0.0"} }\n`,
+    );
+    expect(readFileSync(calls, "utf8").trim().split("\n").at(-1)).toBe(
+      `${folder} install --no-audit --no-fund`,
+    );
+  });
+
+  it("with --no-install says what is left to run", async () => {
+    const { out } = await upgrade(NEWER, "--write", "--no-install");
+    expect(out).toMatch(/Next:\n {2}npm install\n {2}serving up\n$/);
+    expect(readFileSync(calls, "utf8")).not.toMatch(/install --no-audit --no-fund$/m);
+  });
+
+  it("says where the pin is the newest; a tarball is this version", async () => {
+    pinned("99.0.0");
+    expect(await upgrade(NEWER)).toMatchObject({
+      code: 0,
+      out: "local-serving 99.0.0 is the newest release.\n",
+    });
+    pinned("file:../local-serving.tgz");
+    expect((await upgrade(`echo '"${version}"'`)).out).toBe(
+      `local-serving ${version} is the newest release.\n`,
+    );
+    const { out } = await upgrade(NEWER, "--format", "json");
+    expect(JSON.parse(out)).toMatchObject({
+      pinned: "file:../local-serving.tgz",
+      newest: "99.0.0",
+      isNewer: true,
+      written: false,
+    });
+  });
+
+  it("says what npm says where it knows no release, or can't ask", async () => {
+    expect(await upgrade("echo 'npm error code E404' >&2; exit 1")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("npm's registry has no local-serving."),
+    });
+    const down =
+      "echo 'npm error network timeout' >&2; echo 'npm error A complete log of this run can be found in: x' >&2; exit 1";
+    expect(await upgrade(down)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(
+        "npm can't say which release is the newest: npm error network timeout",
+      ),
+    });
+  });
+
+  it("shows why a release can't plan, and keeps the pin", async () => {
+    writeFileSync(
+      join(folder, "release.cjs"),
+      "exports.run = () => { console.error('no'); process.exit(2); };",
+    );
+    expect(await upgrade(NEWER, "--write")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("local-serving@99.0.0 can't plan"),
+    });
+    expect(manifest()).toContain('"local-serving":  "0.1.0"');
+  });
+
+  it("takes no name, and no folder that pins nothing", async () => {
+    expect(await upgrade(NEWER, "vllm")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("serving upgrade takes no name yet (vllm)"),
+    });
+    writeFileSync(join(folder, "package.json"), "{}\n");
+    expect(await upgrade(NEWER)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("pins no local-serving: this program runs from a clone."),
+    });
+  });
+});
