@@ -47,6 +47,7 @@ async function upgradeOutcome(options: UpgradeOptions, name?: string): Promise<O
       `serving upgrade takes no name yet (${name}): it upgrades ${PACKAGE} itself. \`serving pin\` finds newer images.`,
     );
   const folder = projectFolder();
+  const file = stackFile(options);
   const manifest = join(folder, "package.json");
   const text = readTextFile(manifest);
   const pinned = pinIn(text);
@@ -54,7 +55,6 @@ async function upgradeOutcome(options: UpgradeOptions, name?: string): Promise<O
     throw new WrongUse(
       `${manifest} pins no ${PACKAGE}: this program runs from a clone. \`git pull\` and \`npm ci\` upgrade that.`,
     );
-  const file = stackFile(options);
   say("Asking npm for the newest release ...");
   const newest = await newestRelease(folder);
   const now = valid(pinned) === null ? own : pinned;

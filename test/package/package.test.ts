@@ -66,6 +66,16 @@ const stateOf = (folder: string) =>
     .map((name) => `${name} ${statSync(join(folder, name)).mtimeMs}`);
 
 describe("the package", () => {
+  it("says its version, and the commit that it was made from where that is known", async () => {
+    const said = async () =>
+      (await run("node", [join(program, "bundle/serving.cjs"), "--version"])).stdout;
+    expect(await said()).toBe(`${version}\n`);
+    const commit = join(program, "dist/commit");
+    writeFileSync(commit, "0123456789abcdef0123456789abcdef01234567\n");
+    expect(await said()).toBe(`${version} (0123456789ab)\n`);
+    rmSync(commit);
+  });
+
   it("has the bundles and what they read, no sources, no tests, no compiled code", () => {
     const files = filesIn(program);
     const top = [...new Set(files.map((file) => file.split("/")[0]))];
@@ -74,6 +84,7 @@ describe("the package", () => {
       "LICENSE",
       "README.md",
       "SECURITY.md",
+      "UPGRADE.md",
       "bundle",
       "dist",
       "docs",
