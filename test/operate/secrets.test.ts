@@ -109,6 +109,7 @@ describe("a secret in a stack file", () => {
       "bridge.keyVariable",
       "clients.keyVariable",
       "harness.apiKeyVariable",
+      "instanceA.keyVariable",
     ]);
     const maps = ["inferenceServers.b", "clients.claudeCode"].map(
       (block) => `all.${block}.environment`,
