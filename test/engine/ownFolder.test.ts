@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { version } from "../../package.json";
 import { run } from "../layers/run";
 import { installed, packed } from "../package/packed";
 import { describeEngine } from "./available";
@@ -58,7 +59,7 @@ describeEngine("a package in a folder of its own, under the engine", () => {
     const before = times();
     const pack = join(program, "policies");
     const { code, stdout } = await inFolder(["preview", "--stack", "spark", "--policy-pack", pack]);
-    expect(stdout).toContain("local-serving@v0.1.0");
+    expect(stdout).toContain(`local-serving@v${version}`);
     expect(stdout).toMatch(/Resources:\n {4}\+ \d+ to create/);
     expect(code).toBe(0);
     expect(times()).toEqual(before);
