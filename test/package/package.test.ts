@@ -217,6 +217,24 @@ describe("a packed program in a folder of its own", () => {
   });
 });
 
+describe("a folder whose package goes", () => {
+  it("keeps all that is the operator's, and goes on once it is there again", async () => {
+    const state = join(own, ".pulumi-state/passphrase");
+    mkdirSync(join(own, ".pulumi-state"));
+    writeFileSync(state, "the operator's\n");
+    const theirs = () => filesIn(own).filter((file) => !file.startsWith("node_modules/"));
+    const before = theirs();
+    const plan = () => serving(own, ["plan", "--stack", "spark-7f3a"]);
+    const planned = await plan();
+    rmSync(join(own, "node_modules"), { recursive: true });
+    // The pinned version is this one, so it may stand in.
+    expect(await plan()).toEqual(planned);
+    await installed(tarball, own);
+    expect(await plan()).toEqual(planned);
+    expect([theirs(), readFileSync(state, "utf8")]).toEqual([before, "the operator's\n"]);
+  });
+});
+
 describe("a global program in a folder that pins one", () => {
   let folder = "";
   const pin = (spec: string) =>
