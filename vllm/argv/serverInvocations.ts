@@ -28,6 +28,7 @@ const COMMAND =
 /** vLLM in a shell's script or in Python. */
 const MENTION =
   /\bvllm\s+serve\b|\bvllm[./]entrypoints|(?:^|[\n;'"])\s*(?:from\s+vllm\b|import\s[\w ,.]*\bvllm\b)|\(\s*\[?\s*['"]vllm['"]/;
+const SHORTEST_BASE64 = 16;
 const BASE64 = /[\w+/]{16,}={0,2}/g;
 /** What a script only prints or searches for, and its comments. */
 const ONLY_SAID =
@@ -97,6 +98,7 @@ export const mentionsServer = (script: string): boolean =>
   MENTION.test(script) || holdsBase64(script);
 
 const holdsBase64 = (text: string): boolean =>
+  text.length >= SHORTEST_BASE64 &&
   (text.match(BASE64) ?? []).some((each) => MENTION.test(Buffer.from(each, "base64").toString()));
 
 function shellScript(
@@ -117,7 +119,7 @@ function shellScript(
 /** Index of the first word behind the server's own name. */
 function serverStart(words: readonly Word[]): number | undefined {
   for (const [index, word] of words.entries()) {
-    if (!isText(word)) continue;
+    if (!isText(word) || !word.includes("vllm")) continue;
     if (SERVER.test(word)) return index + 1;
     const next = words[index + 1];
     // What is not known yet may be `serve`, and the arguments behind it.
