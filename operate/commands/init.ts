@@ -133,6 +133,7 @@ function keptFile(stack: string, project: Project, { ci }: InitOptions): string 
 
 async function surrounded(file: string, project: Project, options: InitOptions): Promise<Outcome> {
   const made = makeProject(project, options);
+  if (project.isNew) await takeAllRecords(project);
   const { mend, next } = made.length === 0 ? NOTHING : await installed(options, project);
   const text = [
     ...madeText(made),
@@ -141,6 +142,16 @@ async function surrounded(file: string, project: Project, options: InitOptions):
     ...(next.length === 0 ? [] : ["", "Next:", ...next.map((each) => `  ${each}`)]),
   ];
   return { result: { file, made, mend, next }, text: text.join("\n"), failed: mend.length > 0 };
+}
+
+/** What `serving verify` kept about stack files moves with them. */
+async function takeAllRecords({ folder }: Project): Promise<void> {
+  // Loaded when it is used: other commands start faster without it.
+  const { takeRecords } = await import("../verify/lastVerify");
+  for (const stack of stackNames(folder)) {
+    const file = stackPath({ stack }, folder);
+    takeRecords(file, readTextFile(file));
+  }
 }
 
 /** Asks a person at a terminal, unless they said that nothing is to be asked. */

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { replaceFile } from "../../commandLine/replaceFile";
+import { createFile, replaceFile } from "../../commandLine/replaceFile";
 import { attempt } from "../../faults/defined";
 import { isRecord, jsonIn, objectsIn } from "../../faults/json";
 import type { ProbeResult } from "./probe";
@@ -91,3 +91,40 @@ export async function lastVerify(verified: Verified, env = process.env): Promise
   if (!isRecord(kept)) return [];
   return objectsIn(kept.probes).flatMap((each) => keptResult.safeParse(each).data ?? []);
 }
+
+/**
+ * Copies what is kept about a stack file to its new folder, once it was copied there: the records
+ * of a file with the same name that has this very text, or had it when it last passed. Records
+ * that the new folder has stay. Failing to copy them is not an error.
+ */
+export function takeRecords(stackFile: string, text: string, env = process.env): void {
+  const passed = passedFile(stackFile, env);
+  if (passed === undefined) return;
+  for (const record of newestRecords(dirname(passed))) {
+    const { stackFile: from, machine } = record;
+    if (typeof from !== "string" || typeof machine !== "string") continue;
+    if (basename(from) !== basename(stackFile)) continue;
+    const passedThere = textOf(passedFile(from, env));
+    if (text !== textOf(from) && text !== passedThere) continue;
+    const file = fileOf({ stackFile, machine }, env);
+    const moved = { ...record, stackFile: resolve(stackFile) };
+    attempt(() => file && createFile(file, `${JSON.stringify(moved, null, 2)}\n`));
+    attempt(() => passedThere !== undefined && createFile(passed, passedThere));
+  }
+}
+
+/** The kept results of every stack file and machine. */
+function newestRecords(folder: string): Record<string, unknown>[] {
+  const names = attempt(() => readdirSync(folder)) ?? [];
+  return names
+    .filter((name) => /^verify-.+\.json$/.test(name))
+    .map((name) => join(folder, name))
+    .map((file) => ({ kept: jsonIn(textOf(file) ?? ""), at: changedAt(file) }))
+    .sort((a, b) => b.at - a.at)
+    .flatMap(({ kept }) => (isRecord(kept) ? [kept] : []));
+}
+
+const textOf = (file: string | undefined): string | undefined =>
+  file === undefined ? undefined : attempt(() => readFileSync(file, "utf8"));
+
+const changedAt = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
 import { readHost } from "../../../operate/sees/computer/computer";
+import { keepPassed, keepVerify, passedStackFile } from "../../../operate/verify/lastVerify";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
 import { madeMachine } from "./madeMachine";
@@ -108,6 +109,21 @@ describe("serving init in an empty folder", () => {
       next: ["npm install"],
     });
     expect(text("Pulumi.mine.yaml")).toBe(sample);
+  });
+
+  it("takes over what is kept about each stack file that came from elsewhere", async () => {
+    const clone = temporaryFolder("clone-");
+    const env = { XDG_STATE_HOME: temporaryFolder("state-") };
+    const sample = readFileSync(join(ROOT, "Pulumi.dgx.yaml"), "utf8");
+    const names = ["Pulumi.mine.yaml", "Pulumi.other.yaml"];
+    for (const name of names) {
+      for (const there of [clone, folder]) writeFileSync(join(there, name), sample);
+      const verified = { stackFile: join(clone, name), machine: "dgx" };
+      await keepVerify(verified, [], env);
+      keepPassed(verified.stackFile, sample, env);
+    }
+    expect(await servingIn(folder, ["init", "--no-install"], env)).toMatchObject({ code: 0 });
+    for (const name of names) expect(passedStackFile(join(folder, name), env)).toBeDefined();
   });
 
   it("pins what it is told to, and keeps a package.json that names it", async () => {

@@ -1,8 +1,14 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { stringify } from "yaml";
-import { keepVerify, lastVerify, passedStackFile } from "../../../operate/verify/lastVerify";
+import {
+  keepPassed,
+  keepVerify,
+  lastVerify,
+  passedStackFile,
+  takeRecords,
+} from "../../../operate/verify/lastVerify";
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { serverInput } from "../../fixtures/machine";
 import { temporaryFolder } from "../../layers/temporaryFolder";
@@ -71,6 +77,86 @@ describe("what a run found", () => {
     const place = join(env.XDG_STATE_HOME, "local-serving");
     writeFileSync(join(place, readdirSync(place)[0] ?? ""), text);
     expect(await lastVerify(VERIFIED, env)).toEqual([]);
+  });
+});
+
+describe("what is kept about a stack file that was copied to another folder", () => {
+  const TEXT = "config: {}\n";
+  /** A clone's stack file that was verified, and its copy in a folder of its own. */
+  async function scene({ name = "Pulumi.dgx.yaml", now = TEXT } = {}) {
+    const env = { XDG_STATE_HOME: folder() };
+    const clone = join(folder(), "Pulumi.dgx.yaml");
+    const own = join(folder(), name);
+    await keepVerify({ stackFile: clone, machine: "dgx" }, [result("chat", "fail")], env);
+    await keepVerify({ stackFile: clone, machine: "dgx2" }, [result("window", "pass")], env);
+    keepPassed(clone, TEXT, env);
+    writeFileSync(clone, now);
+    const probes = async (machine: string, stackFile = own) =>
+      (await lastVerify({ stackFile, machine }, env)).map(({ name }) => name);
+    const passed = (stackFile = own) => {
+      const file = passedStackFile(stackFile, env);
+      return file === undefined ? undefined : readFileSync(file, "utf8");
+    };
+    return { env, clone, own, probes, passed };
+  }
+
+  it("is kept for the copy, too, and once more for a copy of that", async () => {
+    const { env, clone, own, probes, passed } = await scene();
+    takeRecords(own, TEXT, env);
+    for (const file of [own, clone]) {
+      expect(await probes("dgx", file)).toEqual(["chat"]);
+      expect(await probes("dgx2", file)).toEqual(["window"]);
+      expect(passed(file)).toBe(TEXT);
+    }
+    const next = join(folder(), "Pulumi.dgx.yaml");
+    rmSync(clone);
+    writeFileSync(own, TEXT);
+    takeRecords(next, TEXT, env);
+    expect(await probes("dgx", next)).toEqual(["chat"]);
+  });
+
+  it.each([
+    ["was changed after it passed", "config: { changed: 1 }\n"],
+    ["is as it was when it passed, while the clone's went on", TEXT],
+  ])("is kept for one that %s", async (_, text) => {
+    const { env, own, probes, passed } = await scene({ now: "config: { changed: 1 }\n" });
+    takeRecords(own, text, env);
+    expect(await probes("dgx")).toEqual(["chat"]);
+    expect(passed()).toBe(TEXT);
+  });
+
+  it("is kept for one that was moved away", async () => {
+    const { env, clone, own, passed } = await scene();
+    rmSync(clone);
+    takeRecords(own, TEXT, env);
+    expect(passed()).toBe(TEXT);
+  });
+
+  it.each([
+    ["another text", {}, "config: { other: 1 }\n"],
+    ["another name", { name: "Pulumi.other.yaml" }, TEXT],
+  ])("is not kept for a file with %s", async (_, made, text) => {
+    const { env, own, probes, passed } = await scene(made);
+    takeRecords(own, text, env);
+    expect(await probes("dgx")).toEqual([]);
+    expect(passed()).toBeUndefined();
+  });
+
+  it("replaces nothing that the copy has", async () => {
+    const { env, own, probes, passed } = await scene();
+    await keepVerify({ stackFile: own, machine: "dgx" }, [result("needle", "pass")], env);
+    keepPassed(own, "config: { mine: 1 }\n", env);
+    takeRecords(own, TEXT, env);
+    expect(await probes("dgx")).toEqual(["needle"]);
+    expect(await probes("dgx2")).toEqual(["window"]);
+    expect(passed()).toBe("config: { mine: 1 }\n");
+  });
+
+  it.each([
+    ["no home", {}],
+    ["a home that nobody may write to", { HOME: "/dev/null" }],
+  ])("is nothing with %s", (_, env) => {
+    expect(() => takeRecords("/stacks/Pulumi.dgx.yaml", TEXT, env)).not.toThrow();
   });
 });
 
