@@ -13,8 +13,13 @@ export async function packed(): Promise<string> {
     if (!LEFT_OUT.includes(name))
       cpSync(join(PROJECT, name), join(copy, name), { recursive: true });
   symlinkSync(join(PROJECT, "node_modules"), join(copy, "node_modules"));
-  const out = await mustRun("npm", ["pack", "--silent"], { cwd: copy });
-  return join(copy, out.split("\n").at(-1) ?? "");
+  return pack(copy);
+}
+
+/** Packs a checkout with its own build, and returns the tarball. */
+export async function pack(checkout: string): Promise<string> {
+  const out = await mustRun("npm", ["pack", "--silent"], { cwd: checkout });
+  return join(checkout, out.split("\n").at(-1) ?? "");
 }
 
 /** Puts the package and its peers below a folder, as npm does; returns the package's own folder. */
