@@ -161,8 +161,9 @@ describeEngineWithGpus("an image that is no good", () => {
     const [, command = ""] = /The way back\n {2}`(.*)`\n/.exec(change) ?? [];
     expect(command).toMatch(/^cp \S+ \S+ && serving up --stack test$/);
 
-    // Where a person says yes.
-    const taken = await run("sh", ["-c", `${command} --yes`], {
+    // Where a person says yes, and `serving` is on the PATH.
+    const typed = `${command.replace("serving up", "node bundle/serving.cjs up")} --yes`;
+    const taken = await run("sh", ["-c", typed], {
       cwd: workspace.project,
       env: workspace.env,
     });

@@ -79,8 +79,8 @@ describeEngineWithGpus("what drifted on a real machine, and what mends it", () =
   async function mend(commands: readonly string[]): Promise<void> {
     for (const command of commands) {
       const typed = command
-        .replace(/^serving (.*)/, "node bundle/serving.cjs $1")
-        .replace(/^serving up.*/, "$& --yes --non-interactive");
+        .replace(/^serving up\b.*/, "$& --yes --non-interactive")
+        .replace(/^serving /, "node bundle/serving.cjs ");
       const done = await run("sh", ["-c", typed], {
         cwd: workspace.project,
         env: workspace.env,
