@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Failed } from "../../commandLine/exit";
@@ -43,10 +43,12 @@ export async function planOf(version: string, folder: string, file: string): Pro
     const installed = await npm(install, own, INSTALL_SECONDS);
     if (installed.code !== 0) throw new Failed(`npm can't install ${spec}: ${lastWord(installed)}`);
     const program = join(own, "node_modules", PACKAGE, "bundle/run.cjs");
-    // `serving` itself would hand over to what the folder pins.
-    const start = `require(${JSON.stringify(program)}).run("serving")`;
+    // `serving` itself would hand over to what the folder pins. It is a file, since commander reads
+    // the arguments of `node -e` otherwise.
+    const start = join(own, "start.cjs");
+    writeFileSync(start, `require(${JSON.stringify(program)}).run("serving");\n`);
     const plan = ["plan", "--file", file, "--against", "applied", "--format", "markdown"];
-    const ran = await run([process.execPath, "-e", start, "serving", ...plan], {
+    const ran = await run([process.execPath, start, ...plan], {
       cwd: folder,
       seconds: PLAN_SECONDS,
       largest: LARGEST,

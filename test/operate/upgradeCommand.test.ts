@@ -10,8 +10,12 @@ const STACK = `config:
     dgx: { totalGiB: 121.63, instanceA: none }
 `;
 
-/** A newer release, whose plan says what it was asked and where. */
+/**
+ * A newer release, whose plan says what it was asked and where. Its arguments are read by commander,
+ * which reads those of `node -e` otherwise.
+ */
 const RELEASE = `exports.run = (name) => {
+  if (process.execArgv.length > 0) throw new Error(process.execArgv[0]);
   console.log("## Plan of the newer one");
   console.log([name, ...process.argv.slice(2)].join(" "), "in", process.cwd());
 };`;
