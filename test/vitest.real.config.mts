@@ -25,6 +25,9 @@ const HOST_FILE = "test/real/hostFileKills.test.ts";
 /** It runs the pure tests of the policies over and over, and needs nothing else. */
 const MUTATION = "test/real/mutation/mutation.test.ts";
 
+/** It installs a registry of packages, and applies nothing without the engine and docker layers. */
+const REGISTRY = "test/real/registry/registry.test.ts";
+
 /**
  * They need the parts of the engine and docker layers; the first installs the programs that it puts
  * into images.
@@ -65,6 +68,15 @@ export default defineConfig({
       { extends: true, test: { name: "mutation", include: [MUTATION], testTimeout: 3_600_000 } },
       {
         extends: true,
+        test: {
+          name: "registry",
+          include: [REGISTRY],
+          globalSetup: ["test/layers/setup.ts", "test/real/registry/setup.ts"],
+          testTimeout: 600_000,
+        },
+      },
+      {
+        extends: true,
         test: { name: "with-layers", include: WITH_LAYERS, globalSetup: ["test/layers/setup.ts"] },
       },
       {
@@ -81,6 +93,7 @@ export default defineConfig({
             MUTATION,
             NEWEST,
             OLLAMA_TOOLS,
+            REGISTRY,
             ...WITH_LAYERS,
           ],
           globalSetup: ["test/real/setup.ts"],

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { mustRun } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
@@ -6,13 +6,21 @@ import { temporaryFolder } from "../layers/temporaryFolder";
 const PROJECT = resolve(__dirname, "../..");
 const LEFT_OUT = [".git", ".pulumi-state", "coverage", "dist", "node_modules"];
 
-/** Packs a copy of this checkout as `npm publish` would, with its own build; returns the tarball. */
-export async function packed(): Promise<string> {
+/**
+ * Packs a copy of this checkout as `npm publish` would, with its own build; returns the tarball.
+ * With a version it is that release, which npm lets anybody publish.
+ */
+export async function packed(release?: string): Promise<string> {
   const copy = temporaryFolder("packed-");
   for (const name of readdirSync(PROJECT))
     if (!LEFT_OUT.includes(name))
       cpSync(join(PROJECT, name), join(copy, name), { recursive: true });
   symlinkSync(join(PROJECT, "node_modules"), join(copy, "node_modules"));
+  if (release !== undefined) {
+    const manifest = join(copy, "package.json");
+    const { private: _, ...published } = JSON.parse(readFileSync(manifest, "utf8"));
+    writeFileSync(manifest, JSON.stringify({ ...published, version: release }, null, 2));
+  }
   return pack(copy);
 }
 

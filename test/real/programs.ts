@@ -29,16 +29,20 @@ export function fromPyPI(
   });
 }
 
-/** A program that an npm package ships as a native binary in a package for each platform. */
+/**
+ * A program of an npm package, by its path below `node_modules`; `overrides` pins packages that it
+ * brings along.
+ */
 export function fromNpm(
   name: string,
   version: string,
   binary: readonly string[],
+  overrides: Readonly<Record<string, string>> = {},
 ): Promise<Program> {
   const folder = join(CACHE, `${name.replace(/^@/, "").replaceAll("/", "-")}-${version}`);
   return installed(folder, join(folder, "node_modules", ...binary), async () => {
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "package.json"), '{"private":true}\n');
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, overrides }));
     await run("npm", ["install", "--no-audit", "--no-fund", `${name}@${version}`], { cwd: folder });
   });
 }
@@ -89,7 +93,9 @@ async function installed(
 
 function reason(error: unknown): string {
   const said = error instanceof Error && "stderr" in error ? String(error.stderr) : String(error);
-  return said.trim().split("\n").at(-1) ?? "unknown";
+  const lines = said.trim().split("\n");
+  // The last line of npm names a log of its own.
+  return lines.find((line) => line.startsWith("npm error code ")) ?? lines.at(-1) ?? "unknown";
 }
 
 /** What a group of tests is called: its name says why it is skipped. */
