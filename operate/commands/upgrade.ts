@@ -64,7 +64,7 @@ async function upgradeOutcome(options: UpgradeOptions, name?: string): Promise<O
   }
   say(`Installing ${newest} beside it, to see its plan ...`);
   const plan = await planOf(newest, folder, file);
-  const head = `${PACKAGE} ${newest} is newer than ${now}, which ${manifest} pins. Its plan against what is applied:\n\n${plan}\n`;
+  const head = `${PACKAGE} ${newest} is newer than ${now}, which ${manifest} pins. Its own plan:\n\n${plan}\n`;
   const result = { pinned, newest, isNewer: true, plan, written: options.write === true };
   if (options.write !== true)
     return { result, text: `${head}\nNext:\n  serving upgrade --write\n  serving up` };

@@ -29,8 +29,9 @@ export async function newestRelease(folder: string): Promise<string> {
 }
 
 /**
- * What a release itself says that it would change against what is applied, as a review in Markdown.
- * It is installed in a folder of its own, which goes again. Throws `Failed` with npm's words.
+ * What a release itself says that it would change against what is applied, as a review in Markdown;
+ * before the first `up` its whole plan. It is installed in a folder of its own, which goes again.
+ * Throws `Failed` with npm's words.
  */
 export async function planOf(version: string, folder: string, file: string): Promise<string> {
   const own = mkdtempSync(join(tmpdir(), "local-serving-upgrade-"));
@@ -47,14 +48,18 @@ export async function planOf(version: string, folder: string, file: string): Pro
     // the arguments of `node -e` otherwise.
     const start = join(own, "start.cjs");
     writeFileSync(start, `require(${JSON.stringify(program)}).run("serving");\n`);
-    const plan = ["plan", "--file", file, "--against", "applied", "--format", "markdown"];
-    const ran = await run([process.execPath, start, ...plan], {
-      cwd: folder,
-      seconds: PLAN_SECONDS,
-      largest: LARGEST,
-    });
+    const plan = async (...more: string[]) =>
+      run([process.execPath, start, "plan", "--file", file, ...more], {
+        cwd: folder,
+        seconds: PLAN_SECONDS,
+        largest: LARGEST,
+      });
     // Code 1 is a plan that a policy of the release refuses: it is shown as well.
-    if (ran.code === 0 || (ran.code === 1 && ran.out !== "")) return ran.out.trim();
+    const isShown = ({ code, out }: Ran) => code === 0 || (code === 1 && out !== "");
+    const compared = await plan("--against", "applied", "--format", "markdown");
+    // Before the first `up` there is nothing to compare with.
+    const ran = isShown(compared) ? compared : await plan();
+    if (isShown(ran)) return ran.out.trim();
     throw new Failed(`${spec} can't plan ${file}: ${lastWord(ran)}`);
   } finally {
     rmSync(own, { recursive: true, force: true });
@@ -70,9 +75,9 @@ function lastWord({ err, out, notStarted, stopped, code }: Ran): string {
   if (stopped === "timeout") return "it took too long.";
   const words = `${out}\n${err}`
     .split("\n")
-    .filter((line) => /\S/.test(line) && !LOG_FILE.test(line));
+    .filter((line) => /\S/.test(line) && !NO_REASON.test(line));
   return words.at(-1)?.trim() ?? `it ended with code ${code}.`;
 }
 
-/** npm's last line names a log of its own. */
-const LOG_FILE = /A complete log of this run/;
+/** What npm, and our own commands, say after their reason. */
+const NO_REASON = /A complete log of this run|^\(add --help for an example\)$/;

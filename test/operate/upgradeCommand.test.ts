@@ -80,7 +80,7 @@ describe("serving upgrade", () => {
     );
     expect(code).toBe(0);
     expect(out).toBe(
-      `local-serving 99.0.0 is newer than 0.1.0, which ${folder}/package.json pins. Its plan against what is applied:
+      `local-serving 99.0.0 is newer than 0.1.0, which ${folder}/package.json pins. Its own plan:
 
 ## Plan of the newer one
 serving plan --file ${folder}/Pulumi.spark.yaml --against applied --format markdown in ${folder}
@@ -97,6 +97,18 @@ Next:
     expect(more).toEqual([]);
     const own = install?.split(" ")[0] ?? "";
     expect([own === folder, existsSync(own)]).toEqual([false, false]);
+  });
+
+  it("shows its whole plan where nothing is applied yet", async () => {
+    writeFileSync(
+      join(folder, "release.cjs"),
+      "exports.run = () => { if (process.argv.includes('--against')) process.exit(2); console.log('whole', ...process.argv.slice(2)); };",
+    );
+    const { code, out } = await upgrade(NEWER);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining(`whole plan --file ${folder}/Pulumi.spark.yaml\n`),
+    ]);
   });
 
   it("with --write pins it, leaves every other letter, and installs", async () => {
