@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Container } from "@pulumi/docker";
 import { getRootDirectory, log, type Output, runtime } from "@pulumi/pulumi";
 import { plainText } from "../../faults/plainText";
+import { refuseOtherProgram } from "../../faults/sameProgram";
 import { judge } from "../../policies/judge";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE, readLevels } from "../../policies/levels";
 import { changesOf } from "../change/changesOf";
@@ -43,6 +44,7 @@ export async function declareMachines(
   settings: StackSettings,
   { project = getRootDirectory() }: DeclareOptions = {},
 ): Promise<DeclaredOutputs> {
+  userInput(() => refuseOtherProgram());
   // The machine's meminfo is not part of it: it differs from one minute to the next, and so would
   // every preview.
   const planned = userInput(() => plan(settings, readEvidence(settings, project)));

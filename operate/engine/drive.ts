@@ -7,6 +7,7 @@ import { runShown } from "../../commandLine/run";
 import { WAITS_VARIABLE } from "../../components/program";
 import { attempt, defined } from "../../faults/defined";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
+import { PROGRAM_VARIABLE, programMark } from "../../faults/sameProgram";
 import { readTextFile } from "../../faults/textFile";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { projectFolder, stackFile } from "../stack/stackFile";
@@ -51,7 +52,7 @@ export async function drive(word: Word, stack: string, given: readonly string[])
     ...process.env,
     // The program judges by the same levels as the pack.
     ...defined({ [LEVELS_VARIABLE]: levels }),
-    ...(isJudged ? { [PACK_VARIABLE]: project } : {}),
+    ...(isJudged ? { [PACK_VARIABLE]: project, [PROGRAM_VARIABLE]: programMark() } : {}),
     ...(word === "up" ? { [WAITS_VARIABLE]: "on" } : {}),
     PATH: pathWith(pulumi, process.env),
     PULUMI_SKIP_UPDATE_CHECK: "true",

@@ -7,7 +7,7 @@ import type { Host } from "./host";
 export const INSTANCE_A_KEY = "LOCAL_SERVING_INSTANCE_A_KEY";
 
 /** Instance A as it is declared. */
-export type Declared = Exclude<MachinePlan["hostInstance"], "none">;
+export type DeclaredInstanceA = Exclude<MachinePlan["hostInstance"], "none">;
 
 /** What the process on instance A's port gives clients by its argv, or why that can't be read. */
 export async function startedWith(
@@ -24,7 +24,7 @@ export async function startedWith(
 
 /** Settings of instance A that should say what it runs with, and don't. */
 export function toDeclare(
-  { servedModelName, toolParser, keyVariable = "none" }: Declared,
+  { servedModelName, toolParser, keyVariable = "none" }: DeclaredInstanceA,
   running: ClientFacts,
 ): [setting: string, value: string][] {
   const name = nameForClients(running.names);
