@@ -5,12 +5,12 @@ import { command, type Outcome } from "../../commandLine/command";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { replaceFile } from "../../commandLine/replaceFile";
-import { isRecord, jsonIn, objectOr, textOr } from "../../faults/json";
+import { isRecord, jsonIn } from "../../faults/json";
 import { readTextFile } from "../../faults/textFile";
 import { version as own } from "../../package.json";
 import { installIn } from "../packages/install";
 import { newestRelease, planOf } from "../packages/newest";
-import { PACKAGE } from "../packages/pin";
+import { PACKAGE, pinIn } from "../packages/pin";
 import {
   projectFolder,
   type StackFileOptions,
@@ -51,7 +51,7 @@ async function upgradeOutcome(options: UpgradeOptions, name?: string): Promise<O
   const manifest = join(folder, "package.json");
   const text = readTextFile(manifest);
   const pinned = pinIn(text);
-  if (pinned === undefined)
+  if (!pinned)
     throw new WrongUse(
       `${manifest} pins no ${PACKAGE}: this program runs from a clone. \`git pull\` and \`npm ci\` upgrade that.`,
     );
@@ -79,13 +79,6 @@ async function upgradeOutcome(options: UpgradeOptions, name?: string): Promise<O
     ...next.map((each) => `  ${each}`),
   ];
   return { result, text: `${head}\n${lines.join("\n")}`, failed: mend.length > 0 };
-}
-
-/** What a package.json names of this program. */
-function pinIn(text: string): string | undefined {
-  const { dependencies, devDependencies } = objectOr(jsonIn(text));
-  const pinned = { ...objectOr(dependencies), ...objectOr(devDependencies) }[PACKAGE];
-  return textOr(pinned) || undefined;
 }
 
 /** Writes another pin, and leaves every other letter of the file as it is. */

@@ -5,10 +5,9 @@ import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { createFile, replaceFile } from "../../commandLine/replaceFile";
 import { attempt } from "../../faults/defined";
 import { homeFolder } from "../../faults/home";
-import { jsonIn, objectOr } from "../../faults/json";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { readTextFile } from "../../faults/textFile";
-import { ownPin, PACKAGE } from "../packages/pin";
+import { ownPin, PACKAGE, pinIn } from "../packages/pin";
 
 /** The operator's folder: it holds his stack files and state, and pins this program. */
 export interface Project {
@@ -36,15 +35,11 @@ function whyNot(folder: string): string | undefined {
   if (folder === attempt(homeFolder)) return "is your home";
   if (!relative(PROGRAM_FOLDER, folder).startsWith("..")) return "belongs to this program itself";
   if (existsSync(join(folder, "Pulumi.yaml"))) return "has the Pulumi.yaml of another project";
-  if (existsSync(join(folder, "package.json")) && !pinsUs(folder))
+  const manifest = join(folder, "package.json");
+  const text = attempt(() => readFileSync(manifest, "utf8")) ?? "";
+  if (existsSync(manifest) && pinIn(text) === undefined)
     return `has the package.json of another program, which doesn't name ${PACKAGE}`;
   return undefined;
-}
-
-function pinsUs(folder: string): boolean {
-  const text = attempt(() => readFileSync(join(folder, "package.json"), "utf8")) ?? "";
-  const { dependencies, devDependencies } = objectOr(jsonIn(text));
-  return PACKAGE in { ...objectOr(dependencies), ...objectOr(devDependencies) };
 }
 
 const PULUMI_YAML = `name: local-serving

@@ -21,6 +21,13 @@ export function ownPin(): string {
   return from.startsWith("file:") ? `file:${resolve(root, from.slice("file:".length))}` : from;
 }
 
+/** What a package.json names of this program; `undefined` where it names none, or is no JSON. */
+export function pinIn(manifest: string): string | undefined {
+  const { dependencies, devDependencies } = objectOr(jsonIn(manifest));
+  const pinned = { ...objectOr(dependencies), ...objectOr(devDependencies) }[PACKAGE];
+  return typeof pinned === "string" ? pinned : undefined;
+}
+
 /** What npm notes of the packages that it installed below a folder. */
 function installedFrom(root: string): string | undefined {
   const file = join(root, "node_modules", ".package-lock.json");
