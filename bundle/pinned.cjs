@@ -12,7 +12,8 @@ const NAME = "local-serving";
  */
 function pinnedProgram(from) {
   const project = projectAbove(from);
-  if (project === undefined) return undefined;
+  // A clone is its own program.
+  if (project === undefined || project === ROOT) return undefined;
   const installed = realPath(join(project, "node_modules", NAME));
   if (installed !== undefined) return installed === ROOT ? undefined : installed;
   const { dependencies, devDependencies } = readPackage(project);

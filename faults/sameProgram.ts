@@ -18,9 +18,9 @@ export function programMark(folder = PROGRAM_FOLDER): string {
  * Throws `UnreadableInput` where another build than the one that started an update goes on with it:
  * the engine starts the program once for the preview and once more after the yes.
  */
-export function refuseOtherProgram(mark = programMark(), env = process.env): void {
+export function refuseOtherProgram(mark?: string, env = process.env): void {
   const started = env[PROGRAM_VARIABLE];
-  if (started !== undefined && started !== mark)
+  if (started !== undefined && started !== (mark ?? programMark()))
     throw new UnreadableInput(
       PROGRAM_FOLDER,
       "is another build than the `serving` that started this: it was updated meanwhile, or belongs to another folder. Run it again",
