@@ -11,8 +11,8 @@ const MODELS = "models";
 const RECIPE = "recipe.yaml";
 
 /**
- * Every recipe of a project's `models/` and of our catalogue, by the order of their names. Throws `FaultyInput` or
- * `UnreadableInput` for a broken one.
+ * Every recipe of a project's `models/` and of our catalogue, by the order of their names. Throws
+ * `FaultyInput` or `UnreadableInput` for a broken one.
  */
 export function readCatalogue(project: string): Recipe[] {
   const folders = [project, PROGRAM_FOLDER].flatMap((each) => {

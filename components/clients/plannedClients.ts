@@ -110,6 +110,10 @@ function clientFiles(
 /** What decides which server a client talks to. */
 type Answering = Pick<Upstream, "key" | "kind" | "serves">;
 
+/** The coding clients that are pointed at instance A. */
+export const codingAtInstanceA = (clients: readonly ClientPlan[]): ClientPlan[] =>
+  clients.filter(({ coding, serverKind }) => coding && serverKind === "instance-a");
+
 /**
  * Names of the coding clients that are pointed at each server, by its key. It needs no server's
  * plan.

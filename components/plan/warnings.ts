@@ -2,7 +2,7 @@ import { gte, valid } from "@renovatebot/pep440";
 import { isLoopback } from "../../machines/address";
 import { hasOneQwenParser, ONE_QWEN_PARSER } from "../../vllm/qwenParsers";
 import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
-import type { ClientPlan } from "../clients/plannedClients";
+import { type ClientPlan, codingAtInstanceA } from "../clients/plannedClients";
 import { harnessWarnings } from "../harness-files/plannedHarness";
 import { isMeasured, rankCount, weightsGB } from "../memory/kvRoom";
 import type { MemoryLedger } from "../memory/ledger";
@@ -168,7 +168,7 @@ export function clientWarnings(
 
 /** What decides whether coding clients can use instance A, and isn't declared. */
 function notKnownOfInstanceA({ instanceA }: MachineSettings, clients: readonly ClientPlan[]) {
-  const agents = clients.filter(({ coding, serverKind }) => coding && serverKind === "instance-a");
+  const agents = codingAtInstanceA(clients);
   if (instanceA === "none" || agents.length === 0) return [];
   const unknown = [
     ...(instanceA.toolParser === undefined

@@ -3,6 +3,7 @@ import { type ClientFacts, clientFacts, nameForClients } from "../../vllm/argv/c
 import { demandOfProcess } from "../../vllm/argv/memoryDemand";
 import { processArguments } from "../../vllm/argv/processArguments";
 import { shareToDeclare, takenGiB, takesItsShare } from "../../vllm/utilization";
+import { codingAtInstanceA } from "../clients/plannedClients";
 import { GIB_PER_GB } from "../memory/ledger";
 import type { MachinePlan } from "../plan/types";
 import type { HostInstanceFacts } from "../planned/facts";
@@ -26,7 +27,7 @@ export function hostInstanceFindings(
     const message = `Nothing listens on port ${port}: instance A is not running. Its declared share of ${gpuMemoryUtilization} stays reserved; write \`instanceA: none\` if it is gone for good.`;
     return [warned(message, "instanceA", "none")];
   }
-  const isAsked = clients.some(({ coding, serverKind }) => coding && serverKind === "instance-a");
+  const isAsked = codingAtInstanceA(clients).length > 0;
   return [
     ...shareFindings(hostInstance, listener, memory?.totalGiB ?? ledger.totalGiB),
     ...clientFindings(hostInstance, listener, isAsked),
