@@ -12,11 +12,10 @@ import {
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readHost } from "../../operate/sees/computer/computer";
 import { published, version } from "../../package.json";
 import { run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { madeMachine } from "../operate/init/madeMachine";
+import { madeFacts } from "../operate/init/madeFacts";
 import { installed, packed } from "./packed";
 
 const ROOT = process.cwd();
@@ -149,8 +148,7 @@ describe("a packed program in a folder of its own", () => {
   const INIT = () => ["init", "--from", facts, "--yes", "--no-install", "--pin", version];
 
   beforeAll(async () => {
-    facts = join(temporaryFolder("package-facts-"), "facts.json");
-    writeFileSync(facts, JSON.stringify(await readHost(madeMachine({}).sources)));
+    facts = await madeFacts();
   });
 
   it("says what to run where there is no project, and works where none is needed", async () => {

@@ -11,24 +11,19 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { SERVICES } from "../../../components/services/registry";
 import { pinnedServer } from "../../../components/supply/pinned";
 import { choose } from "../../../operate/init/choose";
-import { readHost } from "../../../operate/sees/computer/computer";
 import { hostFacts } from "../../../operate/sees/computer/facts";
 import { commented, commentedYaml } from "../../../operate/stackEdit/commentedYaml";
 import { run } from "../../layers/run";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
-import { madeMachine } from "./madeMachine";
+import { madeFacts } from "./madeFacts";
 
 const ROOT = process.cwd();
 let facts = "";
 let project = "";
 
 beforeAll(async () => {
-  const { sources, env } = madeMachine({});
-  vi.stubEnv("PATH", env.PATH ?? "");
-  facts = join(temporaryFolder("init-facts-"), "facts.json");
-  writeFileSync(facts, JSON.stringify(await readHost(sources)));
-  vi.unstubAllEnvs();
+  facts = await madeFacts();
 });
 
 beforeEach(() => {

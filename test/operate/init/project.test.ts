@@ -2,22 +2,17 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
-import { readHost } from "../../../operate/sees/computer/computer";
 import { keepPassed, keepVerify, passedStackFile } from "../../../operate/verify/lastVerify";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
-import { madeMachine } from "./madeMachine";
+import { madeFacts } from "./madeFacts";
 
 const ROOT = process.cwd();
 let facts = "";
 let folder = "";
 
 beforeAll(async () => {
-  const { sources, env } = madeMachine({});
-  vi.stubEnv("PATH", env.PATH ?? "");
-  facts = join(temporaryFolder("init-facts-"), "facts.json");
-  writeFileSync(facts, JSON.stringify(await readHost(sources)));
-  vi.unstubAllEnvs();
+  facts = await madeFacts();
 });
 
 beforeEach(() => {
