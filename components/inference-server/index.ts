@@ -4,3 +4,4 @@
  */
 export { familyOf, familyParsers, toolParserFor } from "./parsers";
 export { type InferenceServerPlan, imageRecordName } from "./plannedServer";
+export { START_GATE } from "./startGate";

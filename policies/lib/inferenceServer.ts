@@ -1,10 +1,6 @@
 import { imageReference } from "../../machines/docker/imageReference";
 import { isOn, readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
-import {
-  type Invocations,
-  mentionsServer,
-  serverInvocations,
-} from "../../vllm/argv/serverInvocations";
+import { mentionsServer } from "../../vllm/argv/serverInvocations";
 import { isText, text, type Word } from "../../vllm/argv/unknown";
 import { droppedVariables, engineData, engineVersions } from "../../vllm/engineData";
 import {
@@ -16,6 +12,7 @@ import {
   reachesGpus,
 } from "./container";
 import { engineDataOf } from "./imageRecord";
+import { invocationsOf } from "./invocations";
 import namesOfOthers from "./namesOfOthers.json";
 import { declaredRole, roleByName } from "./role";
 
@@ -105,27 +102,6 @@ function readLaunch(
 
 const checksOf = ({ checks, variables }: LaunchInputs) =>
   checks.map((words) => invocationsOf(words, variables));
-
-/** A server is declared twice, and like machines start it alike: a script is read once. */
-const invocations = new Map<string, Invocations>();
-const MOST_INVOCATIONS = 100;
-
-function invocationsOf(words: readonly Word[], variables: LaunchInputs["variables"]): Invocations {
-  const key = JSON.stringify([
-    words.map(spelled),
-    [...variables].map(([...each]) => each.map(spelled)),
-  ]);
-  let found = invocations.get(key);
-  if (found === undefined) {
-    found = serverInvocations(words, variables);
-    if (invocations.size === MOST_INVOCATIONS) invocations.clear();
-    invocations.set(key, found);
-  }
-  return found;
-}
-
-/** Tells a word that is not known from a text of the same letters. */
-const spelled = (word: Word) => (isText(word) ? word : [word.description]);
 
 /** Does the same for its command alone. */
 function readCommand(
