@@ -95,7 +95,7 @@ function load(name, cachedData) {
 }
 
 /** Parts of Node that take milliseconds to load, and of which many a command uses nothing. */
-const LOADED_LATER = new Set(["node:child_process", "node:crypto"]);
+const LOADED_LATER = new Set(["node:child_process", "node:crypto", "node:fs/promises"]);
 
 /** `require` for a bundle. Of these parts it hands out a stand-in that loads at the first use. */
 function requireFor(filename) {
