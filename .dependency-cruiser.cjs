@@ -171,6 +171,15 @@ const LOOKS = {
   to: { path: "^(http/|commandLine/run|machines/(docker/docker|listeners|onMachine)\\.ts)" },
 };
 
+// `serving up` without --verified needs nothing of it but where it begins, loaded when it runs.
+const UPDATE = {
+  name: "walls-of-operate-update",
+  comment: "operate/update/ is what `serving up` runs: no other command imports it.",
+  severity: "error",
+  from: { path: "^(operate|policies)/", pathNot: "^operate/(update/|commands/update\\.ts$)" },
+  to: { path: "^operate/update/" },
+};
+
 module.exports = {
   forbidden: [
     ...walls,
@@ -178,6 +187,7 @@ module.exports = {
     ...judges,
     SEES,
     LOOKS,
+    UPDATE,
     { name: "no-circle-of-files", severity: "error", from: {}, to: { circular: true } },
     {
       name: "no-circle-of-folders",

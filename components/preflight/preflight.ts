@@ -2,23 +2,26 @@ import { posix } from "node:path";
 import { defined } from "../../faults/defined";
 import { readContainers } from "../../machines/docker/containers";
 import { computerOf, filesOf } from "../../machines/files";
+import { readRecord } from "../../machines/update/record";
 import type { MachinePlan, Plan } from "../plan/types";
 import { type Locate, placed } from "../settings/places";
 import { connectionProblem } from "./connection";
 import { judgeRanks } from "./judgeLink";
 import { judgeEngines, judgeMachine } from "./judgeMachine";
+import { judgeRecord } from "./judgeRecord";
 import { readMachine } from "./readMachine";
 import { type MachineFacts, type PreflightFinding, type UpdateFinding, warned } from "./types";
 
 /**
  * Reads every machine of the plan and returns the reasons not to update. A preview judges files
  * alone: the rest may change before the update. A machine that is another computer is read over
- * ssh. `locate` finds the lines of the stack file.
+ * ssh. `locate` finds the lines of the stack file, and `fingerprint` tells its settings from others.
  */
 export async function preflight(
   { machines }: Plan,
   preview: boolean,
   locate: Locate,
+  fingerprint: string,
 ): Promise<UpdateFinding[]> {
   const read: (MachineFacts & { readonly name: string; readonly machine: MachinePlan })[] = [];
   const judged = async (machine: MachinePlan) => {
@@ -27,7 +30,12 @@ export async function preflight(
     if (problem?.verdict === "warned")
       return [{ ...problem, message: `${problem.message} ${OTHERS_GO_ON}` }];
     if (problem !== undefined) return [problem];
-    const seen = [...(await replacedFiles(machine)), ...(await stoppedContainers(machine))];
+    const isFirst = machine === machines[0];
+    const seen = [
+      ...(isFirst ? judgeRecord(await readRecord(machine), fingerprint) : []),
+      ...(await replacedFiles(machine)),
+      ...(await stoppedContainers(machine)),
+    ];
     if (preview) return seen;
     const facts = await readMachine(machine);
     read.push({ ...facts, name: machine.name, machine });

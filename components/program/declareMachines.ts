@@ -3,6 +3,7 @@ import type { Container } from "@pulumi/docker";
 import { getRootDirectory, log, type Output, runtime } from "@pulumi/pulumi";
 import { plainText } from "../../faults/plainText";
 import { refuseOtherProgram } from "../../faults/sameProgram";
+import { fingerprintOfConfig } from "../../machines/update/fingerprint";
 import { judge } from "../../policies/judge";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE, readLevels } from "../../policies/levels";
 import { changesOf } from "../change/changesOf";
@@ -81,7 +82,8 @@ async function judgePlan(settings: StackSettings, planned: Plan, project: string
   for (const { machine, message, note } of planned.warnings)
     (note ? log.info : log.warn)(plainText(`${machine}: ${message}`));
   const locate = (path: readonly PropertyKey[]) => placeOf(settings, path);
-  const onMachine = await preflight(planned, runtime.isDryRun(), locate);
+  const settingsInForce = fingerprintOfConfig(runtime.allConfig());
+  const onMachine = await preflight(planned, runtime.isDryRun(), locate, settingsInForce);
   refuse(
     judge(declaredResources(planned), levels, locate),
     onMachine,

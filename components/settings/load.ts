@@ -5,6 +5,7 @@ import { isRecord, objectOr } from "../../faults/json";
 import { schemaFaults, secretFaults } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
+import { STACK_FILE_VARIABLE } from "../../machines/update/variables";
 import { AN_OPTION, isProto, PROTO } from "../fields/fields";
 import { crossFaults } from "./crossFaults";
 import { rememberDocument } from "./places";
@@ -94,9 +95,9 @@ export function parseEngineConfig(config: EngineConfig, document?: SourceDocumen
 type EngineConfig = Readonly<Record<string, string>>;
 
 /**
- * The stack file in a project's folder, with the places of our settings. The engine doesn't say
- * which file it read, and with `--config-file` it is another: `undefined` where ours isn't there,
- * or doesn't hold this configuration.
+ * The stack file in a project's folder, or the one that a variable names, with the places of our
+ * settings. The engine doesn't say which file it read, and with `--config-file` it is another:
+ * `undefined` where ours isn't there, or doesn't hold this configuration.
  */
 export function stackFileOf(
   config: EngineConfig,
@@ -104,7 +105,8 @@ export function stackFileOf(
   stack: string,
 ): SourceDocument | undefined {
   try {
-    const document = readYamlFile(join(project, `Pulumi.${stack}.yaml`));
+    const named = process.env[STACK_FILE_VARIABLE];
+    const document = readYamlFile(named ?? join(project, `Pulumi.${stack}.yaml`));
     const same = isDeepStrictEqual(
       ours(objectOr(objectOr(document.value).config)),
       ours(config, jsonOrText),

@@ -212,6 +212,9 @@ export const machine = strictObject(
       .describe(
         "Longest time in minutes that `serving up`, after your yes, lets requests end before it replaces or removes their server. The default lets an answer of 12,000 tokens end at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never does. A change restarts nothing.",
       ),
+    startWithinMinutes: optional(z.number().gt(0).max(1440)).describe(
+      "Longest time in minutes that `serving up --verified` gives each server and service which it starts: one that isn't ready then is put back. Left out: twice the longest time that the plan says, 60 where it says none. A change restarts nothing.",
+    ),
     instanceA: z.union([z.literal("none"), hostInstance]),
     inferenceServers: usual({}, z.record(shortName(), inferenceServer)).describe(
       "The vLLM servers that we run in containers, by short name.",

@@ -2,15 +2,13 @@ import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
-import { readRecipe } from "../../components/catalogue";
-import { explained, isCertain, type Needs, readNeeds, roomProblem } from "../../components/fetch";
-import { gb } from "../../units/memory";
+import type { Needs } from "../../components/fetch";
 import { fetchMissing } from "../fetch/fetchMissing";
+import { needsOf, needsText, whyNotFetched } from "../fetch/needs";
 import { expectConnection } from "../sees/tunnel";
 import { readOneMachine } from "../stack/readStack";
 import {
   machineOption,
-  projectOrProgram,
   type StackFileOptions,
   stackFile,
   stackFileOptions,
@@ -40,18 +38,9 @@ Exit code: 0 everything is here, 1 something is missing, doesn't fit or didn't c
     run: async (options: FetchOptions) => {
       const { machine, settings } = readOneMachine(stackFile(options), options.machine);
       await expectConnection(machine);
-      const servers = Object.values(settings.inferenceServers);
-      const knownGB = (id: string) =>
-        servers.find(({ model }) => model.id === id)?.model.weightsGB ??
-        readRecipe(projectOrProgram(), id)?.weights.diskGB;
-      const needs = await readNeeds(machine, { knownGB });
+      const needs = await needsOf(machine, settings);
       const missing = [...needs.images, ...needs.models];
-      const refusals = [
-        ...missing.map((each) =>
-          isCertain(each.problem ?? "") ? explained(each, each.problem ?? "") : undefined,
-        ),
-        roomProblem(needs),
-      ].filter((problem) => problem !== undefined);
+      const refusals = whyNotFetched(needs);
       const changes = options.check !== true && refusals.length === 0 && missing.length > 0;
       if (changes) say(needsText(needs).join("\n"));
       const failure = changes
@@ -84,18 +73,4 @@ function documentOf({ images, models, disks }: Needs) {
     },
     disks,
   };
-}
-
-function needsText({ images, models, disks }: Needs): string[] {
-  return [
-    "Missing:",
-    ...[...images, ...models].map(
-      ({ kind, name, bytes, problem }) =>
-        `  ${kind} ${name}  ${bytes === undefined ? `(size not known: ${problem?.trim().split("\n")[0]})` : gb(bytes)}`,
-    ),
-    ...disks.map(
-      ({ paths, freeBytes, neededBytes }) =>
-        `${paths.join(", ")}: needs ${gb(neededBytes)}, has ${gb(freeBytes)} free`,
-    ),
-  ];
 }

@@ -15,6 +15,9 @@ import type { StackSettings } from "../../components/settings";
 import { parseStackFile } from "../../components/settings";
 import { readTextFile } from "../../faults/textFile";
 import { isHere } from "../../machines/address";
+import { fingerprintOfText } from "../../machines/update/fingerprint";
+import { readRecord } from "../../machines/update/record";
+import { triedText, underWayText } from "../../machines/update/sentences";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { compare } from "../plan/against";
 import { changeSections, type Section, sectionMarkdown, sectionText } from "../plan/changeReport";
@@ -88,9 +91,11 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
       "--format markdown is what a review gets: add --against applied|verified|FILE|COMMIT.",
     );
   const file = stackFile(options);
-  const settings = parseStackFile(file, readTextFile(file));
+  const text = readTextFile(file);
+  const settings = parseStackFile(file, text);
   const known = evidence(options, settings);
   const { planned, policies } = judgedPlan(settings, known, options.policyConfig);
+  await sayTried(planned, text);
   if (options.out !== undefined)
     for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
   const findings = policies.filter(({ verdict }) => verdict !== "pass");
@@ -114,6 +119,15 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
     return { result, text: partText(named(planned.machines, name), width), failed };
   const changes = full ? [] : await changesHere(planned);
   return { result, text: planText(planned, policies, width, { full, changes }), failed };
+}
+
+/** Says first what `serving up --verified` knows of these settings, if that is kept here. */
+async function sayTried({ machines: [first] }: Plan, text: string): Promise<void> {
+  if (first === undefined || !isHere(first)) return;
+  const { failed, underWay, unreadable } = await readRecord(first);
+  if (failed !== undefined && failed.settings === fingerprintOfText(text)) say(triedText(failed));
+  if (underWay !== undefined) say(underWayText(underWay));
+  if (unreadable !== undefined) say(unreadable);
 }
 
 /** What an update changes, as far as that is known without asking another computer. */

@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import type { Word } from "../engine/drive";
 import { type StackFileOptions, stackName, stackOption } from "../stack/stackFile";
 
@@ -6,6 +6,12 @@ interface Form {
   readonly description: string;
   readonly example: string;
   readonly notes?: string;
+  readonly options?: readonly (readonly [flags: string, description: string])[];
+}
+
+interface UpdateOptions extends StackFileOptions {
+  readonly verified?: true;
+  readonly again?: true;
 }
 
 const FORMS: Readonly<Record<Word, Form>> = {
@@ -16,8 +22,15 @@ const FORMS: Readonly<Record<Word, Form>> = {
   up: {
     description: "Apply the stack file: shows the preview, asks, then changes the machine.",
     example: "up --stack dgx",
-    notes:
-      "The preview is never skipped. Requests that run may end before their server is replaced.",
+    options: [
+      [
+        "--verified",
+        "fetch first, then apply, wait and verify; if that fails, go back to the stack file that was verified last",
+      ],
+      ["--again", "apply settings that were tried by --verified and put back"],
+    ],
+    notes: `The preview is never skipped. Requests that run may end before their server is replaced.
+An update by --verified that was broken off is finished by the next \`serving up\`.`,
   },
   down: {
     description:
@@ -33,10 +46,12 @@ const FORMS: Readonly<Record<Word, Form>> = {
 
 /** The command that runs Pulumi with this word; the engine's code is loaded when it runs. */
 export function updateCommand(word: Word): Command {
-  const { description, example, notes } = FORMS[word];
-  return new Command(word)
+  const { description, example, notes, options = [] } = FORMS[word];
+  const command = new Command(word)
     .description(description)
-    .addOption(stackOption("-s, --stack <name>"))
+    .addOption(stackOption("-s, --stack <name>"));
+  for (const [flags, about] of options) command.addOption(new Option(flags, about));
+  return command
     .argument(
       "[pulumi-options...]",
       "options of Pulumi's own, such as --diff, --yes or --target URN",
@@ -51,8 +66,14 @@ Exit code: 0 done, 1 Pulumi is missing and can't be installed, 2 wrong use; any 
 Example:
   serving ${example}`,
     )
-    .action(async (rest: string[], options: StackFileOptions) => {
+    .action(async (rest: string[], options: UpdateOptions) => {
       const stack = stackName(options);
+      const { verified = false, again = false } = options;
+      if (word === "up") {
+        const { up } = await import("../update/up");
+        process.exitCode = await up(stack, rest, { verified, again });
+        return;
+      }
       const { drive } = await import("../engine/drive");
       process.exitCode = await drive(word, stack, rest);
     });

@@ -9,6 +9,7 @@ import { named } from "../stack/named";
 import { readStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import type { Edit } from "../stackEdit/applyEdits";
+import { ANSWER_SECONDS } from "../verify/answerSeconds";
 import type { Cause } from "../verify/causes/cause";
 import type { ProbeResult } from "../verify/probe";
 
@@ -18,12 +19,6 @@ interface VerifyCommandOptions extends StackFileOptions {
   readonly baseUrl?: string;
   readonly record?: true;
 }
-
-/**
- * Seconds that one answer may take: 28,000 tokens of cold prefill were measured to take half a
- * minute, so four times that.
- */
-const ANSWER_SECONDS = 120;
 
 export function verifyCommand(): Command {
   return command({
@@ -92,7 +87,7 @@ async function verifyOutcome(options: VerifyCommandOptions, name?: string): Prom
   const [probes, causes, edits]: [ProbeResult[], Cause[], Edit[]] = [[], [], []];
   for (const machine of about === undefined ? planned.machines : [about.machine]) {
     const found = await verify(machine, {
-      ...defined({ only, baseUrl, about }),
+      ...defined({ only, baseUrl, about: about && [about] }),
       timeoutSeconds,
       host: hostOf,
       machines: planned.machines,

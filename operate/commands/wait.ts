@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
-import { say } from "../../commandLine/output";
 import { wholeNumber } from "../../commandLine/values";
 import type { MachinePlan } from "../../components/plan";
 import type { DiagnosisReport } from "../doctor/report/diagnose";
@@ -15,8 +14,7 @@ import {
   stackName,
 } from "../stack/stackFile";
 import type { ProbeResult } from "../verify/probe";
-import { afterTimeout } from "../wait/progress";
-import type { WaitResult } from "../wait/waitForStart";
+import type { WaitedOn } from "../wait/waitForServer";
 
 interface WaitCommandOptions extends StackFileOptions {
   readonly server?: string;
@@ -26,9 +24,6 @@ interface WaitCommandOptions extends StackFileOptions {
 
 /** As long as vLLM itself waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S of the plan). */
 const START_SECONDS = 3600;
-
-/** A look at a container costs the daemon a few milliseconds. */
-const INTERVAL_MILLISECONDS = 2000;
 
 export function waitCommand(): Command {
   return command({
@@ -58,11 +53,13 @@ export function waitCommand(): Command {
       );
       if (servers.length === 0) throw noServer(planned.machines, options.server);
       await expectAnUp(options, servers);
+      // Loaded when it is used: other commands start faster without it.
+      const { waitForServer, waitedText } = await import("../wait/waitForServer");
       const results: Result[] = [];
       const deadline = performance.now() + options.timeout * 1000;
       for (const { machine, server } of servers) {
         const left = Math.max(1, Math.round((deadline - performance.now()) / 1000));
-        const found = await waitFor(ranksOf({ machine, server }, planned.machines), left);
+        const found = await waitForServer(ranksOf({ machine, server }, planned.machines), left);
         const [head, ...workers] = found;
         if (head === undefined || found.some(({ outcome }) => outcome !== "ready")) {
           results.push(...found);
@@ -74,12 +71,15 @@ export function waitCommand(): Command {
         results.push({ ...head, ...(asked && { warm: asked }) }, ...workers);
       }
       const died = results.find(({ outcome }) => outcome === "died");
-      const diagnoses = died === undefined ? [] : await diagnosesOf(options, died.machine);
+      const diagnoses = died === undefined ? [] : await doctorOn(options, died.machine);
       const { doctorText } = await import("../doctor/report/diagnose");
       const explained = diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])];
       return {
         result: { servers: results, diagnoses },
-        text: [...results.map(text), ...explained].join("\n"),
+        text: [
+          ...results.flatMap((each) => [waitedText(each), ...(each.warm ?? []).map(warmText)]),
+          ...explained,
+        ].join("\n"),
         failed: results.some(
           ({ outcome, warm }) =>
             outcome !== "ready" || warm?.some(({ status }) => status === "fail"),
@@ -89,8 +89,13 @@ export function waitCommand(): Command {
   });
 }
 
-/** A container's name is not unique: two machines may run the same model. */
-type Result = WaitResult & { readonly machine: string; readonly warm?: readonly ProbeResult[] };
+type Result = WaitedOn & { readonly warm?: readonly ProbeResult[] };
+
+/** What the doctor says of the machine whose container died. */
+async function doctorOn(options: StackFileOptions, machine: string): Promise<DiagnosisReport[]> {
+  const { diagnoseMachine } = await import("../doctor/report/diagnoseMachine");
+  return diagnoseMachine({ file: stackFile(options), machine }, options);
+}
 
 /** Throws `Failed` before the first `up`: then there is nothing to wait for. */
 async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine[]): Promise<void> {
@@ -111,47 +116,6 @@ async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine
     throw new Failed("Nothing runs yet: run `serving up` first.");
 }
 
-/** What the doctor says of the machine whose container died. */
-async function diagnosesOf(options: StackFileOptions, machine: string): Promise<DiagnosisReport[]> {
-  const { diagnose } = await import("../doctor/report/diagnose");
-  const { fromMachine, readMachineStack } = await import("../doctor/read/fromMachine");
-  const stack = readMachineStack(stackFile(options), machine);
-  const { facts, notes } = await fromMachine(stack);
-  for (const note of notes) say(note);
-  return diagnose({ ...facts, stack }, options);
-}
-
-/** Waits for a server, and for all of its ranks at once: what ends one ends the wait. */
-async function waitFor(ranks: readonly OnMachine[], timeoutSeconds: number): Promise<Result[]> {
-  // Loaded when it is used: other commands start faster without it.
-  const { hostOf } = await import("../sees/host");
-  const { waitProgress } = await import("../wait/progress");
-  const { waitForStart } = await import("../wait/waitForStart");
-  const { isReady } = await import("../sees/isReady");
-  const lines = new Map(ranks.map(({ server }) => [server.container.name, ""]));
-  let [ready, over] = [false, false];
-  const results = ranks.map(async ({ machine, server }): Promise<Result> => {
-    const { name, image } = server.container;
-    const isWorker = (server.rank?.index ?? 0) > 0;
-    const result = await waitForStart({
-      container: name,
-      image,
-      host: hostOf(machine.dockerHost),
-      // A worker answers nobody: it serves once its head does.
-      healthy: isWorker ? async () => ready : (state) => isReady(machine, server, state),
-      over: () => over,
-      timeoutSeconds,
-      intervalMilliseconds: INTERVAL_MILLISECONDS,
-      progress: waitProgress(process.stderr, name, lines),
-    });
-    ready ||= result.outcome === "ready";
-    over ||= result.outcome === "died";
-    const on = ranks.length === 1 || result.reason === "" ? "" : `on ${machine.name}: `;
-    return { ...result, machine: machine.name, reason: `${on}${result.reason}` };
-  });
-  return (await Promise.all(results)).filter(({ outcome }) => outcome !== "left");
-}
-
 function noServer(machines: readonly MachinePlan[], key: string | undefined): WrongUse {
   const keys = machines.flatMap((machine) => machine.inferenceServers.map((server) => server.key));
   return new WrongUse(
@@ -159,28 +123,6 @@ function noServer(machines: readonly MachinePlan[], key: string | undefined): Wr
       ? "The stack file has no inferenceServers to wait for."
       : `--server ${key}: no such entry of inferenceServers; there are: ${keys.join(", ") || "none"}.`,
   );
-}
-
-function text({
-  container,
-  outcome,
-  seconds,
-  phase,
-  reason,
-  cause,
-  lastLines,
-  warm = [],
-}: Result): string {
-  if (outcome === "ready")
-    return [`${container} is ready (${Math.round(seconds)} s).`, ...warm.map(warmText)].join("\n");
-  return [
-    `${container}: ${reason}`,
-    ...(cause === "" ? [] : [`Its log says why: ${cause}`]),
-    ...(lastLines.length === 0
-      ? []
-      : ["The end of its log:", ...lastLines.map((line) => `  ${line}`)]),
-    ...(outcome === "died" ? [] : [afterTimeout(phase)]),
-  ].join("\n");
 }
 
 /** How long something asked of a warm server took, or why it failed and what to do. */

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
-import { jsonIn, objectOr } from "../../faults/json";
+import { jsonIn, objectOr, textOr } from "../../faults/json";
 import { pulumiHome } from "../stack/selectedStack";
 
 /**
@@ -64,6 +64,26 @@ export function nothingApplied(project: string, stack: string, env: NodeJS.Proce
     readdirSync(locks, { recursive: true }).some((name) => String(name).endsWith(".json"));
   const checkpoint = textOf(join(state, "stacks/local-serving", `${stack}.json`));
   return isOurs(env) && !isBusy && !/"resources": ?\[/.test(checkpoint);
+}
+
+/** Who holds a stack's state. */
+export interface Lock {
+  readonly pid: number;
+  readonly host: string;
+}
+
+/** The locks of a stack, where its state is a folder; `env` is the engine's. */
+export function locksOf(project: string, stack: string, env: NodeJS.ProcessEnv): Lock[] {
+  const [, folder = join(project, STATE_FOLDER)] =
+    /^file:\/\/(.*)$/.exec(env.PULUMI_BACKEND_URL ?? "") ?? [];
+  const locks = join(folder.replace(/^~/, env.HOME ?? "~"), ".pulumi/locks");
+  const names = existsSync(locks) ? readdirSync(locks, { recursive: true }).map(String) : [];
+  return names
+    .filter((name) => name.endsWith(".json") && basename(dirname(name)) === stack)
+    .map((name) => objectOr(jsonIn(textOf(join(locks, name)))))
+    .flatMap(({ pid, hostname }) =>
+      typeof pid === "number" ? [{ pid, host: textOr(hostname) }] : [],
+    );
 }
 
 /**

@@ -9,6 +9,7 @@ import { attempt, defined } from "../../faults/defined";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { PROGRAM_VARIABLE, programMark } from "../../faults/sameProgram";
 import { readTextFile } from "../../faults/textFile";
+import { STACK_FILE_VARIABLE } from "../../machines/update/variables";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { projectFolder, stackFile } from "../stack/stackFile";
 import { backendEnvironment } from "./backend";
@@ -25,7 +26,7 @@ const ENGINE_COMMANDS = {
 export type Word = keyof typeof ENGINE_COMMANDS;
 
 /** The engine knows these wherever it asks. */
-const SAYS_YES = /^(--yes|-y|--yes=.*)$/;
+export const SAYS_YES = /^(--yes|-y|--yes=.*)$/;
 
 /** Letters of the engine's short options that take no value: others may stand behind them. */
 const SWITCHES = "-[defjrvyQ]*";
@@ -34,35 +35,45 @@ const SKIPS_PREVIEW = new RegExp(`^(--skip-preview(=.*)?|${SWITCHES}f.*)$`);
 
 const NAMES_STACK = new RegExp(`^(--stack(=.*)?|${SWITCHES}s.*)$`);
 
+/** How a run of the engine differs from what somebody typed. */
+export interface DriveOptions {
+  /** Variables for the engine and the program. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where the engine's events of an `up` are kept; without it they are gone after it. */
+  readonly events?: string;
+  /** Whether the engine has to end its step and stop. */
+  readonly interrupted?: () => boolean;
+  /**
+   * Another file than the stack's own: the copy that the engine reads and may write to, and the
+   * file that messages name.
+   */
+  readonly from?: { readonly copy: string; readonly file: string };
+}
+
 /**
  * Runs the real Pulumi with our policies, our default state folder and a preview that is never
  * skipped.
  */
-export async function drive(word: Word, stack: string, given: readonly string[]): Promise<number> {
+export async function drive(
+  word: Word,
+  stack: string,
+  given: readonly string[],
+  how: DriveOptions = {},
+): Promise<number> {
   const { command, isJudged, goesOn } = ENGINE_COMMANDS[word];
   const rest = word === "preview" ? given.filter((argument) => !SAYS_YES.test(argument)) : given;
   if (rest.length < given.length)
     say("A preview changes nothing and asks nothing, so it needs no `--yes`.");
   refuse(word, rest);
-  const project = projectFolder();
-  stackFile({ stack });
-  const pulumi = await findPulumi();
-  const levels = policyLevels(project, rest);
-  const env: NodeJS.ProcessEnv = {
-    ...process.env,
+  const levels = policyLevels(projectFolder(), rest);
+  const { run: engine } = await engineFor(stack, {
     // The program judges by the same levels as the pack.
     ...defined({ [LEVELS_VARIABLE]: levels }),
-    ...(isJudged ? { [PACK_VARIABLE]: project, [PROGRAM_VARIABLE]: programMark() } : {}),
+    ...(isJudged ? { [PACK_VARIABLE]: projectFolder(), [PROGRAM_VARIABLE]: programMark() } : {}),
     ...(word === "up" ? { [WAITS_VARIABLE]: "on" } : {}),
-    PATH: pathWith(pulumi, process.env),
-    PULUMI_SKIP_UPDATE_CHECK: "true",
-    // Without it the engine doesn't know `--event-log`.
-    PULUMI_DEBUG_COMMANDS: "true",
-    ...backendEnvironment(project, stack, process.env),
-  };
-  // The engine asks its own questions.
-  const engine = (args: readonly string[], isStuck?: () => boolean) =>
-    runShown([pulumi, ...args], { cwd: project, env, stdio: "inherit" }, isStuck);
+    ...(how.from === undefined ? {} : { [STACK_FILE_VARIABLE]: how.from.file }),
+    ...how.env,
+  });
   const selected = await engine(["stack", "select", "--create", "--stack", stack]);
   if (selected !== 0) return selected;
   const configured =
@@ -70,19 +81,44 @@ export async function drive(word: Word, stack: string, given: readonly string[])
   const policies = isJudged
     ? ["--policy-pack", join(PROGRAM_FOLDER, "policies"), ...configured]
     : [];
+  const file = how.from?.file ?? stackFile({ stack });
   // What fails on one machine is no reason to leave the others half done.
-  const onError = goesOn && (await hasSeveralMachines(stack)) ? ["--continue-on-error"] : [];
-  const args = [command, "--stack", stack, ...onError, ...policies, ...rest];
-  if (word !== "up" || rest.some((argument) => argument.startsWith(EVENT_LOG))) return engine(args);
+  const onError = goesOn && (await hasSeveralMachines(file)) ? ["--continue-on-error"] : [];
+  const from = how.from === undefined ? [] : ["--config-file", how.from.copy];
+  const args = [command, "--stack", stack, ...from, ...onError, ...policies, ...rest];
+  if (word !== "up" || rest.some((argument) => argument.startsWith(EVENT_LOG)))
+    return engine(args, how.interrupted);
   const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
   try {
-    const events = join(folder, "events");
-    const code = await engine([...args, EVENT_LOG, events], waitsForEver(events));
+    const events = how.events ?? join(folder, "events");
+    const waits = waitsForEver(events);
+    const isStuck = () => waits() || how.interrupted?.() === true;
+    const code = await engine([...args, EVENT_LOG, events], isStuck);
     if (code !== 0) for (const sentence of failedPulls(events)) say(sentence);
     return code;
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** The engine for a stack, in the project's folder: found, or installed. */
+export async function engineFor(stack: string, more: NodeJS.ProcessEnv = {}) {
+  const cwd = projectFolder();
+  stackFile({ stack });
+  const pulumi = await findPulumi();
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    ...more,
+    PATH: pathWith(pulumi, process.env),
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    // Without it the engine doesn't know `--event-log`.
+    PULUMI_DEBUG_COMMANDS: "true",
+    ...backendEnvironment(cwd, stack, process.env),
+  };
+  // The engine asks its own questions.
+  const run = (args: readonly string[], isStuck?: () => boolean) =>
+    runShown([pulumi, ...args], { cwd, env, stdio: "inherit" }, isStuck);
+  return { pulumi, cwd, env, run };
 }
 
 /** Throws `WrongUse` for options by which the engine would do something else than was looked at. */
@@ -98,9 +134,8 @@ function refuse(word: Word, rest: readonly string[]): void {
 }
 
 /** A stack file with faults is the program's to tell. */
-async function hasSeveralMachines(stack: string): Promise<boolean> {
+async function hasSeveralMachines(file: string): Promise<boolean> {
   const { parseStackFile } = await import("../../components/settings");
-  const file = stackFile({ stack });
   return (
     attempt(() => Object.keys(parseStackFile(file, readTextFile(file)).machines).length > 1) ??
     false
@@ -117,7 +152,7 @@ const isLevelsOption = (argument: string) =>
  * The policy configuration that is in force: the one named on the command line, else the project's
  * own.
  */
-function policyLevels(project: string, rest: readonly string[]): string | undefined {
+export function policyLevels(project: string, rest: readonly string[]): string | undefined {
   const at = rest.findIndex(isLevelsOption);
   const named = at < 0 ? undefined : (rest[at]?.split("=")[1] ?? rest[at + 1]);
   if (named !== undefined) return resolve(named);

@@ -50,3 +50,17 @@ export function failedPulls(log: string): string[] {
   });
   return [...new Set(said)];
 }
+
+/** Steps that leave their resource as it is. */
+const QUIET = ["same", "read", "refresh"];
+
+/** Whether an update began to change anything, by its event log; its preview doesn't count. */
+export function touchedAnything(log: string): boolean {
+  return (existsSync(log) ? eventsIn(log) : []).some(({ resourcePreEvent }) => {
+    const { metadata, planning } = objectOr(resourcePreEvent);
+    const { op, type } = objectOr(metadata);
+    // The engine's own resources, such as the stack itself, are nothing on a machine.
+    const isOurs = type !== undefined && !textOr(type).startsWith("pulumi:");
+    return isOurs && planning !== true && !QUIET.includes(textOr(op));
+  });
+}

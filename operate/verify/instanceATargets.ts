@@ -36,7 +36,10 @@ export async function instanceATargets(
   const clients = machine.clients.filter(
     ({ coding, serverKind }) => coding && serverKind === "instance-a",
   );
-  const asked = clients.length > 0 || only !== undefined || about?.key === INSTANCE_A;
+  const asked =
+    clients.length > 0 ||
+    only !== undefined ||
+    about?.some(({ key }) => key === INSTANCE_A) === true;
   return [
     { ...common, kind: "instance-a", port, before },
     ...(asked ? [{ ...common, kind: "instance-a-clients" as const, declared, clients }] : []),

@@ -26,7 +26,7 @@ export type Verified = { readonly stackFile: string; readonly machine: string };
 const ABOUT = "What `serving verify` last found on this machine; `serving doctor` reads it.";
 
 /** A file of the operator about a stack file, by the XDG convention; `undefined` without a home. */
-function stateFile(
+export function stateFile(
   stackFile: string,
   env: NodeJS.ProcessEnv,
   name: (stack: string) => string,

@@ -183,8 +183,8 @@ export interface TargetOptions {
   readonly baseUrl?: string;
   /** Run these probes alone. */
   readonly only?: readonly string[];
-  /** Probe this server or service alone. */
-  readonly about?: Named;
+  /** Probe these servers and services alone. */
+  readonly about?: readonly Named[];
   /** The machine's files, processes and Docker, by the machine's Docker address. */
   readonly host: (dockerHost: string) => Host;
   /** All machines of the plan: a server may have ranks on others. */

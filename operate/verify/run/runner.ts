@@ -28,7 +28,8 @@ export async function verify(machine: MachinePlan, options: VerifyOptions): Prom
   try {
     const { about } = options;
     const all = await targetsOf(machine, host, options, tunnel);
-    const targets = about === undefined ? all : all.filter((target) => isOf(target, about));
+    const targets =
+      about === undefined ? all : all.filter((target) => about.some((each) => isOf(target, each)));
     const secrets = secretsOf(machine, targets, host);
     const [results, causes]: [ProbeResult[], Cause[]] = [[], []];
     for (const kind of KINDS) {

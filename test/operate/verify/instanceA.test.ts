@@ -56,7 +56,7 @@ async function found({ words = TOOLS, routes, host, only, name, ...given }: Case
   try {
     const results = await run(
       planned,
-      name === undefined ? { only: only ?? PROBES } : { about: named(planned.machines, name) },
+      name === undefined ? { only: only ?? PROBES } : { about: [named(planned.machines, name)] },
       on,
     );
     return {

@@ -1,0 +1,31 @@
+import type { FailedUpdate, UnderWay } from "./record";
+import { AGAIN_VARIABLE } from "./variables";
+
+/** `2026-11-24 16:05 UTC`. */
+export const dateText = (at: string): string =>
+  `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+
+/** What is said first wherever settings are looked at that were tried and put back. */
+export function triedText({ at, probe, detail, kept }: FailedUpdate): string {
+  const why = detail === "" ? "" : ` (${detail.replace(/\.$/, "")})`;
+  const where = kept === "" ? "" : ` Its text, its log and doctor's answer are in ${kept}.`;
+  return `This stack file was tried on ${dateText(at)} and put back: ${probe} failed${why}.${where} Change it, or try it again: \`serving up --again\` (plain pulumi: \`${AGAIN_VARIABLE}=1 pulumi up\`).`;
+}
+
+const STEPS: Readonly<Record<UnderWay["step"], string>> = {
+  before: "nothing was touched yet",
+  forward: "it was applying the stack file",
+  back: "it was putting back the stack file that was verified last",
+};
+
+/** What was under way when it ended before its end. */
+export const brokenOffText = ({ step, startedAt }: UnderWay): string =>
+  `An update by \`serving up --verified\`, begun on ${dateText(startedAt)}, was broken off: ${STEPS[step]}.`;
+
+/** What a plain engine is told: whether the process lives is for `serving up` to find out. */
+export const underWayText = ({ startedAt, by: { pid, host } }: UnderWay): string =>
+  `An update by \`serving up --verified\` is under way since ${dateText(startedAt)} (process ${pid} on ${host}), or was broken off. \`serving up\` says which, and finishes it.`;
+
+/** Why a second update waits for the first. */
+export const busyText = ({ startedAt, by: { pid, host } }: UnderWay): string =>
+  `An update by \`serving up --verified\` is under way by process ${pid} on ${host}, since ${dateText(startedAt)}. Nothing was changed: wait for its end.`;

@@ -1,0 +1,40 @@
+import { readRecipe } from "../../components/catalogue";
+import { explained, isCertain, type Needs, readNeeds, roomProblem } from "../../components/fetch";
+import type { MachinePlan } from "../../components/plan";
+import type { MachineSettings } from "../../components/settings";
+import { gb } from "../../units/memory";
+import { projectOrProgram } from "../stack/stackFile";
+
+/** What a machine lacks of its plan. Sizes that the hub doesn't say are those of the stack file. */
+export function needsOf(machine: MachinePlan, settings: MachineSettings): Promise<Needs> {
+  const servers = Object.values(settings.inferenceServers);
+  const knownGB = (id: string) =>
+    servers.find(({ model }) => model.id === id)?.model.weightsGB ??
+    readRecipe(projectOrProgram(), id)?.weights.diskGB;
+  return readNeeds(machine, { knownGB });
+}
+
+/** Why it is no use to begin. */
+export function whyNotFetched(needs: Needs): string[] {
+  return [
+    ...[...needs.images, ...needs.models].map((each) =>
+      isCertain(each.problem ?? "") ? explained(each, each.problem ?? "") : undefined,
+    ),
+    roomProblem(needs),
+  ].filter((problem) => problem !== undefined);
+}
+
+/** What is missing and how much room it needs, for people. */
+export function needsText({ images, models, disks }: Needs): string[] {
+  return [
+    "Missing:",
+    ...[...images, ...models].map(
+      ({ kind, name, bytes, problem }) =>
+        `  ${kind} ${name}  ${bytes === undefined ? `(size not known: ${problem?.trim().split("\n")[0]})` : gb(bytes)}`,
+    ),
+    ...disks.map(
+      ({ paths, freeBytes, neededBytes }) =>
+        `${paths.join(", ")}: needs ${gb(neededBytes)}, has ${gb(freeBytes)} free`,
+    ),
+  ];
+}

@@ -1,0 +1,90 @@
+import { createInterface } from "node:readline/promises";
+import { Failed } from "../../commandLine/exit";
+import { untilInterrupted } from "../../commandLine/interrupt";
+import type { MachinePlan } from "../../components/plan";
+import type { Part } from "../../machines/update/record";
+import { hostOf } from "../sees/host";
+import { ranksOf } from "../stack/ranksOf";
+import { ANSWER_SECONDS } from "../verify/answerSeconds";
+import { keepVerify } from "../verify/lastVerify";
+import { verifyProgress } from "../verify/report";
+import { verify } from "../verify/run/runner";
+import { type WaitedOn, waitForServer, waitForService } from "../wait/waitForServer";
+import type { Seen } from "./decide";
+import { type NamedResult, namedParts, namedResult } from "./parts";
+
+/** Asks at the terminal, on stderr; anything but yes is no. */
+export async function saysYes(question: string, signal: AbortSignal): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = terminal.question(`${question} [y/N] `);
+    const ended = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
+    // At a terminal that readline has, Ctrl-C is a character and no signal.
+    terminal.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+    return /^y(es)?$/i.test((await untilInterrupted(Promise.race([answer, ended]), signal)) ?? "");
+  } finally {
+    terminal.close();
+  }
+}
+
+/** Probes what an update is about, and keeps what was found for doctor. */
+export async function probe(
+  machines: readonly MachinePlan[],
+  parts: readonly Part[],
+  stackFile: string,
+): Promise<NamedResult[]> {
+  const results: NamedResult[] = [];
+  for (const machine of machines) {
+    const about = namedParts(machine, parts);
+    if (about.length === 0) continue;
+    const progress = verifyProgress(process.stderr);
+    const asked = { about, machines, progress, timeoutSeconds: ANSWER_SECONDS, host: hostOf };
+    const { probes } = await verify(machine, asked);
+    await keepVerify({ stackFile, machine: machine.name }, probes);
+    results.push(...probes.map((each) => namedResult(machine, each)));
+  }
+  return results;
+}
+
+/**
+ * Waits for what an update started, each as long as it has from now on. Ends with the first that
+ * doesn't come. Throws `Failed` where Docker gives no answer.
+ */
+export async function waitForParts(
+  machines: readonly MachinePlan[],
+  parts: readonly Part[],
+  signal: AbortSignal,
+): Promise<Seen["waited"]> {
+  const began = performance.now();
+  const waited: { part: string; result: WaitedOn }[] = [];
+  const isOver = () => signal.aborted;
+  for (const { name: part, withinSeconds } of parts) {
+    if (withinSeconds === undefined) continue;
+    const spent = Math.round((performance.now() - began) / 1000);
+    const left = Math.max(1, Math.round(withinSeconds) - spent);
+    for (const machine of machines)
+      for (const { server, container } of namedParts(machine, [{ name: part }])) {
+        // A worker is waited for together with its head.
+        if ((server?.rank?.index ?? 0) > 0 || container === undefined) continue;
+        const results =
+          server === undefined
+            ? [await waitForService(machine, container, left, isOver)]
+            : await waitForServer(ranksOf({ machine, server }, machines), left, isOver);
+        waited.push(...results.map((result) => ({ part, result })));
+        if (results.some(({ outcome }) => outcome !== "ready") || signal.aborted) return waited;
+      }
+  }
+  return waited;
+}
+
+/** Why a machine's Docker doesn't answer; `undefined` where each does. */
+export async function awayOf(machines: readonly MachinePlan[]): Promise<string | undefined> {
+  for (const { name, dockerHost } of machines)
+    try {
+      await hostOf(dockerHost).docker(["version", "--format", "{{.Server.Version}}"]);
+    } catch (error) {
+      if (error instanceof Failed) return `${name} doesn't answer (${error.message})`;
+      throw error;
+    }
+  return undefined;
+}

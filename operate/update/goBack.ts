@@ -1,0 +1,81 @@
+import { say } from "../../commandLine/output";
+import { changesOf } from "../../components/change";
+import type { Decided } from "../../machines/update/record";
+import { awayOf, probe, waitForParts } from "./ask";
+import { decide, type Seen } from "./decide";
+import { doctorOf, keepFailed } from "./keepFailed";
+import { keepRecord } from "./keepRecord";
+import { merged, namedParts, partsOf } from "./parts";
+import { type Begun, engineUp, type Task, tell, writeDown } from "./task";
+import type { PlannedStack } from "./wayBack";
+import { awayText, goingBackText, INTERRUPTED, notTheUpdateText, putBackText } from "./words";
+
+/** An update that goes back, and the stack file that it goes back to. */
+export interface GoingBack {
+  readonly task: Task;
+  readonly to: PlannedStack;
+  readonly begun: Omit<Begun, "resumed">;
+  readonly decided: Decided;
+}
+
+/** What happens before the engine goes back, in this order; a step may run twice. */
+const BEFORE_THE_ENGINE: readonly ((going: GoingBack) => Promise<void>)[] = [];
+
+/** Keeps what failed, writes down that it goes back, and applies the verified stack file. */
+export async function goBack(
+  task: Task,
+  to: PlannedStack,
+  begun: Omit<Begun, "resumed">,
+  why: Omit<Decided, "kept">,
+  after: Seen["after"],
+): Promise<number> {
+  tell(task, goingBackText(why, to.file));
+  const { file, text, plan } = task.now;
+  const failure = { file, text, machines: plan.machines, parts: begun.parts, probes: after };
+  const { folder } = await keepFailed(failure);
+  const decided = { ...why, kept: folder };
+  const changed = partsOf(
+    changesOf(plan.machines, to.plan.machines),
+    [...plan.machines, ...to.plan.machines],
+    to.settings.machines,
+  );
+  const parts = merged(begun.parts, changed);
+  const going = { task, to, begun: { ...begun, parts }, decided };
+  // A disk that is full is no reason to stay.
+  await writeDown(task, "back", going.begun, decided).catch((error: Error) => say(error.message));
+  return finishBack(going);
+}
+
+/** Applies the verified stack file, waits for it, and probes it. Returns the exit code. */
+export async function finishBack(going: GoingBack): Promise<number> {
+  const { task, to, begun, decided } = going;
+  for (const step of BEFORE_THE_ENGINE) await step(going);
+  const { machines } = to.plan;
+  const parts = begun.parts.filter((part) =>
+    machines.some((machine) => namedParts(machine, [part]).length > 0),
+  );
+  const engine = await engineUp(task, to);
+  if (task.signal.aborted) return ends(task, INTERRUPTED);
+  const away = engine.code === 0 ? undefined : await awayOf(machines);
+  if (away !== undefined) return ends(task, awayText(away));
+  const waited = engine.code === 0 ? await waitForParts(machines, parts, task.signal) : [];
+  if (task.signal.aborted) return ends(task, INTERRUPTED);
+  const isUp = engine.code === 0 && waited.every(({ result }) => result.outcome === "ready");
+  const after = isUp ? await probe(machines, parts, task.now.file) : [];
+  const { passed } = begun;
+  const decision = decide({ engine: { ...engine, touched: true }, waited, passed, after });
+  if (decision.kind === "back") {
+    const failure = { file: task.now.file, text: to.text, machines, parts, probes: after };
+    await keepRecord(task.keeper, {});
+    return ends(task, notTheUpdateText(decided, decision.why, await doctorOf(failure)));
+  }
+  const failed = { ...decided, settings: task.settings, at: new Date().toISOString() };
+  await keepRecord(task.keeper, { failed });
+  const again = after.filter(({ id, status }) => status === "pass" && passed.includes(id));
+  return ends(task, putBackText(decided, to.file, again.length));
+}
+
+function ends(task: Task, text: string): number {
+  tell(task, text);
+  return 1;
+}

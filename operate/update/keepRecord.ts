@@ -1,0 +1,48 @@
+import { rmSync } from "node:fs";
+import { Failed } from "../../commandLine/exit";
+import { replaceFile } from "../../commandLine/replaceFile";
+import { isOverSsh } from "../../machines/address";
+import { askOn } from "../../machines/onMachine";
+import {
+  type RecordPlace,
+  recordPathOn,
+  recordText,
+  type UpdateRecord,
+} from "../../machines/update/record";
+
+/** Replaces a file in one step on a machine: a reader sees the old text or the new. */
+const REPLACE =
+  'umask 077; mkdir -p "$(dirname "$1")" && printf %s "$2" >"$1.$$.tmp" && mv -f "$1.$$.tmp" "$1"';
+
+/**
+ * Keeps the record of a stack on its first machine, or removes it where there is nothing to keep.
+ * Throws `Failed` where that can't be done.
+ */
+export async function keepRecord(machine: RecordPlace, record: UpdateRecord): Promise<void> {
+  const path = recordPathOn(machine);
+  const text = recordText(record);
+  const why = isOverSsh(machine) ? await thereFailed(machine, path, text) : hereFailed(path, text);
+  if (why !== undefined)
+    throw new Failed(`${path}, which says how far the update is, can't be written: ${why}`);
+}
+
+function hereFailed(path: string, text: string | undefined): string | undefined {
+  try {
+    if (text === undefined) rmSync(path, { force: true });
+    else replaceFile(path, text);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+async function thereFailed(
+  machine: RecordPlace,
+  path: string,
+  text: string | undefined,
+): Promise<string | undefined> {
+  const words =
+    text === undefined ? ["rm", "-f", "--", path] : ["sh", "-c", REPLACE, "sh", path, text];
+  const { error, err } = await askOn(machine, words);
+  return error === null ? undefined : err.trim() || error.message;
+}

@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { say } from "../../commandLine/output";
+import type { MachinePlan } from "../../components/plan";
+import { readTextFile } from "../../faults/textFile";
+import { thisProcess } from "../../machines/update/process";
+import type { FailedUpdate, Part, UnderWay } from "../../machines/update/record";
+import { VERIFIED_UPDATE_VARIABLE } from "../../machines/update/variables";
+import { drive, SAYS_YES } from "../engine/drive";
+import { touchedAnything } from "../engine/eventLog";
+import { forStack } from "../stack/typed";
+import type { EngineEnd } from "./decide";
+import { keepRecord } from "./keepRecord";
+import type { PlannedStack } from "./wayBack";
+
+/** An update by `serving up --verified`: what is applied, and how. */
+export interface Task {
+  readonly stack: string;
+  /** Options for the engine. */
+  readonly options: readonly string[];
+  readonly now: PlannedStack;
+  /** Fingerprint of the settings that are applied. */
+  readonly settings: string;
+  /** The first machine of the stack, which keeps the record. */
+  readonly keeper: MachinePlan;
+  /** Settings that were put back before. */
+  readonly failed?: FailedUpdate | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** What an update is about, and what is known from before. */
+export interface Begun extends Pick<UnderWay, "startedAt" | "passed" | "parts"> {
+  /** Whether an earlier process may have changed something already. */
+  readonly resumed: boolean;
+}
+
+/** Writes down how far the update is. */
+export function writeDown(
+  { keeper, settings, failed }: Task,
+  step: UnderWay["step"],
+  { startedAt, passed, parts }: Omit<Begun, "resumed">,
+  decided?: UnderWay["decided"],
+): Promise<void> {
+  const underWay: UnderWay = {
+    step,
+    startedAt,
+    by: thisProcess(),
+    settings,
+    passed: [...passed],
+    parts: parts.map((each): Part => ({ ...each })),
+    ...(decided === undefined ? {} : { decided }),
+  };
+  return keepRecord(keeper, { ...(failed === undefined ? {} : { failed }), underWay });
+}
+
+/** Says something to the person; commands in it are those of this stack. */
+export function tell({ stack }: Pick<Task, "stack">, text: string): void {
+  say(forStack(text, { stack }));
+}
+
+/** Options that mean the stack file that somebody typed them for, and no other. */
+const STAYS = /^(--policy-pack-config|--color|--parallel|-p|--non-interactive)(=|$)/;
+
+/** The options that the way back has in common with the way forward. */
+export function optionsBack(options: readonly string[]): string[] {
+  return options.filter((option, index) => {
+    const [before = ""] = options.slice(index - 1, index);
+    const isValue = !option.startsWith("-") && STAYS.test(before) && !before.includes("=");
+    return STAYS.test(option) || (index > 0 && isValue);
+  });
+}
+
+/** Runs the engine's `up`, after the yes; with `from`, of that stack file instead of the stack's own. */
+export async function engineUp(task: Task, from?: PlannedStack): Promise<EngineEnd> {
+  const { stack, options, now, signal } = task;
+  const folder = mkdtempSync(join(tmpdir(), "local-serving-verified-"));
+  const [events, copy] = [join(folder, "events"), join(folder, "Pulumi.verified.yaml")];
+  const given = options.filter((option) => !SAYS_YES.test(option));
+  try {
+    // The engine may write to the file that it reads, and the kept one must stay as it passed.
+    if (from !== undefined)
+      writeFileSync(copy, withSalt(from.text, readTextFile(now.file)), { mode: 0o600 });
+    const code = await drive(
+      "up",
+      stack,
+      [...(from === undefined ? given : optionsBack(given)), "--yes"],
+      {
+        env: { [VERIFIED_UPDATE_VARIABLE]: from === undefined ? "forward" : "back" },
+        events,
+        // The terminal hands Ctrl-C to the engine itself: a second one would end it at once.
+        interrupted: () => signal.aborted && signal.reason !== "SIGINT",
+        ...(from === undefined ? {} : { from: { copy, file: from.file } }),
+      },
+    );
+    return { code, touched: touchedAnything(events) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** A kept text with the salt of the stack's secrets, if it was kept before there was one. */
+export function withSalt(kept: string, today: string): string {
+  const salt = /^encryptionsalt:.*$/m;
+  const [line] = salt.exec(today) ?? [];
+  if (line === undefined || salt.test(kept)) return kept;
+  return `${kept}${kept.endsWith("\n") ? "" : "\n"}${line}\n`;
+}

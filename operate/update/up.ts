@@ -1,0 +1,92 @@
+import { WrongUse } from "../../commandLine/exit";
+import { endingInOrder } from "../../commandLine/interrupt";
+import { say } from "../../commandLine/output";
+import { FaultyInput, UnreadableInput } from "../../faults/fault";
+import { fingerprintOfText } from "../../machines/update/fingerprint";
+import { lives } from "../../machines/update/process";
+import { readRecord } from "../../machines/update/record";
+import { AGAIN_VARIABLE } from "../../machines/update/variables";
+import { drive } from "../engine/drive";
+import { readStack } from "../stack/readStack";
+import { stackFile } from "../stack/stackFile";
+import { forStack } from "../stack/typed";
+import { beginning } from "./beginning";
+import { keepRecord } from "./keepRecord";
+import { mayAsk } from "./mayAsk";
+import type { PlannedStack } from "./wayBack";
+
+/** What somebody asked of `serving up`. */
+export interface UpOptions {
+  readonly verified: boolean;
+  readonly again: boolean;
+}
+
+/**
+ * `serving up`: finishes an update that was broken off, refuses settings that were put back, and
+ * applies the stack file, by the engine alone or with the verified stack file behind it.
+ */
+export async function up(
+  stack: string,
+  options: readonly string[],
+  { verified, again }: UpOptions,
+): Promise<number> {
+  if (verified) refuseOptions(options);
+  const env = again ? { [AGAIN_VARIABLE]: "1" } : {};
+  const plain = () => drive("up", stack, options, { env });
+  const now = plannedNow(stack);
+  // A stack file with faults is the program's to tell.
+  if (now instanceof Error) {
+    if (verified) throw now;
+    return plain();
+  }
+  const [keeper] = now.plan.machines;
+  if (keeper === undefined) return plain();
+  const settings = fingerprintOfText(now.text) ?? "";
+  for (;;) {
+    const record = await readRecord(keeper);
+    if (record.unreadable !== undefined) say(record.unreadable);
+    const running = record.underWay !== undefined && lives(record.underWay.by);
+    const begins = beginning(record, { settings, verified, again }, running);
+    if ("says" in begins) say(forStack(begins.says, { stack }));
+    if (begins.kind === "refused") return 1;
+    if (begins.kind === "plain") return plain();
+    if (begins.kind === "untouched") {
+      const { failed } = record;
+      await keepRecord(keeper, failed === undefined ? {} : { failed });
+      continue;
+    }
+    const { failed } = record;
+    // Loaded when it is used: a plain update starts faster without it.
+    const { backAgain, forwardAgain, verifiedUp } = await import("./verifiedUp");
+    const code = await endingInOrder((signal) => {
+      const task = { stack, options, now, settings, keeper, failed, signal };
+      if (begins.kind === "verified") return verifiedUp(task);
+      return begins.kind === "back"
+        ? backAgain(task, begins.underWay)
+        : forwardAgain(task, begins.underWay, begins.same);
+    });
+    // What was put back is not what the stack file has now: that is looked at anew.
+    if (begins.kind !== "back" || (await readRecord(keeper)).underWay !== undefined) return code;
+    if (begins.underWay.settings === settings) return code;
+  }
+}
+
+/** Options by which the engine would apply something else than is looked at, or nothing. */
+const NOT_WITH_VERIFIED = /^--(config-file|event-log|preview-only)(=|$)/;
+
+function refuseOptions(options: readonly string[]): void {
+  const other = options.find((option) => NOT_WITH_VERIFIED.test(option));
+  if (other !== undefined)
+    throw new WrongUse(`${other}: not with --verified, which applies the stack's own file.`);
+  mayAsk(options);
+}
+
+function plannedNow(stack: string): PlannedStack | Error {
+  const file = stackFile({ stack });
+  try {
+    return { file, ...readStack(file) };
+  } catch (error) {
+    if (error instanceof FaultyInput || error instanceof UnreadableInput) return error;
+    throw error;
+  }
+}

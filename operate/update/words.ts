@@ -1,0 +1,77 @@
+import type { Decided, UnderWay } from "../../machines/update/record";
+import { dateText } from "../../machines/update/sentences";
+import type { NamedResult } from "./parts";
+
+/** `b chat-tools failed (it answered nothing)`. */
+export const failedText = ({ probe, detail }: Pick<Decided, "probe" | "detail">): string =>
+  `${probe} failed${detail === "" ? "" : ` (${detail.replace(/\.$/, "")})`}`;
+
+/** Said as soon as it is decided that an update goes back. */
+export const goingBackText = (why: Pick<Decided, "probe" | "detail">, file: string): string =>
+  `The update is put back: ${failedText(why)}. Applying the stack file that was verified last (${file}).`;
+
+const keptText = (kept: string): string =>
+  kept === ""
+    ? "What failed could not be kept: no folder of yours could be written to."
+    : `What failed is kept in ${kept}: its text, its logs, and what verify and doctor say of it.`;
+
+/** How an update ended that was put back, and what was put back answers as before. */
+export const putBackText = (decided: Decided, file: string, passed: number): string =>
+  [
+    `The update was put back: ${failedText(decided)}.`,
+    `What runs is the stack file that was verified last (${file}); ${passed === 0 ? "nothing of it was probed before" : `the probes that passed before pass again (${passed})`}.`,
+    keptText(decided.kept),
+    "The stack file was not rewritten. Change it, or try it again: `serving up --again`.",
+  ].join("\n");
+
+/** How it ended where the verified stack file fails, too. */
+export const notTheUpdateText = (
+  decided: Decided,
+  now: Pick<Decided, "probe" | "detail">,
+  doctor: string,
+): string =>
+  [
+    `The update was put back: ${failedText(decided)}. What was put back fails, too: ${failedText(now)}.`,
+    "So the cause is not the update. What was put back stays as it is, and nothing is tried a second time.",
+    keptText(decided.kept),
+    ...(doctor === "" ? [] : ["", doctor]),
+  ].join("\n");
+
+/** How it ended where there is nothing to go back to. */
+export const leftText = (decided: Decided, doctor: string): string =>
+  [
+    `The update failed: ${failedText(decided)}. There is nothing to go back to, so it stays as it is.`,
+    keptText(decided.kept),
+    ...(doctor === "" ? [] : ["", doctor]),
+  ].join("\n");
+
+/** How it ended where the update stays. */
+export const staysText = (
+  asked: readonly NamedResult[],
+  failed: readonly NamedResult[],
+  isKept: boolean,
+): string => {
+  const passed = asked.filter(({ status }) => status === "pass").length;
+  if (failed.length > 0)
+    return [
+      "The update stays, and the stack file is not the verified one: these probes fail, and did not pass before.",
+      ...failed.map(
+        ({ id, detail, fix }) => `  ${id}: ${detail}${fix === "" ? "" : `\n    ${fix}`}`,
+      ),
+    ].join("\n");
+  if (passed === 0) return "The update is done. Nothing had to be probed.";
+  const kept = isKept ? " The stack file is the one to go back to from now on." : "";
+  return `The update is done, and every probe of what changed passed (${passed}).${kept}`;
+};
+
+/** Said where a machine went away in the middle. */
+export const awayText = (why: string): string =>
+  `${why} in the middle of the update. \`serving up\` finishes it once it answers.`;
+
+/** Said after Ctrl-C or a signal. */
+export const INTERRUPTED =
+  "Interrupted. How far the update is has been written down: the next `serving up` finishes it.";
+
+/** Said where what was to be put back can't be any more. */
+export const nothingToPutBackText = ({ startedAt }: UnderWay, why: string): string =>
+  `The update of ${dateText(startedAt)} can't be put back: ${why} Nothing is under way any more; \`serving up\` applies the stack file as it is.`;

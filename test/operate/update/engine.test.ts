@@ -1,0 +1,78 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { locksOf } from "../../../operate/engine/backend";
+import { pendingIn } from "../../../operate/engine/brokenOff";
+import { touchedAnything } from "../../../operate/engine/eventLog";
+import { optionsBack, withSalt } from "../../../operate/update/task";
+import { temporaryFolder } from "../../layers/temporaryFolder";
+
+const event = (op: string, type: string, planning?: boolean) =>
+  `${JSON.stringify({ resourcePreEvent: { metadata: { op, type }, ...(planning ? { planning } : {}) } })}\n`;
+const CONTAINER = "docker:index/container:Container";
+
+describe("what an engine left", () => {
+  it.each([
+    ["nothing", "", false],
+    ["a preview", event("replace", CONTAINER, true), false],
+    ["what stays", event("same", CONTAINER) + event("refresh", CONTAINER), false],
+    ["the stack itself", event("create", "pulumi:pulumi:Stack"), false],
+    ["a line that is cut off", event("update", CONTAINER).slice(0, 40), false],
+    ["a step of its update", event("same", CONTAINER) + event("create", CONTAINER), true],
+  ])("has touched something by its events: %s", (_, text, expected) => {
+    const log = join(temporaryFolder("touched-"), "events");
+    expect(touchedAnything(log)).toBe(false);
+    writeFileSync(log, text);
+    expect(touchedAnything(log)).toBe(expected);
+  });
+
+  it("is being made by its state", () => {
+    const operation = (type: string, name?: string) => ({
+      type,
+      resource: { type: CONTAINER, inputs: { name } },
+    });
+    const pending_operations = [operation("creating", "b"), operation("deleting", "c")];
+    expect(pendingIn(JSON.stringify({ deployment: { pending_operations } }))).toEqual([
+      { type: CONTAINER, name: "b" },
+    ]);
+    expect(pendingIn("no state")).toEqual([]);
+  });
+
+  it("is locked by a process, in our folder and in another one", () => {
+    const project = temporaryFolder("locks-");
+    const lock = { pid: 7, username: "me", hostname: "spark", timestamp: "" };
+    for (const [folder, stack] of [
+      [join(project, ".pulumi-state"), "dgx"],
+      [join(project, ".pulumi-state"), "other"],
+      [join(project, "else"), "dgx"],
+    ] as const) {
+      const locks = join(folder, ".pulumi/locks/organization/local-serving", stack);
+      mkdirSync(locks, { recursive: true });
+      const pid = { dgx: 7, other: 8 }[stack] + (folder.endsWith("else") ? 100 : 0);
+      writeFileSync(join(locks, "1.json"), JSON.stringify({ ...lock, pid }));
+    }
+    expect(locksOf(project, "dgx", {})).toEqual([{ pid: 7, host: "spark" }]);
+    const PULUMI_BACKEND_URL = `file://${project}/else`;
+    expect(locksOf(project, "dgx", { PULUMI_BACKEND_URL })).toEqual([{ pid: 107, host: "spark" }]);
+    expect(locksOf(project, "none", {})).toEqual([]);
+  });
+});
+
+describe("the way back", () => {
+  it("has the levels, the colours and the parallel steps of the way forward, and nothing else", () => {
+    expect(
+      optionsBack([
+        ...["--target", "urn", "--policy-pack-config", "levels.json", "--refresh"],
+        ...["--color=never", "-p", "4", "--diff", "x"],
+      ]),
+    ).toEqual(["--policy-pack-config", "levels.json", "--color=never", "-p", "4"]);
+  });
+
+  it.each([
+    ["config: {}\n", "config: {}\n", "config: {}\n"],
+    ["config: {}", "config: {}\nencryptionsalt: v1:a\n", "config: {}\nencryptionsalt: v1:a\n"],
+    ["encryptionsalt: v1:b\n", "encryptionsalt: v1:a\n", "encryptionsalt: v1:b\n"],
+  ])("gives a kept text the salt that it lacks: %j", (kept, today, expected) => {
+    expect(withSalt(kept, today)).toBe(expected);
+  });
+});
