@@ -3,6 +3,8 @@ import { Failed } from "../../commandLine/exit";
 import { printResult, say } from "../../commandLine/output";
 import { changesOf } from "../../components/change";
 import { readAppliedPlans, readEvidence } from "../../components/evidence";
+import { defined } from "../../faults/defined";
+import { thisProcess } from "../../machines/update/process";
 import type { UnderWay } from "../../machines/update/record";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { settleEngine } from "../engine/brokenOff";
@@ -117,10 +119,20 @@ async function agreed({ options, signal }: Task, back: WayBack): Promise<boolean
   return yes;
 }
 
+/**
+ * Takes over an update that was broken off: no third process may, while the engine of the first
+ * one is waited for.
+ */
+async function takeOver({ stack, keeper, failed, now, signal }: Task, underWay: UnderWay) {
+  const taken = { ...underWay, by: thisProcess() };
+  await keepRecord(keeper, { ...defined({ failed }), underWay: taken });
+  const hosts = now.plan.machines.map(({ dockerHost }) => dockerHost);
+  await settleEngine(stack, hosts, signal);
+}
+
 /** Goes on with an update that was broken off while the stack file was being applied. */
 export async function forwardAgain(task: Task, underWay: UnderWay, same: boolean): Promise<number> {
-  const hosts = task.now.plan.machines.map(({ dockerHost }) => dockerHost);
-  await settleEngine(task.stack, hosts, task.signal);
+  await takeOver(task, underWay);
   if (task.signal.aborted) return 1;
   if (!same) return verifiedUp(task, underWay);
   const applied = await readApplied(task.now);
@@ -130,8 +142,7 @@ export async function forwardAgain(task: Task, underWay: UnderWay, same: boolean
 
 /** Finishes putting back the verified stack file. */
 export async function backAgain(task: Task, underWay: UnderWay): Promise<number> {
-  const hosts = task.now.plan.machines.map(({ dockerHost }) => dockerHost);
-  await settleEngine(task.stack, hosts, task.signal);
+  await takeOver(task, underWay);
   if (task.signal.aborted) return 1;
   const { settings, decided } = underWay;
   const verified = readVerified(task.now.file, policyLevels(projectFolder(), task.options));

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readEvidence } from "../../components/evidence";
-import type { MachinePlan } from "../../components/plan";
+import type { MachinePlan, Plan } from "../../components/plan";
+import type { StackSettings } from "../../components/settings";
 import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
@@ -10,7 +11,12 @@ import { projectOrProgram } from "../stack/stackFile";
 import { passedStackFile } from "../verify/lastVerify";
 
 /** A stack file as this program plans it. */
-export type PlannedStack = ReturnType<typeof readStack> & { readonly file: string };
+export interface PlannedStack {
+  readonly file: string;
+  readonly text: string;
+  readonly settings: StackSettings;
+  readonly plan: Plan;
+}
 
 /** The stack file to go back to; or why there is none, and whether that is a reason to refuse. */
 export type WayBack =
