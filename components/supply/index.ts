@@ -20,7 +20,6 @@ export {
   REFUSED_OPTIONS,
   REFUSED_VARIABLES,
   sameRelease,
-  series,
   transformersFor,
   whyRefused,
 } from "./releases";

@@ -75,8 +75,8 @@ export const lowestAllowed = (name: string): string =>
 
 const RANGES: Readonly<Record<string, string>> = releases.transformers;
 
-/** The releases of transformers that a series of vLLM asks for, and the series that are known. */
-export const transformersFor = (ofVllm: string): string | undefined => RANGES[ofVllm];
+/** The releases of transformers that a vLLM asks for, and the series of which that is known. */
+export const transformersFor = (vllm: string): string | undefined => RANGES[`${series(vllm)}`];
 export const KNOWN_SERIES: readonly string[] = Object.keys(RANGES);
 
 /** Variables of an inference server's environment that must not be set. */

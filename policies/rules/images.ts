@@ -6,7 +6,6 @@ import {
   knownRelease,
   REFUSED_OPTIONS,
   REFUSED_VARIABLES,
-  series,
   taggedVersion,
   transformersFor,
   versionsOf,
@@ -177,9 +176,8 @@ export const transformersRange: Rule = {
     const transformers = versions.get("transformers");
     // Missing, unknown and unreadable versions are refused by the rule for images.
     if (typeof vllm !== "string" || typeof transformers !== "string") return [];
-    const ofVllm = series(vllm);
-    if (ofVllm === undefined || !isPep440(transformers)) return [];
-    const range = transformersFor(ofVllm);
+    if (!isPep440(vllm) || !isPep440(transformers)) return [];
+    const range = transformersFor(vllm);
     if (range === undefined)
       return advice(
         resource,
