@@ -9,7 +9,7 @@ export {
   versionsOf,
   vllmOf,
 } from "./imageVersions";
-export { readKernel } from "./kernel";
+export { knownTroubles, readKernel } from "./kernel";
 export { pinnedServer } from "./pinned";
 export {
   atLeast,

@@ -107,9 +107,12 @@ export async function engineProblem({
 }: {
   readonly dockerHost: string;
 }): Promise<string | undefined> {
-  const version = ["version", "--format", "{{.Server.Version}}"];
-  return docker(version, dockerHost).then(() => undefined, reasonOf);
+  return engineVersion(dockerHost).then(() => undefined, reasonOf);
 }
+
+/** The version of an engine. Throws `Failed` where none answers. */
+export const engineVersion = (dockerHost: string): Promise<string> =>
+  docker(["version", "--format", "{{.Server.Version}}"], dockerHost);
 
 function reasonOf(error: unknown): string {
   if (error instanceof Failed) return error.message;

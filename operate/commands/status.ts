@@ -6,6 +6,8 @@ import { connectionProblem } from "../../components/preflight";
 import { type GpuState, gpuText } from "../sees/gpu";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import { forStack } from "../stack/typed";
+import { type SinceVerify, sinceVerify, sinceVerifyText } from "../status/sinceVerify";
 import type { ItemStatus, MachineStatus } from "../status/status";
 import { driftLine } from "./drift";
 
@@ -15,6 +17,7 @@ export function statusCommand(): Command {
     description: "Show each server and service, the memory, and what they do, on one screen.",
     options: stackFileOptions(),
     notes: `Tokens a second are counted between two looks; prefix hits since the server's start. Nothing is changed.
+If the machine booted since the last \`serving verify\`, or its kernel, driver, Docker or container toolkit is another, that is said, too.
 
 Exit code: 0 everything declared is ready, 1 something isn't, or a machine can't be read, 2 wrong use.`,
     example: "status --format json | jq '.machines[].items[] | {key, state}'",
@@ -26,7 +29,9 @@ Exit code: 0 everything declared is ready, 1 something isn't, or a machine can't
       const failed = machines.some(
         ({ problem, items }) => problem !== undefined || items.some(({ well }) => !well),
       );
-      return { result: { machines }, text: machines.map(machineText).join("\n\n"), failed };
+      const verify = forStack("serving verify", options);
+      const text = machines.map((each) => machineText(each, verify)).join("\n\n");
+      return { result: { machines }, text, failed };
     },
   });
 }
@@ -36,12 +41,15 @@ interface Seen extends MachineStatus {
   readonly drift: string;
   /** What `verify` last found, and when: of all results that are kept, the newest. */
   readonly verify: { readonly at: string; readonly pass: number; readonly fail: number } | null;
+  /** How the machine's system differs from that time; `null` where it doesn't, or isn't known. */
+  readonly sinceVerify: SinceVerify | null;
 }
 
 async function lookAt(machine: MachinePlan, file: string): Promise<Seen> {
   const { statusOf } = await import("../status/status");
   const { driftOf } = await import("../drift/drift");
-  const { lastVerify } = await import("../verify/lastVerify");
+  const { readSystem } = await import("../sees/system");
+  const { lastVerify, verifiedSystem } = await import("../verify/lastVerify");
   const { name } = machine;
   const away = await connectionProblem(machine);
   if (away)
@@ -52,22 +60,29 @@ async function lookAt(machine: MachinePlan, file: string): Promise<Seen> {
       items: [],
       drift: "",
       verify: null,
+      sinceVerify: null,
       problem: away.message,
     };
-  const kept = await lastVerify({ stackFile: file, machine: name });
-  const [status, drift] = await Promise.all([statusOf(machine), driftOf(machine)]);
+  const verified = { stackFile: file, machine: name };
+  const [kept, then] = [await lastVerify(verified), await verifiedSystem(verified)];
+  const [status, drift, since] = await Promise.all([
+    statusOf(machine),
+    driftOf(machine),
+    then && readSystem(machine.dockerHost).then((now) => sinceVerify(then, now)),
+  ]);
   const count = (wanted: string) => kept.filter((each) => each.status === wanted).length;
   const at = kept
     .map((each) => each.at)
     .sort()
     .at(-1);
   const verify = at === undefined ? null : { at, pass: count("pass"), fail: count("fail") };
-  return { ...status, drift: driftLine(drift), verify };
+  return { ...status, drift: driftLine(drift), verify, sinceVerify: since ?? null };
 }
 
 const HEADS = ["", "state", "for", "KV", "running", "waiting", "tokens/s", "prefix hits", ""];
 
-function machineText({ machine, memory, gpu, items, drift, verify, problem }: Seen): string {
+function machineText(seen: Seen, verifyCommand: string): string {
+  const { machine, memory, gpu, items, drift, verify, sinceVerify: since, problem } = seen;
   const rows = items.map(({ key, state, seconds, figures, note = "" }: ItemStatus) => {
     const {
       kvUse = null,
@@ -104,6 +119,7 @@ function machineText({ machine, memory, gpu, items, drift, verify, problem }: Se
     ...(verify === null
       ? []
       : [`  last verify: ${verify.pass} passed, ${verify.fail} failed, at ${verify.at}`]),
+    ...(since === null ? [] : sinceVerifyText(since, verifyCommand).map((line) => `  ${line}`)),
   ].join("\n");
 }
 

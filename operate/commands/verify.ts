@@ -2,6 +2,7 @@ import { Argument, type Command, InvalidArgumentError, Option } from "commander"
 import { command, type Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { wholeNumber } from "../../commandLine/values";
+import type { MachinePlan } from "../../components/plan";
 import { SERVICES } from "../../components/services";
 import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
@@ -97,8 +98,10 @@ async function verifyOutcome(options: VerifyCommandOptions, name?: string): Prom
     edits.push(...toolCallEdits(machine, found.probes));
     causes.push(...found.causes);
     // The server at `--base-url` need not be the machine's.
-    if (baseUrl === undefined)
-      await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found.probes);
+    if (baseUrl === undefined) {
+      const verified = { stackFile: stackFile(options), machine: machine.name };
+      await keepVerify(verified, found.probes, process.env, await systemAsked(machine, found));
+    }
   }
   const summary = summaryOf(probes, causes);
   if (isWhole && summary.pass > 0 && summary.fail === 0) keepPassed(stackFile(options), text);
@@ -113,6 +116,15 @@ async function verifyOutcome(options: VerifyCommandOptions, name?: string): Prom
     text: `${said.text}\n\n${written}`,
     failed,
   };
+}
+
+/** The system of a machine that a run asked something on. */
+async function systemAsked(
+  { dockerHost }: Pick<MachinePlan, "dockerHost">,
+  { probes }: { readonly probes: readonly ProbeResult[] },
+) {
+  const { readSystem } = await import("../sees/system");
+  return probes.some(({ status }) => status !== "skip") ? readSystem(dockerHost) : undefined;
 }
 
 /** Names of probes, those of an earlier `--only` first. */

@@ -4,8 +4,9 @@ import { readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { createFile, replaceFile } from "../../commandLine/replaceFile";
-import { attempt } from "../../faults/defined";
-import { isRecord, jsonIn, objectsIn } from "../../faults/json";
+import { attempt, defined } from "../../faults/defined";
+import { isRecord, jsonIn, objectOr, objectsIn } from "../../faults/json";
+import { type System, systemSchema } from "../sees/system";
 import type { ProbeResult } from "./probe";
 
 const keptResult = z.object({
@@ -56,13 +57,14 @@ export function passedStackFile(stackFile: string, env = process.env): string | 
 }
 
 /**
- * Keeps the results of a run, and the older ones of probes that it did not run. Failing to keep
- * them is not an error.
+ * Keeps the results of a run, the older ones of probes that it did not run, and the machine's
+ * system if it was read. Failing to keep them is not an error.
  */
 export async function keepVerify(
   verified: Verified,
   results: readonly ProbeResult[],
   env = process.env,
+  read?: System,
 ): Promise<void> {
   const file = fileOf(verified, env);
   if (file === undefined) return;
@@ -71,10 +73,12 @@ export async function keepVerify(
   const asked = new Set(fresh.map(keyOf));
   const older = (await lastVerify(verified, env)).filter((each) => !asked.has(keyOf(each)));
   const { stackFile, machine } = verified;
+  const system = read ?? (await verifiedSystem(verified, env));
   const kept = {
     about: ABOUT,
     stackFile: resolve(stackFile),
     machine,
+    ...defined({ system }),
     probes: [...older, ...fresh],
   };
   // A full disk, or a home that nobody may write to: the result was printed.
@@ -85,11 +89,19 @@ const keyOf = ({ name, target }: Pick<ProbeResult, "name" | "target">) => `${tar
 
 /** The newest kept result of each probe. */
 export async function lastVerify(verified: Verified, env = process.env): Promise<KeptResult[]> {
+  const { probes } = await recordOf(verified, env);
+  return objectsIn(probes).flatMap((each) => keptResult.safeParse(each).data ?? []);
+}
+
+/** A machine's system as it was at the last run; records of older versions lack it. */
+export const verifiedSystem = async (verified: Verified, env = process.env) =>
+  systemSchema.safeParse((await recordOf(verified, env)).system).data;
+
+async function recordOf(verified: Verified, env: NodeJS.ProcessEnv) {
   const file = fileOf(verified, env);
   const kept =
     file === undefined ? undefined : jsonIn(await readFile(file, "utf8").catch(() => ""));
-  if (!isRecord(kept)) return [];
-  return objectsIn(kept.probes).flatMap((each) => keptResult.safeParse(each).data ?? []);
+  return objectOr(kept);
 }
 
 /**

@@ -4,7 +4,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
 import { plan } from "../../../components/plan/plan";
 import { loadStackFile } from "../../../components/settings/load";
+import { defined } from "../../../faults/defined";
+import { HERE } from "../../../machines/address";
 import * as api from "../../../operate/sees/api";
+import { readSystem } from "../../../operate/sees/system";
 import { keepVerify } from "../../../operate/verify/lastVerify";
 import { serverInput } from "../../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../../fixtures/services";
@@ -155,6 +158,34 @@ describe("serving status", () => {
     expect(out).toMatch(/\n {2}last verify: 1 passed, 1 failed, at 20\d\d-/);
   });
 
+  it("says what became of the machine since it was verified, and names the command", async () => {
+    const states = { b: { Status: "exited" } };
+    const machine = machineWith(states, { answers: { version: { out: "29.0.1\n" } } });
+    const verified = { stackFile: machine.file, machine: "dgx" };
+    const passed = [
+      { name: "x", target: "y", detail: "", fix: "", seconds: 1, status: "pass" },
+    ] as const;
+    const since = async () => (await machine.items()).sinceVerify;
+    expect(await since()).toBeNull();
+    await keepVerify(verified, passed, machine.env);
+    expect(await since()).toBeNull();
+    const { kernel, bootId } = await readSystem(HERE);
+    const then = { kernel, kernelArguments: [], docker: "28.3.3", ...defined({ bootId }) };
+    await keepVerify(verified, passed, machine.env, then);
+    // A later run that reads nothing keeps what was read.
+    await keepVerify(verified, passed, machine.env);
+    expect(await since()).toEqual({
+      bootedAt: null,
+      changes: [{ part: "docker", before: "28.3.3", after: "29.0.1" }],
+      troubles: [],
+    });
+    await keepVerify(verified, passed, machine.env, { ...then, bootId: "other" });
+    const { out } = await machine.status();
+    expect(out).toMatch(
+      /\n {2}since the last verify: it booted at 20\d\d-\S+; Docker 28\.3\.3 -> 29\.0\.1\. `serving verify --file \S+` says/,
+    );
+  });
+
   const LOG = {
     loading:
       "INFO Starting to load model org/model...\nLoading safetensors checkpoint shards:  40% Completed | 2/5 [00:10]\n",
@@ -251,12 +282,21 @@ describe("serving status", () => {
   it("asks a machine over ssh through a forwarded port", async () => {
     const home = temporaryFolder("status-home-");
     const machine = machineWith({}, { machine: { dockerHost: "ssh://me@dgx", home } });
+    const { kernel, ...then } = await readSystem(HERE);
+    await keepVerify(
+      { stackFile: machine.file, machine: "dgx" },
+      [{ name: "x", target: "y", detail: "", fix: "", seconds: 1, status: "pass" }],
+      machine.env,
+      { ...then, kernel: "6.0.0-old" },
+    );
     const { code, out } = await runServing(["status", "--file", machine.file, "--format", "json"], {
       ...machine.env,
       ...{ HOME: home, PATH: `${new FakeSsh().folder}:${machine.env.PATH}` },
     });
-    const [{ items, memory }] = JSON.parse(out).machines;
+    const [{ items, memory, sinceVerify }] = JSON.parse(out).machines;
     expect([code, memory.floorGiB]).toEqual([0, 2]);
+    const change = { part: "kernel", before: "6.0.0-old", after: kernel };
+    expect(sinceVerify).toMatchObject({ bootedAt: null, changes: [change] });
     expect(items[0]).toMatchObject({
       key: "b",
       state: "ready",

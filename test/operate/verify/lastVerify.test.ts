@@ -8,6 +8,7 @@ import {
   lastVerify,
   passedStackFile,
   takeRecords,
+  verifiedSystem,
 } from "../../../operate/verify/lastVerify";
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { serverInput } from "../../fixtures/machine";
@@ -260,6 +261,9 @@ describe("the stack file that passed", () => {
     writeFileSync(file, text);
     const env = { XDG_STATE_HOME: join(home, "state") };
     await runServing(["verify", "--file", file, ...args], env);
+    const system = await verifiedSystem({ stackFile: file, machine: "dgx" }, env);
+    const asked = results.some(({ status }) => status !== "skip") && !args.includes("--base-url");
+    expect(system === undefined).toBe(!asked);
     const passed = passedStackFile(file, env);
     return passed === undefined
       ? undefined
