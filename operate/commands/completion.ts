@@ -1,7 +1,8 @@
 import { Argument, type Command, type Option } from "commander";
 import { type CommandTable, command } from "../../commandLine/command";
+import { attempt } from "../../faults/defined";
 import { quoted } from "../../machines/shell";
-import { stackNames } from "../stack/stackFile";
+import { stackNames, stackPath } from "../stack/stackFile";
 
 export function completionCommand(table: CommandTable): Command {
   return command({
@@ -12,13 +13,14 @@ export function completionCommand(table: CommandTable): Command {
 zsh, in ~/.zshrc after compinit:  source <(serving completion zsh)
 fish, once:                       serving completion fish > ~/.config/fish/completions/serving.fish
 
-The script knows the stacks that the project has when it is printed.`,
+The script knows the stacks that the project has when it is printed, and the servers and services in them.`,
     example: "completion bash",
     run: async (_, shell: keyof typeof SCRIPTS) => {
       const commands = await Promise.all(Object.values(table).map((load) => load([])));
+      const names = await namesInStacks();
       const script = SCRIPTS[shell]([
         placeOf("", commands),
-        ...commands.flatMap((each) => placesOf("", each)),
+        ...commands.flatMap((each) => placesOf("", each, names)),
       ]);
       return { result: { shell, script }, text: script };
     },
@@ -34,10 +36,22 @@ interface Place {
   readonly options: readonly Option[];
 }
 
-function placesOf(before: string, command: Command): Place[] {
+/** The servers and services of every stack; one that can't be planned has none. */
+async function namesInStacks(): Promise<string[]> {
+  const { readStack } = await import("../stack/readStack");
+  const { knownNames } = await import("../stack/named");
+  const names = stackNames().flatMap(
+    (stack) => attempt(() => knownNames(readStack(stackPath({ stack })).plan.machines)) ?? [],
+  );
+  return [...new Set(names)];
+}
+
+function placesOf(before: string, command: Command, names: readonly string[]): Place[] {
   const at = `${before} ${command.name()}`;
-  const values = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
-  const below = command.commands.flatMap((each) => placesOf(at, each));
+  const values = command.registeredArguments.flatMap(
+    (each) => each.argChoices ?? (each.name() === "name" ? names : []),
+  );
+  const below = command.commands.flatMap((each) => placesOf(at, each, names));
   return [placeOf(at, command.commands, values, command.options), ...below];
 }
 

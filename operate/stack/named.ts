@@ -76,17 +76,22 @@ export function named(machines: readonly MachinePlan[], name: string): Named {
   const [only, ...others] =
     found.length > 0 ? found : all.filter((each) => namesOf(each).includes(ALSO[spoken] ?? spoken));
   if (only !== undefined && others.length === 0) return only;
-  const full = (each: Named) => `${each.machine.name}.${shortName(each)}`;
   if (only !== undefined)
     throw new WrongUse(
-      `${name} is on several machines: write ${[only, ...others].map(full).join(" or ")}.`,
+      `${name} is on several machines: write ${[only, ...others].map(fullName).join(" or ")}.`,
     );
-  const known = all.map(machines.length === 1 ? shortName : full);
+  const known = knownNames(machines);
   const near = nearOf(name, [...known, ...all.flatMap(namesOf)], "");
   throw new WrongUse(
     `Nothing in the stack file is called ${name}.${near === "" ? "" : ` ${near}`} There is: ${known.join(", ") || "nothing"}.`,
   );
 }
+
+/** The names of everything on some machines, as `named` takes them. */
+export const knownNames = (machines: readonly MachinePlan[]): string[] =>
+  machines.flatMap(namedOn).map(machines.length === 1 ? shortName : fullName);
+
+const fullName = (each: Named): string => `${each.machine.name}.${shortName(each)}`;
 
 const isWorker = ({ server }: Named) => (server?.rank?.index ?? 0) > 0;
 

@@ -58,6 +58,11 @@ describe.each(Object.keys(SHELLS) as (keyof typeof SHELLS)[])("serving completio
     [["pl"], ["plan"]],
     [["plan", "--me"], ["--meminfo"]],
     [["plan", "--stack", ""], ["dgx"]],
+    [
+      ["upgrade", ""],
+      ["b", "bridge", "chat-ui", "instance-a", "simple-server"],
+    ],
+    [["logs", "br"], ["bridge"]],
     [["plan", "--out", "x", "--format", "j"], ["json"]],
     [["config", "check", "pro"], ["providers"]],
     [["config", "check", "analytics", "--dot"], ["--dotenv"]],
