@@ -6,8 +6,16 @@ import { defined } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
 import { judgeImage } from "../pin/judgeImage";
 import { type ImageReading, readImage, splitReference } from "../pin/readImage";
-import { chooseEntry, imageEntries, recordOf, type Written, writePin } from "../pin/writePin";
+import {
+  chooseEntry,
+  imageEntries,
+  recordOf,
+  type Written,
+  writePin,
+  writtenLines,
+} from "../pin/writePin";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import { givenOptions } from "../stack/typed";
 
 type PinOptions = StackFileOptions & {
   readonly write?: true;
@@ -82,13 +90,9 @@ async function newerOf(named: string | true, options: PinOptions) {
   const images = await Promise.all(
     (named === true ? all : [chooseEntry(file, all, "", named)]).map(newerImages),
   );
-  const given =
-    options.file === undefined
-      ? options.stack && ` --stack ${options.stack}`
-      : ` --file ${options.file}`;
   return {
     result: { images },
-    text: newerText(images, given ?? ""),
+    text: newerText(images, givenOptions(options)),
     failed: images.some(({ problem }) => problem !== undefined),
   };
 }
@@ -141,12 +145,5 @@ function recordText(reading: ImageReading): string[] {
 
 function writtenText(written: Written | undefined): string[] {
   if (written === undefined) return ["Nothing was written: the image is refused."];
-  const { file, entry, diff, backup } = written;
-  if (diff === "") return [`${file} has all of this already (${entry}).`];
-  return [
-    diff.trimEnd(),
-    "",
-    `${file} is written (${entry}); the old file is ${backup}.`,
-    "Next: serving preview",
-  ];
+  return [...writtenLines(written), ...(written.diff === "" ? [] : ["Next: serving preview"])];
 }

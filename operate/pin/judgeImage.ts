@@ -1,8 +1,9 @@
+import { valid } from "@renovatebot/pep440";
 import { readCatalogue } from "../../components/catalogue";
 import { imageRecordName } from "../../components/inference-server";
 import { LABEL, TYPE } from "../../components/planned";
 import { SERVICES } from "../../components/services";
-import { atLeast, isPep440, lowestAllowed, whyRefused } from "../../components/supply";
+import { atLeast, lowestAllowed, whyRefused } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { judge } from "../../policies/judge";
 import { packagesOf } from "../../policies/lib/role";
@@ -67,14 +68,19 @@ export function judgeImage(
   } as const;
 }
 
+/** The package whose releases the tags of an entry's image name, and the lowest that may run. */
+export function packageOf(entry: ImageEntry) {
+  const [name] = packagesOf(entry.image, roleOf(entry));
+  return name === undefined ? undefined : { name, lowest: lowestAllowed(name) };
+}
+
 /**
  * Why a release of an image must not be taken, as far as its version alone tells; `undefined` where
  * nothing does.
  */
 export function releaseRefusal(entry: ImageEntry, version: string): string | undefined {
-  const [name] = packagesOf(entry.image, roleOf(entry));
-  if (name === undefined) return undefined;
-  const lowest = lowestAllowed(name);
+  const { name, lowest } = packageOf(entry) ?? {};
+  if (name === undefined || lowest === undefined) return undefined;
   const tooLow = atLeast(version, lowest)
     ? undefined
     : `it is below ${lowest}, the lowest that may run`;
@@ -83,7 +89,7 @@ export function releaseRefusal(entry: ImageEntry, version: string): string | und
 
 /** Why a server's vLLM is too old for its model, by the catalogue; `undefined` where it isn't. */
 function belowModel(version: string | undefined, model: string | undefined): [string] | undefined {
-  if (version === undefined || model === undefined || !isPep440(version)) return undefined;
+  if (version === undefined || model === undefined || valid(version) === null) return undefined;
   const least = readCatalogue(projectOrProgram()).find(({ id }) => id === model)?.minimumVllm;
   if (least === undefined || atLeast(version, least)) return undefined;
   return [`${model} needs vLLM ${least} or newer, by the catalogue.`];

@@ -16,16 +16,31 @@ const answerOf = <T>(asked: Promise<T>): Promise<T | Failed> =>
     throw error;
   });
 
+/** A release that is newer than the one that an entry runs. */
+interface NewerImage {
+  readonly tag: string;
+  readonly version: string;
+  /** As a stack file names it. */
+  readonly image: string;
+  readonly refused?: string;
+}
+
+/** What a registry says of newer releases of an entry's image. */
+export interface NewerImages {
+  readonly entry: string;
+  readonly image: string;
+  readonly newer: readonly NewerImage[];
+  readonly more: number;
+  readonly problem?: string;
+}
+
 /**
  * Asks the registry of an entry's image for newer releases, the newest first, each with the image
  * as a stack file names it and why it must not be taken, as far as its version tells. `more` counts
  * those beyond; `problem`: why nothing is known.
  */
-export async function newerImages(entry: ImageEntry) {
-  const of: { entry: string; image: string; problem?: string } = {
-    entry: entryName(entry),
-    image: entry.image,
-  };
+export async function newerImages(entry: ImageEntry): Promise<NewerImages> {
+  const of = { entry: entryName(entry), image: entry.image };
   const none = { ...of, newer: [], more: 0 };
   const { repository, tag } = imageReference(entry.image) ?? {};
   if (repository === undefined)
@@ -50,19 +65,21 @@ export async function newerImages(entry: ImageEntry) {
   return answer instanceof Failed ? { ...none, problem: answer.message } : { ...of, ...answer };
 }
 
+/** The newest release that nothing refuses, as far as its version tells. */
+export const newestAllowed = ({ newer }: NewerImages) =>
+  newer.find(({ refused }) => refused === undefined);
+
 /**
  * What people read of the newer releases, with the command that takes the newest one that may run.
  */
-export function newerText(
-  found: readonly Awaited<ReturnType<typeof newerImages>>[],
-  stackOptions: string,
-): string {
+export function newerText(found: readonly NewerImages[], stackOptions: string): string {
   const [nameOf, digestOf] = [
     (image: string) => image.replace(/@.*/, ""),
     (image: string) => image.replace(/.*@/, ""),
   ];
-  const lines = found.flatMap(({ entry, image, newer, more, problem }) => {
-    const best = newer.find(({ refused }) => refused === undefined);
+  const lines = found.flatMap((each) => {
+    const { entry, image, newer, more, problem } = each;
+    const best = newestAllowed(each);
     return [
       `${entry} runs ${nameOf(image)}.`,
       ...(newer.length > 0 ? [] : [`  ${problem ?? "No newer release."}`]),

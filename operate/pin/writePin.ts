@@ -81,7 +81,7 @@ export interface Written extends WrittenFile {
  * The changes by which an entry runs this image: its digest, and for an inference server the
  * versions inside.
  */
-function pinEdits({ machine, path }: ImageEntry, reading: ImageReading): Edit[] {
+export function pinEdits({ machine, path }: ImageEntry, reading: ImageReading): Edit[] {
   const place = ["machines", machine, ...path];
   const recorded = path[0] === "inferenceServers" ? recordEdits(place, recordOf(reading)) : [];
   return [{ path: [...place, "image"], value: reading.image }, ...recorded];
@@ -131,4 +131,10 @@ export function writePin(file: string, entry: ImageEntry, reading: ImageReading)
       `${file} was edited meanwhile and has no ${name} any more: nothing was written.`,
     );
   return { file, entry: name, ...editStackFile(file, before, pinEdits(entry, reading)) };
+}
+
+/** What was written, for people. */
+export function writtenLines({ file, entry, diff, backup }: Written): string[] {
+  if (diff === "") return [`${file} has all of this already (${entry}).`];
+  return [diff.trimEnd(), "", `${file} is written (${entry}); the old file is ${backup}.`];
 }

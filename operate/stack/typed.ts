@@ -17,8 +17,12 @@ export function typedOn(
 
 /** Commands that read a stack file without naming it, and those that give one to the engine. */
 const READS =
-  /\bserving (plan|verify|wait|doctor|drift|inventory|start|stop|status)\b(?! --(?:file|stack) )/g;
+  /\bserving (plan|verify|wait|doctor|drift|inventory|start|stop|status|upgrade)\b(?! --(?:file|stack) )/g;
 const APPLIES = /\bserving (preview|up|down|refresh)\b(?! --stack )/g;
+
+/** The options by which a command line named its stack file, to be put behind another command. */
+export const givenOptions = ({ stack, file }: StackFileOptions): string =>
+  file !== undefined ? ` --file ${shellWord(file)}` : stack ? ` --stack ${stack}` : "";
 
 /**
  * A proposed command for the stack that was looked at: without its name it would act on the default

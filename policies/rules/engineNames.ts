@@ -56,7 +56,10 @@ function judge(container: DeclaredResource, records: readonly RecordedImage[]): 
 }
 
 /** A name that a version of vLLM doesn't know. */
-interface EngineFault {
+export interface EngineFault {
+  readonly about: "flag" | "value" | "variable";
+  /** As it was written: `--flag`, `--flag value`, `VLLM_NAME`. */
+  readonly name: string;
   /** What was written and what to write, as a sentence. */
   readonly message: string;
   /** A plug-in may add the name, or another version knows the variable, which then does nothing. */
@@ -92,7 +95,7 @@ const MOST_NAMED = 20;
  * The flags, values and `VLLM_` variables of a server that this vLLM doesn't know, each with the
  * nearest that it does.
  */
-function engineFaults(
+export function engineFaults(
   server: ServerArguments,
   variables: ReadonlyMap<string, Word>,
   engine: EngineData,
@@ -102,25 +105,30 @@ function engineFaults(
   return [
     ...server.unknownFlags.slice(0, MOST_NAMED).map((flag) => {
       const near = nearestKey(flag.slice(2), names);
-      return fault(
-        `has no flag \`${flag}\``,
-        near === undefined ? "Remove it" : `Write \`--${near}\``,
-        engine,
-      );
+      const remedy = near === undefined ? "Remove it" : `Write \`--${near}\``;
+      return fault({ about: "flag", name: flag }, `has no flag \`${flag}\``, remedy, engine);
     }),
-    ...(more > 0 ? [fault(`doesn't know ${more} more of its flags`, "Remove them", engine)] : []),
+    ...(more > 0 ? [unnamedFlags(more, engine)] : []),
     ...writtenChoices(server).flatMap((each) => choiceFault(each, server, engine)),
     ...[...variables].flatMap(([name, value]) => variableFault(name, value, engine)),
   ];
 }
 
+const unnamedFlags = (more: number, engine: EngineData) =>
+  fault(
+    { about: "flag", name: `${more} more` },
+    `doesn't know ${more} more of its flags`,
+    "Remove them",
+    engine,
+  );
+
 function fault(
+  of: Pick<EngineFault, "about" | "name"> & Partial<Pick<EngineFault, "harmless">>,
   what: string,
   remedy: string,
   { version }: EngineData,
-  harmless = false,
 ): EngineFault {
-  return { message: `vLLM ${version} ${what}. ${remedy}.`, harmless };
+  return { harmless: false, ...of, message: `vLLM ${version} ${what}. ${remedy}.` };
 }
 
 /**
@@ -158,7 +166,12 @@ function choiceFault(
   const plugIn = PLUG_INS[choices];
   const maybeAdded = plugIn !== undefined && server.options.has(plugIn);
   const unless = maybeAdded ? `, unless \`--${plugIn}\` adds it` : "";
-  const found = fault(`has no \`${value}\` for \`${flag}\`${unless}`, remedy, engine, maybeAdded);
+  const found = fault(
+    { about: "value", name: `${flag} ${value}`, harmless: maybeAdded },
+    `has no \`${value}\` for \`${flag}\`${unless}`,
+    remedy,
+    engine,
+  );
   return [
     setting === undefined || near === undefined
       ? found
@@ -170,13 +183,19 @@ function variableFault(name: string, value: Word, engine: EngineData): EngineFau
   if (!name.startsWith(PREFIX) || engine.variables.includes(name)) return [];
   // Switched off, a variable that does nothing does what it should.
   if (value === "0") return [];
+  const of = { about: "variable", name } as const;
   const what = `has no variable \`${name}\``;
   const had = releasesWith(name);
   if (had !== undefined) {
     const [remedy, change] = instead(name, value, engine);
     return [
       {
-        ...fault(`${what}, which ${had} had: it does nothing`, remedy, engine, true),
+        ...fault(
+          { ...of, harmless: true },
+          `${what}, which ${had} had: it does nothing`,
+          remedy,
+          engine,
+        ),
         ...defined({ change }),
       },
     ];
@@ -184,7 +203,7 @@ function variableFault(name: string, value: Word, engine: EngineData): EngineFau
   const known = engine.variables.map((each) => each.slice(PREFIX.length));
   const near = nearestKey(name.slice(PREFIX.length), known);
   const remedy = near === undefined ? "Remove it" : `Write \`${PREFIX}${near}\``;
-  return [fault(what, remedy, engine)];
+  return [fault(of, what, remedy, engine)];
 }
 
 function releasesWith(name: string): string | undefined {

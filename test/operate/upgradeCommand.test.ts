@@ -1,8 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
 import { version } from "../../package.json";
+import { serverInput } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
+import { digestOf, standInRegistry } from "./pin/standInRegistry";
 import { runServing } from "./runServing";
 
 const STACK = `config:
@@ -175,15 +178,94 @@ Next:
     expect(manifest()).toContain('"local-serving":  "0.1.0"');
   });
 
-  it("takes no name, and no folder that pins nothing", async () => {
-    expect(await upgrade(NEWER, "vllm")).toMatchObject({
-      code: 2,
-      err: expect.stringContaining("serving upgrade takes no name yet (vllm)"),
-    });
+  it("takes no folder that pins nothing, and says what finds newer images", async () => {
     writeFileSync(join(folder, "package.json"), "{}\n");
     expect(await upgrade(NEWER)).toMatchObject({
       code: 2,
       err: expect.stringContaining("pins no local-serving: this program runs from a clone."),
     });
+    const { err } = await upgrade(NEWER);
+    expect(err).toContain("`serving pin --newer` lists newer images.");
+  });
+});
+
+describe("the images that serving upgrade lists", () => {
+  const LITELLM = "berriai/litellm";
+  /** A stack file with a server and a bridge on each machine, and registries of both images. */
+  async function withImages(names: readonly string[]) {
+    const [vllm, bridge] = await Promise.all([
+      standInRegistry("vllm/vllm-openai", ["v0.30.0", "v0.31.0"]),
+      standInRegistry(LITELLM, ["v1.82.7", "v1.82.8"]),
+    ]);
+    const machine = (port: number, name: string) => ({
+      totalGiB: 121.63,
+      instanceA: "none",
+      ...(names.length > 1 ? { dockerHost: `ssh://me@${name}`, home: "/home/me" } : {}),
+      inferenceServers: {
+        b: serverInput({
+          port,
+          image: `${vllm.address}/vllm/vllm-openai:v0.30.0@${digestOf("v0.30.0")}`,
+        }),
+      },
+      bridge: { image: `${bridge.address}/${LITELLM}:v1.82.7@${digestOf("v1.82.7")}` },
+      chatUi: { image: `localhost:1/open-webui/open-webui:v0.11.3@${digestOf("v0.11.3")}` },
+    });
+    const machines = Object.fromEntries(names.map((name, at) => [name, machine(8001 + at, name)]));
+    const config = stringify({ config: { "local-serving:machines": machines } });
+    writeFileSync(join(folder, "Pulumi.spark.yaml"), config);
+  }
+
+  it("are those of the stack file, each with what is newer and the command for its page", async () => {
+    await withImages(["dgx"]);
+    pinned("99.0.0");
+    const { code, out } = await upgrade(NEWER);
+    expect(code).toBe(1);
+    expect(out).toBe(`local-serving 99.0.0 is the newest release.
+
+Images of the stack file:
+           pinned  newest
+  b        0.30.0  0.31.0  serving upgrade b
+  bridge   1.82.7  -       each newer release is refused: 1.82.8
+  chat-ui  0.11.3  -       localhost:1: nothing listens there (connection refused).
+`);
+    const { images, ...program } = JSON.parse((await upgrade(NEWER, "--format", "json")).out);
+    expect(program).toEqual({
+      ...{ pinned: "99.0.0", newest: "99.0.0", isNewer: false, plan: null, written: false },
+    });
+    expect(images.map(({ name, command }: Record<string, string>) => [name, command])).toEqual([
+      ["b", "serving upgrade b"],
+      ["bridge", null],
+      ["chat-ui", null],
+    ]);
+    const page = await upgrade(NEWER, "b");
+    expect(page.code).toBe(0);
+    expect(page.out).toMatch(/^dgx\.inferenceServers\.b: 0\.30\.0 -> 0\.31\.0\n/);
+    expect(page.out).toMatch(/\n {2}serving upgrade b --write\n {2}serving up --verified\n$/);
+  });
+
+  it("are named with their machine where two have one name", async () => {
+    await withImages(["dgx1", "dgx2"]);
+    const { images } = JSON.parse((await upgrade(NEWER, "--format", "json")).out);
+    expect(images.flatMap(({ command }: Record<string, string>) => command ?? [])).toEqual([
+      "serving upgrade dgx1.b",
+      "serving upgrade dgx2.b",
+    ]);
+    const { out } = await upgrade(NEWER, "dgx2.b");
+    expect(out).toMatch(/^dgx2\.inferenceServers\.b: /);
+  });
+
+  it("are listed where npm says nothing; a stack file with faults lists none", async () => {
+    await withImages(["dgx"]);
+    const failing = "echo 'npm error network timeout' >&2; exit 1";
+    const { code, out, err } = await upgrade(failing);
+    expect([code, err]).toEqual([1, expect.stringContaining("npm can't say which release")]);
+    expect(out).toMatch(/^Images of the stack file:\n/);
+    const { problem, newest } = JSON.parse((await upgrade(failing, "--format", "json")).out);
+    expect([problem, newest]).toEqual([expect.stringContaining("network timeout"), null]);
+    writeFileSync(join(folder, "Pulumi.spark.yaml"), "config: { local-serving:machines: 7 }\n");
+    pinned("99.0.0");
+    const faulty = await upgrade(NEWER);
+    expect([faulty.code, faulty.out]).toEqual([0, "local-serving 99.0.0 is the newest release.\n"]);
+    expect(faulty.err).toContain("Images are not listed: ");
   });
 });

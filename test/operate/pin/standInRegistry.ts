@@ -19,13 +19,15 @@ interface Behaviour {
   readonly wants?: "token" | "login" | "token-refused";
   /** Tags that it gives no digest of. */
   readonly without?: readonly string[];
+  /** Digests that are known, by tag. */
+  readonly digests?: Readonly<Record<string, string>>;
 }
 
 /** As much of a registry's HTTP API as `serving pin` reads, with the tags of one repository. */
 export async function standInRegistry(
   repository: string,
   tags: readonly string[],
-  { pageSize = Number.MAX_SAFE_INTEGER, wants, without = [] }: Behaviour = {},
+  { pageSize = Number.MAX_SAFE_INTEGER, wants, without = [], digests = {} }: Behaviour = {},
 ): Promise<StandInRegistry> {
   const asked: string[] = [];
   const listener: RequestListener = ({ method, url = "", headers }, response) => {
@@ -50,7 +52,10 @@ export async function standInRegistry(
       // Without the newer forms in `accept`, registries answer with the digest of another manifest.
       const index = headers.accept?.includes("application/vnd.oci.image.index.v1+json");
       if (!without.includes(tag))
-        response.setHeader("docker-content-digest", digestOf(index ? tag : "old form"));
+        response.setHeader(
+          "docker-content-digest",
+          index ? (digests[tag] ?? digestOf(tag)) : digestOf("old form"),
+        );
       return json(200, {});
     }
     if (at.pathname !== `/v2/${repository}/tags/list`)

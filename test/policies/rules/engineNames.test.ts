@@ -3,10 +3,14 @@ import { launchArguments } from "../../../components/inference-server/launchArgu
 import { served } from "../../../components/inference-server/serve";
 import { LABEL } from "../../../components/planned/container";
 import { loadStackFile } from "../../../components/settings/load";
+import { serversIn } from "../../../policies/lib/inferenceServer";
+import { engineFaults } from "../../../policies/rules/engineNames";
+import type { Word } from "../../../vllm/argv/unknown";
 import {
   droppedVariables,
   engineData,
   engineVersions,
+  newestEngineData,
   optionInsteadOf,
 } from "../../../vllm/engineData";
 import {
@@ -298,4 +302,36 @@ describe("engine-names", () => {
       settings === undefined ? [] : launchArguments(settings, served("b", "container", settings));
     expect(said(RULE, [serving(...command), record()])).toEqual([]);
   });
+});
+
+/** What each fault is about, its name, and whether it is harmless. */
+function faults(more: readonly string[], variables: Readonly<Record<string, string>> = {}) {
+  const command = [...CLEAN_COMMAND, ...more];
+  const words = new Map<string, Word>(Object.entries(variables));
+  return serversIn(server({ command })).flatMap((each) =>
+    engineFaults(each, words, newestEngineData()).map(({ about, name, harmless }) => [
+      about,
+      name,
+      harmless,
+    ]),
+  );
+}
+
+it("engine-names says which flag, value or variable a vLLM doesn't know", () => {
+  expect(faults(["--kv-cache-dtype", "fp88", "--no-such-flag"])).toEqual([
+    ["flag", "--no-such-flag", false],
+    ["value", "--kv-cache-dtype fp88", false],
+  ]);
+  expect(faults(["--tool-call-parser", "mine", "--tool-parser-plugin", "/mine.py"])).toEqual([
+    ["value", "--tool-call-parser mine", true],
+  ]);
+  expect(faults([], { VLLM_USE_V1: "1", VLLM_NO_SUCH: "1" })).toEqual([
+    ["variable", "VLLM_USE_V1", true],
+    ["variable", "VLLM_NO_SUCH", false],
+  ]);
+});
+
+it("engine-names counts the flags beyond those that it names", () => {
+  const many = Array.from({ length: 23 }, (_, at) => `--no-such-flag-${at}`);
+  expect(faults(many).at(-1)).toEqual(["flag", "3 more", false]);
 });
