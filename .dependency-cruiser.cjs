@@ -160,6 +160,15 @@ const SEES = {
   to: { path: "^(operate|policies)/", pathNot: "^operate/(sees|programs)/" },
 };
 
+const COPIES = {
+  name: "walls-of-operate-copies",
+  comment:
+    "operate/copies/ asks the script on the machine: of operate/ it may import only stack/ and pin/tagRelease.ts; see docs/architecture.md.",
+  severity: "error",
+  from: { path: "^operate/copies/" },
+  to: { path: "^operate/", pathNot: "^operate/(copies/|stack/|pin/tagRelease\\.ts$)" },
+};
+
 // Rooms that look at a machine through operate/sees alone. verify asks questions of its
 // own.
 const LOOKS = {
@@ -186,6 +195,7 @@ module.exports = {
     DOORS,
     ...judges,
     SEES,
+    COPIES,
     LOOKS,
     UPDATE,
     { name: "no-circle-of-files", severity: "error", from: {}, to: { circular: true } },

@@ -21,6 +21,10 @@ const NEWEST = "test/real/newest/*.test.ts";
 
 /** They need nothing but sh. */
 const HOST_FILE = "test/real/hostFileKills.test.ts";
+const DATA_COPIES = "test/real/dataCopyKills.test.ts";
+
+/** Two versions of Open WebUI, which its setup installs. */
+const CHAT_UI_DATA = "test/real/chat-ui-data/*.test.ts";
 
 /** It runs the pure tests of the policies over and over, and needs nothing else. */
 const MUTATION = "test/real/mutation/mutation.test.ts";
@@ -65,6 +69,16 @@ export default defineConfig({
         test: { name: "newest", include: [NEWEST], globalSetup: ["test/real/newest/setup.ts"] },
       },
       { extends: true, test: { name: "host-file", include: [HOST_FILE] } },
+      { extends: true, test: { name: "data-copies", include: [DATA_COPIES] } },
+      {
+        extends: true,
+        test: {
+          name: "chat-ui-data",
+          include: [CHAT_UI_DATA],
+          globalSetup: ["test/real/chat-ui-data/setup.ts"],
+          testTimeout: 900_000,
+        },
+      },
       { extends: true, test: { name: "mutation", include: [MUTATION], testTimeout: 3_600_000 } },
       {
         extends: true,
@@ -89,6 +103,8 @@ export default defineConfig({
             ENGINES,
             FOURTH_SERVICE,
             HOST_FILE,
+            CHAT_UI_DATA,
+            DATA_COPIES,
             KV_CLASSES,
             MUTATION,
             NEWEST,

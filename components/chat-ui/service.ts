@@ -13,6 +13,15 @@ export const chatUi = service({
   component: "local-serving:index:ChatUi",
   settings: settings.optional(),
   image: { repository: /(^|\/)open-webui/i, package: "open-webui" },
+  // It migrates its database one way, and an older version doesn't start with a newer one. Before
+  // Alembic, peewee kept the revisions.
+  data: {
+    part: "data",
+    database: {
+      file: "webui.db",
+      revision: ["alembic_version.version_num", "migratehistory.name"],
+    },
+  },
   starts: { least: 10, most: 120, source: "its first start takes 1 to 2 minutes" },
   proposed: ({ freePort, network, servers }) => ({
     block: {

@@ -2,8 +2,10 @@ import { Container, RemoteImage } from "@pulumi/docker";
 import {
   ComponentResource,
   type ComponentResourceOptions,
+  type CustomResourceOptions,
   type Input,
   mergeOptions,
+  type Resource,
 } from "@pulumi/pulumi";
 import type { PlannedContainer } from "../planned/container";
 import { TYPE } from "../planned/type";
@@ -30,6 +32,8 @@ export interface ContainerServiceArgs {
   readonly after?: readonly Container[];
   /** Awaited once the image is here, just before the container is touched. */
   readonly before?: BeforeContainer | undefined;
+  /** Makes what comes between the image and the container; its options name both ends. */
+  readonly between?: ((opts: CustomResourceOptions) => Resource) | undefined;
 }
 
 /** Awaited before a container is made or replaced, by its name. */
@@ -41,7 +45,7 @@ export class ContainerService extends ComponentResource {
 
   constructor(name: string, args: ContainerServiceArgs, opts?: ComponentResourceOptions) {
     super(TYPE.containerService, name, {}, opts);
-    const { container, after = [], before } = args;
+    const { container, after = [], before, between } = args;
     const image = new RemoteImage(
       `${name}-image`,
       { name: container.image, keepLocally: true },
@@ -49,10 +53,9 @@ export class ContainerService extends ComponentResource {
       // download.
       { parent: this, customTimeouts: { create: PULL_TIMEOUT, update: PULL_TIMEOUT } },
     );
+    const made = [image, ...(between ? [between({ parent: this, dependsOn: [image] })] : [])];
     const ready =
-      before === undefined
-        ? [image]
-        : image.id.apply(() => before(container.name).then(() => [image]));
+      before === undefined ? made : image.id.apply(() => before(container.name).then(() => made));
     this.container = new Container(
       name,
       containerArgs(container),

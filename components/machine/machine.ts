@@ -8,6 +8,7 @@ import {
 } from "@pulumi/pulumi";
 import { defined } from "../../faults/defined";
 import { isOverSsh } from "../../machines/address";
+import { dataCopiesOf } from "../../machines/copies/dataCopies";
 import { SSH_OPTIONS } from "../../machines/onMachine";
 import { Client } from "../clients/client";
 import { HarnessFiles } from "../harness-files/harnessFiles";
@@ -19,6 +20,7 @@ import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { gateVolume } from "../inference-server/startGate";
 import { Monitoring } from "../monitoring/monitoring";
 import type { MachinePlan } from "../plan/types";
+import { LABEL } from "../planned/container";
 import type { FileRole } from "../planned/file";
 import { TYPE } from "../planned/type";
 import { RunningService, type RunningServiceArgs } from "../service/runningService";
@@ -175,13 +177,14 @@ function filesOf({ name, clients, files }: MachinePlan, { parent }: Within): Res
 
 /** What a service runs in a container of its own; `undefined` for one that has none. */
 function serviceArgs(
-  { name: machine, containers, files, secretFiles }: MachinePlan,
+  planned: MachinePlan,
   service: MachinePlan["services"][number],
   before: BeforeContainer | undefined,
 ): Omit<RunningServiceArgs, "network"> | undefined {
+  const { name: machine, containers, files, secretFiles } = planned;
   const { name, resource } = service;
   const container = containers.find((each) => each.resource === resource);
-  const { component, readsOnce, forwards } = serviceNamed(name) ?? {};
+  const { component, readsOnce, forwards, data } = serviceNamed(name) ?? {};
   if (container === undefined || component === undefined) return undefined;
   const own = <File extends { readonly partOf: string }>(all: readonly File[]) =>
     all.filter(({ partOf }) => partOf === resource);
@@ -192,6 +195,7 @@ function serviceArgs(
     container,
     files: own(files),
     secretFiles: own(secretFiles),
+    copies: dataCopiesOf(planned, service, data, LABEL.machine),
     // A container that forwards nothing loses no request.
     ...defined({ readsOnce, before: forwards && before }),
   };

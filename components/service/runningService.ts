@@ -3,10 +3,13 @@ import {
   all,
   ComponentResource,
   type ComponentResourceOptions,
+  type CustomResourceOptions,
   type Resource,
 } from "@pulumi/pulumi";
 import { defined } from "../../faults/defined";
+import type { DataCopies } from "../../machines/copies/dataCopies";
 import { type BeforeContainer, ContainerService } from "../host/containerService";
+import { dataCopy } from "../host/dataCopy";
 import { HostFile, secretFileArgs } from "../host/hostFile";
 import type { PlannedContainer } from "../planned/container";
 import type { PlannedFile, SecretFile } from "../planned/file";
@@ -29,6 +32,8 @@ export interface RunningServiceArgs {
   /** Docker network that the container joins. */
   readonly network: Resource;
   readonly before?: BeforeContainer | undefined;
+  /** Its data, which are copied before another image takes them. */
+  readonly copies?: DataCopies | undefined;
 }
 
 /**
@@ -37,7 +42,7 @@ export interface RunningServiceArgs {
  */
 export class RunningService extends ComponentResource {
   constructor(name: string, args: RunningServiceArgs, opts?: ComponentResourceOptions) {
-    const { machine, component, service, container, network, before } = args;
+    const { machine, component, service, container, network, before, copies } = args;
     const facts = { machine, container: container.name, servers: service.servers };
     super(component, name, facts, opts);
     const volumes = service.volumes.map(
@@ -56,9 +61,10 @@ export class RunningService extends ComponentResource {
     const values = args.readsOnce ? secrets.map(({ written }) => written.secretText) : [];
     const [replaceWith = undefined] =
       values.length > 1 ? [all(values).apply((texts) => texts.join("\n"))] : values;
+    const between = copies && ((given: CustomResourceOptions) => dataCopy(name, copies, given));
     new ContainerService(
       name,
-      { container, before, ...defined({ replaceWith }) },
+      { container, before, between, ...defined({ replaceWith }) },
       { parent: this, dependsOn: [network, ...volumes, ...files, ...secretFiles] },
     );
     this.registerOutputs(facts);

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { DataToCopy } from "../../machines/copies/dataCopies";
 import type { PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
 import type { PlannedFile, SecretFile } from "../planned/file";
@@ -43,6 +44,8 @@ export interface Service<
    * container.
    */
   readonly readsOnce?: true;
+  /** The data that a newer version may change for good: copied before another image takes them. */
+  readonly data?: DataToCopy;
   /** What it offers clients and other services of its machine, where it is a server itself. */
   readonly offers?: (blocks: Blocks) => Upstream | undefined;
   /** Names of servers in its block that the stack file must declare. */

@@ -76,5 +76,7 @@ Example:
       }
       const { drive } = await import("../engine/drive");
       process.exitCode = await drive(word, stack, rest);
+      if (word === "down" && process.exitCode === 0)
+        await (await import("../copies/afterDown")).sayCopiesLeft(options);
     });
 }

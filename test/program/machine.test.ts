@@ -27,6 +27,7 @@ describe("the program for the default stack", () => {
       "command:local:Command dgx-applied-plan",
       "command:local:Command dgx-b-model-cache",
       "command:local:Command dgx-bridge-config",
+      "command:local:Command dgx-chat-ui-data-copy",
       "command:local:Command dgx-claude-code-settings",
       "command:local:Command dgx-client-env",
       "command:local:Command dgx-codex-config",

@@ -66,6 +66,8 @@ const COMMAND_LINES: Readonly<Record<string, string>> = {
   logs: "b",
   stop: "b",
   start: "b",
+  backup: "chat-ui",
+  restore: "chat-ui",
   "clients export": "folder",
   bench: "",
   doctor: "",

@@ -1,0 +1,33 @@
+import type { Command } from "commander";
+import { command } from "../../commandLine/command";
+import { textOr } from "../../faults/json";
+import { askCopies } from "../copies/askCopies";
+import { dataNamed } from "../copies/dataOf";
+import { expectConnection } from "../sees/tunnel";
+import { plannedStack } from "../stack/readStack";
+import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
+import { forStack } from "../stack/typed";
+import { nameArgument } from "./logs";
+
+export function backupCommand(): Command {
+  return command({
+    name: "backup",
+    description: "Copy the data of the chat UI on its machine: it is stopped for as long.",
+    arguments: [nameArgument()],
+    options: stackFileOptions(),
+    notes: `An update that changes the image makes such a copy by itself. The last 3 are kept, on the machine's own disk.
+Exit code: 0 copied, 1 it could not be done (the data are as they were), 2 wrong use.`,
+    example: "backup chat-ui",
+    run: async (options: StackFileOptions, name: string) => {
+      const { machine, copies } = dataNamed(plannedStack(options).machines, name);
+      await expectConnection(machine);
+      const [made = {}] = await askCopies(copies, ["make"]);
+      const [copy, seconds] = [textOr(made.copy), Number(made.goneSeconds)];
+      const { service, folder } = copies;
+      const result = { machine: machine.name, service, copy, folder, goneSeconds: seconds };
+      const gone = seconds === 0 ? "" : ` ${service} was gone for ${seconds} s.`;
+      const text = `The data of ${service} are copied to ${folder}/${copy} on ${machine.name}.${gone}\n\`${forStack(`serving restore ${service} ${copy}`, options)}\` puts them back.`;
+      return { result: { backup: result }, text };
+    },
+  });
+}

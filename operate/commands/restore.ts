@@ -1,0 +1,122 @@
+import { Argument, type Command, Option } from "commander";
+import { command, type Outcome } from "../../commandLine/command";
+import { WrongUse } from "../../commandLine/exit";
+import { columns, say, styled } from "../../commandLine/output";
+import { textOr } from "../../faults/json";
+import { askCopies } from "../copies/askCopies";
+import { type DataOn, dataNamed } from "../copies/dataOf";
+import { type Copy, listCopies } from "../copies/listCopies";
+import { startsAfter } from "../copies/startsAfter";
+import { atTerminal } from "../init/questions";
+import { expectConnection } from "../sees/tunnel";
+import { plannedStack } from "../stack/readStack";
+import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
+import { forStack } from "../stack/typed";
+import { nameArgument } from "./logs";
+
+interface RestoreOptions extends StackFileOptions {
+  readonly yes?: true;
+}
+
+export function restoreCommand(): Command {
+  return command({
+    name: "restore",
+    description: "List the copies of the chat UI's data, or put one back.",
+    arguments: [nameArgument(), new Argument("[copy]", "name of a copy, as the list has it")],
+    options: [...stackFileOptions(), new Option("-y, --yes", "ask nothing")],
+    notes: `The present data are kept as a further copy first. A run that was interrupted is finished or undone by the next one.
+Exit code: 0 listed or put back, 1 it could not be done, 2 wrong use.`,
+    example: "restore chat-ui",
+    run: async (options: RestoreOptions, name: string, copy?: string) => {
+      const data = dataNamed(plannedStack(options).machines, name);
+      await expectConnection(data.machine);
+      return copy === undefined ? listed(data, options) : putBack(data, copy, options);
+    },
+  });
+}
+
+async function listed({ machine, copies }: DataOn, options: RestoreOptions): Promise<Outcome> {
+  const { service, folder } = copies;
+  const { found } = await listCopies(copies);
+  const result = { machine: machine.name, service, folder, copies: found };
+  const backup = forStack(`serving backup ${service}`, options);
+  if (found.length === 0)
+    return {
+      result,
+      text: `There is no copy of the data of ${service} yet: \`${backup}\` makes one.`,
+    };
+  const rows = found.map(({ copy, why, version, image, revision, bytes }) => [
+    copy,
+    WHY[why] ?? why,
+    version ?? image,
+    revision ?? "not known",
+    sizeText(bytes),
+  ]);
+  const table = columns([["copy", "made by", "version", "revision", "size"], ...rows]);
+  const head = styled("bold", `Copies of the data of ${service} in ${folder} on ${machine.name}`);
+  const next = `\`${forStack(`serving restore ${service} COPY`, options)}\` puts one back.`;
+  return { result, text: [head, ...table.map((line) => `  ${line}`), next].join("\n") };
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  update: "an update",
+  backup: "serving backup",
+  restore: "a restore, before it",
+};
+
+async function putBack(
+  { machine, copies }: DataOn,
+  name: string,
+  options: RestoreOptions,
+): Promise<Outcome> {
+  const { service } = copies;
+  const { found, now } = await listCopies(copies);
+  const copy = found.find((each) => each.copy === name);
+  if (copy === undefined) {
+    const list = forStack(`serving restore ${service}`, options);
+    throw new WrongUse(
+      `There is no copy ${name} of the data of ${service}: \`${list}\` lists them.`,
+    );
+  }
+  const { starts, note } = startsAfter(copy, now.image, service);
+  say(whatHappens(copy, service, note));
+  if (options.yes !== true && !(await isYes()))
+    return { result: { restored: null }, text: "Nothing was changed.", failed: true };
+  const [done = {}] = await askCopies(copies, ["put-back", name, starts ? "yes" : "no"]);
+  const kept = textOr(done.kept) || null;
+  const result = {
+    machine: machine.name,
+    service,
+    copy,
+    kept,
+    started: starts && now.image !== "",
+  };
+  const lines = [
+    `The data of ${service} are those of ${copy.at} again.`,
+    ...(kept === null
+      ? []
+      : [
+          `Those from before are kept: \`${forStack(`serving restore ${service} ${kept}`, options)}\`.`,
+        ]),
+    ...(note === "" ? [] : [note]),
+  ];
+  return { result: { restored: result }, text: lines.join("\n") };
+}
+
+const whatHappens = ({ copy, at, bytes }: Copy, service: string, note: string): string =>
+  [
+    `This stops ${service}, keeps its present data as a further copy, and replaces all of them by ${copy} (${sizeText(bytes)}).`,
+    `What was written since ${at} is not in it.`,
+    ...(note === "" ? [] : [note]),
+  ].join("\n");
+
+async function isYes(): Promise<boolean> {
+  if (!process.stdin.isTTY)
+    throw new WrongUse("Nobody can be asked here: run it with --yes. Nothing was changed.");
+  return /^y(es)?$/i.test(await atTerminal((ask) => ask("Put it back? [y/N]")));
+}
+
+const sizeText = (bytes: number): string =>
+  bytes >= 2 ** 30
+    ? `${(bytes / 2 ** 30).toFixed(1)} GiB`
+    : `${Math.max(1, Math.round(bytes / 2 ** 20))} MiB`;

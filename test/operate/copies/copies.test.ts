@@ -1,0 +1,277 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { stringify } from "yaml";
+import { sayCopiesLeft } from "../../../operate/copies/afterDown";
+import { putBackMigrated } from "../../../operate/copies/putBackMigrated";
+import { startsAfter } from "../../../operate/copies/startsAfter";
+import { serverInput } from "../../fixtures/machine";
+import { BRIDGE, planned } from "../../fixtures/services";
+import { FakeSsh } from "../../layers/fakeSsh";
+import { FakeVolume, ID, migrated, NEW, OLD } from "../../machines/copies/fakeVolume";
+import { runServing } from "../runServing";
+
+/** Writes a stack file of a machine whose chat UI has this volume. */
+function stackFile({ folder }: FakeVolume, machine: Record<string, unknown> = {}): string {
+  const file = join(folder, "Pulumi.dgx.yaml");
+  const dgx = {
+    totalGiB: 121.63,
+    instanceA: { gpuMemoryUtilization: 0.4 },
+    inferenceServers: { b: serverInput() },
+    bridge: BRIDGE,
+    chatUi: { image: NEW },
+    stateDirectory: join(folder, "state"),
+    ...machine,
+  };
+  writeFileSync(file, stringify({ config: { "local-serving:machines": { dgx } } }));
+  return file;
+}
+
+async function serving(
+  volume: FakeVolume,
+  args: readonly string[],
+  machine: Record<string, unknown> = {},
+) {
+  const { folder } = volume;
+  const file = stackFile(volume, machine);
+  writeFileSync(join(folder, "asked"), "");
+  const ssh = new FakeSsh();
+  const env = {
+    PATH: `${join(folder, "bin")}:${ssh.folder}:${process.env.PATH}`,
+    HOME: folder,
+  };
+  const { code, out, err } = await runServing([...args, "--file", file], env);
+  const plain = (text: string) => text.replaceAll(` --file ${file}`, "").replaceAll(folder, "HERE");
+  return { code, out: plain(out), err: plain(err), ssh: ssh.asked() };
+}
+
+const FOLDER = "HERE/state/dgx/copies/chat-ui";
+
+describe("serving backup", () => {
+  it("copies the data now, and says where they are and what puts them back", async () => {
+    const volume = new FakeVolume();
+    const { code, out } = await serving(volume, ["backup", "chat-ui"]);
+    const [name = ""] = volume.names();
+    expect([code, volume.running]).toEqual([0, true]);
+    expect(out.replace(/ chat-ui was gone for \d+ s\./, "")).toBe(
+      `The data of chat-ui are copied to ${FOLDER}/${name} on dgx.\n\`serving restore chat-ui ${name}\` puts them back.\n`,
+    );
+    const json = await serving(volume, ["backup", "chatUi", "--format", "json"]);
+    expect(JSON.parse(json.out)).toEqual({
+      backup: {
+        machine: "dgx",
+        service: "chat-ui",
+        copy: volume.names()[1],
+        folder: FOLDER,
+        goneSeconds: expect.any(Number),
+      },
+    });
+  });
+
+  it.each([
+    ["bridge", "bridge keeps no data that are copied: name chat-ui, or leave it as it is.\n"],
+    ["b", "b keeps no data that are copied: name chat-ui, or leave it as it is.\n"],
+  ])("refuses %s, which has no data", async (name, said) => {
+    const volume = new FakeVolume();
+    const { code, err } = await serving(volume, ["backup", name]);
+    expect([code, err, volume.asked()]).toEqual([2, said, []]);
+  });
+
+  it("runs on the machine over ssh", async () => {
+    const volume = new FakeVolume();
+    const there = { dockerHost: "ssh://me@dgx", home: volume.folder };
+    const { code, ssh } = await serving(volume, ["backup", "chat-ui"], there);
+    expect([code, volume.names().length, volume.running]).toEqual([0, 1, true]);
+    expect(ssh.length).toBeGreaterThan(0);
+    expect(ssh.filter((line) => !line.startsWith("ssh://me@dgx "))).toEqual([]);
+  });
+});
+
+describe("serving down", () => {
+  it("says where copies lie, and nothing where there are none", async () => {
+    const volume = new FakeVolume();
+    const said: string[] = [];
+    const spy = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+      said.push(String(text));
+      return true;
+    });
+    vi.stubEnv("PATH", `${join(volume.folder, "bin")}:${process.env.PATH}`);
+    try {
+      const file = stackFile(volume);
+      await sayCopiesLeft({ file });
+      expect(said).toEqual([]);
+      await volume.run(["make"]);
+      await sayCopiesLeft({ file });
+      writeFileSync(file, "config: {}\nunknown: 1\n");
+      await sayCopiesLeft({ file });
+    } finally {
+      spy.mockRestore();
+      vi.unstubAllEnvs();
+    }
+    expect(said).toEqual([
+      `The data of chat-ui stay in the volume local-serving-chat-ui-data, and a copy of them in ${volume.copies} on dgx.\n`,
+    ]);
+  });
+});
+
+describe("serving restore", () => {
+  it("lists the copies, the newest first", async () => {
+    const { volume, copy } = await migrated();
+    await volume.run(["make"]);
+    const { code, out } = await serving(volume, ["restore", "chat-ui"]);
+    const [, newest = ""] = volume.names();
+    expect([code, out.split("\n")]).toEqual([
+      0,
+      [
+        `Copies of the data of chat-ui in ${FOLDER} on dgx`,
+        expect.stringMatching(/^ {2}copy +made by +version +revision +size$/),
+        expect.stringMatching(new RegExp(`^  ${newest} +serving backup +0\\.12\\.4 +new +1 MiB$`)),
+        expect.stringMatching(new RegExp(`^  ${copy} +an update +0\\.11\\.3 +old +1 MiB$`)),
+        "`serving restore chat-ui COPY` puts one back.",
+        "",
+      ],
+    ]);
+  });
+
+  it("says that there is none", async () => {
+    const { code, out } = await serving(new FakeVolume(), ["restore", "chat-ui"]);
+    expect([code, out]).toEqual([
+      0,
+      "There is no copy of the data of chat-ui yet: `serving backup chat-ui` makes one.\n",
+    ]);
+  });
+
+  it("puts one back, says what is not in it, and leaves an older image's container alone", async () => {
+    const { volume, old } = await migrated();
+    await volume.run(["make"]);
+    const [first = "", second = ""] = volume.names();
+    const { at } = volume.about(first);
+    const { code, out, err } = await serving(volume, ["restore", "chat-ui", first, "--yes"]);
+    const [, , kept = ""] = volume.names();
+    expect([code, volume.data(), volume.running]).toEqual([0, old, true]);
+    const note = "Its image is 0.12.4, which migrates data of 0.11.3.";
+    expect(err).toBe(
+      `This stops chat-ui, keeps its present data as a further copy, and replaces all of them by ${first} (1 MiB).\nWhat was written since ${at} is not in it.\n${note}\n`,
+    );
+    expect(out).toBe(
+      `The data of chat-ui are those of ${at} again.\nThose from before are kept: \`serving restore chat-ui ${kept}\`.\n${note}\n`,
+    );
+    volume.set({ image: OLD, container: ID });
+    const back = await serving(volume, [
+      ...["restore", "chat-ui", second, "--yes", "--format", "json"],
+    ]);
+    expect([back.code, volume.running]).toEqual([0, false]);
+    expect(JSON.parse(back.out)).toEqual({
+      restored: {
+        machine: "dgx",
+        service: "chat-ui",
+        copy: expect.objectContaining({ copy: second, version: "0.12.4", revision: "new" }),
+        kept: volume.names()[3],
+        started: false,
+      },
+    });
+  });
+
+  it("asks nobody where nobody answers, and changes nothing", async () => {
+    const { volume, copy, newer } = await migrated();
+    const { code, err } = await serving(volume, ["restore", "chat-ui", copy]);
+    expect([code, volume.data(), volume.running]).toEqual([2, newer, true]);
+    expect(err).toContain("Nobody can be asked here: run it with --yes. Nothing was changed.\n");
+  });
+
+  it("refuses a name that no copy has, and says what Docker says", async () => {
+    const volume = new FakeVolume();
+    const unknown = await serving(volume, ["restore", "chat-ui", "x"]);
+    expect([unknown.code, unknown.err]).toEqual([
+      2,
+      "There is no copy x of the data of chat-ui: `serving restore chat-ui` lists them.\n",
+    ]);
+    volume.set({ away: "" });
+    const away = await serving(volume, ["restore", "chat-ui"]);
+    expect(away.code).toBe(1);
+    expect(away.err).toMatch(/Cannot connect to the Docker daemon/);
+  });
+});
+
+describe("whether a container starts on a copy", () => {
+  const copy = {
+    copy: "c",
+    at: "",
+    why: "",
+    image: NEW,
+    version: "0.12.4",
+    revision: "r",
+    bytes: 1,
+  };
+  it.each([
+    [NEW, { starts: true, note: "" }],
+    ["", { starts: true, note: "" }],
+    ["mirror/open-webui:v0.12.4", { starts: true, note: "" }],
+    [
+      "open-webui:v0.13.0",
+      { starts: true, note: "Its image is 0.13.0, which migrates data of 0.12.4." },
+    ],
+    [
+      OLD,
+      {
+        starts: false,
+        note: "It stays stopped, since its image is 0.11.3, older than the data (0.12.4), which it may not take: put another image into the stack file and run `serving up`, or `serving start chat-ui`.",
+      },
+    ],
+    [
+      "open-webui:main",
+      {
+        starts: false,
+        note: `It stays stopped, since nothing says whether open-webui:main takes data of ${NEW}: put another image into the stack file and run \`serving up\`, or \`serving start chat-ui\`.`,
+      },
+    ],
+  ])("with %s", (image, start) => {
+    expect(startsAfter(copy, image, "chat-ui")).toEqual(start);
+  });
+});
+
+describe("the way back, for who applies the old stack file", () => {
+  const back = async (volume: FakeVolume, service = "chat-ui") => {
+    const stateDirectory = join(volume.folder, "state");
+    const machine = planned({ chatUi: { image: OLD }, stateDirectory });
+    vi.stubEnv("PATH", `${join(volume.folder, "bin")}:${process.env.PATH}`);
+    try {
+      return await putBackMigrated(machine, service);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  };
+
+  it("says which time is not in the data, and where the newer ones are", async () => {
+    const { volume, copy } = await migrated();
+    const did = await back(volume);
+    const [, kept = ""] = volume.names();
+    const { missing } = did;
+    expect(did).toEqual({
+      did: "put-back",
+      copy,
+      kept,
+      missing: { from: volume.about(copy).at, to: expect.stringMatching(/^20.*Z$/) },
+      sentence: `The newer version had migrated the data of chat-ui (old to new), so the copy ${copy} is put back: what was written from ${missing?.from} to ${missing?.to} is not in it. The newer data are kept: \`serving restore chat-ui ${kept}\`.`,
+    });
+    expect(await back(volume)).toEqual({
+      did: "not-migrated",
+      copy,
+      kept: null,
+      missing: null,
+      sentence:
+        "The data of chat-ui stay as they are: the newer version did not migrate them (revision old).",
+    });
+  });
+
+  it("has nothing to do for a service without data, and without a copy", async () => {
+    const nothing = { copy: null, kept: null, missing: null };
+    const volume = new FakeVolume(NEW);
+    expect(await back(volume, "bridge")).toEqual({ did: "no-data", ...nothing, sentence: "" });
+    expect(await back(volume)).toEqual({
+      did: "no-copy",
+      ...nothing,
+      sentence: `The data of chat-ui stay as they are: ${volume.copies} has no copy of the image that is gone back to.`,
+    });
+  });
+});
