@@ -1,6 +1,8 @@
+import { Failed } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { changesOf } from "../../components/change";
 import type { Decided } from "../../machines/update/record";
+import { putBackMigrated } from "../copies/putBackMigrated";
 import { awayOf, probe, waitForParts } from "./ask";
 import { decide, type Seen } from "./decide";
 import { doctorOf, keepFailed } from "./keepFailed";
@@ -18,8 +20,23 @@ export interface GoingBack {
   readonly decided: Decided;
 }
 
-/** What happens before the engine goes back, in this order; a step may run twice. */
-const BEFORE_THE_ENGINE: readonly ((going: GoingBack) => Promise<void>)[] = [];
+/**
+ * Puts back the data of services whose newer image has migrated them, before the engine starts the
+ * older one. It may run twice. Servers go back even where data can't.
+ */
+async function putBackData({ task, to }: GoingBack): Promise<void> {
+  for (const machine of to.plan.machines)
+    for (const { name } of machine.services) {
+      const sentence = await putBackMigrated(machine, name).then(
+        (done) => done.sentence,
+        (error: unknown) => {
+          if (error instanceof Failed) return error.message;
+          throw error;
+        },
+      );
+      if (sentence !== "") tell(task, sentence);
+    }
+}
 
 /** Keeps what failed, writes down that it goes back, and applies the verified stack file. */
 export async function goBack(
@@ -49,7 +66,7 @@ export async function goBack(
 /** Applies the verified stack file, waits for it, and probes it. Returns the exit code. */
 export async function finishBack(going: GoingBack): Promise<number> {
   const { task, to, begun, decided } = going;
-  for (const step of BEFORE_THE_ENGINE) await step(going);
+  await putBackData(going);
   const { machines } = to.plan;
   const parts = begun.parts.filter((part) =>
     machines.some((machine) => namedParts(machine, [part]).length > 0),
