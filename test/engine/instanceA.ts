@@ -10,14 +10,16 @@ export interface HostProcess {
   stop(): void;
 }
 
-const SERVER = `require("node:http").createServer((_, answer) => answer.end("instance A")).listen(PORT, "127.0.0.1");`;
+const MODELS = JSON.stringify({ object: "list", data: [{ id: "org/host-model" }] });
+
+const SERVER = `require("node:http").createServer((_, answer) => answer.end(MODELS)).listen(PORT, "127.0.0.1");`;
 
 /** Starts it on a port; its argv says that it takes `utilization` of the memory. */
 export async function startInstanceA(port: number, utilization: number): Promise<HostProcess> {
   const argv = ["vllm", "serve", "org/host-model", "--gpu-memory-utilization", String(utilization)];
   const child: ChildProcess = spawn(
     process.execPath,
-    ["-e", SERVER.replace("PORT", String(port)), ...argv],
+    ["-e", SERVER.replace("PORT", String(port)).replace("MODELS", `'${MODELS}'`), ...argv],
     {
       stdio: "ignore",
     },
@@ -26,7 +28,7 @@ export async function startInstanceA(port: number, utilization: number): Promise
   if (pid === undefined) throw new Error("instance A's stand-in did not start");
   const answers = async () => {
     const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);
-    return (await answer?.text()) === "instance A";
+    return (await answer?.text()) === MODELS;
   };
   for (let tries = 0; !(await answers()); tries++) {
     if (tries === 100) throw new Error("instance A's stand-in does not answer");

@@ -50,6 +50,8 @@ export interface StandInOptions {
   readonly fault?: FaultName;
   /** How fast its model is; by default an answer is there at once. */
   readonly tokensPerSecond?: number;
+  /** A request of so many bytes ends the whole server, as a prompt does that is too long for it. */
+  readonly diesAt?: { readonly bytes: number; readonly dies: () => void };
   /** Gets a line for each request; by default none is written. */
   readonly log?: (line: string) => void;
 }
@@ -99,7 +101,7 @@ export async function startStandIn(
     if (answersBadly(options.fault, request, response)) return;
     const { counts } = state;
     const before = counts.generationTokens;
-    void serve(request, routes, state).then(async (reply) => {
+    void serve(request, routes, state, options.diesAt).then(async (reply) => {
       if (options.tokensPerSecond !== undefined)
         await sleep((1000 * (counts.generationTokens - before)) / options.tokensPerSecond);
       const { remoteAddress, remotePort } = request.socket;
@@ -116,6 +118,7 @@ async function serve(
   request: IncomingMessage,
   routes: RouteTable,
   server: ServerState,
+  diesAt: StandInOptions["diesAt"],
 ): Promise<Reply> {
   const path = new URL(request.url ?? "/", "http://stand-in").pathname;
   const route = routes[`${request.method} ${path}`];
@@ -132,6 +135,7 @@ async function serve(
         : { status: 404, json: { detail: "Not Found" } };
     }
     const body = await readBody(request);
+    if (JSON.stringify(body).length >= (diesAt?.bytes ?? Infinity)) diesAt?.dies();
     if (body.stand_in_held !== undefined) await held(server);
     return route({ body, server, authorization: request.headers.authorization });
   } catch (error) {

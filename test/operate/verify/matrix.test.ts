@@ -10,6 +10,13 @@ const NATIVE = ["native-messages-path"];
 const B = "inferenceServers.b";
 const VIA_BRIDGE = "clients.claudeCode.via: bridge";
 
+const PROBES = probesOf("inference-server").map((probe) => probe.name);
+/** The probes that a chat model is not asked. */
+const LEFT_OUT = ["completions", "embeddings", "rerank"];
+
+/** The probes that no request of a model answers. */
+const UNASKED = [...LEFT_OUT, "health", "version", "models", "max-model-len", "kv-cache"];
+
 /** How each fault is seen; every other probe must pass. */
 const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   "slash-in-id": [["models"], "`org/model`: a coding client can't", `${B}.servedModelName: model`],
@@ -129,6 +136,11 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   "no-count-tokens": [["count-tokens"], "count_tokens answered 404", VIA_BRIDGE],
   "counts-nothing": [["count-tokens"], "it counted 0 tokens", `${B}.image`],
   "engine-dead": [["health", "long-prompt"], "/health answered 503", "docker logs"],
+  "answers-500": [
+    PROBES.filter((name) => !UNASKED.includes(name)),
+    "answered 500: EngineCore encountered an issue.",
+    "docker logs",
+  ],
   "another-version": [
     ["version"],
     "vLLM 0.29.0 runs, the stack file records 0.30.0",
@@ -140,10 +152,6 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   // Only the harness's judge asks for JSON: its own matrix has this one.
   "ignores-json": [[], "", ""],
 };
-
-const PROBES = probesOf("inference-server").map((probe) => probe.name);
-/** The probes that a chat model is not asked. */
-const LEFT_OUT = ["completions", "embeddings", "rerank"];
 
 async function statuses(fault?: FaultName) {
   const server = await startPlanned(fault);

@@ -1,5 +1,7 @@
+import { defined } from "../../../faults/defined";
 import { parseServerArguments, RefusedArguments } from "../arguments";
 import { benchServe } from "../benchClient";
+import { OTHER_FAULTS } from "../faults";
 import { LOG } from "../log";
 import { KV_CONCURRENCY, startStandIn } from "../server";
 import { readVersions } from "./versions";
@@ -15,8 +17,9 @@ async function main(argv: readonly string[]): Promise<void> {
   console.log(LOG.version(version));
   const { model, maxModelLen, port } = parseServerArguments(argv);
   console.log(LOG.arguments(model, port, maxModelLen));
-  const server = await startStandIn(argv, { version, log: console.log });
-  console.log(LOG.kvCache(maxModelLen, KV_CONCURRENCY));
+  const fails = asTold(process.env);
+  const server = await startStandIn(argv, { version, log: console.log, ...fails });
+  console.log(LOG.kvCache(maxModelLen, fails.kvConcurrency ?? KV_CONCURRENCY));
   console.log(LOG.starting(server.url));
   console.log(LOG.ready);
   // The first process of a container gets no signals unless it asks for them.
@@ -29,6 +32,23 @@ async function main(argv: readonly string[]): Promise<void> {
       });
     });
   }
+}
+
+/** As PyTorch says it. */
+const OUT_OF_MEMORY =
+  "(EngineCore pid=71) torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 121.63 GiB of which 512.00 MiB is free.";
+
+/** How an image's server fails, by variables that its program sets. */
+function asTold({ STAND_IN_FAULT, STAND_IN_KV, STAND_IN_DIES_AT }: NodeJS.ProcessEnv) {
+  const fault = OTHER_FAULTS.find((each) => each === STAND_IN_FAULT);
+  const kvConcurrency = STAND_IN_KV === undefined ? undefined : Number(STAND_IN_KV);
+  const bytes = Number(STAND_IN_DIES_AT);
+  const dies = () => {
+    console.error(OUT_OF_MEMORY);
+    process.exit(1);
+  };
+  const diesAt = STAND_IN_DIES_AT === undefined ? undefined : { bytes, dies };
+  return defined({ fault, kvConcurrency, diesAt });
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
