@@ -39,6 +39,8 @@ const underWay = z.object({
   settings: z.string().min(1),
   /** Probes that passed before: `MACHINE.KEY PROBE`. */
   passed: z.array(z.string()),
+  /** What such a probe counted before, where the update should leave it as it is. */
+  figures: z.record(z.string(), z.number()).exactOptional(),
   parts: z.array(part),
   /** Set once the update is put back. */
   decided: decision.exactOptional(),

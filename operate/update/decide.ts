@@ -1,4 +1,5 @@
-import type { Decided } from "../../machines/update/record";
+import type { Decided, UnderWay } from "../../machines/update/record";
+import { LARGEST_SHORTFALL } from "../verify/probes/kvCache";
 import type { WaitedOn } from "../wait/waitForServer";
 import type { NamedResult } from "./parts";
 
@@ -16,6 +17,8 @@ export interface Seen {
   readonly waited: readonly { readonly part: string; readonly result: WaitedOn }[];
   /** Probes that passed before. */
   readonly passed: readonly string[];
+  /** What such a probe counted before, where the update should leave it as it is. */
+  readonly figures?: UnderWay["figures"];
   readonly after: readonly NamedResult[];
 }
 
@@ -31,7 +34,7 @@ export type Decision =
  * Decides whether an update stays. It goes back if the engine failed after it touched anything, if
  * something died or was not ready in time, or if a probe fails that passed before. Pure.
  */
-export function decide({ engine, waited, passed, after }: Seen): Decision {
+export function decide({ engine, waited, passed, figures = {}, after }: Seen): Decision {
   if (engine.code !== 0 && !engine.touched) return { kind: "refused", code: engine.code };
   if (engine.code !== 0)
     return back("the engine", `it ended with exit code ${engine.code} half way`);
@@ -43,8 +46,13 @@ export function decide({ engine, waited, passed, after }: Seen): Decision {
   const failed = after.filter(({ status }) => status === "fail");
   const worse = failed.find(({ id }) => passed.includes(id));
   if (worse !== undefined) return back(worse.id, worse.detail);
+  const less = after.find(({ id, figure = Infinity }) => figure < leastOf(figures[id]));
+  if (less !== undefined) return back(less.id, `${less.detail}; it was ${figures[less.id]} before`);
   return { kind: "stays", failed };
 }
+
+/** The least of a figure that an update may leave: as much below it as a plan may be wrong. */
+const leastOf = (before = 0): number => before * (1 - LARGEST_SHORTFALL);
 
 const back = (probe: string, detail: string): Decision => ({
   kind: "back",

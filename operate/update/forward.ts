@@ -1,6 +1,7 @@
 import { Failed } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import type { MachinePlan } from "../../components/plan";
+import { defined } from "../../faults/defined";
 import { keepPassed } from "../verify/lastVerify";
 import { waitedText } from "../wait/waitForServer";
 import { awayOf, probe, waitForParts } from "./ask";
@@ -30,6 +31,7 @@ export async function forward(task: Task, back: WayBack, begun: Begun): Promise<
     waited,
     after,
     passed: begun.passed,
+    ...defined({ figures: begun.figures }),
   });
   if (decision.kind === "refused") {
     await keepRecord(task.keeper, task.failed === undefined ? {} : { failed: task.failed });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { MachineChange } from "../../components/change";
 import type { MachinePlan } from "../../components/plan";
 import { defined } from "../../faults/defined";
@@ -77,3 +78,27 @@ export function namedResult(machine: MachinePlan, result: ProbeResult): NamedRes
   );
   return { ...result, id: `${machine.name}.${of?.key ?? result.target} ${result.name}` };
 }
+
+/** What probes counted of servers whose arguments stay as they are: a newer image has to reach it. */
+export function figuresToKeep(
+  before: readonly NamedResult[],
+  applied: readonly MachinePlan[],
+  planned: readonly MachinePlan[],
+): Record<string, number> {
+  const [was, is] = [argumentsOf(applied), argumentsOf(planned)];
+  const kept = before.filter(({ id }) => {
+    const [part = ""] = id.split(" ");
+    return was[part] !== undefined && isDeepStrictEqual(was[part], is[part]);
+  });
+  return Object.fromEntries(
+    kept.flatMap(({ id, figure }) => (figure === undefined ? [] : [[id, figure]])),
+  );
+}
+
+/** The arguments of each server, by its name in an update. */
+const argumentsOf = (machines: readonly MachinePlan[]) =>
+  Object.fromEntries(
+    machines.flatMap(({ name, inferenceServers }) =>
+      inferenceServers.map(({ key, container }) => [`${name}.${key}`, container.command]),
+    ),
+  );

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { say } from "../../commandLine/output";
 import type { MachinePlan } from "../../components/plan";
+import { defined } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
 import { thisProcess } from "../../machines/update/process";
 import type { FailedUpdate, Part, UnderWay } from "../../machines/update/record";
@@ -30,7 +31,7 @@ export interface Task {
 }
 
 /** What an update is about, and what is known from before. */
-export interface Begun extends Pick<UnderWay, "startedAt" | "passed" | "parts"> {
+export interface Begun extends Pick<UnderWay, "startedAt" | "passed" | "figures" | "parts"> {
   /** Whether an earlier process may have changed something already. */
   readonly resumed: boolean;
 }
@@ -39,7 +40,7 @@ export interface Begun extends Pick<UnderWay, "startedAt" | "passed" | "parts"> 
 export function writeDown(
   { keeper, settings, failed }: Task,
   step: UnderWay["step"],
-  { startedAt, passed, parts }: Omit<Begun, "resumed">,
+  { startedAt, passed, figures, parts }: Omit<Begun, "resumed">,
   decided?: UnderWay["decided"],
 ): Promise<void> {
   const underWay: UnderWay = {
@@ -48,6 +49,7 @@ export function writeDown(
     by: thisProcess(),
     settings,
     passed: [...passed],
+    ...defined({ figures }),
     parts: parts.map((each): Part => ({ ...each })),
     ...(decided === undefined ? {} : { decided }),
   };

@@ -23,7 +23,7 @@ import { forward } from "./forward";
 import { finishBack } from "./goBack";
 import { keepRecord } from "./keepRecord";
 import { mayAsk } from "./mayAsk";
-import { merged, partsOf } from "./parts";
+import { figuresToKeep, merged, partsOf } from "./parts";
 import { type Begun, type Task, tell, writeDown } from "./task";
 import { type Applied, type PlannedStack, readVerified, type WayBack, wayBack } from "./wayBack";
 import { INTERRUPTED, nothingToPutBackText } from "./words";
@@ -68,7 +68,8 @@ export async function verifiedUp(task: Task, earlier?: UnderWay): Promise<number
     return 1;
   }
   const passed = before.filter(({ status }) => status === "pass").map(({ id }) => id);
-  return forward(task, back, { ...begun, passed });
+  const figures = figuresToKeep(before, applied.machines, now.plan.machines);
+  return forward(task, back, { ...begun, passed, figures });
 }
 
 /** Loads what is missing while everything runs; `false` where something doesn't come. */
@@ -136,8 +137,7 @@ export async function forwardAgain(task: Task, underWay: UnderWay, same: boolean
   if (task.signal.aborted) return 1;
   if (!same) return verifiedUp(task, underWay);
   const applied = await readApplied(task.now);
-  const { startedAt, passed, parts } = underWay;
-  return forward(task, wayBackOf(task, applied), { startedAt, passed, parts, resumed: true });
+  return forward(task, wayBackOf(task, applied), { ...underWay, resumed: true });
 }
 
 /** Finishes putting back the verified stack file. */

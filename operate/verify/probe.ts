@@ -8,6 +8,8 @@ export interface Verdict {
    * What to change, by its name in the stack file. Left out, a failure has the fix of its probe.
    */
   readonly fix?: string | undefined;
+  /** What it counted, which an update may not halve; such as requests that the KV cache holds. */
+  readonly figure?: number;
   /** Why the other probes of this target can't run, e.g. `the bridge refuses the key`. */
   readonly closes?: string;
   /** Whether an answer was cut off, so that nothing is known until it is asked for more tokens. */
@@ -15,7 +17,7 @@ export interface Verdict {
 }
 
 /** A probe's verdict with the names that scripts look for. */
-export interface ProbeResult extends Pick<Verdict, "status" | "detail"> {
+export interface ProbeResult extends Pick<Verdict, "status" | "detail" | "figure"> {
   readonly name: string;
   /** What was probed: a container's name, or words such as `instance A`. */
   readonly target: string;

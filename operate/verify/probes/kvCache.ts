@@ -1,7 +1,7 @@
 import { readEngineLog } from "../../../components/kv";
 import { thousands } from "../../../units/thousands";
 import { readMetrics } from "../../sees/metrics";
-import { fail, pass } from "../probe";
+import { fail, pass, type Verdict } from "../probe";
 import type { ProbesOf, ServerTarget } from "../target";
 
 /** How far the engine may come out below a plan that rests on this machine's own measurement. */
@@ -30,29 +30,40 @@ export const kvCacheProbes: ProbesOf<"inference-server"> = [
           fix,
         );
       }
-      const { tokens, concurrency, source } = measured;
-      const seen = `${thousands(tokens)} tokens, ${concurrency.toFixed(2)} requests of full length (${source})`;
-      if (concurrency < 1)
-        return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`);
-      const planned = target.machine.kv[target.server.container.name] ?? null;
-      if (planned === null || planned.maxConcurrency <= 0)
-        return pass(`${seen}; the plan has no figure to compare`);
-      const { maxConcurrency: low, room } = planned;
-      const high = planned.atBest.maxConcurrency;
-      const range = high > low ? `${low.toFixed(2)} to ${high.toFixed(2)}` : low.toFixed(2);
-      const off =
-        concurrency < low ? concurrency / low - 1 : concurrency > high ? concurrency / high - 1 : 0;
-      const against = `${seen}; planned ${range} (${off >= 0 ? "+" : ""}${(off * 100).toFixed(1)} %)`;
-      if (off < -(room.basis === "measured" ? MEASURED_SHORTFALL : LARGEST_SHORTFALL)) {
-        const fix = `Less memory was left than planned: see serving doctor and the ledger of serving plan. ${roomFix(target)}`;
-        return fail(against, fix);
-      }
-      const record =
-        "Record what was measured, so that the next plan meets it: serving verify --only memory prints the lines.";
-      return pass(against, Math.abs(off) > MEASURED_SHORTFALL ? record : "");
+      return { ...judged(target, measured), figure: measured.concurrency };
     },
   },
 ];
+
+interface Measured {
+  readonly tokens: number;
+  /** Requests of full length that it holds. */
+  readonly concurrency: number;
+  readonly source: string;
+}
+
+/** The KV cache that was measured, against the plan. */
+function judged(target: ServerTarget, { tokens, concurrency, source }: Measured): Verdict {
+  const seen = `${thousands(tokens)} tokens, ${concurrency.toFixed(2)} requests of full length (${source})`;
+  if (concurrency < 1)
+    return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`);
+  const planned = target.machine.kv[target.server.container.name] ?? null;
+  if (planned === null || planned.maxConcurrency <= 0)
+    return pass(`${seen}; the plan has no figure to compare`);
+  const { maxConcurrency: low, room } = planned;
+  const high = planned.atBest.maxConcurrency;
+  const range = high > low ? `${low.toFixed(2)} to ${high.toFixed(2)}` : low.toFixed(2);
+  const off =
+    concurrency < low ? concurrency / low - 1 : concurrency > high ? concurrency / high - 1 : 0;
+  const against = `${seen}; planned ${range} (${off >= 0 ? "+" : ""}${(off * 100).toFixed(1)} %)`;
+  if (off < -(room.basis === "measured" ? MEASURED_SHORTFALL : LARGEST_SHORTFALL)) {
+    const fix = `Less memory was left than planned: see serving doctor and the ledger of serving plan. ${roomFix(target)}`;
+    return fail(against, fix);
+  }
+  const record =
+    "Record what was measured, so that the next plan meets it: serving verify --only memory prints the lines.";
+  return pass(against, Math.abs(off) > MEASURED_SHORTFALL ? record : "");
+}
 
 /** For hybrid models only these two labels are right: blocks times block size is not. */
 async function fromMetrics({ api }: ServerTarget) {

@@ -1,3 +1,4 @@
+import { defined } from "../../../faults/defined";
 import { redact } from "../../programs/redact";
 import { sentence } from "../../sees/answer";
 import { causesOf, type Explained, explain } from "../causes";
@@ -108,8 +109,9 @@ function resultOf(
   { verdict, seconds }: { readonly verdict: Verdict; readonly seconds: number },
   secrets: readonly string[],
 ): ProbeResult {
-  const { status, detail } = verdict;
+  const { status, detail, figure } = verdict;
   return {
+    ...defined({ figure }),
     name,
     target: target.name,
     status,

@@ -50,6 +50,26 @@ describe("an update", () => {
       back("dgx.b chat-tools", "dgx.b chat-tools: seen"),
     ],
     [
+      "goes back where what a probe counted has fallen by more than a tenth",
+      {
+        figures: { "dgx.b kv-cache": 7.5 },
+        after: [{ ...probe("dgx.b kv-cache"), figure: 6.74 }],
+      },
+      back("dgx.b kv-cache", "dgx.b kv-cache: seen; it was 7.5 before"),
+    ],
+    [
+      "stays where it has fallen by less, or what it was is not known",
+      {
+        figures: { "dgx.b kv-cache": 7.5, "dgx.d kv-cache": 3 },
+        after: [
+          { ...probe("dgx.b kv-cache"), figure: 6.76 },
+          { ...probe("dgx.c kv-cache"), figure: 0.1 },
+          probe("dgx.d kv-cache"),
+        ],
+      },
+      { kind: "stays", failed: [] },
+    ],
+    [
       "stays where a probe fails that failed before, and says so",
       { passed: ["dgx.b health"], after: [probe("dgx.b chat-tools", "fail")] },
       { kind: "stays", failed: [probe("dgx.b chat-tools", "fail")] },

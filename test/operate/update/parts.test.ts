@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { changesOf } from "../../../components/change/changesOf";
 import { plan } from "../../../components/plan/plan";
-import { merged, namedResult, partsOf } from "../../../operate/update/parts";
+import { figuresToKeep, merged, namedResult, partsOf } from "../../../operate/update/parts";
 import { serverInput, stack } from "../../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../../fixtures/services";
 
@@ -70,3 +70,27 @@ describe("what an update is about", () => {
     );
   });
 });
+
+describe("what probes counted before", () => {
+  const counted = [
+    { id: "dgx.b kv-cache", figure: 7.5 },
+    { id: "dgx.b health" },
+    { id: "dgx.c kv-cache", figure: 2 },
+  ].map((each) => ({
+    ...{ status: "pass" as const, detail: "", name: "", target: "", fix: "", seconds: 1 },
+    ...each,
+  }));
+
+  it("binds an update that leaves a server's arguments as they are", () => {
+    expect(figuresToKeep(counted, BEFORE, planned({ image: OTHER_IMAGE }))).toEqual({
+      "dgx.b kv-cache": 7.5,
+    });
+  });
+
+  it("binds none where the share changes, or the server goes", () => {
+    expect(figuresToKeep(counted, BEFORE, planned({ gpuMemoryUtilization: 0.4 }))).toEqual({});
+    expect(figuresToKeep(counted, BEFORE, [])).toEqual({});
+  });
+});
+
+const OTHER_IMAGE = `vllm/vllm-openai:v0.30.1@sha256:${"1".repeat(64)}`;
