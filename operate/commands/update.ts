@@ -76,7 +76,8 @@ Example:
       }
       const { drive } = await import("../engine/drive");
       process.exitCode = await drive(word, stack, rest);
-      if (word === "down" && process.exitCode === 0)
-        await (await import("../copies/afterDown")).sayCopiesLeft(options);
+      if (word !== "down" || process.exitCode !== 0) return;
+      await (await import("../copies/afterDown")).sayCopiesLeft(options);
+      await (await import("../update/afterDown")).forgetUpdates(options);
     });
 }

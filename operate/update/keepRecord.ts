@@ -1,6 +1,8 @@
-import { rmSync } from "node:fs";
+import { rmdirSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { Failed } from "../../commandLine/exit";
 import { replaceFile } from "../../commandLine/replaceFile";
+import { attempt } from "../../faults/defined";
 import { isOverSsh } from "../../machines/address";
 import { askOn } from "../../machines/onMachine";
 import {
@@ -13,6 +15,9 @@ import {
 /** Replaces a file in one step on a machine: a reader sees the old text or the new. */
 const REPLACE =
   'umask 077; mkdir -p "$(dirname "$1")" && printf %s "$2" >"$1.$$.tmp" && mv -f "$1.$$.tmp" "$1"';
+
+/** Removes a file, and its folder where that is empty then. */
+const REMOVE = 'rm -f -- "$1" && { rmdir -- "$(dirname "$1")" 2>/dev/null; true; }';
 
 /**
  * Keeps the record of a stack on its first machine, or removes it where there is nothing to keep.
@@ -28,8 +33,12 @@ export async function keepRecord(machine: RecordPlace, record: UpdateRecord): Pr
 
 function hereFailed(path: string, text: string | undefined): string | undefined {
   try {
-    if (text === undefined) rmSync(path, { force: true });
-    else replaceFile(path, text);
+    if (text !== undefined) replaceFile(path, text);
+    else {
+      rmSync(path, { force: true });
+      // The applied plan is in it, but after `down`.
+      attempt(() => rmdirSync(dirname(path)));
+    }
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -42,7 +51,7 @@ async function thereFailed(
   text: string | undefined,
 ): Promise<string | undefined> {
   const words =
-    text === undefined ? ["rm", "-f", "--", path] : ["sh", "-c", REPLACE, "sh", path, text];
+    text === undefined ? ["sh", "-c", REMOVE, "sh", path] : ["sh", "-c", REPLACE, "sh", path, text];
   const { error, err } = await askOn(machine, words);
   return error === null ? undefined : err.trim() || error.message;
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type PinnedImage, pinnedImage } from "../docker/image";
@@ -122,5 +122,12 @@ describeEngineWithGpus("serving up --verified", () => {
     const up = await stack.serving("up", "--again", "--yes");
     expect(up.code, up.stdout + up.stderr).toBe(0);
     expect(up.stderr).not.toMatch(TRIED);
+  });
+
+  it("is forgotten by `serving down`", async () => {
+    expect(stack.record()).not.toBeUndefined();
+    const down = await stack.serving("down", "--yes");
+    expect(down.code, down.stdout + down.stderr).toBe(0);
+    expect(existsSync(join(stack.workspace.home, ".local/share/local-serving/dgx"))).toBe(false);
   });
 });

@@ -18,19 +18,29 @@ const UP_SECONDS = 600;
 export const brokenImage = (script: string, more: ImageOptions = {}): Promise<PinnedImage> =>
   pinnedImage({ ...more, programs: { vllm: `#!/bin/sh\n${script}\n`, ...more.programs } });
 
+/** What a stack has beside the usual settings of its server and its machine. */
+interface Overlays {
+  readonly server?: Record<string, unknown>;
+  readonly machine?: Record<string, unknown>;
+}
+
 /** A stack of one server that is applied and verified, and what tests do with it. */
 export class VerifiedStack {
   private constructor(
     readonly workspace: Workspace,
     readonly parts: StackParts,
+    private readonly more: Overlays,
   ) {}
 
-  /** Applies the stack with the stand-in, and verifies it: from then on it can be gone back to. */
-  static async open(): Promise<VerifiedStack> {
+  /**
+   * Applies the stack with an image of the stand-in, and verifies it: from then on it can be gone
+   * back to.
+   */
+  static async open(image?: PinnedImage, more: Overlays = {}): Promise<VerifiedStack> {
     const [portA, portB] = [await freePort(), await freePort()];
-    const parts = { image: await pinnedImage(), portA, portB, unique: `v${portB}` };
+    const parts = { image: image ?? (await pinnedImage()), portA, portB, unique: `v${portB}` };
     const workspace = await Workspace.open({ config: {} });
-    const stack = new VerifiedStack(workspace, parts);
+    const stack = new VerifiedStack(workspace, parts, more);
     stack.configure();
     for (const words of [["up", "--yes"], ["wait", "--timeout", "120"], ["verify"]]) {
       const done = await stack.serving(...words);
@@ -50,8 +60,8 @@ export class VerifiedStack {
     this.workspace.configure(
       stackConfig(
         { ...this.parts, image },
-        { model: MODEL, ...server },
-        { instanceA: "none", startWithinMinutes: 1, ...machine },
+        { model: MODEL, ...this.more.server, ...server },
+        { instanceA: "none", startWithinMinutes: 1, ...this.more.machine, ...machine },
       ),
     );
   }
