@@ -41,6 +41,7 @@ const WITH_LAYERS = [
   "test/real/docker/fullDisk.test.ts",
   "test/real/remote/*.test.ts",
   "test/real/ranks/*.test.ts",
+  "test/real/update/*.test.ts",
 ];
 
 /**
