@@ -33,6 +33,7 @@ import { machineFault } from "../settings/places";
 import type { MachineFault } from "../settings/referenceFaults";
 import type { StackSettings } from "../settings/stackSettings";
 import { appliedPlan } from "./appliedPlan";
+import { deviceNotes, kvOn, memoryOn } from "./deviceFigures";
 import { modelFaults, withFamily, writtenTwice } from "./planFaults";
 import { services } from "./services";
 import type { MachinePlan, Plan } from "./types";
@@ -95,14 +96,16 @@ export function machinePlan(
   const inferenceServers = servers.filter(({ plan }) => isHead(plan)).map(({ plan }) => plan);
   const ranks = servers.filter(({ plan }) => !isHead(plan)).map(({ plan }) => plan);
   const around = services(name, machine, inferenceServers, { evidence, machines });
-  const memory = machineMemory(machine, servers, around.memory, meminfo);
+  const { device } = machine;
+  const memory = memoryOn(device, machineMemory(machine, servers, around.memory, meminfo));
   const withKv = servers.map((server) => {
     const context = {
       totalGiB: machine.totalGiB,
       least: leastMemory(name, server.settings.nodes, totalOf),
       maxOutputTokens: longestAnswer(around.clients, server.plan.key),
     };
-    return { ...server, kv: serverKv(server.settings, context, server.model) };
+    const found = serverKv(server.settings, context, server.model);
+    return { ...server, kv: { ...found, kv: kvOn(device, found.kv, server.settings) } };
   });
   const served = { servers: inferenceServers, simpleServer: around.detail.simpleServer };
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
@@ -132,6 +135,7 @@ export function machinePlan(
     ...totalWarnings(name, declared, meminfo),
     ...memoryWarnings(name, machine, { ...memory, servers: withKv, appliedWindows }),
     ...around.warnings,
+    ...(servers.length === 0 ? [] : deviceNotes(name, machine)),
   ];
   const files = [...planned.files, appliedPlan(planned, state)];
   return { machine: { ...planned, files }, warnings, unreached: around.unreached };
@@ -184,7 +188,7 @@ function declaredFacts(name: string, machine: MachineSettings, home: string) {
     elevate: machine.elevate,
     waitForRequestsMinutes: machine.waitForRequestsMinutes,
     memoryFloorGiB: machine.memoryFloorGiB,
-    ...defined({ otherGpuMemoryGiB: machine.otherGpuMemoryGiB }),
+    ...defined({ device: machine.device, otherGpuMemoryGiB: machine.otherGpuMemoryGiB }),
     ...defined({ gpus: machine.gpus === 1 ? undefined : machine.gpus }),
   };
 }

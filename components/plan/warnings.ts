@@ -17,6 +17,7 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import type { MachineFault } from "../settings/referenceFaults";
 import { vllmOf } from "../supply/imageVersions";
+import { machinesSeen } from "./deviceFigures";
 import { startWarnings } from "./startWarnings";
 
 /** First vLLM that doesn't know the FP4 variable. */
@@ -37,7 +38,7 @@ export function machineWarnings(
   if (aggregate > AGGREGATE_CAUTION)
     warn(
       "aggregate-high",
-      `The servers together take ${utilizationText(aggregate)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`,
+      `The servers together take ${utilizationText(aggregate)} of the memory. ${machinesSeen(machine.device)} were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`,
     );
   const recorded = servers.every(({ settings }) => isMeasured(settings));
   const several = servers.length + (machine.instanceA === "none" ? 0 : 1) > 1;

@@ -21,6 +21,8 @@ export const NOTES: ReadonlySet<string> = new Set([
   "harness-no-embedding",
   "harness-no-embedding-model",
   "image-cache",
+  "device-assumed",
+  "device-unseen",
 ]);
 
 /** Versions inside an image, and how they are known. */

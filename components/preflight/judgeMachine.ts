@@ -1,3 +1,4 @@
+import { deviceText } from "../../machines/devices/devices";
 import type { DockerFacts } from "../../machines/docker/engine";
 import { downToHundredth, takenGiB, takesItsShare } from "../../vllm/utilization";
 import { roomProblem } from "../fetch/needs";
@@ -15,6 +16,7 @@ import { type MachineFacts, type PreflightFinding, refused, warned } from "./typ
 export function judgeMachine(machine: MachinePlan, facts: MachineFacts): PreflightFinding[] {
   return [
     ...dockerFindings(machine, facts),
+    ...deviceFindings(machine, facts),
     ...judgeLink(machine, facts.link),
     ...knownTroubles(facts.kernel).map((each) => warned(each)),
     ...hostInstanceFindings(machine, facts),
@@ -67,6 +69,13 @@ export function judgeEngines(
     const message = `${name} and ${other} are on one Docker engine (ID ${id}), so they are one machine with one memory: put their servers below one of them, or give each its own \`dockerHost\`.`;
     return [{ ...refused(message, "dockerHost"), machine: name }];
   });
+}
+
+/** Refuses a device that isn't the machine's: its figures would be another machine's. */
+function deviceFindings({ device }: MachinePlan, facts: MachineFacts): PreflightFinding[] {
+  if (device === undefined || facts.device === undefined || device === facts.device) return [];
+  const message = `\`device: ${device}\` is declared, which is ${deviceText(device)}, and this machine is ${deviceText(facts.device)}.`;
+  return [refused(message, "device", facts.device)];
 }
 
 function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): PreflightFinding[] {

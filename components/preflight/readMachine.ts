@@ -1,6 +1,8 @@
 import { dirname } from "node:path";
 import { defined } from "../../faults/defined";
 import { HERE } from "../../machines/address";
+import { readHardware } from "../../machines/devices/hardware";
+import { recognise } from "../../machines/devices/recognise";
 import { RUNNING, readDocker } from "../../machines/docker/engine";
 import { type Files, filesOf } from "../../machines/files";
 import { readListeners } from "../../machines/listeners";
@@ -20,7 +22,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const files = filesOf(machine);
   const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
   const meminfo = files.text("/proc/meminfo");
-  const [docker, listeners, directories, fileFolders, simpleServer, link, kernel] =
+  const [docker, listeners, directories, fileFolders, simpleServer, link, kernel, device] =
     await Promise.all([
       readDocker(machine.dockerHost, [...oursOn(machine), ...RUNNING]),
       readListeners(
@@ -43,6 +45,8 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
       readSimpleServer(machine, files),
       readLink(machine, files, { meminfo }),
       readKernel(files),
+      // What nobody declared isn't looked for.
+      machine.device === undefined ? undefined : readHardware(files).then(recognise),
     ]);
   const memory = parseMeminfo((await meminfo) ?? "");
   const needs = docker.reachable ? await readNeeds(machine, { trustsCache: true }) : undefined;
@@ -57,7 +61,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
       const fault = isKey || value === "" ? keyFault(value) : undefined;
       return fault === undefined ? [] : [{ name, fault }];
     }),
-    ...defined({ simpleServer, memory, needs, link }),
+    ...defined({ simpleServer, memory, needs, link, device: device?.id }),
   };
 }
 

@@ -30,6 +30,11 @@ export interface MachineFacts {
   readonly simpleServer?: SimpleServerFacts;
   /** Images and models that are not here yet, where an engine answers. */
   readonly needs?: Needs;
+  /**
+   * What it is, by its own files: an id of the list of devices; absent where that isn't shown, or
+   * no plan names one.
+   */
+  readonly device?: string;
   /** Its kernel and driver. */
   readonly kernel: Kernel;
   /** Its end of the link, where a rank is planned. */

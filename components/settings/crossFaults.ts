@@ -2,6 +2,7 @@ import { dotted, type Fault } from "../../faults/fault";
 import { listOf } from "../../faults/quoting";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { canonicalEngine, EVERY_ADDRESS, hostOnNetwork, isLoopback } from "../../machines/address";
+import { totalOfAnother, whyNoServer } from "../../machines/devices/devices";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { onOtherMachine } from "../bridge/settings";
 import { isPooling } from "../planned/modelKind";
@@ -37,6 +38,7 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
       fault(["machines", machineName, "dockerHost"], "repeated_engine", message);
     }
     for (const { path, code, message } of [
+      ...deviceFaults(machine),
       ...referenceFaults(machine),
       ...poolingFaults(machine),
       ...rankFaults(machineName, settings.machines),
@@ -74,6 +76,15 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
     }
   }
   return faults;
+}
+
+/** What the declared device can't have. */
+function deviceFaults({ device, totalGiB, inferenceServers }: MachineSettings): MachineFault[] {
+  const total = totalOfAnother(device, totalGiB);
+  const none = Object.keys(inferenceServers).length === 0 ? undefined : whyNoServer(device);
+  const fault = (path: string, message: string | undefined): MachineFault[] =>
+    message === undefined ? [] : [{ path: [path], code: "impossible_value", message }];
+  return [...fault("totalGiB", total), ...fault("inferenceServers", none)];
 }
 
 /**

@@ -1,6 +1,7 @@
 import { optional, strictObject, z } from "zod";
 import { isRecord, type JsonObject, objectOr } from "../../faults/json";
 import { EVERY_ADDRESS, HERE } from "../../machines/address";
+import { DEVICE_IDS } from "../../machines/devices/devices";
 import { clients } from "../clients/settings";
 import {
   count,
@@ -153,6 +154,9 @@ export const machine = strictObject(
   {
     totalGiB: gibibytes().describe(
       "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
+    ),
+    device: optional(z.enum(DEVICE_IDS)).describe(
+      "What the machine is, as `serving init` recognises it: `gb10` is a DGX Spark and its siblings of other makers. The preflight refuses a device that isn't the machine's, and a `totalGiB` more than 3 % off what that device was seen with is a fault. Figures that were published of a DGX Spark are marked on another one, and where the GPU isn't one that shares the machine's memory, no server can be declared. Left out: planned as a DGX Spark.",
     ),
     dockerHost: textMatching(/^(unix|ssh):\/\//, {
       error: ({ input }) =>

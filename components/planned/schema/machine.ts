@@ -19,6 +19,10 @@ const byContainer = <Schema extends z.ZodType>(schema: Schema) => z.record(z.str
 export const machineSchema = z
   .object({
     name: z.string(),
+    device: z
+      .string()
+      .exactOptional()
+      .describe("What the machine is, where it is declared: `gb10` is a DGX Spark."),
     dockerHost: z.string().describe("Address of its Docker engine."),
     network: z.string().describe("Docker network of its containers."),
     home: z

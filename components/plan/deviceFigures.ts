@@ -1,0 +1,59 @@
+import { deviceOf, USUAL_DEVICE } from "../../machines/devices/devices";
+import { ownSpeeds } from "../memory/kvRoom";
+import type { MachineMemory } from "../memory/machineMemory";
+import type { ServerKv } from "../memory/serverKv";
+import type { Warning } from "../planned/facts";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import type { MachineSettings } from "../settings/machine";
+
+const NOT_ITS_OWN = "a DGX Spark's";
+
+/** Whether what was published of a DGX Spark isn't known of a machine. */
+const isUnseen = (device: string | undefined): boolean => deviceOf(device)?.planned === "unseen";
+
+/** The machines of which it is known where a machine like this hangs. */
+export const machinesSeen = (device: string | undefined): string =>
+  isUnseen(device) ? "DGX Sparks" : "Machines of this kind";
+
+/** What is only good to know of the device that a machine is planned as. */
+export function deviceNotes(machine: string, { device }: MachineSettings): Warning[] {
+  if (device === undefined) {
+    const message = `This machine is planned as a DGX Spark: \`device\` isn't declared. If it is one, or a sibling of another maker, write \`device: ${USUAL_DEVICE}\`; then \`totalGiB\` and the machine itself are held against it.`;
+    return [{ machine, code: "device-assumed", message }];
+  }
+  if (!isUnseen(device)) return [];
+  const { oneOf, warnings = [] } = deviceOf(device) ?? {};
+  const known = warnings.map(({ what, source }) => ` Of it is known: ${what} (${source}).`);
+  const message = `This project was not seen to run on ${oneOf}: figures marked "${NOT_ITS_OWN}" were published of another machine.${known.join("")}`;
+  return [{ machine, code: "device-unseen", message }];
+}
+
+/** Marks what others' machines told of the room for a KV cache, and of a prompt's time. */
+export function kvOn(
+  device: string | undefined,
+  kv: ServerKv | null,
+  server: InferenceServerSettings,
+): ServerKv | null {
+  if (kv === null || !isUnseen(device)) return kv;
+  const { room, prefill } = kv;
+  const isOwn = room.basis === "measured" || room.basis === "setting";
+  return {
+    ...kv,
+    room: isOwn ? room : { ...room, source: marked(room.source) },
+    prefill:
+      prefill === null || ownSpeeds(server) !== undefined
+        ? prefill
+        : { ...prefill, source: marked(prefill.source) },
+  };
+}
+
+/** Marks what a machine's memory has of defaults. */
+export function memoryOn(device: string | undefined, memory: MachineMemory): MachineMemory {
+  if (!isUnseen(device)) return memory;
+  const lines = memory.ledger.lines.map((line) =>
+    line.basis === "default" ? { ...line, source: marked(line.source) } : line,
+  );
+  return { ...memory, ledger: { ...memory.ledger, lines } };
+}
+
+const marked = (source: string): string => `${source}: ${NOT_ITS_OWN}`;

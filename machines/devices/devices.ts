@@ -1,0 +1,50 @@
+import list from "./devices.json";
+import type { Device } from "./schema";
+
+/** Every device that is known, in the order in which they are recognised. */
+// The types of the JSON's regular expressions and enumerations are those of the schema, which a
+// test proves.
+export const DEVICES = list.devices as readonly Device[];
+
+/** The ids that a stack file may name. */
+export const DEVICE_IDS = DEVICES.map(({ id }) => id);
+
+export const deviceOf = (id: string | undefined): Device | undefined =>
+  DEVICES.find((device) => device.id === id);
+
+/** The device that this project's figures are from, and that a plan takes a machine for. */
+export const USUAL_DEVICE = "gb10";
+
+/**
+ * Why no vLLM server is planned on a device, with what serves there instead; `undefined` where one
+ * is. Without a device it is planned as before.
+ */
+export function whyNoServer(id: string | undefined): string | undefined {
+  const device = deviceOf(id);
+  if (device === undefined || device.planned !== "no") return undefined;
+  const why =
+    device.memory === "own"
+      ? `This project adds up one memory, and this machine has two memories, the system's and the GPU's (${device.name})`
+      : `This project serves by vLLM on NVIDIA GPUs that share the machine's memory, and this machine has none (${device.name})`;
+  return `${why}: there is no server B. ${device.instead}`;
+}
+
+/** A total that is off by more than this share isn't that device's. */
+const TOTAL_TOLERANCE = 0.03;
+
+/** Why a declared total can't be that of the declared device; `undefined` where it can. */
+export function totalOfAnother(id: string | undefined, totalGiB: number): string | undefined {
+  const { oneOf, memTotal } = deviceOf(id) ?? {};
+  if (memTotal === undefined) return undefined;
+  const { fromGiB, toGiB, source } = memTotal;
+  const nearest = Math.min(Math.max(totalGiB, fromGiB), toGiB);
+  const off = Math.abs(totalGiB - nearest) / nearest;
+  if (off <= TOTAL_TOLERANCE) return undefined;
+  return `${totalGiB} GiB are ${(off * 100).toFixed(1)} % off what ${oneOf} was seen with: ${fromGiB} to ${toGiB} GiB (${source}). Write MemTotal of /proc/meminfo in kB, divided by 1048576, or another \`device\`.`;
+}
+
+/** A device in words, with what the machine calls itself: `a DGX Spark (ASUS GX10)`. */
+export function deviceText(id: string, model?: string): string {
+  const text = deviceOf(id)?.oneOf ?? id;
+  return model === undefined ? text : `${text} (${model})`;
+}

@@ -1,0 +1,52 @@
+import { z } from "zod";
+
+const text = () => z.string().min(1);
+const sourced = z.strictObject({ what: text(), source: text(), date: z.iso.date() });
+
+/** What a machine shows of itself by which a device is recognised; all that is named must match. */
+const sign = z.strictObject({
+  gpu: text().optional(),
+  smiMemory: z.boolean().optional(),
+  tree: text().optional(),
+  dmi: text().optional(),
+  pci: z
+    .string()
+    .regex(/^[\da-f]{4}:[\da-f]*$/)
+    .optional(),
+});
+
+const device = z
+  .strictObject({
+    id: z.string().regex(/^[a-z][a-z0-9-]*$/),
+    name: text(),
+    oneOf: text(),
+    siblings: z.array(text()).optional(),
+    maker: z.enum(["NVIDIA", "AMD", "Apple", "Intel"]).optional(),
+    architecture: z.enum(["aarch64", "x86_64"]).optional(),
+    memory: z.enum(["unified", "own"]).optional(),
+    planned: z.enum(["seen", "unseen", "no"]),
+    recognisedBy: z.array(sign).min(1),
+    memTotal: z
+      .strictObject({
+        fromGiB: z.number().positive(),
+        toGiB: z.number().positive(),
+        source: text(),
+        date: z.iso.date(),
+      })
+      .optional(),
+    seen: z.array(sourced),
+    warnings: z.array(sourced).optional(),
+    instead: text().optional(),
+  })
+  .refine(({ planned, instead }) => (planned === "no") === (instead !== undefined), {
+    error: "What serves instead is said of a device without a server, and of no other.",
+  });
+
+/** devices.json. A test holds the file against it, so that no start of a program has to. */
+export const devicesSchema = z.strictObject({
+  $comment: z.string(),
+  devices: z.array(device).min(1),
+});
+
+export type Device = z.output<typeof device>;
+export type Sign = z.output<typeof sign>;
