@@ -9,9 +9,10 @@ import { plan } from "../../components/plan";
 import { rankContainer } from "../../components/planned";
 import type { StackSettings } from "../../components/settings";
 import { type InferenceServerSettings, inferenceServer } from "../../components/settings";
-import { vllmOf } from "../../components/supply";
+import { pinnedServer, vllmOf } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { putAt } from "../../faults/json";
+import { whyNoServer } from "../../machines/devices/devices";
 import { imageReference } from "../../machines/docker/imageReference";
 import { judge } from "../../policies/judge";
 import { BYTES_PER_GIB } from "../../units/memory";
@@ -189,6 +190,8 @@ export function aloneIn(seat: Seat): Seat {
 
 /** What rules a model out before any figure. */
 function unfit(recipe: Recipe, seat: Seat, nodes: readonly string[], beside: boolean): string[] {
+  const never = whyNoServer(machineOf(seat.settings, seat.machine).device);
+  if (never !== undefined) return [never];
   const current = currentServer(seat);
   const { minimumVllm: least, share, machines } = recipe;
   const declared = Object.keys(seat.settings.machines).length;
@@ -265,14 +268,22 @@ function leastShare({ kv, needs }: Planned, totalGiB: number): number {
   return Math.max(needs.leastUtilization ?? 0, upToHundredth(best / totalGiB));
 }
 
+/** A first server before it has a model. */
+const PLACEHOLDER = {
+  model: { id: "org/model" },
+  servedModelName: "model",
+  gpuMemoryUtilization: 0.1,
+  maxModelLen: 1024,
+  port: 8001,
+};
+
 /** The server in a seat; a new one has image and versions of another, and the next port. */
 export function currentServer({ settings, machine, server }: Seat): InferenceServerSettings {
   const { inferenceServers } = machineOf(settings, machine);
   const there = inferenceServers[server];
   if (there !== undefined) return there;
   const [other] = Object.values(inferenceServers);
-  if (other === undefined)
-    throw new Error(`${machine} has no server whose image ${server} could take.`);
+  if (other === undefined) return inferenceServer.parse({ ...PLACEHOLDER, ...pinnedServer() });
   const ports = Object.values(inferenceServers).map(({ port }) => port);
   const { image, versions, model, servedModelName, gpuMemoryUtilization, maxModelLen } = other;
   const placeholder = { model, servedModelName, gpuMemoryUtilization, maxModelLen };

@@ -1,9 +1,9 @@
-import { basename } from "node:path";
 import { isMap, parseDocument } from "yaml";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import type { Recipe } from "../../components/catalogue";
 import { readCatalogue } from "../../components/catalogue";
 import { NAMESPACE, parseStackFile } from "../../components/settings";
+import { whyNoServer } from "../../machines/devices/devices";
 import { modelFolder } from "../../machines/hubCache";
 import { downToHundredth } from "../../vllm/utilization";
 import type { OneMachine } from "../stack/readStack";
@@ -45,10 +45,6 @@ export function seatOf(stack: OneMachine, project: string, named?: string): Seat
   const servers = Object.entries(stack.settings.inferenceServers);
   const chats = servers.filter(([, { model }]) => model.kind === "chat");
   const [first, ...more] = chats.length > 0 ? chats : servers;
-  if (first === undefined)
-    throw new WrongUse(
-      `${basename(stack.file)} has no server in \`inferenceServers\` whose image and port a model could take.`,
-    );
   if (named === undefined && more.length > 0)
     throw new WrongUse(
       `Which server? Say --server ${servers.map(([key]) => key).join(" or --server ")}.`,
@@ -58,7 +54,7 @@ export function seatOf(stack: OneMachine, project: string, named?: string): Seat
       `--server ${named}: expected lower-case letters, digits and dashes, first a letter.`,
     );
   const settings = parseStackFile(stack.file, stack.text);
-  const seat = { settings, machine: stack.name, server: named ?? first[0], project };
+  const seat = { settings, machine: stack.name, server: named ?? first?.[0] ?? "b", project };
   return { ...seat, leaves: leavesOf(seat) };
 }
 
@@ -134,7 +130,11 @@ function editsOf({ settings }: OneMachine, seat: Seat, { values }: Fit): Edit[] 
 }
 
 function refusal({ recipe, reasons, beside, missingGiB, lacksMachines }: Fit, seat: Seat): string {
-  if (lacksMachines) return `${recipe.id}: ${reasons.join(" ")}`;
+  if (
+    lacksMachines ||
+    reasons.some((each) => each === whyNoServer(seat.settings.machines[seat.machine]?.device))
+  )
+    return `${recipe.id}: ${reasons.join(" ")}`;
   const { instanceA, totalGiB } = seat.settings.machines[seat.machine] ?? {
     instanceA: "none",
     totalGiB: 0,
