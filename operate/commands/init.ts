@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
-import { explainWriting, WrongUse } from "../../commandLine/exit";
+import { explainWriting, Failed, WrongUse } from "../../commandLine/exit";
 import { createFile, replaceFile } from "../../commandLine/replaceFile";
 import { programOnPath } from "../../commandLine/run";
 import { operatorHome } from "../../components/evidence";
@@ -15,6 +15,7 @@ import { plainJson } from "../../faults/plainText";
 import { valueBy } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { isOverSsh } from "../../machines/address";
+import { whyNoServer } from "../../machines/devices/devices";
 import { choose } from "../init/choose";
 import { found } from "../init/found";
 import { makeProject, type Project, projectHere, WORKFLOW } from "../init/project";
@@ -47,7 +48,7 @@ export function initCommand(): Command {
 with a project it adds a stack file, in one step, and only where none is yet. Nothing that is there is overwritten; nothing on
 the machine is changed or started. A server's argv is read without its keys.
 
-Exit code: 0 written, 1 written but refused by a policy or not installed, until something is mended, 2 wrong use, an unreadable
+Exit code: 0 written, 1 written and something has to be mended first, as it says, 2 wrong use, an unreadable
 file, or one that is there already.`,
     example: "init --name spark",
     run: async (options: InitOptions) =>
@@ -83,6 +84,8 @@ const initOptions = (): Option[] => [
 const printed = (facts: HostFacts) => ({ result: facts, text: plainJson(facts) });
 
 async function factsOf({ from, on }: InitOptions): Promise<HostFacts> {
+  if (from === undefined && on === undefined && process.platform === "darwin")
+    throw new Failed(whyNoServer("apple") ?? "");
   if (from !== undefined) return valueBy(hostFacts, from, readJsonFile(from));
   return readHost(on === undefined ? thisComputer() : await computerAt(on));
 }
@@ -111,7 +114,7 @@ async function initialized(options: InitOptions): Promise<Outcome> {
     refused,
     next: [...next, ...nextCommands(choice.wanted)],
   };
-  const failed = refused.length > 0 || mend.length > 0;
+  const failed = refused.length > 0 || result.mend.length > 0;
   return { result, text: report(result), failed };
 }
 

@@ -1,12 +1,23 @@
 import { readCatalogue } from "../../components/catalogue";
 import { CLIENTS, type ClientKey } from "../../components/clients";
 import { defined } from "../../faults/defined";
+import { whyNoServer } from "../../machines/devices/devices";
+import { recognise } from "../../machines/devices/recognise";
 import { AGGREGATE_LIMIT } from "../../vllm/utilization";
-import type { HostFacts } from "../sees/computer/facts";
+import type { HostFacts, HostServer } from "../sees/computer/facts";
+import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { draft } from "./draft";
-import { toMend } from "./found";
+import { toMend, unexplained } from "./found";
 import { type Offer, offerBesideLowered, offers, type Place } from "./offers";
-import { type Ask, askClients, askModel, askNetwork } from "./questions";
+import {
+  type Ask,
+  askAdministrator,
+  askClients,
+  askModel,
+  askNetwork,
+  askSystem,
+  askTaker,
+} from "./questions";
 import { shareOfA, type Wanted } from "./settings";
 
 /** Given to a machine on which no coding client was found. */
@@ -16,7 +27,8 @@ const USUAL_CLIENTS: readonly ClientKey[] = ["claudeCode", "codex"];
  * Chooses what the stack file declares, by a person's answers where there is somebody to ask, and
  * writes its text.
  */
-export async function choose(facts: HostFacts, place: Place, ask?: Ask) {
+export async function choose(given: HostFacts, place: Place, ask?: Ask) {
+  const facts = recognised(given);
   const { name, home } = place;
   const onPath = CLIENTS.filter(
     (client) => "program" in client && facts.clients.includes(client.program.name),
@@ -24,34 +36,75 @@ export async function choose(facts: HostFacts, place: Place, ask?: Ask) {
   const base: Wanted = {
     name,
     clients: [...(onPath.length > 0 ? onPath : USUAL_CLIENTS), "clientEnv"],
+    ...(ask && (await counted(facts, ask))),
   };
   const { offer, lowerA, none = [] } = await chooseServer(facts, base, place, ask);
   const wanted: Wanted = {
     ...base,
     ...defined({ server: offer?.server, lowerA }),
-    ...(ask && {
-      ...defined({ network: await askNetwork(ask, `${facts.host}.local`) }),
-      clients: await askClients(ask, base.clients),
-    }),
+    ...(ask && (await around(facts, base, ask))),
   };
   const { findings } = draft(facts, wanted, home);
   /** What to mend before `up`, a sentence each. */
-  const mend = [...toMend(facts, offer), ...none, ...findings.map(({ message }) => message)];
+  const mend = [
+    ...toMend(facts, offer),
+    ...none,
+    ...(wanted.systemGiB === undefined ? unexplained(facts, wanted) : []),
+    ...findings.map(({ message }) => message),
+  ];
   /** Hub id of server B's model; `null` without a B. */
   const model = offer?.id ?? null;
   return { ...draft(facts, wanted, home, mend), wanted, model, mend };
 }
 
+/** Facts that were printed before devices were known tell the GPU's name alone. */
+function recognised(facts: HostFacts): HostFacts {
+  const { device, gpus, product = "" } = facts;
+  if (device !== undefined || gpus.length === 0) return facts;
+  const found = recognise({ gpus, tree: product, dmi: product, pci: [] });
+  return found === undefined ? facts : { ...facts, device: found.id };
+}
+
+/** Asks whether what holds GPU memory is to be counted, and what the operating system takes. */
+async function counted(facts: HostFacts, ask: Ask) {
+  const uncounted: string[] = [];
+  for (const taker of gpuTakers(facts, {}))
+    if (!(await askTaker(ask, taker))) uncounted.push(taker.name);
+  const gib = systemGiB(facts, { uncounted });
+  const asksSystem = gib !== undefined && gib > UNEXPLAINED_GIB;
+  const said = asksSystem ? await askSystem(ask, gib) : undefined;
+  return { uncounted, ...defined({ systemGiB: said }) };
+}
+
+/** Asks about the network, the chat UI's administrator and the clients. */
+async function around(facts: HostFacts, { clients }: Wanted, ask: Ask) {
+  const network = await askNetwork(ask, `${facts.host}.local`);
+  const administrator = network === undefined ? undefined : await askAdministrator(ask);
+  return { ...defined({ network, administrator }), clients: await askClients(ask, clients) };
+}
+
 interface Chosen {
   readonly offer?: Offer | undefined;
   readonly lowerA?: number;
-  /** Why there is no server B, where nobody chose that. */
+  /** What to know before `up` of the server, or why there is none where nobody chose that. */
   readonly none?: readonly string[];
 }
 
+/** Why no server can be planned on a machine at all. */
+function noServer({ device, gpus, unshown }: HostFacts): string | undefined {
+  const why = whyNoServer(device);
+  if (why !== undefined || device !== undefined) return why;
+  if (gpus.length > 0)
+    return `Whether ${gpus.join(", ")} shares the machine's memory can't be told, since nvidia-smi gives no answer: there is no server B. Make \`nvidia-smi\` work, remove this file and run \`serving init\` again.`;
+  return unshown === undefined
+    ? undefined
+    : "What the GPU is can't be told without its driver: there is no server B. Remove this file and run `serving init` again once `nvidia-smi` shows it.";
+}
+
 /**
- * Server B. Where none fits beside instance A, that stays as it runs, unless it takes more than any
- * plan may hold.
+ * Server B. Where none fits beside instance A for sure, it is one that may not start, which is said;
+ * where none does at all, there is none. An instance A stays as it runs, unless it takes more than
+ * any plan may hold.
  */
 async function chooseServer(
   facts: HostFacts,
@@ -59,24 +112,48 @@ async function chooseServer(
   place: Place,
   ask?: Ask,
 ): Promise<Chosen> {
+  const none = noServer(facts);
+  if (none !== undefined) return { none: [none] };
   const recipes = readCatalogue(place.project);
-  const fitting = () => offers(facts, base, recipes, place);
-  const [best] = fitting();
-  if (best !== undefined) return { offer: ask ? await askModel(ask, [...fitting()]) : best };
+  const [best] = offers(facts, base, recipes, place);
+  const all = () => [...offers(facts, base, recipes, { ...place, atBest: true })].sort(bestFirst);
+  if (best !== undefined) return { offer: ask ? await askModel(ask, all()) : best };
   const [a] = facts.servers;
   const { totalGiB, availableGiB } = facts.memory;
-  if (a === undefined) {
-    const none = `No model of the catalogue fits into ${totalGiB} GiB of memory, of which ${availableGiB} were available: there is no server B.`;
-    return { none: [none] };
-  }
-  const runs = shareOfA(a, facts.memory);
-  const lowered = offerBesideLowered(facts, base, recipes, place);
+  const runs = a === undefined ? 0 : shareOfA(a, facts.memory);
+  const lowered = a === undefined ? undefined : offerBesideLowered(facts, base, recipes, place);
   if (runs > AGGREGATE_LIMIT) return { offer: lowered, lowerA: lowered?.lowerA ?? AGGREGATE_LIMIT };
-  const where = a.runsIn === undefined ? "where you start it" : `in ${a.runsIn}`;
-  const remedy =
-    lowered === undefined
-      ? "Stop it, or free memory; then remove this file and run `serving init` again."
-      : `Lower its --gpu-memory-utilization ${where} to ${lowered.lowerA}, restart it, remove this file and run \`serving init\` again: then ${lowered.id} fits.`;
-  const none = `No model fits beside instance A, which takes ${runs} of the memory: there is no server B.`;
-  return { none: [`${none} ${remedy}`] };
+  const atBest = all();
+  const remedy = a === undefined ? [] : [lowerText(a, lowered)];
+  if (atBest.length > 0) {
+    const offer = ask ? await askModel(ask, atBest) : atBest[0];
+    if (offer === undefined) return {};
+    const where = a === undefined ? "here" : `beside instance A, which takes ${runs} of the memory`;
+    const may = `${offer.id} MAY NOT START ${where}: with a share of ${offer.share} it does at best of what is known. Nothing is downloaded before \`serving fetch\`.`;
+    return { offer, none: [[may, ...remedy].join(" ")] };
+  }
+  const why =
+    a === undefined
+      ? `No model of the catalogue fits into ${totalGiB} GiB of memory, of which ${availableGiB} were available: there is no server B.`
+      : `No model fits beside instance A, which takes ${runs} of the memory: there is no server B.`;
+  return { none: [[why, ...remedy].join(" ")] };
+}
+
+/**
+ * What starts for sure stays in the order of the offers; then comes what is in the cache, and what has the most
+ * room at best.
+ */
+function bestFirst(one: Offer, other: Offer): number {
+  const { mayNotStart, cached, requests = 0 } = one;
+  if (mayNotStart !== other.mayNotStart) return Number(mayNotStart) - Number(other.mayNotStart);
+  if (!mayNotStart) return 0;
+  return Number(other.cached) - Number(cached) || (other.requests ?? 0) - requests;
+}
+
+/** What to lower so that a model fits for sure. */
+function lowerText({ runsIn }: HostServer, lowered: Offer | undefined): string {
+  const where = runsIn === undefined ? "where you start it" : `in ${runsIn}`;
+  return lowered === undefined
+    ? "Stop it, or free memory; then remove this file and run `serving init` again."
+    : `Lower its --gpu-memory-utilization ${where} to ${lowered.lowerA}, restart it, remove this file and run \`serving init\` again: then ${lowered.id} fits.`;
 }

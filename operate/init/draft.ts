@@ -36,7 +36,7 @@ export function draft(
 
 /** What the preflight would read of the machine, as far as it was. */
 function machineFacts(
-  { docker, memory, servers, ports, ...kernel }: HostFacts,
+  { docker, memory, servers, ports, device, ...kernel }: HostFacts,
   machine: MachinePlan,
   { lowerA }: Wanted,
 ): MachineFacts {
@@ -58,6 +58,7 @@ function machineFacts(
     fileFolders: [],
     faultyVariables: [],
     kernel,
+    ...defined({ device }),
   };
 }
 

@@ -1,15 +1,28 @@
+import { deviceOf, deviceText, totalOfAnother } from "../../machines/devices/devices";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
+import { systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { notForAgents } from "./settings";
 
 /** What was found on a machine, a sentence each. */
 export function found(facts: HostFacts): string[] {
   const { memory, kernel, driver, gpus, docker, servers, ollama, modelCache, clients } = facts;
   const { totalGiB, availableGiB } = memory;
+  const { device, product, gpuMemoryGiB, gpuUsers = [] } = facts;
   const whole = modelCache.models.filter((model) => model.whole).map(({ id }) => id);
   const partial = modelCache.models.filter((model) => !model.whole).map(({ id }) => id);
   return [
+    ...(device === undefined
+      ? []
+      : [
+          `Device: ${deviceText(device, product)}.${totalOfAnother(device, totalGiB) === undefined ? "" : " Its memory is not what was seen of that device, so the file names none."}`,
+        ]),
     `Memory: ${totalGiB} GiB, of which ${availableGiB} were available.`,
-    `GPU: ${gpus.join(", ") || "none that the NVIDIA driver shows"}; driver ${driver ?? "none"}, kernel ${kernel}.`,
+    `GPU: ${gpuName(facts)}${gpuMemoryGiB === undefined ? "" : ` with ${gpuMemoryGiB} GiB of ${gpus.length === 1 ? "its" : "their"} own memory`}; ${driver === undefined && gpus.length === 0 ? "" : `driver ${driver ?? "none"}, `}kernel ${kernel}.`,
+    ...(gpuUsers.length === 0
+      ? []
+      : [
+          `GPU memory is held by ${gpuUsers.map(({ name, gib }) => `${name} (${gib} GiB)`).join(", ")}.`,
+        ]),
     ...(servers.length === 0
       ? ["No vLLM runs on the host: there is no instance A."]
       : servers.map(serverText)),
@@ -43,13 +56,27 @@ const SHARE_FROM = {
   metrics: " (by its /metrics)",
 } as const;
 
-function ollamaText({ version, unit, address, models }: NonNullable<HostFacts["ollama"]>): string {
+const gpuName = ({ gpus, unshown, device }: HostFacts): string =>
+  gpus.join(", ") ||
+  (unshown === undefined
+    ? device === undefined || device === "none"
+      ? "none"
+      : (deviceOf(device)?.name ?? "none")
+    : `one of ${unshown} that no driver shows`);
+
+function ollamaText({
+  version,
+  unit,
+  runsIn,
+  address,
+  models,
+}: NonNullable<HostFacts["ollama"]>): string {
   const which = models.map(({ name, loadedGiB }) =>
     loadedGiB === undefined ? name : `${name} (loaded, ${loadedGiB} GiB)`,
   );
   const answers =
     version === undefined ? "that doesn't answer" : `${version} on ${address ?? "127.0.0.1"}:11434`;
-  return `Ollama ${answers}, ${unit ? "run by ollama.service" : "without a systemd unit"}; models: ${which.join(", ") || "none"}.`;
+  return `Ollama ${answers}, ${unit ? "run by ollama.service" : `${runsIn === undefined ? "without a systemd unit" : `in ${runsIn}`}: what it has loaded is counted, and its settings and models stay yours`}; models: ${which.join(", ") || "none"}.`;
 }
 
 /** Room on disk for a server's image, in GB. */
@@ -60,7 +87,8 @@ export function toMend(
   facts: HostFacts,
   server: { readonly cached: boolean; readonly weightsGB: number | undefined } | undefined,
 ): string[] {
-  if (server === undefined) return atInstanceA(facts);
+  const unseen = unshownGpu(facts);
+  if (server === undefined) return [...unseen, ...atInstanceA(facts)];
   const { freeGB, path } = facts.modelCache;
   const weights = server.cached ? 0 : Math.ceil(server.weightsGB ?? 0);
   const needed = weights + IMAGE_GB;
@@ -70,10 +98,25 @@ export function toMend(
           `The disk of ${path} has ${freeGB} GB free. ${weights > 0 ? `${weights} GB of weights and about` : "About"} ${IMAGE_GB} GB of image are to be loaded: free ${needed - (freeGB ?? 0)} GB, or set \`modelCache\` to a folder on another disk.`,
         ]
       : []),
-    ...(facts.gpus.length === 0
-      ? ["The NVIDIA driver shows no GPU: install it, or no vLLM starts here."]
-      : []),
+    ...unseen,
   ];
+}
+
+/** A GPU that no driver shows: advice is for the maker that is there. */
+function unshownGpu({ gpus, unshown, device }: HostFacts): string[] {
+  if (unshown === "NVIDIA")
+    return ["The NVIDIA driver shows no GPU: install it, or no vLLM starts here."];
+  return gpus.length === 0 && device === undefined ? ["No GPU is shown: no vLLM starts here."] : [];
+}
+
+/** What is in use that nothing that was found explains, where nobody said that it is the system's. */
+export function unexplained(facts: HostFacts, said: Parameters<typeof systemGiB>[1]): string[] {
+  const gib = systemGiB(facts, said);
+  return gib === undefined || gib <= UNEXPLAINED_GIB
+    ? []
+    : [
+        `${gib} GiB are in use that nothing found here explains, more than an operating system takes: look with \`nvidia-smi\`, \`docker ps\` and \`ps aux --sort=-rss\`. Stop what it is, or declare it as \`otherGpuMemoryGiB\` or \`operatingSystemGiB\`.`,
+      ];
 }
 
 /** Why coding clients have no server, where instance A is the only one. */

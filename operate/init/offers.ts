@@ -1,6 +1,7 @@
 import { gte } from "@renovatebot/pep440";
 import type { Recipe } from "../../components/catalogue";
 import { pinnedServer } from "../../components/supply";
+import { defined } from "../../faults/defined";
 import { AGGREGATE_LIMIT, downToHundredth } from "../../vllm/utilization";
 import { fitModel, leavesOf } from "../models/fit";
 import { type ServerValue, serverValues, shareFor } from "../models/serverValues";
@@ -25,6 +26,15 @@ export interface Offer {
   readonly share: number;
   readonly weightsGB: number | undefined;
   readonly server: readonly ServerValue[];
+  /** It starts only at best of what is known. */
+  readonly mayNotStart: boolean;
+  readonly window?: number;
+  /** Whole windows that its KV cache holds at best. */
+  readonly requests?: number;
+  /** Coding agents that work at once. */
+  readonly agents?: number;
+  /** How fast it was seen to answer, and by whom. */
+  readonly speed?: Recipe["speeds"][number];
   /** Share that instance A must be lowered to for it. */
   readonly lowerA?: number;
 }
@@ -38,13 +48,13 @@ const DEFAULT_MODEL = "nvidia/Qwen3.6-35B-A3B-NVFP4";
 /**
  * The models that can be server B beside everything that was found: those in the cache first, then
  * the default one, then the catalogue's others. A model that may start only at best is offered with
- * its recipe's own share, and no other.
+ * its recipe's own share, and with another one only if `atBest` asks for that.
  */
 export function* offers(
   facts: HostFacts,
   wanted: Wanted,
   recipes: readonly Recipe[],
-  { project, home }: Place,
+  { project, home, atBest = false }: Place & { readonly atBest?: boolean },
 ): Generator<Offer> {
   const cached = new Set(facts.modelCache.models.flatMap(({ id, whole }) => (whole ? [id] : [])));
   const rank = ({ id }: Recipe) => (cached.has(id) ? 0 : id === DEFAULT_MODEL ? 1 : 2);
@@ -69,9 +79,17 @@ export function* offers(
     const asked = asks(recipe);
     const { verdict, values, kv } = fitModel(recipe, seat);
     const share = Number(values.find(({ path }) => path[0] === "gpuMemoryUtilization")?.value);
-    if (verdict === "yes" || (verdict === "perhaps" && kv !== null && share === asked))
+    const isSure = verdict === "yes" || (verdict === "perhaps" && kv !== null && share === asked);
+    if (isSure || (atBest && verdict === "perhaps" && kv !== null))
       yield {
         id: recipe.id,
+        mayNotStart: verdict === "perhaps",
+        ...defined({
+          window: kv?.maxModelLen,
+          requests: kv?.atBest.maxConcurrency,
+          agents: kv?.agents[0]?.atOnce,
+          speed: recipe.speeds.find(({ what }) => what === "decode"),
+        }),
         cached: cached.has(recipe.id),
         weightsGB: recipe.weights.diskGB,
         share,

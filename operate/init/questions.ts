@@ -1,6 +1,8 @@
 import { createInterface } from "node:readline/promises";
 import { WrongUse } from "../../commandLine/exit";
 import { CLIENTS, type ClientKey } from "../../components/clients";
+import { thousands } from "../../units/thousands";
+import type { GpuTaker } from "./counted";
 import type { Offer } from "./offers";
 
 /** Puts a question to the person at the terminal; the answer without blanks around it. */
@@ -26,23 +28,78 @@ export async function atTerminal<Result>(work: (ask: Ask) => Promise<Result>): P
 
 /** The model to serve, of those that fit; `undefined` for none. */
 export async function askModel(ask: Ask, offered: readonly Offer[]): Promise<Offer | undefined> {
-  const rows = offered.map(
-    ({ id, share, cached, weightsGB }, index) =>
-      `  ${index + 1}  ${id} (share ${share}, ${cached ? "in the cache" : `${weightsGB ?? "unknown"} GB to load`})`,
-  );
+  const rows = offered.map((offer, index) => `  ${index + 1}  ${offer.id} (${offerText(offer)})`);
   const question = `Models that fit beside what runs here:\n${rows.join("\n")}\n  0  none\nWhich one shall server B serve? [1]`;
-  const number = await asked(ask, question, "1", (answer) =>
-    /^\d{1,3}$/.test(answer) && Number(answer) <= offered.length ? Number(answer) : undefined,
-  );
+  const number = await asked(ask, question, "1", (answer) => {
+    if (/^\d{1,3}$/.test(answer))
+      return Number(answer) <= offered.length ? Number(answer) : undefined;
+    if (/^none$/i.test(answer)) return 0;
+    const named = offered.filter(({ id }) => id.toLowerCase().includes(answer.toLowerCase()));
+    const [only] = named.length === 1 ? named : [];
+    return only === undefined ? undefined : offered.indexOf(only) + 1;
+  });
   return offered[number - 1];
+}
+
+/** Share, what is to be loaded, window, agents, and how fast somebody saw it. */
+function offerText(offer: Offer): string {
+  const { share, cached, weightsGB, window, agents, speed, mayNotStart } = offer;
+  return [
+    ...(mayNotStart ? ["MAY NOT START"] : []),
+    `share ${share}`,
+    cached ? "in the cache" : `${weightsGB ?? "unknown"} GB to load`,
+    ...(window === undefined ? [] : [`window ${thousands(window)}`]),
+    ...(agents === undefined ? [] : [`${agents} agents at once`]),
+    ...(speed === undefined ? [] : [speedText(speed)]),
+  ].join(", ");
+}
+
+/** `57 tokens/s on a DGX Spark (vLLM 0.30): Spark Arena`: all speeds of recipes are of one. */
+const speedText = ({ tokensPerSecond, with: how, source }: NonNullable<Offer["speed"]>): string =>
+  `${tokensPerSecond} tokens/s on a DGX Spark${how === undefined ? "" : ` (${how})`}: ${source}`;
+
+const yesOrNo = (answer: string): boolean | undefined =>
+  /^(y|yes|n|no)$/i.test(answer) ? /^y/i.test(answer) : undefined;
+
+/** Whether what holds GPU memory is to be counted. */
+export const askTaker = (ask: Ask, { name, gib }: GpuTaker): Promise<boolean> =>
+  asked(
+    ask,
+    `${name} holds ${gib} GiB of GPU memory. Shall the plan count it? [Y/n]`,
+    "y",
+    yesOrNo,
+  );
+
+/** What the operating system takes, where more is in use than one needs; empty: not known. */
+export async function askSystem(ask: Ask, gib: number): Promise<number | undefined> {
+  const question = `${gib} GiB are in use that nothing found here explains. How many of them does the operating system take at all times (GiB)? [not known]`;
+  const answer = await asked(ask, question, "not known", (given) =>
+    given === "not known" || (/^\d+(\.\d+)?$/.test(given) && Number(given) > 0) ? given : undefined,
+  );
+  return answer === "not known" ? undefined : Number(answer);
+}
+
+/** Variables with the chat UI's first account; `undefined` for the first who signs up. */
+export async function askAdministrator(ask: Ask) {
+  const question =
+    "Which variables of your shell hold the chat UI administrator's email and password? (names; `none`: the first who signs up) [LOCAL_SERVING_CHAT_EMAIL LOCAL_SERVING_CHAT_PASSWORD]";
+  const usual = "LOCAL_SERVING_CHAT_EMAIL LOCAL_SERVING_CHAT_PASSWORD";
+  const names = await asked(ask, question, usual, (answer) => {
+    if (answer === "none") return [];
+    const named = answer.split(/[\s,]+/);
+    const good = named.every((name) => /^[A-Z_][A-Z0-9_]*$/.test(name));
+    return named.length === 2 && good ? named : undefined;
+  });
+  const [emailVariable, passwordVariable] = names;
+  return emailVariable === undefined || passwordVariable === undefined
+    ? undefined
+    : { emailVariable, passwordVariable };
 }
 
 /** How other computers are to reach the machine; `undefined` where they are not. */
 export async function askNetwork(ask: Ask, byDefault: string): Promise<string | undefined> {
   const question = "Shall other computers on the local network use it, with a key? [y/N]";
-  const yes = await asked(ask, question, "n", (answer) =>
-    /^(y|yes|n|no)$/i.test(answer) ? /^y/i.test(answer) : undefined,
-  );
+  const yes = await asked(ask, question, "n", yesOrNo);
   if (!yes) return undefined;
   return asked(ask, `By which name do they reach it? [${byDefault}]`, byDefault, (answer) =>
     /^[a-zA-Z0-9.-]+$/.test(answer) ? answer : undefined,

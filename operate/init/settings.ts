@@ -1,17 +1,17 @@
 import { CLIENTS, type ClientKey } from "../../components/clients";
 import { INSTANCE_A, servedName } from "../../components/fields";
-import { takenBy } from "../../components/memory";
 import { SERVICES } from "../../components/services";
-import { machine } from "../../components/settings";
 import { ollamaModelName } from "../../components/simple-server";
 import { pinnedServer } from "../../components/supply";
 import { putAt } from "../../faults/json";
 import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../machines/address";
+import { totalOfAnother, whyNoServer } from "../../machines/devices/devices";
 import { hundredths } from "../../units/memory";
 import { upToHundredth } from "../../vllm/utilization";
 import { reasonsOf, type ServerValue } from "../models/serverValues";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
 import { INSTANCE_A_KEY } from "../sees/instanceA";
+import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
 
 /** What was asked for beside the facts. */
 export interface Wanted {
@@ -24,6 +24,12 @@ export interface Wanted {
   /** How other computers know the machine, where the local network is served. */
   readonly network?: string;
   readonly clients: readonly ClientKey[];
+  /** Names of what holds GPU memory and isn't to be counted. */
+  readonly uncounted?: readonly string[];
+  /** What the operating system needs, where a person said it. */
+  readonly systemGiB?: number;
+  /** Variables with the chat UI's first account. */
+  readonly administrator?: { readonly emailVariable: string; readonly passwordVariable: string };
 }
 
 /** Variable of the operator's shell with the bridge's key. */
@@ -37,32 +43,47 @@ export function settingsFor(
   wanted: Wanted,
 ): { settings: Settings; comments: Map<string, string> } {
   const { memory, dockerHost, home, modelCache, servers, ollama } = facts;
-  const [a, ...others] = servers;
+  // In the GPU's own memory a server takes nothing of what a plan adds up.
+  const [a, ...others] = whyNoServer(facts.device) === undefined ? servers : [];
+  const takers = gpuTakers(facts, wanted);
+  const otherGiB = [
+    ...others.map(({ share = 0 }) => share * memory.totalGiB),
+    ...takers.map(({ gib }) => gib),
+  ];
   const venvs = servers.flatMap(({ venv }) => venv ?? []);
   const comments = new Map(Object.entries(COMMENTS));
   const settings = {
     totalGiB: memory.totalGiB,
-    operatingSystemGiB: operatingSystem(facts),
+    device: declaredDevice(facts),
+    operatingSystemGiB: wanted.systemGiB ?? operatingSystem(facts, wanted),
     dockerHost,
     home,
     modelCache: modelCache.usual ? undefined : modelCache.path,
     instanceA: a === undefined ? "none" : instanceA(a, facts, wanted, comments),
     otherGpuMemoryGiB:
-      others.length === 0
-        ? undefined
-        : hundredths(others.reduce((sum, { share = 0 }) => sum + share * memory.totalGiB, 0)),
+      otherGiB.length === 0 ? undefined : hundredths(otherGiB.reduce((sum, gib) => sum + gib, 0)),
     ...(wanted.server === undefined ? {} : serverB(facts, wanted, wanted.server, comments)),
     ...services(facts, wanted, comments),
     simpleServer: ollama?.unit === true ? simpleServer(ollama) : undefined,
     venvs: venvs.length === 0 ? undefined : venvs,
   };
-  if (a === undefined) comments.set("instanceA", NO_INSTANCE_A);
+  const named = [
+    ...(others.length === 0 ? [] : ["the other vLLM servers"]),
+    ...takers.map(({ name, gib }) => `${name} (${gib} GiB)`),
+  ];
+  if (takers.length > 0)
+    comments.set("otherGpuMemoryGiB", `What ${named.join(", ")} took when this was written.`);
+  if (a === undefined)
+    comments.set("instanceA", servers.length === 0 ? NO_INSTANCE_A : IN_ITS_OWN_MEMORY);
   if (dockerHost !== undefined && isOverSsh({ dockerHost })) comments.set("dockerHost", OVER_SSH);
   return { settings, comments };
 }
 
 const NO_INSTANCE_A =
   "No vLLM of your own runs. If one does at other times, start it, remove this file and run `serving init` again: its memory counts.";
+
+const IN_ITS_OWN_MEMORY =
+  "The vLLM that runs here takes the GPU's own memory, which no plan of this project adds up.";
 
 const OVER_SSH =
   "Another computer: its files are written and read over this ssh (docs/guide/elsewhere.md).";
@@ -71,6 +92,7 @@ const COMMENTS = {
   totalGiB: "MemTotal of /proc/meminfo, in GiB.",
   operatingSystemGiB:
     "MemTotal - MemAvailable of /proc/meminfo when this was written, less what vLLM and Ollama took then.",
+  device: "What the machine was recognised as; `up` holds the machine against it.",
   dockerHost: "By DOCKER_HOST.",
   home: "What `~/` means there.",
   modelCache: "By HF_HOME.",
@@ -89,17 +111,14 @@ const COMMENTS = {
   venvs: "Where instance A runs: `serving inventory` reads its versions.",
 };
 
-/** Memory that neither a server nor a loaded model of Ollama explains, where that can be told. */
-function operatingSystem({ memory, docker, servers, ollama }: HostFacts): number | undefined {
-  const { totalGiB, availableGiB } = memory;
-  const theirs = servers.reduce(
-    (sum, { share = 1 }) => sum + takenBy({ utilization: share }, totalGiB),
-    0,
-  );
-  const loaded = (ollama?.models ?? []).reduce((sum, { loadedGiB = 0 }) => sum + loadedGiB, 0);
-  const left = hundredths(totalGiB - availableGiB - theirs - loaded);
-  const oursRun = docker.reachable && docker.ours.length > 0;
-  return oursRun || left < machine.shape.operatingSystemGiB.parse(undefined) ? undefined : left;
+/** The device, unless the machine has another memory than was seen of it: that is a fault. */
+const declaredDevice = ({ device, memory }: HostFacts): string | undefined =>
+  totalOfAnother(device, memory.totalGiB) === undefined ? device : undefined;
+
+/** What the operating system takes, where that can be told and isn't more than one needs. */
+function operatingSystem(facts: HostFacts, wanted: Wanted): number | undefined {
+  const left = systemGiB(facts, wanted);
+  return left === undefined || left > UNEXPLAINED_GIB ? undefined : left;
 }
 
 /**
@@ -195,7 +214,7 @@ function freePort(port: number, { ports, docker }: HostFacts, wanted: Wanted): n
  * Bridge, chat UI and clients of server B; without one, of instance A where it says what it serves.
  */
 function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string>): Settings {
-  const [a] = facts.servers;
+  const [a] = whyNoServer(facts.device) === undefined ? facts.servers : [];
   const { server, network, clients } = wanted;
   const ofA = server === undefined;
   if (ofA && (a === undefined || nameOf(a) === undefined)) return {};
@@ -210,6 +229,7 @@ function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string
   const known = CLIENTS.filter(
     ({ key, coding }) => clients.includes(key) && !(ofA && coding && notForAgents(a)),
   ).map(({ key }) => key);
+  const { administrator } = wanted;
   const proposal = {
     freePort: (from: number) => freePort(from, facts, wanted),
     ...(network === undefined
@@ -220,7 +240,8 @@ function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string
   const around: Settings = {};
   for (const { key, proposed } of reached ? SERVICES : []) {
     const made = proposed?.(proposal);
-    if (made !== undefined) around[key] = made.block;
+    if (made !== undefined)
+      around[key] = key === "chatUi" ? { ...made.block, administrator } : made.block;
     for (const [path, why] of Object.entries(made?.comments ?? {}))
       comments.set(path === "" ? key : `${key}.${path}`, why);
   }

@@ -72,7 +72,9 @@ function machineText(machine: MachinePlan, width: Width, full: boolean): string 
     "",
     ...Object.entries(machine.kv).flatMap(([container, kv]) => kvText(container, kv, width, full)),
     heading(
-      machine.endpoints.length === 0 ? "Nothing here answers: a rank's head does" : "Reached at",
+      machine.endpoints.length > 0
+        ? "Reached at"
+        : `Nothing here answers${machine.ranks.length > 0 ? ": a rank's head does" : ""}`,
     ),
     ...table(
       machine.endpoints.map(({ name, url, network }) => [

@@ -6,9 +6,12 @@ import { LABEL } from "../../../components/planned";
 import { readKernel } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
 import { HERE, isHere, type Listening } from "../../../machines/address";
+import { deviceOf } from "../../../machines/devices/devices";
+import { readHardware } from "../../../machines/devices/hardware";
+import { hasNvidia, recognise } from "../../../machines/devices/recognise";
 import type { ContainerState } from "../../../machines/docker/containers";
 import { type DockerFacts, RUNNING } from "../../../machines/docker/engine";
-import { diskFor, type Files } from "../../../machines/files";
+import { diskFor } from "../../../machines/files";
 import { homeOn } from "../../../machines/home";
 import { cachedModels, cacheOn } from "../../../machines/hubCache";
 import type { Listener, ListeningSocket } from "../../../machines/listeners";
@@ -17,6 +20,7 @@ import { BYTES_PER_GB, hundredths } from "../../../units/memory";
 import { hostOf } from "../host";
 import { originFromHere, tunnelTo } from "../tunnel";
 import type { HostFacts } from "./facts";
+import { readGpuUsers } from "./gpuUsers";
 import { readOllama } from "./ollama";
 import type { Sources } from "./sources";
 import { addressOf, inUrl, readHostServers } from "./vllmServers";
@@ -47,7 +51,8 @@ export async function readHost(sources: Sources): Promise<HostFacts> {
     readAt: new Date().toISOString(),
     host: hostname.trimEnd() || "unknown",
     ...(await readKernel(files, proc)),
-    gpus: await gpusIn(join(proc, "driver/nvidia/gpus"), files),
+    ...(await deviceFacts(sources)),
+    ...(await readGpuUsers(sources, { ...looked, servers, ollama })),
     memory: {
       totalGiB: hundredths(memory.totalGiB),
       availableGiB: hundredths(memory.availableGiB),
@@ -117,7 +122,12 @@ async function askServers(
     const ollama = await readOllama(
       files,
       ports.includes(ollamaPort)
-        ? { address: addressOf(sockets, ollamaPort), url: origin(at(ollamaPort)) }
+        ? {
+            address: addressOf(sockets, ollamaPort),
+            url: origin(at(ollamaPort)),
+            container: running.find((each) => each.ports.some(({ host }) => host === ollamaPort))
+              ?.name,
+          }
         : undefined,
     );
     return { servers, ...defined({ ollama }) };
@@ -139,10 +149,24 @@ function dockerFacts(docker: DockerFacts<ContainerState>): HostFacts["docker"] {
   return { reachable: true, gpuRuntime, ours, ...defined({ missingBridge }) };
 }
 
-async function gpusIn(folder: string, files: Files): Promise<string[]> {
-  const gpus = await files.names(folder);
-  const texts = await Promise.all(gpus.map((gpu) => files.text(join(folder, gpu, "information"))));
-  return texts.map((text = "") => /^Model:\s*(.+)$/m.exec(text)?.[1]?.trim() ?? "NVIDIA GPU");
+/** What the machine is, as far as it shows that. */
+async function deviceFacts({ files, proc, sys }: Sources) {
+  const hardware = await readHardware(files, { proc, sys });
+  const device = recognise(hardware);
+  const { gpus, gpuMemoryGiB: memory, dmi, tree } = hardware;
+  const isUnshown = gpus.length === 0 && hasNvidia(hardware);
+  return {
+    gpus: [...gpus],
+    ...defined({
+      device: device?.id,
+      product: dmi || tree || undefined,
+      gpuMemoryGiB: memory === "none" ? undefined : memory && hundredths(memory),
+      unshown:
+        isUnshown || (gpus.length === 0 && deviceOf(device?.id)?.maker === "NVIDIA")
+          ? ("NVIDIA" as const)
+          : undefined,
+    }),
+  };
 }
 
 async function modelCache(sources: Sources): Promise<HostFacts["modelCache"]> {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { gibibytes, port, utilization } from "../../../components/fields";
+import { DEVICE_IDS } from "../../../machines/devices/devices";
 
 const text = () => z.string().min(1).max(4096);
 
@@ -30,6 +31,7 @@ const ollama = z.strictObject({
   version: text().optional().describe("Of the Ollama that answers."),
   unit: z.boolean().describe("Whether systemd has `ollama.service`."),
   user: text().optional(),
+  runsIn: text().optional().describe("Its container, where that can be seen."),
   address: text().optional().describe("Address that it listens on."),
   modelsDirectory: text().optional(),
   models: z.array(
@@ -66,6 +68,14 @@ export const hostFacts = z.strictObject({
   kernelArguments: z.array(text()).describe("Those of its kernel that known troubles ask for."),
   driver: text().optional().describe("Version of the NVIDIA driver."),
   gpus: z.array(text()),
+  device: z.enum(DEVICE_IDS).optional().describe("What it was recognised as."),
+  product: text().optional().describe("What it calls itself, by its DMI or device tree."),
+  gpuMemoryGiB: gibibytes().optional().describe("Memory of the GPUs' own, by nvidia-smi."),
+  unshown: z.literal("NVIDIA").optional().describe("A maker whose GPU no driver shows."),
+  gpuUsers: z
+    .array(z.strictObject({ name: text(), gib: gibibytes() }))
+    .optional()
+    .describe("What else holds memory of the GPU: containers, units, processes."),
   memory: z.strictObject({ totalGiB: gibibytes(), availableGiB: z.number().min(0) }),
   dockerHost: text()
     .optional()

@@ -15,9 +15,16 @@ const OLLAMA_UNIT = "ollama.service";
  */
 export async function readOllama(
   files: Files,
-  listens: { readonly url: string | undefined; readonly address: string } | undefined,
+  listens:
+    | {
+        readonly url: string | undefined;
+        readonly address: string;
+        /** The container that publishes its port. */
+        readonly container: string | undefined;
+      }
+    | undefined,
 ): Promise<OllamaFacts | undefined> {
-  const { url, address } = listens ?? {};
+  const { url, address, container } = listens ?? {};
   const [unit, answers] = await Promise.all([
     readUnit(files),
     url === undefined ? undefined : readAnswers(url),
@@ -26,7 +33,11 @@ export async function readOllama(
   return {
     unit: unit !== undefined,
     ...unit,
-    ...defined({ address, version: answers?.version }),
+    ...defined({
+      runsIn: container === undefined ? undefined : `container ${container}`,
+      address,
+      version: answers?.version,
+    }),
     models: answers === undefined ? [] : answers.models,
   };
 }

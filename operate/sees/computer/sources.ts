@@ -9,6 +9,7 @@ export interface Sources {
   readonly dockerHost: string;
   readonly files: Files;
   readonly proc: string;
+  readonly sys: string;
   /** Variables of whoever logs in there. */
   readonly env: Readonly<Record<"PATH" | "HF_HOME", string | undefined>>;
   readonly home: string;
@@ -22,6 +23,7 @@ export interface Sources {
 
 const USUAL = {
   proc: "/proc",
+  sys: "/sys",
   ollamaUrl: OLLAMA_URL,
   usualPorts: Array.from({ length: 10 }, (_, index) => 8000 + index),
 };

@@ -118,9 +118,9 @@ describe("the stack file that init writes", () => {
 
   it("leaves instance A alone where no model fits beside it, and says what to lower", async () => {
     const { text, machine, model, mend } = await madeFile({
-      availableKib: beside(0.72),
+      availableKib: beside(0.82),
       listening: {
-        8000: vllm("--gpu-memory-utilization=0.72", "--served-model-name=model-a", ...TOOLS),
+        8000: vllm("--gpu-memory-utilization=0.82", "--served-model-name=model-a", ...TOOLS),
       },
     });
     expect(model).toBeNull();
@@ -128,15 +128,15 @@ describe("the stack file that init writes", () => {
     expect(machine.hostInstance).toMatchObject({ toolParser: "hermes" });
     expect(text).not.toContain("keyVariable: LOCAL_SERVING_INSTANCE_A_KEY");
     expect(mend).toEqual([
-      `No model fits beside instance A, which takes 0.72 of the memory: there is no server B. Lower its --gpu-memory-utilization in vllm.service to 0.45, restart it, remove this file and run \`serving init\` again: then ${MODEL} fits.`,
+      `No model fits beside instance A, which takes 0.82 of the memory: there is no server B. Lower its --gpu-memory-utilization in vllm.service to 0.45, restart it, remove this file and run \`serving init\` again: then ${MODEL} fits.`,
     ]);
-    expect(text).toContain("gpuMemoryUtilization: 0.72\n");
+    expect(text).toContain("gpuMemoryUtilization: 0.82\n");
     expect(text).toContain("claudeCode:\n          server: instance-a\n          via: bridge\n");
   });
 
-  const ALONE = "--gpu-memory-utilization=0.72";
+  const ALONE = "--gpu-memory-utilization=0.82";
   const beyond = (...args: string[]) =>
-    madeFile({ availableKib: beside(0.72), listening: { 8000: vllm(ALONE, ...args) } });
+    madeFile({ availableKib: beside(0.82), listening: { 8000: vllm(ALONE, ...args) } });
   const NOBODY = "No coding client is pointed at instance A: ";
   const AGAIN = ", remove this file and run `serving init` again.";
 
