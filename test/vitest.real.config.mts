@@ -26,6 +26,9 @@ const DATA_COPIES = "test/real/dataCopyKills.test.ts";
 /** Two versions of Open WebUI, which its setup installs. */
 const CHAT_UI_DATA = "test/real/chat-ui-data/*.test.ts";
 
+/** They need root and nothing else: machines in namespaces. */
+const MADE_MACHINES = "test/real/devices/*.test.ts";
+
 /** It runs the pure tests of the policies over and over, and needs nothing else. */
 const MUTATION = "test/real/mutation/mutation.test.ts";
 
@@ -59,6 +62,7 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: "engine-data", include: [ENGINE_DATA] } },
       { extends: true, test: { name: "engines", include: [ENGINES] } },
+      { extends: true, test: { name: "made-machines", include: [MADE_MACHINES] } },
       { extends: true, test: { name: "kv-classes", include: [KV_CLASSES] } },
       {
         extends: true,
@@ -107,6 +111,7 @@ export default defineConfig({
             CHAT_UI_DATA,
             DATA_COPIES,
             KV_CLASSES,
+            MADE_MACHINES,
             MUTATION,
             NEWEST,
             OLLAMA_TOOLS,
