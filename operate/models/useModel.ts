@@ -130,11 +130,8 @@ function editsOf({ settings }: OneMachine, seat: Seat, { values }: Fit): Edit[] 
 }
 
 function refusal({ recipe, reasons, beside, missingGiB, lacksMachines }: Fit, seat: Seat): string {
-  if (
-    lacksMachines ||
-    reasons.some((each) => each === whyNoServer(seat.settings.machines[seat.machine]?.device))
-  )
-    return `${recipe.id}: ${reasons.join(" ")}`;
+  const isNever = whyNoServer(seat.settings.machines[seat.machine]?.device) !== undefined;
+  if (lacksMachines || isNever) return `${recipe.id}: ${reasons.join(" ")}`;
   const { instanceA, totalGiB } = seat.settings.machines[seat.machine] ?? {
     instanceA: "none",
     totalGiB: 0,
