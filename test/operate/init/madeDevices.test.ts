@@ -365,3 +365,33 @@ describe("from what a machine shows to its plan", () => {
     );
   });
 });
+
+describe("a stack file without a server", () => {
+  const file = join(folder, "Pulumi.bare.yaml");
+  const bare = (device: string, totalGiB: number) =>
+    writeFileSync(
+      file,
+      `config:\n  local-serving:machines:\n    bare:\n      totalGiB: ${totalGiB}\n      device: ${device}\n      instanceA: none\n`,
+    );
+  const use = () => runServing(["models", "use", MODEL, "--file", file, "--write"]);
+
+  it("gets one by `models use`, with the image that init would take, and plans", async () => {
+    bare("gb10", 121.69);
+    expect(await use()).toMatchObject({ code: 0, err: "" });
+    const text = readFileSync(file, "utf8");
+    expect(text).toMatch(/inferenceServers:\s+b:/);
+    expect(text).toContain(`id: ${MODEL}`);
+    expect(text).toContain("vllm/vllm-openai:v0.30.0@sha256:");
+    expect(text).not.toContain("org/model");
+    expect(await runServing(["plan", "--file", file])).toMatchObject({ code: 0, err: "" });
+  });
+
+  it("gets none where the GPU has a memory of its own, and is told why alone", async () => {
+    bare("geforce", 62.5);
+    const { code, err } = await use();
+    expect(code).toBe(1);
+    expect(err).toContain(`${MODEL}: ${TWO}`);
+    expect(err).not.toMatch(/smaller model|run it alone/);
+    expect(readFileSync(file, "utf8")).not.toContain("inferenceServers");
+  });
+});
