@@ -9,6 +9,8 @@ import dropped from "./droppedVariables.json";
 export interface EngineData {
   readonly version: string;
   readonly madeBy: Readonly<Record<"command" | "date" | "wheel" | "sha256", string>>;
+  /** The classes of models that it has, as a config.json names them in `architectures`. */
+  readonly architectures: readonly string[];
   /** Options without a value, by name, with the spellings that turn each off. */
   readonly switches: Readonly<Record<string, readonly string[]>>;
   /** Options that take one value or more. */
@@ -58,6 +60,15 @@ export function engineData(version: string): EngineData | undefined {
   read.set(version, data);
   return data;
 }
+
+/**
+ * The first version of the data that has one of these classes of models; `undefined` where none
+ * has.
+ */
+export const firstWithModel = (architectures: readonly string[]): string | undefined =>
+  engineVersions().find((version) =>
+    engineData(version)?.architectures.some((each) => architectures.includes(each)),
+  );
 
 /** The data of the newest version, for a server whose own version is not known. */
 export function newestEngineData(): EngineData {

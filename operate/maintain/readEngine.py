@@ -110,6 +110,12 @@ def registered(serve):
     }
 
 
+def architectures():
+    """The classes of models that vLLM has, as a config.json names them."""
+    from vllm.model_executor.models.registry import ModelRegistry
+    return list(ModelRegistry.get_supported_archs())
+
+
 def in_order(value):
     if isinstance(value, dict):
         return {key: in_order(value[key]) for key in sorted(value)}
@@ -133,6 +139,7 @@ def main():
     engine = flags(serve)
     engine["choices"] = {**engine["choices"], **registered(serve)}
     engine["anyCase"] = [*any_case(serve), "attention-backend"]
+    engine["architectures"] = architectures()
     engine["variables"] = [name for name in vllm.envs.environment_variables if name.startswith("VLLM_")]
     answer = {"version": vllm.__version__, **in_order(engine), "abbreviations": abbreviations(serve)}
     print("ENGINE" + json.dumps(answer))
