@@ -42,7 +42,8 @@ export function cacheHere(path: string): ModelCache {
 }
 
 /** Files of a cache on another machine whose text is read. */
-const TOLD = /\/(refs\/[^/]+|config\.json|model\.safetensors\.index\.json)$/;
+const TOLD =
+  /\/(refs\/[^/]+|(?:adapter_|tokenizer_)?config\.json|model\.safetensors\.index\.json|chat_template\.jinja)$/;
 
 /**
  * A machine's cache; over ssh as it is now, of one model or of all, and without texts where only

@@ -107,6 +107,7 @@ function readModel(
         catalogue: recipe && catalogueWeights(recipe),
         weightsGB: weights,
         starts: starts.length === 0 ? undefined : starts,
+        startedAt: recipe && startedShares(recipe),
         prefill: prefill && { tokensPerSecond: prefill.tokensPerSecond, source: prefill.source },
       }),
     };
@@ -120,6 +121,32 @@ function readModel(
       };
     throw error;
   }
+}
+
+/** What a server has where a recipe doesn't say. */
+const DEFAULTS = { kvCacheDtype: "fp8", maxNumBatchedTokens: 8192 };
+
+/** The starts that a recipe's sources published: those that it lists, and its own shares. */
+function startedShares(recipe: Recipe): ModelEvidence["startedAt"] {
+  const { settings, share, machines: ranks, starts } = recipe;
+  const with_ = { ...DEFAULTS, ...defined(settings) };
+  const worked = starts.filter(({ works }) => works);
+  const isTold = (at: unknown) => worked.some((each) => each.share === at);
+  const isJudged = (path: string) => sourceOf(recipe, path)?.basis === "judged";
+  const own = (["alone", "beside"] as const).flatMap((key) => {
+    const { source } = sourceOf(recipe, `share.${key}`) ?? {};
+    const unknown = [`share.${key}`, "settings.maxModelLen"].some(isJudged);
+    return source === undefined || unknown || isTold(share[key])
+      ? []
+      : [{ share: share[key], maxModelLen: undefined, source }];
+  });
+  const found = [...worked, ...own].flatMap((each) => {
+    const { share: at, maxModelLen = settings.maxModelLen, source } = each;
+    if (typeof at !== "number" || maxModelLen === undefined) return [];
+    const { maxNumBatchedTokens, kvCacheDtype } = with_;
+    return [{ share: at, maxModelLen, maxNumBatchedTokens, kvCacheDtype, ranks, source }];
+  });
+  return found.length === 0 ? undefined : found.sort((a, b) => a.share - b.share);
 }
 
 function catalogueWeights(recipe: Recipe): ModelEvidence["catalogue"] {

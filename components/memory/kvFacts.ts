@@ -34,12 +34,17 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
       "a request",
       kv.requests.map(({ tokens, bytes }) => `${thousands(tokens)}: ${gib(bytes)}`).join(", "),
     ],
-    ["agents at once", atOnce.join(", ")],
+    ...(agents.length === 0 ? [] : [agentsFact(atOnce)]),
     ...(prefill === null ? [] : [prefillFact(prefill)]),
     ["block", `${thousands(kv.blockSize)} tokens, ${thousands(kv.bytesPerBlock)} bytes`],
     ["prefix reuse", reuseFact(kv)],
   ];
 }
+
+const agentsFact = (atOnce: readonly string[]): [label: string, text: string] => [
+  "agents at once",
+  atOnce.join(", "),
+];
 
 function reuseFact({ prefixReuseTokens, agentReuse }: ServerKv): string {
   if (prefixReuseTokens === null) return "off";

@@ -1,5 +1,6 @@
+import { defined } from "../../faults/defined";
 import { BYTES_PER_GIB, hundredths } from "../../units/memory";
-import type { ModelEvidence, PublishedStart } from "../planned/evidence";
+import type { ModelEvidence, PublishedStart, StartedShare } from "../planned/evidence";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { kvRoomSchema } from "../planned/schema/kv";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
@@ -39,6 +40,57 @@ export function kvRoom(
     highGiB: hundredths(budget - low),
     outsideGiB,
     source,
+    ...defined({ started: basis === "published" ? lowestStart(server, model) : undefined }),
+  };
+}
+
+/** The published start at the lowest share, if the server's own is as large. */
+function lowestStart(server: InferenceServerSettings, model?: ModelEvidence): KvRoom["started"] {
+  const [lowest] = (model?.starts ?? [])
+    .filter(({ ranks = 1, availableKvGiB }) => ranks === rankCount(server) && availableKvGiB > 0)
+    .sort((a, b) => a.utilization - b.utilization);
+  return lowest === undefined || lowest.utilization > server.gpuMemoryUtilization
+    ? undefined
+    : { share: lowest.utilization, source: startText(lowest) };
+}
+
+/** The machine that published starts are of, in GiB, and how far another's memory may be from it. */
+const SPARK = { totalGiB: 121.69, tolerance: 0.03 };
+
+/**
+ * The room of a server for whose model a start was published, at this share or lower, on this kind
+ * of machine: what lies outside the cache left room for one window then. `undefined` where no start
+ * proves more than `room` says.
+ *
+ * @param windowGiB what one request of a start's window takes
+ */
+export function provenRoom(
+  room: KvRoom,
+  server: InferenceServerSettings,
+  { totalGiB, model }: { readonly totalGiB: number; readonly model: ModelEvidence },
+  windowGiB: (start: StartedShare) => number | undefined,
+): KvRoom | undefined {
+  const { gpuMemoryUtilization: share, speculative, maxNumBatchedTokens: batch } = server;
+  const isSpark = Math.abs(totalGiB / SPARK.totalGiB - 1) <= SPARK.tolerance;
+  if (room.basis !== "estimated" || speculative !== undefined || !isSpark) return undefined;
+  const bounds = (model.startedAt ?? []).flatMap((start) => {
+    const { ranks, maxNumBatchedTokens } = start;
+    const isLike = ranks === rankCount(server) && start.share <= share;
+    if (!isLike || batch > maxNumBatchedTokens) return [];
+    const one = windowGiB(start);
+    return one === undefined ? [] : [{ start, high: hundredths(start.share * totalGiB - one) }];
+  });
+  const [best] = bounds.sort((a, b) => a.high - b.high);
+  const { low } = room.outsideGiB;
+  if (best === undefined || best.high >= room.outsideGiB.high || best.high < low) return undefined;
+  const { share: at, source } = best.start;
+  return {
+    ...room,
+    basis: "published",
+    lowGiB: hundredths(share * totalGiB - best.high),
+    outsideGiB: { low, high: best.high },
+    source: `started at ${at} for ${source}`,
+    started: { share: at, source },
   };
 }
 

@@ -162,7 +162,7 @@ function roomWarnings(
     const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {
       return `${atOnce} agent${atOnce === 1 ? "" : "s"} of ${promptTokens / 1000}K + ${maxTokens / 1000}K tokens`;
     });
-    const message = `${gibRange(room)} for the KV cache hold ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), and \`maxNumSeqs\` is ${server.maxNumSeqs}: further ones wait. ${each.join(" or ")} work at once.`;
+    const message = `${gibRange(room)} for the KV cache hold ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), and \`maxNumSeqs\` is ${server.maxNumSeqs}: further ones wait.${each.length === 0 ? "" : ` ${each.join(" or ")} work at once.`}`;
     warn("kv-queue", message);
   }
   const reuse = reuseTooLow(kv);

@@ -11,12 +11,13 @@ import {
   plannedKvDtype,
 } from "../kv";
 import { agentsAtOnce, prefills } from "../kv/admission";
-import type { ModelEvidence } from "../planned/evidence";
+import type { ModelEvidence, StartedShare } from "../planned/evidence";
+import { isPooling } from "../planned/modelKind";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { serverKvSchema } from "../planned/schema/kv";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { vllmOf } from "../supply/imageVersions";
-import { type KvRoom, kvRoom, ownSpeeds, rankCount, weightsGB } from "./kvRoom";
+import { type KvRoom, kvRoom, ownSpeeds, provenRoom, rankCount, weightsGB } from "./kvRoom";
 
 /**
  * The KV plan of one server. Its figures assume the least room (`room.lowGiB`); `atBest` assumes
@@ -88,7 +89,17 @@ export function serverKv(
     const shape = modelShape(model.config);
     const engine = engineSettings(server, kvCacheDtype);
     const withRoom = (gib: number) => kvPlan(shape, engine, Math.floor(gib * BYTES_PER_GIB));
-    const kv = planned(withRoom, room, { server, context, model });
+    const windowGiB = (start: StartedShare) => {
+      const { maxModelLen } = start;
+      const dtype = plannedKvDtype(start.kvCacheDtype);
+      if (dtype === undefined) return undefined;
+      const asStarted = { ...engine, kvCacheDtype: dtype, maxModelLen };
+      const { bytesPerRequest, bytesPerBlock } = kvPlan(shape, asStarted, 0);
+      return (bytesPerRequest + bytesPerBlock) / BYTES_PER_GIB;
+    };
+    const totalGiB = context.least?.totalGiB ?? context.totalGiB;
+    const proven = provenRoom(room, server, { totalGiB, model }, windowGiB);
+    const kv = planned(withRoom, proven ?? room, { server, context, model });
     const notes = kv.problems
       .filter((problem) => problem.severity === "warning")
       .map((problem) => problem.message);
@@ -119,7 +130,10 @@ function planned(
     ...worst,
     room,
     atBest: { fits: most.fits, maxConcurrency: most.maxConcurrency },
-    agents: agentsAtOnce(worst, maxOutputTokens),
+    // A model that makes vectors or sorts has no agents.
+    ...(isPooling(server.model.kind)
+      ? { agents: [], agentReuse: null }
+      : { agents: agentsAtOnce(worst, maxOutputTokens) }),
     weightsGB: weightsGB(server, model) ?? null,
     ranks: rankCount(server),
     ...defined({ least }),

@@ -46,8 +46,23 @@ export interface ModelEvidence {
   readonly assumedFrom?: string;
   /** Starts of this model on machines of this kind that somebody published. */
   readonly starts?: readonly PublishedStart[];
+  /** Shares at which somebody published that it started, with what it ran. */
+  readonly startedAt?: readonly StartedShare[];
   /** How fast this model reads prompts on such a machine, according to its recipe. */
   readonly prefill?: { readonly tokensPerSecond: number; readonly source: string };
+}
+
+/**
+ * A published start that says nothing of the KV cache. There was room for one window, so it bounds
+ * what lies outside the cache.
+ */
+export interface StartedShare {
+  readonly share: number;
+  readonly maxModelLen: number;
+  readonly maxNumBatchedTokens: number;
+  readonly kvCacheDtype: string;
+  readonly ranks: number;
+  readonly source: string;
 }
 
 /** The weights of a model by the catalogue. */

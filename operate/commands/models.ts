@@ -8,6 +8,7 @@ import { cacheOn } from "../../machines/hubCache";
 import { addModel } from "../models/addModel";
 import { aloneIn, type Fit, fitModel, type Seat, seatFor, withOwnSpeeds } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
+import { chooseModel, keepConfig } from "../models/ownModel";
 import { changeModel, chooseRecipe, seatOf } from "../models/useModel";
 import { readOneMachine } from "../stack/readStack";
 import {
@@ -30,7 +31,8 @@ const seatOptions = () => [
     "server of the stack file that the model would run in (default: the only one)",
   ),
 ];
-const model = () => new Argument("<model>", "hub id, or a part of it that only one has");
+const model = () =>
+  new Argument("<model>", "hub id, or a name or a part of one that only one model has");
 
 /** The catalogue, and what becomes of a stack file with one of its models. */
 export function modelsCommand(): Command {
@@ -42,7 +44,8 @@ export function modelsCommand(): Command {
       ...seatOptions(),
       new Option("--all", "also those for more machines than are linked"),
     ],
-    notes: `"perhaps" is what starts at best: what it takes outside its weights is not known of that model.
+    notes: `What fits says what that rests on, best first: "started here" (measured), "started at SHARE for SOURCE" (published, at
+that share or lower), "computed", and "computed at best": what it takes beside its weights is not known of that model.
 The first line of each entry's sources: serving models show MODEL. Exit code: 0, or 2 for wrong use.`,
     example: "models",
     run: (options: Options & { readonly all?: true }) => {
@@ -96,19 +99,27 @@ function use(): Command {
       new Option("--drafts", "with speculative decoding, where a recipe is published"),
       new Option("--write", "write the change; the old file is kept beside it as FILE.bak"),
     ],
-    notes: `What belongs to the model that was there goes with it: parsers, window, share, variables of its recipe. A model
+    notes: `A hub id that the catalogue lacks is read from the machine's model cache, else from the hub: share and window are
+then computed from its own files, and nobody has proven them. --write keeps its config.json in models/.
+
+What belongs to the model that was there goes with it: parsers, window, share, variables of its recipe. A model
 of another kind than the server's gets a server of its own, named after the kind: embedding or rerank.
 Exit code: 0 shown or written, 1 the model doesn't fit, 2 wrong use.`,
     example: "models use gpt-oss-120b --write && serving plan",
-    run: (options: Options & { readonly drafts?: true; readonly write?: true }, wanted: string) => {
+    run: async (
+      options: Options & { readonly drafts?: true; readonly write?: true },
+      wanted: string,
+    ) => {
       const { stack, seat: bare } = placed(options);
-      const recipe = chooseRecipe(bare.project, wanted);
-      const seat = { ...seatFor(recipe, bare), drafts: options.drafts === true };
+      const chosen = await chooseModel(stack, bare, wanted);
+      const { recipe, own } = chosen;
+      const seat = { ...chosen.seat, drafts: options.drafts === true };
       const { fit: found, before, after, diff } = changeModel(stack, seat, recipe);
       const backup =
         options.write === true && diff !== ""
           ? writeStackFile(stack.file, before, after)
           : undefined;
+      const kept = backup !== undefined && own !== undefined ? keepConfig(own) : undefined;
       const why = found.values.map(
         ({ path, value, why: reason }) =>
           `  ${path.join(".")}: ${JSON.stringify(value)}  ${reason}`,
@@ -116,7 +127,11 @@ Exit code: 0 shown or written, 1 the model doesn't fit, 2 wrong use.`,
       const next =
         backup === undefined
           ? ["Write it: the same command with --write"]
-          : [`${stack.file} is written; the old file is ${backup}.`, "Next: serving plan"];
+          : [
+              `${stack.file} is written; the old file is ${backup}.`,
+              ...(kept === undefined ? [] : [`${kept} is what plans read of the model.`]),
+              "Next: serving plan",
+            ];
       const change = diff.trimEnd() || `${stack.file} has all of this already.`;
       const text = [change, "", "Why each value:", ...why, "", ...next].join("\n");
       const row = rowResult({ fit: found, alone: found.verdict });

@@ -4,7 +4,7 @@ import { Failed } from "../../commandLine/exit";
 import { pause } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { eachLine, type StartOptions, start } from "../../commandLine/run";
-import type { Missing, Needs } from "../../components/fetch";
+import type { Needs } from "../../components/fetch";
 import { explained, LEFT_OUT } from "../../components/fetch";
 import type { MachinePlan } from "../../components/plan";
 import { isOverSsh } from "../../machines/address";
@@ -12,7 +12,7 @@ import { docker, dockerCommand } from "../../machines/docker/docker";
 import { filesOf } from "../../machines/files";
 import { bytesHere, cacheOn, repositoryIn } from "../../machines/hubCache";
 import { askOn, commandOn, followedOn } from "../../machines/onMachine";
-import { showProgress } from "./progress";
+import { type Missing, showProgress } from "./progress";
 
 /** What docker and the tool said last is where the cause is. */
 const KEPT_CHARACTERS = 4000;

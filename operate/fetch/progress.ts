@@ -1,7 +1,10 @@
 import { CLEAR_LINE, forTerminal, type ProgressStream } from "../../commandLine/output";
-import type { Missing } from "../../components/fetch";
+import type { Needs } from "../../components/fetch";
 import { gb } from "../../units/memory";
 import { duration } from "../wait/progress";
+
+/** What a machine lacks of its plan: an image or a model. */
+export type Missing = Omit<Needs["images"][number], "layers">;
 
 const LINE_SECONDS = 10;
 

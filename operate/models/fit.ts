@@ -6,7 +6,7 @@ import { declaredResources } from "../../components/machine";
 import type { ServerKv } from "../../components/memory";
 import { ownSpeeds } from "../../components/memory";
 import { plan } from "../../components/plan";
-import { rankContainer } from "../../components/planned";
+import { type Evidence, rankContainer } from "../../components/planned";
 import type { StackSettings } from "../../components/settings";
 import { type InferenceServerSettings, inferenceServer } from "../../components/settings";
 import { pinnedServer, vllmOf } from "../../components/supply";
@@ -30,6 +30,11 @@ export interface Seat {
   /** Variables that belong to the model that runs there now, and go with it. */
   readonly leaves: readonly string[];
   readonly drafts?: boolean;
+  /** A model that no recipe tells of: what was read of it, and the values beside a recipe's. */
+  readonly own?: {
+    readonly evidence: NonNullable<Evidence["models"]>;
+    readonly values: readonly ServerValue[];
+  };
   /** The largest share that is free on the machine now. Default: what the plan leaves. */
   readonly free?: number;
 }
@@ -40,6 +45,11 @@ export interface Fit {
   readonly beside: boolean;
   /** `perhaps`: at best, or as far as it is known. */
   readonly verdict: "yes" | "perhaps" | "no";
+  /**
+   * What the verdict rests on, best first: `started here`, `started at 0.7 for SOURCE`, `computed`,
+   * `computed at best`. Absent where it doesn't fit.
+   */
+  readonly evidence?: string;
   /** Why it doesn't fit, if that is the verdict. */
   readonly reasons: readonly string[];
   /** It needs more machines than are linked to the seat's. */
@@ -84,7 +94,8 @@ export function fitModel(recipe: Recipe, seat: Seat): Fit {
         ? { ...each, value: window, why: `the longest that its share holds at best; ${each.why}` }
         : each,
     );
-    const all = jobs === undefined ? shorter : [...shorter, jobs];
+    const own = [...shorter, ...(seat.own?.values ?? [])];
+    const all = jobs === undefined ? own : [...own, jobs];
     return { values: all, ...planned(all, seat) };
   };
   const first = tried(wanted);
@@ -105,7 +116,10 @@ export function fitModel(recipe: Recipe, seat: Seat): Fit {
     verdict === "refused" ? [message] : [],
   );
   if (refused.length === 0 && kv?.atBest.fits !== false)
-    return { ...none, values, kv, verdict: kv?.fits === true ? "yes" : "perhaps" };
+    return {
+      ...{ ...none, values, kv, verdict: kv?.fits === true ? "yes" : "perhaps" },
+      evidence: evidenceOf(kv, seat.own !== undefined),
+    };
   const least = leastShare(best, totalOf(seat));
   const missingGiB = (least - largest) * totalOf(seat);
   if (missingGiB <= 0) return { ...none, values, kv, reasons: refused };
@@ -210,12 +224,20 @@ function unfit(recipe: Recipe, seat: Seat, nodes: readonly string[], beside: boo
   if (recipe.settings.maxModelLen === undefined)
     return ["Its recipe names no window yet: write `settings.maxModelLen`."];
   if (recipe.image !== undefined && repository !== recipe.image)
-    return [`It needs the image ${recipe.image}, and ${seat.server} runs ${repository}.`];
+    return [
+      `It needs the image ${recipe.image} in place of ${repository}${whoSays(recipe)}: \`serving pin ${recipe.image}:TAG --entry inferenceServers.${seat.server} --write\`, then \`serving models use ${recipe.servedModelName}\`.`,
+    ];
   if (least !== undefined && has !== undefined && valid(has) !== null && !gte(has, least))
     return [
       `It needs vLLM ${least} or newer, and the image of ${seat.server} has ${has}: take a newer one by \`serving pin\`.`,
     ];
   return [];
+}
+
+/** Who says that a recipe's image is needed. */
+function whoSays({ sources }: Recipe): string {
+  const from = sources.find(({ of }) => of.includes("image"));
+  return from === undefined ? "" : ` (${from.basis}: ${from.source})`;
 }
 
 /** The stack's settings with a model's values in the seat. */
@@ -239,7 +261,8 @@ export function withModel(seat: Seat, values: readonly ServerValue[]): StackSett
 
 function planned(values: readonly ServerValue[], seat: Seat) {
   const settings = withModel(seat, values);
-  const whole = plan(settings, readEvidence(settings, seat.project));
+  const read = readEvidence(settings, seat.project);
+  const whole = plan(settings, { ...read, models: { ...read.models, ...seat.own?.evidence } });
   const own = whole.machines.find(({ name }) => name === seat.machine);
   const name = own?.inferenceServers.find(({ key }) => key === seat.server)?.container.name ?? "";
   const nodes = settings.machines[seat.machine]?.inferenceServers[seat.server]?.nodes ?? [
@@ -257,6 +280,16 @@ function planned(values: readonly ServerValue[], seat: Seat) {
   return { whole, largest, shortGiB, kv: own?.kv[name] ?? null, needs: own?.starts[name] ?? {} };
 }
 type Planned = ReturnType<typeof planned>;
+
+/** What a plan of the KV cache rests on. */
+function evidenceOf(kv: ServerKv | null, isOwn: boolean): string {
+  if (kv === null) return "its KV cache can't be computed";
+  const { basis, started } = kv.room;
+  if (basis === "measured") return "started here";
+  if (started !== undefined && kv.fits) return `started at ${started.share} for ${started.source}`;
+  const computed = kv.fits ? "computed" : "computed at best";
+  return isOwn ? `${computed}; yours, unproven` : computed;
+}
 
 /** Whether a shorter window may help. */
 const isCramped = ({ kv }: Planned): boolean =>

@@ -22,8 +22,8 @@ export function modelTable(rows: readonly ModelRow[]): string[] {
   ]);
 }
 
-function fitText({ recipe, verdict, missingGiB, lacksMachines }: Fit): string {
-  if (verdict !== "no") return verdict;
+function fitText({ recipe, verdict, evidence, missingGiB, lacksMachines }: Fit): string {
+  if (verdict !== "no") return evidence?.split(";")[0] ?? verdict;
   if (lacksMachines) return `needs ${recipe.machines} machines`;
   return missingGiB === undefined ? "no" : `no: ${missingGiB.toFixed(1)} GiB over`;
 }
@@ -32,12 +32,18 @@ function figures({ values, kv }: Fit): string[] {
   const share = String(values.find(({ path }) => path[0] === "gpuMemoryUtilization")?.value);
   if (kv === null) return [share, UNKNOWN, UNKNOWN, UNKNOWN];
   const { room, atBest, maxConcurrency, agents } = kv;
-  return [
-    share,
-    `${Math.max(0, room.lowGiB).toFixed(1)} to ${room.highGiB.toFixed(1)} GiB`,
-    `${maxConcurrency.toFixed(1)} to ${atBest.maxConcurrency.toFixed(1)} of ${Math.round(kv.maxModelLen / 1024)}K`,
-    String(agents[0]?.atOnce ?? UNKNOWN),
-  ];
+  const window = `${Math.round(kv.maxModelLen / 1024)}K`;
+  const most = atBest.maxConcurrency.toFixed(1);
+  // What isn't known at all is no figure.
+  const figures = kv.fits
+    ? [
+        `${room.lowGiB.toFixed(1)} to ${room.highGiB.toFixed(1)} GiB`,
+        `${maxConcurrency.toFixed(1)} to ${most} of ${window}`,
+      ]
+    : [`up to ${room.highGiB.toFixed(1)} GiB`, `up to ${most} of ${window}`];
+  const [first] = agents;
+  const atOnce = first === undefined ? "-" : kv.fits ? String(first.atOnce) : UNKNOWN;
+  return [share, ...figures, atOnce];
 }
 
 function speedText({ speeds }: Recipe): string {

@@ -60,19 +60,24 @@ const MODEL_KEYS: readonly (readonly string[])[] = [
   ...["reasoningParser", "moeBackend", "attentionBackend", "gdnPrefillBackend", "loadFormat"].map(
     (key) => [key],
   ),
-  ...["chatTemplate", "speculative", "extraArgs", "measured", "measuredSpeeds"].map((key) => [key]),
+  ...["chatTemplate", "speculative", "extraArgs"].map((key) => [key]),
 ];
 
 /** Keys of a server that another model with these values replaces, or that go. */
 export function modelKeys(
-  now: { readonly nodes?: unknown } | undefined,
+  now: { readonly nodes?: unknown; readonly model?: { readonly id: string } } | undefined,
   values: readonly ServerValue[],
 ) {
+  const isSame = values.some(
+    ({ path, value }) => path.join() === "model,id" && value === now?.model?.id,
+  );
   const isShared = values.some(({ path }) => path[0] === "nodes");
   const ranks = ["nodes", "tensorParallelSize", "pipelineParallelSize"].map((key) => [key]);
   // One over several machines listens on the link alone.
   return [
     ...MODEL_KEYS,
+    // What was measured of a model stays with it.
+    ...(isSame ? [] : [["measured"], ["measuredSpeeds"]]),
     ...(isShared || now?.nodes !== undefined ? ranks : []),
     ...(isShared ? [["listen"]] : []),
   ];

@@ -2,14 +2,15 @@ import { isMap, parseDocument } from "yaml";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import type { Recipe } from "../../components/catalogue";
 import { readCatalogue } from "../../components/catalogue";
-import { NAMESPACE, parseStackFile } from "../../components/settings";
+import { isPooling } from "../../components/planned";
+import { type MachineSettings, NAMESPACE, parseStackFile } from "../../components/settings";
 import { whyNoServer } from "../../machines/devices/devices";
-import { modelFolder } from "../../machines/hubCache";
 import { downToHundredth } from "../../vllm/utilization";
 import type { OneMachine } from "../stack/readStack";
 import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
 import { commented } from "../stackEdit/commentedYaml";
 import { aloneIn, currentServer, type Fit, fitModel, leavesOf, type Seat } from "./fit";
+import { isHubId, type Meant, modelNamed, type NamedModel } from "./modelNames";
 import { BEGINS_REASON, modelKeys, reasonsOf } from "./serverValues";
 
 /** The change of a stack file by which a server serves a model. */
@@ -20,24 +21,24 @@ export interface ModelChange {
   readonly diff: string;
 }
 
-/**
- * The recipe of an id, of a served name, or of the only id that holds the text. Throws `WrongUse`
- * with what there is.
- */
+/** The recipe that a name means. Throws `WrongUse` with what comes close. */
 export function chooseRecipe(project: string, wanted: string): Recipe {
-  const all = readCatalogue(project);
-  const exact = all.find(({ id, servedModelName }) =>
-    [id, servedModelName, modelFolder(id)].includes(wanted),
-  );
-  const like = all.filter(({ id }) => id.toLowerCase().includes(wanted.toLowerCase()));
-  const [only] = exact === undefined && like.length === 1 ? like : [exact];
-  if (only !== undefined) return only;
-  const found = (like.length > 0 ? like : all).map(({ id }) => id).join(", ");
-  throw new WrongUse(
-    like.length > 0
-      ? `${wanted}: which one? ${found}.`
-      : `${wanted} is not in the catalogue: ${found}. Add it: serving models add ${wanted} --config FILE`,
-  );
+  const meant = modelNamed(wanted, readCatalogue(project));
+  if (meant.is === "one") return meant.model;
+  throw new WrongUse(unclearName(wanted, meant));
+}
+
+/** Says that a name means several models or none, with those that it may mean. */
+export function unclearName(
+  wanted: string,
+  { is, models }: Exclude<Meant<NamedModel>, { readonly is: "one" }>,
+): string {
+  const ids = models.map(({ id }) => id).join(", ");
+  if (is === "several") return `${wanted}: which one? ${ids}.`;
+  const close = models.length === 0 ? "no name comes close" : `closest is ${ids}`;
+  return isHubId(wanted)
+    ? `${wanted} is not in the catalogue: ${close}. \`serving models use ${wanted}\` reads it from the hub.`
+    : `${wanted} is not in the catalogue: ${close}. Any other model has its hub id: serving models use ORG/NAME`;
 }
 
 /** Where a model would run: the server that is named, else the machine's only one for chat. */
@@ -121,12 +122,52 @@ function editsOf({ settings }: OneMachine, seat: Seat, { values }: Fit): Edit[] 
       : [];
   return [
     ...added,
+    ...clientEdits(settings, seat, values),
     ...gone.map((path) => ({ path: [...at, ...path], value: undefined })),
     ...values.flatMap(({ path, value }) => [
       ...(typeof value === "object" ? [{ path: [...at, ...path], value: undefined }] : []),
       { path: [...at, ...path], value },
     ]),
   ];
+}
+
+/** The value that a server gets at a path. */
+const valueAmong = (values: Fit["values"], path: string) =>
+  values.find((each) => each.path.join(".") === path)?.value;
+
+/**
+ * What the clients must say then: which server they use where several write text, or the one that
+ * named none stays with the one it had; and no name that the changed server no longer has.
+ */
+function clientEdits(
+  { inferenceServers, clients }: MachineSettings,
+  seat: Seat,
+  values: Fit["values"],
+) {
+  const { server, machine } = seat;
+  const chats = Object.entries(inferenceServers).flatMap(([key, { model }]) =>
+    isPooling(model.kind) ? [] : [key],
+  );
+  const kind = valueAmong(values, "model.kind");
+  const writes = kind === "chat" || kind === "base";
+  const others = chats.filter((key) => key !== server);
+  const after = writes ? [...others, server] : others;
+  const [before] = chats;
+  return Object.entries(clients).flatMap(([key, client]): Edit[] => {
+    if (typeof client !== "object") return [];
+    const at = ["machines", machine, "clients", key];
+    const named = client.server;
+    const isGone =
+      named !== undefined && Object.hasOwn(inferenceServers, named) && !after.includes(named);
+    const mustSay = named === undefined && after.length > 1 && chats.length < 2;
+    const uses = isGone || before === undefined ? server : before;
+    const name: Edit[] =
+      writes && (isGone || mustSay) ? [{ path: [...at, "server"], value: uses }] : [];
+    const changed = (named ?? (chats.length < 2 ? before : undefined)) === server;
+    const served = [valueAmong(values, "servedModelName"), valueAmong(values, "model.id")];
+    const stale = changed && client.model !== undefined && !served.includes(client.model);
+    return [...name, ...(stale ? [{ path: [...at, "model"], value: undefined }] : [])];
+  });
 }
 
 function refusal({ recipe, reasons, beside, missingGiB, lacksMachines }: Fit, seat: Seat): string {

@@ -193,6 +193,10 @@ export const kvRoomSchema = z.object({
     .object({ low: z.number(), high: z.number() })
     .describe("What lies outside the KV cache."),
   source: z.string(),
+  started: z
+    .object({ share: z.number(), source: z.string() })
+    .exactOptional()
+    .describe("The published start that proves the room; absent where none has to."),
 });
 
 /** How many agents of one kind an engine serves at the same time. */

@@ -36,7 +36,11 @@ export class StandInHub {
   sent = 0;
   behaviour: HubBehaviour = {};
 
-  constructor(largeBytes = 4_000_000) {
+  /** What it says that its model is for. */
+  task = "text-generation";
+
+  /** Files in `own` stand beside the usual ones, or alone with `only`. */
+  constructor(largeBytes = 4_000_000, own: Readonly<Record<string, string>> = {}, only = false) {
     const file = (body: Buffer): Content => ({
       body,
       etag: createHash("sha256").update(body).digest("hex"),
@@ -46,13 +50,17 @@ export class StandInHub {
       metadata: { total_size: 2 * largeBytes },
       weight_map: { a: shard, b: shard.replace("1", "2") },
     };
-    this.files = new Map([
+    const usual: [string, Content][] = [
       ["config.json", file(Buffer.from("{}"))],
       ["model.safetensors.index.json", file(Buffer.from(JSON.stringify(index)))],
       [shard, file(randomBytes(largeBytes))],
       [shard.replace("1", "2"), file(randomBytes(largeBytes))],
       ["original/weights.bin", file(randomBytes(1000))],
-    ]);
+    ];
+    const given = Object.entries(own).map(
+      ([path, text]) => [path, file(Buffer.from(text))] as const,
+    );
+    this.files = new Map([...(only ? [] : usual), ...given]);
   }
 
   readonly answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -114,6 +122,7 @@ export class StandInHub {
     const model = {
       id: MODEL,
       modelId: MODEL,
+      pipeline_tag: this.task,
       sha: COMMIT,
       private: false,
       gated: false,

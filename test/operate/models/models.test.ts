@@ -25,7 +25,7 @@ describe("serving models", () => {
     expect(code).toBe(0);
     expect(out).toContain("Machine dgx, server b, beside its other engines:");
     expect(out).toMatch(
-      /^qwen3\.6-35b-a3b +yes +0\.45 +4\.3 to 4\.9 GiB +1\.6 to 1\.9 of 256K +5 +97\.7 +vLLM 0\.24\.0, 22 GB of disk$/m,
+      /^qwen3\.6-35b-a3b +computed +0\.45 +4\.3 to 4\.9 GiB +1\.6 to 1\.9 of 256K +5 +97\.7 +vLLM 0\.24\.0, 22 GB of disk$/m,
     );
     expect(out).toMatch(
       /^gpt-oss-120b +no: 10\.9 GiB over +- .* the machine for itself, vLLM 0\.24\.0, 61 GB of disk$/m,
@@ -68,7 +68,7 @@ describe("serving models", () => {
     const unknown = await runServing(["models", "show", "org/none", "--file", stackFile()]);
     expect([unknown.code, unknown.err]).toEqual([
       2,
-      expect.stringContaining("Add it: serving models add org/none --config FILE"),
+      expect.stringContaining("`serving models use org/none` reads it from the hub."),
     ]);
     const several = await runServing(["models", "show", "gpt-oss", "--file", stackFile()]);
     expect([several.code, several.err.trim()]).toEqual([
@@ -93,7 +93,7 @@ describe("serving models for two machines that are linked", () => {
     const file = stackFile(linked(ALONE));
     const listed = await runServing(["models", "--file", file]);
     expect(listed.out).toMatch(
-      /^minimax-m2\.7-gb10 +yes .* 2 linked machines, vLLM 0\.24\.0, 130\.6 GB of disk$/m,
+      /^minimax-m2\.7-gb10 +computed .* 2 linked machines, vLLM 0\.24\.0, 130\.6 GB of disk$/m,
     );
     const used = await runServing([
       "models",

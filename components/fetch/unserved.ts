@@ -1,0 +1,51 @@
+import { type JsonObject, textOr } from "../../faults/json";
+
+/** What tells what a repository of the hub holds. */
+export interface Repository {
+  readonly id: string;
+  /** Paths of its files. */
+  readonly files: readonly string[];
+  /** What the hub takes it for, such as `text-generation`. */
+  readonly task: string;
+  readonly config?: JsonObject;
+  /** Its `adapter_config.json`, where it has one. */
+  readonly adapter?: JsonObject;
+}
+
+/** What the hub says of a model that speaks or listens. */
+const SPEECH_TASKS =
+  /^(automatic-speech-recognition|text-to-speech|text-to-audio|audio-.*|voice-.*)$/;
+
+/** The classes of models that turn speech into text, or text into speech. */
+const SPEECH_CLASSES =
+  /Whisper|Wav2Vec|SpeechSeq2Seq|SpeechEncoder|ForCTC|TextToWaveform|TextToSpectrogram|ParlerTTS|Parakeet/;
+
+/** The same of those that make pictures. */
+const PICTURE_TASKS = /^(text-to-image|image-to-image|text-to-video|image-to-video)$/;
+
+/**
+ * Says in one sentence why a repository's content isn't served here, and what to do instead;
+ * `undefined` where it can be served.
+ */
+export function unserved({ id, files, task, config, adapter }: Repository): string | undefined {
+  const has = (ending: string) => files.some((file) => file.toLowerCase().endsWith(ending));
+  if (files.includes("model_index.json") || (PICTURE_TASKS.test(task) && config === undefined))
+    return `${id} makes pictures (a diffusion pipeline), and a vLLM server writes text: serve it by a program for pictures such as ComfyUI, and declare its memory in \`otherGpuMemoryGiB\`.`;
+  if (adapter !== undefined || (files.includes("adapter_config.json") && config === undefined))
+    return adapterText(id, textOr(adapter?.base_model_name_or_path));
+  if (has(".gguf") && !has(".safetensors"))
+    return `${id} is GGUF files, which Ollama serves: run \`ollama pull hf.co/${id}\`, and name it in \`simpleServer.models\`.`;
+  const classes = [config?.architectures].flat().map(String).join(" ");
+  if (SPEECH_TASKS.test(task) || SPEECH_CLASSES.test(classes))
+    return `${id} is a model for speech, which no server here is made for: run it by a program of its own, and declare its memory in \`otherGpuMemoryGiB\`.`;
+  if (config === undefined)
+    return `${id} has no config.json, so vLLM can't tell what it is: choose a repository of the same model in the format of transformers.`;
+  if (config.is_encoder_decoder === true)
+    return `${id} has an encoder and a decoder, which vLLM no longer serves for text: choose a decoder-only model.`;
+  return undefined;
+}
+
+const adapterText = (id: string, base: string): string =>
+  base === ""
+    ? `${id} is a LoRA adapter that names no base model: find that out, and serve it with \`extraArgs: [--enable-lora, --lora-modules, NAME=${id}]\`.`
+    : `${id} is a LoRA adapter of ${base}: run \`serving models use ${base}\`, then add \`extraArgs: [--enable-lora, --lora-modules, NAME=${id}]\` to its server.`;

@@ -1,0 +1,170 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { Failed, WrongUse } from "../../commandLine/exit";
+import { replaceFile } from "../../commandLine/replaceFile";
+import { type Recipe, readCatalogue } from "../../components/catalogue";
+import { operatorHome } from "../../components/evidence";
+import { readHubModel } from "../../components/fetch";
+import { familyOf } from "../../components/inference-server";
+import { vllmOf } from "../../components/supply";
+import { defined } from "../../faults/defined";
+import { objectOr } from "../../faults/json";
+import { homeOn, onMachine } from "../../machines/home";
+import { cachedModels, cacheOn, modelFolder } from "../../machines/hubCache";
+import { BYTES_PER_GIB } from "../../units/memory";
+import { engineData, firstWithModel, newestEngineData } from "../../vllm/engineData";
+import { upToHundredth } from "../../vllm/utilization";
+import type { OneMachine } from "../stack/readStack";
+import { projectFolder } from "../stack/stackFile";
+import { currentServer, fitModel, type Seat, seatFor } from "./fit";
+import { isHubId, modelNamed, type NamedModel } from "./modelNames";
+import { unclearName } from "./useModel";
+
+/** What a model's own files say of it. */
+type Facts = Awaited<ReturnType<typeof readHubModel>>;
+
+/** The model that a name means, and where it would run. */
+export interface ChosenModel {
+  readonly recipe: Recipe;
+  readonly seat: Seat;
+  /** Set where no recipe tells of it. */
+  readonly own?: Facts;
+}
+
+/**
+ * The model that a name means: one of the catalogue, one of the machine's model cache, or one of
+ * the hub by its id. Throws `WrongUse` for a name that isn't clear, and `Failed` for a model that
+ * can't be served.
+ */
+export async function chooseModel(
+  stack: OneMachine,
+  bare: Seat,
+  wanted: string,
+): Promise<ChosenModel> {
+  const recipes = readCatalogue(bare.project);
+  const known = modelNamed(wanted, recipes);
+  if (known.is === "one") return { recipe: known.model, seat: seatFor(known.model, bare) };
+  const { settings } = stack;
+  const path = onMachine(settings.modelCache, { home: homeOn(settings, { home: operatorHome() }) });
+  const all: readonly NamedModel[] = isHubId(wanted)
+    ? recipes
+    : [...recipes, ...cachedModels(await cacheOn(settings, path))];
+  const meant = modelNamed(wanted, all);
+  if (meant.is !== "one" && !isHubId(wanted)) throw new WrongUse(unclearName(wanted, meant));
+  const id = meant.is === "one" ? meant.model.id : wanted.trim();
+  const variables = Object.values(settings.inferenceServers);
+  const tokenVariable =
+    settings.inferenceServers[bare.server]?.huggingFaceTokenVariable ??
+    variables.find((each) => each.huggingFaceTokenVariable)?.huggingFaceTokenVariable;
+  const cache = await cacheOn(settings, path, id);
+  return ownModel(await readHubModel(id, { cache, ...defined({ tokenVariable }) }), bare);
+}
+
+/** Keeps a model's config.json in the operator's `models/`, where every plan reads it. */
+export function keepConfig({ id, text }: Facts): string {
+  // The cache may lie on another machine, and a model that is there in part would seem to be whole.
+  const folder = join(projectFolder(), "models", modelFolder(id));
+  mkdirSync(folder, { recursive: true });
+  replaceFile(join(folder, "config.json"), text, { newFileMode: 0o644 });
+  return join(folder, "config.json");
+}
+
+/** The longest window that is chosen for a model without a recipe, in tokens. */
+const LONGEST_WINDOW = { chat: 262_144, embedding: 32_768, rerank: 32_768 } as const;
+
+/** Where a config names no window. */
+const USUAL_WINDOW = 32_768;
+
+/** A recipe of what a model's own files say, with the share that the plan of its cache asks for. */
+function ownModel(facts: Facts, bare: Seat): ChosenModel {
+  const { id, config, kind, weightsGB, thinking, tool, revision, from } = facts;
+  if (kind === undefined)
+    throw new Failed(
+      `${id} has no chat template: it continues texts, and no client here talks to it. Choose the one that is made for chat, or write \`model.kind: base\` yourself.`,
+    );
+  const { max_position_embeddings: positions } = objectOr(config.text_config ?? config);
+  const window = typeof positions === "number" ? positions : USUAL_WINDOW;
+  const family = kind === "chat" ? familyOf(config) : undefined;
+  const date = new Date().toISOString().slice(0, 10);
+  const source = `computed from its own files in the ${from}; yours, unproven`;
+  const parser = kind === "chat" && family === undefined ? tool : undefined;
+  const basis = "judged";
+  const computed: Recipe = {
+    ...{ id, kind, thinking: kind === "chat" && thinking, family: family ?? "other", machines: 1 },
+    servedModelName: (id.split("/")[1] ?? id).toLowerCase(),
+    config: { from: "model", source: `its own, from the ${from}`, date },
+    weights: { partlyOnDisk: false, ...defined({ diskGB: weightsGB }) },
+    parsers: defined({ tool: parser }),
+    share: {},
+    settings: { maxModelLen: Math.min(window, LONGEST_WINDOW[kind]), kvCacheDtype: "auto" },
+    ...{ speeds: [], starts: [], notes: [] },
+    sources: [
+      {
+        of: ["weights.diskGB", "parsers.tool", "share.alone", "settings.maxModelLen"],
+        ...{ basis, source, date },
+      },
+      { of: ["settings.kvCacheDtype"], basis, source: "the model's own format", date },
+    ],
+  };
+  const placed = seatFor(computed, bare);
+  refuseUnservable(facts, placed);
+  const code = "auto_map" in config;
+  const values = [
+    ...(weightsGB === undefined
+      ? []
+      : [{ path: ["model", "weightsGB"], value: Number(weightsGB.toFixed(2)), why: source }]),
+    { path: ["model", "revision"], value: revision, why: "the commit that was read" },
+    ...(code
+      ? [{ path: ["trustRemoteCode"], value: true, why: "you wrote it for this model" }]
+      : []),
+  ];
+  const read = { source: `config.json of ${id}`, config, ...defined({ weightsGB }) };
+  const seat = { ...placed, own: { evidence: { [id]: read }, values } };
+  return { recipe: withShare(computed, seat), seat, own: facts };
+}
+
+/** Throws `Failed` for a model whose code nobody allowed, or whose class the engine lacks. */
+function refuseUnservable({ id, config, weightsGB }: Facts, seat: Seat): void {
+  const server = currentServer(seat);
+  if (weightsGB === undefined)
+    throw new Failed(
+      `${id} has no weights as safetensors files: choose a repository of it that has them.`,
+    );
+  if ("auto_map" in config && !(server.trustRemoteCode && server.model.id === id))
+    throw new Failed(
+      `${id} brings code of its own, which would run on your machine: read it at https://huggingface.co/${id}/tree/main. If you trust it, write \`model.id: ${id}\` and \`trustRemoteCode: true\` into ${seat.server} yourself, then run this again.`,
+    );
+  const version = vllmOf(server);
+  const engine = version === undefined ? undefined : engineData(version);
+  const classes = [config.architectures].flat().map(String);
+  if (engine === undefined || classes.some((each) => engine.architectures.includes(each))) return;
+  const first = firstWithModel(classes);
+  const then =
+    first === undefined
+      ? `no version up to ${newestEngineData().version} is known to have it`
+      : `${first} has it: \`serving pin vllm/vllm-openai:v${first} --write\``;
+  throw new Failed(
+    `${id} is of the class ${classes.join(", ")}, which vLLM ${version} lacks; ${then}.`,
+  );
+}
+
+/** The largest share that is chosen without a recipe: more needs caches to be dropped first. */
+const LARGEST_SHARE = 0.8;
+
+/** Whole windows for which there should be room, even at the worst that was seen of others. */
+const WINDOWS = 4;
+
+/**
+ * A recipe with the share that its weights and some whole windows need: at the worst that was seen
+ * of other models, and for one that writes no text at best, since it compiles and keeps little.
+ */
+function withShare(recipe: Recipe, seat: Seat): Recipe {
+  const largest = { ...recipe, share: { alone: LARGEST_SHARE } };
+  const { kv } = fitModel(largest, seat);
+  if (kv === null) return largest;
+  const totalGiB = seat.settings.machines[seat.machine]?.totalGiB ?? 0;
+  const { low, high } = kv.room.outsideGiB;
+  const outside = recipe.kind === "chat" ? high : low;
+  const needed = outside + (WINDOWS * kv.bytesPerRequest) / BYTES_PER_GIB;
+  return { ...recipe, share: { alone: Math.min(LARGEST_SHARE, upToHundredth(needed / totalGiB)) } };
+}

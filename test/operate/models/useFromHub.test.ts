@@ -1,0 +1,213 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { parse } from "yaml";
+import { httpServer } from "../../layers/httpServer";
+import { temporaryFolder } from "../../layers/temporaryFolder";
+import { COMMIT, type HubBehaviour, MODEL, StandInHub } from "../fetch/standInHub";
+import { type Run, runServing } from "../runServing";
+
+const ALONE = readFileSync("Pulumi.dgx.yaml", "utf8").replace(
+  /instanceA:\n(?: {8}.*\n)+/,
+  "instanceA: none\n",
+);
+
+const index = (gb: number) =>
+  JSON.stringify({ metadata: { total_size: gb * 1e9 }, weight_map: { a: "model.safetensors" } });
+
+interface Setting {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly only?: boolean;
+  readonly task?: string;
+  readonly behaviour?: HubBehaviour;
+  readonly args?: readonly string[];
+  readonly text?: string;
+  readonly env?: Record<string, string>;
+}
+
+/** `models use org/model` in a project of its own, from a hub that has that model. */
+async function use({ files, only, task, behaviour, args = [], text = ALONE, env }: Setting) {
+  const project = temporaryFolder("use-");
+  writeFileSync(join(project, "Pulumi.yaml"), "name: local-serving\nruntime: nodejs\n");
+  const file = join(project, "Pulumi.dgx.yaml");
+  writeFileSync(file, text);
+  mkdirSync(join(project, "home"));
+  const hub = new StandInHub(1000, files, only);
+  Object.assign(hub.behaviour, behaviour);
+  hub.task = task ?? hub.task;
+  const { url } = await httpServer((request, response) => void hub.answer(request, response));
+  const here = vi.spyOn(process, "cwd").mockReturnValue(project);
+  const run = (words: readonly string[]) =>
+    runServing(words, { HF_ENDPOINT: url, HOME: join(project, "home"), ...env });
+  try {
+    const used = await run(["models", "use", MODEL, ...args]);
+    const planned: Run | undefined = args.includes("--write") ? await run(["plan"]) : undefined;
+    const { dgx } = parse(readFileSync(file, "utf8")).config["local-serving:machines"];
+    return { ...used, project, file, planned, dgx, hub };
+  } finally {
+    here.mockRestore();
+  }
+}
+
+/** What the chat templates of most models have in common. */
+const TEMPLATE = "{% for message in messages %}<tool_call>{% endfor %}";
+
+/** A model of a class, as the hub has it. */
+const of = (config: string, gb: number, template = TEMPLATE): Setting => ({
+  files: {
+    ...{ "config.json": config, "model.safetensors.index.json": index(gb) },
+    "chat_template.jinja": template,
+  },
+});
+
+/** A class that vLLM 0.33 is the first to have. */
+const LATER = "Step5ForCausalLM";
+
+const kept = (folder: string) => readFileSync(join("models", folder, "config.json"), "utf8");
+const made = (name: string) => readFileSync(`test/fixtures/hub-configs/${name}.json`, "utf8");
+
+const LLAMA = of(made("LlamaForCausalLM"), 16.1);
+
+describe("a model that no recipe tells of, from the hub", () => {
+  it("is shown as a change with what it rests on, and nothing is written", async () => {
+    const { code, err, out, project, file } = await use(LLAMA);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain(`+            id: ${MODEL}\n`);
+    expect(out).toContain(`model.revision: "${COMMIT}"  the commit that was read`);
+    expect(out).toContain("computed from its own files in the hub; yours, unproven");
+    expect(readFileSync(file, "utf8")).toBe(ALONE);
+    expect(existsSync(join(project, "models"))).toBe(false);
+  });
+
+  it("is written with the commit that was read, and the next plan reads what was read", async () => {
+    const { code, err, project, planned, dgx } = await use({ ...LLAMA, args: ["--write"] });
+    expect([code, err]).toEqual([0, ""]);
+    expect(dgx.inferenceServers.b.model).toEqual({
+      ...{ id: MODEL, kind: "chat", thinking: false, weightsGB: 16.1, revision: COMMIT },
+    });
+    expect(readFileSync(join(project, "models/org--model/config.json"), "utf8")).toBe(
+      made("LlamaForCausalLM"),
+    );
+    expect(dgx.inferenceServers.b.tools).toMatchObject({ parser: "hermes" });
+    expect(dgx.inferenceServers.b).not.toHaveProperty("trustRemoteCode");
+    expect([planned?.code, planned?.err]).toEqual([0, ""]);
+    expect(planned?.out).toContain("KV cache of vllm-model-8001");
+  });
+
+  it("comes with its token, and says what the hub or the network said against it", async () => {
+    const text = ALONE.replace(
+      "versions:",
+      "huggingFaceTokenVariable: MY_TOKEN\n          versions:",
+    );
+    const token = "hf_GoodGoodGood1";
+    const good = { text, behaviour: { token }, env: { MY_TOKEN: token } };
+    expect((await use({ ...LLAMA, ...good })).code).toBe(0);
+    const bad = await use({ ...LLAMA, ...good, env: { MY_TOKEN: "hf_BadBadBad1" } });
+    expect([bad.code, bad.err.trim()]).toEqual([
+      1,
+      "The model org/model could not be fetched: the hub knows no such model, or shows it only to its own people (the token in MY_TOKEN is not accepted). Correct `model.id`, or set MY_TOKEN to a token that may read it, then run the same command again.",
+    ]);
+    const gated = await use({ ...LLAMA, behaviour: { gated: true } });
+    expect(gated.err).toContain(
+      "the model is gated, and the hub gives no access. Ask for access at https://huggingface.co/org/model, and",
+    );
+    const many = await use({ ...LLAMA, behaviour: { status: 429 } });
+    expect(many.err).toContain("the hub answers no more for now (rate limit). Wait some minutes");
+    const down = await use({ ...LLAMA, env: { HF_ENDPOINT: "http://127.0.0.1:9" } });
+    expect([down.code, down.err]).toEqual([
+      1,
+      expect.stringContaining("the hub can't be reached. See to the network"),
+    ]);
+  });
+
+  it("is refused with code of its own until that is allowed for this very model", async () => {
+    const config = JSON.stringify({ ...JSON.parse(made("LlamaForCausalLM")), auto_map: {} });
+    const refused = await use(of(config, 16.1));
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining(
+        "write `model.id: org/model` and `trustRemoteCode: true` into b yourself, then run this again.",
+      ),
+    ]);
+    const text = ALONE.replace("id: nvidia/Qwen3.6-35B-A3B-NVFP4", `id: ${MODEL}`);
+    const { code, dgx } = await use({ ...of(config, 16.1), text, args: ["--write"] });
+    expect([code, dgx.inferenceServers.b.trustRemoteCode]).toEqual([0, true]);
+  });
+});
+
+describe("what can't be served is said in one sentence, with the way", () => {
+  const config = made("LlamaForCausalLM");
+  const adapter = JSON.stringify({ base_model_name_or_path: "org/base", peft_type: "LORA" });
+  const cases: readonly (readonly [string, Setting, string])[] = [
+    ["GGUF", { files: { "a.Q4.gguf": "x" }, only: true }, "run `ollama pull hf.co/org/model`"],
+    [
+      "an adapter",
+      { files: { "adapter_config.json": adapter, "adapter_model.safetensors": "x" }, only: true },
+      "is a LoRA adapter of org/base: run `serving models use org/base`, then add `extraArgs: [--enable-lora, --lora-modules, NAME=org/model]`",
+    ],
+    [
+      "pictures",
+      { files: { "model_index.json": "{}" }, only: true, task: "text-to-image" },
+      "makes pictures (a diffusion pipeline)",
+    ],
+    ["speech", { ...LLAMA, task: "automatic-speech-recognition" }, "is a model for speech"],
+    [
+      "a class that came later",
+      of(JSON.stringify({ ...JSON.parse(config), architectures: [LATER] }), 16.1),
+      `is of the class ${LATER}, which vLLM 0.30.0 lacks; 0.33.0 has it: \`serving pin vllm/vllm-openai:v0.33.0 --write\`.`,
+    ],
+    [
+      "a class that none has",
+      of(JSON.stringify({ ...JSON.parse(config), architectures: ["NoneForCausalLM"] }), 16.1),
+      "which vLLM 0.30.0 lacks; no version up to 0.33.0 is known to have it.",
+    ],
+    ["no chat template", { files: { "config.json": config } }, "has no chat template"],
+  ];
+  it.each(cases)("%s", async (_, setting, words) => {
+    const { code, err } = await use(setting);
+    expect([code, err.trim().split("\n").length]).toEqual([1, 1]);
+    expect(err).toContain(words);
+  });
+});
+
+/** Configs of real models, and some made of transformers' own classes, with what comes out. */
+const CONFIGS: readonly (readonly [name: string, config: string, gb: number])[] = [
+  ...(
+    [
+      ["openai--gpt-oss-20b", 14],
+      ["Qwen--Qwen3-30B-A3B-FP8", 31],
+      ["Qwen--Qwen3-32B-FP8", 33],
+      ["Qwen--Qwen3-VL-8B-Instruct", 17.5],
+      ["Qwen--Qwen3.6-35B-A3B-FP8", 35],
+      ["nvidia--Qwen3.6-27B-NVFP4", 27],
+      ["nvidia--Gemma-4-26B-A4B-NVFP4", 16],
+      ["nvidia--Gemma-4-31B-IT-NVFP4", 19],
+      ["nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4", 18],
+      ["nvidia--Llama-3.3-70B-NVFP4", 40],
+    ] as const
+  ).map(([folder, gb]) => [folder, kept(folder), gb] as const),
+  ...(
+    [
+      ["LlamaForCausalLM", 16.1],
+      ["MistralForCausalLM", 24.5],
+      ["Qwen2ForCausalLM", 15.2],
+      ["Qwen3ForCausalLM", 16.4],
+      ["Phi3ForCausalLM", 7.6],
+      ["GraniteForCausalLM", 16.3],
+      ["Olmo3ForCausalLM", 14.6],
+      ["SmolLM3ForCausalLM", 6.2],
+      ["Gemma3ForCausalLM", 8.6],
+    ] as const
+  ).map(([name, gb]) => [name, made(name), gb] as const),
+];
+
+it.each(CONFIGS)("%s, without a recipe, is written and planned", async (name, config, gb) => {
+  const own = JSON.parse(config);
+  const served = JSON.stringify({ ...own, auto_map: undefined });
+  const { code, err, dgx, planned } = await use({ ...of(served, gb), args: ["--write"] });
+  expect([code, err]).toEqual([0, ""]);
+  const { gpuMemoryUtilization, maxModelLen, model } = dgx.inferenceServers.b;
+  expect([name, model.family ?? "other", gpuMemoryUtilization, maxModelLen]).toMatchSnapshot();
+  expect([planned?.code, planned?.err]).toEqual([0, ""]);
+  expect(planned?.out).not.toContain("WOULD NOT START");
+});
