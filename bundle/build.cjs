@@ -65,7 +65,9 @@ async function build() {
   // What a package says of itself; a clone asks git.
   const { status, stdout } = spawnSync("git", ["-C", ROOT, "rev-parse", "HEAD"]);
   if (status === 0) writeFileSync(join(DIST, "commit"), stdout);
-  const engines = readdirSync(join(ROOT, ENGINES)).map((file) => `${ENGINES}/${file}`);
+  const engines = readdirSync(join(ROOT, ENGINES), { recursive: true })
+    .filter((file) => file.endsWith(".json"))
+    .map((file) => `${ENGINES}/${file}`);
   cpSync(join(ROOT, ENGINES), join(DIST, basename(ENGINES)), { recursive: true });
   for (const name of Object.keys(PROGRAMS)) {
     asLatin1(join(DIST, `${name}.cjs`));

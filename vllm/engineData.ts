@@ -38,7 +38,8 @@ let versions: readonly string[] | undefined;
 /** Every version that there is data of, oldest first. */
 export function engineVersions(): readonly string[] {
   versions ??= readdirSync(FOLDER)
-    .map((file) => file.replace(/\.json$/, ""))
+    .filter((file) => file.endsWith(".json"))
+    .map((file) => file.slice(0, -".json".length))
     .sort(byVersion);
   return versions;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { EngineData } from "../../vllm/engineData";
+import type { EngineDefaults } from "../../vllm/engineDefaults";
 
 const run = promisify(execFile);
 const PROJECT = resolve(__dirname, "../..");
@@ -22,13 +23,18 @@ type Abbreviations = Readonly<
   Record<string, readonly (readonly [spelling: string, name: string])[]>
 >;
 
+/** What one version's own parser says. */
+interface EngineReading {
+  readonly data: EngineData;
+  readonly defaults: EngineDefaults;
+  readonly abbreviations: Abbreviations;
+}
+
 /**
  * Installs one version of vLLM in a temporary folder, reads it and removes the folder. Takes
  * minutes and 10 GB of disk.
  */
-export async function readEngine(
-  version: string,
-): Promise<{ data: EngineData; abbreviations: Abbreviations }> {
+export async function readEngine(version: string): Promise<EngineReading> {
   const folder = mkdtempSync(join(tmpdir(), "engine-data-"));
   try {
     await run("python3", ["-m", "venv", join(folder, "env")]);
@@ -47,11 +53,7 @@ export async function readEngine(
         maxBuffer: 2 ** 26,
       },
     );
-    // Elsewhere than in the folder of this project, whose folders Python would take for packages.
-    const { stdout } = await run(program("python"), [READER], { cwd: folder, maxBuffer: 2 ** 26 });
-    const { abbreviations, ...read } = JSON.parse(
-      stdout.slice(stdout.indexOf("ENGINE") + "ENGINE".length),
-    );
+    const { read, defaults, abbreviations } = await readInstalled(program("python"), folder);
     const madeBy = {
       command: `npm run engine-data -- ${version}`,
       date: new Date().toISOString().slice(0, 10),
@@ -60,10 +62,25 @@ export async function readEngine(
         .update(readFileSync(join(folder, wheel)))
         .digest("hex"),
     };
-    return { data: { madeBy, ...read }, abbreviations };
+    return { data: { madeBy, ...read }, defaults, abbreviations };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Reads a vLLM that is installed, by its Python. `cwd` is a folder elsewhere than this project's,
+ * whose folders Python would take for packages.
+ */
+export async function readInstalled(
+  python: string,
+  cwd: string,
+): Promise<Omit<EngineReading, "data"> & { readonly read: Omit<EngineData, "madeBy"> }> {
+  const { stdout } = await run(python, [READER], { cwd, maxBuffer: 2 ** 26 });
+  const { abbreviations, defaults, ...read } = JSON.parse(
+    stdout.slice(stdout.indexOf("ENGINE") + "ENGINE".length),
+  );
+  return { read, defaults, abbreviations };
 }
 
 /** `npm run engine-data -- VERSION...`: writes the data of each version. */
@@ -71,9 +88,12 @@ async function main(versions: readonly string[]): Promise<void> {
   if (versions.length === 0 || !versions.every((version) => /^\d+\.\d+\.\d+$/.test(version)))
     throw new Error("Usage: npm run engine-data -- VERSION... (such as 0.33.0)");
   for (const version of versions) {
-    const { data } = await readEngine(version);
-    writeFileSync(join(FOLDER, `${version}.json`), `${JSON.stringify(data, null, 1)}\n`);
+    const { data, defaults } = await readEngine(version);
+    writeFileSync(join(FOLDER, `${version}.json`), written(data));
+    writeFileSync(join(FOLDER, "defaults", `${version}.json`), written(defaults));
   }
 }
+
+const written = (data: EngineData | EngineDefaults) => `${JSON.stringify(data, null, 1)}\n`;
 
 if (require.main === module) void main(process.argv.slice(2));

@@ -6,9 +6,11 @@ machine needs no GPU; vLLM is told that there is one, and nothing else of it run
 """
 
 import argparse
+import enum
 import importlib
 import json
 import os
+import socket
 from typing import get_args
 
 os.environ.update(CUDA_VISIBLE_DEVICES="", HF_HUB_OFFLINE="1", VLLM_LOGGING_LEVEL="ERROR", VLLM_NO_USAGE_STATS="1")
@@ -116,6 +118,27 @@ def architectures():
     return list(ModelRegistry.get_supported_archs())
 
 
+def of_machine(value):
+    """A path or a host name says where this was read, and nothing of vLLM."""
+    return isinstance(value, str) and (value.startswith(("/", "~")) or socket.gethostname() in value)
+
+
+def is_plain(value):
+    known = value is None or isinstance(value, (bool, int, float, str))
+    return known and value != argparse.SUPPRESS and not of_machine(value)
+
+
+def defaults(serve):
+    """Each option's default where it is a plain value or a list of such; objects are worked out as vLLM starts."""
+    found = {}
+    for action, written in spellings(serve):
+        value = action.default.value if isinstance(action.default, enum.Enum) else action.default
+        value = sorted(value) if isinstance(value, set) else value
+        if all(map(is_plain, value)) if isinstance(value, list) else is_plain(value):
+            found[name_of(action, written)] = value
+    return {name: found[name] for name in sorted(found)}
+
+
 def in_order(value):
     if isinstance(value, dict):
         return {key: in_order(value[key]) for key in sorted(value)}
@@ -141,7 +164,8 @@ def main():
     engine["anyCase"] = [*any_case(serve), "attention-backend"]
     engine["architectures"] = architectures()
     engine["variables"] = [name for name in vllm.envs.environment_variables if name.startswith("VLLM_")]
-    answer = {"version": vllm.__version__, **in_order(engine), "abbreviations": abbreviations(serve)}
+    answer = {"version": vllm.__version__, **in_order(engine), "defaults": defaults(serve),
+              "abbreviations": abbreviations(serve)}
     print("ENGINE" + json.dumps(answer))
 
 

@@ -5,6 +5,7 @@ import { serversIn } from "../../policies/lib/inferenceServer";
 import { engineFaults } from "../../policies/rules/engineNames";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { type EngineData, engineVersions } from "../../vllm/engineData";
+import { type DefaultChanges, defaultChanges, defaultLines } from "./defaultChanges";
 
 /** What another version of vLLM makes of a server's arguments and variables. */
 export interface EngineChanges {
@@ -15,6 +16,8 @@ export interface EngineChanges {
   readonly nearest: string;
   /** Flags, values and variables that it doesn't know and the other version did. */
   readonly gone: readonly EngineChange[];
+  /** Flags that the server leaves at a default which is another; `null` if nothing is known. */
+  readonly defaults: DefaultChanges | null;
 }
 
 interface EngineChange {
@@ -31,22 +34,26 @@ interface Launched {
 
 /**
  * What changes for a server's arguments, those in `extraArgs` too, and its variables between two
- * versions. Defaults are not in the data.
+ * versions, and which defaults change.
  */
 export function engineChanges(before: Launched, after: Launched): EngineChanges {
   const { version } = after;
   const { data, exact } = engineDataOf(after.container.props.image);
   const nearest =
     engineVersions().findLast((each) => lte(each, version)) ?? engineVersions()[0] ?? data.version;
-  if (!eq(data.version, version)) return { version, known: "none", nearest, gone: [] };
+  if (!eq(data.version, version))
+    return { version, known: "none", nearest, gone: [], defaults: null };
   const { data: old } = engineDataOf(before.container.props.image);
   // What an older version, of which there is no data, knew can't be told.
-  const known = eq(old.version, before.version) ? faultsOf(before.container, old) : [];
+  const isOld = eq(old.version, before.version);
+  const known = isOld ? faultsOf(before.container, old) : [];
   const had = new Set(known.map(({ about, name }) => `${about} ${name}`));
   const gone = faultsOf(after.container, data)
     .filter(({ about, name }) => !had.has(`${about} ${name}`))
     .map(({ about, name, message }) => ({ about, name, message }));
-  return { version, known: exact ? "exact" : "published", nearest, gone };
+  const versions = [isOld ? old.version : before.version, data.version] as const;
+  const defaults = defaultChanges(versions, serversIn(after.container));
+  return { version, known: exact ? "exact" : "published", nearest, gone, defaults };
 }
 
 const faultsOf = (container: DeclaredResource, engine: EngineData) =>
@@ -55,7 +62,7 @@ const faultsOf = (container: DeclaredResource, engine: EngineData) =>
   );
 
 /** The same as sentences. */
-export function engineLines({ version, known, nearest, gone }: EngineChanges): string[] {
+export function engineLines({ version, known, nearest, gone, defaults }: EngineChanges): string[] {
   if (known === "none")
     return [
       `There is no engine data of vLLM ${version}, so nothing is known of its flags, values and variables; the nearest is that of ${nearest}.`,
@@ -64,8 +71,6 @@ export function engineLines({ version, known, nearest, gone }: EngineChanges): s
   return [
     ...(gone.length === 0 ? [none] : gone.map(({ message }) => message)),
     ...(known === "exact" ? [] : ["The image isn't vLLM's own, so what is inside may differ."]),
-    DEFAULTS,
+    ...(defaults === null ? [] : defaultLines(defaults)),
   ];
 }
-
-const DEFAULTS = "Defaults are not in this data: the release notes name those that changed.";

@@ -80,10 +80,14 @@ describe("what another vLLM makes of a server's arguments", () => {
     expect(known("0.20.0")).toEqual(["none", "0.23.0", 0]);
   });
 
-  it("says in words that nothing is gone, and what the data don't have", () => {
+  it("says in words that nothing is gone, and which version's defaults aren't recorded", () => {
     expect(engineLines(changes(["0.30.0", "0.31.0"], []))).toEqual([
       "vLLM 0.31.0 has every flag, value and variable that is set here.",
-      "Defaults are not in this data: the release notes name those that changed.",
+      "The defaults of vLLM 0.31.0 aren't recorded here: the release notes name those that changed.",
     ]);
+  });
+
+  it("says nothing of defaults where there is no data of the newer version", () => {
+    expect(changes(["0.30.0", "0.40.0"], []).defaults).toBe(null);
   });
 });

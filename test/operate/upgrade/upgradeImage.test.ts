@@ -97,6 +97,10 @@ describe("serving upgrade NAME", () => {
     expect(below(out, "What vLLM 0.33.0 makes of its arguments")?.[0]).toBe(
       "vLLM 0.33.0 has every flag, value and variable that is set here.",
     );
+    expect(below(out, "What vLLM 0.33.0 makes of its arguments")?.slice(-2)).toEqual([
+      "`--disable-cascade-attn` isn't set here, and its default changes: `true` -> left to vLLM.",
+      '`--mamba-cache-mode` isn\'t set here, and its default changes: `"none"` -> left to vLLM.',
+    ]);
     expect(below(out, "Nothing is applied yet")).toHaveLength(1);
     expect(below(out, "What changes on dgx")?.[0]).toContain("is replaced: `image` ");
     // The rules of the KV cache are others from 0.33 on.
@@ -129,7 +133,19 @@ describe("serving upgrade NAME", () => {
       versions: { vllm: "0.33.0", transformers: "5.16.1" },
       evidence: "tag",
       transformers: { before: ">=5.10.4", after: ">=5.16.1,<5.21" },
-      engine: { version: "0.33.0", known: "published", nearest: "0.33.0", gone: [] },
+      engine: {
+        version: "0.33.0",
+        known: "published",
+        nearest: "0.33.0",
+        gone: [],
+        defaults: {
+          changed: [
+            { name: "disable-cascade-attn", before: true, after: null },
+            { name: "mamba-cache-mode", before: "none", after: null },
+          ],
+          unrecorded: [],
+        },
+      },
       applied: null,
       verdict: "pass",
       reasons: [],
@@ -215,7 +231,7 @@ describe("serving upgrade NAME", () => {
     expect(below(page.out, "What vLLM 0.30.0 makes of its arguments")).toEqual([
       "vLLM 0.30.0 has no flag `--enable-bf16x3-router-gemm`. Remove it.",
       "vLLM 0.30.0 has no variable `VLLM_NIXL_EP_MAX_NUM_RANKS`, which 0.23.0 to 0.29.0 had: it does nothing. Remove it.",
-      "Defaults are not in this data: the release notes name those that changed.",
+      "The defaults of vLLM 0.29.0 aren't recorded here: the release notes name those that changed.",
     ]);
     expect(below(page.out, "Refused")).toEqual([
       expect.stringMatching(/^refused by engine-names .*no flag `--enable-bf16x3-router-gemm`/),
