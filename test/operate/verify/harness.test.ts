@@ -133,6 +133,11 @@ const SEEN: Partial<Record<FaultName, { probes: readonly string[]; detail: strin
       detail: "answered 200 with an error: Internal server error",
       fix: "`machines.dgx.harness.judge` names the judge",
     },
+    "answers-500": {
+      probes: [`${FILES}: harness-judge`, `${B}: harness-chat`],
+      detail: "answered 500: EngineCore encountered an issue.",
+      fix: "`machines.dgx.harness.judge` names the judge",
+    },
     "ignores-json": {
       probes: [`${FILES}: harness-judge`],
       detail: 'was asked for JSON and said `Sure! Here it is: {"ok": true}`',
