@@ -50,6 +50,8 @@ ask() {
 
 last_line() { printf '%s\n' "$1" | tail -n 1; }
 unchanged='The data were not touched.'
+# What a copy says of its image where no container has the data.
+image_unseen=$IMAGE
 
 # The container with the data, whatever it is called: a changed port gives another name.
 find_container() {
@@ -188,7 +190,7 @@ take() {
     refuse "The data of $SERVICE can't be copied to $COPIES (${why:-docker cp was ended}): check Docker and the room on that disk, and try again. $unchanged"
   read_revision
   printf '{"at": "%s", "why": "%s", "image": "%s", "revision": "%s", "bytes": %s, "sha256": "%s", "volume": "%s"}\n' \
-    "$now" "$1" "${image:-$IMAGE}" "$revision" "$(wc -c <"$part/data.tar" | tr -d ' ')" "$(hash_of "$part/data.tar")" "$VOLUME" \
+    "$now" "$1" "${image:-$image_unseen}" "$revision" "$(wc -c <"$part/data.tar" | tr -d ' ')" "$(hash_of "$part/data.tar")" "$VOLUME" \
     >"$part/copy.json"
   sync "$part/data.tar" "$part/copy.json" "$part"
   mv -T -- "$part" "$COPIES/$copy"
@@ -224,7 +226,7 @@ before() {
     return
   fi
   begin_run
-  if [ "$(cat -- "$COPIES/.put-back" 2>/dev/null || :)" = "$id $began" ]; then
+  if is_put_back; then
     say "The data of $SERVICE were put back, and nothing has run on them since: no further copy is needed."
     return
   fi
@@ -311,6 +313,7 @@ begin_phase() {
 }
 
 mark_put_back() { printf '%s %s\n' "$id" "$began" >"$COPIES/.put-back"; }
+is_put_back() { [ -n "$id" ] && [ "$(cat -- "$COPIES/.put-back" 2>/dev/null || :)" = "$id $began" ]; }
 
 # Replaces all that is in the volume by a copy, and keeps what was there as a further copy.
 replace_data() {
@@ -368,43 +371,76 @@ put_back() {
   printf '{"copy": "%s", "kept": "%s"}\n' "$1" "$kept"
 }
 
-# back IMAGE: the way back of an update. Without a copy of that image it touches nothing.
-back() {
-  IMAGE=$1
-  find_container
+# The newest copy whose FIELD is VALUE, in `newest`; empty where there is none.
+find_newest() {
   newest=''
   for each in "$COPIES"/$NAMES/copy.json; do
-    if [ -e "$each" ] && [ "$(field "${each%/copy.json}" image)" = "$1" ]; then
+    if [ -e "$each" ] && [ "$(field "${each%/copy.json}" "$1")" = "$2" ]; then
       newest=${each%/copy.json}
       newest=${newest##*/}
     fi
   done
-  if [ -z "$newest" ] && [ ! -e "$COPIES/.restoring" ]; then
-    printf '{"did": "no-copy"}\n'
+}
+
+# What an earlier run has put back is told again: the one that told it may have been killed.
+told_again() {
+  did=not-migrated
+  find_newest why restore
+  if [ -z "$newest" ] || [ "$(field "$COPIES/$newest" revision)" = "$before" ]; then return; fi
+  did=put-back
+  kept=$newest
+  until=$(field "$COPIES/$kept" at)
+  revision=$(field "$COPIES/$kept" revision)
+}
+
+expect_start() {
+  start_again || refuse "The container of $SERVICE doesn't start: \`serving start $SERVICE\` says why."
+}
+
+# back IMAGE: the way back of an update. Without a copy of that image it touches no data.
+back() {
+  IMAGE=$1
+  # Data without a container may be those of either image.
+  image_unseen=''
+  find_container
+  find_newest image "$1"
+  copy_back=$newest
+  kept=''
+  if [ -z "$copy_back" ] && [ ! -e "$COPIES/.restoring" ]; then
+    did=no-copy
+    if [ -n "$id" ] && is_planned; then
+      expect_start
+      did=same-image
+    fi
+    printf '{"did": "%s"}\n' "$did"
     return
   fi
   begin_run
   if [ -n "$id" ] && is_planned; then
-    start_again || refuse "The container of $SERVICE doesn't start: \`serving start $SERVICE\` says why."
+    expect_start
     printf '{"did": "same-image"}\n'
     return
   fi
   stop_container
   until=$(date -u +%Y-%m-%dT%H:%M:%SZ)
   read_revision
-  before=$(field "$COPIES/$newest" revision)
-  about=$(printf '"copy": "%s", "at": "%s", "until": "%s", "revision": "%s", "before": "%s"' \
-    "$newest" "$(field "$COPIES/$newest" at)" "$until" "$revision" "$before")
+  before=$(field "$COPIES/$copy_back" revision)
   if [ -z "$revision" ] || [ -z "$before" ]; then
-    printf '{"did": "unknown", %s}\n' "$about"
-  elif [ "$revision" = "$before" ]; then
-    printf '{"did": "%s", %s}\n' "$([ "$finished" = "$newest" ] && echo put-back || echo not-migrated)" "$about"
+    did=unknown
+  elif [ "$revision" != "$before" ]; then
+    expect_copy "$copy_back"
+    expect_room_to_replace "$copy_back"
+    found=$revision
+    replace_data "$copy_back"
+    revision=$found
+    did=put-back
+  elif [ "$finished" = "$copy_back" ] || is_put_back; then
+    told_again
   else
-    expect_copy "$newest"
-    expect_room_to_replace "$newest"
-    replace_data "$newest"
-    printf '{"did": "put-back", "kept": "%s", %s}\n' "$kept" "$about"
+    did=not-migrated
   fi
+  printf '{"did": "%s", "copy": "%s", "kept": "%s", "at": "%s", "until": "%s", "revision": "%s", "before": "%s"}\n' \
+    "$did" "$copy_back" "$kept" "$(field "$COPIES/$copy_back" at)" "$until" "$revision" "$before"
 }
 
 word=${1-}

@@ -30,8 +30,8 @@ const NOTHING = { copy: null, kept: null, missing: null };
  * Makes a service's data fit the image that a machine's plan goes back to, before the engine applies
  * that plan: stops the container with the other image, and if that one has migrated the data, keeps
  * them as a copy and puts the newest copy of the planned image back. Where the old container was
- * only stopped for its copy, it is started again. A second run finds equal revisions and changes
- * nothing. Throws `Failed` if it can't; the data are then as they were, or the next run finishes.
+ * only stopped for its copy, it is started again. A second run changes nothing, and says the same.
+ * Throws `Failed` if it can't; the data are then as they were, or the next run finishes.
  */
 export async function putBackMigrated(machine: MachinePlan, service: string): Promise<PutBack> {
   const copies = dataOn(machine, service)?.copies;

@@ -202,7 +202,9 @@ describe.concurrent("the way back of an update", () => {
     expect(did).toMatchObject({ did: "put-back", copy, before: "old", revision: "new" });
     expect([volume.data(), volume.running]).toEqual([old, false]);
     expect(volume.about(`${did.kept}`)).toMatchObject({ image: NEW, revision: "new" });
-    expect(await back(volume)).toMatchObject({ did: "not-migrated" });
+    const { kept } = did;
+    const again = { did: "put-back", copy, kept, before: "old", revision: "new" };
+    expect(await back(volume)).toMatchObject({ ...again, until: volume.about(`${kept}`).at });
     const { err } = await volume.run(["before"], { image: OLD });
     expect(err).toBe(
       "The data of chat-ui were put back, and nothing has run on them since: no further copy is needed.\n",
@@ -232,6 +234,23 @@ describe.concurrent("the way back of an update", () => {
     expect(volume.running).toBe(true);
   });
 
+  it("has nothing to do where the old container is there, of which no copy was made", async () => {
+    const volume = new FakeVolume();
+    expect(await back(volume)).toEqual({ did: "same-image" });
+    expect([volume.running, volume.asked().some((each) => /^(stop|create)/.test(each))]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  it("starts an old container that a killed run had stopped before it made the copy", async () => {
+    const volume = new FakeVolume();
+    await volume.run(["before"], { env: killedAt({ call: 9, when: "middle" }) });
+    expect([volume.names(), volume.running]).toEqual([[], false]);
+    expect(await back(volume)).toEqual({ did: "same-image" });
+    expect(volume.running).toBe(true);
+  });
+
   it("starts an old container that was only stopped for its copy", async () => {
     const volume = new FakeVolume();
     await volume.run(["before"]);
@@ -242,8 +261,13 @@ describe.concurrent("the way back of an update", () => {
   it("works where the container is gone", async () => {
     const { volume, old } = await migrated();
     volume.set({ container: "" });
-    expect(await back(volume)).toMatchObject({ did: "put-back" });
+    const did = await back(volume);
+    expect(did).toMatchObject({ did: "put-back" });
     expect(volume.data()).toEqual(old);
+    // It is not taken for one of the old image later.
+    expect(volume.about(`${did.kept}`)).toMatchObject({ image: "", revision: "new" });
+    volume.write("new");
+    expect(await back(volume)).toMatchObject({ did: "put-back", before: "old" });
   });
 });
 
