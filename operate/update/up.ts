@@ -71,13 +71,16 @@ export async function up(
   }
 }
 
-/** Options by which the engine would apply something else than is looked at, or nothing. */
-const NOT_WITH_VERIFIED = /^--(config-file|event-log|preview-only)(=|$)/;
+/** Options by which the engine would apply something else than is looked at, a part, or nothing. */
+const NOT_WITH_VERIFIED =
+  /^(--(config|config-file|config-path|cwd|event-log|exclude|exclude-dependents|preview-only|target|target-dependents|target-replace)(=|$)|-[defjrvyQ]*[cCt])/;
 
 function refuseOptions(options: readonly string[]): void {
   const other = options.find((option) => NOT_WITH_VERIFIED.test(option));
   if (other !== undefined)
-    throw new WrongUse(`${other}: not with --verified, which applies the stack's own file.`);
+    throw new WrongUse(
+      `${other}: not with --verified, which applies the stack's own file as a whole.`,
+    );
   mayAsk(options);
 }
 

@@ -44,16 +44,15 @@ describe("serving plan", () => {
 });
 
 describe("serving up --verified", () => {
-  it.each([
+  it.each<[string[], string]>([
     [["--verified"], "Without a terminal nobody can say yes: add --yes.\n"],
-    [
-      ["--verified", "--yes", "--config-file", "x"],
-      "--config-file: not with --verified, which applies the stack's own file.\n",
-    ],
-    [
-      ["--verified", "--yes", "--preview-only"],
-      "--preview-only: not with --verified, which applies the stack's own file.\n",
-    ],
+    ...[
+      ...["--config-file", "--preview-only", "--target", "--target=urn", "-t", "-yturn"],
+      ...["--exclude", "--target-replace", "-c", "--config=key=value", "-C", "--cwd"],
+    ].map((option): [string[], string] => [
+      ["--verified", "--yes", option, "x"],
+      `${option}: not with --verified, which applies the stack's own file as a whole.\n`,
+    ]),
   ])("refuses what it can't do: %j", async (options, said) => {
     const { code, err } = await runServing(["up", "--stack", "dgx", ...options]);
     expect([code, err]).toEqual([2, said]);
