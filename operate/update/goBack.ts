@@ -22,20 +22,21 @@ export interface GoingBack {
 
 /**
  * Puts back the data of services whose newer image has migrated them, before the engine starts the
- * older one. It may run twice. Servers go back even where data can't.
+ * older one. It may run twice. Servers go back even where data can't. Returns whether all data are
+ * there that could be told to be needed.
  */
-async function putBackData({ task, to }: GoingBack): Promise<void> {
+async function putBackData({ task, to }: GoingBack): Promise<boolean> {
+  let fits = true;
   for (const machine of to.plan.machines)
     for (const { name } of machine.services) {
-      const sentence = await putBackMigrated(machine, name).then(
-        (done) => done.sentence,
-        (error: unknown) => {
-          if (error instanceof Failed) return error.message;
-          throw error;
-        },
-      );
+      const { did, sentence } = await putBackMigrated(machine, name).catch((error: unknown) => {
+        if (error instanceof Failed) return { did: "unknown", sentence: error.message };
+        throw error;
+      });
+      if (did === "unknown") fits = false;
       if (sentence !== "") tell(task, sentence);
     }
+  return fits;
 }
 
 /** Keeps what failed, writes down that it goes back, and applies the verified stack file. */
@@ -66,7 +67,7 @@ export async function goBack(
 /** Applies the verified stack file, waits for it, and probes it. Returns the exit code. */
 export async function finishBack(going: GoingBack): Promise<number> {
   const { task, to, begun, decided } = going;
-  await putBackData(going);
+  const dataFit = await putBackData(going);
   const { machines } = to.plan;
   const parts = begun.parts.filter((part) =>
     machines.some((machine) => namedParts(machine, [part]).length > 0),
@@ -81,12 +82,13 @@ export async function finishBack(going: GoingBack): Promise<number> {
   const after = isUp ? await probe(machines, parts, task.now.file) : [];
   const { passed } = begun;
   const decision = decide({ engine: { ...engine, touched: true }, waited, passed, after });
+  const failed = { ...decided, settings: task.settings, at: new Date().toISOString() };
   if (decision.kind === "back") {
     const failure = { file: task.now.file, text: to.text, machines, parts, probes: after };
-    await keepRecord(task.keeper, {});
-    return ends(task, notTheUpdateText(decided, decision.why, await doctorOf(failure)));
+    await keepRecord(task.keeper, dataFit ? {} : { failed });
+    const doctor = await doctorOf(failure);
+    return ends(task, notTheUpdateText(decided, decision.why, doctor, dataFit));
   }
-  const failed = { ...decided, settings: task.settings, at: new Date().toISOString() };
   await keepRecord(task.keeper, { failed });
   const again = after.filter(({ id, status }) => status === "pass" && passed.includes(id));
   return ends(task, putBackText(decided, to.file, again.length));

@@ -24,15 +24,16 @@ export const putBackText = (decided: Decided, file: string, passed: number): str
     "The stack file was not rewritten. Change it, or try it again: `serving up --again`.",
   ].join("\n");
 
-/** How it ended where the verified stack file fails, too. */
+/** How it ended where the verified stack file fails, too; `dataFit` if it has the data it knows. */
 export const notTheUpdateText = (
   decided: Decided,
   now: Pick<Decided, "probe" | "detail">,
   doctor: string,
+  dataFit = true,
 ): string =>
   [
     `The update was put back: ${failedText(decided)}. What was put back fails, too: ${failedText(now)}.`,
-    "So the cause is not the update. What was put back stays as it is, and nothing is tried a second time.",
+    `${dataFit ? "So the cause is not the update." : "Data could not be put back, as said above: that may be why."} What was put back stays as it is, and nothing is tried a second time.`,
     keptText(decided.kept),
     ...(doctor === "" ? [] : ["", doctor]),
   ].join("\n");

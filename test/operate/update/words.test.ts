@@ -50,6 +50,12 @@ describe("how an update ended", () => {
     );
   });
 
+  it("does not rule the update out where data could not be put back", () => {
+    const said = notTheUpdateText(DECIDED, { probe: "the engine", detail: "" }, "", false);
+    expect(said).toContain("Data could not be put back, as said above: that may be why. What was");
+    expect(said).not.toContain("not the update");
+  });
+
   it("stays as it is where there is nothing to go back to", () => {
     expect(leftText(DECIDED, "")).toBe(
       "The update failed: dgx.b chat-tools failed (no tool was called). There is nothing to go back to, so it stays as it is.\nWhat failed is kept in /kept: its text, its logs, and what verify and doctor say of it.",
