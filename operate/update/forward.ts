@@ -9,15 +9,20 @@ import { decide, type EngineEnd, type Seen } from "./decide";
 import { goBack } from "./goBack";
 import { keepFailed } from "./keepFailed";
 import { keepRecord } from "./keepRecord";
-import { type Begun, engineUp, type Task, tell, writeDown } from "./task";
+import { type Begun, engineUp, isAsPlanned, type Task, tell, writeDown } from "./task";
 import type { WayBack } from "./wayBack";
-import { awayText, INTERRUPTED, leftText, staysText } from "./words";
+import { awayText, changedText, INTERRUPTED, leftText, staysText } from "./words";
 
 /**
  * Applies the stack file, waits for what it starts, probes that, and decides whether it stays.
  * Returns the exit code.
  */
 export async function forward(task: Task, back: WayBack, begun: Begun): Promise<number> {
+  if (!isAsPlanned(task)) {
+    // One that was broken off stays what it is, and is finished later.
+    if (!begun.resumed) await keepRecord(task.keeper, defined({ failed: task.failed }));
+    return ends(task, changedText(task.now.file));
+  }
   await writeDown(task, "forward", begun);
   const engine = await engineUp(task);
   if (task.signal.aborted) return ends(task, INTERRUPTED);
@@ -34,7 +39,7 @@ export async function forward(task: Task, back: WayBack, begun: Begun): Promise<
     ...defined({ figures: begun.figures }),
   });
   if (decision.kind === "refused") {
-    await keepRecord(task.keeper, task.failed === undefined ? {} : { failed: task.failed });
+    await keepRecord(task.keeper, defined({ failed: task.failed }));
     return decision.code;
   }
   if (decision.kind === "stays") return stays(task, after, decision.failed);

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { say } from "../../commandLine/output";
 import type { MachinePlan } from "../../components/plan";
-import { defined } from "../../faults/defined";
+import { attempt, defined } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
+import { fingerprintOfText } from "../../machines/update/fingerprint";
 import { thisProcess } from "../../machines/update/process";
 import type { FailedUpdate, Part, UnderWay } from "../../machines/update/record";
 import { VERIFIED_UPDATE_VARIABLE } from "../../machines/update/variables";
@@ -100,6 +101,10 @@ export async function engineUp(task: Task, from?: PlannedStack): Promise<EngineE
     rmSync(folder, { recursive: true });
   }
 }
+
+/** Whether the stack file, which the engine reads itself, still has the settings of the plan. */
+export const isAsPlanned = ({ now, settings }: Pick<Task, "now" | "settings">): boolean =>
+  (fingerprintOfText(attempt(() => readTextFile(now.file)) ?? "") ?? "") === settings;
 
 /** A kept text with the salt of the stack's secrets, if it was kept before there was one. */
 export function withSalt(kept: string, today: string): string {

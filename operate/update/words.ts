@@ -73,6 +73,10 @@ export const awayText = (why: string): string =>
 export const INTERRUPTED =
   "Interrupted. How far the update is has been written down: the next `serving up` finishes it.";
 
+/** Said where the stack file is another one than the plan that was said yes to. */
+export const changedText = (file: string): string =>
+  `${file} has other settings than when it was planned. Nothing more was changed: \`serving up --verified\` plans what it has now.`;
+
 /** Said where what was to be put back can't be any more. */
 export const nothingToPutBackText = ({ startedAt }: UnderWay, why: string): string =>
   `The update of ${dateText(startedAt)} can't be put back: ${why} Nothing is under way any more; \`serving up\` applies the stack file as it is.`;
