@@ -28,7 +28,7 @@ const TOOLS = [
   ...["setsid", "sleep"],
 ];
 
-const PROGRAMS = ["vllm", "python3", "curl"];
+const PROGRAMS = ["vllm", "python3", "curl", "litellm"];
 
 const SEARCH = ["/usr/bin", "/bin"];
 

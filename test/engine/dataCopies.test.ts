@@ -11,35 +11,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { putBackMigrated } from "../../operate/copies/putBackMigrated";
 import { readStack } from "../../operate/stack/readStack";
-import { type PinnedImage, pinnedImage } from "../docker/image";
+import type { PinnedImage } from "../docker/image";
 import { freePort } from "../layers/freePort";
 import { mustRun } from "../layers/run";
 import { describeEngineWithDocker } from "./available";
+import { chatUiImage } from "./chatUiStub";
 import { TOTAL_GIB } from "./stackConfig";
 import { writeStackFile } from "./stackFile";
 import { Workspace } from "./workspace";
-
-/**
- * Stands for Open WebUI: keeps its data in the volume with an owner of their own, migrates those of
- * an earlier version when it starts, and ends with an error on those of a later one.
- */
-const chatUi = (version: string) => `#!/usr/local/bin/node
-const fs = require("node:fs");
-const [data, own] = ["/app/backend/data", ${JSON.stringify(version)}];
-const database = data + "/webui.db";
-const found = fs.existsSync(database) ? fs.readFileSync(database, "utf8") : "";
-if (found > own) throw new Error("Can't locate revision " + found);
-if (found === "") {
-  fs.mkdirSync(data + "/uploads");
-  fs.writeFileSync(data + "/uploads/talk", "hello");
-  fs.chownSync(data + "/uploads/talk", 1000, 1001);
-  fs.chmodSync(data + "/uploads/talk", 0o640);
-}
-fs.writeFileSync(database, own);
-process.on("SIGTERM", () => process.exit(0));
-require("node:http").createServer((_, to) => to.end(fs.readFileSync(database))).listen(8080);
-`;
-const READ_REVISION = "#!/bin/sh\ncat /data/webui.db\n";
 
 describeEngineWithDocker("copies of the chat UI's data", () => {
   let workspace: Workspace;
@@ -83,13 +62,10 @@ describeEngineWithDocker("copies of the chat UI's data", () => {
   };
 
   beforeAll(async () => {
-    const of = (version: string) =>
-      pinnedImage({
-        programs: { bash: chatUi(version), python3: READ_REVISION },
-        ...{ entrypoint: ["bash"], command: ["start.sh"] },
-        ...{ repository: "open-webui/open-webui", tag: `v${version}` },
-      });
-    images = { old: await of("0.11.3"), newer: await of("0.12.4") };
+    images = {
+      old: await chatUiImage({ version: "0.11.3" }),
+      newer: await chatUiImage({ version: "0.12.4" }),
+    };
     port = await freePort();
     network = `net-c${port}`;
     workspace = await Workspace.open({ config: configOf(images.old) });

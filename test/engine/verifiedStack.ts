@@ -12,37 +12,45 @@ import { Workspace } from "./workspace";
 /** A model's folder inside the image: nothing has to be loaded for it. */
 const MODEL = { id: "/opt/stand-in/model", family: "qwen3", thinking: true };
 
-const UP_SECONDS = 600;
+/** What tests give a stack beside one server of the stand-in. */
+export interface VerifiedStackOptions {
+  /** Settings of the server and of the machine that each text of the stack file has. */
+  readonly server?: Readonly<Record<string, unknown>>;
+  readonly machine?: Readonly<Record<string, unknown>>;
+  /** What the home holds before anything is applied. */
+  readonly prepare?: (home: string) => Promise<void>;
+  /** The longest that one command may take. */
+  readonly limitSeconds?: number;
+}
 
 /** An image of the stand-in whose vLLM is this script. */
 export const brokenImage = (script: string, more: ImageOptions = {}): Promise<PinnedImage> =>
   pinnedImage({ ...more, programs: { vllm: `#!/bin/sh\n${script}\n`, ...more.programs } });
 
-/** What a stack has beside the usual settings of its server and its machine. */
-interface Overlays {
-  readonly server?: Record<string, unknown>;
-  readonly machine?: Record<string, unknown>;
-}
-
-/** A stack of one server that is applied and verified, and what tests do with it. */
+/** A stack of a server that is applied and verified, and what tests do with it. */
 export class VerifiedStack {
   private constructor(
     readonly workspace: Workspace,
     readonly parts: StackParts,
-    private readonly more: Overlays,
+    private readonly options: VerifiedStackOptions,
   ) {}
 
   /**
-   * Applies the stack with an image of the stand-in, and verifies it: from then on it can be gone
-   * back to.
+   * Applies the stack with an image, by default the stand-in's, and verifies it: from then on it can
+   * be gone back to.
    */
-  static async open(image?: PinnedImage, more: Overlays = {}): Promise<VerifiedStack> {
+  static async open(
+    image?: PinnedImage,
+    options: VerifiedStackOptions = {},
+  ): Promise<VerifiedStack> {
     const [portA, portB] = [await freePort(), await freePort()];
     const parts = { image: image ?? (await pinnedImage()), portA, portB, unique: `v${portB}` };
     const workspace = await Workspace.open({ config: {} });
-    const stack = new VerifiedStack(workspace, parts, more);
+    const stack = new VerifiedStack(workspace, parts, options);
+    await options.prepare?.(workspace.home);
     stack.configure();
-    for (const words of [["up", "--yes"], ["wait", "--timeout", "120"], ["verify"]]) {
+    const { limitSeconds = 120 } = options;
+    for (const words of [["up", "--yes"], ["wait", "--timeout", `${limitSeconds}`], ["verify"]]) {
       const done = await stack.serving(...words);
       if (done.code === 0) continue;
       await workspace.close();
@@ -57,11 +65,12 @@ export class VerifiedStack {
     server: Record<string, unknown> = {},
     machine: Record<string, unknown> = {},
   ): void {
+    const { options } = this;
     this.workspace.configure(
       stackConfig(
         { ...this.parts, image },
-        { model: MODEL, ...this.more.server, ...server },
-        { instanceA: "none", startWithinMinutes: 1, ...this.more.machine, ...machine },
+        { model: MODEL, ...options.server, ...server },
+        { instanceA: "none", startWithinMinutes: 1, ...options.machine, ...machine },
       ),
     );
   }
@@ -76,8 +85,13 @@ export class VerifiedStack {
     return existsSync(file) ? readFileSync(file, "utf8") : undefined;
   }
 
+  /** The name that the server serves. */
+  get model(): string {
+    return String(this.options.server?.servedModelName ?? `model-${this.parts.unique}`);
+  }
+
   get container(): string {
-    return `vllm-model-${this.parts.unique}-${this.parts.portB}`;
+    return `vllm-${this.model}-${this.parts.portB}`;
   }
 
   /** A command line that starts `serving` of this stack. */
@@ -99,7 +113,7 @@ export class VerifiedStack {
     return run(program, words, {
       cwd: this.workspace.project,
       env: { ...this.workspace.env, ...env },
-      limitSeconds: UP_SECONDS,
+      limitSeconds: this.options.limitSeconds ?? 600,
     });
   }
 
@@ -132,9 +146,11 @@ export class VerifiedStack {
   }
 
   /** The image of the container that runs, and when it was started. */
-  async running(): Promise<{ readonly image: string; readonly startedAt: string }> {
+  async running(
+    container = this.container,
+  ): Promise<{ readonly image: string; readonly startedAt: string }> {
     const format = "{{.State.Running}} {{.Config.Image}} {{.State.StartedAt}}";
-    const { stdout } = await run("docker", ["inspect", "--format", format, this.container]);
+    const { stdout } = await run("docker", ["inspect", "--format", format, container]);
     const [isRunning, image = "", startedAt = ""] = stdout.trim().split(" ");
     return isRunning === "true" ? { image, startedAt } : { image: "", startedAt: "" };
   }
@@ -144,7 +160,7 @@ export class VerifiedStack {
     const { text } = await ask(`http://127.0.0.1:${this.parts.portB}/v1/chat/completions`, {
       timeoutSeconds: 20,
       body: {
-        model: `model-${this.parts.unique}`,
+        model: this.model,
         messages: [{ role: "user", content: "Read the file example with read_file." }],
         tools: [
           {

@@ -23,7 +23,10 @@ export interface BridgeOptions {
   readonly key: string;
   /** Names that it lists, the canonical one first; it also answers to every `claude-` name. */
   readonly names: readonly string[];
-  readonly fault?: BridgeFault;
+  readonly fault?: BridgeFault | undefined;
+  /** Where it listens: by default a free port of loopback. */
+  readonly port?: number;
+  readonly host?: string;
 }
 
 /**
@@ -41,7 +44,8 @@ const IDS = { chat: "chatcmpl-stand-in", responses: "resp_bGl0ZWxsbTpjdXN0b20=" 
  * server's behind it.
  */
 export async function startBridge(options: BridgeOptions): Promise<StandIn> {
-  return listening(createServer((request, response) => void serve(request, response, options)));
+  const server = createServer((request, response) => void serve(request, response, options));
+  return listening(server, options.port, options.host);
 }
 
 async function serve(
