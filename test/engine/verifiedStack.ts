@@ -155,8 +155,11 @@ export class VerifiedStack {
     return isRunning === "true" ? { image, startedAt } : { image: "", startedAt: "" };
   }
 
-  /** Whether the server answers with a call of a tool. */
-  async callsTools(): Promise<boolean> {
+  /**
+   * Whether the server answers with a call of a tool. The real vLLM takes a `required` one as JSON
+   * alone, which a scripted model doesn't say.
+   */
+  async callsTools(choice: "auto" | "required" = "required"): Promise<boolean> {
     const { text } = await ask(`http://127.0.0.1:${this.parts.portB}/v1/chat/completions`, {
       timeoutSeconds: 20,
       body: {
@@ -171,7 +174,7 @@ export class VerifiedStack {
             },
           },
         ],
-        tool_choice: "required",
+        tool_choice: choice,
       },
     });
     return text.includes('"tool_calls"') && text.includes("read_file");

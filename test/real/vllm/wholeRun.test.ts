@@ -18,7 +18,8 @@ import { createSmallestModel } from "../../simple-server/realOllama";
 import { type Program, title } from "../programs";
 import { PROGRAMS } from "../setup";
 import { TINY } from "../wholeStack";
-import { installEngine, KV_DTYPE } from "./engine";
+import { CPU_ENVIRONMENT, CPU_SERVER } from "./cpuServer";
+import { installEngine } from "./engine";
 import { type ProgramImage, programImage } from "./programImage";
 import { type Systemd, startSystemd } from "./systemd";
 
@@ -156,19 +157,13 @@ describe.skipIf(why !== undefined)(
     const configure = (server: Record<string, unknown> = {}, searches = false) => {
       const { b, bridge, chatUi } = images;
       const image = { tag: b, digest: "", reference: b };
-      // What the build for CPUs needs.
-      const environment = {
-        HF_HUB_OFFLINE: "1",
-        TORCHDYNAMO_DISABLE: "1",
-        VLLM_CPU_KVCACHE_SPACE: "1",
-      };
       const search = Object.entries(SEARCH_KINDS).map(([kind, settings]) => [
         kind,
         {
           ...{
             ...settings,
             port: ports[kind as keyof typeof SEARCH_KINDS],
-            environment,
+            environment: CPU_ENVIRONMENT,
             maxModelLen: 2048,
           },
           ...{
@@ -184,10 +179,7 @@ describe.skipIf(why !== undefined)(
         stackConfig(
           { image, portA: 0, portB: ports.b, unique: `whole${ports.b}` },
           {
-            model: { id: "rig/dense", thinking: true },
-            servedModelName: "rig-dense",
-            tools: { parser: "qwen3_coder" },
-            reasoningParser: "qwen3",
+            ...CPU_SERVER,
             versions: {
               vllm: "0.30.0",
               transformers: "5.23.0",
@@ -195,14 +187,6 @@ describe.skipIf(why !== undefined)(
               digest: digestOf(image),
               source: "the environment",
             },
-            gpuMemoryUtilization: 0.2,
-            maxModelLen: 131_072,
-            kvCacheDtype: KV_DTYPE,
-            // The script of the model's words.
-            environment: { ...environment, PYTHONPATH: "/opt/scripted" },
-            moeBackend: "marlin",
-            extraArgs: ["--enforce-eager", "--logits-processors", "scripted:Scripted"],
-            stopGraceSeconds: 30,
             ...server,
           },
           {
