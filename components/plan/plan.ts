@@ -96,22 +96,19 @@ export function machinePlan(
   const inferenceServers = servers.filter(({ plan }) => isHead(plan)).map(({ plan }) => plan);
   const ranks = servers.filter(({ plan }) => !isHead(plan)).map(({ plan }) => plan);
   const around = services(name, machine, inferenceServers, { evidence, machines });
-  const { device } = machine;
-  const memory = memoryOn(device, machineMemory(machine, servers, around.memory, meminfo));
-  const withKv = servers.map((server) => {
-    const context = {
+  const memory = memoryOn(machine.device, machineMemory(machine, servers, around.memory, meminfo));
+  const withKv = servers.map((server) => ({
+    ...server,
+    kv: kvOfServer(machine, server, {
       totalGiB: machine.totalGiB,
       least: leastMemory(name, server.settings.nodes, totalOf),
       maxOutputTokens: longestAnswer(around.clients, server.plan.key),
-    };
-    const found = serverKv(server.settings, context, server.model);
-    return { ...server, kv: { ...found, kv: kvOn(device, found.kv, server.settings) } };
-  });
+    }),
+  }));
   const served = { servers: inferenceServers, simpleServer: around.detail.simpleServer };
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
   const running = [...inferenceServers, ...ranks];
-  const gateNeeds = { servers: running, ledger: memory.ledger.lines, folder: gate };
-  const gateFiles = running.length === 0 ? [] : [gateFile(name, machine, gateNeeds)];
+  const needs = { servers: running, ledger: memory.ledger.lines, folder: gate };
   const planned: MachinePlan = {
     ...declaredFacts(name, machine, evidence.home),
     inferenceServers,
@@ -122,7 +119,7 @@ export function machinePlan(
     clients: around.clients,
     harness: harness.plan,
     containers: [...running.map(({ container }) => container), ...around.containers],
-    files: [...gateFiles, ...around.files, ...harness.files],
+    files: [...gateFiles(name, machine, needs), ...around.files, ...harness.files],
     secretFiles: [...running.flatMap(({ tokenFile }) => tokenFile ?? []), ...around.secretFiles],
     ...memory,
     ...startsOf(withKv, machine.totalGiB),
@@ -139,6 +136,24 @@ export function machinePlan(
   ];
   const files = [...planned.files, appliedPlan(planned, state)];
   return { machine: { ...planned, files }, warnings, unreached: around.unreached };
+}
+
+/** The file of the start gates, where a server has one. */
+const gateFiles = (
+  name: string,
+  machine: MachineSettings,
+  needs: Parameters<typeof gateFile>[2],
+): ReturnType<typeof gateFile>[] =>
+  needs.servers.length === 0 ? [] : [gateFile(name, machine, needs)];
+
+/** What is known of a server's KV cache, with whose figures it rests on. */
+function kvOfServer(
+  { device }: MachineSettings,
+  { settings, model }: KnownServer,
+  context: Parameters<typeof serverKv>[1],
+) {
+  const found = serverKv(settings, context, model);
+  return { ...found, kv: kvOn(device, found.kv, settings) };
 }
 
 function totalWarnings(

@@ -10,9 +10,9 @@ import { named } from "../stack/named";
 import { readStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import type { Edit } from "../stackEdit/applyEdits";
-import { ANSWER_SECONDS } from "../verify/answerSeconds";
 import type { Cause } from "../verify/causes/cause";
 import type { ProbeResult } from "../verify/probe";
+import { PROBE_SECONDS } from "../verify/probeSeconds";
 
 interface VerifyCommandOptions extends StackFileOptions {
   readonly only?: readonly string[];
@@ -39,7 +39,7 @@ export function verifyCommand(): Command {
       ).argParser(probeList),
       new Option("--timeout <seconds>", "longest time for one answer")
         .argParser(wholeNumber(1))
-        .default(ANSWER_SECONDS),
+        .default(PROBE_SECONDS),
       new Option("--base-url <url>", "probe only the inference server at this address").argParser(
         baseUrl,
       ),

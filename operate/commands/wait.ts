@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { command } from "../../commandLine/command";
+import { command, type Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { wholeNumber } from "../../commandLine/values";
 import type { MachinePlan } from "../../components/plan";
@@ -44,49 +44,50 @@ export function waitCommand(): Command {
     notes:
       "It only looks at the containers. Exit code 1 when one died or was not ready in time, or failed what --warm asks.",
     example: "wait --warm && serving verify",
-    run: async (options: WaitCommandOptions) => {
-      const planned = plannedStack(options);
-      const servers = planned.machines.flatMap((machine) =>
-        machine.inferenceServers
-          .filter(({ key }) => options.server === undefined || key === options.server)
-          .map((server) => ({ machine, server })),
-      );
-      if (servers.length === 0) throw noServer(planned.machines, options.server);
-      await expectAnUp(options, servers);
-      // Loaded when it is used: other commands start faster without it.
-      const { waitForServer, waitedText } = await import("../wait/waitForServer");
-      const results: Result[] = [];
-      const deadline = performance.now() + options.timeout * 1000;
-      for (const { machine, server } of servers) {
-        const left = Math.max(1, Math.round((deadline - performance.now()) / 1000));
-        const found = await waitForServer(ranksOf({ machine, server }, planned.machines), left);
-        const [head, ...workers] = found;
-        if (head === undefined || found.some(({ outcome }) => outcome !== "ready")) {
-          results.push(...found);
-          break;
-        }
-        // Loaded when it is used: other waits start faster without it.
-        const { warm } = await import("../wait/warm");
-        const asked = options.warm && (await warm({ machine, server }, planned.machines, left));
-        results.push({ ...head, ...(asked && { warm: asked }) }, ...workers);
-      }
-      const died = results.find(({ outcome }) => outcome === "died");
-      const diagnoses = died === undefined ? [] : await doctorOn(options, died.machine);
-      const { doctorText } = await import("../doctor/report/diagnose");
-      const explained = diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])];
-      return {
-        result: { servers: results, diagnoses },
-        text: [
-          ...results.flatMap((each) => [waitedText(each), ...(each.warm ?? []).map(warmText)]),
-          ...explained,
-        ].join("\n"),
-        failed: results.some(
-          ({ outcome, warm }) =>
-            outcome !== "ready" || warm?.some(({ status }) => status === "fail"),
-        ),
-      };
-    },
+    run: waitOutcome,
   });
+}
+
+async function waitOutcome(options: WaitCommandOptions): Promise<Outcome> {
+  const planned = plannedStack(options);
+  const servers = planned.machines.flatMap((machine) =>
+    machine.inferenceServers
+      .filter(({ key }) => options.server === undefined || key === options.server)
+      .map((server) => ({ machine, server })),
+  );
+  if (servers.length === 0) throw noServer(planned.machines, options.server);
+  await expectAnUp(options, servers);
+  // Loaded when it is used: other commands start faster without it.
+  const { waitForServer, waitedText } = await import("../wait/waitForServer");
+  const results: Result[] = [];
+  const deadline = performance.now() + options.timeout * 1000;
+  for (const { machine, server } of servers) {
+    const left = Math.max(1, Math.round((deadline - performance.now()) / 1000));
+    const found = await waitForServer(ranksOf({ machine, server }, planned.machines), left);
+    const [head, ...workers] = found;
+    if (head === undefined || found.some(({ outcome }) => outcome !== "ready")) {
+      results.push(...found);
+      break;
+    }
+    // Loaded when it is used: other waits start faster without it.
+    const { warm } = await import("../wait/warm");
+    const asked = options.warm && (await warm({ machine, server }, planned.machines, left));
+    results.push({ ...head, ...(asked && { warm: asked }) }, ...workers);
+  }
+  const died = results.find(({ outcome }) => outcome === "died");
+  const diagnoses = died === undefined ? [] : await doctorOn(options, died.machine);
+  const { doctorText } = await import("../doctor/report/diagnose");
+  const explained = diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])];
+  return {
+    result: { servers: results, diagnoses },
+    text: [
+      ...results.flatMap((each) => [waitedText(each), ...(each.warm ?? []).map(warmText)]),
+      ...explained,
+    ].join("\n"),
+    failed: results.some(
+      ({ outcome, warm }) => outcome !== "ready" || warm?.some(({ status }) => status === "fail"),
+    ),
+  };
 }
 
 type Result = WaitedOn & { readonly warm?: readonly ProbeResult[] };

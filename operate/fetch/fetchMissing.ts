@@ -12,7 +12,7 @@ import { docker, dockerCommand } from "../../machines/docker/docker";
 import { filesOf } from "../../machines/files";
 import { bytesHere, cacheOn, repositoryIn } from "../../machines/hubCache";
 import { askOn, commandOn, followedOn } from "../../machines/onMachine";
-import { type Missing, showProgress } from "./progress";
+import { showProgress, type ToFetch } from "./progress";
 
 /** What docker and the tool said last is where the cause is. */
 const KEPT_CHARACTERS = 4000;
@@ -222,7 +222,7 @@ interface Fetching extends StartOptions {
 
 /** Runs a command with progress on stderr; returns why it failed. An interrupt ends it. */
 async function followed(
-  of: Missing,
+  of: ToFetch,
   machine: MachinePlan,
   { words, came, line, ...options }: Fetching,
   interrupt: AbortSignal,

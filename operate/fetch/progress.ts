@@ -4,7 +4,7 @@ import { gb } from "../../units/memory";
 import { duration } from "../wait/progress";
 
 /** What a machine lacks of its plan: an image or a model. */
-export type Missing = Omit<Needs["images"][number], "layers">;
+export type ToFetch = Omit<Needs["images"][number], "layers">;
 
 const LINE_SECONDS = 10;
 
@@ -13,7 +13,7 @@ const LEAST_BYTES = 10e6;
 
 /** How far something is: what came, how fast, and how long the rest takes at that rate. */
 export function downloadLine(
-  { name, bytes: total }: Missing,
+  { name, bytes: total }: ToFetch,
   came: number,
   seconds: number,
 ): string {
@@ -30,7 +30,7 @@ export function downloadLine(
  * On a terminal one line that changes; elsewhere a line every few seconds. The function that it
  * returns ends it.
  */
-export function showProgress(stream: ProgressStream, of: Missing, came: () => Promise<number>) {
+export function showProgress(stream: ProgressStream, of: ToFetch, came: () => Promise<number>) {
   const started = performance.now();
   const terminal = stream.isTTY === true;
   let shown = Promise.resolve();

@@ -7,7 +7,7 @@ import { AGGREGATE_LIMIT } from "../../vllm/utilization";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { draft } from "./draft";
-import { toMend, unexplained } from "./found";
+import { toMend, unexplainedMemory } from "./found";
 import { type Offer, offerBesideLowered, offers, type Place } from "./offers";
 import {
   type Ask,
@@ -49,7 +49,7 @@ export async function choose(given: HostFacts, place: Place, ask?: Ask) {
   const mend = [
     ...toMend(facts, offer),
     ...none,
-    ...(wanted.systemGiB === undefined ? unexplained(facts, wanted) : []),
+    ...(wanted.systemGiB === undefined ? unexplainedMemory(facts, wanted) : []),
     ...findings.map(({ message }) => message),
   ];
   /** Hub id of server B's model; `null` without a B. */

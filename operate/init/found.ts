@@ -110,7 +110,10 @@ function unshownGpu({ gpus, unshown, device }: HostFacts): string[] {
 }
 
 /** What is in use that nothing that was found explains, where nobody said that it is the system's. */
-export function unexplained(facts: HostFacts, said: Parameters<typeof systemGiB>[1]): string[] {
+export function unexplainedMemory(
+  facts: HostFacts,
+  said: Parameters<typeof systemGiB>[1],
+): string[] {
   const gib = systemGiB(facts, said);
   return gib === undefined || gib <= UNEXPLAINED_GIB
     ? []

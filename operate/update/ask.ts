@@ -5,12 +5,12 @@ import type { MachinePlan } from "../../components/plan";
 import type { Part } from "../../machines/update/record";
 import { hostOf } from "../sees/host";
 import { ranksOf } from "../stack/ranksOf";
-import { ANSWER_SECONDS } from "../verify/answerSeconds";
 import { keepVerify } from "../verify/lastVerify";
+import { PROBE_SECONDS } from "../verify/probeSeconds";
 import { verifyProgress } from "../verify/report";
 import { verify } from "../verify/run/runner";
 import { type WaitedOn, waitForServer, waitForService } from "../wait/waitForServer";
-import type { Seen } from "./decide";
+import type { UpdateSeen } from "./decide";
 import { type NamedResult, namedParts, namedResult } from "./parts";
 
 /** Asks at the terminal, on stderr; anything but yes is no. */
@@ -38,7 +38,7 @@ export async function probe(
     const about = namedParts(machine, parts);
     if (about.length === 0) continue;
     const progress = verifyProgress(process.stderr);
-    const asked = { about, machines, progress, timeoutSeconds: ANSWER_SECONDS, host: hostOf };
+    const asked = { about, machines, progress, timeoutSeconds: PROBE_SECONDS, host: hostOf };
     const { probes } = await verify(machine, asked);
     await keepVerify({ stackFile, machine: machine.name }, probes);
     results.push(...probes.map((each) => namedResult(machine, each)));
@@ -54,7 +54,7 @@ export async function waitForParts(
   machines: readonly MachinePlan[],
   parts: readonly Part[],
   signal: AbortSignal,
-): Promise<Seen["waited"]> {
+): Promise<UpdateSeen["waited"]> {
   const began = performance.now();
   const waited: { part: string; result: WaitedOn }[] = [];
   const isOver = () => signal.aborted;

@@ -11,7 +11,7 @@ export interface EngineEnd {
 }
 
 /** What is known of an update once it was applied. */
-export interface Seen {
+export interface UpdateSeen {
   readonly engine: EngineEnd;
   /** What was waited for, each with its part. */
   readonly waited: readonly { readonly part: string; readonly result: WaitedOn }[];
@@ -34,7 +34,7 @@ export type Decision =
  * Decides whether an update stays. It goes back if the engine failed after it touched anything, if
  * something died or was not ready in time, or if a probe fails that passed before. Pure.
  */
-export function decide({ engine, waited, passed, figures = {}, after }: Seen): Decision {
+export function decide({ engine, waited, passed, figures = {}, after }: UpdateSeen): Decision {
   if (engine.code !== 0 && !engine.touched) return { kind: "refused", code: engine.code };
   if (engine.code !== 0)
     return back("the engine", `it ended with exit code ${engine.code} half way`);

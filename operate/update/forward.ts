@@ -5,7 +5,7 @@ import { defined } from "../../faults/defined";
 import { keepPassed } from "../verify/lastVerify";
 import { waitedText } from "../wait/waitForServer";
 import { awayOf, probe, waitForParts } from "./ask";
-import { decide, type EngineEnd, type Seen } from "./decide";
+import { decide, type EngineEnd, type UpdateSeen } from "./decide";
 import { goBack } from "./goBack";
 import { keepFailed } from "./keepFailed";
 import { keepRecord } from "./keepRecord";
@@ -44,7 +44,7 @@ export async function forward(task: Task, back: WayBack, begun: Begun): Promise<
   }
   if (decision.kind === "stays") return stays(task, after, decision.failed);
   for (const { result } of waited) if (result.outcome !== "ready") say(waitedText(result));
-  if (back.to !== undefined) return goBack(task, back.to, begun, decision.why, after);
+  if (back.to !== undefined) return goBack(task, back.to, begun, { why: decision.why, after });
   const { file, text } = task.now;
   const failure = { file, text, machines, parts: begun.parts, probes: after };
   const { folder, doctor } = await keepFailed(failure);
@@ -58,7 +58,7 @@ async function lookAt(
   engine: EngineEnd,
   parts: Begun["parts"],
   machines: readonly MachinePlan[],
-): Promise<Pick<Seen, "waited" | "after"> | string> {
+): Promise<Pick<UpdateSeen, "waited" | "after"> | string> {
   if (engine.code !== 0) {
     const away = await awayOf(machines);
     return away === undefined ? { waited: [], after: [] } : awayText(away);
@@ -78,7 +78,11 @@ async function lookAt(
   }
 }
 
-async function stays(task: Task, after: Seen["after"], complaints: Seen["after"]): Promise<number> {
+async function stays(
+  task: Task,
+  after: UpdateSeen["after"],
+  complaints: UpdateSeen["after"],
+): Promise<number> {
   const { keeper, settings, failed, now } = task;
   const isKept = complaints.length === 0 && after.some(({ status }) => status === "pass");
   if (isKept) keepPassed(now.file, now.text);

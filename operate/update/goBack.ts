@@ -4,7 +4,7 @@ import { changesOf } from "../../components/change";
 import type { Decided } from "../../machines/update/record";
 import { putBackMigrated } from "../copies/putBackMigrated";
 import { awayOf, probe, waitForParts } from "./ask";
-import { decide, type Seen } from "./decide";
+import { decide, type UpdateSeen } from "./decide";
 import { doctorOf, keepFailed } from "./keepFailed";
 import { keepRecord } from "./keepRecord";
 import { merged, namedParts, partsOf } from "./parts";
@@ -44,8 +44,7 @@ export async function goBack(
   task: Task,
   to: PlannedStack,
   begun: Omit<Begun, "resumed">,
-  why: Omit<Decided, "kept">,
-  after: Seen["after"],
+  { why, after }: { readonly why: Omit<Decided, "kept"> } & Pick<UpdateSeen, "after">,
 ): Promise<number> {
   tell(task, goingBackText(why, to.file));
   const { file, text, plan } = task.now;

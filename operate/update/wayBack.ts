@@ -24,7 +24,7 @@ export type WayBack =
   | { readonly to?: undefined; readonly why: string; readonly refuses: boolean };
 
 /** What is known of the verified stack file. */
-export type Verified =
+export type VerifiedStackFile =
   | { readonly kind: "none" }
   | { readonly kind: "unplanned"; readonly file: string; readonly faults: string }
   | {
@@ -34,7 +34,7 @@ export type Verified =
     };
 
 /** Reads the verified stack file of a stack, and plans it with this program. */
-export function readVerified(stackFile: string, levels?: string): Verified {
+export function readVerified(stackFile: string, levels?: string): VerifiedStackFile {
   const file = passedStackFile(stackFile);
   if (file === undefined || !existsSync(file)) return { kind: "none" };
   try {
@@ -53,7 +53,11 @@ export function readVerified(stackFile: string, levels?: string): Verified {
 }
 
 /** Says what an update can go back to. Pure. */
-export function wayBack(verified: Verified, settings: string, isApplied: boolean): WayBack {
+export function wayBack(
+  verified: VerifiedStackFile,
+  settings: string,
+  isApplied: boolean,
+): WayBack {
   if (verified.kind === "planned" && verified.settings !== settings) return { to: verified.stack };
   if (verified.kind === "planned") return { why: SAME, refuses: false };
   if (!isApplied) return { why: NOTHING_APPLIED, refuses: false };

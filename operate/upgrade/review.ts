@@ -19,7 +19,7 @@ import { type EngineChanges, engineChanges } from "./engineChanges";
 import { isServer } from "./inside";
 
 /** A stack file as it is. */
-export interface Stack {
+export interface ReviewedStack {
   readonly file: string;
   readonly text: string;
   readonly settings: StackSettings;
@@ -69,7 +69,7 @@ export interface Review {
 
 /** Plans and judges the stack file with the image of a reading in place of the entry's. */
 export async function reviewOf(
-  stack: Stack,
+  stack: ReviewedStack,
   upgraded: Upgraded,
   reading: ImageReading,
 ): Promise<Review> {

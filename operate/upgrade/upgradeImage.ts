@@ -10,7 +10,7 @@ import { type StackFileOptions, stackFile } from "../stack/stackFile";
 import { forStack, givenOptions } from "../stack/typed";
 import { assumedReading, isServer, transformersRanges } from "./inside";
 import { findNewest, type Newest } from "./newest";
-import { type Review, reviewOf, type Stack, type Upgraded } from "./review";
+import { type Review, type ReviewedStack, reviewOf, type Upgraded } from "./review";
 import { deniedLines, headLines, type Inside, reviewSections } from "./reviewText";
 import { type ImageTarget, targetOf } from "./target";
 
@@ -67,7 +67,7 @@ function nothingNewer(name: string, newest: Newest, { note }: ImageTarget): Outc
 /** Everything that a page is made of. */
 interface Page {
   readonly name: string;
-  readonly stack: Stack;
+  readonly stack: ReviewedStack;
   readonly target: ImageTarget;
   readonly newest: Newest;
   readonly upgraded: Upgraded;

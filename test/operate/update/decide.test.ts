@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decide, type Seen } from "../../../operate/update/decide";
+import { decide, type UpdateSeen } from "../../../operate/update/decide";
 import type { NamedResult } from "../../../operate/update/parts";
 import type { WaitedOn } from "../../../operate/wait/waitForServer";
 
@@ -13,7 +13,7 @@ const waited = (outcome: WaitedOn["outcome"], reason = "", cause = "") => ({
     ...{ seconds: 1, phase: "starting" as const, lastLines: [] },
   },
 });
-const GOOD: Seen = {
+const GOOD: UpdateSeen = {
   engine: { code: 0, touched: true },
   waited: [waited("ready")],
   passed: ["dgx.b health", "dgx.b chat-tools"],
@@ -22,7 +22,7 @@ const GOOD: Seen = {
 const back = (probe: string, detail: string) => ({ kind: "back", why: { probe, detail } });
 
 describe("an update", () => {
-  it.each<[string, Partial<Seen>, unknown]>([
+  it.each<[string, Partial<UpdateSeen>, unknown]>([
     ["stays where all passes", {}, { kind: "stays", failed: [] }],
     [
       "is merely refused where the engine touched nothing",

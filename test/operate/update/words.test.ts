@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { plan } from "../../../components/plan/plan";
 import type { NamedResult } from "../../../operate/update/parts";
-import { type Verified, wayBack } from "../../../operate/update/wayBack";
+import { type VerifiedStackFile, wayBack } from "../../../operate/update/wayBack";
 import {
   failedText,
   leftText,
@@ -87,12 +87,12 @@ describe("the way back", () => {
     kind: "planned",
     stack: { file: "/v.yaml", text: "", settings, plan: plan(settings, { home: "/home/me" }) },
     settings: "old",
-  } as const satisfies Verified;
+  } as const satisfies VerifiedStackFile;
   const PLAIN = "To apply it without a way back: `serving up`. Nothing was changed.";
   const VERIFY =
     "Run `serving verify` while the stack file is as it was applied: it keeps the file that passes.";
 
-  it.each<[string, Verified, string, boolean, unknown]>([
+  it.each<[string, VerifiedStackFile, string, boolean, unknown]>([
     ["is the verified stack file", planned, "new", true, { to: planned.stack }],
     [
       "is none where it has the same settings",

@@ -2,4 +2,4 @@
  * Seconds that one answer may take: 28,000 tokens of cold prefill were measured to take half a
  * minute, so four times that.
  */
-export const ANSWER_SECONDS = 120;
+export const PROBE_SECONDS = 120;
