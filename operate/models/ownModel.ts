@@ -20,6 +20,12 @@ import { currentServer, fitModel, type Seat, seatFor } from "./fit";
 import { isHubId, modelNamed, type NamedModel } from "./modelNames";
 import { unclearName } from "./useModel";
 
+/** A config.json to be kept for later plans. */
+interface KeptConfig {
+  readonly id: string;
+  readonly text: string;
+}
+
 /** What a model's own files say of it. */
 type Facts = Awaited<ReturnType<typeof readHubModel>>;
 
@@ -27,8 +33,8 @@ type Facts = Awaited<ReturnType<typeof readHubModel>>;
 export interface ChosenModel {
   readonly recipe: Recipe;
   readonly seat: Seat;
-  /** Set where no recipe tells of it. */
-  readonly own?: Facts;
+  /** Its own config.json, where no recipe tells of it. */
+  readonly own?: KeptConfig;
 }
 
 /**
@@ -61,7 +67,7 @@ export async function chooseModel(
 }
 
 /** Keeps a model's config.json in the operator's `models/`, where every plan reads it. */
-export function keepConfig({ id, text }: Facts): string {
+export function keepConfig({ id, text }: KeptConfig): string {
   // The cache may lie on another machine, and a model that is there in part would seem to be whole.
   const folder = join(projectFolder(), "models", modelFolder(id));
   mkdirSync(folder, { recursive: true });
