@@ -71,7 +71,7 @@ describeEngineWithGpus("`serving up --verified` while something goes away", () =
     stack.configure(right);
     const away = await stack.serving(...VERIFIED);
     expect(away.code, away.stdout + away.stderr).toBe(1);
-    expect(away.stderr).toContain("`serving up --stack test` finishes it once it answers.");
+    expect(away.stderr).toContain("`serving up` finishes it once it answers.");
     await proxy.start();
     const next = await stack.serving("up", "--yes");
     expect(next.code, next.stdout + next.stderr).toBe(0);
