@@ -51,7 +51,8 @@ describeEngineWithDocker("an empty machine", () => {
     writeFileSync(join(folder, "bin/serving"), `#!/bin/sh\nexec node ${program} "$@"\n`, {
       mode: 0o755,
     });
-    await type(folder, "serving init --no-install --pin 0.0.0 --name dgx");
+    // It ends with 1 where something is to be mended first, such as a machine without a GPU.
+    await type(folder, "serving init --no-install --pin 0.0.0 --name dgx || test $? -eq 1");
     return folder;
   };
   const inData = (command: string) =>
