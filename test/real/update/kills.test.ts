@@ -77,7 +77,8 @@ describeEngineWithGpus("`serving up --verified` that is killed", () => {
 
   async function backToOld() {
     stack.configure();
-    for (const words of [["up", "--yes"], ["wait"]]) {
+    // What a right image leaves is the verified one; the old one is to be it again.
+    for (const words of [["up", "--yes"], ["wait"], ["verify"]]) {
       const done = await stack.serving(...words);
       if (done.code !== 0) throw new Error(done.stdout + done.stderr);
     }
@@ -94,7 +95,7 @@ describeEngineWithGpus("`serving up --verified` that is killed", () => {
     async ({ kind, whole, at }) => {
       stack.configure(images[kind]);
       const { last } = await untilLine(Math.floor(at * lines[kind]), whole);
-      const next = await stack.serving("up", "--yes");
+      const next = await stack.serving(...VERIFIED);
       const what = `killed after: ${last}\n${next.stdout}${next.stderr}`;
       const after = (await stack.running()).image;
       const allowed = [
