@@ -170,3 +170,13 @@ export class UnreadableInput extends Error {
 export class Failed extends Error {
   override readonly name = "Failed";
 }
+
+/** What `read` returns, or what is wrong with the operator's input that it reads. */
+export function orInputFault<T>(read: () => T): T | FaultyInput | UnreadableInput {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof FaultyInput || error instanceof UnreadableInput) return error;
+    throw error;
+  }
+}

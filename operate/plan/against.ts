@@ -4,18 +4,17 @@ import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { run } from "../../commandLine/run";
 import { changesOf, goneText, type MachineChange } from "../../components/change";
-import { readAppliedPlans, readEvidence } from "../../components/evidence";
+import { readAppliedPlans } from "../../components/evidence";
 import { declaredResources } from "../../components/machine";
 import type { MachinePlan, Plan } from "../../components/plan";
-import { plan } from "../../components/plan";
 import type { StackSettings } from "../../components/settings";
-import { parseStackFile } from "../../components/settings";
 import { attempt } from "../../faults/defined";
-import { FaultyInput, UnreadableInput } from "../../faults/fault";
+import { orInputFault } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { shellWords } from "../../machines/shell";
 import { judge, type Levels } from "../../policies/judge";
-import { impliedStack, projectOrProgram } from "../stack/stackFile";
+import { readStack } from "../stack/readStack";
+import { impliedStack } from "../stack/stackFile";
 import { passedStackFile } from "../verify/lastVerify";
 import {
   changeSections,
@@ -156,16 +155,13 @@ async function appliedTo({ machines }: Plan): Promise<MachinePlan[]> {
 }
 
 function planOf(source: string, name: string, text: string): Earlier {
-  try {
-    const settings = parseStackFile(name, text);
-    const before = plan(settings, readEvidence(settings, projectOrProgram()));
-    return { machines: before.machines, stack: { settings, plan: before } };
-  } catch (error) {
-    if (!(error instanceof FaultyInput || error instanceof UnreadableInput)) throw error;
+  const read = orInputFault(() => readStack(name, text));
+  if (read instanceof Error)
     throw new WrongUse(
-      `--against ${source}: this version can't read it, so nothing is compared.\n${error.message}`,
+      `--against ${source}: this version can't read it, so nothing is compared.\n${read.message}`,
     );
-  }
+  const { settings, plan } = read;
+  return { machines: plan.machines, stack: { settings, plan } };
 }
 
 const GIT_SECONDS = 20;

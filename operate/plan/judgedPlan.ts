@@ -7,6 +7,7 @@ import type { StackSettings } from "../../components/settings";
 import { placed, placeOf } from "../../components/settings";
 import { type Judged, judge } from "../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
+import type { PlannedStack } from "../stack/readStack";
 import { projectOrProgram } from "../stack/stackFile";
 
 /**
@@ -18,19 +19,22 @@ export function judgedPlan(
   known: Evidence,
   levels = join(projectOrProgram(), LEVELS_FILE),
 ) {
-  const locate = (path: readonly string[]) => placeOf(settings, path);
   const planned = plan(settings, known);
-  const judged = judge(declaredResources(planned), readLevels(levels), locate);
-  return { planned, policies: [...judged, ...wrongTotals(settings, known, locate)] };
+  const judged = policiesOn({ settings, plan: planned }, levels);
+  return { planned, policies: [...judged, ...wrongTotals(settings, known)] };
+}
+
+/** What every policy says of a planned stack, by the levels of a file. */
+export function policiesOn(
+  { settings, plan: planned }: Pick<PlannedStack, "settings" | "plan">,
+  levels = join(projectOrProgram(), LEVELS_FILE),
+): Judged[] {
+  return judge(declaredResources(planned), readLevels(levels), (path) => placeOf(settings, path));
 }
 
 /** What the preflight of `up` would refuse of a declared total, by the meminfo that was given. */
-function wrongTotals(
-  { machines }: StackSettings,
-  { meminfo = {} }: Evidence,
-  locate: Parameters<typeof placed>[2],
-): Judged[] {
-  return Object.entries(machines).flatMap(([resource, { totalGiB }]) => {
+function wrongTotals(settings: StackSettings, { meminfo = {} }: Evidence): Judged[] {
+  return Object.entries(settings.machines).flatMap(([resource, { totalGiB }]) => {
     const machine = meminfo[resource];
     const found = machine && totalFinding(totalGiB, machine.totalGiB);
     if (found?.verdict !== "refused") return [];
@@ -42,7 +46,7 @@ function wrongTotals(
         level: "mandatory",
         resource,
         verdict,
-        ...placed(message, change, locate),
+        ...placed(message, change, (path) => placeOf(settings, path)),
       },
     ];
   });

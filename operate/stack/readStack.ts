@@ -8,10 +8,18 @@ import { parseStackFile } from "../../components/settings";
 import { readTextFile } from "../../faults/textFile";
 import { projectOrProgram, type StackFileOptions, stackFile } from "./stackFile";
 
+/** A stack file as this program plans it. */
+export interface PlannedStack {
+  readonly file: string;
+  readonly text: string;
+  readonly settings: StackSettings;
+  readonly plan: Plan;
+}
+
 /** Reads a stack file, or another text of it, and plans it. Throws `UnreadableInput` or `FaultyInput`. */
-export function readStack(file: string, text = readTextFile(file)) {
+export function readStack(file: string, text = readTextFile(file)): PlannedStack {
   const settings = parseStackFile(file, text);
-  return { text, settings, plan: plan(settings, readEvidence(settings, projectOrProgram())) };
+  return { file, text, settings, plan: plan(settings, readEvidence(settings, projectOrProgram())) };
 }
 
 /**

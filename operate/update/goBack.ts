@@ -3,13 +3,13 @@ import { say } from "../../commandLine/output";
 import { changesOf } from "../../components/change";
 import type { Decided } from "../../machines/update/record";
 import { putBackMigrated } from "../copies/putBackMigrated";
+import type { PlannedStack } from "../stack/readStack";
 import { awayOf, probe, waitForParts } from "./ask";
 import { decide, type UpdateSeen } from "./decide";
 import { doctorOf, keepFailed } from "./keepFailed";
 import { keepRecord } from "./keepRecord";
 import { merged, namedParts, partsOf } from "./parts";
 import { type Begun, engineUp, type Task, tell, writeDown } from "./task";
-import type { PlannedStack } from "./wayBack";
 import { awayText, goingBackText, INTERRUPTED, notTheUpdateText, putBackText } from "./words";
 
 /** An update that goes back, and the stack file that it goes back to. */

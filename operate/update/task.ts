@@ -11,10 +11,10 @@ import type { FailedUpdate, Part, UnderWay } from "../../machines/update/record"
 import { VERIFIED_UPDATE_VARIABLE } from "../../machines/update/variables";
 import { drive, SAYS_YES } from "../engine/drive";
 import { touchedAnything } from "../engine/eventLog";
+import type { PlannedStack } from "../stack/readStack";
 import { forStack } from "../stack/typed";
 import type { EngineEnd } from "./decide";
 import { keepRecord } from "./keepRecord";
-import type { PlannedStack } from "./wayBack";
 
 /** An update by `serving up --verified`: what is applied, and how. */
 export interface Task {
@@ -52,9 +52,9 @@ export function writeDown(
     passed: [...passed],
     ...defined({ figures }),
     parts: parts.map((each): Part => ({ ...each })),
-    ...(decided === undefined ? {} : { decided }),
+    ...defined({ decided }),
   };
-  return keepRecord(keeper, { ...(failed === undefined ? {} : { failed }), underWay });
+  return keepRecord(keeper, { ...defined({ failed }), underWay });
 }
 
 /** Says something to the person; commands in it are those of this stack. */

@@ -1,7 +1,8 @@
 import { WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
-import { FaultyInput, UnreadableInput } from "../../faults/fault";
+import { defined } from "../../faults/defined";
+import { orInputFault } from "../../faults/fault";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
 import { lives } from "../../machines/update/process";
 import { readRecord } from "../../machines/update/record";
@@ -13,7 +14,6 @@ import { forStack } from "../stack/typed";
 import { beginning } from "./beginning";
 import { keepRecord } from "./keepRecord";
 import { mayAsk } from "./mayAsk";
-import type { PlannedStack } from "./wayBack";
 
 /** What somebody asked of `serving up`. */
 export interface UpOptions {
@@ -33,7 +33,8 @@ export async function up(
   if (verified) refuseOptions(options);
   const env = again ? { [AGAIN_VARIABLE]: "1" } : {};
   const plain = () => drive("up", stack, options, { env });
-  const now = plannedNow(stack);
+  const file = stackFile({ stack });
+  const now = orInputFault(() => readStack(file));
   // A stack file with faults is the program's to tell.
   if (now instanceof Error) {
     if (verified) throw now;
@@ -44,6 +45,7 @@ export async function up(
   const settings = fingerprintOfText(now.text) ?? "";
   for (;;) {
     const record = await readRecord(keeper);
+    const { failed } = record;
     if (record.unreadable !== undefined) say(record.unreadable);
     const running = record.underWay !== undefined && lives(record.underWay.by);
     const begins = beginning(record, { settings, verified, again }, running);
@@ -51,11 +53,9 @@ export async function up(
     if (begins.kind === "refused") return 1;
     if (begins.kind === "plain") return plain();
     if (begins.kind === "untouched") {
-      const { failed } = record;
-      await keepRecord(keeper, failed === undefined ? {} : { failed });
+      await keepRecord(keeper, defined({ failed }));
       continue;
     }
-    const { failed } = record;
     // Loaded when it is used: a plain update starts faster without it.
     const { backAgain, forwardAgain, verifiedUp } = await import("./verifiedUp");
     const code = await endingInOrder((signal) => {
@@ -82,14 +82,4 @@ function refuseOptions(options: readonly string[]): void {
       `${other}: not with --verified, which applies the stack's own file as a whole.`,
     );
   mayAsk(options);
-}
-
-function plannedNow(stack: string): PlannedStack | Error {
-  const file = stackFile({ stack });
-  try {
-    return { file, ...readStack(file) };
-  } catch (error) {
-    if (error instanceof FaultyInput || error instanceof UnreadableInput) return error;
-    throw error;
-  }
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Failed } from "../../commandLine/exit";
 import { printResult, say } from "../../commandLine/output";
 import { changesOf } from "../../components/change";
-import { readAppliedPlans, readEvidence } from "../../components/evidence";
+import { readAppliedPlans } from "../../components/evidence";
 import { defined } from "../../faults/defined";
 import { thisProcess } from "../../machines/update/process";
 import type { UnderWay } from "../../machines/update/record";
@@ -13,9 +13,10 @@ import { fetchMissing } from "../fetch/fetchMissing";
 import { needsOf, needsText, whyNotFetched } from "../fetch/needs";
 import { compare } from "../plan/against";
 import { sectionText } from "../plan/changeReport";
-import { judgedPlan } from "../plan/judgedPlan";
+import { policiesOn } from "../plan/judgedPlan";
 import { terminalWidth } from "../plan/layout";
 import { expectConnection } from "../sees/tunnel";
+import type { PlannedStack } from "../stack/readStack";
 import { projectFolder, projectOrProgram } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
 import { probe, saysYes } from "./ask";
@@ -25,7 +26,7 @@ import { keepRecord } from "./keepRecord";
 import { mayAsk } from "./mayAsk";
 import { figuresToKeep, merged, partsOf } from "./parts";
 import { type Begun, type Task, tell, writeDown } from "./task";
-import { type Applied, type PlannedStack, readVerified, type WayBack, wayBack } from "./wayBack";
+import { type Applied, readVerified, type WayBack, wayBack } from "./wayBack";
 import { INTERRUPTED, nothingToPutBackText } from "./words";
 
 async function readApplied({ plan }: PlannedStack): Promise<Applied> {
@@ -92,9 +93,7 @@ async function everythingIsHere({ now, signal }: Task): Promise<boolean> {
 /** Says what changes, and what is gone for how long. Throws `Failed` where a policy refuses it. */
 async function sayPlan({ now, options }: Task, applied: Applied): Promise<void> {
   const levels = policyLevels(projectFolder(), options);
-  const known = readEvidence(now.settings, projectOrProgram());
-  const { policies } = judgedPlan(now.settings, known, levels);
-  const refused = policies.filter(({ verdict }) => verdict === "refused");
+  const refused = policiesOn(now, levels).filter(({ verdict }) => verdict === "refused");
   if (refused.length > 0)
     throw new Failed(
       [

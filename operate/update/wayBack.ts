@@ -1,22 +1,10 @@
 import { existsSync } from "node:fs";
-import { readEvidence } from "../../components/evidence";
-import type { MachinePlan, Plan } from "../../components/plan";
-import type { StackSettings } from "../../components/settings";
-import { FaultyInput, UnreadableInput } from "../../faults/fault";
-import { readTextFile } from "../../faults/textFile";
+import type { MachinePlan } from "../../components/plan";
+import { orInputFault } from "../../faults/fault";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
-import { judgedPlan } from "../plan/judgedPlan";
-import { readStack } from "../stack/readStack";
-import { projectOrProgram } from "../stack/stackFile";
+import { policiesOn } from "../plan/judgedPlan";
+import { type PlannedStack, readStack } from "../stack/readStack";
 import { passedStackFile } from "../verify/lastVerify";
-
-/** A stack file as this program plans it. */
-export interface PlannedStack {
-  readonly file: string;
-  readonly text: string;
-  readonly settings: StackSettings;
-  readonly plan: Plan;
-}
 
 /** The stack file to go back to; or why there is none, and whether that is a reason to refuse. */
 export type WayBack =
@@ -37,19 +25,13 @@ export type VerifiedStackFile =
 export function readVerified(stackFile: string, levels?: string): VerifiedStackFile {
   const file = passedStackFile(stackFile);
   if (file === undefined || !existsSync(file)) return { kind: "none" };
-  try {
-    const text = readTextFile(file);
-    const stack = { file, ...readStack(file, text) };
-    const known = readEvidence(stack.settings, projectOrProgram());
-    const { policies } = judgedPlan(stack.settings, known, levels);
-    const refused = policies.filter(({ verdict }) => verdict === "refused");
-    if (refused.length === 0) return { kind: "planned", stack, settings: fingerprintOfText(text) };
-    const faults = refused.map(({ name, message }) => `${name}: ${message}`).join("\n");
-    return { kind: "unplanned", file, faults };
-  } catch (error) {
-    if (!(error instanceof FaultyInput || error instanceof UnreadableInput)) throw error;
-    return { kind: "unplanned", file, faults: error.message };
-  }
+  const stack = orInputFault(() => readStack(file));
+  if (stack instanceof Error) return { kind: "unplanned", file, faults: stack.message };
+  const refused = policiesOn(stack, levels).filter(({ verdict }) => verdict === "refused");
+  if (refused.length === 0)
+    return { kind: "planned", stack, settings: fingerprintOfText(stack.text) };
+  const faults = refused.map(({ name, message }) => `${name}: ${message}`).join("\n");
+  return { kind: "unplanned", file, faults };
 }
 
 /** Says what an update can go back to. Pure. */

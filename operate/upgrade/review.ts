@@ -4,7 +4,6 @@ import type { MachineChange } from "../../components/change";
 import { declaredResources } from "../../components/machine";
 import type { Plan } from "../../components/plan";
 import { TYPE } from "../../components/planned";
-import type { StackSettings } from "../../components/settings";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { containerName, ofType } from "../../policies/lib/container";
 import { judgeImage } from "../pin/judgeImage";
@@ -12,19 +11,11 @@ import type { ImageReading } from "../pin/readImage";
 import { type ImageEntry, pinEdits } from "../pin/writePin";
 import { compare } from "../plan/against";
 import type { SettingChange } from "../plan/settingChanges";
-import { readStack } from "../stack/readStack";
+import { type PlannedStack, readStack } from "../stack/readStack";
 import { projectOrProgram } from "../stack/stackFile";
 import { applyEdits } from "../stackEdit/applyEdits";
 import { type EngineChanges, engineChanges } from "./engineChanges";
 import { isServer } from "./inside";
-
-/** A stack file as it is. */
-export interface ReviewedStack {
-  readonly file: string;
-  readonly text: string;
-  readonly settings: StackSettings;
-  readonly plan: Plan;
-}
 
 /** What is upgraded: an entry, the container that runs its image, and the releases of both images. */
 export interface Upgraded {
@@ -69,7 +60,7 @@ export interface Review {
 
 /** Plans and judges the stack file with the image of a reading in place of the entry's. */
 export async function reviewOf(
-  stack: ReviewedStack,
+  stack: PlannedStack,
   upgraded: Upgraded,
   reading: ImageReading,
 ): Promise<Review> {

@@ -5,12 +5,12 @@ import { readImage } from "../pin/readImage";
 import { entryName, writePin, writtenLines } from "../pin/writePin";
 import { sectionText } from "../plan/changeReport";
 import { terminalWidth } from "../plan/layout";
-import { readStack } from "../stack/readStack";
+import { type PlannedStack, readStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile } from "../stack/stackFile";
 import { forStack, givenOptions } from "../stack/typed";
 import { assumedReading, isServer, transformersRanges } from "./inside";
 import { findNewest, type Newest } from "./newest";
-import { type Review, type ReviewedStack, reviewOf, type Upgraded } from "./review";
+import { type Review, reviewOf, type Upgraded } from "./review";
 import { deniedLines, headLines, type Inside, reviewSections } from "./reviewText";
 import { type ImageTarget, targetOf } from "./target";
 
@@ -22,7 +22,7 @@ interface Asked extends StackFileOptions {
 /** The page for one server or service: what a newer image would change; with `write` the change is made. */
 export async function upgradeImage(name: string, options: Asked): Promise<Outcome> {
   const file = stackFile(options);
-  const stack = { file, ...readStack(file) };
+  const stack = readStack(file);
   const target = targetOf(stack.settings, stack.plan.machines, name);
   if (target.entry === undefined) return withoutImage(name, target.message, options);
   say(`Asking the registry of ${target.entry.image.replace(/@.*/, "")} ...`);
@@ -67,7 +67,7 @@ function nothingNewer(name: string, newest: Newest, { note }: ImageTarget): Outc
 /** Everything that a page is made of. */
 interface Page {
   readonly name: string;
-  readonly stack: ReviewedStack;
+  readonly stack: PlannedStack;
   readonly target: ImageTarget;
   readonly newest: Newest;
   readonly upgraded: Upgraded;

@@ -5,7 +5,7 @@ import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { replaceFile } from "../../commandLine/replaceFile";
 import { parseStackFile } from "../../components/settings";
-import { Failed, FaultyInput, UnreadableInput } from "../../faults/fault";
+import { Failed, orInputFault } from "../../faults/fault";
 import { isRecord, jsonIn } from "../../faults/json";
 import { readTextFile } from "../../faults/textFile";
 import { version as own } from "../../package.json";
@@ -102,14 +102,12 @@ async function newerRelease({ folder, file, manifest, pinned }: Pinned): Promise
 
 /** The images of a stack file; none where this version can't read it, which needn't stop an upgrade. */
 async function imagesIn(file: string, options: Asked): Promise<ListedImage[]> {
-  try {
-    const entries = imageEntries(parseStackFile(file, readTextFile(file)));
-    return await listImages(entries, (command) => forStack(command, options));
-  } catch (error) {
-    if (!(error instanceof FaultyInput || error instanceof UnreadableInput)) throw error;
-    say(`Images are not listed: ${error.message}`);
+  const settings = orInputFault(() => parseStackFile(file, readTextFile(file)));
+  if (settings instanceof Error) {
+    say(`Images are not listed: ${settings.message}`);
     return [];
   }
+  return listImages(imageEntries(settings), (command) => forStack(command, options));
 }
 
 async function withPin(here: Pinned, release: Release, installs: boolean): Promise<Outcome> {

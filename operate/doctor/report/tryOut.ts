@@ -1,4 +1,4 @@
-import { FaultyInput, UnreadableInput } from "../../../faults/fault";
+import { orInputFault } from "../../../faults/fault";
 import type { Stack } from "../facts";
 
 /** A change of the stack file as the plan sees it. */
@@ -11,8 +11,8 @@ interface Tried {
 
 /** Plans a changed stack file, and says what the plan complains of that it accepted before. */
 export function tryOut(stack: Stack, text: string): Tried {
-  const planned = readable(() => stack.planned(text));
-  if (planned === undefined) return { planned };
+  const planned = orInputFault(() => stack.planned(text));
+  if (planned instanceof Error) return { planned: undefined };
   const refusal = planned.refusals.find(
     ({ name }) => !stack.refusals.some((before) => before.name === name),
   );
@@ -34,13 +34,4 @@ export function tryOut(stack: Stack, text: string): Tried {
 function lacksRoom({ plan }: Stack, container: string): boolean {
   const kv = plan.kv[container];
   return kv != null && !kv.fits && kv.atBest.fits !== true;
-}
-
-function readable(plan: () => Stack): Stack | undefined {
-  try {
-    return plan();
-  } catch (error) {
-    if (error instanceof FaultyInput || error instanceof UnreadableInput) return undefined;
-    throw error;
-  }
 }

@@ -24,7 +24,7 @@ function task(): Task {
   writeFileSync(file, textOf(121));
   return {
     ...{ stack: "dgx", options: [], failed: FAILED, signal: new AbortController().signal },
-    now: { file, ...readStack(file) },
+    now: readStack(file),
     settings: fingerprintOfText(textOf(121)) ?? "",
     keeper: planned({ stateDirectory: temporaryFolder("update-forward-state-") }),
   };
