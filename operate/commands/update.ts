@@ -77,7 +77,7 @@ Example:
       const { drive } = await import("../engine/drive");
       process.exitCode = await drive(word, stack, rest);
       if (word !== "down" || process.exitCode !== 0) return;
-      await (await import("../copies/afterDown")).sayCopiesLeft(options);
-      await (await import("../update/afterDown")).forgetUpdates(options);
+      const { afterDown } = await import("../update/afterDown");
+      await afterDown(options);
     });
 }

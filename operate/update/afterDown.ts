@@ -1,18 +1,22 @@
 import { Failed } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
-import { FaultyInput, UnreadableInput } from "../../faults/fault";
+import { orInputFault } from "../../faults/fault";
+import { sayCopiesLeft } from "../copies/copiesLeft";
 import { plannedStack } from "../stack/readStack";
 import type { StackFileOptions } from "../stack/stackFile";
 import { keepRecord } from "./keepRecord";
 
-/** Removes the record of updates after `down`: nothing is applied that it could speak of. */
-export async function forgetUpdates(options: StackFileOptions): Promise<void> {
-  try {
-    const [keeper] = plannedStack(options).machines;
-    if (keeper !== undefined) await keepRecord(keeper, {});
-  } catch (error) {
-    if (error instanceof Failed) say(error.message);
-    // `down` works without a stack file that can be planned.
-    else if (!(error instanceof FaultyInput || error instanceof UnreadableInput)) throw error;
-  }
+/** Says what `down` leaves, and removes the record of updates: nothing is applied that it speaks of. */
+export async function afterDown(options: StackFileOptions): Promise<void> {
+  // `down` works without a stack file that can be planned.
+  const planned = orInputFault(() => plannedStack(options));
+  if (planned instanceof Error) return;
+  const { machines } = planned;
+  await sayCopiesLeft(machines);
+  const [keeper] = machines;
+  if (keeper === undefined) return;
+  await keepRecord(keeper, {}).catch((error: unknown) => {
+    if (error instanceof Failed) return say(error.message);
+    throw error;
+  });
 }

@@ -2,9 +2,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
-import { sayCopiesLeft } from "../../../operate/copies/afterDown";
+
 import { putBackMigrated } from "../../../operate/copies/putBackMigrated";
 import { startsAfter } from "../../../operate/copies/startsAfter";
+import { afterDown } from "../../../operate/update/afterDown";
 import { serverInput } from "../../fixtures/machine";
 import { BRIDGE, planned } from "../../fixtures/services";
 import { FakeSsh } from "../../layers/fakeSsh";
@@ -98,12 +99,12 @@ describe("serving down", () => {
     vi.stubEnv("PATH", `${join(volume.folder, "bin")}:${process.env.PATH}`);
     try {
       const file = stackFile(volume);
-      await sayCopiesLeft({ file });
+      await afterDown({ file });
       expect(said).toEqual([]);
       await volume.run(["make"]);
-      await sayCopiesLeft({ file });
+      await afterDown({ file });
       writeFileSync(file, "config: {}\nunknown: 1\n");
-      await sayCopiesLeft({ file });
+      await afterDown({ file });
     } finally {
       spy.mockRestore();
       vi.unstubAllEnvs();
