@@ -1,3 +1,4 @@
+import { MIB_PER_GIB } from "../../units/memory";
 import type { Files } from "../files";
 
 /** A process that holds memory of a GPU. */
@@ -11,8 +12,6 @@ export interface GpuProcess {
   /** Its systemd unit. */
   readonly unit?: string;
 }
-
-const MIB_PER_GIB = 1024;
 
 /** The processes that hold memory of a GPU, by nvidia-smi; none where that doesn't answer. */
 export async function readGpuProcesses(

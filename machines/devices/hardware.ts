@@ -1,3 +1,4 @@
+import { MIB_PER_GIB } from "../../units/memory";
 import type { Files } from "../files";
 import type { Hardware } from "./recognise";
 
@@ -12,8 +13,6 @@ const USUAL: KernelFolders = { proc: "/proc", sys: "/sys" };
 /** Prints class, vendor and device of everything on the PCI bus. */
 const PCI =
   'for each in "$1"/bus/pci/devices/*; do test -r "$each/class" && cat "$each/class" "$each/vendor" "$each/device" | tr "\\n" " " && echo; done';
-
-const MIB_PER_GIB = 1024;
 
 /** Reads what a machine shows of itself, and changes nothing. */
 export async function readHardware(

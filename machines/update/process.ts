@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { attempt } from "../../faults/defined";
+import { processStatIn } from "../processStat";
 import type { UnderWay } from "./record";
 
 type Process = UnderWay["by"];
 
 /** When a process began, as the kernel counts; "" where there is none, or no /proc. */
 function startOf(pid: number): string {
-  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, "utf8")) ?? "";
-  // The name, in brackets, may hold anything.
-  const [state = "", ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return state === "Z" ? "" : (rest[18] ?? "");
+  const text = attempt(() => readFileSync(`/proc/${pid}/stat`, "utf8")) ?? "";
+  const { state, start = "" } = processStatIn(text);
+  return state === "Z" ? "" : start;
 }
 
 const boot = (): string =>

@@ -1,15 +1,19 @@
-import type { FailedUpdate, UnderWay } from "./record";
+import type { Decided, FailedUpdate, UnderWay } from "./record";
 import { AGAIN_VARIABLE } from "./variables";
 
 /** `2026-11-24 16:05 UTC`. */
 export const dateText = (at: string): string =>
   `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
+/** `b chat-tools failed (it answered nothing)`. */
+export const failedText = ({ probe, detail }: Pick<Decided, "probe" | "detail">): string =>
+  `${probe} failed${detail === "" ? "" : ` (${detail.replace(/\.$/, "")})`}`;
+
 /** What is said first wherever settings are looked at that were tried and put back. */
-export function triedText({ at, probe, detail, kept }: FailedUpdate): string {
-  const why = detail === "" ? "" : ` (${detail.replace(/\.$/, "")})`;
+export function triedText(failed: FailedUpdate): string {
+  const { at, kept } = failed;
   const where = kept === "" ? "" : ` Its text, its log and doctor's answer are in ${kept}.`;
-  return `This stack file was tried on ${dateText(at)} and put back: ${probe} failed${why}.${where} Change it, or try it again: \`serving up --again\` (plain pulumi: \`${AGAIN_VARIABLE}=1 pulumi up\`).`;
+  return `This stack file was tried on ${dateText(at)} and put back: ${failedText(failed)}.${where} Change it, or try it again: \`serving up --again\` (plain pulumi: \`${AGAIN_VARIABLE}=1 pulumi up\`).`;
 }
 
 const STEPS: Readonly<Record<UnderWay["step"], string>> = {

@@ -3,6 +3,7 @@ import { command, type Outcome } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
 import { columns, say, styled } from "../../commandLine/output";
 import { textOr } from "../../faults/json";
+import { BYTES_PER_MIB, gibOrMib } from "../../units/memory";
 import { askCopies } from "../copies/askCopies";
 import { type DataOn, dataNamed } from "../copies/dataOf";
 import { type Copy, listCopies } from "../copies/listCopies";
@@ -116,7 +117,5 @@ async function isYes(): Promise<boolean> {
   return /^y(es)?$/i.test(await atTerminal((ask) => ask("Put it back? [y/N]")));
 }
 
-const sizeText = (bytes: number): string =>
-  bytes >= 2 ** 30
-    ? `${(bytes / 2 ** 30).toFixed(1)} GiB`
-    : `${Math.max(1, Math.round(bytes / 2 ** 20))} MiB`;
+/** A copy is never said to be of no size. */
+const sizeText = (bytes: number): string => gibOrMib(Math.max(bytes, BYTES_PER_MIB));

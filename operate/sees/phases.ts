@@ -1,5 +1,5 @@
 import { defined } from "../../faults/defined";
-import { BYTES_PER_GIB } from "../../units/memory";
+import { gibOrMib } from "../../units/memory";
 import { GATE_OPENS, GATE_SAYS } from "./gateLines";
 
 /** Where a start is, in order: first Docker's part, then vLLM's. */
@@ -43,15 +43,9 @@ export function beforeContainer(imageIsThere: boolean, downloadedBytes: number):
     phase: "waiting for the image",
     note:
       downloadedBytes > 0
-        ? `not here yet; Docker is downloading, ${size(downloadedBytes)} of layers are not unpacked yet`
+        ? `not here yet; Docker is downloading, ${gibOrMib(downloadedBytes)} of layers are not unpacked yet`
         : "not here yet: it is being pulled, or `serving up` has not begun",
   };
-}
-
-/** `1.2 GiB`, `87 MiB`. */
-function size(bytes: number): string {
-  const gib = bytes / BYTES_PER_GIB;
-  return gib >= 1 ? `${gib.toFixed(1)} GiB` : `${Math.round(gib * 1024)} MiB`;
 }
 
 interface Rule {

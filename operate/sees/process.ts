@@ -5,6 +5,7 @@ import {
   readListeners,
   readSockets,
 } from "../../machines/listeners";
+import { processStatIn } from "../../machines/processStat";
 
 /** The processes of a machine and its sockets, as far as the kernel lets us see them. */
 export interface Processes {
@@ -22,21 +23,12 @@ export interface Processes {
 
 const KIB_PER_GIB = 1024 ** 2;
 
-/**
- * Position of the start time in /proc/PID/stat, counted behind the program's name (proc(5): field
- * 22).
- */
-const START_TIME_FIELD = 19;
-
 export function processesOn(files: Files, proc: string): Processes {
   return {
     sockets: () => readSockets(proc, files),
     listeners: (ports) => readListeners(ports, proc, files),
     listener: async (port) => (await readListeners([port], proc, files))[0],
-    startTime: async (pid) => {
-      const text = (await files.text(`${proc}/${pid}/stat`)) ?? "";
-      return text.slice(text.lastIndexOf(") ") + 2).split(" ")[START_TIME_FIELD];
-    },
+    startTime: async (pid) => processStatIn((await files.text(`${proc}/${pid}/stat`)) ?? "").start,
     residentGiB: async (pid) => {
       const text = (await files.text(`${proc}/${pid}/status`)) ?? "";
       const kib = /^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1];

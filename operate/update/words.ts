@@ -1,10 +1,6 @@
 import type { Decided, UnderWay } from "../../machines/update/record";
-import { dateText } from "../../machines/update/sentences";
+import { dateText, failedText } from "../../machines/update/sentences";
 import type { NamedResult } from "./parts";
-
-/** `b chat-tools failed (it answered nothing)`. */
-export const failedText = ({ probe, detail }: Pick<Decided, "probe" | "detail">): string =>
-  `${probe} failed${detail === "" ? "" : ` (${detail.replace(/\.$/, "")})`}`;
 
 /** Said as soon as it is decided that an update goes back. */
 export const goingBackText = (why: Pick<Decided, "probe" | "detail">, file: string): string =>

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { plan } from "../../../components/plan/plan";
+import { failedText } from "../../../machines/update/sentences";
 import type { NamedResult } from "../../../operate/update/parts";
 import { type VerifiedStackFile, wayBack } from "../../../operate/update/wayBack";
 import {
-  failedText,
   leftText,
   nothingToPutBackText,
   notTheUpdateText,
