@@ -1,4 +1,4 @@
-import { readFileSync, statfsSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
@@ -9,6 +9,7 @@ import { title } from "../programs";
 import { CPU_SERVER } from "./cpuServer";
 import { type Engine, type EngineVersion, installEngine } from "./engine";
 import { type ProgramImage, programImage } from "./programImage";
+import { whyNoImages } from "./whyNoImages";
 
 /** Two environments, linked and not copied, and two small images. */
 const NEEDED_GB = 14;
@@ -19,21 +20,7 @@ const LIMIT_SECONDS = 2400;
 /** Where a container has its model cache; the environments, of 6 GB each, are mounted with it. */
 const CACHE = ".cache/huggingface";
 
-/** Why it can't run here. */
-function missing(): string | undefined {
-  const docker = inject("dockerLayer");
-  const layer = inject("engineLayer").missing ?? docker.missing;
-  if (layer !== undefined || docker.missing !== undefined) return layer;
-  if (docker.gpusMissing !== undefined) return docker.gpusMissing;
-  if (process.getuid?.() !== 0) return "only root reads all that goes into the images";
-  const { bavail, bsize } = statfsSync("/");
-  const gb = (bavail * bsize) / 1e9;
-  return gb < NEEDED_GB
-    ? `${gb.toFixed(0)} GB of disk are free, ${NEEDED_GB} are needed`
-    : undefined;
-}
-
-const why = missing();
+const why = whyNoImages(NEEDED_GB);
 describe.skipIf(why !== undefined)(
   title(
     "serving up --verified with the real vLLM",

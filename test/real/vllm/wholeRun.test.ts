@@ -1,12 +1,4 @@
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  statfsSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { ProbeResult } from "../../../operate/verify/probe";
@@ -22,22 +14,9 @@ import { CPU_ENVIRONMENT, CPU_SERVER } from "./cpuServer";
 import { installEngine } from "./engine";
 import { type ProgramImage, programImage } from "./programImage";
 import { type Systemd, startSystemd } from "./systemd";
+import { whyNoImages } from "./whyNoImages";
 
 const NEEDED_GB = 40;
-
-/** Why it can't run here. */
-function missing(): string | undefined {
-  const docker = inject("dockerLayer");
-  const layer = inject("engineLayer").missing ?? docker.missing;
-  if (layer !== undefined || docker.missing !== undefined) return layer;
-  if (docker.gpusMissing !== undefined) return docker.gpusMissing;
-  if (process.getuid?.() !== 0) return "only root reads all that goes into the images";
-  const { bavail, bsize } = statfsSync("/");
-  const gb = (bavail * bsize) / 1e9;
-  return gb < NEEDED_GB
-    ? `${gb.toFixed(0)} GB of disk are free, ${NEEDED_GB} are needed`
-    : undefined;
-}
 
 /** The longest phase pushes an image of 6 GB, on a busy machine. */
 const LIMIT_SECONDS = 5400;
@@ -84,7 +63,7 @@ function toolCall(name: string, parameters: Readonly<Record<string, string>>): s
   return `</think>\n\n<tool_call>\n<function=${name}>\n${values.join("")}</function>\n</tool_call>\n`;
 }
 
-const why = missing();
+const why = whyNoImages(NEEDED_GB);
 describe.skipIf(why !== undefined)(
   title(
     "One whole run, with everything real but the GPU and the model's words",
