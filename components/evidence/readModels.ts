@@ -11,7 +11,7 @@ import { cacheHere, modelFolder, snapshotOf, weightsOf } from "../../machines/hu
 import { modelFiles, readRecipe } from "../catalogue/readCatalogue";
 import { type Recipe, sourceOf } from "../catalogue/recipe";
 import type { Evidence, ModelEvidence, PublishedStart } from "../planned/evidence";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { type InferenceServerSettings, inferenceServer } from "../settings/inferenceServer";
 import type { StackSettings } from "../settings/stackSettings";
 
 /** Files of a folder in models/. */
@@ -123,13 +123,15 @@ function readModel(
   }
 }
 
-/** What a server has where a recipe doesn't say. */
-const DEFAULTS = { kvCacheDtype: "fp8", maxNumBatchedTokens: 8192 };
-
 /** The starts that a recipe's sources published: those that it lists, and its own shares. */
 function startedShares(recipe: Recipe): ModelEvidence["startedAt"] {
   const { settings, share, machines: ranks, starts } = recipe;
-  const with_ = { ...DEFAULTS, ...defined(settings) };
+  // What a recipe leaves out has a server's default.
+  const usual = inferenceServer.shape;
+  const {
+    maxNumBatchedTokens = usual.maxNumBatchedTokens.parse(undefined),
+    kvCacheDtype = usual.kvCacheDtype.parse(undefined),
+  } = settings;
   const worked = starts.filter(({ works }) => works);
   const isTold = (at: unknown) => worked.some((each) => each.share === at);
   const isJudged = (path: string) => sourceOf(recipe, path)?.basis === "judged";
@@ -143,7 +145,6 @@ function startedShares(recipe: Recipe): ModelEvidence["startedAt"] {
   const found = [...worked, ...own].flatMap((each) => {
     const { share: at, maxModelLen = settings.maxModelLen, source } = each;
     if (typeof at !== "number" || maxModelLen === undefined) return [];
-    const { maxNumBatchedTokens, kvCacheDtype } = with_;
     return [{ share: at, maxModelLen, maxNumBatchedTokens, kvCacheDtype, ranks, source }];
   });
   return found.length === 0 ? undefined : found.sort((a, b) => a.share - b.share);

@@ -1,4 +1,5 @@
 import { defined } from "../../faults/defined";
+import { hasUsualMemory } from "../../machines/devices/devices";
 import { BYTES_PER_GIB, hundredths } from "../../units/memory";
 import type { ModelEvidence, PublishedStart, StartedShare } from "../planned/evidence";
 import type { DataOf } from "../planned/schema/dataOf";
@@ -54,9 +55,6 @@ function lowestStart(server: InferenceServerSettings, model?: ModelEvidence): Kv
     : { share: lowest.utilization, source: startText(lowest) };
 }
 
-/** The machine that published starts are of, in GiB, and how far another's memory may be from it. */
-const SPARK = { totalGiB: 121.69, tolerance: 0.03 };
-
 /**
  * The room of a server for whose model a start was published, at this share or lower, on this kind
  * of machine: what lies outside the cache left room for one window then. `undefined` where no start
@@ -71,8 +69,9 @@ export function provenRoom(
   windowGiB: (start: StartedShare) => number | undefined,
 ): KvRoom | undefined {
   const { gpuMemoryUtilization: share, speculative, maxNumBatchedTokens: batch } = server;
-  const isSpark = Math.abs(totalGiB / SPARK.totalGiB - 1) <= SPARK.tolerance;
-  if (room.basis !== "estimated" || speculative !== undefined || !isSpark) return undefined;
+  if (room.basis !== "estimated" || speculative !== undefined) return undefined;
+  // Published starts are of the usual device.
+  if (!hasUsualMemory(totalGiB)) return undefined;
   const bounds = (model.startedAt ?? []).flatMap((start) => {
     const { ranks, maxNumBatchedTokens } = start;
     const isLike = ranks === rankCount(server) && start.share <= share;
