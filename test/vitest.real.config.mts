@@ -23,6 +23,9 @@ const NEWEST = "test/real/newest/*.test.ts";
 const HOST_FILE = "test/real/hostFileKills.test.ts";
 const DATA_COPIES = "test/real/dataCopyKills.test.ts";
 
+/** It needs nothing but the built program. */
+const APP_KILLS = "test/real/appDoubleKill.test.ts";
+
 /** Two versions of Open WebUI, which its setup installs. */
 const CHAT_UI_DATA = "test/real/chat-ui-data/*.test.ts";
 
@@ -75,6 +78,7 @@ export default defineConfig({
         test: { name: "newest", include: [NEWEST], globalSetup: ["test/real/newest/setup.ts"] },
       },
       { extends: true, test: { name: "host-file", include: [HOST_FILE] } },
+      { extends: true, test: { name: "app-kills", include: [APP_KILLS] } },
       { extends: true, test: { name: "data-copies", include: [DATA_COPIES] } },
       {
         extends: true,
@@ -105,6 +109,7 @@ export default defineConfig({
           name: "programs",
           include: ["test/real/**/*.test.ts"],
           exclude: [
+            APP_KILLS,
             ENGINE_DATA,
             ENGINES,
             FOURTH_SERVICE,

@@ -21,7 +21,7 @@ const OPENS = "start gate: open after 0 s, 99.00 GiB are available\n";
 const UP = "INFO: Application startup complete.\n";
 
 describe("a log of any size", () => {
-  it("of 100 MB is read to its end in bounded time and memory", async () => {
+  it("of 30 MB is read to its end in bounded time and memory", async () => {
     const block = Buffer.from(ORDINARY.repeat(Math.ceil(MIB / ORDINARY.length)));
     const before = heldMemory();
     const held: number[] = [];
@@ -31,9 +31,9 @@ describe("a log of any size", () => {
     };
     let half = 0;
     function* stream() {
-      for (let sent = 0; sent < 100 * MIB; sent += block.length) {
-        if (sent % (10 * MIB) < block.length) held.push(heldMemory());
-        if (half === 0 && sent >= 50 * MIB) half = processorSeconds();
+      for (let sent = 0; sent < 30 * MIB; sent += block.length) {
+        if (sent % (3 * MIB) < block.length) held.push(heldMemory());
+        if (half === 0 && sent >= 15 * MIB) half = processorSeconds();
         yield block;
       }
       yield Buffer.from(REFUSAL);
@@ -45,7 +45,7 @@ describe("a log of any size", () => {
       ({ groups }) => groups.length === 4 && groups[0] !== "",
     );
     expect(hit?.groups).toEqual(["50.10", "121.63", "0.45", "54.73"]);
-    expect(hit?.lineNumber).toBeGreaterThan(600_000);
+    expect(hit?.lineNumber).toBeGreaterThan(180_000);
     expect(log.cutShort).toBeUndefined();
     // The second half takes as long as the first one, on a busy machine too; reading that kept what
     // it read would take ever longer.

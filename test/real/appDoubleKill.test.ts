@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { bundledHarness } from "../bundledServing";
+import { bundledHarness } from "../harness/bundledServing";
 import {
   childrenOf,
   eventually,
@@ -10,7 +10,7 @@ import {
   processesWith,
   type Started,
   start,
-} from "../processes";
+} from "../harness/processes";
 import {
   appGroup,
   changeApp,
@@ -20,7 +20,7 @@ import {
   type Scene,
   scene,
   slowEvaluator,
-} from "./scene";
+} from "../harness/app/scene";
 
 // Two runs each, one behind the other.
 vi.setConfig({ testTimeout: 60_000 });
