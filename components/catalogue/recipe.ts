@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { gibibytes, servedName, utilization } from "../fields/fields";
+import { IMAGE_REFERENCE } from "../../machines/docker/imageReference";
+import { gibibytes, servedName, textMatching, utilization } from "../fields/fields";
 import { inferenceServer } from "../settings/inferenceServer";
 import { modelSettings } from "../settings/model";
 
@@ -138,11 +139,11 @@ export const recipe = z
       .regex(/^\d+\.\d+(\.\d+)?$/, "Expected a version such as 0.30.0")
       .optional()
       .describe("Lowest version of vLLM that serves it on this kind of machine."),
-    image: z
-      .string()
-      .min(1)
+    image: textMatching(IMAGE_REFERENCE, "Expected an image such as eugr/spark-vllm-b12x:latest")
       .optional()
-      .describe("Repository of the image that it needs, where vLLM's own releases don't serve it."),
+      .describe(
+        "Image that it needs, where vLLM's own releases don't serve it: a repository, with a tag where its registry has no releases.",
+      ),
     share: z
       .strictObject({
         alone: utilization()

@@ -1,15 +1,18 @@
 import { Argument, type Command, Option } from "commander";
-import { command } from "../../commandLine/command";
+import { command, type Outcome } from "../../commandLine/command";
 import type { Recipe } from "../../components/catalogue";
 import { readCatalogue } from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
+import { defined } from "../../faults/defined";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheOn } from "../../machines/hubCache";
 import { addModel } from "../models/addModel";
-import { aloneIn, type Fit, fitModel, type Seat, seatFor, withOwnSpeeds } from "../models/fit";
+import { type Fit, fitModel, withOwnSpeeds } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
 import { chooseModel, keepConfig } from "../models/ownModel";
-import { changeModel, chooseRecipe, seatOf } from "../models/useModel";
+import { aloneIn, type Seat, seatFor } from "../models/seat";
+import { changeWithImage, imageLines, writeLine } from "../models/useImage";
+import { chooseRecipe, seatOf } from "../models/useModel";
 import { readOneMachine } from "../stack/readStack";
 import {
   machineOption,
@@ -19,6 +22,7 @@ import {
   stackFile,
   stackFileOptions,
 } from "../stack/stackFile";
+import { givenOptions } from "../stack/typed";
 import { writeStackFile } from "../stackEdit/writeStackFile";
 
 type Options = StackFileOptions & { readonly machine?: string; readonly server?: string };
@@ -97,6 +101,10 @@ function use(): Command {
     options: [
       ...seatOptions(),
       new Option("--drafts", "with speculative decoding, where a recipe is published"),
+      new Option(
+        "--image <image:tag>",
+        "image that the server gets with the model (default: its own, or the one that the model needs)",
+      ),
       new Option("--write", "write the change; the old file is kept beside it as FILE.bak"),
     ],
     notes: `A hub id that the catalogue lacks is read from the machine's model cache, else from the hub: share and window are
@@ -104,43 +112,51 @@ then computed from its own files, and nobody has proven them. --write keeps its 
 
 What belongs to the model that was there goes with it: parsers, window, share, variables of its recipe. A model
 of another kind than the server's gets a server of its own, named after the kind: embedding or rerank.
-Exit code: 0 shown or written, 1 the model doesn't fit, 2 wrong use.`,
+
+A model that needs another image gets it: --write pulls it and reads its digest and versions, as \`serving pin\` does.
+Exit code: 0 shown or written, 1 the model doesn't fit or its image can't be had, 2 wrong use.`,
     example: "models use gpt-oss-120b --write && serving plan",
-    run: async (
-      options: Options & { readonly drafts?: true; readonly write?: true },
-      wanted: string,
-    ) => {
-      const { stack, seat: bare } = placed(options);
-      const chosen = await chooseModel(stack, bare, wanted);
-      const { recipe, own } = chosen;
-      const seat = { ...chosen.seat, drafts: options.drafts === true };
-      const { fit: found, before, after, diff } = changeModel(stack, seat, recipe);
-      const backup =
-        options.write === true && diff !== ""
-          ? writeStackFile(stack.file, before, after)
-          : undefined;
-      const kept = backup !== undefined && own !== undefined ? keepConfig(own) : undefined;
-      const why = found.values.map(
-        ({ path, value, why: reason }) =>
-          `  ${path.join(".")}: ${JSON.stringify(value)}  ${reason}`,
-      );
-      const next =
-        backup === undefined
-          ? ["Write it: the same command with --write"]
-          : [
-              `${stack.file} is written; the old file is ${backup}.`,
-              ...(kept === undefined ? [] : [`${kept} is what plans read of the model.`]),
-              "Next: serving plan",
-            ];
-      const change = diff.trimEnd() || `${stack.file} has all of this already.`;
-      const text = [change, "", "Why each value:", ...why, "", ...next].join("\n");
-      const row = rowResult({ fit: found, alone: found.verdict });
-      return {
-        result: { ...row, diff, written: backup !== undefined, backup: backup ?? "" },
-        text,
-      };
-    },
+    run: useOutcome,
   });
+}
+
+type UseOptions = Options & {
+  readonly drafts?: true;
+  readonly image?: string;
+  readonly write?: true;
+};
+
+async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome> {
+  const { stack, seat: bare } = placed(options);
+  const { recipe, own, seat: chosen } = await chooseModel(stack, bare, wanted);
+  const seat = { ...chosen, drafts: options.drafts === true };
+  const change = await changeWithImage(stack, seat, recipe, {
+    ...defined({ image: options.image, write: options.write }),
+    given: givenOptions(options),
+  });
+  const { fit: found, before, after, diff, image } = change;
+  const backup =
+    options.write === true && diff !== "" ? writeStackFile(stack.file, before, after) : undefined;
+  const kept = backup !== undefined && own !== undefined ? keepConfig(own) : undefined;
+  const why = found.values.map(
+    ({ path, value, why: reason }) => `  ${path.join(".")}: ${JSON.stringify(value)}  ${reason}`,
+  );
+  const next =
+    backup === undefined
+      ? [writeLine(image)]
+      : [
+          `${stack.file} is written; the old file is ${backup}.`,
+          ...(kept === undefined ? [] : [`${kept} is what plans read of the model.`]),
+          "Next: serving plan",
+        ];
+  const shown = diff.trimEnd() || `${stack.file} has all of this already.`;
+  const other = imageLines(image, seat.server);
+  const row = rowResult({ fit: found, alone: found.verdict });
+  const written = { diff, written: backup !== undefined, backup: backup ?? "" };
+  return {
+    result: { ...row, imageChange: image ?? null, ...written },
+    text: [shown, "", ...other, "Why each value:", ...why, "", ...next].join("\n"),
+  };
 }
 
 function add(): Command {

@@ -1,43 +1,23 @@
-import { gte, valid } from "@renovatebot/pep440";
 import type { Recipe } from "../../components/catalogue";
-import { readRecipe } from "../../components/catalogue";
 import { readEvidence } from "../../components/evidence";
 import { declaredResources } from "../../components/machine";
 import type { ServerKv } from "../../components/memory";
 import { ownSpeeds } from "../../components/memory";
 import { plan } from "../../components/plan";
-import { type Evidence, rankContainer } from "../../components/planned";
+import { rankContainer } from "../../components/planned";
 import type { StackSettings } from "../../components/settings";
-import { type InferenceServerSettings, inferenceServer } from "../../components/settings";
-import { pinnedServer, vllmOf } from "../../components/supply";
+import { inferenceServer } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { putAt } from "../../faults/json";
 import { whyNoServer } from "../../machines/devices/devices";
-import { imageReference } from "../../machines/docker/imageReference";
 import { judge } from "../../policies/judge";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { upToHundredth, utilizationText } from "../../vllm/utilization";
+import { isPinRule } from "../pin/judgeImage";
+import { clientChanges } from "./clientChanges";
+import { neededImage } from "./neededImage";
+import { currentServer, machineOf, type Seat, UNCHOSEN_TAG } from "./seat";
 import { modelKeys, type ServerValue, serverValues, shareFor } from "./serverValues";
-
-/** The server of a stack that a model would run in. */
-export interface Seat {
-  readonly settings: StackSettings;
-  readonly machine: string;
-  /** Key in `inferenceServers`; a new one takes its image from another server. */
-  readonly server: string;
-  /** Folder that holds `models/`. */
-  readonly project: string;
-  /** Variables that belong to the model that runs there now, and go with it. */
-  readonly leaves: readonly string[];
-  readonly drafts?: boolean;
-  /** A model that no recipe tells of: what was read of it, and the values beside a recipe's. */
-  readonly own?: {
-    readonly evidence: NonNullable<Evidence["models"]>;
-    readonly values: readonly ServerValue[];
-  };
-  /** The largest share that is free on the machine now. Default: what the plan leaves. */
-  readonly free?: number;
-}
 
 /** Whether a model can run in a seat, and with what. */
 export interface Fit {
@@ -54,6 +34,8 @@ export interface Fit {
   readonly reasons: readonly string[];
   /** It needs more machines than are linked to the seat's. */
   readonly lacksMachines: boolean;
+  /** Image that it needs in place of the server's; the tag is `TAG` where nobody names one. */
+  readonly image?: string;
   /** How much memory it lacks, in GiB, where that is the reason. */
   readonly missingGiB?: number;
   /** What the server's block would hold of it. */
@@ -62,7 +44,10 @@ export interface Fit {
   readonly kv: ServerKv | null;
 }
 
-/** Shorter windows than this are no use to an agent. */
+/**
+ * Shorter windows than this are not tried. Our judgement: an agent has no use for them, and no
+ * source of the catalogue publishes one (16,384 of Llama-3.3-70B, NVIDIA dgx-spark-playbooks #79).
+ */
 const SHORTEST_WINDOW = 16_384;
 
 /** The first start compiles kernels beside the loaded weights. */
@@ -76,7 +61,8 @@ const ONE_JOB: ServerValue = {
  * Plans a model in its seat with the values of its recipe: the largest share that is left, and a
  * window that fits at best.
  */
-export function fitModel(recipe: Recipe, seat: Seat): Fit {
+export function fitModel(recipe: Recipe, given: Seat): Fit {
+  const seat = withNeededImage(recipe, given);
   const nodes = nodesFor(recipe, seat);
   const beside = besideOthers(seat, nodes);
   const gpus = nodes.length * machineOf(seat.settings, seat.machine).gpus;
@@ -85,7 +71,10 @@ export function fitModel(recipe: Recipe, seat: Seat): Fit {
   const reasons = unfit(recipe, seat, nodes, beside);
   const wanted = shareFor(recipe, placement);
   const lacksMachines = nodes.length < recipe.machines;
-  const none: Fit = { recipe, beside, lacksMachines, verdict: "no", reasons, values: [], kv: null };
+  const none: Fit = {
+    ...{ recipe, beside, lacksMachines, verdict: "no", reasons, values: [], kv: null },
+    ...defined({ image: seat.image?.image }),
+  };
   if (reasons.length > 0 || wanted === undefined) return none;
   const tried = (largest: number, window?: number, jobs?: ServerValue) => {
     const values = serverValues(recipe, { ...placement, largest });
@@ -111,9 +100,10 @@ export function fitModel(recipe: Recipe, seat: Seat): Fit {
   for (let window = half; isCramped(best) && window >= SHORTEST_WINDOW; window /= 2)
     best = tried(share, window, jobs);
   const { values, kv } = best;
-  const judged = judge(declaredResources(best.whole));
-  const refused = judged.flatMap(({ verdict, message }) =>
-    verdict === "refused" ? [message] : [],
+  // An image that nobody has read yet is judged once it was.
+  const isUnread = seat.image !== undefined && seat.image.reading === undefined;
+  const refused = judge(declaredResources(best.whole)).flatMap(({ name, verdict, message }) =>
+    verdict === "refused" && !(isUnread && isPinRule(name)) ? [message] : [],
   );
   if (refused.length === 0 && kv?.atBest.fits !== false)
     return {
@@ -127,18 +117,12 @@ export function fitModel(recipe: Recipe, seat: Seat): Fit {
   return { ...none, values, kv, missingGiB, reasons: [why] };
 }
 
-/**
- * The seat of a model in a stack: what makes vectors or sorts gets a server of its own beside one
- * that chats, and the other way round.
- */
-export function seatFor({ kind }: Recipe, seat: Seat): Seat {
-  const { inferenceServers } = machineOf(seat.settings, seat.machine);
-  const kinds = Object.entries(inferenceServers).map(
-    ([key, { model }]) => [key, model.kind] as const,
-  );
-  const isKept = kinds.every(([key, has]) => key !== seat.server || has === kind);
-  const moved = { ...seat, server: kinds.find(([, has]) => has === kind)?.[0] ?? kind };
-  return isKept ? seat : { ...moved, leaves: leavesOf(moved) };
+/** The same seat with the image that a model needs, where its own won't do. */
+function withNeededImage(recipe: Recipe, seat: Seat): Seat {
+  const needed = neededImage(recipe, currentServer(seat));
+  if (needed === undefined) return seat;
+  const { repository, image = `${repository}:${UNCHOSEN_TAG}` } = needed;
+  return { ...seat, image: { image } };
 }
 
 /**
@@ -158,13 +142,6 @@ export function withOwnSpeeds(recipe: Recipe, { settings, machine }: Seat): Reci
     })),
   );
   return speeds.length > 0 ? { ...recipe, speeds } : recipe;
-}
-
-/** The variables that a seat's present model has by its recipe. Throws as `readRecipe` does. */
-export function leavesOf({ settings, machine, server, project }: Omit<Seat, "leaves">): string[] {
-  const there = machineOf(settings, machine).inferenceServers[server];
-  const leaving = there && readRecipe(project, there.model.id);
-  return Object.keys(leaving?.settings.environment ?? {});
 }
 
 /**
@@ -189,25 +166,11 @@ function besideOthers({ settings, machine, server }: Seat, nodes: readonly strin
   });
 }
 
-/** The same seat on machines that run nothing else. */
-export function aloneIn(seat: Seat): Seat {
-  const own = { [seat.server]: currentServer(seat) };
-  const machines = Object.entries(seat.settings.machines).flatMap(([name, machine]) => {
-    const inferenceServers = name === seat.machine ? own : {};
-    const isOf = name === seat.machine || machine.link !== undefined;
-    return isOf
-      ? [[name, { ...machine, instanceA: "none" as const, inferenceServers }] as const]
-      : [];
-  });
-  return { ...seat, settings: { machines: Object.fromEntries(machines) } };
-}
-
 /** What rules a model out before any figure. */
 function unfit(recipe: Recipe, seat: Seat, nodes: readonly string[], beside: boolean): string[] {
   const never = whyNoServer(machineOf(seat.settings, seat.machine).device);
   if (never !== undefined) return [never];
-  const current = currentServer(seat);
-  const { minimumVllm: least, share, machines } = recipe;
+  const { share, machines } = recipe;
   const declared = Object.keys(seat.settings.machines).length;
   if (nodes.length < machines) {
     const why =
@@ -216,28 +179,12 @@ function unfit(recipe: Recipe, seat: Seat, nodes: readonly string[], beside: boo
         : `too few are linked to ${seat.machine}: write the \`link\` of each`;
     return [`It needs ${machines} machines, and ${why}.`];
   }
-  const has = vllmOf(current);
-  const repository = imageReference(current.image)?.repository;
   if (beside && share.beside === "never")
     return ["It is only ever published as the one engine of its machine."];
   if (share.alone === undefined) return ["Its recipe names no share yet: write `share.alone`."];
   if (recipe.settings.maxModelLen === undefined)
     return ["Its recipe names no window yet: write `settings.maxModelLen`."];
-  if (recipe.image !== undefined && repository !== recipe.image)
-    return [
-      `It needs the image ${recipe.image} in place of ${repository}${whoSays(recipe)}: \`serving pin ${recipe.image}:TAG --entry inferenceServers.${seat.server} --write\`, then \`serving models use ${recipe.servedModelName}\`.`,
-    ];
-  if (least !== undefined && has !== undefined && valid(has) !== null && !gte(has, least))
-    return [
-      `It needs vLLM ${least} or newer, and the image of ${seat.server} has ${has}: take a newer one by \`serving pin\`.`,
-    ];
   return [];
-}
-
-/** Who says that a recipe's image is needed. */
-function whoSays({ sources }: Recipe): string {
-  const from = sources.find(({ of }) => of.includes("image"));
-  return from === undefined ? "" : ` (${from.basis}: ${from.source})`;
 }
 
 /** The stack's settings with a model's values in the seat. */
@@ -254,8 +201,14 @@ export function withModel(seat: Seat, values: readonly ServerValue[]): StackSett
     ...machine.inferenceServers,
     [seat.server]: inferenceServer.parse(block),
   };
+  const clients = structuredClone(machine.clients);
+  for (const { path, value } of clientChanges(machine, seat.server, values))
+    putAt(clients, path, value);
   return {
-    machines: { ...seat.settings.machines, [seat.machine]: { ...machine, inferenceServers } },
+    machines: {
+      ...seat.settings.machines,
+      [seat.machine]: { ...machine, inferenceServers, clients },
+    },
   };
 }
 
@@ -299,34 +252,6 @@ const isCramped = ({ kv }: Planned): boolean =>
 function leastShare({ kv, needs }: Planned, totalGiB: number): number {
   const best = kv === null ? 0 : kv.room.outsideGiB.low + kv.bytesPerRequest / BYTES_PER_GIB;
   return Math.max(needs.leastUtilization ?? 0, upToHundredth(best / totalGiB));
-}
-
-/** A first server before it has a model. */
-const PLACEHOLDER = {
-  model: { id: "org/model" },
-  servedModelName: "model",
-  gpuMemoryUtilization: 0.1,
-  maxModelLen: 1024,
-  port: 8001,
-};
-
-/** The server in a seat; a new one has image and versions of another, and the next port. */
-export function currentServer({ settings, machine, server }: Seat): InferenceServerSettings {
-  const { inferenceServers } = machineOf(settings, machine);
-  const there = inferenceServers[server];
-  if (there !== undefined) return there;
-  const [other] = Object.values(inferenceServers);
-  if (other === undefined) return inferenceServer.parse({ ...PLACEHOLDER, ...pinnedServer() });
-  const ports = Object.values(inferenceServers).map(({ port }) => port);
-  const { image, versions, model, servedModelName, gpuMemoryUtilization, maxModelLen } = other;
-  const placeholder = { model, servedModelName, gpuMemoryUtilization, maxModelLen };
-  return inferenceServer.parse({ ...placeholder, image, versions, port: Math.max(...ports) + 1 });
-}
-
-function machineOf({ machines }: StackSettings, name: string) {
-  const machine = machines[name];
-  if (machine === undefined) throw new Error(`There is no machine ${name}.`);
-  return machine;
 }
 
 const totalOf = ({ settings, machine }: Seat): number => machineOf(settings, machine).totalGiB;

@@ -6,7 +6,7 @@ import { type Recipe, readCatalogue } from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
 import { readHubModel } from "../../components/fetch";
 import { familyOf } from "../../components/inference-server";
-import { vllmOf } from "../../components/supply";
+import { atLeast, vllmOf } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { objectOr } from "../../faults/json";
 import { homeOn, onMachine } from "../../machines/home";
@@ -16,8 +16,9 @@ import { engineData, firstWithModel, newestEngineData } from "../../vllm/engineD
 import { upToHundredth } from "../../vllm/utilization";
 import type { OneMachine } from "../stack/readStack";
 import { projectFolder } from "../stack/stackFile";
-import { currentServer, fitModel, type Seat, seatFor } from "./fit";
+import { fitModel } from "./fit";
 import { isHubId, modelNamed, type NamedModel } from "./modelNames";
+import { currentServer, type Seat, seatFor } from "./seat";
 import { unclearName } from "./useModel";
 
 /** A config.json to be kept for later plans. */
@@ -75,10 +76,13 @@ export function keepConfig({ id, text }: KeptConfig): string {
   return join(folder, "config.json");
 }
 
-/** The longest window that is chosen for a model without a recipe, in tokens. */
+/**
+ * The longest window that is chosen for a model without a recipe, in tokens. Our judgement: what
+ * recipes for one machine name most, of each kind; a longer one is yours to write.
+ */
 const LONGEST_WINDOW = { chat: 262_144, embedding: 32_768, rerank: 32_768 } as const;
 
-/** Where a config names no window. */
+/** Where a config names no window. Our judgement: small enough to start, and long enough for an agent. */
 const USUAL_WINDOW = 32_768;
 
 /** A recipe of what a model's own files say, with the share that the plan of its cache asks for. */
@@ -94,7 +98,7 @@ function ownModel(facts: Facts, bare: Seat): ChosenModel {
   const date = new Date().toISOString().slice(0, 10);
   const source = `computed from its own files in the ${from}; yours, unproven`;
   const parser = kind === "chat" && family === undefined ? tool : undefined;
-  const basis = "judged";
+  const basis = "judged" as const;
   const computed: Recipe = {
     ...{ id, kind, thinking: kind === "chat" && thinking, family: family ?? "other", machines: 1 },
     servedModelName: (id.split("/")[1] ?? id).toLowerCase(),
@@ -126,10 +130,13 @@ function ownModel(facts: Facts, bare: Seat): ChosenModel {
   ];
   const read = { source: `config.json of ${id}`, config, ...defined({ weightsGB }) };
   const seat = { ...placed, own: { evidence: { [id]: read }, values } };
-  return { recipe: withShare(computed, seat), seat, own: facts };
+  const least = leastVllm(facts, placed);
+  const sources = [...computed.sources, { of: ["minimumVllm"], basis, source: FIRST_VLLM, date }];
+  const known = least === undefined ? computed : { ...computed, minimumVllm: least, sources };
+  return { recipe: withShare(known, seat), seat, own: facts };
 }
 
-/** Throws `Failed` for a model whose code nobody allowed, or whose class the engine lacks. */
+/** Throws `Failed` for a model without weights that vLLM reads, or whose code nobody allowed. */
 function refuseUnservable({ id, config, weightsGB }: Facts, seat: Seat): void {
   const server = currentServer(seat);
   if (weightsGB === undefined)
@@ -140,24 +147,39 @@ function refuseUnservable({ id, config, weightsGB }: Facts, seat: Seat): void {
     throw new Failed(
       `${id} brings code of its own, which would run on your machine: read it at https://huggingface.co/${id}/tree/main. If you trust it, write \`model.id: ${id}\` and \`trustRemoteCode: true\` into ${seat.server} yourself, then run this again.`,
     );
-  const version = vllmOf(server);
+}
+
+/** Where the least vLLM of a model without a recipe is from. */
+const FIRST_VLLM = "the first vLLM that is known to have its class";
+
+/**
+ * The first vLLM that has a model's class, where the server's lacks it. Throws `Failed` where no
+ * newer one is known to have it.
+ */
+function leastVllm({ id, config }: Facts, seat: Seat): string | undefined {
+  const version = vllmOf(currentServer(seat));
   const engine = version === undefined ? undefined : engineData(version);
   const classes = [config.architectures].flat().map(String);
-  if (engine === undefined || classes.some((each) => engine.architectures.includes(each))) return;
+  if (engine === undefined || classes.some((each) => engine.architectures.includes(each)))
+    return undefined;
   const first = firstWithModel(classes);
-  const then =
-    first === undefined
-      ? `no version up to ${newestEngineData().version} is known to have it`
-      : `${first} has it: \`serving pin vllm/vllm-openai:v${first} --write\``;
+  if (first !== undefined && !atLeast(engine.version, first)) return first;
   throw new Failed(
-    `${id} is of the class ${classes.join(", ")}, which vLLM ${version} lacks; ${then}.`,
+    `${id} is of the class ${classes.join(", ")}, which vLLM ${version} lacks; no newer version up to ${newestEngineData().version} is known to have it.`,
   );
 }
 
-/** The largest share that is chosen without a recipe: more needs caches to be dropped first. */
+/**
+ * The largest share that is chosen without a recipe: the largest that a recipe for one machine
+ * names. On a DGX Spark 101.3 to 102.2 of 121.69 GiB were free for CUDA, a share of 0.83, unless
+ * caches are dropped first (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47).
+ */
 const LARGEST_SHARE = 0.8;
 
-/** Whole windows for which there should be room, even at the worst that was seen of others. */
+/**
+ * Whole windows for which there should be room, even at the worst that was seen of others. Our
+ * judgement: as many as run at once by default (`maxNumSeqs`), so that none waits for another.
+ */
 const WINDOWS = 4;
 
 /**

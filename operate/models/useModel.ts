@@ -1,17 +1,21 @@
-import { isMap, parseDocument } from "yaml";
+import { isDeepStrictEqual } from "node:util";
+import { isMap, parse, parseDocument } from "yaml";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import type { Recipe } from "../../components/catalogue";
 import { readCatalogue } from "../../components/catalogue";
-import { isPooling } from "../../components/planned";
-import { type MachineSettings, NAMESPACE, parseStackFile } from "../../components/settings";
+import { NAMESPACE, parseStackFile } from "../../components/settings";
+import { valueAt } from "../../faults/schemaFaults";
 import { whyNoServer } from "../../machines/devices/devices";
 import { downToHundredth } from "../../vllm/utilization";
+import { pinEdits } from "../pin/writePin";
 import type { OneMachine } from "../stack/readStack";
 import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
 import { commented } from "../stackEdit/commentedYaml";
-import { aloneIn, currentServer, type Fit, fitModel, leavesOf, type Seat } from "./fit";
+import { clientChanges } from "./clientChanges";
+import { type Fit, fitModel } from "./fit";
 import { isHubId, type Meant, modelNamed, type NamedModel } from "./modelNames";
-import { BEGINS_REASON, modelKeys, reasonsOf } from "./serverValues";
+import { aloneIn, currentServer, leavesOf, type Seat } from "./seat";
+import { BEGINS_REASON, modelKeys, reasonsOf, type ServerValue } from "./serverValues";
 
 /** The change of a stack file by which a server serves a model. */
 export interface ModelChange {
@@ -100,7 +104,7 @@ function withReasons(text: string, { machine, server }: Seat, { values }: Fit): 
   return `${text.slice(0, start)}${lines.join("\n")}${text.slice(end)}`;
 }
 
-function editsOf({ settings }: OneMachine, seat: Seat, { values }: Fit): Edit[] {
+function editsOf({ settings, text }: OneMachine, seat: Seat, { values }: Fit): Edit[] {
   const at = ["machines", seat.machine, "inferenceServers", seat.server];
   const kept = (path: readonly string[]) => values.some((each) => each.path.join() === path.join());
   const server = settings.inferenceServers[seat.server];
@@ -109,65 +113,47 @@ function editsOf({ settings }: OneMachine, seat: Seat, { values }: Fit): Edit[] 
   const leaves = variables ? seat.leaves.map((name) => ["environment", name]) : [["environment"]];
   const gone = [...modelKeys(server, values), ...leaves].filter((path) => !kept(path));
   const { image, versions, port } = currentServer(seat);
-  const added: Edit[] =
-    server === undefined
-      ? [
-          { path: [...at, "image"], value: image },
-          ...Object.entries(versions ?? {}).map(([key, value]) => ({
-            path: [...at, "versions", key],
-            value,
-          })),
-          { path: [...at, "port"], value: port },
-        ]
-      : [];
+  const added: Edit[] = [
+    { path: [...at, "image"], value: image },
+    ...Object.entries(versions ?? {}).map(([key, value]) => ({
+      path: [...at, "versions", key],
+      value,
+    })),
+    { path: [...at, "port"], value: port },
+  ];
   return [
-    ...added,
-    ...clientEdits(settings, seat, values),
+    ...(server === undefined ? added : imageEdits(seat, at)),
+    ...clientChanges(settings, seat.server, values).map(({ path, value }) => ({
+      path: ["machines", seat.machine, "clients", ...path],
+      value,
+    })),
     ...gone.map((path) => ({ path: [...at, ...path], value: undefined })),
-    ...values.flatMap(({ path, value }) => [
-      ...(typeof value === "object" ? [{ path: [...at, ...path], value: undefined }] : []),
-      { path: [...at, ...path], value },
-    ]),
+    ...values
+      .filter(isChanged(text, at))
+      .flatMap(({ path, value }) => [
+        ...(typeof value === "object" ? [{ path: [...at, ...path], value: undefined }] : []),
+        { path: [...at, ...path], value },
+      ]),
   ];
 }
 
-/** The value that a server gets at a path. */
-const valueAmong = (values: Fit["values"], path: string) =>
-  values.find((each) => each.path.join(".") === path)?.value;
+/** Whether a stack file has another value at a path, or none. */
+function isChanged(text: string, [, ...at]: readonly string[]) {
+  const block = valueAt(parse(text), ["config", `${NAMESPACE}:machines`, ...at]);
+  return ({ path, value }: ServerValue) => !isDeepStrictEqual(valueAt(block, path), value);
+}
 
-/**
- * What the clients must say then: which server they use where several write text, or the one that
- * named none stays with the one it had; and no name that the changed server no longer has.
- */
-function clientEdits(
-  { inferenceServers, clients }: MachineSettings,
-  seat: Seat,
-  values: Fit["values"],
-) {
-  const { server, machine } = seat;
-  const chats = Object.entries(inferenceServers).flatMap(([key, { model }]) =>
-    isPooling(model.kind) ? [] : [key],
-  );
-  const kind = valueAmong(values, "model.kind");
-  const writes = kind === "chat" || kind === "base";
-  const others = chats.filter((key) => key !== server);
-  const after = writes ? [...others, server] : others;
-  const [before] = chats;
-  return Object.entries(clients).flatMap(([key, client]): Edit[] => {
-    if (typeof client !== "object") return [];
-    const at = ["machines", machine, "clients", key];
-    const named = client.server;
-    const isGone =
-      named !== undefined && Object.hasOwn(inferenceServers, named) && !after.includes(named);
-    const mustSay = named === undefined && after.length > 1 && chats.length < 2;
-    const uses = isGone || before === undefined ? server : before;
-    const name: Edit[] =
-      writes && (isGone || mustSay) ? [{ path: [...at, "server"], value: uses }] : [];
-    const changed = (named ?? (chats.length < 2 ? before : undefined)) === server;
-    const served = [valueAmong(values, "servedModelName"), valueAmong(values, "model.id")];
-    const stale = changed && client.model !== undefined && !served.includes(client.model);
-    return [...name, ...(stale ? [{ path: [...at, "model"], value: undefined }] : [])];
-  });
+/** What a server's block gets of another image; before that was read, no versions are its own. */
+function imageEdits({ image, machine, server }: Seat, at: readonly string[]): Edit[] {
+  if (image === undefined) return [];
+  const { image: name, reading } = image;
+  const entry = { machine, path: ["inferenceServers", server], image: name };
+  return reading === undefined
+    ? [
+        { path: [...at, "image"], value: name },
+        { path: [...at, "versions"], value: undefined },
+      ]
+    : pinEdits(entry, reading);
 }
 
 function refusal({ recipe, reasons, beside, missingGiB, lacksMachines }: Fit, seat: Seat): string {

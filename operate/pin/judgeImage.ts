@@ -13,6 +13,10 @@ import type { ImageEntry } from "./writePin";
 /** Rules that judge an image by itself; the others need to know the machine. */
 const IMAGE_RULES = ["inference-image", "moving-tag", "deny-list", "transformers-range"];
 
+/** Whether a pin mends what a rule says of an image, so that it is asked once the image was read. */
+export const isPinRule = (name: string): boolean =>
+  ["inference-image", "moving-tag"].includes(name);
+
 /** What is known of an image that is judged. */
 interface JudgedImage {
   readonly image: string;

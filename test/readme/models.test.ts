@@ -8,6 +8,14 @@ import { blocksOf, notIn } from "./pages";
 const blocks = blocksOf("docs/guide/models.md", "text");
 const DEFAULT = readFileSync("Pulumi.dgx.yaml", "utf8");
 const ALONE = DEFAULT.replace(/instanceA:\n(?: {8}.*\n)+/, "instanceA: none\n");
+/** The same with a second machine that is linked to it. */
+const LINKED = `${ALONE.replace("instanceA:", "link: { interface: enp1s0f1np1, address: 192.168.100.11 }\n      instanceA:").trimEnd()}
+    dgx2:
+      dockerHost: ssh://me@dgx2
+      totalGiB: 121.63
+      link: { interface: enp1s0f1np1, address: 192.168.100.12 }
+      instanceA: none
+`;
 
 function written(text: string): string {
   const file = join(temporaryFolder("guide-models-"), "Pulumi.dgx.yaml");
@@ -25,22 +33,29 @@ async function planned(model: string, text: string): Promise<string> {
 }
 
 describe("the examples of docs/guide/models.md", () => {
-  it("are six", () => {
-    expect(blocks).toHaveLength(6);
+  it("are seven", () => {
+    expect(blocks).toHaveLength(7);
   });
 
   it.each([
     [0, "the table", async () => (await runServing(["models", "--file", written(DEFAULT)])).out],
     [
       1,
+      "another image",
+      async () =>
+        (await runServing(["models", "use", "deepseek-v4-flash-0731", "--file", written(LINKED)]))
+          .out,
+    ],
+    [
+      2,
       "the refusal",
       async () =>
         (await runServing(["models", "use", "gpt-oss-120b", "--file", written(DEFAULT)])).err,
     ],
-    [2, "gpt-oss-120b", () => planned("gpt-oss-120b", ALONE)],
-    [3, "Nemotron-3-Super", () => planned("nemotron-3-super", ALONE)],
-    [4, "Qwen3-Coder-Next", () => planned("qwen3-coder-next", DEFAULT)],
-    [5, "Gemma 4", () => planned("gemma-4-26b", DEFAULT)],
+    [3, "gpt-oss-120b", () => planned("gpt-oss-120b", ALONE)],
+    [4, "Nemotron-3-Super", () => planned("nemotron-3-super", ALONE)],
+    [5, "Qwen3-Coder-Next", () => planned("qwen3-coder-next", DEFAULT)],
+    [6, "Gemma 4", () => planned("gemma-4-26b", DEFAULT)],
   ])("block %i is what the program prints: %s", async (index, _, output) => {
     expect(notIn(await output(), blocks[index] ?? "?")).toEqual([]);
   });

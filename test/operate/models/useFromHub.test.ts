@@ -5,7 +5,9 @@ import { parse } from "yaml";
 import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { COMMIT, type HubBehaviour, MODEL, StandInHub } from "../fetch/standInHub";
+import { digestOf, standInRegistry } from "../pin/standInRegistry";
 import { type Run, runServing } from "../runServing";
+import { pullingDocker } from "./pullingDocker";
 
 const ALONE = readFileSync("Pulumi.dgx.yaml", "utf8").replace(
   /instanceA:\n(?: {8}.*\n)+/,
@@ -152,14 +154,9 @@ describe("what can't be served is said in one sentence, with the way", () => {
     ],
     ["speech", { ...LLAMA, task: "automatic-speech-recognition" }, "is a model for speech"],
     [
-      "a class that came later",
-      of(JSON.stringify({ ...JSON.parse(config), architectures: [LATER] }), 16.1),
-      `is of the class ${LATER}, which vLLM 0.30.0 lacks; 0.33.0 has it: \`serving pin vllm/vllm-openai:v0.33.0 --write\`.`,
-    ],
-    [
       "a class that none has",
       of(JSON.stringify({ ...JSON.parse(config), architectures: ["NoneForCausalLM"] }), 16.1),
-      "which vLLM 0.30.0 lacks; no version up to 0.33.0 is known to have it.",
+      "which vLLM 0.30.0 lacks; no newer version up to 0.33.0 is known to have it.",
     ],
     ["no chat template", { files: { "config.json": config } }, "has no chat template"],
   ];
@@ -167,6 +164,46 @@ describe("what can't be served is said in one sentence, with the way", () => {
     const { code, err } = await use(setting);
     expect([code, err.trim().split("\n").length]).toEqual([1, 1]);
     expect(err).toContain(words);
+  });
+});
+
+describe("a model whose class came with a newer vLLM", () => {
+  const config = JSON.stringify({
+    ...JSON.parse(made("LlamaForCausalLM")),
+    architectures: [LATER],
+  });
+  const repositoryOf = async (tags: readonly string[]) =>
+    `${(await standInRegistry("vllm/vllm-openai", tags)).address}/vllm/vllm-openai`;
+  const setting = (repository: string, vllm: string): Setting => ({
+    ...of(config, 16.1),
+    text: ALONE.replace("image: vllm/vllm-openai", `image: ${repository}`),
+    env: pullingDocker({ vllm, transformers: "5.16.1" }).env,
+  });
+  const WHY =
+    "It needs vLLM 0.33.0 or newer (judged: the first vLLM that is known to have its class, DAY); the server's image has 0.30.0.";
+  const withoutDay = (text: string) => text.replace(/\d{4}-\d\d-\d\d(?=\);)/g, "DAY");
+
+  it("is proposed with the newest release, and written with it once that was read", async () => {
+    const repository = await repositoryOf(["v0.30.0", "v0.33.0"]);
+    const image = `${repository}:v0.33.0@${digestOf("v0.33.0")}`;
+    const shown = await use(setting(repository, "0.33.0"));
+    expect([shown.code, shown.err]).toEqual([0, `Asking the registry of ${repository} ...\n`]);
+    expect(withoutDay(shown.out)).toContain(
+      `\nAnother image:\n  ${image}\n  in place of ${repository}:v0.30.0 (vLLM 0.30.0). ${WHY} The next \`serving up\` replaces b.\n`,
+    );
+    const used = await use({ ...setting(repository, "0.33.0"), args: ["--write"] });
+    expect([used.code, used.dgx.inferenceServers.b.image]).toEqual([0, image]);
+    expect([used.planned?.code, used.planned?.err]).toEqual([0, ""]);
+  });
+
+  it("is not written with an image that turns out to be older", async () => {
+    const repository = await repositoryOf(["v0.30.0"]);
+    const args = ["--image", `${repository}:latest`, "--write"];
+    const { code, err, dgx } = await use({ ...setting(repository, "0.32.0"), args });
+    expect([code, dgx.inferenceServers.b.model.id]).toEqual([1, "nvidia/Qwen3.6-35B-A3B-NVFP4"]);
+    expect(withoutDay(err.trim())).toBe(
+      `Nothing was written: the image is refused. ${WHY.replace("has 0.30.0", "has 0.32.0")} Choose another: the same command with \`--image ${repository}:TAG --write\`.`,
+    );
   });
 });
 

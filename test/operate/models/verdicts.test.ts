@@ -10,15 +10,10 @@ import type { PublishedStart } from "../../../components/planned/evidence";
 import { crossFaults } from "../../../components/settings/crossFaults";
 import { loadStackFile } from "../../../components/settings/load";
 import { type StackSettings, stackSettings } from "../../../components/settings/stackSettings";
+import { defined } from "../../../faults/defined";
 import { modelFolder } from "../../../machines/hubCache";
-import {
-  aloneIn,
-  type Fit,
-  fitModel,
-  type Seat,
-  seatFor,
-  withModel,
-} from "../../../operate/models/fit";
+import { type Fit, fitModel, withModel } from "../../../operate/models/fit";
+import { aloneIn, type Seat, seatFor } from "../../../operate/models/seat";
 import { serverValues } from "../../../operate/models/serverValues";
 import { graveWarnings } from "../../../operate/plan/memoryText";
 import { judge } from "../../../policies/judge";
@@ -42,7 +37,7 @@ const VERDICTS: Readonly<Record<string, readonly [beside: Fit["verdict"], alone:
     "cyankiwi/GLM-4.7-Flash-AWQ-4bit": ["perhaps", "perhaps"],
     "Inferact/Muse-Glimmer-30B-NVFP4-W4A4": ["yes", "yes"],
     "Intel/Qwen3.5-122B-A10B-int4-AutoRound": ["no", "perhaps"],
-    "local-inference-lab/Qwen3.8-Flash-Next-NVFP4": ["no", "no"],
+    "local-inference-lab/Qwen3.8-Flash-Next-NVFP4": ["no", "perhaps"],
     "mistralai/Mistral-Small-4-119B-2603-NVFP4": ["no", "perhaps"],
     ...Object.fromEntries(
       [
@@ -99,6 +94,15 @@ function against(settings: StackSettings): string[] {
   return [...refused.map(({ message }) => message), ...made.machines.flatMap(graveWarnings)];
 }
 
+/** The seat with the image that its model needs, as `serving pin` would read it. */
+function withRead(seat: Seat, needed: string | undefined): Seat {
+  if (needed === undefined) return seat;
+  const image = `${needed}@${DIGEST}`;
+  const versions = { vllm: "0.30.0", transformers: "5.10.4" };
+  const reading = { image, tag: "", digest: DIGEST, platformDigest: DIGEST, versions };
+  return { ...seat, image: { image, reading } };
+}
+
 describe("every entry of the catalogue, planned", () => {
   it("has its expected verdict below", () => {
     expect(recipes.map(({ id }) => id).sort()).toEqual(Object.keys(VERDICTS).sort());
@@ -111,9 +115,9 @@ describe("every entry of the catalogue, planned", () => {
       const found = [there, aloneIn(there)].map((seat) => [seat, fitModel(recipe, seat)] as const);
       const verdicts = found.map(([, { verdict }]) => verdict);
       expect(verdicts).toEqual(VERDICTS[id]);
-      for (const [seat, { verdict, values, reasons }] of found) {
+      for (const [seat, { verdict, values, reasons, image }] of found) {
         if (verdict === "no") expect(reasons.join()).not.toBe("");
-        else expect(against(withModel(seat, values))).toEqual([]);
+        else expect(against(withModel(withRead(seat, image), values))).toEqual([]);
       }
     },
   );
@@ -145,7 +149,7 @@ function linkedTo(image?: string, second: Record<string, unknown> = {}): Seat {
   const b = dgx?.inferenceServers.b;
   if (dgx === undefined || b === undefined) throw new Error("no server b");
   const versions = { ...b.versions, digest: DIGEST };
-  if (image !== undefined) Object.assign(b, { image: `${image}:v1@${DIGEST}`, versions });
+  if (image !== undefined) Object.assign(b, { image: `${image}@${DIGEST}`, versions });
   return { ...alone, settings: { machines: { dgx: { ...dgx, link: link(1) }, ...machines } } };
 }
 
@@ -158,6 +162,9 @@ describe("models that need two machines, on two that are linked", () => {
     const seat = linkedTo(recipe.image);
     const { verdict, values, reasons, kv } = fitModel(recipe, seat);
     expect([id, verdict, reasons]).toEqual([id, ...(ON_TWO[id] ?? [])]);
+    // The image of today takes nothing from that: `use` proposes the other one.
+    const today = fitModel(recipe, linkedTo());
+    expect(today).toEqual({ ...fitModel(recipe, seat), ...defined({ image: recipe.image }) });
     if (verdict === "no") return;
     expect(values.find(({ path }) => path[0] === "nodes")?.value).toEqual(["dgx", "dgx2"]);
     expect(values.find(({ path }) => path[0] === "tensorParallelSize")?.value).toBe(2);
@@ -200,6 +207,11 @@ const on = (totalGiB: number, other?: number): Seat => {
       : { port: 8000, listen: "0.0.0.0", readyWithinMinutes: 30, gpuMemoryUtilization: other };
   return { ...alone, settings: { machines: { dgx: { ...dgx, totalGiB, instanceA } } } };
 };
+
+it("no recipe for one machine names more than what is chosen without one", () => {
+  const single = recipes.filter(({ machines }) => machines === 1);
+  expect(Math.max(...single.map(({ share }) => share.alone ?? 0))).toBe(0.8);
+});
 
 describe("published starts", () => {
   const worked = recipes
@@ -267,7 +279,7 @@ describe("published starts", () => {
     expect(planOf(recipe, on(121.69), 0.72, 131072).kv?.maxConcurrency).toBeCloseTo(17.9, 1);
   });
 
-  it("an image that is too old for a model is refused, as its start failed", () => {
+  it("an image that is too old for a model, whose start failed, gives way to another", () => {
     const [recipe] = recipes.filter(({ starts }) => starts.some(({ works }) => !works));
     const failed = recipe?.starts.find(({ works }) => !works);
     const server = alone.settings.machines.dgx?.inferenceServers.b;
@@ -278,11 +290,9 @@ describe("published starts", () => {
       image: `vllm/vllm-openai@${DIGEST}`,
       versions,
     });
-    expect(fitModel(recipe, old)).toMatchObject({
-      verdict: "no",
-      reasons: [
-        "It needs vLLM 0.24.0 or newer, and the image of b has 0.23.0: take a newer one by `serving pin`.",
-      ],
+    expect(fitModel(recipe, old)).toEqual({
+      ...fitModel(recipe, alone),
+      image: "vllm/vllm-openai:TAG",
     });
   });
 });
