@@ -3,5 +3,5 @@
  * family.
  */
 export { familyOf, familyParsers, toolParserFor } from "./parsers";
-export { type InferenceServerPlan, imageRecordName } from "./plannedServer";
+export { type InferenceServerPlan, imageRecordName, USUAL_VARIABLES } from "./plannedServer";
 export { START_GATE } from "./startGate";

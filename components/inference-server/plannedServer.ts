@@ -44,6 +44,14 @@ const TOKEN_INSIDE = "/run/secrets/hugging-face-token";
  */
 const ENGINE_READY_TIMEOUT_SECONDS = 3600;
 
+/** Variables that every server has, unless its `environment` says otherwise. */
+export const USUAL_VARIABLES = {
+  // Without it, PyTorch keeps what one long prompt took: on a GB10, 337,000 tokens left 1.35 of
+  // 10.4 GB available for good (MiaAI-Lab/GLM-5.3 #57, 2026-09).
+  PYTORCH_CUDA_ALLOC_CONF: "expandable_segments:True",
+  VLLM_ENGINE_READY_TIMEOUT_S: String(ENGINE_READY_TIMEOUT_SECONDS),
+} as const;
+
 /** 64 MiB of stack, as the published recipes for this machine set it. */
 const STACK_BYTES = 67_108_864;
 
@@ -249,21 +257,20 @@ function environment(
   more: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const jobs = String(server.compileJobs);
+  const { PYTORCH_CUDA_ALLOC_CONF, VLLM_ENGINE_READY_TIMEOUT_S } = USUAL_VARIABLES;
   const ours: Record<string, string> = {
     ...more,
     ...(server.huggingFaceTokenVariable === undefined ? {} : { HF_TOKEN_PATH: TOKEN_INSIDE }),
     FLASHINFER_WORKSPACE_BASE: `${JIT_CACHE_INSIDE}/flashinfer`,
     MAX_JOBS: jobs,
     NINJA_JOBS: jobs,
-    // Without it, PyTorch keeps what one long prompt took: on a GB10, 337,000 tokens left 1.35 of
-    // 10.4 GB available for good (MiaAI-Lab/GLM-5.3 #57, 2026-09).
     ...(refusesExpandableSegments(readServerArguments(server.extraArgs))
       ? {}
-      : { PYTORCH_CUDA_ALLOC_CONF: "expandable_segments:True" }),
+      : { PYTORCH_CUDA_ALLOC_CONF }),
     TORCHINDUCTOR_CACHE_DIR: `${JIT_CACHE_INSIDE}/inductor`,
     TRITON_CACHE_DIR: `${JIT_CACHE_INSIDE}/triton`,
     VLLM_CACHE_ROOT: `${JIT_CACHE_INSIDE}/vllm`,
-    VLLM_ENGINE_READY_TIMEOUT_S: String(ENGINE_READY_TIMEOUT_SECONDS),
+    VLLM_ENGINE_READY_TIMEOUT_S,
     VLLM_USE_FLASHINFER_MOE_FP4: server.flashinferMoeFp4 ? "1" : "0",
   };
   return inNameOrder({ ...ours, ...server.environment });

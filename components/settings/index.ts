@@ -12,5 +12,5 @@ export {
   placeOf,
   type SettingToChange,
 } from "./places";
-export { FLAGS_WITH_SETTING } from "./repeatedSettings";
+export { FLAGS_WITH_SETTING, repeatedFlags, repeatedVariable } from "./repeatedSettings";
 export { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";

@@ -64,9 +64,13 @@ export function taggedVersion({ repository, tag }: ImageReference): string | und
   return dated ? undefined : versionInTag(tag);
 }
 
+/** The other engine than vLLM that an image or a program's name tells of, and where it belongs. */
+export const engineNamed = (name: string): { name: string; belongs: string } | undefined =>
+  images.engines.find(({ image }) => new RegExp(image, "i").test(name));
+
 /** The other engine that an image's path or tag names. */
 const otherEngine = ({ repository, tag = "" }: ImageReference) =>
-  images.engines.find(({ image }) => new RegExp(image, "i").test(`${pathOf(repository)}:${tag}`));
+  engineNamed(`${pathOf(repository)}:${tag}`);
 
 /** Whether a repository is known to hold a vLLM, also on a mirror that keeps its path. */
 const isKnownRepository = ({ repository }: ImageReference) =>

@@ -2,6 +2,7 @@
 
 export {
   believedVllm,
+  engineNamed,
   type ImageVerdict,
   judgeServerImage,
   knownRelease,
@@ -10,7 +11,7 @@ export {
   vllmOf,
 } from "./imageVersions";
 export { knownTroubles, readKernel } from "./kernel";
-export { pinnedServer } from "./pinned";
+export { pinnedServer, publishedServer } from "./pinned";
 export {
   atLeast,
   FLOORS,

@@ -17,6 +17,7 @@ import { readTextFile } from "../../faults/textFile";
 import { isOverSsh } from "../../machines/address";
 import { whyNoServer } from "../../machines/devices/devices";
 import { choose } from "../init/choose";
+import { type CommandNotes, notesText, publishedCommand } from "../init/command/notes";
 import { found } from "../init/found";
 import { makeProject, type Project, projectHere, WORKFLOW } from "../init/project";
 import { atTerminal } from "../init/questions";
@@ -34,7 +35,10 @@ import {
 } from "../stack/stackFile";
 
 type InitOptions = Readonly<
-  Partial<Record<"name" | "from" | "on" | "pin" | "ci", string> & Record<"facts" | "yes", true>> & {
+  Partial<
+    Record<"name" | "from" | "on" | "fromCommand" | "pin" | "ci", string> &
+      Record<"facts" | "yes", true>
+  > & {
     readonly install: boolean;
   }
 >;
@@ -47,6 +51,9 @@ export function initCommand(): Command {
     notes: `In a folder without a project it makes one: package.json, Pulumi.yaml, .gitignore, and what \`npm install\` brings. In one
 with a project it adds a stack file, in one step, and only where none is yet. Nothing that is there is overwritten; nothing on
 the machine is changed or started. A server's argv is read without its keys.
+
+With --from-command, server B runs what a published command runs: model, share, window and so on by their settings, the rest as
+\`extraArgs\`. What is not carried over is named with the reason, no secret is written, and nothing of the command is run.
 
 Exit code: 0 written, 1 written and something has to be mended first, as it says, 2 wrong use, an unreadable
 file, or one that is there already.`,
@@ -68,6 +75,10 @@ const initOptions = (): Option[] => [
     "--from <file>",
     "write it from what --facts printed on another machine, and don't look at this one",
   ),
+  new Option(
+    "--from-command <command>",
+    "server B as this command starts it: `vllm serve ...`, `docker run ...` or a recipe; - is stdin",
+  ).conflicts("facts"),
   new Option("--facts", "print what was found as JSON, and write nothing"),
   new Option(
     "-y, --yes",
@@ -96,15 +107,16 @@ async function initialized(options: InitOptions): Promise<Outcome> {
   const asked = options.name ?? askedStack() ?? stackThere(project, options);
   const kept = asked === undefined ? undefined : keptFile(asked, project, options);
   if (kept !== undefined) return surrounded(kept, project, options);
+  const command = await publishedCommand(options.fromCommand);
   const facts = await factsOf(options);
   const name = asked ?? hostStack(facts.host);
   const file = stackPath({ stack: name }, project.folder);
   keptIn(file, project);
-  const choice = await chosen(options, facts, name);
+  const choice = await chosen(options, facts, { name, ...defined({ command }) });
   const made = makeProject(project, options);
   write(file, choice.text, project);
   const { mend, next } = await installed(options, project);
-  const { model, refused } = choice;
+  const { model, refused, told } = choice;
   const result = {
     file,
     made,
@@ -112,6 +124,7 @@ async function initialized(options: InitOptions): Promise<Outcome> {
     facts,
     mend: [...choice.mend, ...mend],
     refused,
+    ...defined({ command: told }),
     next: [...next, ...nextCommands(choice.wanted)],
   };
   const failed = refused.length > 0 || result.mend.length > 0;
@@ -126,9 +139,13 @@ const stackThere = ({ folder, isNew }: Project, { ci }: InitOptions): string | u
   isNew || ci !== undefined ? stackNames(folder)[0] : undefined;
 
 /** The stack file, where it declares something and only the files around it are asked for. */
-function keptFile(stack: string, project: Project, { ci }: InitOptions): string | undefined {
+function keptFile(
+  stack: string,
+  project: Project,
+  { ci, fromCommand }: InitOptions,
+): string | undefined {
   const file = stackPath({ stack }, project.folder);
-  const wanted = project.isNew || ci !== undefined;
+  const wanted = fromCommand === undefined && (project.isNew || ci !== undefined);
   return wanted && existsSync(file) && !declaresNothing(file, readTextFile(file))
     ? file
     : undefined;
@@ -157,13 +174,22 @@ async function takeAllRecords({ folder }: Project): Promise<void> {
   }
 }
 
+interface Named {
+  /** Name of the stack. */
+  readonly name: string;
+  readonly command?: string;
+}
+
 /** Asks a person at a terminal, unless they said that nothing is to be asked. */
-function chosen({ from, on, yes }: InitOptions, facts: HostFacts, name: string) {
+function chosen({ from, on, yes }: InitOptions, facts: HostFacts, { name, command }: Named) {
   // What lies on this computer says nothing of another one.
   const home = from === undefined && on === undefined ? operatorHome() : undefined;
   const place = { name, project: projectOrProgram(), ...defined({ home }) };
   const asks = yes !== true && process.stdin.isTTY === true;
-  return asks ? atTerminal((ask) => choose(facts, place, ask)) : choose(facts, place);
+  const given = defined({ command });
+  return asks
+    ? atTerminal((ask) => choose(facts, place, { ask, ...given }))
+    : choose(facts, place, given);
 }
 
 /** The stack of a machine is named as the machine is, without the domain. */
@@ -210,11 +236,13 @@ function write(file: string, text: string, project: Project): void {
 }
 
 /** What to run next, in order, from the project's folder. */
-function nextCommands({ name, server, network }: Wanted): string[] {
+function nextCommands({ name, server, network, image = pinnedServer() }: Wanted): string[] {
   return [
     ...(impliedStack() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
     "serving plan",
-    ...(server === undefined ? [] : [`serving pin ${pinnedServer().image.split("@")[0]} --write`]),
+    ...(server === undefined || !image.image.includes("/")
+      ? []
+      : [`serving pin ${image.image.split("@")[0]} --write`]),
     ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
     ...(server === undefined ? [] : ["serving fetch"]),
     "serving up",
@@ -227,17 +255,19 @@ interface Report {
   readonly file: string;
   readonly made: readonly string[];
   readonly facts: HostFacts;
+  readonly command?: CommandNotes;
   readonly mend: readonly string[];
   readonly next: readonly string[];
 }
 
-const report = ({ file, made, facts, mend, next }: Report): string =>
+const report = ({ file, made, facts, command, mend, next }: Report): string =>
   [
     `Found on ${facts.host}:`,
     ...found(facts).map((each) => `  - ${each}`),
     "",
     ...madeText(made),
     `${file} is written: each value has its reason above it.`,
+    ...(command === undefined ? [] : notesText(command)),
     ...(mend.length === 0 ? [] : ["", "Mend first:", ...mend.map((each) => `  - ${each}`)]),
     "",
     "Next:",

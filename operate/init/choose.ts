@@ -5,6 +5,7 @@ import { whyNoServer } from "../../machines/devices/devices";
 import { recognise } from "../../machines/devices/recognise";
 import { AGGREGATE_LIMIT } from "../../vllm/utilization";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
+import { type CommandServer, commandServer } from "./command/fromCommand";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { draft } from "./draft";
 import { toMend, unexplainedMemory } from "./found";
@@ -23,11 +24,19 @@ import { shareOfA, type Wanted } from "./settings";
 /** Given to a machine on which no coding client was found. */
 const USUAL_CLIENTS: readonly ClientKey[] = ["claudeCode", "codex"];
 
+/** Where a stack file's answers come from, beside the facts. */
+export interface Answers {
+  /** A person at the terminal. */
+  readonly ask?: Ask;
+  /** A published command that server B is to run. */
+  readonly command?: string;
+}
+
 /**
- * Chooses what the stack file declares, by a person's answers where there is somebody to ask, and
+ * Chooses what the stack file declares, by a command or a person's answers where there are any, and
  * writes its text.
  */
-export async function choose(given: HostFacts, place: Place, ask?: Ask) {
+export async function choose(given: HostFacts, place: Place, { ask, command }: Answers = {}) {
   const facts = recognised(given);
   const { name, home } = place;
   const onPath = CLIENTS.filter(
@@ -38,23 +47,55 @@ export async function choose(given: HostFacts, place: Place, ask?: Ask) {
     clients: [...(onPath.length > 0 ? onPath : USUAL_CLIENTS), "clientEnv"],
     ...(ask && (await counted(facts, ask))),
   };
-  const { offer, lowerA, none = [] } = await chooseServer(facts, base, place, ask);
-  const wanted: Wanted = {
+  const chosen =
+    command === undefined
+      ? await chooseServer(facts, base, place, ask)
+      : commanded(command, facts, base, place);
+  const { offer, lowerA, none = [], byCommand } = chosen;
+  const known: Wanted = {
     ...base,
     ...defined({ server: offer?.server, lowerA }),
-    ...(ask && (await around(facts, base, ask))),
+    ...byCommand?.server,
   };
-  const { findings } = draft(facts, wanted, home);
+  const wanted: Wanted = { ...known, ...(ask && (await around(facts, known, ask))) };
+  const { findings, refused } = draft(facts, wanted, home);
   /** What to mend before `up`, a sentence each. */
   const mend = [
+    ...(byCommand?.mend ?? []),
     ...toMend(facts, offer),
     ...none,
     ...(wanted.systemGiB === undefined ? unexplainedMemory(facts, wanted) : []),
+    ...(byCommand === undefined ? [] : refusedText(refused, wanted)),
     ...findings.map(({ message }) => message),
   ];
   /** Hub id of server B's model; `null` without a B. */
-  const model = offer?.id ?? null;
-  return { ...draft(facts, wanted, home, mend), wanted, model, mend };
+  const model = byCommand?.model ?? offer?.id ?? null;
+  const told = byCommand?.told;
+  return { ...draft(facts, wanted, home, mend), wanted, model, mend, ...defined({ told }) };
+}
+
+/** Rules that the sentence about an image without a digest speaks for. */
+const OF_IMAGE: readonly string[] = ["inference-image", "moving-tag"];
+
+/** What the policies refuse, without the lines of a file that isn't written yet. */
+function refusedText(
+  refused: ReturnType<typeof draft>["refused"],
+  { image }: Pick<Wanted, "image">,
+): string[] {
+  const isPinned = image?.image.includes("@") === true;
+  return refused
+    .filter(({ name }) => isPinned || !OF_IMAGE.includes(name))
+    .map(({ message, line }) => message.replace(`stack file, line ${line}:`, "stack file:"));
+}
+
+/** Server B by a command, on a machine that can have one. */
+function commanded(command: string, facts: HostFacts, base: Wanted, place: Place): Chosen {
+  const none = noServer(facts);
+  const byCommand = commandServer(command, facts, base, place);
+  if (none !== undefined) return { none: [none] };
+  const { model: id, recipe } = byCommand;
+  const cached = facts.modelCache.models.some((each) => each.id === id && each.whole);
+  return { byCommand, offer: { id, cached, weightsGB: recipe?.weights.diskGB } };
 }
 
 /** Facts that were printed before devices were known tell the GPU's name alone. */
@@ -84,7 +125,11 @@ async function around(facts: HostFacts, { clients }: Wanted, ask: Ask) {
 }
 
 interface Chosen {
-  readonly offer?: Offer | undefined;
+  readonly offer?:
+    | (Pick<Offer, "id" | "cached" | "weightsGB"> & { readonly server?: Offer["server"] })
+    | undefined;
+  /** The server of a command. */
+  readonly byCommand?: CommandServer;
   readonly lowerA?: number;
   /** What to know before `up` of the server, or why there is none where nobody chose that. */
   readonly none?: readonly string[];

@@ -74,6 +74,7 @@ function stackText(facts: HostFacts, wanted: Wanted, toMend: readonly string[]):
       `${facts.host} as it should be. \`serving init\` looked at it on ${facts.readAt.slice(0, 10)} and wrote this file once; now it is yours. Edit, read the preview (\`serving preview\`), apply (\`serving up\`). ${pageFromProject("docs/reference/stack-file.md")} describes every key.`,
     ),
     list("Found", found(facts)),
+    list("Not carried over from the command", wanted.leftOut ?? []),
     list("Mend before `serving up`", toMend),
     `config:\n  local-serving:machines:\n    ${machineName(wanted)}:\n`,
     commentedYaml(settings, comments, "      "),

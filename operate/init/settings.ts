@@ -12,6 +12,7 @@ import { reasonsOf, type ServerValue } from "../models/serverValues";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
 import { INSTANCE_A_KEY } from "../sees/instanceA";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
+import { pinsImage, type ServerImage } from "./serverImage";
 
 /** What was asked for beside the facts. */
 export interface Wanted {
@@ -19,6 +20,14 @@ export interface Wanted {
   readonly name: string;
   /** Server B's own values; without them there is no B. */
   readonly server?: readonly ServerValue[];
+  /** Its image and what is known of it. Default: the pinned release. */
+  readonly image?: ServerImage;
+  /** Its port. Default: the first free one from 8001 on. */
+  readonly port?: number;
+  /** Folder of the machine with the models, where a command says it. */
+  readonly modelCache?: string;
+  /** What a command has that the file has not, a sentence each. */
+  readonly leftOut?: readonly string[];
   /** Share that instance A is to be lowered to by its owner. */
   readonly lowerA?: number;
   /** How other computers know the machine, where the local network is served. */
@@ -58,7 +67,7 @@ export function settingsFor(
     operatingSystemGiB: wanted.systemGiB ?? operatingSystem(facts, wanted),
     dockerHost,
     home,
-    modelCache: modelCache.usual ? undefined : modelCache.path,
+    modelCache: wanted.modelCache ?? (modelCache.usual ? undefined : modelCache.path),
     instanceA: a === undefined ? "none" : instanceA(a, facts, wanted, comments),
     otherGpuMemoryGiB:
       otherGiB.length === 0 ? undefined : hundredths(otherGiB.reduce((sum, gib) => sum + gib, 0)),
@@ -75,6 +84,7 @@ export function settingsFor(
     comments.set("otherGpuMemoryGiB", `What ${named.join(", ")} took when this was written.`);
   if (a === undefined)
     comments.set("instanceA", servers.length === 0 ? NO_INSTANCE_A : IN_ITS_OWN_MEMORY);
+  if (wanted.modelCache !== undefined) comments.set("modelCache", "By the command's volume.");
   if (dockerHost !== undefined && isOverSsh({ dockerHost })) comments.set("dockerHost", OVER_SSH);
   return { settings, comments };
 }
@@ -184,9 +194,12 @@ function serverB(
   const b: Settings = {};
   for (const { path, value } of values) putAt(b, path, value);
   for (const [path, why] of reasonsOf(values)) comments.set(`inferenceServers.b.${path}`, why);
-  const port = freePort(8001, facts, wanted);
+  const image: ServerImage = wanted.image ?? pinnedServer();
+  if (!image.image.includes("@"))
+    comments.set("inferenceServers.b.image", `A tag alone can move: ${pinsImage(image)} pins it.`);
+  const port = wanted.port ?? freePort(8001, facts, wanted);
   return {
-    inferenceServers: { b: { ...b, ...pinnedServer(), port } },
+    inferenceServers: { b: { ...b, ...image, port } },
   };
 }
 
@@ -200,13 +213,17 @@ export function machineName({ name }: Pick<Wanted, "name">): string {
 }
 
 /** The first port from `port` on that nothing but this machine's own containers listens on. */
-function freePort(port: number, { ports, docker }: HostFacts, wanted: Wanted): number {
+export function freePort(
+  port: number,
+  { ports, docker }: Pick<HostFacts, "ports" | "docker">,
+  wanted: Pick<Wanted, "name" | "port">,
+): number {
   const ours = docker.reachable
     ? docker.ours.filter(({ machine }) => machine === machineName(wanted))
     : [];
   const own = ours.flatMap((each) => each.ports);
   let free = port;
-  while (ports.includes(free) && !own.includes(free)) free++;
+  while (free === wanted.port || (ports.includes(free) && !own.includes(free))) free++;
   return free;
 }
 
@@ -216,7 +233,7 @@ function freePort(port: number, { ports, docker }: HostFacts, wanted: Wanted): n
 function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string>): Settings {
   const [a] = whyNoServer(facts.device) === undefined ? facts.servers : [];
   const { server, network, clients } = wanted;
-  const ofA = server === undefined;
+  const ofA = server === undefined || makesVectors(server);
   if (ofA && (a === undefined || nameOf(a) === undefined)) return {};
   // No container reaches what listens on loopback alone.
   const reached = !ofA || !isLoopback(a?.address ?? "");
@@ -250,6 +267,13 @@ function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string
     clients: { host: network, ...Object.fromEntries(known.map((key) => [key, settingsOf(key)])) },
   };
 }
+
+/** Whether a server has no chat that a service or a client could use. */
+const makesVectors = (server: readonly ServerValue[]): boolean =>
+  server.some(
+    ({ path, value }) =>
+      path.join(".") === "model.kind" && ["embedding", "rerank"].includes(String(value)),
+  );
 
 function simpleServer({
   user,

@@ -15,6 +15,9 @@ type Value = string | number | boolean | readonly Value[] | { readonly [key: str
 /** What needs no reason. */
 const NAMES_MODEL = "names the model";
 
+/** The reason of what a command says that a stack file was written from. */
+export const AS_COMMANDED = "by the command that this server was written from";
+
 /**
  * The reasons by dotted path. One that is the same for several values in a row stands at the first.
  */
@@ -27,7 +30,7 @@ export function reasonsOf(values: readonly ServerValue[]): Map<string, string> {
 
 /** A comment line that begins such a reason. */
 export const BEGINS_REASON =
-  /^ *# (?:(?:alone on the machine|beside another engine), |the most that is left of |(?:measured|published|judged): )/;
+  /^ *# (?:(?:alone on the machine|beside another engine), |the most that is left of |by the command |not in the command: |(?:measured|published|judged): )/;
 
 /** Where a model is to run. */
 export interface Placement {

@@ -7,6 +7,11 @@ import { isText, SOME_WORDS, UNKNOWN, type Word } from "./unknown";
 export type ShellScope = {
   readonly parameters: readonly Word[];
   readonly variables: ReadonlyMap<string, Word>;
+  /**
+   * Text that stands for what only a shell knows, by the expansion as it is written; without it,
+   * that is an unknown word.
+   */
+  readonly standIn?: (expansion: string) => string;
 };
 
 /**
@@ -31,7 +36,7 @@ function withoutAssigned(script: string, scope: ShellScope): ShellScope {
     for (const name of (match[1] ?? "").split(/\s+/)) variables.delete(name);
   }
   const replaced = /(?:^|[\s;&|({])(?:set\s+(?:--|[^-+\s;])|shift\b)/.test(script);
-  return { variables, parameters: replaced ? ["sh", SOME_WORDS] : scope.parameters };
+  return { ...scope, variables, parameters: replaced ? ["sh", SOME_WORDS] : scope.parameters };
 }
 
 /** Letters that mean nothing to a shell: most of a script, which is taken piece by piece. */
@@ -118,7 +123,11 @@ class ScriptReader {
   /** A substitution's output is not known, but its command runs. */
   private substitution(script: string, quoted: boolean): void {
     this.commands.push(...new ScriptReader(script, this.scope).read());
-    this.value(UNKNOWN, quoted);
+    this.value(this.unknown(`$(${script})`), quoted);
+  }
+
+  private unknown(expansion: string): Word {
+    return this.scope.standIn?.(expansion) ?? UNKNOWN;
   }
 
   private escape(): void {
@@ -168,8 +177,7 @@ class ScriptReader {
     const found = braced ?? bare;
     if (found === null) {
       if (rest.startsWith("{")) {
-        this.takeUntil("}");
-        this.value(UNKNOWN, quoted);
+        this.value(this.unknown(`$${this.takeUntil("}")}}`), quoted);
       } else this.append("$");
       return;
     }
@@ -185,8 +193,8 @@ class ScriptReader {
       ? this.scope.parameters[Number(name)]
       : this.scope.variables.get(name);
     // `${NAME:-default}` is the value where there is one; any other operator changes it.
-    if (operator !== "" && !/^:?[-?]/.test(operator)) return UNKNOWN;
-    return value === undefined || value === "" ? UNKNOWN : value;
+    if (operator !== "" && !/^:?[-?]/.test(operator)) return this.unknown(`$${name}`);
+    return value === undefined || value === "" ? this.unknown(`$${name}`) : value;
   }
 
   private value(value: Word, quoted: boolean): void {

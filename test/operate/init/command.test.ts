@@ -159,7 +159,7 @@ describe("the questions at a terminal", () => {
       return answers[asked.length - 1] ?? "";
     };
     const read = hostFacts.parse(JSON.parse(readFileSync(facts, "utf8")));
-    return { asked, ...(await choose(read, { name: "spark", project: ROOT }, ask)) };
+    return { asked, ...(await choose(read, { name: "spark", project: ROOT }, { ask })) };
   };
 
   it("offer the models that fit, the network and the clients", async () => {

@@ -337,7 +337,7 @@ describe("from what a machine shows to its plan", () => {
     const { text, mend } = await choose(
       facts,
       { name: "made", project: process.cwd() },
-      async (question) => answers[asked.push(question) - 1] ?? "",
+      { ask: async (question) => answers[asked.push(question) - 1] ?? "" },
     );
     expect(asked.slice(0, 2)).toEqual([
       "python3 (process 812) holds 14.2 GiB of GPU memory. Shall the plan count it? [Y/n]",

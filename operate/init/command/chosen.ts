@@ -1,0 +1,100 @@
+import type { Recipe } from "../../../components/catalogue";
+import { readModels } from "../../../components/evidence";
+import { objectOr } from "../../../faults/json";
+import { VLLM_DEFAULT_UTILIZATION } from "../../../vllm/utilization";
+import { type ServerValue, serverValues } from "../../models/serverValues";
+import type { HostFacts } from "../../sees/computer/facts";
+import { draft } from "../draft";
+import type { Place } from "../offers";
+import type { Wanted } from "../settings";
+
+/** What a server is placed by, beside what its command says. */
+export interface Surroundings {
+  readonly facts: HostFacts;
+  readonly place: Place;
+  readonly recipe: Recipe | undefined;
+  /** Of a whole stack file but the server's values. */
+  readonly wanted: Wanted;
+}
+
+/** The values that a command leaves to vLLM and a stack file has to say, with what is told of each. */
+export interface Chosen {
+  readonly values: readonly ServerValue[];
+  readonly told: readonly string[];
+}
+
+/** Settings that a stack file must have, as a first draft needs them to find out what is left. */
+const LEAST: readonly ServerValue[] = [
+  { path: ["gpuMemoryUtilization"], value: 0.05, why: "" },
+  { path: ["maxModelLen"], value: 1024, why: "" },
+];
+
+/** The largest share that is chosen: more needs caches to be dropped first. */
+const LARGEST_SHARE = 0.8;
+
+/** Where neither a recipe nor a config.json names a window. */
+const USUAL_WINDOW = 32_768;
+
+/** Facts of a model that no argument of vLLM says. */
+const OF_MODEL = ["model.family", "model.kind"];
+
+/**
+ * What a command leaves open: facts of the model by the catalogue, and a share and a window that
+ * the machine has room for.
+ */
+export function chosenValues(said: readonly ServerValue[], around: Surroundings): Chosen {
+  const { facts, recipe } = around;
+  const has = (path: string) => said.some((each) => each.path.join(".") === path);
+  const beside = facts.servers.length > 0;
+  const open = !has("gpuMemoryUtilization") || !has("maxModelLen");
+  const { largest, window } = open ? room(said, around) : NO_ROOM;
+  const known = recipe === undefined ? [] : serverValues(recipe, { beside, largest });
+  const values = known.filter(({ path }) => OF_MODEL.includes(path.join(".")));
+  const told: string[] = [];
+  if (!has("gpuMemoryUtilization")) {
+    const own = known.find(({ path }) => path.join(".") === "gpuMemoryUtilization");
+    values.push(own ?? { path: ["gpuMemoryUtilization"], value: largest, why: SHARE });
+    told.push(
+      `The command has no --gpu-memory-utilization: it is ${(own ?? { value: largest }).value}. vLLM's own default of ${VLLM_DEFAULT_UTILIZATION} is more than all servers of this machine may take.`,
+    );
+  }
+  if (!has("maxModelLen")) {
+    const own = known.find(({ path }) => path.join(".") === "maxModelLen");
+    const of = window ?? USUAL_WINDOW;
+    values.push(own ?? { path: ["maxModelLen"], value: of, why: WINDOW });
+    told.push(
+      `The command has no figure for --max-model-len: the window is ${(own ?? { value: of }).value}${own === undefined && window === undefined ? ", since no config.json of the model is known here" : ""}.`,
+    );
+  }
+  if (!has("kvCacheDtype")) values.push({ path: ["kvCacheDtype"], value: "auto", why: DTYPE });
+  if (!has("maxNumSeqs"))
+    told.push(
+      "The command has no --max-num-seqs: it is 4, as in every stack file that names none.",
+    );
+  return { values, told };
+}
+
+const SHARE = "not in the command: what the machine has left, and at most 0.8";
+const WINDOW = "not in the command: what the model's config.json has, or a usual window";
+const DTYPE = "not in the command: vLLM's own default";
+
+const NO_ROOM = { largest: LARGEST_SHARE, window: undefined };
+
+/** The share that the machine leaves for the server, and the window that its model has. */
+function room(said: readonly ServerValue[], { facts, place, wanted }: Surroundings) {
+  const server = [
+    ...LEAST.filter(({ path }) => !said.some((each) => each.path[0] === path[0])),
+    ...said,
+  ];
+  const { settings, machine } = draft(facts, { ...wanted, server, clients: [] }, place.home);
+  const container = machine.inferenceServers[0]?.container.name ?? "";
+  const left = machine.ledger.largestUtilizationThatFits[container] ?? 0;
+  const models = readModels(settings, place.project, place.home);
+  const [read] = Object.values(models);
+  const config = objectOr(read?.config);
+  const { max_position_embeddings: window } = objectOr(config.text_config ?? config);
+  return {
+    largest: left > 0 ? Math.min(left, LARGEST_SHARE) : LARGEST_SHARE,
+    window: typeof window === "number" ? window : undefined,
+  };
+}

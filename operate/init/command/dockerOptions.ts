@@ -1,0 +1,208 @@
+import { holdsSecret } from "../../../faults/secrets";
+import { assigned, asWritten, expansions, type LeftOut } from "./words";
+
+/** An option of `docker run` with its value, if it takes one. */
+export interface DockerOption {
+  readonly name: string;
+  readonly value?: string;
+}
+
+/** What `docker run` has behind it. */
+export interface DockerRun {
+  readonly options: readonly DockerOption[];
+  readonly image?: string;
+  /** Words behind the image. */
+  readonly rest: readonly string[];
+}
+
+/** Full names of the short options. */
+const SHORT: Readonly<Record<string, string>> = {
+  ...{ d: "detach", i: "interactive", t: "tty", P: "publish-all", q: "quiet", a: "attach" },
+  ...{ e: "env", p: "publish", v: "volume", w: "workdir", u: "user", h: "hostname", l: "label" },
+  ...{ m: "memory", c: "cpu-shares" },
+};
+
+/** Options of `docker run` without a value; every other one takes one. */
+const SWITCHES = new Set([
+  ...["detach", "interactive", "tty", "rm", "privileged", "init", "read-only", "publish-all"],
+  ...["no-healthcheck", "oom-kill-disable", "sig-proxy", "disable-content-trust", "quiet"],
+  "use-api-socket",
+]);
+
+/** Splits what follows `docker run` into its options, the image and the rest. */
+export function readDockerRun(words: readonly string[]): DockerRun {
+  const options: DockerOption[] = [];
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? "";
+    if (word === "--") return { options, ...behind(words.slice(index + 1)) };
+    if (!word.startsWith("-")) return { options, ...behind(words.slice(index)) };
+    const equals = word.indexOf("=");
+    const flag = equals < 0 ? word : word.slice(0, equals);
+    const given = equals < 0 ? undefined : word.slice(equals + 1);
+    if (flag.startsWith("--")) {
+      const name = flag.slice(2);
+      if (SWITCHES.has(name)) options.push({ name });
+      else options.push({ name, value: given ?? words[++index] ?? "" });
+      continue;
+    }
+    // `-it`, `-p 8000:8000`, `-p8000:8000`: the last letter of a group may take a value.
+    const letters = word.slice(1);
+    const last = [...letters].findIndex((letter) => !SWITCHES.has(SHORT[letter] ?? letter));
+    const switches = last < 0 ? letters : letters.slice(0, last);
+    options.push(...[...switches].map((letter) => ({ name: SHORT[letter] ?? letter })));
+    if (last < 0) continue;
+    const letter = letters.charAt(last);
+    const attached = letters.slice(last + 1).replace(/^=/, "");
+    options.push({
+      name: SHORT[letter] ?? letter,
+      value: attached === "" ? (words[++index] ?? "") : attached,
+    });
+  }
+  return { options, rest: [] };
+}
+
+const behind = ([image, ...rest]: readonly string[]) =>
+  image === undefined ? { rest } : { image, rest };
+
+/** What is taken of a container's options, and what is not. */
+export interface ContainerFacts {
+  readonly variables: ReadonlyMap<string, string>;
+  /** Port of the machine by the port inside. */
+  readonly ports: ReadonlyMap<number, number>;
+  /** Folder of the machine with the models, where it isn't the usual one. */
+  readonly modelCache?: string;
+  /** Folders inside that only the command's own container has. */
+  readonly folders: readonly string[];
+  /** Options whose intent every container of ours has. */
+  readonly setHere: readonly string[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** Options whose intent every server's container has anyway, by name and a test of their value. */
+const SET_HERE: Readonly<Record<string, RegExp>> = {
+  gpus: /^all$/,
+  runtime: /^nvidia$/,
+  ipc: /^host$/,
+  restart: /^unless-stopped$/,
+  name: /./,
+  interactive: /^$/,
+  tty: /^$/,
+  pull: /./,
+  platform: /arm64|aarch64/,
+  ulimit: /^(?:memlock=-1(?::-1)?|stack=67108864(?::67108864)?)$/,
+  "add-host": /^host\.docker\.internal[:=]host-gateway$/,
+};
+
+/** Why an option of `docker run` is not carried over. */
+const WHY: Readonly<Record<string, string>> = {
+  detach: "Pulumi starts the container, and Docker keeps it running.",
+  rm: "the container stays when it stops, so that its log can be read.",
+  network: "the container is on a network of its own, and its port is published.",
+  restart: "it is `unless-stopped` here.",
+  "shm-size": "with `--ipc host` /dev/shm is the machine's.",
+  ipc: "it is `host` here.",
+  gpus: "the container gets all GPUs of the machine.",
+  privileged: "no container here has the machine's privileges.",
+  ulimit: "memlock is `lockedMemoryBytes`, the stack is 64 MiB, and other limits are Docker's own.",
+  memory: "the share of the memory limits vLLM; a limit of Docker's doesn't count GPU memory.",
+  user: "vLLM runs as the image's own user.",
+  entrypoint: "the start gate is in its place, and starts `vllm serve`.",
+  "env-file": "the file isn't read: write what it holds as `environment`, and no secret.",
+  label: "the labels here name the stack's machine and server.",
+  "stop-timeout": "it is `stopGraceSeconds`.",
+  ...Object.fromEntries(
+    ["cmd", "interval", "timeout", "start-period", "start-interval", "retries"].map((name) => [
+      `health-${name}`,
+      "a server is asked for /health, and `healthcheck` has the times.",
+    ]),
+  ),
+  platform: "Docker takes the image that is made for the machine.",
+};
+
+/** Where vLLM's image looks for models. */
+const MODEL_CACHE = /^\/root\/\.cache\/huggingface(?:\/hub)?\/?$/;
+/** Caches of compiled kernels, which lie in a volume here. */
+const OTHER_CACHE = /^\/root\/(?:\.cache\/(?:vllm|flashinfer|tilelang)|\.triton)(?:\/|$)/;
+/** The operator's own cache, however it is written. */
+const USUAL_CACHE =
+  /^(?:~|\$HOME|\$\{HOME\}|\/root|\/home\/[^/]+)\/\.cache\/huggingface(?:\/hub)?\/?$/;
+
+/** Says of each option of a container what becomes of it. */
+export function containerFacts(options: readonly DockerOption[]): ContainerFacts {
+  const variables = new Map<string, string>();
+  const ports = new Map<number, number>();
+  const setHere = new Set<string>();
+  const leftOut: LeftOut[] = [];
+  const folders: string[] = [];
+  let modelCache: string | undefined;
+  for (const option of options) {
+    const { name, value = "" } = option;
+    if (name === "env") variables.set(...assigned(value));
+  }
+  const cacheInside = variables.get("HF_HOME");
+  for (const option of options) {
+    const { name, value = "" } = option;
+    if (name === "env" || (name === "entrypoint" && value === "")) continue;
+    if (name === "publish") leftOut.push(...publish(value, ports));
+    else if (name === "volume" || name === "mount") {
+      const { source, target } = mountOf(name, value);
+      if (MODEL_CACHE.test(target) || target === cacheInside) {
+        modelCache = folderOf(source) ?? modelCache;
+        if (expansions(source).some((each) => each !== "$HOME"))
+          leftOut.push({
+            what: asWritten(`-v ${value}`),
+            why: "where it lies is not known here: set `modelCache`.",
+          });
+      } else if (OTHER_CACHE.test(target)) setHere.add("volumes of compiled kernels");
+      else {
+        folders.push(target);
+        leftOut.push({ what: written(option), why: NO_VOLUME });
+      }
+    } else if (SET_HERE[name]?.test(value)) setHere.add(`--${name}`);
+    else leftOut.push({ what: written(option), why: WHY[name] ?? NO_OPTION });
+  }
+  const known = { variables, ports, folders, setHere: [...setHere], leftOut };
+  return modelCache === undefined ? known : { ...known, modelCache };
+}
+
+const NO_VOLUME = "a server has the model cache and a volume for compiled kernels, and no other.";
+const NO_OPTION = "no setting of a server has it.";
+
+/** An option as it was written, where that holds no secret. */
+function written({ name, value }: DockerOption): string {
+  const whole = value === undefined || value === "" ? `--${name}` : `--${name} ${value}`;
+  return holdsSecret(whole) ? `--${name}` : asWritten(whole);
+}
+
+function publish(value: string, ports: Map<number, number>): LeftOut[] {
+  const [, address, host = "", inside = ""] = /^(?:(.+):)?(\d+):(\d+)(?:\/tcp)?$/.exec(value) ?? [];
+  if (host === "")
+    return [{ what: asWritten(`-p ${value}`), why: "no port of the machine can be read from it." }];
+  ports.set(Number(inside), Number(host));
+  const what = asWritten(`-p ${value} for other computers`);
+  return address === "127.0.0.1" ? [] : [{ what, why: NOT_EVERYBODY }];
+}
+
+/** Why a server that anybody on the network reached is on this machine alone. */
+export const NOT_EVERYBODY =
+  "the server answers on this machine alone; other computers reach the bridge, with a key.";
+
+function mountOf(name: string, value: string): { source: string; target: string } {
+  if (name === "volume") {
+    const [source = "", target = ""] = value.split(":");
+    return { source, target };
+  }
+  const parts = new Map(value.split(",").map((part) => [part.split("=")[0], part.split("=")[1]]));
+  return {
+    source: parts.get("source") ?? parts.get("src") ?? "",
+    target: parts.get("target") ?? parts.get("dst") ?? parts.get("destination") ?? "",
+  };
+}
+
+/** The folder of the machine that a model cache lies in, unless it is the usual one. */
+export function folderOf(source: string): string | undefined {
+  const plain = asWritten(source).replace(/\/(?:hub\/?)?$/, "");
+  return USUAL_CACHE.test(plain) || !plain.startsWith("/") || expansions(source).length > 0
+    ? undefined
+    : plain;
+}

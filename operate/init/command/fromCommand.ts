@@ -1,0 +1,186 @@
+import { type Recipe, readRecipe } from "../../../components/catalogue";
+import { inferenceServer } from "../../../components/settings";
+import { taggedVersion } from "../../../components/supply";
+import { defined } from "../../../faults/defined";
+import { putAt } from "../../../faults/json";
+import { readBy } from "../../../faults/schemaFaults";
+import { secretPaths } from "../../../faults/secrets";
+import { imageReference } from "../../../machines/docker/imageReference";
+import { readServerArguments, type ServerArguments } from "../../../vllm/argv/serverArguments";
+import { isText } from "../../../vllm/argv/unknown";
+import { engineData, newestEngineData } from "../../../vllm/engineData";
+import type { ServerValue } from "../../models/serverValues";
+import type { HostFacts } from "../../sees/computer/facts";
+import type { Place } from "../offers";
+import { freePort, type Wanted } from "../settings";
+import { chosenValues } from "./chosen";
+import { clientsOf } from "./clients";
+import { imageOf } from "./image";
+import { type Launch, readLaunch } from "./launch";
+import { kindText, modelOf, modelValues, thinkingText } from "./model";
+import { type CommandNotes, leftOutText } from "./notes";
+import { commandToMend } from "./toMend";
+import { argumentValues } from "./values";
+import { variableValues } from "./variables";
+import { type LeftOut, refuseCommand } from "./words";
+
+/** Server B as a command starts it. */
+export interface CommandServer {
+  /** What a stack file is made of. */
+  readonly server: Pick<Wanted, "server" | "image" | "port" | "modelCache" | "leftOut" | "clients">;
+  /** Hub id of its model, or a path. */
+  readonly model: string;
+  /** What the catalogue knows of the model. */
+  readonly recipe: Recipe | undefined;
+  readonly told: CommandNotes;
+  /** What to mend before `up`, a sentence each. */
+  readonly mend: readonly string[];
+}
+
+/** Order of a server's values in the stack file; the others follow. */
+const FIRST = [
+  ...["model.id", "model.family", "model.kind", "model.thinking", "model.revision"],
+  ...["servedModelName", "aliases", "gpuMemoryUtilization", "maxModelLen", "maxNumSeqs"],
+  ...["maxNumBatchedTokens", "kvCacheDtype"],
+];
+
+/**
+ * Reads server B from a published command, for a machine. Refuses a command of no vLLM, and one
+ * that can't be read for certain.
+ */
+export function commandServer(
+  text: string,
+  facts: HostFacts,
+  base: Wanted,
+  place: Place,
+): CommandServer {
+  const { launch, image, args, engine, model } = readParts(text);
+  const recipe = readRecipe(place.project, model);
+  const ofArguments = argumentValues(args, { engine, inContainer: launch.container !== undefined });
+  const ofVariables = variableValues(launch.variables, launch.container !== undefined);
+  const said = fitting([
+    ...modelValues(args, model, recipe),
+    ...ofArguments.values,
+    ...ofVariables.values,
+  ]);
+  const { port, told: ofPort } = portOf(args, launch, facts, base);
+  const modelCache = launch.container?.modelCache ?? ofVariables.modelCache;
+  const wanted = { ...base, image: image.image, port };
+  const chosen = chosenValues(said.values, { facts, place, recipe, wanted });
+  const values = inOrder(withoutTools([...said.values, ...chosen.values]));
+  const leftOut = [
+    ...launch.leftOut,
+    ...(launch.container?.leftOut ?? []),
+    ...ofVariables.leftOut,
+    ...ofArguments.leftOut,
+    ...said.leftOut,
+  ];
+  const { clients, told: ofClients } = clientsOf(values, base);
+  return {
+    server: {
+      ...{ server: values, image: image.image, port, clients },
+      leftOut: leftOut.map(leftOutText),
+      ...defined({ modelCache }),
+    },
+    ...{ model, recipe },
+    told: {
+      leftOut,
+      setHere: [...(launch.container?.setHere ?? []), ...ofVariables.setHere],
+      chosen: [
+        ...image.told,
+        ...ofPort,
+        ...chosen.told,
+        ...(ofVariables.tokenVariable === undefined ? [] : [tokenText(ofVariables.tokenVariable)]),
+        ...kindText(values, args),
+        ...thinkingText(values, recipe),
+        ...ofClients,
+      ],
+    },
+    mend: [...image.mend, ...commandToMend(model, values, launch, facts)],
+  };
+}
+
+/** What a command says, before anything of a machine is known. */
+function readParts(text: string) {
+  const launch = readLaunch(text);
+  const image = imageOf(launch.image);
+  const version = image.image.versions?.vllm ?? taggedIn(image.image.image);
+  const engine = engineData(version ?? "") ?? newestEngineData();
+  const args = readServerArguments(launch.words, engine);
+  if (args.unreadable.length > 0)
+    refuseCommand(`It can't be read for certain: ${args.unreadable.join("; ")}.`);
+  return { launch, image, args, engine, model: modelOf(args) };
+}
+
+/** The vLLM that an image's tag names. */
+function taggedIn(image: string): string | undefined {
+  const reference = imageReference(image);
+  return reference && taggedVersion(reference);
+}
+
+const tokenText = (variable: string) =>
+  `The token of Hugging Face is read from ${variable} of your shell at \`serving up\`.`;
+
+/** Leaves out each value that a stack file can't have, and each secret. */
+function fitting(values: readonly ServerValue[]) {
+  const leftOut: LeftOut[] = [];
+  const kept = values.filter(({ path, value }) => {
+    const block: Record<string, unknown> = { ...LEAST_BLOCK, model: { ...LEAST_BLOCK.model } };
+    putAt(block, path, value);
+    const what = `what would be \`${path.join(".")}\``;
+    const { faults } = readBy(inferenceServer, block);
+    if (secretPaths(block).length > 0)
+      leftOut.push({ what, why: "a secret has no place in a stack file." });
+    else if (faults.length > 0)
+      leftOut.push({ what, why: faults.map(({ message }) => message).join(" ") });
+    else return true;
+    return false;
+  });
+  return { values: kept, leftOut };
+}
+
+/** A server's block with what it must have, to try one value. */
+const LEAST_BLOCK = {
+  model: { id: "org/model" },
+  servedModelName: "model",
+  image: "vllm/vllm-openai",
+  gpuMemoryUtilization: 0.1,
+  maxModelLen: 1024,
+};
+
+/** A model that makes vectors has no tools. */
+function withoutTools(values: readonly ServerValue[]): readonly ServerValue[] {
+  const kind = values.find(({ path }) => path.join(".") === "model.kind")?.value ?? "chat";
+  return kind === "chat" ? values : values.filter(({ path }) => path[0] !== "tools");
+}
+
+function inOrder(values: readonly ServerValue[]): ServerValue[] {
+  const rank = ({ path }: ServerValue) => {
+    const at = FIRST.indexOf(path.join("."));
+    return at < 0 ? FIRST.length : at;
+  };
+  return [...values].sort((one, other) => rank(one) - rank(other));
+}
+
+/** vLLM's own port. */
+const USUAL_PORT = 8000;
+
+/** The port of the machine that clients know, or the next one that is free. */
+function portOf(args: ServerArguments, launch: Launch, facts: HostFacts, base: Wanted) {
+  const { inside, asked } = askedPort(args, launch);
+  const port = freePort(asked ?? inside, facts, base);
+  const taken =
+    port === (asked ?? inside)
+      ? []
+      : [`Port ${asked ?? inside} is taken on ${facts.host}: the server gets ${port}.`];
+  return { port, told: taken };
+}
+
+function askedPort(args: ServerArguments, { container }: Launch) {
+  const [written] = args.options.get("port") ?? [];
+  const given = inferenceServer.shape.port.safeParse(
+    Number(isText(written ?? undefined) ? written : USUAL_PORT),
+  );
+  const inside = given.success ? given.data : USUAL_PORT;
+  return { inside, asked: container?.ports.get(inside) };
+}

@@ -1,0 +1,70 @@
+import {
+  knownRelease,
+  pinnedServer,
+  publishedServer,
+  versionsOf,
+} from "../../../components/supply";
+import { defined } from "../../../faults/defined";
+import { hubName, imageReference, referenceFault } from "../../../machines/docker/imageReference";
+import { pinsImage, type ServerImage } from "../serverImage";
+import { refuseCommand } from "./words";
+
+/** The image of a command's server, and what a person is told of it. */
+export interface CommandImage {
+  readonly image: ServerImage;
+  readonly told: readonly string[];
+  /** What to mend before `up`, a sentence each. */
+  readonly mend: readonly string[];
+}
+
+/** The image that a command names, pinned where its digest is known; the usual one where it names none. */
+export function imageOf(written: string | undefined): CommandImage {
+  if (written === undefined) {
+    const image = pinnedServer();
+    const [name = ""] = image.image.split("@");
+    return {
+      image,
+      told: [`The command names no image: it is ${name}, as in every new stack file.`],
+      mend: [],
+    };
+  }
+  const reference = imageReference(written);
+  if (reference === undefined)
+    refuseCommand(`Its image can't be read: ${referenceFault(written) ?? "it is no reference"}.`);
+  const { repository, tag, digest } = reference;
+  if (digest !== undefined) {
+    const release = knownRelease(digest);
+    const { vllm, transformers } = versionsOf(release);
+    if (release === undefined || vllm === undefined) return unknown({ image: written }, PINNED);
+    const { source } = release;
+    const versions = defined({ vllm, transformers, evidence: "published", digest, source });
+    return { image: { image: written, versions }, told: [], mend: [] };
+  }
+  const published = publishedServer(`${hubName(repository)}:${tag ?? ""}`);
+  if (published === undefined) return unknown({ image: written }, UNPINNED);
+  const { image, versions } = published;
+  const name = `${repository}:${tag}`;
+  return {
+    image: { image: `${name}@${image.split("@")[1]}`, versions },
+    told: [
+      `${name} is pinned by the digest that it was seen with: \`serving pin ${name}\` asks the registry.`,
+    ],
+    mend: [],
+  };
+}
+
+const UNPINNED = "is kept as the command has it, and a tag can move";
+const PINNED = "is kept as the command has it, and nothing is known here of its digest";
+
+const BUILT =
+  "is kept as the command has it. It has no registry in its name, as an image that somebody built: push it to one, and pin it from there by `serving pin REGISTRY/NAME:TAG --entry inferenceServers.b --write`.";
+
+function unknown(image: ServerImage, why: string): CommandImage {
+  const [name = ""] = image.image.split("@");
+  if (!name.includes("/")) return { image, told: [], mend: [`${name} ${BUILT}`] };
+  return {
+    image,
+    told: [],
+    mend: [`${name} ${why}: ${pinsImage(image)} pins it, and reads the versions inside.`],
+  };
+}

@@ -1,0 +1,68 @@
+import type { Recipe } from "../../../components/catalogue";
+import { inferenceServer } from "../../../components/settings";
+import { holdsSecret } from "../../../faults/secrets";
+import type { ServerArguments } from "../../../vllm/argv/serverArguments";
+import { isText } from "../../../vllm/argv/unknown";
+import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
+import { refuseCommand } from "./words";
+
+/** The model's id. Refuses a command that names none, or one that can't be a word. */
+export function modelOf({ model }: ServerArguments): string {
+  if (!isText(model ?? undefined) || !isText(model) || model === "")
+    refuseCommand("It names no model.");
+  if (!inferenceServer.shape.model.shape.id.safeParse(model).success || holdsSecret(model))
+    refuseCommand("Its model is no hub id and no path without blanks.");
+  return model;
+}
+
+/** The model, its kind and its names. */
+export function modelValues(
+  args: ServerArguments,
+  id: string,
+  recipe: Recipe | undefined,
+): ServerValue[] {
+  const { options } = args;
+  const value = (path: string, of: ServerValue["value"] | undefined): ServerValue[] =>
+    of === undefined ? [] : [{ path: path.split("."), value: of, why: AS_COMMANDED }];
+  const pools = options.get("runner")?.[0] === "pooling" && recipe === undefined;
+  const names = (options.get("served-model-name") ?? []).filter(isText);
+  const plain = names.find((name) => !name.includes("/"));
+  const own = recipe?.servedModelName ?? plainName(id);
+  const canonical = plain ?? (names[0] === undefined ? own : plainName(names[0]));
+  const others = names.filter((name) => name !== canonical);
+  const usual = others.join() === "" || others.join() === id;
+  return [
+    ...value("model.id", id),
+    ...value("model.kind", pools ? "embedding" : undefined),
+    ...value("model.thinking", options.has("reasoning-parser") || undefined),
+    ...value("servedModelName", canonical),
+    ...value("aliases", usual ? undefined : others),
+  ];
+}
+
+/** The last part of a name, as coding clients can ask for it. */
+const plainName = (name: string): string =>
+  name
+    .slice(name.lastIndexOf("/", name.length - 2) + 1)
+    .replace(/\/$/, "")
+    .toLowerCase();
+
+/** A command doesn't say what a pooling model is for. */
+export function kindText(values: readonly ServerValue[], { options }: ServerArguments): string[] {
+  const kind = values.find(({ path }) => path.join(".") === "model.kind");
+  return options.get("runner")?.[0] === "pooling" && kind?.why === AS_COMMANDED
+    ? [
+        "--runner pooling tells no kind: it is `embedding`. Write `model.kind: rerank` if the model sorts documents.",
+      ]
+    : [];
+}
+
+/** Says that a model thinks, where the command passes no parser for that. */
+export function thinkingText(values: readonly ServerValue[], recipe: Recipe | undefined): string[] {
+  const said = values.some(({ path }) => path.join(".") === "model.thinking");
+  return recipe?.thinking === true && !said
+    ? [
+        "The command has no --reasoning-parser, so none is passed. The model thinks: `model.thinking: true` passes its family's.",
+      ]
+    : [];
+}

@@ -1,0 +1,111 @@
+import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
+import { parseYaml } from "../../../faults/yamlDocument";
+import { shellWord } from "../../../machines/shell";
+import { type LeftOut, refuseCommand } from "./words";
+
+/** A recipe of sparkrun or of spark-vllm-docker as the command that it starts. */
+export interface RecipeCommand {
+  readonly command: string;
+  readonly image?: string;
+  readonly variables: ReadonlyMap<string, string>;
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** What sparkrun puts in where a recipe's defaults don't say it. */
+const BUILT_IN: JsonObject = {
+  host: "0.0.0.0",
+  port: 8000,
+  tensor_parallel: 1,
+  pipeline_parallel: 1,
+};
+
+/** Keys of a recipe that are read here, or that tell a person something. */
+const READ = new Set([
+  ...["recipe_version", "name", "description", "metadata", "runtime", "runtime_version", "mode"],
+  ...["model", "model_revision", "container", "defaults", "env", "command"],
+  ...["solo_only", "cluster_only", "min_nodes", "max_nodes"],
+]);
+
+/** Why a key of a recipe has no place in a stack file. */
+const WHY: Readonly<Record<string, string>> = {
+  mods: "they change the image's files as it starts, and nothing here does: pin an image that has these changes.",
+  build_args: "nothing is built here: pin an image that was built so.",
+};
+
+/** Its own runtimes that start a vLLM. */
+const RUNTIMES = /^(?:|vllm(?:-ray|-distributed)?|eugr-vllm)$/;
+
+/** Options that recipes call otherwise than vLLM does. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  tensor_parallel: "tensor-parallel-size",
+  pipeline_parallel: "pipeline-parallel-size",
+  data_parallel: "data-parallel-size",
+};
+
+/** Deepest nesting of placeholders: a default may name another. */
+const PASSES = 5;
+
+/** The command of a recipe; `undefined` where the text is a command itself. */
+export function recipeCommand(text: string): RecipeCommand | undefined {
+  if (!/^(?:model|command|defaults|services):/m.test(text)) return undefined;
+  const recipe = objectOr(parseYaml("--from-command", text).value);
+  if (isRecord(recipe.services)) refuseCommand(NO_COMPOSE);
+  const runtime = textOr(recipe.runtime);
+  if (!RUNTIMES.test(runtime))
+    refuseCommand(`The recipe's runtime is \`${runtime}\`, and only vLLM is planned here.`);
+  const defaults = { ...objectOr(recipe.defaults), model: recipe.model };
+  const template = textOr(recipe.command).trim() || made(recipe);
+  const image = textOr(recipe.container);
+  return {
+    command: withRevision(rendered(template, { ...BUILT_IN, ...defaults }), recipe.model_revision),
+    ...(image === "" ? {} : { image }),
+    variables: new Map(
+      Object.entries(objectOr(recipe.env)).map(([name, value]) => [name, String(value)]),
+    ),
+    leftOut: Object.entries(recipe).flatMap(([key, value]) =>
+      READ.has(key) || isEmpty(value)
+        ? []
+        : [{ what: `the recipe's \`${key}\``, why: WHY[key] ?? "only sparkrun reads it." }],
+    ),
+  };
+}
+
+/** Said of a compose file and of its commands. */
+export const NO_COMPOSE =
+  "A compose file isn't read: give what it starts as `docker run IMAGE ...` or `vllm serve MODEL ...`.";
+
+const isEmpty = (value: unknown): boolean =>
+  value === null || (typeof value === "object" && Object.keys(value).length === 0);
+
+/** A recipe without a command has it made of its defaults. */
+function made({ defaults }: JsonObject): string {
+  const options = Object.entries(objectOr(defaults)).flatMap(([key, value]) => {
+    const flag = `--${OTHER_NAMES[key] ?? key.replaceAll("_", "-")}`;
+    if (value === false || value === null) return [];
+    return value === true ? [flag] : [flag, shellWord(textOf(value))];
+  });
+  return ["vllm serve {model}", ...options].join(" ");
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === "object" ? JSON.stringify(value) : String(value);
+
+/** A command with the placeholders that are known, `{{` and `}}` being braces in older recipes. */
+export function rendered(template: string, values: JsonObject = BUILT_IN): string {
+  const doubled = template.includes("{{");
+  let text = template;
+  for (let pass = 0; pass < PASSES; pass++) {
+    text = text.replace(pass === 0 && doubled ? OLD_FORM : PLACEHOLDER, (whole, name?: string) => {
+      if (name === undefined) return whole.charAt(0);
+      const value = values[name];
+      return value === undefined || value === null ? whole : textOf(value);
+    });
+  }
+  return text;
+}
+
+const PLACEHOLDER = /(?<!\$)\{([A-Za-z_]\w*)\}/g;
+const OLD_FORM = /\{\{|(?<!\$)\{([A-Za-z_]\w*)\}|\}\}/g;
+
+const withRevision = (command: string, revision: unknown): string =>
+  typeof revision === "string" ? `${command} --revision ${shellWord(revision)}` : command;

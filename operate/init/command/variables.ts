@@ -1,0 +1,100 @@
+import { USUAL_VARIABLES } from "../../../components/inference-server";
+import { inferenceServer, repeatedVariable } from "../../../components/settings";
+import { holdsSecret, isSecretName } from "../../../faults/secrets";
+import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
+import { folderOf } from "./dockerOptions";
+import { expansions, type LeftOut } from "./words";
+
+/** What a server's block and its machine get of a command's variables. */
+export interface VariableValues {
+  readonly values: readonly ServerValue[];
+  readonly leftOut: readonly LeftOut[];
+  /** Variables that every server of ours has with this value. */
+  readonly setHere: readonly string[];
+  /** Where the models lie, by HF_HOME of a command without a container. */
+  readonly modelCache?: string;
+  /** Variable of the operator's shell with the token of Hugging Face. */
+  readonly tokenVariable?: string;
+}
+
+const TOKENS = /^(?:HF_TOKEN|HUGGING_FACE_HUB_TOKEN|HUGGINGFACE_HUB_TOKEN)$/;
+
+/** Variables that say where caches lie, or which GPUs there are. */
+const PLACES =
+  /^(?:HF_HOME|HF_HUB_CACHE|HUGGINGFACE_HUB_CACHE|TRANSFORMERS_CACHE|XDG_CACHE_HOME|VLLM_CACHE_ROOT|TRITON_CACHE_DIR|TORCHINDUCTOR_CACHE_DIR|FLASHINFER_WORKSPACE_BASE|HF_TOKEN_PATH)$/;
+const GPUS =
+  /^(?:CUDA_VISIBLE_DEVICES|CUDA_DEVICE_ORDER|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES)$/;
+
+const USUAL: Readonly<Record<string, string>> = USUAL_VARIABLES;
+
+/** What becomes of each variable of a server's environment. No secret's value is read. */
+export function variableValues(
+  variables: ReadonlyMap<string, string>,
+  inContainer: boolean,
+): VariableValues {
+  const values: ServerValue[] = [];
+  const leftOut: LeftOut[] = [];
+  const setHere: string[] = [];
+  const environment: Record<string, string> = {};
+  let tokenVariable: string | undefined;
+  for (const [name, value] of variables) {
+    const why = whyNot(name, value);
+    const setting = settingOf(name, value);
+    if (TOKENS.test(name)) tokenVariable = namedIn(value) ?? name;
+    else if (setting !== undefined) values.push(...setting);
+    else if (USUAL[name] === value) setHere.push(name);
+    else if (why === undefined) environment[name] = value;
+    else leftOut.push({ what: `the variable ${name}`, why });
+  }
+  const home = inContainer ? undefined : folderOf(variables.get("HF_HOME") ?? "");
+  return {
+    values: [
+      ...values,
+      ...(tokenVariable === undefined ? [] : [value(["huggingFaceTokenVariable"], tokenVariable)]),
+      ...Object.entries(environment).map(([name, of]) => value(["environment", name], of)),
+    ],
+    leftOut,
+    setHere,
+    ...(home === undefined ? {} : { modelCache: home }),
+    ...(tokenVariable === undefined ? {} : { tokenVariable }),
+  };
+}
+
+const value = (path: readonly string[], of: ServerValue["value"]): ServerValue => ({
+  path,
+  value: of,
+  why: AS_COMMANDED,
+});
+
+/** The one variable of the operator's shell that a value is: `$MY_TOKEN` is MY_TOKEN. */
+const namedIn = (value: string): string | undefined => {
+  const [only, ...more] = expansions(value);
+  const name = /^\$\{?([A-Z_][A-Z0-9_]*)/.exec(only ?? "")?.[1];
+  return more.length === 0 ? name : undefined;
+};
+
+/** The setting that a variable has. */
+function settingOf(name: string, given: string): ServerValue[] | undefined {
+  if (name === "MAX_JOBS" || name === "NINJA_JOBS") {
+    const jobs = inferenceServer.shape.compileJobs.safeParse(Number(given));
+    return jobs.success ? [value(["compileJobs"], jobs.data)] : undefined;
+  }
+  if (name !== "VLLM_USE_FLASHINFER_MOE_FP4") return undefined;
+  return given === "1" ? [value(["flashinferMoeFp4"], true)] : [];
+}
+
+/** Why a variable can't be in a server's environment. */
+function whyNot(name: string, given: string): string | undefined {
+  if (name === "VLLM_API_KEY")
+    return "it guards only part of vLLM's routes; the bridge has a key for other computers.";
+  if (isSecretName(name) || holdsSecret(`${name}=${given}`))
+    return "a secret has no place in a stack file.";
+  if (PLACES.test(name)) return "models lie in `modelCache`, and other caches in a volume.";
+  if (GPUS.test(name)) return "the container gets all GPUs of the machine.";
+  if (!/^[A-Z_][A-Z0-9_]*$/.test(name))
+    return "an environment has names of capitals, digits and underscores.";
+  if (given === "" || expansions(given).length > 0)
+    return "its value stands in your shell: write it as `environment`.";
+  const repeated = repeatedVariable(name);
+  return repeated === undefined ? undefined : "a setting has it.";
+}

@@ -1,0 +1,63 @@
+import { WrongUse } from "../../../commandLine/exit";
+import { redactSecrets } from "../../../faults/secrets";
+import { simpleCommands } from "../../../vllm/argv/shellScript";
+import { isText } from "../../../vllm/argv/unknown";
+
+/** Around what only a shell knows: characters that nobody writes in a command. */
+const [OPEN, CLOSE] = ["\u{E000}", "\u{E001}"];
+const STAND_IN = new RegExp(`${OPEN}([^${OPEN}${CLOSE}]*)${CLOSE}`, "g");
+
+/** Something of a command that the stack file does not carry, and why. */
+export interface LeftOut {
+  readonly what: string;
+  readonly why: string;
+}
+
+/** An assignment as a shell has it: `NAME=value`. */
+const ASSIGNMENT = /^([A-Za-z_]\w*)=([\s\S]*)$/;
+
+/**
+ * The simple commands of a text that somebody published, as words. A variable that the text sets
+ * has its value; any other stays as it is written, which `expansions` finds.
+ */
+export function wordsIn(text: string): string[][] {
+  const plain = text
+    .replaceAll("\r\n", "\n")
+    // A blank behind a line's last backslash and the prompt in front come with the copying.
+    .replace(/\\[ \t]+\n/g, "\\\n")
+    .replace(/^[ \t]*\$ /gm, "");
+  const set = new Map<string, string>();
+  for (const command of read(plain, new Map())) {
+    const words = command[0] === "export" ? command.slice(1) : command;
+    const [last] = words.slice(-1);
+    if (last === undefined || !words.every((word) => ASSIGNMENT.test(word))) continue;
+    for (const [name, value] of words.map(assigned)) if (value !== "") set.set(`$${name}`, value);
+  }
+  return read(plain, set);
+}
+
+function read(text: string, set: ReadonlyMap<string, string>): string[][] {
+  const standIn = (expansion: string) => set.get(expansion) ?? `${OPEN}${expansion}${CLOSE}`;
+  const commands = simpleCommands(text, { parameters: [], variables: new Map(), standIn });
+  return commands.map((words) => words.filter(isText));
+}
+
+/** The name and value of an assignment, or of a variable without a value. */
+export function assigned(word: string): [name: string, value: string] {
+  const [, name = word, value = ""] = ASSIGNMENT.exec(word) ?? [];
+  return [name, value];
+}
+
+export const isAssignment = (word: string): boolean => ASSIGNMENT.test(word);
+
+/** What only a shell knows of a word: `$HOME`, `$(pwd)`. */
+export const expansions = (word: string): string[] =>
+  [...word.matchAll(STAND_IN)].map(([, expansion = ""]) => expansion);
+
+/** A word as it was written, without any secret. */
+export const asWritten = (word: string): string => redactSecrets(word.replace(STAND_IN, "$1"));
+
+/** Refuses a command, with every reason. */
+export function refuseCommand(...reasons: readonly string[]): never {
+  throw new WrongUse(`--from-command: ${reasons.join(" ")}`);
+}
