@@ -91,8 +91,8 @@ function refusedText(
 /** Server B by a command, on a machine that can have one. */
 function commanded(command: string, facts: HostFacts, base: Wanted, place: Place): Chosen {
   const none = noServer(facts);
-  const byCommand = commandServer(command, facts, base, place);
   if (none !== undefined) return { none: [none] };
+  const byCommand = commandServer(command, facts, base, place);
   const { model: id, recipe } = byCommand;
   const cached = facts.modelCache.models.some((each) => each.id === id && each.whole);
   return { byCommand, offer: { id, cached, weightsGB: recipe?.weights.diskGB } };

@@ -13,7 +13,7 @@ export interface ServerValue {
 type Value = string | number | boolean | readonly Value[] | { readonly [key: string]: Value };
 
 /** What needs no reason. */
-const NAMES_MODEL = "names the model";
+export const NAMES_MODEL = "names the model";
 
 /** The reason of what a command says that a stack file was written from. */
 export const AS_COMMANDED = "by the command that this server was written from";

@@ -13,7 +13,7 @@ export interface Surroundings {
   readonly facts: HostFacts;
   readonly place: Place;
   readonly recipe: Recipe | undefined;
-  /** Of a whole stack file but the server's values. */
+  /** The whole stack file but the server's values. */
   readonly wanted: Wanted;
 }
 

@@ -12,7 +12,7 @@ export interface Launch {
   /** The server's environment. A value may have a shell's variable in it. */
   readonly variables: ReadonlyMap<string, string>;
   readonly image?: string;
-  /** Of a command that makes the container itself. */
+  /** The container, where the command makes it itself. */
   readonly container?: ContainerFacts;
   /** What a recipe says beside the command. */
   readonly leftOut: readonly LeftOut[];

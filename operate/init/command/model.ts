@@ -3,7 +3,7 @@ import { inferenceServer } from "../../../components/settings";
 import { holdsSecret } from "../../../faults/secrets";
 import type { ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
-import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
+import { AS_COMMANDED, NAMES_MODEL, type ServerValue } from "../../models/serverValues";
 import { refuseCommand } from "./words";
 
 /** The model's id. Refuses a command that names none, or one that can't be a word. */
@@ -25,14 +25,14 @@ export function modelValues(
   const value = (path: string, of: ServerValue["value"] | undefined): ServerValue[] =>
     of === undefined ? [] : [{ path: path.split("."), value: of, why: AS_COMMANDED }];
   const pools = options.get("runner")?.[0] === "pooling" && recipe === undefined;
-  const names = (options.get("served-model-name") ?? []).filter(isText);
+  const names = (options.get("served-model-name") ?? []).filter(isText).filter(isName);
   const plain = names.find((name) => !name.includes("/"));
   const own = recipe?.servedModelName ?? plainName(id);
   const canonical = plain ?? (names[0] === undefined ? own : plainName(names[0]));
   const others = names.filter((name) => name !== canonical);
   const usual = others.join() === "" || others.join() === id;
   return [
-    ...value("model.id", id),
+    { path: ["model", "id"], value: id, why: NAMES_MODEL },
     ...value("model.kind", pools ? "embedding" : undefined),
     ...value("model.thinking", options.has("reasoning-parser") || undefined),
     ...value("servedModelName", canonical),
@@ -40,12 +40,16 @@ export function modelValues(
   ];
 }
 
+/** Whether a stack file may have a served name. */
+export const isName = (name: string): boolean =>
+  inferenceServer.shape.servedModelName.safeParse(name).success && !holdsSecret(name);
+
 /** The last part of a name, as coding clients can ask for it. */
 const plainName = (name: string): string =>
   name
     .slice(name.lastIndexOf("/", name.length - 2) + 1)
     .replace(/\/$/, "")
-    .toLowerCase();
+    .toLowerCase() || "model";
 
 /** A command doesn't say what a pooling model is for. */
 export function kindText(values: readonly ServerValue[], { options }: ServerArguments): string[] {

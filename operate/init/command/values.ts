@@ -8,6 +8,7 @@ import type { EngineData } from "../../../vllm/engineData";
 import { TEN_THOUSAND } from "../../../vllm/utilization";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { NOT_EVERYBODY } from "./dockerOptions";
+import { isName } from "./model";
 import { asWritten, type LeftOut } from "./words";
 
 /** What a server's block gets of a command's arguments. */
@@ -76,13 +77,17 @@ const SWITCHES: Readonly<
   "enable-prefix-caching": { path: ["prefixCaching"], usual: true },
 };
 
+const NO_NAME = "one of the names has a blank, or looks like a secret.";
+
 const ONE_GPU =
   "this stack has one machine, and vLLM one GPU of it: docs/guide/two-as-one.md has several.";
 
 /** Options that no setting and no extra argument may have, or that stand elsewhere. */
-const ELSEWHERE: Readonly<Record<string, (value: string) => string | undefined>> = {
+const ELSEWHERE: Readonly<
+  Record<string, (value: string, ...others: readonly string[]) => string | undefined>
+> = {
   model: () => undefined,
-  "served-model-name": () => undefined,
+  "served-model-name": (...names) => (names.every(isName) ? undefined : NO_NAME),
   port: () => undefined,
   runner: () => undefined,
   "enable-auto-tool-choice": () => undefined,
@@ -121,7 +126,8 @@ export function argumentValues(
       if (on !== onOff.usual) values.push(asCommanded(onOff.path, on));
     } else if (elsewhere !== undefined) {
       // In a container the published port decides.
-      const why = name === "host" && inContainer ? undefined : elsewhere(words[0] ?? "");
+      const why =
+        name === "host" && inContainer ? undefined : elsewhere(words[0] ?? "", ...words.slice(1));
       if (why !== undefined) leftOut.push({ what, why });
     } else {
       const made = extraArguments(name, words, engine);

@@ -37,7 +37,9 @@ export function variableValues(
   const setHere: string[] = [];
   const environment: Record<string, string> = {};
   let tokenVariable: string | undefined;
+  const home = inContainer ? undefined : folderOf(variables.get("HF_HOME") ?? "");
   for (const [name, value] of variables) {
+    if (name === "HF_HOME" && home !== undefined) continue;
     const why = whyNot(name, value);
     const setting = settingOf(name, value);
     if (TOKENS.test(name)) tokenVariable = namedIn(value) ?? name;
@@ -46,7 +48,6 @@ export function variableValues(
     else if (why === undefined) environment[name] = value;
     else leftOut.push({ what: `the variable ${name}`, why });
   }
-  const home = inContainer ? undefined : folderOf(variables.get("HF_HOME") ?? "");
   return {
     values: [
       ...values,

@@ -7,6 +7,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { SERVICES } from "../../../components/services/registry";
 import { pinnedServer } from "../../../components/supply/pinned";
@@ -132,6 +133,80 @@ describe("serving init", () => {
     const { image, versions } = pinnedServer();
     for (const value of [image, ...images, ...Object.values(versions)])
       expect(text).toContain(`: ${value}\n`);
+  });
+});
+
+describe("serving init --from-command", () => {
+  const MADE = ["init", "--from", "", "--yes", "--name", "spark", "--from-command"];
+  const init = (command: string, ...more: string[]) =>
+    serving(...MADE.map((word) => word || facts), command, ...more);
+
+  it("says what became of the command, and ends with the next commands", async () => {
+    const { code, out, err } = await init(
+      "docker run -d --gpus all -p 8000:8000 -e HF_TOKEN vllm/vllm-openai:v0.27.1 nvidia/Qwen3.6-35B-A3B-NVFP4 --gpu-memory-utilization 0.4 --max-model-len 262144 --max-num-seqs 4 --reasoning-parser qwen3 --enable-auto-tool-choice --tool-call-parser qwen3_coder",
+    );
+    expect({ code, err }).toEqual({ code: 1, err: "" });
+    const [, said] = out.split("above it.\n");
+    expect(said).toBe(`
+Not carried over from the command:
+  - --detach: Pulumi starts the container, and Docker keeps it running.
+  - -p 8000:8000 for other computers: the server answers on this machine alone; other computers reach the bridge, with a key.
+
+Set for every server here: --gpus.
+
+Not in the command, or not as it is there:
+  - The token of Hugging Face is read from HF_TOKEN of your shell at \`serving up\`.
+
+Mend first:
+  - vllm/vllm-openai:v0.27.1 is kept as the command has it, and a tag can move: \`serving pin vllm/vllm-openai:v0.27.1 --write\` pins it, and reads the versions inside.
+
+Next:
+  serving plan
+  serving pin vllm/vllm-openai:v0.27.1 --write
+  serving fetch
+  serving up
+  serving wait
+  serving verify
+`);
+    expect(await serving("plan", "--stack", "spark")).toMatchObject({ code: 1, err: "" });
+  });
+
+  it("reads a command from stdin, and leaves a file that is there", async () => {
+    const stdin = vi.spyOn(process, "stdin", "get");
+    stdin.mockReturnValue(Readable.from(["vllm serve a/b\n"]) as typeof process.stdin);
+    try {
+      const { code, out } = await init("-", "--format", "json");
+      expect(code).toBe(0);
+      expect(JSON.parse(out)).toMatchObject({
+        model: "a/b",
+        command: { leftOut: [], setHere: [] },
+        mend: [],
+      });
+    } finally {
+      stdin.mockRestore();
+    }
+    const text = readFileSync(file("spark"), "utf8");
+    expect(await init("vllm serve c/d")).toMatchObject({ code: 2, out: "" });
+    expect(readFileSync(file("spark"), "utf8")).toBe(text);
+  });
+
+  it("writes nothing of a command that it refuses", async () => {
+    expect(await init("ollama run qwen3")).toEqual({
+      code: 2,
+      out: "",
+      err: "--from-command: It starts Ollama, not vLLM. Ollama belongs to `simpleServer`.\n",
+    });
+    expect(readdirSync(project).sort()).toEqual(["Pulumi.yaml", "models"]);
+  });
+
+  it("leaves no reason of the command behind when another model is chosen", async () => {
+    const command = "vllm serve a/b --gpu-memory-utilization 0.4 --seed 3";
+    expect(await init(command)).toMatchObject({ code: 0 });
+    expect(readFileSync(file("spark"), "utf8")).toMatch(/# by the command .*# not in the command/s);
+    const used = await serving("models", "use", "gpt-oss-20b", "--stack", "spark", "--write");
+    expect(used).toMatchObject({ code: 0, err: "" });
+    const text = readFileSync(file("spark"), "utf8");
+    expect(text).not.toMatch(/by the command|not in the command|--seed/);
   });
 });
 

@@ -1,0 +1,229 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { WrongUse } from "../../../commandLine/exit";
+import { parseStackFile } from "../../../components/settings/load";
+import { choose } from "../../../operate/init/choose";
+import { judgedPlan } from "../../../operate/plan/judgedPlan";
+import { type HostFacts, hostFacts } from "../../../operate/sees/computer/facts";
+import { madeFacts } from "./madeFacts";
+
+/** A command as somebody published it, and what becomes of it. */
+interface Published {
+  readonly name: string;
+  readonly source: string;
+  readonly command: string;
+  readonly server: Readonly<Record<string, unknown>>;
+  readonly modelCache?: string;
+  readonly clients: readonly string[];
+  readonly leftOut: readonly string[];
+  readonly mend: readonly string[];
+}
+
+const published = parse(
+  readFileSync(join(__dirname, "publishedCommands.yaml"), "utf8"),
+) as readonly Published[];
+
+const NO_COMPOSE =
+  "A compose file isn't read: give what it starts as `docker run IMAGE ...` or `vllm serve MODEL ...`.";
+const NO_VLLM =
+  "It starts no vLLM that can be read. Expected `vllm serve MODEL ...`, `docker run ... IMAGE ...` with an image of vLLM, or a recipe with `command:`.";
+
+/** Secrets that stand in these commands. */
+const SECRETS = [
+  "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",
+  "tok-9f8e7d6c5b4a39281706",
+  "sk-proj-aB3dE6gH9jK2mN5pQ8sT",
+  "token-abc123456",
+  "s3cr3t-Pa55",
+];
+
+let facts: HostFacts;
+
+beforeAll(async () => {
+  facts = hostFacts.parse(JSON.parse(readFileSync(await madeFacts(), "utf8")));
+});
+
+/** What `init` writes of a command, and what it says. */
+async function written(command: string, of: HostFacts = facts) {
+  const place = { name: "spark", project: process.cwd() };
+  const choice = await choose(of, place, { command });
+  const file = parse(choice.text) as { config: Record<string, Record<string, Blocks>> };
+  const machine = file.config["local-serving:machines"]?.spark;
+  const { versions, ...server } = machine?.inferenceServers?.b ?? {};
+  return { ...choice, machine, server, versions };
+}
+
+interface Blocks {
+  readonly inferenceServers?: { readonly b?: Readonly<Record<string, unknown>> };
+  readonly clients?: Readonly<Record<string, unknown>>;
+  readonly [key: string]: unknown;
+}
+
+describe("a published command", () => {
+  it("is one of 25 at least", () => {
+    expect(published.length).toBeGreaterThanOrEqual(25);
+  });
+
+  it.each(published)("$name becomes server b", async (expected) => {
+    const all = await written(expected.command);
+    const { server, machine, told, mend, refused, text } = all;
+    for (const secret of SECRETS) expect(JSON.stringify(all)).not.toContain(secret);
+    expect(server).toEqual(expected.server);
+    expect(machine?.modelCache).toBe(expected.modelCache);
+    expect(Object.keys(machine?.clients ?? {})).toEqual(expected.clients);
+    expect(told?.leftOut.map(({ what }) => what)).toEqual(expected.leftOut);
+    expect(told?.leftOut.every(({ why }) => /^.+[.)]$/.test(why))).toBe(true);
+    expect(mend).toEqual(expected.mend);
+    expect(refused.length === 0 || mend.length > 0).toBe(true);
+    for (const each of [...expected.leftOut, ...expected.mend])
+      expect(text.replace(/\n# +/g, " ")).toContain(each);
+  });
+});
+
+describe("what a command leaves open", () => {
+  it("is chosen for the machine, and said", async () => {
+    const { server, told } = await written("vllm serve Qwen/Qwen3.6-35B-A3B-FP8");
+    expect(server).toMatchObject({ gpuMemoryUtilization: 0.8, maxModelLen: 262144 });
+    expect(told?.chosen).toEqual([
+      "The command names no image: it is vllm/vllm-openai:v0.30.0, as in every new stack file.",
+      "The command has no --gpu-memory-utilization: it is 0.8. vLLM's own default of 0.92 is more than all servers of this machine may take.",
+      "The command has no figure for --max-model-len: the window is 262144.",
+      "The command has no --max-num-seqs: it is 4, as in every stack file that names none.",
+      "The command has no --reasoning-parser, so none is passed. The model thinks: `model.thinking: true` passes its family's.",
+      "The command makes no structured tool calls, so no coding client gets a file. For one, write `tools: { parser: PARSER }` in place of `tools: { autoChoice: false }`, and name the client.",
+    ]);
+  });
+
+  it("has a share beside instance A, and says that the same server runs already", async () => {
+    const model = "openai/gpt-oss-20b";
+    const a = { port: 8000, address: "0.0.0.0", model, share: 0.5, runsIn: "container vllm" };
+    const beside: HostFacts = { ...facts, servers: [a], ports: [8000] };
+    const { server, told, mend } = await written(`vllm serve ${model} --port 8000`, beside);
+    expect(server).toMatchObject({ gpuMemoryUtilization: 0.3, port: 8001 });
+    expect(told?.chosen).toContain("Port 8000 is taken on spark-7f3a: the server gets 8001.");
+    expect(mend).toContain(
+      "The vLLM on port 8000 (container vllm) serves openai/gpt-oss-20b already. If that is this command, stop it before `serving up`, and write `instanceA: none`.",
+    );
+  });
+
+  it("gives a coding client no window that is too short for its answers", async () => {
+    const flags = "--enable-auto-tool-choice --tool-call-parser hermes --max-num-seqs 4";
+    const { machine, told } = await written(
+      `vllm serve a/b --gpu-memory-utilization 0.5 --max-model-len 8192 ${flags}`,
+    );
+    expect(Object.keys(machine?.clients ?? {})).not.toContain("claudeCode");
+    expect(told?.chosen.at(-1)).toMatch(
+      /^The window of 8192 tokens is too short for an answer of claudeCode.*: no file is written for it\.$/,
+    );
+  });
+
+  it("is a server that coding clients can use once it says so", async () => {
+    const { text } = await written(
+      "vllm serve a/b --gpu-memory-utilization 0.5 --max-model-len 64K",
+    );
+    const changed = text
+      .replace("tools: { autoChoice: false }", "tools: { parser: hermes }")
+      .replace("clientEnv: { via: native }", "codex: { via: native }");
+    const settings = parseStackFile("Pulumi.spark.yaml", changed);
+    const { policies } = judgedPlan(settings, { home: "/home/operator", models: {} });
+    expect(policies.filter(({ verdict }) => verdict === "refused")).toEqual([]);
+  });
+
+  it("is no server where the machine can have none", async () => {
+    const other: HostFacts = { ...facts, device: "geforce" };
+    const { machine, mend } = await written("vllm serve a/b", other);
+    expect(machine?.inferenceServers).toBeUndefined();
+    expect(mend[0]).toMatch(/there is no server B/);
+  });
+});
+
+describe("a command that is refused", () => {
+  it.each([
+    ["ollama run qwen3:30b", "It starts Ollama, not vLLM. Ollama belongs to `simpleServer`."],
+    [
+      "llama-server -m model.gguf --port 8080",
+      "It starts llama.cpp, not vLLM. Models as GGUF belong to `simpleServer` (Ollama). To run llama.cpp, start it yourself, and count what it takes as the machine's `otherGpuMemoryGiB`.",
+    ],
+    [
+      "docker run --gpus all lmsysorg/sglang:latest python3 -m sglang.launch_server --model-path a/b",
+      "It starts SGLang, not vLLM. Only vLLM is planned here: start SGLang yourself, and count what it takes as the machine's `otherGpuMemoryGiB`.",
+    ],
+    [
+      "model: a/b\nruntime: sglang\n",
+      "The recipe's runtime is `sglang`, and only vLLM is planned here.",
+    ],
+    ["docker compose run --rm vllm", NO_COMPOSE],
+    ["docker-compose up -d", NO_COMPOSE],
+    ["services:\n  vllm:\n    image: vllm/vllm-openai\n", NO_COMPOSE],
+    ["", NO_VLLM],
+    ["docker run -it vllm/vllm-openai bash", NO_VLLM],
+    ["sudo docker run -d --gpus all atlas-test:latest serve nvidia/X --port 8888", NO_VLLM],
+    ["vllm bench serve --model a/b", NO_VLLM],
+    ["vllm serve a/b & vllm serve c/d", "It starts 2 servers: give the command of one."],
+    ["vllm serve --port 8000", "It names no model."],
+    ["vllm serve 'a b'", "Its model is no hub id and no path without blanks."],
+    [
+      "vllm serve $MODEL --port $PORT",
+      "What `$MODEL`, `$PORT` holds is not known here: write the value in its place.",
+    ],
+    [
+      "vllm serve {model} --port {port} --max-model-len {window}",
+      "`{model}`, `{window}` has no value: give the whole recipe (`--from-command - < recipe.yaml`), or write the value in its place.",
+    ],
+    [
+      "vllm serve a/b --config serve.yaml --max-num 3",
+      "It can't be read for certain: `--max-num` may mean --max-num-batched-tokens or --max-num-queued-reqs or --max-num-queued-tokens or --max-num-scheduled-tokens or --max-num-seqs; `--config` takes options from a file that can't be read here.",
+    ],
+    ["docker run vllm/OpenAI:v0.30.0 a/b", "Its image can't be read: its repository has capitals."],
+  ])("%j", async (command, reason) => {
+    await expect(written(command)).rejects.toThrow(new WrongUse(`--from-command: ${reason}`));
+  });
+});
+
+describe("options of docker run", () => {
+  it("are each named with the reason", async () => {
+    const { told } = await written(
+      "docker run -d --rm --restart=always --network host --shm-size 16g --privileged --memory 100g -u 1000 -v /x:/y --label a=b --stop-timeout 9 --cap-add SYS_NICE -p 8000 --ipc private --gpus 1 vllm/vllm-openai:v0.30.0 a/b",
+    );
+    expect(told?.leftOut).toEqual([
+      { what: "--detach", why: "Pulumi starts the container, and Docker keeps it running." },
+      { what: "--rm", why: "the container stays when it stops, so that its log can be read." },
+      { what: "--restart always", why: "it is `unless-stopped` here." },
+      {
+        what: "--network host",
+        why: "the container is on a network of its own, and its port is published.",
+      },
+      { what: "--shm-size 16g", why: "with `--ipc host` /dev/shm is the machine's." },
+      { what: "--privileged", why: "no container here has the machine's privileges." },
+      {
+        what: "--memory 100g",
+        why: "the share of the memory limits vLLM; a limit of Docker's doesn't count GPU memory.",
+      },
+      { what: "--user 1000", why: "vLLM runs as the image's own user." },
+      {
+        what: "--volume /x:/y",
+        why: "a server has the model cache and a volume for compiled kernels, and no other.",
+      },
+      { what: "--label a=b", why: "the labels here name the stack's machine and server." },
+      { what: "--stop-timeout 9", why: "it is `stopGraceSeconds`." },
+      { what: "--cap-add SYS_NICE", why: "no setting of a server has it." },
+      { what: "-p 8000", why: "no port of the machine can be read from it." },
+      { what: "--ipc private", why: "it is `host` here." },
+      { what: "--gpus 1", why: "the container gets all GPUs of the machine." },
+    ]);
+  });
+});
+
+describe("secrets of a command", () => {
+  it("are not written wherever they stand", async () => {
+    const said = JSON.stringify(
+      await written(
+        `HF_TOKEN=${SECRETS[0]} DB_PASSWORD=${SECRETS[4]} vllm serve a/b --api-key ${SECRETS[3]} ${SECRETS[1]} --served-model-name ${SECRETS[0]} --download-dir https://me:${SECRETS[4]}@host/x --hf-token=${SECRETS[0]} --otlp-traces-endpoint https://${SECRETS[2]}@host`,
+      ),
+    );
+    for (const secret of SECRETS) expect(said).not.toContain(secret);
+    expect(said).toContain("huggingFaceTokenVariable: HF_TOKEN");
+  });
+});
