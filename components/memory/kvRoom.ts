@@ -150,6 +150,12 @@ export function neededBeforeKv(server: InferenceServerSettings | undefined): {
   return { weightsGiB, neededGiB: weightsGiB + ENGINE_OVERHEAD_GIB };
 }
 
+/**
+ * The least that a server with so many GB of weights was seen to take without any KV cache, in GiB.
+ */
+export const leastBeforeKv = (onDisk: number): number =>
+  onDisk * GIB_PER_GB + BESIDE_WEIGHTS_GIB.least;
+
 /** Whether the weights' size is only a judgement. */
 export function isJudged({ model }: InferenceServerSettings, evidence?: ModelEvidence): boolean {
   const known = model.residentGiB ?? model.weightsGB ?? evidence?.weightsGB;

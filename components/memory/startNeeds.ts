@@ -7,7 +7,7 @@ import type { DataOf } from "../planned/schema/dataOf";
 import type { startNeedsSchema } from "../planned/schema/memory";
 import { isJudged, isMeasured, residentGiB } from "./kvRoom";
 import type { KnownServer } from "./machineMemory";
-import { NOT_FOLLOWED, type ServerKvResult } from "./serverKv";
+import { NOT_FOLLOWED, type ServerKv, type ServerKvResult } from "./serverKv";
 
 /**
  * The least that a server needs to start in the best case. It leaves out what isn't known for
@@ -25,6 +25,19 @@ const ROPE_OPTIONS = ["hf-overrides", "rope-scaling", "rope-theta", "rope-parame
 
 /** What the cache needs beyond one request, in GiB: more than one block of any model. */
 const BESIDE_WINDOW_GIB = 0.1;
+
+/**
+ * The share of a machine with which a server holds so many requests of its whole window, if it takes
+ * no more beside its weights than the least that was seen.
+ */
+export const shareForRequests = (
+  { room, bytesPerRequest }: Pick<ServerKv, "room" | "bytesPerRequest">,
+  requests: number,
+  totalGiB: number,
+): number => {
+  const windowsGiB = (requests * bytesPerRequest) / BYTES_PER_GIB;
+  return upToHundredth((room.outsideGiB.low + windowsGiB + BESIDE_WINDOW_GIB) / totalGiB);
+};
 
 /** What is known of a server's needs at its start; `kv` is its KV plan. */
 export function startNeeds(

@@ -3,8 +3,8 @@ import { readEvidence } from "../../components/evidence";
 import { declaredResources } from "../../components/machine";
 import type { ServerKv } from "../../components/memory";
 import { ownSpeeds } from "../../components/memory";
-import { plan } from "../../components/plan";
-import { rankContainer } from "../../components/planned";
+import { type Plan, plan } from "../../components/plan";
+import { isPooling, rankContainer } from "../../components/planned";
 import type { StackSettings } from "../../components/settings";
 import { inferenceServer } from "../../components/settings";
 import { defined } from "../../faults/defined";
@@ -15,6 +15,7 @@ import { BYTES_PER_GIB } from "../../units/memory";
 import { upToHundredth, utilizationText } from "../../vllm/utilization";
 import { isPinRule } from "../pin/judgeImage";
 import { clientChanges } from "./clientChanges";
+import { type ComputedShare, computedShare } from "./computedShare";
 import { neededImage } from "./neededImage";
 import { currentServer, machineOf, type Seat, UNCHOSEN_TAG } from "./seat";
 import { modelKeys, type ServerValue, serverValues, shareFor } from "./serverValues";
@@ -38,6 +39,8 @@ export interface Fit {
   readonly image?: string;
   /** How much memory it lacks, in GiB, where that is the reason. */
   readonly missingGiB?: number;
+  /** The share that a model which writes no text needs, and what is left, where that is too little. */
+  readonly lacks?: Pick<ComputedShare, "needed" | "least"> & { readonly left: number };
   /** What the server's block would hold of it. */
   readonly values: readonly ServerValue[];
   /** `null` where the KV cache can't be planned. */
@@ -59,7 +62,7 @@ const ONE_JOB: ServerValue = {
 
 /**
  * Plans a model in its seat with the values of its recipe: the largest share that is left, and a
- * window that fits at best.
+ * window that fits at best. One that writes no text gets the share that its whole window needs.
  */
 export function fitModel(recipe: Recipe, given: Seat): Fit {
   const seat = withNeededImage(recipe, given);
@@ -76,8 +79,8 @@ export function fitModel(recipe: Recipe, given: Seat): Fit {
     ...defined({ image: seat.image?.image }),
   };
   if (reasons.length > 0 || wanted === undefined) return none;
-  const tried = (largest: number, window?: number, jobs?: ServerValue) => {
-    const values = serverValues(recipe, { ...placement, largest });
+  const tried = (largest: number, { window, jobs, computed }: Changed = {}) => {
+    const values = serverValues(recipe, { ...placement, largest, ...defined({ computed }) });
     const shorter = values.map((each) =>
       window !== undefined && each.path[0] === "maxModelLen"
         ? { ...each, value: window, why: `the longest that its share holds at best; ${each.why}` }
@@ -89,16 +92,38 @@ export function fitModel(recipe: Recipe, given: Seat): Fit {
   };
   const first = tried(wanted);
   const { largest } = first;
+  if (isPooling(recipe.kind)) {
+    const computed = computedShare(first, wanted, totalOf(seat));
+    const lacks = { needed: computed.needed, least: computed.least, left: largest };
+    return largest < computed.least
+      ? { ...none, kv: first.kv, lacks, ...tooLittle(computed.least, largest, totalOf(seat)) }
+      : judgedFit(tried(Math.min(computed.needed, largest), { computed }), none, seat, largest);
+  }
   if (largest <= 0)
     return { ...none, reasons: ["Nothing of the machine's memory is left for it."] };
   const share = Math.min(wanted, largest);
   let best = share === wanted ? first : tried(share);
   const jobs = best.shortGiB > 0 ? ONE_JOB : undefined;
-  if (jobs !== undefined) best = tried(share, undefined, jobs);
+  if (jobs !== undefined) best = tried(share, { jobs });
   // Half a window, down to a power of two.
   const half = 2 ** Math.floor(Math.log2((recipe.settings.maxModelLen ?? 0) / 2));
   for (let window = half; isCramped(best) && window >= SHORTEST_WINDOW; window /= 2)
-    best = tried(share, window, jobs);
+    best = tried(share, { window, ...defined({ jobs }) });
+  return judgedFit(best, none, seat, largest);
+}
+
+/** What is tried in place of a recipe's own value. */
+interface Changed {
+  readonly window?: number;
+  readonly jobs?: ServerValue;
+  readonly computed?: ComputedShare;
+}
+
+/** A try with its values. */
+type Tried = Planned & Pick<Fit, "values">;
+
+/** What the policies and the plan of the KV cache say of the best try. */
+function judgedFit(best: Tried, none: Fit, seat: Seat, largest: number): Fit {
   const { values, kv } = best;
   // An image that nobody has read yet is judged once it was.
   const isUnread = seat.image !== undefined && seat.image.reading === undefined;
@@ -111,10 +136,20 @@ export function fitModel(recipe: Recipe, given: Seat): Fit {
       evidence: evidenceOf(kv, seat.own !== undefined),
     };
   const least = leastShare(best, totalOf(seat));
-  const missingGiB = (least - largest) * totalOf(seat);
-  if (missingGiB <= 0) return { ...none, values, kv, reasons: refused };
+  return least <= largest
+    ? { ...none, values, kv, reasons: refused }
+    : { ...none, values, kv, ...tooLittle(least, largest, totalOf(seat)) };
+}
+
+/** How much a share that is left lacks, and the sentence that says so. */
+function tooLittle(
+  least: number,
+  largest: number,
+  totalGiB: number,
+): Required<Pick<Fit, "missingGiB" | "reasons">> {
+  const missingGiB = (least - largest) * totalGiB;
   const why = `It needs a share of ${utilizationText(least)} at the least, and ${utilizationText(largest)} is left: ${missingGiB.toFixed(1)} GiB too little.`;
-  return { ...none, values, kv, missingGiB, reasons: [why] };
+  return { missingGiB, reasons: [why] };
 }
 
 /** The same seat with the image that a model needs, where its own won't do. */
@@ -212,10 +247,15 @@ export function withModel(seat: Seat, values: readonly ServerValue[]): StackSett
   };
 }
 
+/** The plan of settings, with what was read of the seat's model. */
+export function planInSeat(settings: StackSettings, { project, own }: Seat): Plan {
+  const read = readEvidence(settings, project);
+  return plan(settings, { ...read, models: { ...read.models, ...own?.evidence } });
+}
+
 function planned(values: readonly ServerValue[], seat: Seat) {
   const settings = withModel(seat, values);
-  const read = readEvidence(settings, seat.project);
-  const whole = plan(settings, { ...read, models: { ...read.models, ...seat.own?.evidence } });
+  const whole = planInSeat(settings, seat);
   const own = whole.machines.find(({ name }) => name === seat.machine);
   const name = own?.inferenceServers.find(({ key }) => key === seat.server)?.container.name ?? "";
   const nodes = settings.machines[seat.machine]?.inferenceServers[seat.server]?.nodes ?? [
@@ -230,7 +270,9 @@ function planned(values: readonly ServerValue[], seat: Seat) {
   );
   const largest = Math.min(...left, seat.free ?? 1);
   const shortGiB = Math.max(...held.map(({ ledger }) => ledger.sumGiB - ledger.totalGiB));
-  return { whole, largest, shortGiB, kv: own?.kv[name] ?? null, needs: own?.starts[name] ?? {} };
+  const requests = settings.machines[seat.machine]?.inferenceServers[seat.server]?.maxNumSeqs ?? 1;
+  const [kv, needs] = [own?.kv[name] ?? null, own?.starts[name] ?? {}];
+  return { whole, largest, shortGiB, requests, kv, needs };
 }
 type Planned = ReturnType<typeof planned>;
 

@@ -1,5 +1,6 @@
 import { columns, styled } from "../../commandLine/output";
 import type { Recipe } from "../../components/catalogue";
+import { isPooling } from "../../components/planned";
 import type { Fit } from "./fit";
 
 /** What is said where nobody published a figure. */
@@ -28,9 +29,10 @@ function fitText({ recipe, verdict, evidence, missingGiB, lacksMachines }: Fit):
   return missingGiB === undefined ? "no" : `no: ${missingGiB.toFixed(1)} GiB over`;
 }
 
-function figures({ values, kv }: Fit): string[] {
+function figures({ recipe, values, kv }: Fit): string[] {
   const share = String(values.find(({ path }) => path[0] === "gpuMemoryUtilization")?.value);
-  if (kv === null) return [share, UNKNOWN, UNKNOWN, UNKNOWN];
+  const unknownAgents = isPooling(recipe.kind) ? "-" : UNKNOWN;
+  if (kv === null) return [share, UNKNOWN, UNKNOWN, unknownAgents];
   const { room, atBest, maxConcurrency, agents } = kv;
   const window = `${Math.round(kv.maxModelLen / 1024)}K`;
   const most = atBest.maxConcurrency.toFixed(1);
@@ -53,12 +55,13 @@ function speedText({ speeds }: Recipe): string {
 
 function needs(
   { minimumVllm, image, weights, machines }: Recipe,
-  { verdict, beside }: Fit,
+  { verdict, beside, lacks }: Fit,
   alone: string,
 ): string {
+  const otherwise = lacks === undefined ? "the machine for itself" : "a lower share of the others";
   return [
     ...(machines > 1 ? [`${machines} linked machines`] : []),
-    ...(beside && verdict === "no" && alone !== "no" ? ["the machine for itself"] : []),
+    ...(beside && verdict === "no" && alone !== "no" ? [otherwise] : []),
     ...(image === undefined ? [] : [`image ${image}`]),
     ...(minimumVllm === undefined ? [] : [`vLLM ${minimumVllm}`]),
     weights.diskGB === undefined ? "disk not known" : `${weights.diskGB} GB of disk`,

@@ -6,6 +6,7 @@ import { type Recipe, readCatalogue } from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
 import { readHubModel } from "../../components/fetch";
 import { familyOf } from "../../components/inference-server";
+import { isPooling } from "../../components/planned";
 import { atLeast, vllmOf } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { objectOr } from "../../faults/json";
@@ -183,16 +184,14 @@ const LARGEST_SHARE = 0.8;
 const WINDOWS = 4;
 
 /**
- * A recipe with the share that its weights and some whole windows need: at the worst that was seen
- * of other models, and for one that writes no text at best, since it compiles and keeps little.
+ * A recipe with the share that its weights and some whole windows need at the worst that was seen of
+ * other models. That of one that writes no text is computed wherever it is placed.
  */
 function withShare(recipe: Recipe, seat: Seat): Recipe {
   const largest = { ...recipe, share: { alone: LARGEST_SHARE } };
   const { kv } = fitModel(largest, seat);
-  if (kv === null) return largest;
+  if (kv === null || isPooling(recipe.kind)) return largest;
   const totalGiB = seat.settings.machines[seat.machine]?.totalGiB ?? 0;
-  const { low, high } = kv.room.outsideGiB;
-  const outside = recipe.kind === "chat" ? high : low;
-  const needed = outside + (WINDOWS * kv.bytesPerRequest) / BYTES_PER_GIB;
+  const needed = kv.room.outsideGiB.high + (WINDOWS * kv.bytesPerRequest) / BYTES_PER_GIB;
   return { ...recipe, share: { alone: Math.min(LARGEST_SHARE, upToHundredth(needed / totalGiB)) } };
 }

@@ -1,7 +1,8 @@
 import { type Recipe, sourceOf } from "../../components/catalogue";
 import { familyParsers } from "../../components/inference-server";
 import { defined } from "../../faults/defined";
-import { AGGREGATE_LIMIT } from "../../vllm/utilization";
+import { AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
+import type { ComputedShare } from "./computedShare";
 
 /** One value of a server's block in the stack file, and why it is that. */
 export interface ServerValue {
@@ -30,7 +31,7 @@ export function reasonsOf(values: readonly ServerValue[]): Map<string, string> {
 
 /** A comment line that begins such a reason. */
 export const BEGINS_REASON =
-  /^ *# (?:(?:alone on the machine|beside another engine), |the most that is left of |by the command |not in the command: |(?:measured|published|judged): )/;
+  /^ *# (?:(?:alone on the machine|beside another engine), |the most that is left of |by the command |not in the command: |(?:measured|published|judged|computed): )/;
 
 /** Where a model is to run. */
 export interface Placement {
@@ -45,6 +46,8 @@ export interface Placement {
   readonly shared?: { readonly nodes: readonly string[]; readonly gpus: number };
   /** Whether drafts are wanted, where the recipe has any. Default: no. */
   readonly drafts?: boolean;
+  /** The share that was computed of what the model needs. Default: its recipe's. */
+  readonly computed?: ComputedShare;
 }
 
 /** Keys of a server that belong to its model. */
@@ -92,9 +95,9 @@ export function modelKeys(
  */
 export function shareFor(
   { share }: Recipe,
-  { beside, largest = AGGREGATE_LIMIT }: Placement,
+  { beside, largest = AGGREGATE_LIMIT, computed }: Placement,
 ): number | undefined {
-  const wanted = beside ? (share.beside ?? share.alone) : share.alone;
+  const wanted = computed?.needed ?? (beside ? (share.beside ?? share.alone) : share.alone);
   return typeof wanted === "number" ? Math.min(wanted, largest) : undefined;
 }
 
@@ -160,7 +163,11 @@ function reason(given: Recipe, path: string): string {
   return from === undefined ? NAMES_MODEL : `${from.basis}: ${from.source} (${from.date})`;
 }
 
-function shareReason(given: Recipe, { beside }: Placement, share: number): string {
+function shareReason(given: Recipe, { beside, computed }: Placement, share: number): string {
+  if (computed?.why !== undefined)
+    return share === computed.needed
+      ? computed.why
+      : `the most that is left of ${utilizationText(computed.needed)} (${computed.why})`;
   const own = beside && given.share.beside !== undefined ? "share.beside" : "share.alone";
   const where = beside ? "beside another engine" : "alone on the machine";
   const wanted = own === "share.beside" ? given.share.beside : given.share.alone;

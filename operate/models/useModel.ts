@@ -13,6 +13,7 @@ import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
 import { commented } from "../stackEdit/commentedYaml";
 import { clientChanges } from "./clientChanges";
 import { type Fit, fitModel } from "./fit";
+import { lowerText, sharesToLower } from "./lowerShare";
 import { isHubId, type Meant, modelNamed, type NamedModel } from "./modelNames";
 import { aloneIn, currentServer, leavesOf, type Seat } from "./seat";
 import { BEGINS_REASON, modelKeys, reasonsOf, type ServerValue } from "./serverValues";
@@ -156,7 +157,8 @@ function imageEdits({ image, machine, server }: Seat, at: readonly string[]): Ed
     : pinEdits(entry, reading);
 }
 
-function refusal({ recipe, reasons, beside, missingGiB, lacksMachines }: Fit, seat: Seat): string {
+function refusal(found: Fit, seat: Seat): string {
+  const { recipe, reasons, beside, missingGiB, lacks, lacksMachines } = found;
   const isNever = whyNoServer(seat.settings.machines[seat.machine]?.device) !== undefined;
   if (lacksMachines || isNever) return `${recipe.id}: ${reasons.join(" ")}`;
   const { instanceA, totalGiB } = seat.settings.machines[seat.machine] ?? {
@@ -164,9 +166,12 @@ function refusal({ recipe, reasons, beside, missingGiB, lacksMachines }: Fit, se
     totalGiB: 0,
   };
   const there = beside ? "beside the other engines of this machine" : "on this machine";
+  const lowered = sharesToLower(found, seat);
+  if (lowered.length > 0)
+    return `${recipe.id} does not fit ${there}: ${reasons.join(" ")} Instead ${lowered.map(lowerText).join(", or ")}.`;
   const alone = beside && fitModel(recipe, aloneIn(seat)).verdict !== "no";
   const lower =
-    instanceA === "none" || missingGiB === undefined
+    instanceA === "none" || missingGiB === undefined || lacks !== undefined
       ? 0
       : downToHundredth(instanceA.gpuMemoryUtilization - missingGiB / totalGiB);
   const remedies = [

@@ -32,30 +32,30 @@ async function planned(model: string, text: string): Promise<string> {
   return out;
 }
 
+/** Why a model is refused in the default stack. */
+const refused = async (model: string): Promise<string> =>
+  (await runServing(["models", "use", model, "--file", written(DEFAULT)])).err;
+
 describe("the examples of docs/guide/models.md", () => {
-  it("are seven", () => {
-    expect(blocks).toHaveLength(7);
+  it("are eight", () => {
+    expect(blocks).toHaveLength(8);
   });
 
   it.each([
     [0, "the table", async () => (await runServing(["models", "--file", written(DEFAULT)])).out],
+    [1, "no room for an embedding model", () => refused("qwen3-embedding-0.6b")],
     [
-      1,
+      2,
       "another image",
       async () =>
         (await runServing(["models", "use", "deepseek-v4-flash-0731", "--file", written(LINKED)]))
           .out,
     ],
-    [
-      2,
-      "the refusal",
-      async () =>
-        (await runServing(["models", "use", "gpt-oss-120b", "--file", written(DEFAULT)])).err,
-    ],
-    [3, "gpt-oss-120b", () => planned("gpt-oss-120b", ALONE)],
-    [4, "Nemotron-3-Super", () => planned("nemotron-3-super", ALONE)],
-    [5, "Qwen3-Coder-Next", () => planned("qwen3-coder-next", DEFAULT)],
-    [6, "Gemma 4", () => planned("gemma-4-26b", DEFAULT)],
+    [3, "no room for gpt-oss-120b", () => refused("gpt-oss-120b")],
+    [4, "gpt-oss-120b", () => planned("gpt-oss-120b", ALONE)],
+    [5, "Nemotron-3-Super", () => planned("nemotron-3-super", ALONE)],
+    [6, "Qwen3-Coder-Next", () => planned("qwen3-coder-next", DEFAULT)],
+    [7, "Gemma 4", () => planned("gemma-4-26b", DEFAULT)],
   ])("block %i is what the program prints: %s", async (index, _, output) => {
     expect(notIn(await output(), blocks[index] ?? "?")).toEqual([]);
   });

@@ -316,7 +316,7 @@ describe("serving models use", () => {
     expect(embedding).toEqual({
       ...{ image: b.image, versions: b.versions, port: 8002, servedModelName: "qwen3-embedding" },
       model: { id: "Qwen/Qwen3-Embedding-0.6B", kind: "embedding", thinking: false },
-      ...{ gpuMemoryUtilization: 0.1, maxModelLen: 32768, kvCacheDtype: "auto" },
+      ...{ gpuMemoryUtilization: 0.15, maxModelLen: 32768, kvCacheDtype: "auto" },
     });
     expect(rerank).toMatchObject({ port: 8003, extraArgs: ["--hf-overrides", expect.any(String)] });
     const { code, err } = await runServing(["plan", "--file", file]);

@@ -248,3 +248,19 @@ it.each(CONFIGS)("%s, without a recipe, is written and planned", async (name, co
   expect([planned?.code, planned?.err]).toEqual([0, ""]);
   expect(planned?.out).not.toContain("WOULD NOT START");
 });
+
+it("makes vectors without a recipe beside the chat model, at the share that it needs", async () => {
+  const config = made("Qwen3ForCausalLM");
+  const setting = { ...of(config, 1.2), task: "feature-extraction", args: ["--write"] };
+  const { code, err, out, dgx, planned } = await use({
+    ...setting,
+    text: ALONE.replace("gpuMemoryUtilization: 0.45", "gpuMemoryUtilization: 0.62"),
+  });
+  expect([code, err]).toEqual([0, ""]);
+  const { b, embedding } = dgx.inferenceServers;
+  expect([b.gpuMemoryUtilization, embedding.gpuMemoryUtilization]).toEqual([0.62, 0.19]);
+  expect(out).toContain(
+    "gpuMemoryUtilization: 0.19  computed: 4.02 GiB of weights and vLLM at the least",
+  );
+  expect([planned?.code, planned?.err]).toEqual([0, ""]);
+});
