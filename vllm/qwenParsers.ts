@@ -1,5 +1,8 @@
 import { gte, valid } from "@renovatebot/pep440";
 
+/** The two names of the parser for Qwen's tool calls. */
+export const QWEN_PARSERS: readonly string[] = ["qwen3_coder", "qwen3_xml"];
+
 /** First vLLM in which `qwen3_coder` and `qwen3_xml` are one class. */
 export const ONE_QWEN_PARSER = "0.24.0";
 

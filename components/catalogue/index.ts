@@ -1,3 +1,3 @@
 /** The door of the catalogue: the recipes of `models/`. */
 export { readCatalogue, readRecipe } from "./readCatalogue";
-export { type Recipe, recipe, sourceOf } from "./recipe";
+export { type Recipe, recipe, sourceIssues, sourceOf } from "./recipe";

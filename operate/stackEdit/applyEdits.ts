@@ -39,24 +39,29 @@ const LINE_ENDS_OF_WINDOWS = /^(?:[^\r\n]*\r\n)+[^\r\n]*$/;
 
 function applyEdit(text: string, edit: Edit): string {
   const path = placeInFile(edit.path);
+  if (edit.value !== undefined) return withValueAt(text, path, edit.value);
+  const document = parseDocument(text);
+  const { map, pair } = walk(document.contents, path);
+  if (pair === undefined) return text;
+  const shorter = map === undefined ? undefined : withoutPair(text, map, pair);
+  if (shorter !== undefined && !parseDocument(shorter).hasIn(path)) return shorter;
+  document.deleteIn(path);
+  return document.toString({ lineWidth: 0 });
+}
+
+/** The text of any YAML file with a value at a path; only the lines concerned change. */
+export function withValueAt(text: string, path: readonly string[], given: EditValue): string {
   const document = parseDocument(text);
   const { map, depth, pair } = walk(document.contents, path);
-  if (edit.value === undefined) {
-    if (pair === undefined) return text;
-    const shorter = map === undefined ? undefined : withoutPair(text, map, pair);
-    if (shorter !== undefined && !parseDocument(shorter).hasIn(path)) return shorter;
-    document.deleteIn(path);
-    return document.toString({ lineWidth: 0 });
-  }
   // Keys that are missing on the way become part of the value.
   const [key = "", ...missing] = path.slice(depth);
-  const value = missing.reduceRight<EditValue>((inner, step) => ({ [step]: inner }), edit.value);
+  const value = missing.reduceRight<EditValue>((inner, step) => ({ [step]: inner }), given);
   const changed =
     pair === undefined
       ? withPair(text, map, key, value)
       : withValue(text, pair, value, map?.flow === true);
-  if (changed !== undefined && holds(changed, path, edit.value)) return changed;
-  document.setIn(path, document.createNode(edit.value));
+  if (changed !== undefined && holds(changed, path, given)) return changed;
+  document.setIn(path, document.createNode(given));
   return document.toString({ lineWidth: 0 });
 }
 
@@ -110,8 +115,7 @@ function withPair(
   key: string,
   value: EditValue,
 ): string | undefined {
-  if (map?.flow === true)
-    return typeof value === "object" ? undefined : withFlowPair(text, map, key, value);
+  if (map?.flow === true) return withFlowPair(text, map, key, value);
   const neighbour = map?.items.filter(isOneLine).at(-1);
   const at = neighbour === undefined ? undefined : lineOf(text, neighbour);
   if (at === undefined) return undefined;
@@ -127,8 +131,17 @@ function withPair(
 }
 
 /** `{ a: 1 }` becomes `{ a: 1, key: value }`. */
-function withFlowPair(text: string, map: YAMLMap, key: string, value: Plain): string | undefined {
-  const added = `${scalar(key, true)}: ${scalar(value, true)}`;
+function withFlowPair(
+  text: string,
+  map: YAMLMap,
+  key: string,
+  value: EditValue,
+): string | undefined {
+  const written =
+    typeof value === "object"
+      ? stringify(value, { collectionStyle: "flow", lineWidth: 0, compat: "yaml-1.1" }).trimEnd()
+      : scalar(value, true);
+  const added = `${scalar(key, true)}: ${written}`;
   const last = map.items.at(-1);
   if (last !== undefined) {
     const [, end] = spanOf(last.value);

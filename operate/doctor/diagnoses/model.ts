@@ -1,14 +1,12 @@
 import { toolParserFor } from "../../../components/inference-server";
 import type { InferenceServerSettings } from "../../../components/settings";
 import { vllmOf } from "../../../components/supply";
-import { hasOneQwenParser, ONE_QWEN_PARSER } from "../../../vllm/qwenParsers";
+import { hasOneQwenParser, ONE_QWEN_PARSER, QWEN_PARSERS } from "../../../vllm/qwenParsers";
 import type { LogReading } from "../../sees/log/scanLog";
 import { STARTED_WITH, sign, startSign } from "../../sees/log/sign";
 import { SWALLOWED } from "../../verify/tools";
 import { APPLY, type Row } from "../diagnosis";
 import { type Server, seen } from "../facts";
-
-const QWEN_PARSERS: readonly string[] = ["qwen3_coder", "qwen3_xml"];
 
 /** An answer, which may lack the field where it is empty, or what `serving verify` says of one. */
 const NO_CALLS = sign(

@@ -76,7 +76,8 @@ describe("an edit of a stack file", () => {
       "{vllm: 0.30.0,   source: test,evidence: read}",
     );
 
-  it.each<[string, string[], string | undefined, [string, string]]>([
+  type Given = string | { [key: string]: string } | undefined;
+  it.each<[string, string[], Given, [string, string]]>([
     ["replaces a value", ["versions", "vllm"], "0.31.0", ["{vllm: 0.30.0,", "{vllm: 0.31.0,"]],
     [
       "adds a key",
@@ -85,6 +86,12 @@ describe("an edit of a stack file", () => {
       ["evidence: read}", "evidence: read, transformers: 5.16.1}"],
     ],
     ["adds the first key", ["tools", "parser"], "qwen3_xml", ["{}", "{ parser: qwen3_xml }"]],
+    [
+      "adds a map",
+      ["versions", "inside"],
+      { a: "1", b: "c, {d}" },
+      ["evidence: read}", 'evidence: read, inside: { a: "1", b: "c, {d}" }}'],
+    ],
     [
       "quotes what would end the value",
       ["versions", "source"],
