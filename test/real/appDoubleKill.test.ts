@@ -1,16 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { bundledHarness } from "../harness/bundledServing";
-import {
-  childrenOf,
-  eventually,
-  groupMembers,
-  killTogether,
-  processesWith,
-  type Started,
-  start,
-} from "../harness/processes";
 import {
   appGroup,
   changeApp,
@@ -21,6 +11,16 @@ import {
   scene,
   slowEvaluator,
 } from "../harness/app/scene";
+import { bundledHarness } from "../harness/bundledServing";
+import {
+  childrenOf,
+  eventually,
+  groupMembers,
+  killTogether,
+  processesWith,
+  type Started,
+  start,
+} from "../harness/processes";
 
 // Two runs each, one behind the other.
 vi.setConfig({ testTimeout: 60_000 });
