@@ -5,7 +5,7 @@ import { request as requestHttps } from "node:https";
  * Largest answer that is read, in bytes. A long generation is a few hundred kB, vLLM's metrics
  * about as much.
  */
-const LARGEST_ANSWER_BYTES = 8 * 1024 ** 2;
+export const LARGEST_ANSWER_BYTES = 8 * 1024 ** 2;
 
 export type HttpAnswer = { readonly status: number; readonly text: string };
 
@@ -70,7 +70,7 @@ export async function ask(
   return wholeAnswer(request, body, timeoutSeconds);
 }
 
-type WholeAnswer = HttpAnswer & { readonly headers: IncomingHttpHeaders };
+export type WholeAnswer = HttpAnswer & { readonly headers: IncomingHttpHeaders };
 
 /** Sends a request and reads its answer to the end. */
 function wholeAnswer(

@@ -62,12 +62,9 @@ export function engineData(version: string): EngineData | undefined {
   return data;
 }
 
-/**
- * The first version of the data that has one of these classes of models; `undefined` where none
- * has.
- */
-export const firstWithModel = (architectures: readonly string[]): string | undefined =>
-  engineVersions().find((version) =>
+/** The versions of the data that have one of these classes of models, oldest first. */
+export const versionsWithModel = (architectures: readonly string[]): readonly string[] =>
+  engineVersions().filter((version) =>
     engineData(version)?.architectures.some((each) => architectures.includes(each)),
   );
 

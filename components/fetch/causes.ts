@@ -22,6 +22,10 @@ const LOGIN: Saying = [
 const NO_ROUTE =
   /dial tcp|no such host|timeout|timed out|network is unreachable|connection (refused|reset|error|aborted)|can't be reached|nothing listens|no whole answer|was closed|peer closed|closed connection|name resolution|name or service|\beof\b|local entry not found|offline|disconnected|cannot find the requested files/i;
 
+/** A server error of the registry or the hub, by its status or its name. */
+const TROUBLE =
+  /^\s*50[0234]\b|\b50[0234] (server|internal|bad|service|gateway)|internal server error|bad gateway|service unavailable/i;
+
 /**
  * Causes by the words of docker, a registry, the hub or its tool, for an image and for a model. The
  * first that matches counts.
@@ -42,10 +46,10 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
       "the registry lets this address pull no more for now (rate limit)",
       "Wait, or log in with `{login}`",
     ],
-    ["the hub answers no more for now (rate limit)", "Wait some minutes, or {account}"],
+    ["the hub answers no more for now (rate limit)", "Wait {wait}, or {account}"],
   ],
   [
-    /revision not found|invalid rev id/i,
+    /revision ?not ?found|invalid rev id/i,
     LOGIN,
     [
       "the hub has no revision {revision} of it",
@@ -77,6 +81,11 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
     ],
   ],
   [
+    TROUBLE,
+    ["the registry, or Docker itself, answers with a server error", "Wait some minutes"],
+    ["the hub answers with a server error", "Wait some minutes"],
+  ],
+  [
     NO_ROUTE,
     ["the registry can't be reached", "See to the network (and Docker's own proxy)"],
     ["the hub can't be reached", "See to the network (HTTPS_PROXY, HF_ENDPOINT)"],
@@ -104,6 +113,7 @@ export function explained(
     account: token
       ? `set ${token} to a token`
       : "set `huggingFaceTokenVariable` to the name of a variable that holds a token",
+    wait: waitIn(words),
     whose: token ? `the token in ${token} is not accepted` : "no token is declared",
   };
   const [, image, model] = rowOf(words) ?? [];
@@ -116,10 +126,19 @@ export function explained(
   return `The ${kind} ${name} could not be fetched: ${told}, then run ${again}.`;
 }
 
-/** Whether these words say that it will never come. A missing network doesn't tell. */
+/** How long the hub asks to wait, where it says that. */
+function waitIn(words: string): string {
+  const seconds = Number(/retry after (\d+) s/i.exec(words)?.[1] ?? 0);
+  return seconds === 0 ? "some minutes" : `${seconds} s`;
+}
+
+/**
+ * Whether these words say that it will never come. A missing network doesn't tell, nor does a server
+ * that has trouble.
+ */
 export function isCertain(words: string): boolean {
   const [sign] = rowOf(words) ?? [];
-  return sign !== undefined && sign !== NO_ROUTE;
+  return sign !== undefined && sign !== NO_ROUTE && sign !== TROUBLE;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { jsonIn } from "../../faults/json";
-import { ask, type HttpAnswer, NoAnswer } from "../../http/ask";
+import { ask, NoAnswer, type WholeAnswer } from "../../http/ask";
 import { type ModelCache, repositoryIn } from "../../machines/hubCache";
 import type { HubModel } from "../inference-server/hubModels";
 
@@ -50,7 +50,8 @@ export async function askHub(
   { id, revision = "main" }: HubModel,
   token?: string,
 ): Promise<HubListing | string> {
-  const answer = await answerOf(`/api/models/${id}/revision/${revision}?blobs=true`, token);
+  const at = encodeURIComponent(revision);
+  const answer = await answerOf(`/api/models/${id}/revision/${at}?blobs=true`, token);
   if (typeof answer === "string") return answer;
   const parsed = listing.safeParse(jsonIn(answer.text));
   if (!parsed.success) return wordsOf(answer);
@@ -81,28 +82,46 @@ export async function hubText(
   return answer.status === 200 ? answer.text : new Error(wordsOf(answer));
 }
 
-const wordsOf = ({ status, text }: HttpAnswer): string => `${status} ${text.slice(0, 400)}`;
+/** How an answer is told to `explained`: status, the hub's own name of the error, its words. */
+function wordsOf({ status, text, headers }: WholeAnswer): string {
+  const code = [headers["x-error-code"] ?? ""].flat().join();
+  // A page of a proxy says nothing that a person reads.
+  const words = /^\s*</.test(text) ? "" : text.slice(0, 400).replace(/\s+/g, " ");
+  const seconds = secondsToWait(headers);
+  const wait = seconds === undefined ? "" : `Retry after ${seconds} seconds`;
+  return [status, code, words, wait].filter(Boolean).join(" ");
+}
 
-/** A renamed model, and a small file that the hub keeps elsewhere, are a step or two away. */
+/** For how long the hub wants to be left alone: `Retry-After`, or `t` of its `RateLimit`. */
+function secondsToWait(headers: WholeAnswer["headers"]): string | undefined {
+  const said = headers["retry-after"] ?? "";
+  if (/^\d+$/.test(said)) return said;
+  return /\bt=(\d+)/.exec([headers.ratelimit ?? ""].flat().join())?.[1];
+}
+
+/** A renamed model, and a file that the hub keeps elsewhere, are a step or two away. */
 const REDIRECTS = 5;
 
 /**
- * Asks the hub, and follows where it points within itself: a token goes nowhere else. A text in
- * return says why no answer came.
+ * Asks the hub, and follows where it points. The token goes to the hub alone, and from https nothing
+ * goes on in plain text. A text in return says why no answer came.
  */
-async function answerOf(path: string, token?: string): Promise<HttpAnswer | string> {
+async function answerOf(path: string, token?: string): Promise<WholeAnswer | string> {
   const hub = (process.env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
-  const headers = token ? { authorization: `Bearer ${token}` } : {};
-  let url = `${hub}${path}`;
+  if (!URL.canParse(hub)) return `HF_ENDPOINT is ${hub}, which is no address`;
+  const own = { authorization: `Bearer ${token}` };
   try {
+    let url = new URL(`${hub}${path}`);
+    const { origin } = url;
     for (let step = 0; step <= REDIRECTS; step++) {
-      const answer = await ask(url, { headers });
+      const isHub = url.origin === origin;
+      const answer = await ask(url.href, { headers: token && isHub ? own : {} });
       const { location } = answer.headers;
       if (answer.status < 300 || answer.status > 399 || location === undefined) return answer;
-      const next = new URL(location, url);
-      if (next.origin !== new URL(url).origin)
-        return `${answer.status} it points to ${next.origin}, which is not asked`;
-      url = next.href;
+      const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
+      if (next === undefined || (next.protocol !== "https:" && next.protocol !== url.protocol))
+        return `it points to ${next?.origin ?? "no address"}, which is not asked`;
+      url = next;
     }
     return `it points elsewhere more than ${REDIRECTS} times`;
   } catch (error) {

@@ -1,11 +1,14 @@
 import { join } from "node:path";
 import { defined } from "../../faults/defined";
-import { Failed } from "../../faults/fault";
+import { Failed, orInputFault } from "../../faults/fault";
 import { isRecord, type JsonObject, jsonIn, objectOr, textOr } from "../../faults/json";
+import { parseJson } from "../../faults/jsonDocument";
+import { LARGEST_ANSWER_BYTES } from "../../http/ask";
 import { type ModelCache, snapshotOf, weightsOf } from "../../machines/hubCache";
 import { BYTES_PER_GB } from "../../units/memory";
 import { explained } from "./causes";
 import { askHub, type HubListing, hubText, tokenIn } from "./hub";
+import { toolParserIn } from "./toolSigns";
 import { type Repository, unserved } from "./unserved";
 
 /** What a model's own files say of it. */
@@ -59,8 +62,10 @@ export async function readHubModel(
   const listing = await askHub({ id }, token);
   const failed = (words: string) => new Failed(explained(of, words, "the same command again"));
   if (typeof listing === "string") throw failed(listing);
+  // The index of a model of many layers and experts is larger than any answer that is read: then
+  // the sizes of the files tell.
   const wanted = Object.values(FILES).filter((file) =>
-    listing.files.some(({ path }) => path === file),
+    listing.files.some(({ path, bytes }) => path === file && bytes <= LARGEST_ANSWER_BYTES),
   );
   const read = await Promise.all(
     wanted.map(async (path) => [path, await hubText(listing, path, token)] as const),
@@ -72,6 +77,9 @@ export async function readHubModel(
   }
   return factsOf(atHub(listing, texts));
 }
+
+/** A part of the weights; beside them, some repositories have all of them again in one file. */
+const SHARD = /^model-\d+-of-\d+\.safetensors$/;
 
 /** A repository with the texts that were read of it. */
 interface ReadRepository extends Omit<Repository, "config" | "adapter"> {
@@ -93,7 +101,8 @@ function inCache(cache: ModelCache, id: string, snapshot: string): ReadRepositor
 function atHub({ id, task, commit, files }: HubListing, texts: ReadonlyMap<string, string>) {
   const index = objectOr(objectOr(jsonIn(texts.get(FILES.index) ?? "")).metadata);
   const whole = files.filter(({ path }) => /^[^/]+\.safetensors$/.test(path));
-  const bytes = whole.reduce((sum, each) => sum + each.bytes, 0);
+  const shards = whole.filter(({ path }) => SHARD.test(path));
+  const bytes = (shards.length > 0 ? shards : whole).reduce((sum, each) => sum + each.bytes, 0);
   const total = typeof index.total_size === "number" ? index.total_size : bytes;
   const read: ReadRepository = {
     ...{ id, task, revision: commit, from: "hub", files: files.map(({ path }) => path) },
@@ -111,10 +120,9 @@ function factsOf(read: ReadRepository): HubModelFacts {
   const adapter = adapterText === undefined ? undefined : objectOr(jsonIn(adapterText));
   const why = unserved({ id, files, task, ...defined({ config, adapter }) });
   if (why !== undefined || text === undefined || config === undefined) throw new Failed(why ?? id);
-  const own = objectOr(jsonIn(read.text(FILES.tokenizer) ?? "")).chat_template;
-  const template =
-    read.text(FILES.template) ?? (Array.isArray(own) ? JSON.stringify(own) : textOr(own));
-  const tool = TOOL_SIGNS.find(([sign]) => sign.test(template))?.[1];
+  const template = read.text(FILES.template) ?? templateIn(read.text(FILES.tokenizer) ?? "");
+  const isMistrals = template === "" && files.some((file) => CHATS.test(file));
+  const tool = isMistrals ? "mistral" : toolParserIn(template, textOr(config.model_type));
   const kind = kindOf({ id, files, task, config }, template);
   return {
     ...{ id, revision, from, config, text, thinking: THINKING.test(template) },
@@ -123,24 +131,20 @@ function factsOf(read: ReadRepository): HubModelFacts {
 }
 
 function configIn(id: string, text: string): JsonObject {
-  const config = jsonIn(text.replace(/:\s*(-?Infinity|NaN)\b/g, ": null"));
-  if (isRecord(config)) return config;
+  const read = orInputFault(() => parseJson(FILES.config, text, { pythonNumbers: true }));
+  if (!(read instanceof Error) && isRecord(read.value)) return read.value;
   throw new Failed(`The config.json of ${id} is no JSON object: choose another repository of it.`);
+}
+
+/** The chat template in a tokenizer_config.json; of several all, since one of them is for tools. */
+function templateIn(tokenizer: string): string {
+  const own = objectOr(jsonIn(tokenizer)).chat_template;
+  const several = Array.isArray(own) ? own : [];
+  return textOr(own) || several.map((each) => textOr(objectOr(each).template)).join("\n");
 }
 
 /** Where a chat template lets a model think before it answers. */
 const THINKING = /enable_thinking|<think>|reasoning_effort|thinking/;
-
-/** Tool parsers by what a chat template writes for a call; the first that fits counts. */
-const TOOL_SIGNS: readonly (readonly [sign: RegExp, parser: string])[] = [
-  [/<function=/, "qwen3_coder"],
-  [/<arg_key>/, "glm45"],
-  [/<minimax:tool_call>/, "minimax_m2"],
-  [/<\|tool_calls_section_begin\|>/, "kimi_k2"],
-  [/\[TOOL_CALLS\]/, "mistral"],
-  [/<tool_call>/, "hermes"],
-  [/<\|python_tag\|>/, "llama3_json"],
-];
 
 /** Files of sentence-transformers: the model makes vectors. */
 const VECTORS = /^(modules\.json|1_Pooling\/config\.json|config_sentence_transformers\.json)$/;
@@ -148,11 +152,16 @@ const VECTORS = /^(modules\.json|1_Pooling\/config\.json|config_sentence_transfo
 /** Mistral's own tokenizers hold their chat format themselves. */
 const CHATS = /^(tekken\.json|tokenizer\.model\.v\d+|params\.json)$/;
 
+/** Models without a template whose chat format vLLM writes itself (vllm/config/model.py of 0.30). */
+const WRITTEN_BY_VLLM = /^deepseek_v(32|4)$/;
+
 function kindOf({ files, task, config }: Repository, template: string): HubModelFacts["kind"] {
   const classes = [config?.architectures].flat().map(String);
   const sorts = classes.some((each) => each.endsWith("ForSequenceClassification"));
   if (task === "text-ranking" || sorts) return "rerank";
   if (task === "feature-extraction" || task === "sentence-similarity") return "embedding";
   if (files.some((file) => VECTORS.test(file))) return "embedding";
-  return template !== "" || files.some((file) => CHATS.test(file)) ? "chat" : undefined;
+  const isWritten =
+    files.some((file) => CHATS.test(file)) || WRITTEN_BY_VLLM.test(textOr(config?.model_type));
+  return template !== "" || isWritten ? "chat" : undefined;
 }

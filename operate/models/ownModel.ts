@@ -13,7 +13,7 @@ import { objectOr } from "../../faults/json";
 import { homeOn, onMachine } from "../../machines/home";
 import { cachedModels, cacheOn, modelFolder } from "../../machines/hubCache";
 import { BYTES_PER_GIB } from "../../units/memory";
-import { engineData, firstWithModel, newestEngineData } from "../../vllm/engineData";
+import { engineData, newestEngineData, versionsWithModel } from "../../vllm/engineData";
 import { upToHundredth } from "../../vllm/utilization";
 import type { OneMachine } from "../stack/readStack";
 import { projectFolder } from "../stack/stackFile";
@@ -88,7 +88,7 @@ const USUAL_WINDOW = 32_768;
 
 /** A recipe of what a model's own files say, with the share that the plan of its cache asks for. */
 function ownModel(facts: Facts, bare: Seat): ChosenModel {
-  const { id, config, kind, weightsGB, thinking, tool, revision, from } = facts;
+  const { id, config, kind, weightsGB, thinking, revision, from } = facts;
   if (kind === undefined)
     throw new Failed(
       `${id} has no chat template: it continues texts, and no client here talks to it. Choose the one that is made for chat, or write \`model.kind: base\` yourself.`,
@@ -98,27 +98,28 @@ function ownModel(facts: Facts, bare: Seat): ChosenModel {
   const family = kind === "chat" ? familyOf(config) : undefined;
   const date = new Date().toISOString().slice(0, 10);
   const source = `computed from its own files in the ${from}; yours, unproven`;
-  const parser = kind === "chat" && family === undefined ? tool : undefined;
+  const placed = seatFor({ kind }, bare);
+  refuseUnservable(facts, placed);
+  const parser = kind === "chat" && family === undefined ? toolParserOf(facts, placed) : {};
   const basis = "judged" as const;
   const computed: Recipe = {
     ...{ id, kind, thinking: kind === "chat" && thinking, family: family ?? "other", machines: 1 },
     servedModelName: (id.split("/")[1] ?? id).toLowerCase(),
     config: { from: "model", source: `its own, from the ${from}`, date },
     weights: { partlyOnDisk: false, ...defined({ diskGB: weightsGB }) },
-    parsers: defined({ tool: parser }),
+    parsers: defined({ tool: parser.name }),
     share: {},
     settings: { maxModelLen: Math.min(window, LONGEST_WINDOW[kind]), kvCacheDtype: "auto" },
     ...{ speeds: [], starts: [], notes: [] },
     sources: [
       {
-        of: ["weights.diskGB", "parsers.tool", "share.alone", "settings.maxModelLen"],
+        of: ["weights.diskGB", "share.alone", "settings.maxModelLen"],
         ...{ basis, source, date },
       },
+      { of: ["parsers.tool"], basis, source: parser.source ?? source, date },
       { of: ["settings.kvCacheDtype"], basis, source: "the model's own format", date },
     ],
   };
-  const placed = seatFor(computed, bare);
-  refuseUnservable(facts, placed);
   const code = "auto_map" in config;
   const values = [
     ...(weightsGB === undefined
@@ -135,6 +136,26 @@ function ownModel(facts: Facts, bare: Seat): ChosenModel {
   const sources = [...computed.sources, { of: ["minimumVllm"], basis, source: FIRST_VLLM, date }];
   const known = least === undefined ? computed : { ...computed, minimumVllm: least, sources };
   return { recipe: withShare(known, seat), seat, own: facts };
+}
+
+/**
+ * The tool parser of a chat model of no known family: the one that was declared for this very
+ * model, else by what its chat template writes. Throws `Failed` where calls are wanted and there is
+ * none.
+ */
+function toolParserOf(
+  { id, tool, from }: Facts,
+  seat: Seat,
+): { readonly name?: string; readonly source?: string } {
+  const { tools, model } = currentServer(seat);
+  if (model.id === id && tools.parser !== "auto")
+    return { name: tools.parser, source: "you wrote it for this model" };
+  if (tool !== undefined)
+    return { name: tool, source: `by what its chat template writes, from the ${from}` };
+  if (model.id === id && !tools.autoChoice) return {};
+  throw new Failed(
+    `${id}: its chat template has no form of tool calls that is known here, and vLLM doesn't start without the parser. Write \`model.id: ${id}\` and the parser that its page names as \`tools.parser\` into ${seat.server} yourself, or \`tools.autoChoice: false\` for a chat without tools, then run this again.`,
+  );
 }
 
 /** Throws `Failed` for a model without weights that vLLM reads, or whose code nobody allowed. */
@@ -163,10 +184,17 @@ function leastVllm({ id, config }: Facts, seat: Seat): string | undefined {
   const classes = [config.architectures].flat().map(String);
   if (engine === undefined || classes.some((each) => engine.architectures.includes(each)))
     return undefined;
-  const first = firstWithModel(classes);
-  if (first !== undefined && !atLeast(engine.version, first)) return first;
+  const versions = versionsWithModel(classes);
+  const first = versions.find((each) => !atLeast(engine.version, each));
+  if (first !== undefined) return first;
+  const last = versions.at(-1);
+  // A version may drop a class.
+  const then =
+    last === undefined
+      ? `no version up to ${newestEngineData().version} is known to have it`
+      : `${last} is the last that is known to have it: choose another model`;
   throw new Failed(
-    `${id} is of the class ${classes.join(", ")}, which vLLM ${version} lacks; no newer version up to ${newestEngineData().version} is known to have it.`,
+    `${id} is of the class ${classes.join(", ")}, which vLLM ${version} lacks; ${then}.`,
   );
 }
 

@@ -46,7 +46,7 @@ export interface Seat {
  * The seat of a model in a stack: what makes vectors or sorts gets a server of its own beside one
  * that chats, and the other way round.
  */
-export function seatFor({ kind }: Recipe, seat: Seat): Seat {
+export function seatFor({ kind }: Pick<Recipe, "kind">, seat: Seat): Seat {
   const { inferenceServers } = machineOf(seat.settings, seat.machine);
   const kinds = Object.entries(inferenceServers).map(
     ([key, { model }]) => [key, model.kind] as const,

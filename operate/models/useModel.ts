@@ -4,6 +4,7 @@ import { Failed, WrongUse } from "../../commandLine/exit";
 import type { Recipe } from "../../components/catalogue";
 import { readCatalogue } from "../../components/catalogue";
 import { NAMESPACE, parseStackFile } from "../../components/settings";
+import { FaultyInput, orInputFault } from "../../faults/fault";
 import { valueAt } from "../../faults/schemaFaults";
 import { whyNoServer } from "../../machines/devices/devices";
 import { downToHundredth } from "../../vllm/utilization";
@@ -72,13 +73,21 @@ export function changeModel(stack: OneMachine, seat: Seat, recipe: Recipe): Mode
   const found = fitModel(recipe, seat);
   if (found.verdict === "no") throw new Failed(refusal(found, seat));
   const after = withReasons(applyEdits(stack.text, editsOf(stack, seat, found)), seat, found);
-  parseStackFile(stack.file, after);
+  const read = orInputFault(() => parseStackFile(stack.file, after));
+  if (read instanceof FaultyInput) throw new Failed(faultyWith(recipe.id, read, stack.file));
+  if (read instanceof Error) throw read;
   return {
     fit: found,
     before: stack.text,
     after,
     diff: unifiedDiff(stack.file, stack.text, after),
   };
+}
+
+/** Says what of a stack file doesn't go with a model; lines would be those of no file that exists. */
+function faultyWith(id: string, { faults }: FaultyInput, file: string): string {
+  const said = faults.map(({ path, message }) => `${path}: ${message}`).join(" ");
+  return `${id} does not go with the rest of ${file}. ${said} Change that first, or keep the present model and give this one a server of its own: \`--server NAME\`.`;
 }
 
 /**

@@ -3,12 +3,16 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export const MODEL = "org/model";
+/** What the model was called before; the hub points on. */
+export const OLD_NAME = "org/old-name";
 export const COMMIT = "c".repeat(40);
 
 /** A file of the stand-in's only model. */
 interface Content {
   readonly body: Buffer;
+  /** Its hash, by which a cache names its blob: SHA-256 of a large file, else git's SHA-1. */
   readonly etag: string;
+  readonly isLarge: boolean;
 }
 
 export interface HubBehaviour {
@@ -20,9 +24,25 @@ export interface HubBehaviour {
   bytesPerSecond?: number;
   /** Bytes of large files after which it closes the next connections, one figure each. */
   cuts?: number[];
+  /** The same of all files. */
+  cutsOfAll?: number[];
   /** Answers nothing but this. */
   status?: number;
+  /** Answers this to the next requests, one each. */
+  statuses?: number[];
+  /** Headers of each such answer, such as `retry-after`. */
+  headers?: Readonly<Record<string, string>>;
+  /** Where it points for the content of files: a path of its own, or an address elsewhere. */
+  contentAt?: string;
+  /** Files on a page of the tree. */
+  pageSize?: number;
 }
+
+const WORDS: Readonly<Record<number, string>> = {
+  429: "Too Many Requests",
+  500: "Internal Error",
+  503: "<html>\n<body>Service Unavailable</body>\n</html>",
+};
 
 /**
  * The paths that huggingface_hub asks of the hub: one model, with every byte counted that is sent
@@ -33,6 +53,8 @@ export class StandInHub {
   /** `GET path bytes=FROM-` of each request for a large file. */
   readonly asked: string[] = [];
   readonly tokens = new Set<string>();
+  /** Tokens that came where only content is. */
+  readonly strayTokens = new Set<string>();
   sent = 0;
   behaviour: HubBehaviour = {};
 
@@ -41,126 +63,150 @@ export class StandInHub {
 
   /** Files in `own` stand beside the usual ones, or alone with `only`. */
   constructor(largeBytes = 4_000_000, own: Readonly<Record<string, string>> = {}, only = false) {
-    const file = (body: Buffer): Content => ({
-      body,
-      etag: createHash("sha256").update(body).digest("hex"),
-    });
     const shard = "model-00001-of-00002.safetensors";
     const index = {
       metadata: { total_size: 2 * largeBytes },
       weight_map: { a: shard, b: shard.replace("1", "2") },
     };
-    const usual: [string, Content][] = [
-      ["config.json", file(Buffer.from("{}"))],
-      ["model.safetensors.index.json", file(Buffer.from(JSON.stringify(index)))],
-      [shard, file(randomBytes(largeBytes))],
-      [shard.replace("1", "2"), file(randomBytes(largeBytes))],
-      ["original/weights.bin", file(randomBytes(1000))],
-    ];
-    const given = Object.entries(own).map(
-      ([path, text]) => [path, file(Buffer.from(text))] as const,
-    );
-    this.files = new Map([...(only ? [] : usual), ...given]);
+    const usual = {
+      "config.json": "{}",
+      "model.safetensors.index.json": JSON.stringify(index),
+      [shard]: randomBytes(largeBytes),
+      [shard.replace("1", "2")]: randomBytes(largeBytes),
+      "original/weights.bin": randomBytes(1000),
+    };
+    const all = Object.entries({ ...(only ? {} : usual), ...own });
+    this.files = new Map(all.map(([path, body]) => [path, contentOf(path, Buffer.from(body))]));
   }
 
   readonly answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? "/", "http://hub");
+    if (url.pathname.startsWith("/content/")) return this.content(request, response);
     const given = request.headers.authorization?.replace("Bearer ", "");
     if (given !== undefined) this.tokens.add(given);
-    const { token, gated, status } = this.behaviour;
-    const fail = (code: number, error: string, words: string) => {
-      response.writeHead(code, {
-        "x-error-code": error,
-        "x-error-message": words,
-        "content-type": "application/json",
+    const { token, gated, status, statuses } = this.behaviour;
+    const fail = refusal(request, response);
+    const now = statuses?.shift() ?? status;
+    if (now !== undefined) {
+      for (const [name, value] of Object.entries(this.behaviour.headers ?? {}))
+        response.setHeader(name, value);
+      return fail(now, "", WORDS[now] ?? "");
+    }
+    if (url.pathname.includes(OLD_NAME)) {
+      response.writeHead(307, {
+        location: `${url.pathname}${url.search}`.replace(OLD_NAME, MODEL),
       });
-      response.end(request.method === "HEAD" ? undefined : JSON.stringify({ error: words }));
-    };
-    if (status !== undefined)
-      return fail(status, "", status === 429 ? "Too Many Requests" : "Internal Error");
+      return void response.end();
+    }
     if (token !== undefined && given !== token)
       return fail(401, "RepoNotFound", "Invalid username or password.");
-    const [, revision, more = ""] =
-      new RegExp(`^/api/models/${MODEL}/(?:revision|tree)/([^/?]+)(.*)$`).exec(url.pathname) ?? [];
-    const [, at, path] = new RegExp(`^/${MODEL}/resolve/([^/]+)/(.+)$`).exec(url.pathname) ?? [];
-    const asked = revision ?? at;
-    if (asked === undefined) return fail(404, "RepoNotFound", "Repository not found");
+    const [, list, asRevision, more = ""] =
+      new RegExp(`^/api/models/${MODEL}(?:/(revision|tree)/([^/?]+)(.*))?$`).exec(url.pathname) ??
+      [];
+    const [, asFile, path] =
+      new RegExp(`^/${MODEL}/resolve/([^/]+)/(.+)$`).exec(url.pathname) ?? [];
+    const isListed = url.pathname === `/api/models/${MODEL}` || list !== undefined;
+    if (!isListed && path === undefined) return fail(404, "RepoNotFound", "Repository not found");
+    const asked = decodeURIComponent(asRevision ?? asFile ?? "main");
     if (!["main", COMMIT].includes(asked))
       return fail(404, "RevisionNotFound", `Invalid rev id: ${asked}`);
     if (path === undefined)
-      return this.list(url.pathname.includes("/tree/") && more === "", response);
+      return list === "tree" && more === "" ? this.tree(url, response) : this.info(url, response);
     if (gated)
-      return fail(
-        403,
-        "GatedRepo",
-        `Access to model ${MODEL} is restricted and you are not in the authorized list.`,
-      );
+      return given === undefined
+        ? fail(401, "GatedRepo", `${RESTRICTED}. You must have access to it and be authenticated.`)
+        : fail(403, "GatedRepo", `${RESTRICTED} and you are not in the authorized list.`);
     const content = this.files.get(decodeURIComponent(path));
     if (content === undefined) return fail(404, "EntryNotFound", "Entry not found");
     await this.send(request, response, path, content);
   };
 
-  private list(tree: boolean, response: ServerResponse): void {
-    const files = [...this.files].map(([path, { body, etag }]) => ({
-      path,
-      size: body.length,
-      etag,
-    }));
-    const siblings = files.map(({ path, size, etag }) => ({
+  /** What answers at `contentAt`: files by their hashes, to everybody. */
+  readonly content = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { authorization } = request.headers;
+    if (authorization !== undefined) this.strayTokens.add(authorization.replace("Bearer ", ""));
+    const etag = request.url?.split("/").at(-1);
+    const [path, content] = [...this.files].find(([, each]) => each.etag === etag) ?? [];
+    if (path === undefined || content === undefined)
+      return refusal(request, response)(404, "", "no such content");
+    await this.stream(request, response, path, content);
+  };
+
+  private info(url: URL, response: ServerResponse): void {
+    const isWithSizes = url.searchParams.get("blobs") === "true";
+    const siblings = [...this.files].map(([path, { body, etag, isLarge }]) => ({
       rfilename: path,
-      size,
-      blobId: etag.slice(0, 40),
-      lfs: { sha256: etag, size, pointerSize: 130 },
+      ...(isWithSizes && {
+        ...{ size: body.length, blobId: etag.slice(0, 40) },
+        ...(isLarge && { lfs: { sha256: etag, size: body.length, pointerSize: 130 } }),
+      }),
     }));
-    const entries = files.map(({ path, size, etag }) => ({
-      type: "file",
-      path,
-      size,
-      oid: etag.slice(0, 40),
-      lfs: { oid: etag, size, pointerSize: 130 },
-    }));
-    const model = {
-      id: MODEL,
-      modelId: MODEL,
-      pipeline_tag: this.task,
-      sha: COMMIT,
-      private: false,
-      gated: false,
-      tags: [],
-      downloads: 0,
-      siblings,
-    };
+    const { task: pipeline_tag } = this;
+    const gated = this.behaviour.gated === true && "manual";
+    const names = { id: MODEL, modelId: MODEL, sha: COMMIT, pipeline_tag, gated };
     response.writeHead(200, { "content-type": "application/json" });
-    response.end(JSON.stringify(tree ? entries : model));
+    response.end(JSON.stringify({ ...names, private: false, tags: [], downloads: 0, siblings }));
+  }
+
+  private tree(url: URL, response: ServerResponse): void {
+    const entries = [...this.files].map(([path, { body, etag, isLarge }]) => ({
+      ...{ type: "file", path, size: body.length, oid: etag.slice(0, 40) },
+      ...(isLarge && { lfs: { oid: etag, size: body.length, pointerSize: 130 } }),
+    }));
+    const from = Number(url.searchParams.get("cursor") ?? 0);
+    const end = from + (this.behaviour.pageSize ?? entries.length);
+    if (end < entries.length) {
+      url.searchParams.set("cursor", String(end));
+      response.setHeader("link", `<${url.pathname}${url.search}>; rel="next"`);
+    }
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify(entries.slice(from, end)));
   }
 
   private async send(
     request: IncomingMessage,
     response: ServerResponse,
     path: string,
-    { body, etag }: Content,
+    content: Content,
   ) {
-    const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? "")?.[1] ?? 0);
-    const isLarge = path.endsWith(".safetensors");
-    response.writeHead(from > 0 ? 206 : 200, {
-      ...{
-        etag: `"${etag}"`,
-        "x-linked-etag": `"${etag}"`,
-        "x-repo-commit": COMMIT,
-        "accept-ranges": "bytes",
-      },
-      ...{ "x-linked-size": body.length, "content-length": body.length - from },
-      ...(from > 0 ? { "content-range": `bytes ${from}-${body.length - 1}/${body.length}` } : {}),
+    const { body, etag } = content;
+    const quoted = `"${etag}"`;
+    response.setHeader("x-repo-commit", COMMIT);
+    response.setHeader("x-linked-etag", quoted);
+    response.setHeader("x-linked-size", body.length);
+    const { contentAt } = this.behaviour;
+    if (contentAt === undefined) return this.stream(request, response, path, content);
+    const code = content.isLarge ? 302 : 307;
+    response.writeHead(code, { location: `${contentAt}/content/${etag}`, "content-length": 0 });
+    response.end();
+  }
+
+  private async stream(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    { body, etag, isLarge }: Content,
+  ) {
+    const [, first, last] = /bytes=(\d+)-(\d*)/.exec(request.headers.range ?? "") ?? [];
+    const from = Number(first ?? 0);
+    const whole = last ? Math.min(Number(last) + 1, body.length) : body.length;
+    response.writeHead(first === undefined ? 200 : 206, {
+      ...{ etag: `"${etag}"`, "accept-ranges": "bytes", "content-length": whole - from },
+      ...(first !== undefined && {
+        "content-range": `bytes ${from}-${whole - 1}/${body.length}`,
+      }),
     });
     if (request.method === "HEAD") return void response.end();
-    if (isLarge) this.asked.push(`${path} from ${from}`);
-    const cut = isLarge ? this.behaviour.cuts?.shift() : undefined;
-    const end = cut === undefined ? body.length : Math.min(body.length, from + cut);
+    const isCounted = path.endsWith(".safetensors");
+    if (isCounted) this.asked.push(`${path} from ${from}`);
+    const { cuts, cutsOfAll } = this.behaviour;
+    const cut = (isCounted ? cuts?.shift() : undefined) ?? cutsOfAll?.shift();
+    const end = cut === undefined ? whole : Math.min(whole, from + cut);
     const step = 50_000;
     for (let at = from; at < end && !response.destroyed; at += step) {
       const piece = body.subarray(at, Math.min(at + step, end));
       response.write(piece);
-      if (isLarge) this.sent += piece.length;
+      if (isCounted) this.sent += piece.length;
       const { bytesPerSecond } = this.behaviour;
       if (bytesPerSecond !== undefined) await sleep((piece.length / bytesPerSecond) * 1000);
     }
@@ -168,3 +214,26 @@ export class StandInHub {
     else setTimeout(() => response.destroy(), 100);
   }
 }
+
+const RESTRICTED = `Access to model ${MODEL} is restricted`;
+
+/** The hub keeps text with the repository's history, and everything else by its own hash. */
+function contentOf(path: string, body: Buffer): Content {
+  const isLarge = !/\.(json|jinja|md|txt)$/.test(path);
+  const hash = isLarge ? createHash("sha256") : createHash("sha1").update(`blob ${body.length}\0`);
+  return { body, isLarge, etag: hash.update(body).digest("hex") };
+}
+
+/** Refuses as the hub does: what went wrong is in two headers, and in the body of all but HEAD. */
+const refusal =
+  (request: IncomingMessage, response: ServerResponse) =>
+  (status: number, error: string, words: string): void => {
+    const isPage = words.startsWith("<");
+    response.writeHead(status, {
+      ...(error && { "x-error-code": error }),
+      ...(!isPage && { "x-error-message": words }),
+      "content-type": isPage ? "text/html" : "application/json",
+    });
+    const body = isPage ? words : JSON.stringify({ error: words });
+    response.end(request.method === "HEAD" ? undefined : body);
+  };
