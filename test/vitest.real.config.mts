@@ -32,6 +32,9 @@ const CHAT_UI_DATA = "test/real/chat-ui-data/*.test.ts";
 /** They need root and nothing else: machines in namespaces. */
 const MADE_MACHINES = "test/real/devices/*.test.ts";
 
+/** The real huggingface_hub, which it installs, at a made-up hub. */
+const HUB = "test/real/hub/*.test.ts";
+
 /** It runs the pure tests of the policies over and over, and needs nothing else. */
 const MUTATION = "test/real/mutation/mutation.test.ts";
 
@@ -77,6 +80,7 @@ export default defineConfig({
         extends: true,
         test: { name: "newest", include: [NEWEST], globalSetup: ["test/real/newest/setup.ts"] },
       },
+      { extends: true, test: { name: "hub", include: [HUB] } },
       { extends: true, test: { name: "host-file", include: [HOST_FILE] } },
       { extends: true, test: { name: "app-kills", include: [APP_KILLS] } },
       { extends: true, test: { name: "data-copies", include: [DATA_COPIES] } },
@@ -114,6 +118,7 @@ export default defineConfig({
             ENGINES,
             FOURTH_SERVICE,
             HOST_FILE,
+            HUB,
             CHAT_UI_DATA,
             DATA_COPIES,
             KV_CLASSES,

@@ -20,11 +20,22 @@ const LOGIN: Saying = [
   "Log in with `{login}`, or correct `image`",
 ];
 const NO_ROUTE =
-  /dial tcp|no such host|timeout|timed out|network is unreachable|connection (refused|reset|error|aborted)|can't be reached|nothing listens|no whole answer|was closed|peer closed|closed connection|name resolution|name or service|\beof\b|local entry not found|offline|disconnected|cannot find the requested files/i;
+  /dial tcp|no such host|timeout|timed out|network is unreachable|connection (refused|reset|error|aborted)|can't be reached|nothing listens|no whole answer|was closed|peer closed|closed connection|name resolution|name or service|\beof\b|offline|disconnected/i;
+
+/** What huggingface_hub says where nothing came, whatever the reason was. */
+const NOT_HERE = /local ?entry ?not ?found|cannot find the (requested files|appropriate snapshot)/i;
 
 /** A server error of the registry or the hub, by its status or its name. */
 const TROUBLE =
   /^\s*50[0234]\b|\b50[0234] (server|internal|bad|service|gateway)|internal server error|bad gateway|service unavailable/i;
+
+const UNREACHED: readonly [image: Saying, model: Saying] = [
+  ["the registry can't be reached", "See to the network (and Docker's own proxy)"],
+  ["the hub can't be reached", "See to the network (HTTPS_PROXY, HF_ENDPOINT)"],
+];
+
+/** Signs that don't say that it will never come. */
+const UNCERTAIN: readonly RegExp[] = [NO_ROUTE, NOT_HERE, TROUBLE];
 
 /**
  * Causes by the words of docker, a registry, the hub or its tool, for an image and for a model. The
@@ -57,7 +68,7 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
     ],
   ],
   [
-    /gated|requires approval|not in the authorized list|\b403\b/i,
+    /(?<!private or )gated|requires approval|not in the authorized list|\b403\b/i,
     LOGIN,
     [
       "the model is gated, and the hub gives no access",
@@ -85,11 +96,8 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
     ["the registry, or Docker itself, answers with a server error", "Wait some minutes"],
     ["the hub answers with a server error", "Wait some minutes"],
   ],
-  [
-    NO_ROUTE,
-    ["the registry can't be reached", "See to the network (and Docker's own proxy)"],
-    ["the hub can't be reached", "See to the network (HTTPS_PROXY, HF_ENDPOINT)"],
-  ],
+  [NO_ROUTE, ...UNREACHED],
+  [NOT_HERE, ...UNREACHED],
   [
     // What is left of Docker's words where they came as a part of its answer: the provider drops
     // them.
@@ -138,14 +146,17 @@ function waitIn(words: string): string {
  */
 export function isCertain(words: string): boolean {
   const [sign] = rowOf(words) ?? [];
-  return sign !== undefined && sign !== NO_ROUTE && sign !== TROUBLE;
+  return sign !== undefined && !UNCERTAIN.includes(sign);
 }
 
 /**
  * Returns the cause in the last line that names one. A traceback above it is full of figures and
- * names.
+ * names; of two exceptions, the second of which only says that nothing came, the first tells why.
  */
 function rowOf(words: string) {
-  const rows = words.split("\n").map((line) => CAUSES.find(([sign]) => sign.test(line)));
-  return rows.findLast((row) => row !== undefined);
+  const rows = words
+    .split("\n")
+    .map((line) => CAUSES.find(([sign]) => sign.test(line)))
+    .filter((row) => row !== undefined);
+  return rows.findLast(([sign]) => sign !== NOT_HERE) ?? rows.at(-1);
 }

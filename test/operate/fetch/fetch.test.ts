@@ -251,7 +251,23 @@ describe("the cause of what didn't come", () => {
     ["Error: Repository 'org/model' not found.", model, "the token in MY_TOKEN is not accepted"],
     ["Error: Revision not found in model 'org/model'.", model, "the hub has no revision main"],
     ["Error: Access denied. Model 'org/model' requires approval.", model, "the model is gated"],
-    ["HTTP Error 429 Too Many Requests", model, "rate limit"],
+    [
+      "RepositoryNotFoundError: 404 Client Error.\nRepository Not Found for url: https://huggingface.co/x.\nIf you are trying to access a private or gated repo, make sure you are authenticated.",
+      model,
+      "the hub knows no such model",
+    ],
+    ["HTTP Error 429 Too Many Requests", model, "rate limit). Wait some minutes, or"],
+    [
+      "HfHubHTTPError: 429 Too Many Requests: you have reached your 'api' rate limit.\nRetry after 55 seconds.\nLocalEntryNotFoundError: An error happened, and we cannot find the appropriate snapshot folder.",
+      model,
+      "rate limit). Wait 55 s, or",
+    ],
+    ["500 Internal Server Error", model, "the hub answers with a server error. Wait some minutes"],
+    [
+      "received unexpected HTTP status: 503 Service Unavailable",
+      image,
+      "the registry, or Docker itself, answers with a server error",
+    ],
     ["OSError: [Errno 28] No space left on device", model, "the disk is full"],
     [
       "PermissionError: [Errno 13] Permission denied: '/cache/hub'",

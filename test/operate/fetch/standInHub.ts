@@ -81,7 +81,11 @@ export class StandInHub {
 
   readonly answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? "/", "http://hub");
-    if (url.pathname.startsWith("/content/")) return this.content(request, response);
+    if (url.pathname.startsWith("/content/")) {
+      // Its own answer still says whose the file is; one elsewhere doesn't.
+      response.setHeader("x-repo-commit", COMMIT);
+      return this.content(request, response);
+    }
     const given = request.headers.authorization?.replace("Bearer ", "");
     if (given !== undefined) this.tokens.add(given);
     const { token, gated, status, statuses } = this.behaviour;
@@ -111,7 +115,9 @@ export class StandInHub {
     if (!["main", COMMIT].includes(asked))
       return fail(404, "RevisionNotFound", `Invalid rev id: ${asked}`);
     if (path === undefined)
-      return list === "tree" && more === "" ? this.tree(url, response) : this.info(url, response);
+      return list === "tree" && more === ""
+        ? this.tree(url, request.headers.host, response)
+        : this.info(url, response);
     if (gated)
       return given === undefined
         ? fail(401, "GatedRepo", `${RESTRICTED}. You must have access to it and be authenticated.`)
@@ -124,7 +130,9 @@ export class StandInHub {
   /** What answers at `contentAt`: files by their hashes, to everybody. */
   readonly content = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { authorization } = request.headers;
-    if (authorization !== undefined) this.strayTokens.add(authorization.replace("Bearer ", ""));
+    const isElsewhere = response.getHeader("x-repo-commit") === undefined;
+    if (authorization !== undefined && isElsewhere)
+      this.strayTokens.add(authorization.replace("Bearer ", ""));
     const etag = request.url?.split("/").at(-1);
     const [path, content] = [...this.files].find(([, each]) => each.etag === etag) ?? [];
     if (path === undefined || content === undefined)
@@ -148,7 +156,7 @@ export class StandInHub {
     response.end(JSON.stringify({ ...names, private: false, tags: [], downloads: 0, siblings }));
   }
 
-  private tree(url: URL, response: ServerResponse): void {
+  private tree(url: URL, host = "", response: ServerResponse): void {
     const entries = [...this.files].map(([path, { body, etag, isLarge }]) => ({
       ...{ type: "file", path, size: body.length, oid: etag.slice(0, 40) },
       ...(isLarge && { lfs: { oid: etag, size: body.length, pointerSize: 130 } }),
@@ -157,7 +165,7 @@ export class StandInHub {
     const end = from + (this.behaviour.pageSize ?? entries.length);
     if (end < entries.length) {
       url.searchParams.set("cursor", String(end));
-      response.setHeader("link", `<${url.pathname}${url.search}>; rel="next"`);
+      response.setHeader("link", `<http://${host}${url.pathname}${url.search}>; rel="next"`);
     }
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify(entries.slice(from, end)));
@@ -185,7 +193,7 @@ export class StandInHub {
     request: IncomingMessage,
     response: ServerResponse,
     path: string,
-    { body, etag, isLarge }: Content,
+    { body, etag }: Content,
   ) {
     const [, first, last] = /bytes=(\d+)-(\d*)/.exec(request.headers.range ?? "") ?? [];
     const from = Number(first ?? 0);
