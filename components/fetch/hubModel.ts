@@ -6,7 +6,7 @@ import { parseJson } from "../../faults/jsonDocument";
 import { LARGEST_ANSWER_BYTES } from "../../http/ask";
 import { type ModelCache, snapshotOf, weightsOf } from "../../machines/hubCache";
 import { BYTES_PER_GB } from "../../units/memory";
-import { explained } from "./causes";
+import { explained, isCertain } from "./causes";
 import { askHub, type HubListing, hubText, tokenIn } from "./hub";
 import { toolParserIn } from "./toolSigns";
 import { type Repository, unserved } from "./unserved";
@@ -60,7 +60,8 @@ export async function readHubModel(
   const of = { kind: "model", name: id, ...defined({ tokenVariable }) } as const;
   const token = process.env[tokenVariable ?? ""] || tokenIn(cache);
   const listing = await askHub({ id }, token);
-  const failed = (words: string) => new Failed(explained(of, words, "the same command again"));
+  const failed = (words: string) =>
+    new Failed(`${explained(of, words, "the same command again")}${proxyText(id, words)}`);
   if (typeof listing === "string") throw failed(listing);
   // The index of a model of many layers and experts is larger than any answer that is read: then
   // the sizes of the files tell.
@@ -76,6 +77,13 @@ export async function readHubModel(
     texts.set(path, text);
   }
   return factsOf(atHub(listing, texts));
+}
+
+/** What to do where only a proxy gets to the hub, which is asked without one. */
+function proxyText(id: string, words: string): string {
+  const { HTTPS_PROXY, https_proxy: lower } = process.env;
+  if (isCertain(words) || !(HTTPS_PROXY || lower)) return "";
+  return ` HTTPS_PROXY is not used for this: load the model into the machine's cache first (\`hf download ${id}\`), where it is read without the hub.`;
 }
 
 /** A part of the weights; beside them, some repositories have all of them again in one file. */

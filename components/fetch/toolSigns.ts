@@ -66,23 +66,23 @@ export const TOOL_SIGNS: readonly ToolSign[] = [
     source: `${EXAMPLES}mistral.jinja, _mistral3.jinja; ${GUIDE}`,
   },
   {
-    words: /<｜tool▁calls▁begin｜>[\s\S]*```json/,
+    words: /<\uff5ctool\u2581calls\u2581begin\uff5c>[\s\S]*```json/,
     parser: "deepseek_v3",
     source: `${EXAMPLES}deepseekv3.jinja, _deepseekr1.jinja; ${GUIDE}`,
   },
   {
-    words: /<｜tool▁calls▁begin｜>/,
+    words: /<\uff5ctool\u2581calls\u2581begin\uff5c>/,
     parser: "deepseek_v31",
     source: `${EXAMPLES}deepseekv31.jinja; ${GUIDE}`,
   },
   {
-    words: /^$|｜DSML｜/,
+    words: /^$|\uff5cDSML\uff5c/,
     type: /^deepseek_v32$/,
     parser: "deepseek_v32",
     source: "vllm/parser/deepseek_v32.py; vllm/tokenizers/deepseek_v32_encoding.py",
   },
   {
-    words: /^$|｜DSML｜/,
+    words: /^$|\uff5cDSML\uff5c/,
     type: /^deepseek_v4$/,
     parser: "deepseek_v4",
     source: "vllm/parser/deepseek_v4.py; vllm/tokenizers/deepseek_v4_encoding.py",

@@ -20,6 +20,11 @@ export type DockerFacts<Container = RunningContainer> =
       readonly id?: string;
       /** Whether a request for all GPUs can be served. */
       readonly gpuRuntime: boolean;
+      /**
+       * Its list of devices has GPUs of NVIDIA, by the files (CDI) that NVIDIA's toolkit wrote when it
+       * saw them. They name none.
+       */
+      readonly listsNvidia?: true;
       /** Running containers that carry our label for this machine, or whichever were asked for. */
       readonly containers: readonly Container[];
       /** Interface of Docker's default network, where this computer lacks it. */
@@ -51,9 +56,11 @@ export async function readDocker(
       ...(isRecord(info) && typeof info.ID === "string" && info.ID !== "" ? { id: info.ID } : {}),
       gpuRuntime:
         hasNvidiaRuntime(info) ||
+        listsNvidia(info) ||
         (await hookOnPath(files, isOverSsh({ dockerHost }) ? "" : process.env.PATH)),
       containers: await readContainers(dockerHost, filters),
       ...defined({ missingBridge }),
+      ...(listsNvidia(info) && { listsNvidia: true }),
     };
   } catch (error) {
     return { reachable: false, reason: reasonOf(error) };
@@ -83,10 +90,11 @@ async function bridgeMissing(
     : name;
 }
 
-function hasNvidiaRuntime(info: unknown): boolean {
-  if (!isRecord(info)) return false;
-  if (isRecord(info.Runtimes) && "nvidia" in info.Runtimes) return true;
-  const devices = info.DiscoveredDevices;
+const hasNvidiaRuntime = (info: unknown): boolean =>
+  isRecord(info) && isRecord(info.Runtimes) && "nvidia" in info.Runtimes;
+
+function listsNvidia(info: unknown): boolean {
+  const devices = isRecord(info) ? info.DiscoveredDevices : undefined;
   return (
     Array.isArray(devices) &&
     devices.some((each) => isRecord(each) && String(each.ID).startsWith("nvidia.com/gpu"))

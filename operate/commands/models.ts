@@ -4,6 +4,7 @@ import type { Recipe } from "../../components/catalogue";
 import { readCatalogue } from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
 import { defined } from "../../faults/defined";
+import { whyNoServer } from "../../machines/devices/devices";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheOn } from "../../machines/hubCache";
 import { addModel } from "../models/addModel";
@@ -58,13 +59,14 @@ The first line of each entry's sources: serving models show MODEL. Exit code: 0,
       const shown = known.filter(({ fit }) => options.all === true || !fit.lacksMachines);
       const rows = shown.sort((a, b) => rank(a.fit) - rank(b.fit));
       const where = rows.some((row) => row.fit.beside) ? "beside its other engines" : "alone";
+      const never = whyNoServer(seat.settings.machines[seat.machine]?.device);
       const text = [
         `Machine ${seat.machine}, server ${seat.server}, ${where}:`,
         "",
         ...modelTable(rows),
         "",
+        never ?? "Next: serving models show MODEL, then serving models use MODEL --write",
       ];
-      text.push("Next: serving models show MODEL, then serving models use MODEL --write");
       const result = { machine: seat.machine, server: seat.server, models: rows.map(rowResult) };
       return { result, text: text.join("\n") };
     },

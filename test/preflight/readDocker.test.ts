@@ -48,9 +48,9 @@ describe("what the preflight reads of Docker", () => {
   it("are GPUs of a CDI specification, too", async () => {
     const out = '{"DiscoveredDevices":[{"Source":"cdi","ID":"nvidia.com/gpu=all"}]}';
     expect((await read({ info: { out } })).facts).toMatchObject({
-      reachable: true,
-      gpuRuntime: true,
+      ...{ reachable: true, gpuRuntime: true, listsNvidia: true },
     });
+    expect((await read({})).facts).not.toHaveProperty("listsNvidia");
   });
 
   it("is a bridge that this computer lacks, unless the daemon has its interfaces elsewhere", async () => {

@@ -51,7 +51,7 @@ export async function readHost(sources: Sources): Promise<HostFacts> {
     readAt: new Date().toISOString(),
     host: hostname.trimEnd() || "unknown",
     ...(await readKernel(files, proc)),
-    ...(await deviceFacts(sources)),
+    ...(await deviceFacts(sources, docker)),
     ...(await readGpuUsers(sources, { ...looked, servers, ollama })),
     memory: {
       totalGiB: hundredths(memory.totalGiB),
@@ -150,11 +150,14 @@ function dockerFacts(docker: DockerFacts<ContainerState>): HostFacts["docker"] {
 }
 
 /** What the machine is, as far as it shows that. */
-async function deviceFacts({ files, proc, sys }: Sources) {
+async function deviceFacts({ files, proc, sys }: Sources, docker: Looked["docker"]) {
   const hardware = await readHardware(files, { proc, sys });
-  const device = recognise(hardware);
+  const shown = recognise(hardware);
+  // Docker's list may be of a GPU that has gone, so that it counts only where nothing else tells.
+  const isListed = shown?.id === "none" && docker.reachable && docker.listsNvidia === true;
+  const device = isListed ? undefined : shown;
   const { gpus, gpuMemoryGiB: memory, dmi, tree } = hardware;
-  const isUnshown = gpus.length === 0 && hasNvidia(hardware);
+  const isUnshown = gpus.length === 0 && (hasNvidia(hardware) || isListed);
   return {
     gpus: [...gpus],
     ...defined({

@@ -37,6 +37,23 @@ it("asks no address that isn't one, and follows no endless way", async () => {
   expect(await ourReading(plain)).toContain("it points to ftp://elsewhere, which is not asked.");
 });
 
+it("says what to do where only a proxy gets to the hub", async () => {
+  vi.stubEnv("HF_ENDPOINT", "http://127.0.0.1:9");
+  const failure = () =>
+    readHubModel(MODEL, { cache: cacheHere("/nonexistent") }).catch(
+      ({ message }: Error) => message,
+    );
+  vi.stubEnv("https_proxy", "");
+  vi.stubEnv("HTTPS_PROXY", "");
+  expect(await failure()).toBe(
+    "The model org/model could not be fetched: the hub can't be reached. See to the network (HTTPS_PROXY, HF_ENDPOINT), then run the same command again.",
+  );
+  vi.stubEnv("HTTPS_PROXY", "http://proxy:3128");
+  expect(await failure()).toMatch(
+    / HTTPS_PROXY is not used for this: load the model into the machine's cache first \(`hf download org\/model`\), where it is read without the hub\.$/,
+  );
+});
+
 /** What is read of a model with these files beside its config. */
 async function read(files: Readonly<Record<string, string>>) {
   const config = JSON.stringify({ architectures: ["LlamaForCausalLM"], model_type: "llama" });

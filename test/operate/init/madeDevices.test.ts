@@ -261,6 +261,24 @@ describe("from what a machine shows to its plan", () => {
     expect(said).not.toContain("Ollama serves");
   });
 
+  it("an NVIDIA GPU that Docker alone lists is no computer without one, and no more is said of it", async () => {
+    const listing = (id: string) => ({
+      info: { out: JSON.stringify({ DiscoveredDevices: [{ Source: "cdi", ID: id }] }) },
+      "network inspect": { out: "lo\n" },
+      ps: {},
+    });
+    const { rc, device, model, said } = await shown({
+      ...{ gpus: [], docker: listing("nvidia.com/gpu=all") },
+    });
+    expect({ rc, device, model }).toEqual({ rc: 1, device: undefined, model: null });
+    expect(said).toContain(`${NO_DRIVER}: install it, or no vLLM starts here.`);
+    expect(said).not.toContain("Ollama serves");
+    const other = await shown({ gpus: [], docker: listing("vendor.example/gpu=0") });
+    expect([other.device, other.said.includes(NO_DRIVER)]).toEqual(["none", false]);
+    const amd = { gpus: [], pci: ["1002:1586"], docker: listing("nvidia.com/gpu=all") };
+    expect((await shown(amd)).device).toBe("strix-halo");
+  });
+
   const OLLAMA: Record<string, string> = {
     "/api/version": '{"version":"0.34.4"}',
     "/api/tags": '{"models":[{"name":"qwen3:8b","size":5200000000}]}',

@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
 import { readCatalogue, readRecipe } from "../../../components/catalogue/readCatalogue";
 import { parseStackFile } from "../../../components/settings/load";
+import { whyNoServer } from "../../../machines/devices/devices";
 import { fitModel, withModel } from "../../../operate/models/fit";
 import { seatFor } from "../../../operate/models/seat";
 import { changeModel, seatOf } from "../../../operate/models/useModel";
@@ -34,6 +35,22 @@ describe("serving models", () => {
     expect(out).toMatch(/^glm-4\.7-flash .* disk not known$/m);
     expect(out.indexOf("qwen3.6-35b-a3b ")).toBeLessThan(out.indexOf("gpt-oss-120b"));
     expect(out).not.toContain("minimax-m2.7");
+  });
+
+  it("says once why a machine gets no server of ours, and nothing to do next", async () => {
+    const text = `config:
+  local-serving:machines:
+    box:
+      totalGiB: 124.9
+      instanceA: none
+      device: strix-halo
+`;
+    const { code, out } = await runServing(["models", "--file", stackFile(text)]);
+    const why = whyNoServer("strix-halo") ?? "";
+    expect([code, out.split(why).length - 1, out.endsWith(`\n\n${why}\n`)]).toEqual([0, 1, true]);
+    expect(why).toMatch(/there is no server B\. .*Ollama/);
+    expect(out).not.toContain("Next:");
+    expect(out).not.toMatch(/ (computed|started) /);
   });
 
   it("lists those for several machines with --all", async () => {

@@ -76,6 +76,7 @@ async function used({ config, gb, form, text = NO_AGENTS, server }: Given) {
 
 type Row = readonly [name: string, gb: number, form: Given["form"], expected: unknown];
 
+/** Configs that the catalogue has, as if it had no recipe. Sizes of weights are a recipe's, where there is one. */
 const REAL: readonly Row[] = [
   [
     "Qwen--Qwen3-30B-A3B-FP8",
@@ -206,6 +207,10 @@ const REAL: readonly Row[] = [
   ],
 ];
 
+/**
+ * Configs with the defaults of classes of transformers; each names its class and the version. Sizes of
+ * weights are made up.
+ */
 const MADE: readonly Row[] = [
   [
     "LlamaForCausalLM",
