@@ -84,6 +84,14 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
     ["the hub has no such model", "Correct `model.id`"],
   ],
   [
+    /(?<!local ?)entry ?not ?found/i,
+    LOGIN,
+    [
+      "the hub has no such file in revision {revision} of it",
+      "Look at https://huggingface.co/{name}/tree/{revision}",
+    ],
+  ],
+  [
     /unauthorized|access.*denied|denied:|authentication required|no basic auth|invalid (user |username)|\b401\b|repository .*not found|\b404\b/i,
     LOGIN,
     [

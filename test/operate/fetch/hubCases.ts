@@ -12,6 +12,8 @@ export interface HubCase {
   readonly id?: string;
   readonly revision?: string;
   readonly token?: string;
+  /** A file that is asked for by itself. Default: config.json. */
+  readonly file?: string;
   readonly offline?: true;
   /** A word of our sentence, or that everything came. */
   readonly ours: string;
@@ -89,6 +91,12 @@ export const HUB_CASES: readonly HubCase[] = [
     theirs: "RevisionNotFoundError",
   },
   {
+    name: "no such file",
+    file: "none.json",
+    ours: "the hub has no such file in revision main of it",
+    theirs: "RemoteEntryNotFoundError",
+  },
+  {
     name: "a hub that lets nothing more through",
     behaviour: () => THROTTLED,
     ours: "the hub answers no more for now (rate limit). Wait 1 s, or",
@@ -154,7 +162,7 @@ export async function hubOf({ behaviour, offline }: HubCase, largeBytes: number)
 
 /** What our reader says: the files that it would load, or why nothing comes. */
 export async function ourReading(given: HubCase): Promise<Came | string> {
-  const { id = MODEL, revision, token } = given;
+  const { id = MODEL, revision, token, file = "config.json" } = given;
   const why = (words: string) =>
     explained(
       { kind: "model", name: id, revision, ...(token && { tokenVariable: "MY_TOKEN" }) },
@@ -162,8 +170,8 @@ export async function ourReading(given: HubCase): Promise<Came | string> {
     );
   const listing = await askHub({ id, ...(revision && { revision }) }, token);
   if (typeof listing === "string") return why(listing);
-  const config = await hubText(listing, "config.json", token);
-  if (config instanceof Error) return why(config.message);
+  const text = await hubText(listing, file, token);
+  if (text instanceof Error) return why(text.message);
   const { commit, files } = listing;
   return { commit, files: Object.fromEntries(files.map(({ path, bytes }) => [path, bytes])) };
 }

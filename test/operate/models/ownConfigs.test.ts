@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { Failed } from "../../../commandLine/exit";
+import * as catalogue from "../../../components/catalogue/readCatalogue";
 import { chooseModel } from "../../../operate/models/ownModel";
 import { changeModel, seatOf } from "../../../operate/models/useModel";
-import { readOneMachine } from "../../../operate/stack/readStack";
+import { type OneMachine, readOneMachine } from "../../../operate/stack/readStack";
 import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { MODEL, StandInHub } from "../fetch/standInHub";
@@ -18,6 +19,19 @@ const ALONE = readFileSync("Pulumi.dgx.yaml", "utf8").replace(
 );
 /** No coding client, which would want a long window and tool calls. */
 const NO_AGENTS = ALONE.replace(/claudeCode:\n(?: {10}.*\n)+ {8}codex: \{\}\n/, "");
+
+/** No recipe answers, and none has to be read again and again. */
+beforeAll(() => void vi.spyOn(catalogue, "readCatalogue").mockReturnValue([]));
+afterAll(() => void vi.mocked(catalogue.readCatalogue).mockRestore());
+
+const stacks = new Map<string, OneMachine>();
+
+function stackOf(text: string): OneMachine {
+  writeFileSync(file, text);
+  const stack = stacks.get(text) ?? readOneMachine(file);
+  stacks.set(text, stack);
+  return stack;
+}
 
 /** What a chat template writes for a call, as it stands in vLLM's examples. */
 const FORMS = {
@@ -45,7 +59,6 @@ interface Given {
 
 /** Reads a model from a hub that has it, and plans it in the machine's server. */
 async function used({ config, gb, form, text = NO_AGENTS, server }: Given) {
-  writeFileSync(file, text);
   const index = { metadata: { total_size: gb * 1e9 }, weight_map: { a: "model.safetensors" } };
   const words = FORMS[form];
   const files = {
@@ -58,7 +71,7 @@ async function used({ config, gb, form, text = NO_AGENTS, server }: Given) {
   const { url } = await httpServer((request, response) => void hub.answer(request, response));
   vi.stubEnv("HF_ENDPOINT", url);
   try {
-    const stack = readOneMachine(file);
+    const stack = stackOf(text);
     const { recipe, seat } = await chooseModel(stack, seatOf(stack, project, server), MODEL);
     const { fit } = changeModel(stack, seat, recipe);
     const value = (path: string) => fit.values.find((each) => each.path.join(".") === path)?.value;

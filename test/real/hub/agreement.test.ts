@@ -30,8 +30,8 @@ const LIMIT_MS = 120_000;
 type Answer = Came | { readonly kinds: readonly string[]; readonly words: string };
 
 async function theirLoading(python: string, given: HubCase, url: string, cache: string) {
-  const { id = MODEL, revision, token } = given;
-  const asked = JSON.stringify({ id, revision, token, cache: join(cache, "hub") });
+  const { id = MODEL, revision, token, file = "config.json" } = given;
+  const asked = JSON.stringify({ id, revision, token, file, cache: join(cache, "hub") });
   const { stdout, stderr } = await run(python, [resolve("test/real/hub/download.py"), asked], {
     env: {
       ...{ HF_ENDPOINT: url, HF_HOME: cache, HF_HUB_DISABLE_PROGRESS_BARS: "1" },

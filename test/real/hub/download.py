@@ -21,7 +21,7 @@ try:
     folder = snapshot_download(
         given["id"], ignore_patterns=["original/*", "metal/*"], max_workers=2, **asked
     )
-    config = hf_hub_download(given["id"], "config.json", **asked)
+    config = hf_hub_download(given["id"], given["file"], **asked)
     files = {}
     for root, _, names in os.walk(folder):
         for name in names:
