@@ -42,9 +42,9 @@ export interface ImageVerdict {
   readonly namesNoDigest: boolean;
 }
 
-/** What is known of the image with this digest, wherever it is pulled from. */
-export const knownRelease = (digest: string | undefined) =>
-  images.releases.find((each) => each.digest === digest);
+/** What is known of the image with this digest, wherever it is pulled from, or with this name and tag. */
+export const knownRelease = (named: string | undefined) =>
+  images.releases.find(({ digest, image }) => digest === named || image === named);
 
 type KnownRelease = NonNullable<ReturnType<typeof knownRelease>>;
 

@@ -11,15 +11,14 @@ export {
   vllmOf,
 } from "./imageVersions";
 export { knownTroubles, readKernel } from "./kernel";
-export { pinnedServer, publishedServer } from "./pinned";
+export { pinnedServer } from "./pinned";
 export {
   atLeast,
   FLOORS,
   isPep440,
   KNOWN_SERIES,
   lowestAllowed,
-  REFUSED_OPTIONS,
-  REFUSED_VARIABLES,
+  REFUSED_IN_SERVERS,
   sameRelease,
   transformersFor,
   whyRefused,

@@ -1,6 +1,4 @@
-import { defined } from "../../faults/defined";
 import images from "./images.json";
-import { versionsOf } from "./imageVersions";
 
 type Package = keyof typeof images.pinned;
 
@@ -15,19 +13,6 @@ function pinnedRelease(of: Package) {
 export function pinnedImage(of: Package): string {
   const { image, digest } = pinnedRelease(of);
   return `${image}@${digest}`;
-}
-
-/**
- * A published image of vLLM by the tag that names it, pinned by its digest, with what is known of the
- * versions inside; `undefined` for any other.
- */
-export function publishedServer(image: string) {
-  const release = images.releases.find((each) => each.image === image);
-  const { vllm, transformers } = versionsOf(release);
-  if (release === undefined || vllm === undefined) return undefined;
-  const { digest, source } = release;
-  const versions = defined({ vllm, transformers, evidence: "published", digest, source } as const);
-  return { image: `${image}@${digest}`, versions };
 }
 
 /**

@@ -79,8 +79,5 @@ const RANGES: Readonly<Record<string, string>> = releases.transformers;
 export const transformersFor = (vllm: string): string | undefined => RANGES[`${series(vllm)}`];
 export const KNOWN_SERIES: readonly string[] = Object.keys(RANGES);
 
-/** Variables of an inference server's environment that must not be set. */
-export const REFUSED_VARIABLES = releases.variables;
-
-/** Options of an inference server that must not be given. */
-export const REFUSED_OPTIONS = releases.options;
+/** Options and environment variables that an inference server must not have. */
+export const REFUSED_IN_SERVERS = { options: releases.options, variables: releases.variables };

@@ -4,8 +4,7 @@ import {
   isPep440,
   KNOWN_SERIES,
   knownRelease,
-  REFUSED_OPTIONS,
-  REFUSED_VARIABLES,
+  REFUSED_IN_SERVERS,
   taggedVersion,
   transformersFor,
   versionsOf,
@@ -83,11 +82,11 @@ export const denyList: Rule = {
 function openedBy(resource: DeclaredResource): Finding[] {
   const launch = launchOf(resource.props);
   const set = (name: string) => [launch.variables.get(name), ...assignedIn(launch, name)];
-  const variables = REFUSED_VARIABLES.flatMap(({ name, ...why }) => {
+  const variables = REFUSED_IN_SERVERS.variables.flatMap(({ name, ...why }) => {
     if (set(name).every((value) => value === undefined || value === "0")) return [];
     return opened(resource, `sets ${name}`, why, `environment.${name}`);
   });
-  const options = REFUSED_OPTIONS.flatMap(({ name, ...why }) => {
+  const options = REFUSED_IN_SERVERS.options.flatMap(({ name, ...why }) => {
     const given = serversIn(resource).some((server) =>
       [...server.options].some(
         ([option, [value]]) =>

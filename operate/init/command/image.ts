@@ -1,9 +1,4 @@
-import {
-  knownRelease,
-  pinnedServer,
-  publishedServer,
-  versionsOf,
-} from "../../../components/supply";
+import { knownRelease, pinnedServer, versionsOf } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
 import { hubName, imageReference, referenceFault } from "../../../machines/docker/imageReference";
 import { pinsImage, type ServerImage } from "../serverImage";
@@ -32,20 +27,17 @@ export function imageOf(written: string | undefined): CommandImage {
   if (reference === undefined)
     refuseCommand(`Its image can't be read: ${referenceFault(written) ?? "it is no reference"}.`);
   const { repository, tag, digest } = reference;
-  if (digest !== undefined) {
-    const release = knownRelease(digest);
-    const { vllm, transformers } = versionsOf(release);
-    if (release === undefined || vllm === undefined) return unknown({ image: written }, PINNED);
-    const { source } = release;
-    const versions = defined({ vllm, transformers, evidence: "published", digest, source });
-    return { image: { image: written, versions }, told: [], mend: [] };
-  }
-  const published = publishedServer(`${hubName(repository)}:${tag ?? ""}`);
-  if (published === undefined) return unknown({ image: written }, UNPINNED);
-  const { image, versions } = published;
+  const release = knownRelease(digest ?? `${hubName(repository)}:${tag ?? ""}`);
+  const { vllm, transformers } = versionsOf(release);
+  if (release === undefined || vllm === undefined)
+    return unknown({ image: written }, digest === undefined ? UNPINNED : PINNED);
+  const { source } = release;
+  const evidence = "published" as const;
+  const versions = defined({ vllm, transformers, evidence, digest: release.digest, source });
+  if (digest !== undefined) return { image: { image: written, versions }, told: [], mend: [] };
   const name = `${repository}:${tag}`;
   return {
-    image: { image: `${name}@${image.split("@")[1]}`, versions },
+    image: { image: `${name}@${release.digest}`, versions },
     told: [
       `${name} is pinned by the digest that it was seen with: \`serving pin ${name}\` asks the registry.`,
     ],

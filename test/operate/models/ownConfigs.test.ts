@@ -78,6 +78,7 @@ async function used({ config, gb, form, text = NO_AGENTS, server }: Given) {
     return [
       ...[recipe.family, recipe.kind, value("gpuMemoryUtilization"), value("maxModelLen")],
       ...[value("tools.parser") ?? "of the family", `${fit.verdict}: ${fit.evidence}`],
+      ...(fit.image === undefined ? [] : [`${fit.image}, from ${recipe.minimumVllm}`]),
     ];
   } catch (error) {
     if (error instanceof Failed) return error.message.replaceAll(project, "FOLDER");
@@ -350,13 +351,19 @@ const MADE: readonly Row[] = [
     "FlintForCausalLM",
     60,
     "hermes",
-    "org/model is of the class FlintForCausalLM, which vLLM 0.30.0 lacks; 0.33.0 has it: `serving pin vllm/vllm-openai:v0.33.0 --write`.",
+    [
+      ...["other", "chat", 0.8, 262144, "hermes", "yes: computed; yours, unproven"],
+      "vllm/vllm-openai:TAG, from 0.33.0",
+    ],
   ],
   [
     "EmbeddingGemma2Model",
     1.2,
     "vectors",
-    "org/model is of the class EmbeddingGemma2Model, which vLLM 0.30.0 lacks; 0.32.0 has it: `serving pin vllm/vllm-openai:v0.32.0 --write`.",
+    [
+      ...["other", "embedding", 0.45, 32768, "of the family"],
+      ...["perhaps: its KV cache can't be computed", "vllm/vllm-openai:TAG, from 0.32.0"],
+    ],
   ],
 ];
 

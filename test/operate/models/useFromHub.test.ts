@@ -156,7 +156,7 @@ describe("what can't be served is said in one sentence, with the way", () => {
     [
       "a class that none has",
       of(JSON.stringify({ ...JSON.parse(config), architectures: ["NoneForCausalLM"] }), 16.1),
-      "which vLLM 0.30.0 lacks; no newer version up to 0.33.0 is known to have it.",
+      "which vLLM 0.30.0 lacks; no version up to 0.33.0 is known to have it.",
     ],
     ["no chat template", { files: { "config.json": config } }, "has no chat template"],
   ];
