@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
+import { everyName, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { bridgeSchema } from "../planned/schema/services";
 import type { BridgeSettings } from "./settings";
@@ -64,18 +64,25 @@ interface ModelInfo {
 export type BridgeModel = DataOf<typeof bridgeSchema>["models"][number];
 
 /**
- * Every name with its servers: their own names, and the tiers, which reach the first server and
- * those of its name.
+ * Every name with its servers: their own names, the tiers, which reach the first server and
+ * those of its name, and adapters.
  */
 export function bridgeModels(servers: readonly Upstream[]): BridgeModel[] {
   const [first] = servers;
-  return servers.flatMap((server) =>
-    [...server.names, ...(server.names[0] === first?.names[0] ? TIER_NAMES : [])].map((name) => ({
+  return servers.flatMap((server) => {
+    const { names, adapters = [], fromContainer } = server;
+    const entry = (name: string, model: string) => ({
       name,
-      model: `hosted_vllm/${server.names[0] ?? name}`,
-      baseUrl: `${server.fromContainer}/v1`,
-    })),
-  );
+      model: `hosted_vllm/${model}`,
+      baseUrl: `${fromContainer}/v1`,
+    });
+    const tiers = names[0] === first?.names[0] ? TIER_NAMES : [];
+    return [
+      ...[...names, ...tiers].map((name) => entry(name, names[0] ?? name)),
+      // The server tells an adapter by its name alone.
+      ...adapters.map((name) => entry(name, name)),
+    ];
+  });
 }
 
 /** LiteLLM's configuration, as YAML. The only key in it is the placeholder. */
@@ -170,5 +177,5 @@ function entry(
 
 /** Names that the bridge answers to. */
 export function bridgeNames(servers: readonly Upstream[]): string[] {
-  return [...new Set([...servers.flatMap((server) => server.names), ...TIER_NAMES])];
+  return [...new Set([...servers.flatMap(everyName), ...TIER_NAMES])];
 }

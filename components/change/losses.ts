@@ -1,5 +1,6 @@
 import { SIMPLE_SERVER } from "../fields/fields";
 import { type MachinePlan, serversOn } from "../plan/types";
+import { everyName } from "../planned/reach";
 import { simpleServer } from "../simple-server/service";
 import { type Step, stepsText } from "./downtime";
 
@@ -62,7 +63,8 @@ export function lossesOf(
       : []),
     ...inferenceServers.flatMap(({ key, serve }) => {
       const now = after?.inferenceServers.find((each) => each.key === key)?.serve ?? serve;
-      const names = serve.names.filter((name) => !now.names.includes(name));
+      const kept = everyName(now);
+      const names = everyName(serve).filter((name) => !kept.includes(name));
       const windows = { before: `${serve.maxModelLen}`, after: `${now.maxModelLen}` };
       return [
         ...(names.length > 0 ? loss(key, "names", { names }) : []),
@@ -85,7 +87,8 @@ export function lossesOf(
 
 function namesOf(plan: MachinePlan, key: string): readonly string[] {
   if (key === SIMPLE_SERVER && plan.simpleServer.mode !== "none") return plan.simpleServer.models;
-  return serversOn(plan).find((each) => each.key === key)?.serve.names ?? [];
+  const serve = serversOn(plan).find((each) => each.key === key)?.serve;
+  return serve === undefined ? [] : everyName(serve);
 }
 
 /** Returns who uses a server or service: on its machine, or behind another machine's bridge. */

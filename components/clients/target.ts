@@ -1,5 +1,5 @@
 import { isClosed, type Listening, originOf } from "../../machines/address";
-import { PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
+import { everyName, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 
 /** What a client needs to know of the bridge that it goes through. */
 export interface BridgeReach extends Listening {
@@ -89,7 +89,7 @@ export function clientTarget(
       secret === undefined
         ? { variable: clients.keyVariable, placeholder: PLACEHOLDER_KEY }
         : { variable: secret, placeholder: undefined },
-    names: (through ?? server).names,
+    names: through === null ? everyName(server) : through.names,
     checks: [
       // The bridge answers even when its server does not.
       ...(hidden

@@ -10,6 +10,7 @@ import type { Evidence } from "../planned/evidence";
 import { PLAN_VERSION } from "../planned/planVersion";
 import { serveSchema } from "../planned/schema/serve";
 import type { StackSettings } from "../settings/stackSettings";
+import { readFolders } from "./readFolders";
 import { readModels } from "./readModels";
 
 /**
@@ -21,6 +22,7 @@ export function readEvidence(settings: StackSettings, project: string): Evidence
   return {
     home,
     models: readModels(settings, project, home),
+    ...readFolders(settings, home),
     appliedWindows: readAppliedWindows(settings, home),
   };
 }

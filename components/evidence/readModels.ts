@@ -12,6 +12,7 @@ import { modelFiles, readRecipe } from "../catalogue/readCatalogue";
 import { type Recipe, sourceOf } from "../catalogue/recipe";
 import type { Evidence, ModelEvidence, PublishedStart } from "../planned/evidence";
 import { type InferenceServerSettings, inferenceServer } from "../settings/inferenceServer";
+import { folderOfModel } from "../settings/insideContainer";
 import type { StackSettings } from "../settings/stackSettings";
 
 /** Files of a folder in models/. */
@@ -67,24 +68,39 @@ export function readModels(
       own !== undefined && isHere(machine)
         ? onMachine(machine.modelCache, { home: own })
         : undefined;
-    for (const { model } of Object.values(machine.inferenceServers)) {
+    for (const server of Object.values(machine.inferenceServers)) {
+      const { model } = server;
       if (found.has(model.id)) continue;
-      const evidence = readModel(model, project, cache);
+      const folder = folderOfModel(server);
+      const place = cache && folder && onMachine(folder, { home: own ?? "" });
+      const evidence = readModel(model, project, {
+        cache,
+        folder: place,
+        wholeConfig: server.adapters.length > 0,
+      });
       if (evidence !== undefined) found.set(model.id, evidence);
     }
   }
   return Object.fromEntries(found);
 }
 
+/** Where a model's files can be read here: the model cache, and its own folder if it is one. */
+interface Readable {
+  readonly cache: string | undefined;
+  readonly folder: string | undefined;
+  /** Whether the widths of its layers matter, which the catalogue leaves out. */
+  readonly wholeConfig: boolean;
+}
+
 function readModel(
   { id, revision }: InferenceServerSettings["model"],
   project: string,
-  cache: string | undefined,
+  { cache, folder: own, wholeConfig }: Readable,
 ): ModelEvidence | undefined {
   const folder = modelFolder(id);
   const kept = modelFiles(project, id);
   const from = cache === undefined ? undefined : cacheHere(cache);
-  const snapshot = from && snapshotOf(from, id, revision);
+  const snapshot = own ?? (from && snapshotOf(from, id, revision));
   const weights = from && snapshot ? weightsOf(from, snapshot) : undefined;
   const inCache = snapshot && join(snapshot, CONFIG);
   const shown = (file: string) =>
@@ -105,6 +121,10 @@ function readModel(
       ...defined({
         assumedFrom: assumed && config !== inCache ? recipe.config.source : undefined,
         catalogue: recipe && catalogueWeights(recipe),
+        cachedConfig:
+          wholeConfig && inCache && inCache !== config && existsSync(inCache)
+            ? readJsonFile(inCache, { pythonNumbers: true }).value
+            : undefined,
         weightsGB: weights,
         starts: starts.length === 0 ? undefined : starts,
         startedAt: recipe && startedShares(recipe),

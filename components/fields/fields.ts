@@ -73,6 +73,16 @@ export const hostPath = (
     "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",
   );
 
+/** Path inside a container: absolute, and as plain as one on the machine. */
+export const containerPath = () =>
+  textMatching(/^\//, {
+    error: "Expected an absolute path inside the container",
+    abort: true,
+  }).refine(
+    isPlain,
+    "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",
+  );
+
 /** A key that JavaScript programs, clients included, lose in their maps. */
 export const isProto = (name: string) => name === "__proto__";
 export const PROTO = "JavaScript keeps the name `__proto__` for itself: write another one.";

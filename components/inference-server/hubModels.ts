@@ -1,5 +1,6 @@
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr, textOr } from "../../faults/json";
+import { namedAdapters } from "../../vllm/argv/adapters";
 import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
 import type { PlannedContainer } from "../planned/container";
 import type { DataOf } from "../planned/schema/dataOf";
@@ -12,11 +13,17 @@ export type HubModel = DataOf<typeof inferenceServerSchema>["hubModels"][number]
 /** `organisation/name` or `name`; anything else is a path inside the container. */
 const HUB_ID = /^[\w.-]+(\/[\w.-]+)?$/;
 
-/** The models on the hub that a server loads: its own and that of its drafts. */
-export function hubModels({ model, speculative }: InferenceServerSettings): HubModel[] {
-  return [model, ...(speculative?.model ? [{ id: speculative.model }] : [])].flatMap(
-    ({ id, revision }: { readonly id: string; readonly revision?: string | undefined }) =>
-      HUB_ID.test(id) ? [{ id, ...defined({ revision }) }] : [],
+/** The models on the hub that a server loads: its own, that of its drafts, and its adapters. */
+export function hubModels({ model, speculative, adapters }: InferenceServerSettings): HubModel[] {
+  const named = [model, ...(speculative?.model ? [{ id: speculative.model }] : []), ...adapters];
+  return named.flatMap(
+    ({
+      id,
+      revision,
+    }: {
+      readonly id?: string | undefined;
+      readonly revision?: string | undefined;
+    }) => (id !== undefined && HUB_ID.test(id) ? [{ id, ...defined({ revision }) }] : []),
   );
 }
 
@@ -67,9 +74,11 @@ function modelsIn(args: ServerArguments): HubModel[] {
   );
 }
 
-/** `--lora-modules NAME=ADAPTER ...`, or each as JSON. */
-const adaptersIn = ({ options }: ServerArguments): HubModel[] =>
-  (options.get("lora-modules") ?? []).map((word) => {
-    const text = textOr(word);
-    return { id: textOr(objectOr(jsonIn(text)).path) || text.replace(/^[^=]*=/, "") };
-  });
+/** Adapters by hub id or path; a word that names none is an id that can't be read. */
+function adaptersIn(args: ServerArguments): HubModel[] {
+  const { adapters, unread } = namedAdapters(args);
+  return [
+    ...adapters.map(({ path }) => ({ id: path })),
+    ...unread.map((word) => ({ id: textOr(word) })),
+  ];
+}

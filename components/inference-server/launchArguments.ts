@@ -1,6 +1,7 @@
 import { defined } from "../../faults/defined";
 import { isPooling } from "../planned/modelKind";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { adapterInside, modelInside } from "../settings/insideContainer";
 import { templateArgument } from "./chatTemplate";
 import { type RankPlace, rankArguments } from "./ranks";
 import type { Serve } from "./serve";
@@ -22,7 +23,7 @@ export function launchArguments(
   const { model, tools } = server;
   const pooling = isPooling(model.kind);
   return [
-    model.id,
+    modelInside(server),
     "--served-model-name",
     ...serve.names,
     ...value("--runner", pooling ? "pooling" : undefined),
@@ -53,6 +54,7 @@ export function launchArguments(
     ...value("--load-format", server.loadFormat),
     ...value("--chat-template", templateArgument(server)),
     ...value("--speculative-config", speculativeConfig(server)),
+    ...adapterArguments(server),
     ...value("--allowed-origins", JSON.stringify(server.allowedOrigins)),
     ...(rank === undefined ? [] : rankArguments(server, rank)),
     ...server.extraArgs,
@@ -67,6 +69,21 @@ function speculativeConfig({ speculative }: InferenceServerSettings): string | u
     ...defined({ model }),
     num_speculative_tokens: numSpeculativeTokens,
   });
+}
+
+/** vLLM's older form, `NAME=PATH`; with a comma in it vLLM would read JSON. */
+function adapterArguments(server: InferenceServerSettings): string[] {
+  const { adapters, maxLoraRank, maxLoras, maxCpuLoras, loraTargetModules } = server;
+  if (adapters.length === 0) return [];
+  return [
+    "--enable-lora",
+    "--lora-modules",
+    ...adapters.map((adapter) => `${adapter.name}=${adapterInside(adapter)}`),
+    ...value("--max-lora-rank", maxLoraRank),
+    ...value("--max-loras", maxLoras ?? adapters.length),
+    ...value("--max-cpu-loras", maxCpuLoras),
+    ...(loraTargetModules === undefined ? [] : ["--lora-target-modules", ...loraTargetModules]),
+  ];
 }
 
 const flag = (name: string, on: boolean): string[] => (on ? [name] : []);

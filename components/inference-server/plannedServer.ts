@@ -12,10 +12,12 @@ import type { Reach } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { inferenceServerSchema } from "../planned/schema/servers";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { INSIDE } from "../settings/insideContainer";
 import type { MachineSettings } from "../settings/machine";
 import { makesTemplate } from "./chatTemplate";
 import { hubModels } from "./hubModels";
 import { launchArguments } from "./launchArguments";
+import { folderMounts, foldersLabel, type PlannedAdapter, plannedAdapters } from "./ownModels";
 import {
   headAddress,
   markedRank,
@@ -30,12 +32,6 @@ import { GATED_PROGRAM, gatedEntrypoint, gateMounts, healthUrl } from "./startGa
 /** One inference server: its container, and the facts that no argument of the container carries. */
 export type InferenceServerPlan = DataOf<typeof inferenceServerSchema>;
 
-/**
- * Where vLLM looks for models inside the container (HF_HOME is unset there, the server runs as
- * root).
- */
-const MODEL_CACHE_INSIDE = "/root/.cache/huggingface";
-const JIT_CACHE_INSIDE = "/jit-cache";
 const TOKEN_INSIDE = "/run/secrets/hugging-face-token";
 
 /**
@@ -63,6 +59,8 @@ export interface ServerDirectories {
   readonly state: string;
   /** What the start gate reads. */
   readonly gate: string;
+  /** Home of the operator on the machine, which `~/` means. */
+  readonly home: string;
 }
 
 /** What a server is planned from, beside its own settings and its machine's. */
@@ -72,6 +70,8 @@ export interface ServerSurroundings {
   readonly machines: Readonly<Record<string, MachineSettings>>;
   /** Names of the coding clients that are pointed at the server. */
   readonly codingClients: readonly string[];
+  /** Fingerprint of a declared folder's files, by its path in the stack file; where it is known. */
+  readonly digestOf: (place: string) => string | undefined;
 }
 
 /** Inputs of the `InferenceServer` component: what policies read of it beside its container. */
@@ -98,7 +98,7 @@ interface DeclaredServer {
 /** Everything that one inference server, or its rank on this machine, declares here. */
 export function plannedServer(
   declared: DeclaredServer,
-  { directories, machines, codingClients }: ServerSurroundings,
+  { directories, machines, codingClients, digestOf }: ServerSurroundings,
 ): InferenceServerPlan {
   const { machineName, machine, key, server } = declared;
   const jitVolume = `${machine.network}-${key}-jit`;
@@ -112,6 +112,7 @@ export function plannedServer(
   const rank =
     place &&
     markedRank(place, server.image, launchArguments(server, serve, { ...place, index: 0 }), env);
+  const adapters = plannedAdapters(server, directories.home);
   const reach: Reach = {
     key,
     name,
@@ -130,8 +131,10 @@ export function plannedServer(
     env,
     rank,
     reach,
+    adapters,
+    folders: foldersLabel(server, digestOf),
   });
-  const demand = demandOf(readServerArguments(container.command));
+  const demand = demandOf(readServerArguments(container.command), { adaptersCounted: true });
   const memory: MemoryDemand = demand.known
     ? demand.memory
     : { utilization: server.gpuMemoryUtilization };
@@ -147,6 +150,7 @@ export function plannedServer(
     imageRecord: imageFacts(server),
     modelCache: directories.modelCache,
     hubModels: hubModels(server),
+    ...(adapters.length === 0 ? {} : { adapters }),
     ...defined({ tokenFile: token }),
     jitVolume,
     codingClients,
@@ -165,11 +169,14 @@ interface Prepared {
   readonly env: Readonly<Record<string, string>>;
   readonly rank: Rank | undefined;
   readonly reach: Reach;
+  readonly adapters: readonly PlannedAdapter[];
+  /** The label by which folders are told, where they are known. */
+  readonly folders: Readonly<Record<string, string>>;
 }
 
 function serverContainer(
   { machineName, machine, key, server }: DeclaredServer,
-  { directories, jitVolume, token, name, serve, env, rank, reach }: Prepared,
+  { directories, jitVolume, token, name, serve, env, rank, reach, adapters, folders }: Prepared,
 ): PlannedContainer {
   return {
     role: "inference-server",
@@ -184,12 +191,13 @@ function serverContainer(
     ports:
       rank === undefined ? [{ ip: reach.address, host: server.port, container: server.port }] : [],
     mounts: [
-      { type: "bind", source: directories.modelCache, target: MODEL_CACHE_INSIDE, readOnly: false },
-      { type: "volume", source: jitVolume, target: JIT_CACHE_INSIDE, readOnly: false },
+      { type: "bind", source: directories.modelCache, target: INSIDE.modelCache, readOnly: false },
+      { type: "volume", source: jitVolume, target: INSIDE.jitCache, readOnly: false },
       ...gateMounts(directories.gate, machine.network),
       ...(token === undefined
         ? []
         : [{ type: "bind" as const, source: token.path, target: TOKEN_INSIDE, readOnly: true }]),
+      ...folderMounts(server, adapters, directories.home),
     ],
     gpus: "all",
     ...(rank === undefined ? { ipc: "host", network: machine.network } : rankIsolation(rank)),
@@ -208,7 +216,7 @@ function serverContainer(
       { name: "stack", soft: STACK_BYTES, hard: STACK_BYTES },
     ],
     stopGraceSeconds: server.stopGraceSeconds,
-    labels: { [LABEL.machine]: machineName, [LABEL.server]: key },
+    labels: { [LABEL.machine]: machineName, [LABEL.server]: key, ...folders },
   };
 }
 
@@ -261,15 +269,15 @@ function environment(
   const ours: Record<string, string> = {
     ...more,
     ...(server.huggingFaceTokenVariable === undefined ? {} : { HF_TOKEN_PATH: TOKEN_INSIDE }),
-    FLASHINFER_WORKSPACE_BASE: `${JIT_CACHE_INSIDE}/flashinfer`,
+    FLASHINFER_WORKSPACE_BASE: `${INSIDE.jitCache}/flashinfer`,
     MAX_JOBS: jobs,
     NINJA_JOBS: jobs,
     ...(refusesExpandableSegments(readServerArguments(server.extraArgs))
       ? {}
       : { PYTORCH_CUDA_ALLOC_CONF }),
-    TORCHINDUCTOR_CACHE_DIR: `${JIT_CACHE_INSIDE}/inductor`,
-    TRITON_CACHE_DIR: `${JIT_CACHE_INSIDE}/triton`,
-    VLLM_CACHE_ROOT: `${JIT_CACHE_INSIDE}/vllm`,
+    TORCHINDUCTOR_CACHE_DIR: `${INSIDE.jitCache}/inductor`,
+    TRITON_CACHE_DIR: `${INSIDE.jitCache}/triton`,
+    VLLM_CACHE_ROOT: `${INSIDE.jitCache}/vllm`,
     VLLM_ENGINE_READY_TIMEOUT_S,
     VLLM_USE_FLASHINFER_MOE_FP4: server.flashinferMoeFp4 ? "1" : "0",
   };

@@ -2,6 +2,7 @@ import { isPooling } from "../planned/modelKind";
 import { type DataOf, dataOf } from "../planned/schema/dataOf";
 import { serveSchema } from "../planned/schema/serve";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { folderOfModel } from "../settings/insideContainer";
 import { reasoningParserFor, toolParserFor } from "./parsers";
 
 /**
@@ -11,20 +12,26 @@ import { reasoningParserFor, toolParserFor } from "./parsers";
 export type Serve = DataOf<typeof serveSchema>;
 
 /** Names that a server answers to, the canonical one first. */
-export const servedNames = ({
-  model,
-  servedModelName: name,
-  aliases,
-}: InferenceServerSettings): string[] => [
-  name,
-  ...(aliases ?? (model.id === name ? [] : [model.id])),
-];
+export function servedNames(server: InferenceServerSettings): string[] {
+  const { model, servedModelName: name, aliases } = server;
+  // A folder's path is nothing to ask for.
+  const id = folderOfModel(server) === undefined && model.id !== name ? [model.id] : [];
+  return [name, ...(aliases ?? id)];
+}
+
+/** Names of a server's adapters, where it has any. */
+export const servedAdapters = ({
+  adapters,
+}: InferenceServerSettings): { readonly adapters?: readonly string[] } =>
+  adapters.length === 0 ? {} : { adapters: adapters.map(({ name }) => name) };
 
 /** What one server of the stack file serves. */
 export function served(key: string, container: string, server: InferenceServerSettings): Serve {
+  const { adapters: _, ...settings } = server;
   const { model, tools } = server;
   return dataOf(serveSchema, {
-    ...server,
+    ...settings,
+    ...servedAdapters(server),
     key,
     container,
     model: model.id,

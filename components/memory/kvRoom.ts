@@ -5,6 +5,7 @@ import type { ModelEvidence, PublishedStart, StartedShare } from "../planned/evi
 import type { DataOf } from "../planned/schema/dataOf";
 import type { kvRoomSchema } from "../planned/schema/kv";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { adapterSlots, slotsGiB, slotsText } from "./adapterSlots";
 import { BESIDE_WEIGHTS_GIB, ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "./ledger";
 
 /** Room for the KV cache of one server: utilization x total - (weights + engine + kernels). */
@@ -68,8 +69,9 @@ export function provenRoom(
   { totalGiB, model }: { readonly totalGiB: number; readonly model: ModelEvidence },
   windowGiB: (start: StartedShare) => number | undefined,
 ): KvRoom | undefined {
-  const { gpuMemoryUtilization: share, speculative, maxNumBatchedTokens: batch } = server;
-  if (room.basis !== "estimated" || speculative !== undefined) return undefined;
+  const { gpuMemoryUtilization: share, speculative, adapters, maxNumBatchedTokens: batch } = server;
+  if (room.basis !== "estimated" || speculative !== undefined || adapters.length > 0)
+    return undefined;
   // Published starts are of the usual device.
   if (!hasUsualMemory(totalGiB)) return undefined;
   const bounds = (model.startedAt ?? []).flatMap((start) => {
@@ -198,12 +200,13 @@ function outsideKvCache(
   if (published !== undefined) return published;
   const weightsGiB = residentGiB(server, model);
   if (weightsGiB === undefined) return undefined;
-  const loader = loadsByInstantTensor(server) ? INSTANT_TENSOR_GIB : 0;
+  const slots = adapterSlots(server, model);
+  const more = (loadsByInstantTensor(server) ? INSTANT_TENSOR_GIB : 0) + slotsGiB(slots);
   return {
     basis: "estimated",
-    low: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.least + loader),
-    high: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.most + loader),
-    source: `${hundredths(weightsGiB)} GiB of weights${rankCount(server) === 1 ? "" : ` for each of ${rankCount(server)} ranks`}, and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that other models took beside theirs${loaderText(server)}`,
+    low: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.least + more),
+    high: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.most + more),
+    source: `${hundredths(weightsGiB)} GiB of weights${rankCount(server) === 1 ? "" : ` for each of ${rankCount(server)} ranks`}, and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that other models took beside theirs${loaderText(server)}${slotsText(slots)}`,
   };
 }
 
@@ -222,13 +225,14 @@ export function publishedOutside(
   );
   const sources = [...new Set(starts.map(startText))].join("; ");
   // The publishers don't say which loader they used.
+  const slots = adapterSlots(server, model);
   const high = hundredths(
-    Math.max(...seen) + (loadsByInstantTensor(server) ? INSTANT_TENSOR_GIB : 0),
+    Math.max(...seen) + (loadsByInstantTensor(server) ? INSTANT_TENSOR_GIB : 0) + slotsGiB(slots),
   );
   return {
     basis: "published",
-    low: Math.min(...seen),
+    low: hundredths(Math.min(...seen) + slotsGiB(slots)),
     high,
-    source: `${sources}${loaderText(server)}`,
+    source: `${sources}${loaderText(server)}${slotsText(slots)}`,
   };
 }

@@ -1,6 +1,6 @@
 import { defined } from "../../faults/defined";
 import type { Meminfo } from "../../machines/memory";
-import { hundredths } from "../../units/memory";
+import { BYTES_PER_GIB, hundredths } from "../../units/memory";
 import { type MemoryDemand, takenGiB } from "../../vllm/utilization";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { ModelEvidence } from "../planned/evidence";
@@ -10,6 +10,7 @@ import type { DataOf } from "../planned/schema/dataOf";
 import type { admissionSchema } from "../planned/schema/memory";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
+import { adapterSlots, slotsGiB } from "./adapterSlots";
 import {
   INSTANT_TENSOR_GIB,
   isMeasured,
@@ -30,6 +31,8 @@ export interface KnownServer {
   readonly settings: InferenceServerSettings;
   readonly model: ModelEvidence | undefined;
   readonly plan: InferenceServerPlan;
+  /** Bytes of each adapter's weights; `undefined` for one whose files weren't read. */
+  readonly adapterBytes: readonly (number | undefined)[];
 }
 
 /**
@@ -56,15 +59,38 @@ export function machineMemory(
       : { name: "instance A", utilization: instanceA.gpuMemoryUtilization, ours: false };
   const system = operatingSystem(machine, meminfo && meminfoUse(meminfo, host, ours));
   const shares = host === undefined ? ours : [host, ...ours];
+  const adapters = servers.flatMap(adapterLine);
   const { otherGpuMemoryGiB: gib } = machine;
   const others: LedgerLine[] =
     gib === undefined
       ? []
       : [{ name: "other GPU containers", gib, basis: "setting", source: "otherGpuMemoryGiB" }];
   return {
-    ledger: ledger(machine.totalGiB, shares, [...services, ...others, system]),
+    ledger: ledger(machine.totalGiB, shares, [...adapters, ...services, ...others, system]),
     admission: meminfo === undefined ? [] : admissionOnPaper(meminfo, host, ours),
   };
+}
+
+/**
+ * What a server keeps of its adapters in the host's memory, which is the GPU's here: as many as
+ * `--max-cpu-loras`, each with the numbers that it has (vLLM 0.30 `lora/model_manager.py`). Of one
+ * whose files weren't read it is a whole slot.
+ */
+function adapterLine({ settings, model, plan, adapterBytes }: KnownServer): LedgerLine[] {
+  const { adapters, maxLoras = adapters.length, maxCpuLoras = maxLoras } = settings;
+  const slot = adapterSlots(settings, model);
+  const whole = slot === undefined || "why" in slot ? 0 : slot.each;
+  const sizes = adapterBytes
+    .map((bytes) => (bytes === undefined ? whole : bytes / BYTES_PER_GIB))
+    .sort((a, b) => b - a)
+    .slice(0, maxCpuLoras);
+  const gib = hundredths(sizes.reduce((sum, each) => sum + each, 0));
+  if (gib === 0) return [];
+  const by = adapterBytes.every((bytes) => bytes !== undefined)
+    ? "by the size of their files"
+    : "computed: by their files, or a whole slot";
+  const source = `${sizes.length === 1 ? "1 adapter" : `${sizes.length} adapters`} kept in the host's memory beside the slots, ${by}`;
+  return [{ name: `${plan.container.name}: adapters`, gib, basis: "default", source }];
 }
 
 function shareOf({ settings, model, plan: { container, memory } }: KnownServer): MemoryShare {
@@ -93,7 +119,8 @@ function outside(
   const outsideGiB = residentGiB(settings, model);
   if (outsideGiB === undefined) return {};
   const seen = publishedOutside(settings, model);
-  const loader = loadsByInstantTensor(settings) ? INSTANT_TENSOR_GIB : 0;
+  const slots = slotsGiB(adapterSlots(settings, model));
+  const loader = (loadsByInstantTensor(settings) ? INSTANT_TENSOR_GIB : 0) + slots;
   return {
     outsideGiB,
     publishedOutsideGiB: seen?.high ?? outsideGiB + ENGINE_OVERHEAD_GIB + loader,

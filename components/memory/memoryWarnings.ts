@@ -8,6 +8,7 @@ import { reuseText } from "../kv";
 import type { Warning } from "../planned/facts";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
+import { adapterSlots } from "./adapterSlots";
 import { gibRange, roomText, timesRange } from "./kvFacts";
 import { isMeasured } from "./kvRoom";
 import type { KnownServer, MachineMemory } from "./machineMemory";
@@ -64,6 +65,12 @@ export function memoryWarnings(
     if (raised !== undefined) ofServer("window-raised", raised);
     const images = takesImages(model?.config) ? imageCache(container.command) : undefined;
     if (images !== undefined) ofServer("image-cache", images);
+    const slots = adapterSlots(settings, model);
+    if (slots !== undefined && "why" in slots)
+      ofServer(
+        "adapters-uncounted",
+        `the slots for its adapters take memory of its share that this plan doesn't count: ${slots.why}. So there is less room for the KV cache than it says. The model's own config.json in the model cache or in models/ tells; else measure it (\`serving verify --only memory\`).`,
+      );
     for (const note of result.notes) ofServer(result.kv === null ? "kv-unknown" : "kv-note", note);
     if (result.kv === null) continue;
     const limits = {

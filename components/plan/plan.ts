@@ -21,7 +21,7 @@ import {
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { type ServerKvResult, serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
-import { type Evidence, modelEvidence } from "../planned/evidence";
+import { type Evidence, folderEvidence, modelEvidence } from "../planned/evidence";
 import { type HostInstanceFacts, NOTES, type Warning } from "../planned/facts";
 import { workerKey } from "../planned/rank";
 import { endpointOf, type Reach } from "../planned/reach";
@@ -34,6 +34,7 @@ import type { MachineFault } from "../settings/referenceFaults";
 import type { StackSettings } from "../settings/stackSettings";
 import { appliedPlan } from "./appliedPlan";
 import { deviceNotes, kvOn, memoryOn } from "./deviceFigures";
+import { adapterBytes, ownModelFindings, ownModelWarnings, withRank } from "./ownModels";
 import { modelFaults, withFamily, writtenTwice } from "./planFaults";
 import { services } from "./services";
 import type { MachinePlan, Plan } from "./types";
@@ -54,6 +55,7 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
   const faults = [
     ...writtenTwice(machines),
     ...modelFaults(settings, evidence),
+    ...ownModelFindings(settings, evidence),
     ...planned.flatMap(({ machine: { name, files }, unreached }) =>
       (files.some(({ here }) => here) ? unreached : []).map((fault) =>
         machineFault(settings, name, { ...fault, message: `${fault.message} ${LEAVE_THEM}` }),
@@ -88,9 +90,8 @@ export function machinePlan(
   const totalOf = (each: string) =>
     plannedTotal(machines[each]?.totalGiB ?? declared.totalGiB, evidence.meminfo?.[each]?.totalGiB);
   const machine = { ...declared, totalGiB: totalOf(name) };
-  const state = onMachine(machine.stateDirectory, evidence);
-  const gate = `${state}/${name}/start-gate`;
-  const directories = { modelCache: onMachine(machine.modelCache, evidence), state, gate };
+  const directories = directoriesOf(name, machine, evidence);
+  const { state, gate } = directories;
 
   const servers = serversOf(name, machine, { directories, machines, evidence });
   const inferenceServers = servers.filter(({ plan }) => isHead(plan)).map(({ plan }) => plan);
@@ -131,11 +132,19 @@ export function machinePlan(
     ...machineWarnings(name, machine, memory.ledger, servers),
     ...totalWarnings(name, declared, meminfo),
     ...memoryWarnings(name, machine, { ...memory, servers: withKv, appliedWindows }),
+    ...ownModelWarnings(name, machine.inferenceServers, evidence),
     ...around.warnings,
     ...(servers.length === 0 ? [] : deviceNotes(name, machine)),
   ];
   const files = [...planned.files, appliedPlan(planned, state)];
   return { machine: { ...planned, files }, warnings, unreached: around.unreached };
+}
+
+/** Folders of a machine that its servers use. */
+function directoriesOf(name: string, machine: MachineSettings, { home }: Evidence) {
+  const state = onMachine(machine.stateDirectory, { home });
+  const gate = `${state}/${name}/start-gate`;
+  return { modelCache: onMachine(machine.modelCache, { home }), state, gate, home };
 }
 
 /** The file of the start gates, where a server has one. */
@@ -175,20 +184,22 @@ function serversOf(
   {
     evidence,
     ...around
-  }: Omit<ServerSurroundings, "codingClients"> & { readonly evidence: Evidence },
+  }: Omit<ServerSurroundings, "codingClients" | "digestOf"> & { readonly evidence: Evidence },
 ): KnownServer[] {
   const own = Object.entries(machine.inferenceServers);
   const clients = codingClients(
     machine.clients,
     own.map(([key, { model }]) => ({ key, kind: "inference-server", serves: model.kind })),
   );
+  const digestOf = (place: string) => folderEvidence(evidence, [name], place)?.digest;
   return [...own, ...workers(name, around.machines)].map(([key, given]) => {
-    const settings = withFamily(given, evidence);
+    const settings = withRank(name, withFamily(given, evidence), evidence);
     const plan = plannedServer(
       { machineName: name, machine, key, server: settings },
-      { ...around, codingClients: clients.get(key) ?? [] },
+      { ...around, codingClients: clients.get(key) ?? [], digestOf },
     );
-    return { settings, model: modelEvidence(evidence, settings.model.id), plan };
+    const model = modelEvidence(evidence, settings.model.id);
+    return { settings, model, plan, adapterBytes: adapterBytes(name, settings, evidence) };
   });
 }
 

@@ -5,7 +5,7 @@ import { onOtherMachine } from "../bridge/settings";
 import { plannedClients } from "../clients/plannedClients";
 import { INSTANCE_A } from "../fields/fields";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
-import { servedNames } from "../inference-server/serve";
+import { servedAdapters, servedNames } from "../inference-server/serve";
 import { monitoringFiles } from "../monitoring/monitoringFiles";
 import type { Evidence } from "../planned/evidence";
 import type { Reach, Upstream } from "../planned/reach";
@@ -127,6 +127,7 @@ function ofOtherMachine(name: string, machines: StackSettings["machines"]): Upst
     kind: "inference-server",
     serves: model.kind,
     names: servedNames(server),
+    ...servedAdapters(server),
     maxModelLen,
     fromContainer: originOf(
       { address, port },
@@ -168,6 +169,7 @@ function ours({ key, model, container, reach, serve }: InferenceServerPlan): Ups
     kind: "inference-server",
     serves: model.kind,
     names: serve.names,
+    ...defined({ adapters: serve.adapters }),
     maxModelLen: serve.maxModelLen,
     fromContainer: originOf(reach, container.name),
     ...listening(reach),

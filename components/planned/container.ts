@@ -14,6 +14,8 @@ export const LABEL = {
   server: "local-serving.server",
   /** A fingerprint of the configuration that the container was started with. */
   config: "local-serving.config",
+  /** A fingerprint of the operator's own folders that a server was started with. */
+  folders: "local-serving.folders",
 } as const;
 
 /** The network of a container that has the machine's own addresses. */

@@ -1,4 +1,5 @@
 import type { Meminfo } from "../../machines/memory";
+import type { ModelFiles } from "../../machines/modelFiles";
 
 /**
  * What was read before planning. The plan itself reads nothing, so it is the same wherever it is
@@ -18,6 +19,23 @@ export interface Evidence {
   readonly appliedWindows?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** What was found of each model, by its id. */
   readonly models?: Readonly<Record<string, ModelEvidence>>;
+  /**
+   * What was read of the folders that operators declare as models and adapters, and of adapters in
+   * the model cache: by machine, and by the path in the stack file or `ID@COMMIT`. Only a machine
+   * that this runs on is read.
+   */
+  readonly folders?: Readonly<Record<string, Readonly<Record<string, ModelFiles>>>>;
+}
+
+/** What was read of such a folder on one of these machines; the first that knows it counts. */
+export function folderEvidence(
+  { folders = {} }: Evidence,
+  machines: readonly string[],
+  place: string,
+): ModelFiles | undefined {
+  const own = <Value>(map: Readonly<Record<string, Value>>, key: string) =>
+    Object.hasOwn(map, key) ? map[key] : undefined;
+  return machines.flatMap((machine) => own(own(folders, machine) ?? {}, place) ?? [])[0];
 }
 
 /**
@@ -36,6 +54,8 @@ export interface ModelEvidence {
   readonly source: string;
   /** The parsed config.json; absent where it could not be read. */
   readonly config?: unknown;
+  /** The config.json in the model cache, where `config` is another one that says less. */
+  readonly cachedConfig?: unknown;
   /** Why it could not be read. */
   readonly problem?: string;
   /** Size of the weights in GB (10^9 bytes), by the index of the snapshot. */

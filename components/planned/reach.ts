@@ -36,6 +36,8 @@ export interface Upstream extends Listening {
   readonly kind: "inference-server" | "instance-a" | "simple-server";
   /** Names that it answers to, the canonical one first; empty where none is known. */
   readonly names: readonly string[];
+  /** Names of its adapters, which it answers to as well. */
+  readonly adapters?: readonly string[];
   /** What its models do. */
   readonly serves: ModelKind;
   /** Window in tokens, where it is known. */
@@ -47,6 +49,12 @@ export interface Upstream extends Listening {
   /** Variable that holds the key which it asks for, where it isn't ours and does. */
   readonly keyVariable?: string;
 }
+
+/** Every name that a server answers to, its adapters' last. */
+export const everyName = ({
+  names,
+  adapters = [],
+}: Pick<Upstream, "names" | "adapters">): string[] => [...names, ...adapters];
 
 /** Given to a server that insists on a key and ignores its value. */
 export const PLACEHOLDER_KEY = "local-serving-placeholder";

@@ -9,6 +9,7 @@ import { isPooling } from "../planned/modelKind";
 import { otherKind } from "../service/servers";
 import { harnessFaults } from "./harnessFaults";
 import type { MachineSettings } from "./machine";
+import { ownModelFaults } from "./ownModelFaults";
 import { rankFaults } from "./rankFaults";
 import { type MachineFault, referenceFaults } from "./referenceFaults";
 import { repeatedFlags, repeatedVariable } from "./repeatedSettings";
@@ -41,6 +42,7 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
       ...deviceFaults(machine),
       ...referenceFaults(machine),
       ...poolingFaults(machine),
+      ...ownModelFaults(machine),
       ...rankFaults(machineName, settings.machines),
     ])
       fault(["machines", machineName, ...path], code, message);

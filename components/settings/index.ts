@@ -1,7 +1,9 @@
 /**
  * The door of the settings: the stack file's schema, how a file is read, and where each key stands.
  */
+
 export { type InferenceServerSettings, inferenceServer } from "./inferenceServer";
+export { isIn } from "./insideContainer";
 export { declaresNothing, parseStackFile, stackFileOf } from "./load";
 export { type MachineSettings, machine } from "./machine";
 export {

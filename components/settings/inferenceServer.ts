@@ -16,6 +16,7 @@ import {
 import { imageVersions } from "./image";
 import { measured, measuredSpeeds } from "./measured";
 import { modelSettings } from "./model";
+import { ownModelSettings } from "./ownModels";
 
 const tools = strictObject({
   autoChoice: usual(true, z.boolean()).describe(
@@ -140,6 +141,7 @@ export const inferenceServer = strictObject(
       "`--chat-template`: a path inside the container, the template itself, or `tolerant`: the model's own, made to take a system element in the middle of a conversation, which it puts behind the message before. A client with `via: native` finds its prefix again with it.",
     ),
     speculative: speculative.optional(),
+    ...ownModelSettings,
     allowedOrigins: usual([], z.array(nonEmptyText()))
       .describe(
         "`--allowed-origins`: web pages that may call the server from a browser, by origin. Always passed, since vLLM's own default changes with its version and lets any page call a server that checks no key. Programs other than browsers are not affected.",

@@ -1,6 +1,7 @@
 import { optional, strictObject, z } from "zod";
-import { gibibytes, plainWord, textMatching, usual } from "../fields/fields";
+import { gibibytes, plainWord, usual } from "../fields/fields";
 import { MODEL_KINDS } from "../planned/modelKind";
+import { commit } from "./ownModels";
 
 /**
  * Families whose tool and reasoning parsers are known, with their models;
@@ -26,7 +27,7 @@ const modelsOfFamilies = families.map((family) => `\`${family}\`: ${FAMILIES[fam
 export const modelSettings = strictObject({
   id: plainWord("Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
     .describe(
-      "Hub id of the model, or its path inside the container. It is the first argument of `vllm serve`.",
+      "Hub id of the model, or its folder on the machine (`/data/run-7/merged`, `~/merged`), which is mounted read-only at `/models/`. A path inside the container is one below a `to` of `mounts`, or below `/root/.cache/huggingface`, where the model cache is. It is the first argument of `vllm serve`.",
     )
     .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),
   family: optional(z.enum(families)).describe(
@@ -38,9 +39,7 @@ export const modelSettings = strictObject({
   thinking: usual(false, z.boolean()).describe(
     "Whether the model has a thinking mode. Only then is a reasoning parser passed: without one it would swallow tool calls.",
   ),
-  revision: optional(
-    textMatching(/^[0-9a-f]{40}$/, "Expected a commit of the hub: 40 hex digits"),
-  ).describe(
+  revision: optional(commit()).describe(
     "`--revision`: commit of the model's repository on the hub, so that every start serves the same files. Default: what its main branch holds when the model is first loaded.",
   ),
   weightsGB: z

@@ -35,6 +35,8 @@ export const FLAGS_WITH_SETTING: Readonly<Record<string, Setting>> = {
   "--enable-prefix-caching": "prefixCaching",
   "--enable-auto-tool-choice": "tools.autoChoice",
   "--tool-call-parser": "tools.parser",
+  "--enable-lora": "adapters",
+  "--lora-modules": "adapters",
   "--speculative-config": "speculative",
   "-sc": "speculative",
   "--spec-method": "speculative",

@@ -1,6 +1,6 @@
 import type { StartNeeds } from "../../components/memory";
-import { figure, knownMap } from "../../vllm/argv/unknown";
-import type { DeclaredResource } from "./container";
+import { figure, knownMap, knownMaps } from "../../vllm/argv/unknown";
+import { type DeclaredResource, knownText } from "./container";
 
 /** What a plan found for one server of ours, in a machine component's inputs. */
 export interface LargestShare {
@@ -26,4 +26,15 @@ export function largestShares(component: DeclaredResource | undefined): LargestS
     const needs: StartNeeds = Object.fromEntries(known);
     return [{ name, bySum, byAggregate, needs }];
   });
+}
+
+/** Servers for which a machine component counts what their adapters take in the host's memory. */
+export function countedAdapters(component: DeclaredResource | undefined): ReadonlySet<string> {
+  const { lines } = knownMap(component?.props.memory);
+  return new Set(
+    knownMaps(lines).flatMap(({ name }) => {
+      const [server = "", part] = (knownText(name) ?? "").split(": ");
+      return part === "adapters" ? [server] : [];
+    }),
+  );
 }

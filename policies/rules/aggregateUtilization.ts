@@ -17,7 +17,7 @@ import {
 } from "../../vllm/utilization";
 import { type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer, readDeclared, type ServerReading } from "../lib/inferenceServer";
-import { type LargestShare, largestShares } from "../lib/largestShares";
+import { countedAdapters, type LargestShare, largestShares } from "../lib/largestShares";
 import type { MachineGroup } from "../lib/machines";
 import { advice, type Change, type Found, type Rule, violation } from "./rule";
 
@@ -231,12 +231,14 @@ type MachineSize = {
   readonly totalGiB: number | undefined;
   readonly gpus: number;
   readonly outsideGiB: ReadonlyMap<string, number>;
+  readonly adapters: ReadonlySet<string>;
 };
 
 function sizeOf(component: DeclaredResource | undefined): MachineSize {
   const total = figure(component?.props.totalGiB);
   const servers = knownMap(knownMap(component?.props.memory).fixedKvCache);
   return {
+    adapters: countedAdapters(component),
     totalGiB: total > 0 && Number.isFinite(total) ? total : undefined,
     // A machine whose memory is its GPU's has one, unless its component says more.
     gpus: Math.max(1, figure(component?.props.gpus) || 1),
@@ -249,18 +251,15 @@ function sizeOf(component: DeclaredResource | undefined): MachineSize {
   };
 }
 
-function serverClaim(
-  who: string,
-  args: ServerArguments,
-  { totalGiB, gpus, outsideGiB }: MachineSize,
-): Claim {
+function serverClaim(who: string, args: ServerArguments, size: MachineSize): Claim {
+  const { totalGiB, gpus, outsideGiB, adapters } = size;
   const needed = gpusNeeded(args);
   if (typeof needed === "string") return unknownClaim(who, needed);
   if (needed > gpus) {
     const why = `its processes need ${needed} GPUs, one each, and the machine has ${gpus} (\`gpus\`)`;
     return { ...unknownClaim(who, why), remedy: FEWER_PROCESSES };
   }
-  const read = demandOf(args);
+  const read = demandOf(args, { adaptersCounted: adapters.has(who) });
   if (!read.known) return unknownClaim(who, read.why);
   const { memory, byDefault } = read;
   const ours = { who, ours: true, known: true, byDefault } as const;

@@ -8,6 +8,7 @@ import { inferenceContainer } from "./inferenceContainer";
 import { inferenceImage } from "./inferenceImage";
 import { lanExposure } from "./lanExposure";
 import { memorySum, otherGpuMemory } from "./memorySum";
+import { adapterNames, serverMounts } from "./ownModels";
 import { reasoningParser, toolCalling } from "./parsers";
 import { ranksAgree } from "./ranksAgree";
 import type { Rule } from "./rule";
@@ -29,6 +30,8 @@ export const rules: readonly Rule[] = [
   transformersRange,
   engineNames,
   inferenceContainer,
+  serverMounts,
+  adapterNames,
   hostPorts,
   ranksAgree,
   toolCalling,

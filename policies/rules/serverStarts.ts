@@ -50,7 +50,7 @@ export const serverStarts: Rule = {
 function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
   const reading = readDeclared(server);
   const [args] = reading.kind === "yes" ? reading.servers : [];
-  const demand = args && demandOf(args);
+  const demand = args && demandOf(args, { adaptersCounted: true });
   if (args === undefined || !demand?.known) return undefined;
   const [window] = args.options.get("max-model-len") ?? [];
   return {

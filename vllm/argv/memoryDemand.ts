@@ -17,11 +17,17 @@ export type Demand =
 
 const KV_CACHE = "kv-cache-memory-bytes";
 
+/** What is known of a server beside its arguments. */
+interface Counted {
+  /** What its adapters take in the host's memory is counted elsewhere. */
+  readonly adaptersCounted?: boolean;
+}
+
 /** Reads what a server takes by its arguments. None of them says what its weights take. */
-export function demandOf(args: ServerArguments): Demand {
+export function demandOf(args: ServerArguments, { adaptersCounted = false }: Counted = {}): Demand {
   const share = shareOf(args);
   if (!share.known) return share;
-  const why = uncountable(args);
+  const why = uncountable(args, adaptersCounted);
   if (why !== undefined) return { known: false, why };
   const cache = fixedCacheGiB(args);
   if (typeof cache === "string") return { known: false, why: cache };
@@ -139,7 +145,7 @@ export function gpusNeeded(args: ServerArguments): number | string {
 }
 
 /** Why a server takes memory whose size its arguments don't give; `undefined` if it doesn't. */
-function uncountable({ options }: ServerArguments): string | undefined {
+function uncountable({ options }: ServerArguments, adaptersCounted: boolean): string | undefined {
   if (options.has("num-gpu-blocks-override"))
     return "`--num-gpu-blocks-override` sets the KV cache in blocks, whatever memory they take: take `--kv-cache-memory-bytes`";
   const group = options.get("offload-group-size")?.[0] ?? "0";
@@ -152,7 +158,7 @@ function uncountable({ options }: ServerArguments): string | undefined {
     return "`--api-server-count` starts processes with a cache of 4 GiB for images in each: state `--mm-processor-cache-gb`, which then counts for all of them";
   const adapters = countOf(options, "max-cpu-loras", 0);
   const onGpu = countOf(options, "max-loras");
-  if (adapters === undefined || onGpu === undefined || adapters > onGpu)
+  if (adapters === undefined || onGpu === undefined || (adapters > onGpu && !adaptersCounted))
     return "`--max-cpu-loras` keeps adapters in the host's memory, which is the same here, and doesn't say how much: leave it out";
   return undefined;
 }

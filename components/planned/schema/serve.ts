@@ -9,6 +9,10 @@ export const serveSchema = z
     container: text().describe("Name of its container."),
     model: text(),
     names: z.array(text()).describe("Names that it answers to, the canonical one first."),
+    adapters: z
+      .array(text())
+      .exactOptional()
+      .describe("Names of its LoRA adapters, which it answers to as well; absent without any."),
     port: port(),
     maxModelLen: z.int().positive().describe("Window in tokens."),
     maxNumSeqs: z.int(),

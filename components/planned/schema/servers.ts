@@ -110,6 +110,14 @@ const hubModel = z.object({
   revision: text().exactOptional().describe("The commit that is pinned."),
 });
 
+const plannedAdapter = z.object({
+  name: text().describe("Name that clients ask for."),
+  path: text().exactOptional().describe("Its folder on the machine, where it isn't from the hub."),
+  id: text().exactOptional().describe("Its hub id, with the commit that is pinned."),
+  revision: text().exactOptional(),
+  target: text().describe("Its path inside the container."),
+});
+
 export const inferenceServerSchema = z
   .object({
     key: text().describe("Key in the stack file; a worker's is MACHINE.KEY of its head."),
@@ -128,7 +136,11 @@ export const inferenceServerSchema = z
     ),
     hubModels: z
       .array(hubModel)
-      .describe("What it loads from the hub: its model, and its draft model."),
+      .describe("What it loads from the hub: its model, its draft model, and adapters."),
+    adapters: z
+      .array(plannedAdapter)
+      .exactOptional()
+      .describe("LoRA adapters that it serves beside its model; absent without any."),
     tokenFile: secretFileSchema
       .exactOptional()
       .describe("The Hugging Face token, where one is needed."),

@@ -62,7 +62,8 @@ export const otherWindow: KnownCause = {
   id: "other-window",
   find(seen) {
     const { declared, running, failed } = seen;
-    const window = running.models?.find((each) => each.window !== declared.maxModelLen)?.window;
+    const own = running.models?.filter(({ parent }) => parent === undefined);
+    const window = own?.find((each) => each.window !== declared.maxModelLen)?.window;
     if (window === undefined) return undefined;
     const tooLong = ({ refusal, answer }: Exchange) =>
       new RegExp(`(?<!\\d)${window}(?!\\d)`).test(refusal ?? "") ||

@@ -92,9 +92,10 @@ export const serverProbes: ProbesOf<"inference-server"> = [
   {
     name: "models",
     about:
-      "GET /v1/models: the first id is the declared name without a slash, every alias is there",
+      "GET /v1/models: the first id is the declared name without a slash, every alias and adapter is there",
     fix: ({ setting }) => `The names are ${setting("servedModelName")} and ${setting("aliases")}.`,
-    run: async ({ api, server: { servedModelName, model }, aliases, setting }) => {
+    run: async ({ api, server, aliases, setting }) => {
+      const { servedModelName, model } = server;
       const entries = await servedModels(api);
       const ids = entries.map((each) => textOr(each.id));
       const [first = ""] = ids;
@@ -114,6 +115,12 @@ export const serverProbes: ProbesOf<"inference-server"> = [
         );
       }
       const missing = aliases.filter((alias) => !ids.includes(alias));
+      const adapters = server.serve.adapters?.filter((name) => !ids.includes(name)) ?? [];
+      if (missing.length === 0 && adapters.length > 0)
+        return fail(
+          `the adapters \`${adapters.join("`, `")}\` are not served; served are \`${ids.map(quote).join("`, `")}\``,
+          `${setting("adapters")} names them. ${restart}`,
+        );
       const root = otherModel(model.id, entries.map(servedModel));
       if (missing.length === 0 && root !== undefined)
         return fail(
@@ -131,7 +138,9 @@ export const serverProbes: ProbesOf<"inference-server"> = [
     about: "GET /v1/models: max_model_len is the declared window",
     fix: ({ setting }) => `The window is ${setting("maxModelLen")}.`,
     run: async ({ api, maxModelLen: declared, setting }) => {
-      const wrong = (await servedModels(api)).find((each) => each.max_model_len !== declared);
+      // An adapter, which has a parent, has its model's window and lists none.
+      const own = (await servedModels(api)).filter(({ parent }) => parent == null);
+      const wrong = own.find((each) => each.max_model_len !== declared);
       if (wrong === undefined) return pass(`${declared} tokens`);
       const found = String(wrong.max_model_len);
       const fix = `${setting("maxModelLen")}: ${found}, if you meant that; else start the server as planned (\`serving up\`).`;

@@ -1,0 +1,65 @@
+import { defined } from "../../faults/defined";
+import { onMachine } from "../../machines/home";
+import { contentHash } from "../../machines/shell";
+import { LABEL, type Mount } from "../planned/container";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { inferenceServerSchema } from "../planned/schema/servers";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { adapterInside, folderOfModel, modelInside } from "../settings/insideContainer";
+
+/** An adapter as the plan has it. */
+export type PlannedAdapter = NonNullable<DataOf<typeof inferenceServerSchema>["adapters"]>[number];
+
+/** The adapters of a server, with their paths on the machine and inside the container. */
+export const plannedAdapters = (
+  { adapters }: InferenceServerSettings,
+  home: string,
+): PlannedAdapter[] =>
+  adapters.map((adapter) => ({
+    name: adapter.name,
+    ...defined({
+      path: adapter.path && onMachine(adapter.path, { home }),
+      id: adapter.id,
+      revision: adapter.revision,
+    }),
+    target: adapterInside(adapter),
+  }));
+
+/** Mounts of the folders that a server reads, none of which it can write. */
+export function folderMounts(
+  server: InferenceServerSettings,
+  adapters: readonly PlannedAdapter[],
+  home: string,
+): Mount[] {
+  const model = folderOfModel(server);
+  const mount = (source: string, target: string): Mount => ({
+    type: "bind",
+    source: onMachine(source, { home }),
+    target,
+    readOnly: true,
+  });
+  return [
+    ...(model === undefined ? [] : [mount(model, modelInside(server))]),
+    ...adapters.flatMap(({ path, target }) => (path === undefined ? [] : [mount(path, target)])),
+    ...server.mounts.map(({ from, to }) => mount(from, to)),
+  ];
+}
+
+/**
+ * A label that changes when the files of a server's own folders do, so that an update replaces its
+ * container. Nothing else would tell: the path is the same after another training run. What the
+ * hub has under a commit stays as it is.
+ */
+export function foldersLabel(
+  server: InferenceServerSettings,
+  digestOf: (place: string) => string | undefined,
+): Readonly<Record<string, string>> {
+  const model = folderOfModel(server);
+  const paths = server.adapters.flatMap(({ path }) => path ?? []);
+  const places = [...(model === undefined ? [] : [model]), ...paths];
+  const known = places.flatMap((place) => {
+    const digest = digestOf(place);
+    return digest === undefined ? [] : [`${place} ${digest}`];
+  });
+  return known.length === 0 ? {} : { [LABEL.folders]: contentHash(known.join("\n")) };
+}

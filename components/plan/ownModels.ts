@@ -1,0 +1,227 @@
+import type { Fault } from "../../faults/fault";
+import { engineData, newestEngineData } from "../../vllm/engineData";
+import { type Evidence, folderEvidence } from "../planned/evidence";
+import type { Warning } from "../planned/facts";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { folderOfModel, placeOfAdapter } from "../settings/insideContainer";
+import type { AdapterSettings } from "../settings/ownModels";
+import { machineFault } from "../settings/places";
+import type { StackSettings } from "../settings/stackSettings";
+import { vllmOf } from "../supply/imageVersions";
+import { type AdapterConfig, adapterConfig, adapterFaults } from "./adapterConfig";
+import { filesFaults, type OwnFault } from "./ownFiles";
+
+/** Ranks that a server's vLLM has slots for, smallest first. */
+function slotRanks(server: InferenceServerSettings): number[] {
+  const data = engineData(vllmOf(server) ?? "") ?? newestEngineData();
+  const choices = data.choices["max-lora-rank"] ?? [];
+  return choices.map(Number).sort((a, b) => a - b);
+}
+
+/** The machines on which a server's folders may have been read: its own, and those of its ranks. */
+const machinesOf = (name: string, { nodes = [] }: InferenceServerSettings) => [name, ...nodes];
+
+/** What is known of one adapter: its own file, and the rank by that or else by the stack file. */
+function known(
+  machines: readonly string[],
+  adapter: AdapterSettings,
+  evidence: Evidence,
+): { readonly config: AdapterConfig | undefined; readonly rank: number | undefined } {
+  const files = folderEvidence(evidence, machines, placeOfAdapter(adapter));
+  const config = files && adapterConfig(files);
+  return { config, rank: config?.rank ?? adapter.rank };
+}
+
+/** A server's settings with the rank of its slots, where that follows from its adapters. */
+export function withRank(
+  name: string,
+  server: InferenceServerSettings,
+  evidence: Evidence,
+): InferenceServerSettings {
+  if (server.adapters.length === 0 || server.maxLoraRank !== undefined) return server;
+  const least = leastRank(machinesOf(name, server), server, evidence);
+  return least === undefined ? server : { ...server, maxLoraRank: least };
+}
+
+/** The smallest rank of a slot that covers all adapters; `undefined` where one isn't known. */
+function leastRank(
+  machines: readonly string[],
+  server: InferenceServerSettings,
+  evidence: Evidence,
+): number | undefined {
+  const ranks = server.adapters.map((adapter) => known(machines, adapter, evidence).rank);
+  const largest = ranks.every((rank) => rank !== undefined) ? Math.max(...ranks) : undefined;
+  return largest === undefined ? undefined : slotRanks(server).find((rank) => rank >= largest);
+}
+
+/** Why nothing is known of an adapter, as the beginning of a sentence. */
+function unread(
+  machines: readonly string[],
+  adapter: Pick<AdapterSettings, "path" | "id" | "revision">,
+  evidence: Evidence,
+): string {
+  const place = placeOfAdapter(adapter);
+  const problem = folderEvidence(evidence, machines, place)?.problem;
+  if (problem !== undefined) return `${place} ${problem}`;
+  return adapter.path === undefined
+    ? `${place} isn't in the model cache`
+    : `${place} is on another computer`;
+}
+
+/** Bytes of each adapter's weights, where its files were read. */
+export const adapterBytes = (
+  name: string,
+  server: InferenceServerSettings,
+  evidence: Evidence,
+): (number | undefined)[] =>
+  server.adapters.map((adapter) => {
+    const files = folderEvidence(evidence, machinesOf(name, server), placeOfAdapter(adapter));
+    return files?.problem === undefined ? files?.weightsBytes : undefined;
+  });
+
+/** Finds what the files of adapters and folders contradict, and what makes them unsafe. */
+export function ownModelFindings(settings: StackSettings, evidence: Evidence): Fault[] {
+  return Object.entries(settings.machines).flatMap(([name, { inferenceServers }]) =>
+    Object.entries(inferenceServers).flatMap(([key, server]) =>
+      faultsOf(name, server, evidence).map(({ path = [], message, code = "impossible_value" }) =>
+        machineFault(settings, name, { path: ["inferenceServers", key, ...path], code, message }),
+      ),
+    ),
+  );
+}
+
+/** Says where a fault stands. */
+const at =
+  (path: NonNullable<OwnFault["path"]>) =>
+  (fault: OwnFault): OwnFault => ({ ...fault, path });
+
+function faultsOf(name: string, server: InferenceServerSettings, evidence: Evidence): OwnFault[] {
+  const machines = machinesOf(name, server);
+  const folder = folderOfModel(server);
+  const files = folder === undefined ? undefined : folderEvidence(evidence, machines, folder);
+  return [
+    ...(files === undefined
+      ? []
+      : filesFaults({ what: "model.id", files, isAdapter: false }, server).map(
+          at(["model", "id"]),
+        )),
+    ...server.adapters.flatMap((adapter, index) => {
+      const own = ["adapters", index];
+      const place = at([...own, adapter.path === undefined ? "id" : "path"]);
+      const read = folderEvidence(evidence, machines, placeOfAdapter(adapter));
+      if (read === undefined || read.problem !== undefined) return [];
+      const broken = filesFaults({ what: adapter.name, files: read, isAdapter: true }, server);
+      const config = adapterConfig(read);
+      const said = config === undefined ? [] : adapterFaults(adapter, config, server);
+      return [...broken, ...said].map((fault) =>
+        fault.path === undefined ? place(fault) : { ...fault, path: [...own, ...fault.path] },
+      );
+    }),
+    ...rankFaults(machines, server, evidence),
+  ];
+}
+
+/** Faults in the rank of the slots. */
+function rankFaults(
+  machines: readonly string[],
+  server: InferenceServerSettings,
+  evidence: Evidence,
+): OwnFault[] {
+  const { adapters, maxLoraRank: given } = server;
+  if (adapters.length === 0) return [];
+  const ranks = slotRanks(server);
+  const all = adapters.map((adapter) => ({
+    adapter,
+    rank: known(machines, adapter, evidence).rank,
+  }));
+  const largest = all.reduce((most, { rank = 0 }) => Math.max(most, rank), 0);
+  const most = ranks.at(-1) ?? 0;
+  const is = (path: (string | number)[], message: string): OwnFault => ({ path, message });
+  if (largest > most) {
+    const which = all.findIndex(({ rank }) => rank === largest);
+    return [
+      is(
+        ["adapters", which, "rank"],
+        `${adapters[which]?.name} has rank ${largest}, and vLLM has slots of at most ${most}: train it again with \`r: ${most}\` or less, or serve the merged model (\`model.id: FOLDER\`).`,
+      ),
+    ];
+  }
+  const least = ranks.find((rank) => rank >= largest);
+  if (given === undefined)
+    return all.flatMap(({ adapter, rank }, index) =>
+      rank === undefined
+        ? {
+            ...is(
+              ["adapters", index, "rank"],
+              `${unread(machines, adapter, evidence)}, so the rank of ${adapter.name} isn't known: write \`rank\`, the \`r\` of its adapter_config.json.`,
+            ),
+            code: "missing_key",
+          }
+        : [],
+    );
+  if (!ranks.includes(given)) {
+    const next = ranks.find((rank) => rank >= Math.max(given, largest)) ?? most;
+    return [
+      is(
+        ["maxLoraRank"],
+        `This vLLM has slots of rank ${ranks.join(", ")}: write ${next}, or delete this line.`,
+      ),
+    ];
+  }
+  if (largest <= given) return [];
+  const which = all.find(({ rank }) => rank === largest)?.adapter.name;
+  return [
+    is(
+      ["maxLoraRank"],
+      `${which} has rank ${largest}, which no slot of ${given} holds: write ${least}, or delete this line.`,
+    ),
+  ];
+}
+
+/** What couldn't be checked of adapters and folders, in words. */
+export const ownModelWarnings = (
+  machine: string,
+  servers: Readonly<Record<string, InferenceServerSettings>>,
+  evidence: Evidence,
+): Warning[] =>
+  Object.entries(servers).flatMap(([key, server]) =>
+    uncheckedOf(machinesOf(machine, server), server, evidence).map((message) => ({
+      machine,
+      code: "own-model-unchecked",
+      message: `${key}: ${message}`,
+    })),
+  );
+
+/** What of one server's own models wasn't checked, and why. */
+function uncheckedOf(
+  machines: readonly string[],
+  server: InferenceServerSettings,
+  evidence: Evidence,
+): string[] {
+  const folder = folderOfModel(server);
+  const isRead = (place: string) => {
+    const files = folderEvidence(evidence, machines, place);
+    return files !== undefined && files.problem === undefined;
+  };
+  const ofModel =
+    folder === undefined || isRead(folder)
+      ? []
+      : [`${unread(machines, { path: folder }, evidence)}, ${UNCHECKED} ${UNNOTICED}`];
+  const ofAdapters = server.adapters.flatMap((adapter) => {
+    const { name, path } = adapter;
+    const place = placeOfAdapter(adapter);
+    if (!isRead(place)) {
+      const then = path === undefined ? BROUGHT : UNNOTICED;
+      return `${unread(machines, adapter, evidence)}, ${UNCHECKED} ${then}`;
+    }
+    const { config } = known(machines, adapter, evidence);
+    return config === undefined || config.base !== undefined
+      ? []
+      : `${name} doesn't say which model it was trained on (\`base_model_name_or_path\`), so nobody checked that it fits ${server.model.id}.`;
+  });
+  return [...ofModel, ...ofAdapters];
+}
+
+const UNCHECKED = "so nothing of it was checked.";
+const UNNOTICED = "A change of its files isn't noticed either: an update then keeps the container.";
+const BROUGHT = "`serving fetch` brings it; the server doesn't load an adapter by itself.";

@@ -1,0 +1,198 @@
+import { hostPath } from "../fields/fields";
+import type { InferenceServerSettings } from "./inferenceServer";
+import { folderOfModel, INSIDE, isIn, modelInside } from "./insideContainer";
+import type { MachineSettings } from "./machine";
+import { systemFolder } from "./mountable";
+import type { AdapterSettings } from "./ownModels";
+import type { MachineFault } from "./referenceFaults";
+
+/** Faults in what servers say of adapters and folders of their operator's. */
+export const ownModelFaults = (machine: MachineSettings): MachineFault[] =>
+  Object.entries(machine.inferenceServers).flatMap(([key, server]) =>
+    [
+      ...server.adapters.flatMap((adapter, index) => adapterFaults(server, adapter, index)),
+      ...slotFaults(server),
+      ...folderFaults(machine, server),
+      ...mountFaults(machine, server),
+    ].map((fault) => ({ ...fault, path: ["inferenceServers", key, ...fault.path] })),
+  );
+
+const impossible = (path: PropertyKey[], message: string): MachineFault => ({
+  path,
+  code: "impossible_value",
+  message,
+});
+
+function adapterFaults(
+  server: InferenceServerSettings,
+  { name, path, id, revision }: AdapterSettings,
+  index: number,
+): MachineFault[] {
+  const at = ["adapters", index];
+  const faults: MachineFault[] = [];
+  const missing = (key: string, message: string) =>
+    faults.push({ path: [...at, key], code: "missing_key", message });
+  if (path === undefined && id === undefined)
+    missing("path", "Say where the adapter is: `path`, a folder of the machine, or its hub `id`.");
+  if (path !== undefined && id !== undefined)
+    faults.push(impossible([...at, "id"], "An adapter is in one place: delete `id`, or `path`."));
+  if (id !== undefined && path === undefined && revision === undefined)
+    missing(
+      "revision",
+      `vLLM would load whatever the main branch of ${id} holds: write the commit, \`revision: <40 hex digits>\`, as its page on the hub shows it.`,
+    );
+  if (path !== undefined && revision !== undefined)
+    faults.push(impossible([...at, "revision"], "A folder has no revision: delete this line."));
+  const names = [server.servedModelName, ...(server.aliases ?? [])];
+  if (names.includes(name))
+    faults.push(
+      impossible(
+        [...at, "name"],
+        `\`${name}\` is a name of the server's own model: clients could not tell them apart. Take another.`,
+      ),
+    );
+  const first = server.adapters.findIndex((each) => each.name === name);
+  if (first < index)
+    faults.push(
+      impossible(
+        [...at, "name"],
+        `\`adapters.${first}\` has the name \`${name}\`, too: take another.`,
+      ),
+    );
+  return faults;
+}
+
+/** Slots for adapters that nothing would fill, or that vLLM refuses. */
+function slotFaults({ adapters, ...server }: InferenceServerSettings): MachineFault[] {
+  const { maxLoras = adapters.length, maxCpuLoras } = server;
+  const given = (["maxLoraRank", "maxLoras", "maxCpuLoras", "loraTargetModules"] as const).filter(
+    (key) => server[key] !== undefined,
+  );
+  if (adapters.length === 0)
+    return given.map((key) =>
+      impossible([key], "There are no `adapters`: delete this line, or declare some."),
+    );
+  const faults: MachineFault[] = [];
+  const count = adapters.length === 1 ? "one adapter" : `${adapters.length} adapters`;
+  if (maxLoras > adapters.length)
+    faults.push(
+      impossible(
+        ["maxLoras"],
+        `Only ${count} can be in use, and each further slot takes memory for nothing: write ${adapters.length}, or delete this line.`,
+      ),
+    );
+  if (maxCpuLoras !== undefined && maxCpuLoras > adapters.length)
+    faults.push(
+      impossible(
+        ["maxCpuLoras"],
+        `No more than ${count} can be kept: write ${adapters.length}, or delete this line.`,
+      ),
+    );
+  if (maxCpuLoras !== undefined && maxCpuLoras < maxLoras)
+    faults.push(
+      impossible(
+        ["maxCpuLoras"],
+        `vLLM refuses fewer than \`maxLoras\` (${maxLoras}): write ${maxLoras} or more, or delete this line.`,
+      ),
+    );
+  return faults;
+}
+
+/** Faults in a model that is a folder of the machine. */
+function folderFaults(machine: MachineSettings, server: InferenceServerSettings): MachineFault[] {
+  const folder = folderOfModel(server);
+  if (folder === undefined) return [];
+  const at = (key: string) => ["model", key];
+  const form = hostPath().safeParse(folder);
+  const why = form.success
+    ? notMountable(machine, folder)
+    : form.error.issues.map(({ message }) => message)[0];
+  return [
+    ...(why === undefined ? [] : [impossible(at("id"), why)]),
+    ...(server.model.revision === undefined
+      ? []
+      : [impossible(at("revision"), "A folder has no revision: delete this line.")]),
+  ];
+}
+
+function mountFaults(machine: MachineSettings, server: InferenceServerSettings): MachineFault[] {
+  const { mounts, adapters } = server;
+  const ours = [
+    ...Object.values(INSIDE),
+    "/run",
+    "/var",
+    ...(folderOfModel(server) === undefined ? [] : [modelInside(server)]),
+  ];
+  return [
+    ...adapters.flatMap(({ path }, index) => {
+      const why = path === undefined ? undefined : notMountable(machine, path);
+      return why === undefined ? [] : [impossible(["adapters", index, "path"], why)];
+    }),
+    ...mounts.flatMap(({ from, to }, index) => {
+      const why = notMountable(machine, from);
+      const hidden = IMAGE_FOLDERS.find((folder) => isIn(to, folder));
+      const taken = ours.find((folder) => folder !== INSIDE.models && isIn(to, folder));
+      const first = mounts.findIndex((each) => isIn(to, each.to) || isIn(each.to, to));
+      const target = (message: string) => impossible(["mounts", index, "to"], message);
+      return [
+        ...(why === undefined ? [] : [impossible(["mounts", index, "from"], why)]),
+        ...(hidden === undefined
+          ? []
+          : [
+              target(
+                `It would hide the image's own \`${hidden}\`: write \`${INSIDE.models}/NAME\`.`,
+              ),
+            ]),
+        ...(hidden === undefined && (taken !== undefined || to === INSIDE.models)
+          ? [
+              target(
+                `\`${taken ?? to}\` inside the container is in use: write \`${INSIDE.models}/NAME\` with another name.`,
+              ),
+            ]
+          : []),
+        ...(first < index
+          ? [
+              target(
+                `It and \`mounts.${first}\` (\`${mounts[first]?.to}\`) lie in each other: take another path.`,
+              ),
+            ]
+          : []),
+      ];
+    }),
+  ];
+}
+
+/** Top folders of vLLM's image, and those that every Linux has. */
+const IMAGE_FOLDERS = [
+  "/bin",
+  "/boot",
+  "/etc",
+  "/home",
+  "/lib",
+  "/lib32",
+  "/lib64",
+  "/libx32",
+  "/opt",
+  "/root",
+  "/run",
+  "/sbin",
+  "/tmp",
+  "/usr",
+  "/var",
+  "/vllm-workspace",
+];
+
+/** Why a folder of the machine can't be mounted into a server; `undefined` where it can. */
+function notMountable(machine: MachineSettings, path: string): string | undefined {
+  const system = systemFolder(path, machine.home);
+  if (system !== undefined) return system;
+  const ours = (
+    [
+      ["stateDirectory", "our own state, with files of secrets", machine.stateDirectory],
+      ["modelCache", "the model cache, which servers write and have already", machine.modelCache],
+    ] as const
+  ).find(([, , folder]) => isIn(path, folder) || isIn(folder, path));
+  if (ours === undefined) return undefined;
+  const [setting, what, folder] = ours;
+  return `\`${path}\` and \`${setting}\` (${folder}) lie in each other, and that is ${what}: name the folder of the model alone.`;
+}

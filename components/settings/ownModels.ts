@@ -1,0 +1,96 @@
+import { optional, strictObject, z } from "zod";
+import { containerPath, count, hostPath, servedName, textMatching } from "../fields/fields";
+
+/** A commit of the hub, which is the only revision that stays what it is. */
+export const commit = () =>
+  textMatching(/^[0-9a-f]{40}$/, "Expected a commit of the hub: 40 hex digits");
+
+/**
+ * Name that clients ask an adapter by. vLLM reads `NAME=PATH` and takes a comma for JSON; the name
+ * is also a folder inside the container.
+ */
+const adapterName = () =>
+  textMatching(
+    /^[A-Za-z0-9][\w.-]*$/,
+    "Expected a name of ASCII letters, digits, dots, dashes and underscores: coding clients can't address one with a slash, and vLLM splits it at `=` and `,`",
+  );
+
+const adapter = strictObject({
+  name: adapterName()
+    .describe("Name that clients ask for. It stands beside the server's own names.")
+    .meta({ examples: ["support-tone"] }),
+  path: optional(hostPath())
+    .describe(
+      "Folder on the machine that holds `adapter_config.json` and `adapter_model.safetensors`, as PEFT's `save_pretrained` writes them. It is mounted read-only. Either this or `id`.",
+    )
+    .meta({ examples: ["~/runs/support-tone/checkpoint-900"] }),
+  id: optional(
+    textMatching(/^[\w.-]+\/[\w.-]+$/, "Expected a hub id, `organisation/name`"),
+  ).describe(
+    "Hub id of the adapter, instead of `path`. The server reads its snapshot in the model cache, so `serving fetch` has to bring it first. Needs `revision`.",
+  ),
+  revision: optional(commit()).describe(
+    "Commit of the adapter's repository on the hub. vLLM takes none for an adapter and would load whatever `main` holds; with it, every start serves the same files.",
+  ),
+  rank: optional(count(1, 512)).describe(
+    "Rank of the adapter, `r` of its `adapter_config.json`. Default: read there. Needed where the folder can't be read: on a machine that is reached over ssh.",
+  ),
+  trainedOn: optional(servedName()).describe(
+    "Base model that its `adapter_config.json` names (`base_model_name_or_path`), if that isn't `model.id`: another copy of the same model, such as the one that isn't quantized. Without it another base is refused.",
+  ),
+}).describe("A LoRA adapter that this server serves beside its model.");
+
+export type AdapterSettings = z.output<typeof adapter>;
+
+const mount = strictObject({
+  from: hostPath()
+    .describe("Folder on the machine.")
+    .meta({ examples: ["/data/tokenizers"] }),
+  to: containerPath()
+    .describe("Where it appears inside the container.")
+    .meta({
+      examples: ["/models/tokenizers"],
+    }),
+}).describe("A folder of the machine that the server may read, and not write.");
+
+/** Settings of an inference server about models that its operator made. */
+export const ownModelSettings = {
+  adapters: z
+    .array(adapter)
+    .default([])
+    .describe(
+      "LoRA adapters of the model, each served under a name of its own: `--enable-lora` and `--lora-modules`.",
+    ),
+  maxLoraRank: count()
+    .optional()
+    .describe(
+      "`--max-lora-rank`: rank that a slot for an adapter has room for. Default: the smallest that vLLM takes and that covers all `adapters`. Slots take memory by it, whatever rank an adapter has.",
+    ),
+  maxLoras: count()
+    .optional()
+    .describe(
+      "`--max-loras`: slots for adapters on the GPU, so many different ones are used at once; requests for others wait. Default: one for each adapter.",
+    ),
+  maxCpuLoras: count()
+    .optional()
+    .describe(
+      "`--max-cpu-loras`: adapters that are kept in the host's memory, which is the GPU's here, so that a slot is filled without reading files. Default: vLLM's own, as many as `maxLoras`.",
+    ),
+  loraTargetModules: optional(z.array(textMatching(/^[\w.]+$/, "Expected a module's name")).min(1))
+    .describe(
+      "`--lora-target-modules`: layers that slots are made for, by the end of their names. Default: every linear layer, which for a mixture of experts is many times what most adapters use.",
+    )
+    .meta({ examples: [["q_proj", "k_proj", "v_proj", "o_proj"]] }),
+  allowPickle: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Lets a folder of yours be served whose weights are Python pickles (`.bin`, `.pt`) alone. Loading them may run code that is in them; convert them to safetensors instead.",
+    ),
+  mounts: z
+    .array(mount)
+    .default([])
+    .describe(
+      "Further folders of the machine that the server may read, always read-only. A folder that is `model.id` or an adapter's `path` needs none.",
+    ),
+};

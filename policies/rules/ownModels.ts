@@ -1,0 +1,140 @@
+import { TYPE } from "../../components/planned";
+import { isIn } from "../../components/settings";
+import { defined } from "../../faults/defined";
+import { jsonIn, objectOr } from "../../faults/json";
+import { namedAdapters } from "../../vllm/argv/adapters";
+import type { ServerArguments } from "../../vllm/argv/serverArguments";
+import { isText, knownMaps, list, UNKNOWN } from "../../vllm/argv/unknown";
+import { type DeclaredResource, displayName, knownText } from "../lib/container";
+import { readContainer, serversIn } from "../lib/inferenceServer";
+import { type Finding, type Rule, violation } from "./rule";
+
+/** Clients ask for an adapter by its name, as they do for a model. */
+export const adapterNames: Rule = {
+  name: "adapter-names",
+  description:
+    "Each LoRA adapter of an inference server has a name of its own without a slash, since coding clients can't address one.",
+  level: "mandatory",
+  of: TYPE.container,
+  judgeResource: (resource) =>
+    serversIn(resource).flatMap((server) =>
+      namesFaults(server).map((fault) =>
+        violation(resource, `${displayName(resource)} ${fault}`, { setting: "adapters" }),
+      ),
+    ),
+};
+
+function namesFaults(server: ServerArguments): string[] {
+  const { adapters, unread } = namedAdapters(server);
+  const own = (server.options.get("served-model-name") ?? [server.model]).filter(isText);
+  const names = adapters.map(({ name }) => name);
+  return [
+    ...unread.map((word) =>
+      isText(word)
+        ? `has \`--lora-modules ${word}\`, which vLLM can't read: write NAME=PATH, or JSON with \`name\` and \`path\`.`
+        : "has a value of --lora-modules that is not known before the update; give it as plain text.",
+    ),
+    ...adapters.flatMap(({ name, path }, index) => {
+      const [short = ""] = name.split("/").slice(-1);
+      if (name === "")
+        return `has an adapter without a name (\`--lora-modules =${path}\`): put a name before the \`=\`.`;
+      if (name.includes("/"))
+        return `serves an adapter as \`${name}\`, which has a slash; coding clients can't address it. Name it \`${short || "adapter"}\`.`;
+      if (own.includes(name))
+        return `serves an adapter as \`${name}\`, which is a name of its model: requests for it would not say which is meant. Give the adapter another name.`;
+      return names.indexOf(name) < index
+        ? `serves two adapters as \`${name}\`: give one of them another name.`
+        : [];
+    }),
+  ];
+}
+
+/** Folders that hold the whole machine, or its secrets. */
+const WHOLE = ["/", "/etc", "/home", "/proc", "/root", "/run", "/sys", "/usr", "/var", "/var/run"];
+const DOCKER_STORE = "/var/lib/docker";
+const SOCKET = /(?:^|\/)docker\.sock$/;
+
+/** What a server is given to read must stay what was reviewed, and lead nowhere else. */
+export const serverMounts: Rule = {
+  name: "server-mounts",
+  description:
+    "An inference server gets neither the Docker socket nor a whole machine as a mount, and folders of models are read-only.",
+  level: "mandatory",
+  of: TYPE.container,
+  judgeResource(resource) {
+    if (readContainer(resource).kind !== "yes") return [];
+    const mounts = mountsOf(resource);
+    if (mounts === undefined)
+      return `${displayName(resource)} has mounts that are not known before the update; give \`mounts\` and \`volumes\` as plain lists.`;
+    const paths = serversIn(resource).flatMap(pathsOf);
+    return mounts.flatMap((mount) => mountFaults(resource, mount, paths));
+  },
+};
+
+interface SeenMount {
+  readonly source: string | undefined;
+  readonly target: string;
+  readonly isReadOnly: boolean;
+}
+
+/** Mounts in both forms that Docker's provider takes, as far as they are known. */
+function mountsOf({ props }: DeclaredResource): SeenMount[] | undefined {
+  if (list(props.mounts) === UNKNOWN || list(props.volumes) === UNKNOWN) return undefined;
+  const seen = (source: unknown, target: unknown, readOnly: unknown): SeenMount[] => {
+    const to = knownText(target);
+    return to === undefined
+      ? []
+      : [{ source: knownText(source), target: to, isReadOnly: readOnly === true }];
+  };
+  return [
+    ...knownMaps(props.mounts).flatMap(({ source, target, readOnly }) =>
+      seen(source, target, readOnly),
+    ),
+    ...knownMaps(props.volumes).flatMap(({ hostPath, volumeName, containerPath, readOnly }) =>
+      seen(hostPath ?? volumeName, containerPath, readOnly),
+    ),
+  ];
+}
+
+/** Paths inside the container that a server loads a model from. */
+function pathsOf(server: ServerArguments): string[] {
+  const [draft] = server.options.get("speculative-config") ?? [];
+  const drafts = isText(draft) ? objectOr(jsonIn(draft)).model : undefined;
+  const [tokenizer] = server.options.get("tokenizer") ?? [];
+  const named = [
+    server.model,
+    drafts,
+    tokenizer,
+    ...namedAdapters(server).adapters.map((each) => each.path),
+  ];
+  return named.flatMap((path) => (typeof path === "string" && path.startsWith("/") ? [path] : []));
+}
+
+/** A model that vLLM may still load into the cache, as huggingface_hub lays it out. */
+const IN_CACHE = /\/hub\/models--[^/]+\/snapshots\//;
+
+function mountFaults(
+  resource: DeclaredResource,
+  { source = "", target, isReadOnly }: SeenMount,
+  paths: readonly string[],
+): Finding[] {
+  const who = displayName(resource);
+  const refused = (message: string, setting?: string) => [
+    violation(resource, message, setting === undefined ? undefined : defined({ setting })),
+  ];
+  const path = source.replace(/(.)\/+$/, "$1");
+  if (SOCKET.test(path) || SOCKET.test(target))
+    return refused(
+      `${who} is given the Docker socket (\`${source}\` at \`${target}\`), and with it the whole machine: take this mount out.`,
+    );
+  if (WHOLE.includes(path) || isIn(path, DOCKER_STORE))
+    return refused(
+      `${who} is given \`${source}\` of the machine at \`${target}\`, which holds far more than a model: mount the model's folder alone, read-only.`,
+    );
+  const model = paths.find((each) => isIn(each, target) && !IN_CACHE.test(each));
+  return model === undefined || isReadOnly
+    ? []
+    : refused(
+        `${who} can write \`${source}\`, which it loads \`${model}\` from: what it serves after a restart need not be what was reviewed. Mount it read-only (\`readOnly: true\`).`,
+      );
+}

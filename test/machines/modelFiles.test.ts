@@ -1,0 +1,68 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readModelFiles } from "../../machines/modelFiles";
+
+let folder = "";
+let place = "";
+beforeEach(() => {
+  place = mkdtempSync(join(tmpdir(), "model-files-"));
+  folder = join(place, "tone");
+  mkdirSync(folder);
+});
+afterEach(() => rmSync(place, { recursive: true }));
+const put = (name: string, text: string) => writeFileSync(join(folder, name), text);
+
+describe("files of a model or an adapter", () => {
+  it("are told by names, sizes and contents of what vLLM reads", () => {
+    put("adapter_config.json", '{"r":8}');
+    put("adapter_model.safetensors", "weights");
+    const before = readModelFiles(folder);
+    expect(before).toEqual({
+      files: ["adapter_config.json", "adapter_model.safetensors"],
+      linksOutside: [],
+      adapterConfig: '{"r":8}',
+      weightsBytes: 7,
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    utimesSync(join(folder, "adapter_model.safetensors"), 0, 0);
+    put("optimizer.pt", "of the training");
+    put("README.md", "words");
+    expect(readModelFiles(folder).digest).toBe(before.digest);
+    put("adapter_model.safetensors", "wEights");
+    expect(readModelFiles(folder).digest).not.toBe(before.digest);
+  });
+
+  it("of a whole model are all that vLLM may read, without a training's leftovers", () => {
+    put("config.json", "{}");
+    put("model.safetensors", "weights");
+    const before = readModelFiles(folder).digest;
+    put("trainer_state.json", "{}");
+    put("optimizer.pt", "x");
+    expect(readModelFiles(folder).digest).toBe(before);
+    put("chat_template.jinja", "x");
+    expect(readModelFiles(folder).digest).not.toBe(before);
+  });
+
+  it("lead nowhere else: links out of the folder are named, also those below it", () => {
+    put("adapter_config.json", "{}");
+    writeFileSync(join(place, "secret"), "key");
+    mkdirSync(join(folder, "below"));
+    symlinkSync(join(place, "secret"), join(folder, "below", "vocab.json"));
+    symlinkSync(join(folder, "adapter_config.json"), join(folder, "inside.json"));
+    symlinkSync(join(place, "gone"), join(folder, "dangling"));
+    expect(readModelFiles(folder).linksOutside).toEqual([
+      { link: "dangling", target: "nothing" },
+      { link: "below/vocab.json", target: join(place, "secret") },
+    ]);
+    expect(readModelFiles(folder, true).linksOutside).toEqual([]);
+  });
+
+  it("can't be told of what is no folder", () => {
+    const none = { files: [], linksOutside: [], weightsBytes: 0 };
+    put("file", "");
+    expect(readModelFiles(join(place, "none"))).toEqual({ ...none, problem: "is not there" });
+    expect(readModelFiles(join(folder, "file"))).toEqual({ ...none, problem: "is not a folder" });
+  });
+});

@@ -1,0 +1,135 @@
+import { describe, expect, it } from "vitest";
+import { container, said, server, serving, UNKNOWN_LIST, UNKNOWN_TEXT } from "../declared";
+
+const CLEAN = ["m", "--served-model-name", "qwen", "--gpu-memory-utilization", "0.45"];
+const SNAPSHOT = "/root/.cache/huggingface/hub/models--org--lora/snapshots/abc";
+
+describe("adapter-names", () => {
+  const RULE = "adapter-names";
+  const SLASH =
+    "refused: b serves an adapter as `org/tone`, which has a slash; coding clients can't address it. Name it `tone`.";
+
+  it.each<[string, unknown[]]>([
+    ["two words", ["--lora-modules", "org/tone=/a"]],
+    ["one word", ["--lora-modules=org/tone=/a"]],
+    ["underscores", ["--lora_modules", "org/tone=/a"]],
+    ["an abbreviation", ["--lora-m", "org/tone=/a"]],
+    ["several", ["--lora-modules", "good=/a", "org/tone=/b"]],
+    ["JSON", ["--lora-modules", '{"name": "org/tone", "path": "/a", "base_model_name": "m"}']],
+    ["JSON in one word", ['--lora-modules={"name":"org/tone","path":"/a"}']],
+    ["the last of two flags", ["--lora-modules", "a=/a", "--lora-modules", "org/tone=/a"]],
+  ])("reads %s", (_, words) => {
+    expect(said(RULE, [serving(...CLEAN, "--enable-lora", ...words)])).toEqual([SLASH]);
+  });
+
+  it("reads a shell's command and a health check", () => {
+    const words = [
+      "sh",
+      "-c",
+      "exec vllm serve m --served-model-name q --lora-modules org/tone=/a",
+    ];
+    expect(said(RULE, [server({ entrypoints: words, command: [] })])).toEqual([SLASH]);
+  });
+
+  it.each<[string, unknown[], string]>([
+    [
+      "a name of the model",
+      ["qwen=/a"],
+      "refused: b serves an adapter as `qwen`, which is a name of its model: requests for it would not say which is meant. Give the adapter another name.",
+    ],
+    [
+      "a name twice",
+      ["a=/a", "a=/b"],
+      "refused: b serves two adapters as `a`: give one of them another name.",
+    ],
+    [
+      "no name",
+      ["=/a"],
+      "refused: b has an adapter without a name (`--lora-modules =/a`): put a name before the `=`.",
+    ],
+    [
+      "what vLLM can't read",
+      ["a=/a,b"],
+      "refused: b has `--lora-modules a=/a,b`, which vLLM can't read: write NAME=PATH, or JSON with `name` and `path`.",
+    ],
+  ])("refuses %s", (_, words, message) => {
+    expect(said(RULE, [serving(...CLEAN, "--lora-modules", ...words)])).toEqual([message]);
+  });
+
+  it("refuses what is not known, and passes clean names and other containers", () => {
+    expect(said(RULE, [serving(...CLEAN, "--lora-modules", UNKNOWN_TEXT)])).toEqual([
+      "refused: b has a value of --lora-modules that is not known before the update; give it as plain text.",
+    ]);
+    expect(said(RULE, [serving(...CLEAN, "--lora-modules", "tone=/a", "legal=org/lora")])).toEqual(
+      [],
+    );
+    expect(said(RULE, [container("web", { command: ["--lora-modules", "a/b=/c"] })])).toEqual([]);
+  });
+});
+
+describe("server-mounts", () => {
+  const RULE = "server-mounts";
+  const mount = (source: unknown, target: string, readOnly: unknown = true) => ({
+    mounts: [{ type: "bind", source, target, readOnly }],
+  });
+  const lora = (...path: string[]) => ({
+    command: [...CLEAN, "--enable-lora", "--lora-modules", ...path],
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    [
+      "the Docker socket, even read-only",
+      mount("/var/run/docker.sock", "/var/run/docker.sock"),
+      "refused: b is given the Docker socket (`/var/run/docker.sock` at `/var/run/docker.sock`), and with it the whole machine: take this mount out.",
+    ],
+    [
+      "the Docker socket as a volume",
+      { volumes: [{ hostPath: "/run/user/1000/docker.sock", containerPath: "/d" }] },
+      "refused: b is given the Docker socket (`/run/user/1000/docker.sock` at `/d`), and with it the whole machine: take this mount out.",
+    ],
+    [
+      "the whole machine",
+      mount("/", "/host"),
+      "refused: b is given `/` of the machine at `/host`, which holds far more than a model: mount the model's folder alone, read-only.",
+    ],
+    [
+      "other containers' data",
+      mount("/var/lib/docker/volumes/chat-ui/_data", "/models/x"),
+      "refused: b is given `/var/lib/docker/volumes/chat-ui/_data` of the machine at `/models/x`, which holds far more than a model: mount the model's folder alone, read-only.",
+    ],
+    [
+      "an adapter that it can write",
+      { ...lora("tone=/adapters/tone"), ...mount("/data/tone", "/adapters/tone", false) },
+      "refused: b can write `/data/tone`, which it loads `/adapters/tone` from: what it serves after a restart need not be what was reviewed. Mount it read-only (`readOnly: true`).",
+    ],
+    [
+      "an adapter in JSON below a folder that it can write",
+      {
+        ...lora('{"name":"tone","path":"/adapters/tone"}'),
+        volumes: [{ hostPath: "/data", containerPath: "/adapters" }],
+      },
+      "refused: b can write `/data`, which it loads `/adapters/tone` from: what it serves after a restart need not be what was reviewed. Mount it read-only (`readOnly: true`).",
+    ],
+    [
+      "a model that it can write",
+      { command: ["/models/m", ...CLEAN.slice(1)], ...mount("/data/m", "/models/m", UNKNOWN_TEXT) },
+      "refused: b can write `/data/m`, which it loads `/models/m` from: what it serves after a restart need not be what was reviewed. Mount it read-only (`readOnly: true`).",
+    ],
+    [
+      "mounts that are not known",
+      { mounts: UNKNOWN_LIST },
+      "refused: b has mounts that are not known before the update; give `mounts` and `volumes` as plain lists.",
+    ],
+  ])("refuses %s", (_, changes, message) => {
+    expect(said(RULE, [server(changes)])).toEqual([message]);
+  });
+
+  it("passes folders that are read-only, the model cache, and other containers", () => {
+    const adapter = { ...lora("tone=/adapters/tone"), ...mount("/data/tone", "/adapters/tone") };
+    expect(said(RULE, [server(adapter)])).toEqual([]);
+    const cache = mount("/home/me/.cache/huggingface", "/root/.cache/huggingface", false);
+    expect(said(RULE, [server({ ...lora(`tone=${SNAPSHOT}`), ...cache })])).toEqual([]);
+    const agent = { image: "agent:1", ...mount("/var/run/docker.sock", "/var/run/docker.sock") };
+    expect(said(RULE, [container("agent", agent)])).toEqual([]);
+  });
+});
