@@ -90,7 +90,7 @@ function proxyText(id: string, words: string): string {
 const SHARD = /^model-\d+-of-\d+\.safetensors$/;
 
 /** A repository with the texts that were read of it. */
-interface ReadRepository extends Omit<Repository, "config" | "adapter"> {
+interface ReadRepository extends Omit<Repository, "config" | "adapter" | "revision"> {
   readonly revision: string;
   readonly from: HubModelFacts["from"];
   readonly weightsGB: number | undefined;
@@ -126,7 +126,7 @@ function factsOf(read: ReadRepository): HubModelFacts {
   const config = text === undefined ? undefined : configIn(id, text);
   const adapterText = read.text(FILES.adapter);
   const adapter = adapterText === undefined ? undefined : objectOr(jsonIn(adapterText));
-  const why = unserved({ id, files, task, ...defined({ config, adapter }) });
+  const why = unserved({ id, files, task, revision, ...defined({ config, adapter }) });
   if (why !== undefined || text === undefined || config === undefined) throw new Failed(why ?? id);
   const template = read.text(FILES.template) ?? templateIn(read.text(FILES.tokenizer) ?? "");
   const isMistrals = template === "" && files.some((file) => CHATS.test(file));

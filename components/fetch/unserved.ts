@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 import { type JsonObject, textOr } from "../../faults/json";
 
 /** What tells what a repository of the hub holds. */
@@ -7,6 +8,8 @@ export interface Repository {
   readonly files: readonly string[];
   /** What the hub takes it for, such as `text-generation`. */
   readonly task: string;
+  /** Commit that was read. */
+  readonly revision?: string;
   readonly config?: JsonObject;
   /** Its `adapter_config.json`, where it has one. */
   readonly adapter?: JsonObject;
@@ -27,12 +30,19 @@ const PICTURE_TASKS = /^(text-to-image|image-to-image|text-to-video|image-to-vid
  * Says in one sentence why a repository's content isn't served here, and what to do instead;
  * `undefined` where it can be served.
  */
-export function unserved({ id, files, task, config, adapter }: Repository): string | undefined {
+export function unserved({
+  id,
+  files,
+  task,
+  config,
+  adapter,
+  revision,
+}: Repository): string | undefined {
   const has = (ending: string) => files.some((file) => file.toLowerCase().endsWith(ending));
   if (files.includes("model_index.json") || (PICTURE_TASKS.test(task) && config === undefined))
     return `${id} makes pictures (a diffusion pipeline), and a vLLM server writes text: serve it by a program for pictures such as ComfyUI, and declare its memory in \`otherGpuMemoryGiB\`.`;
   if (adapter !== undefined || (files.includes("adapter_config.json") && config === undefined))
-    return adapterText(id, textOr(adapter?.base_model_name_or_path));
+    return adapterText({ id, ...defined({ adapter, revision }) });
   if (has(".gguf") && !has(".safetensors"))
     return `${id} is GGUF files, which Ollama serves: run \`ollama pull hf.co/${id}\`, and name it in \`simpleServer.models\`.`;
   const classes = [config?.architectures].flat().map(String).join(" ");
@@ -45,7 +55,15 @@ export function unserved({ id, files, task, config, adapter }: Repository): stri
   return undefined;
 }
 
-const adapterText = (id: string, base: string): string =>
-  base === ""
-    ? `${id} is a LoRA adapter that names no base model: find that out, and serve it with \`extraArgs: [--enable-lora, --lora-modules, NAME=${id}]\`.`
-    : `${id} is a LoRA adapter of ${base}: run \`serving models use ${base}\`, then add \`extraArgs: [--enable-lora, --lora-modules, NAME=${id}]\` to its server.`;
+function adapterText({
+  id,
+  adapter,
+  revision = "COMMIT",
+}: Pick<Repository, "id" | "adapter" | "revision">): string {
+  const base = textOr(adapter?.base_model_name_or_path);
+  const rank = typeof adapter?.r === "number" ? adapter.r : "RANK";
+  const entry = `\`adapters: [{ name: NAME, id: ${id}, revision: ${revision}, rank: ${rank} }]\``;
+  return base === ""
+    ? `${id} is a LoRA adapter that names no base model: find that out, serve it, and add ${entry} to its server.`
+    : `${id} is a LoRA adapter of ${base}: run \`serving models use ${base}\`, then add ${entry} to its server and run \`serving fetch\`.`;
+}

@@ -9,6 +9,7 @@ import { knownTroubles } from "../supply/kernel";
 import { hostInstanceFindings } from "./judgeHostInstance";
 import { judgeLink } from "./judgeLink";
 import { judgeSimpleServer } from "./judgeSimpleServer";
+import { ownFolderFindings } from "./ownFolders";
 import { rankPorts } from "./readLink";
 import { type MachineFacts, type PreflightFinding, refused, warned } from "./types";
 
@@ -27,6 +28,7 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
       const message = `The model cache ${path} can't be used: ${problem}. Make it, or set \`modelCache\`.`;
       return refused(message, "modelCache");
     }),
+    ...ownFolderFindings(machine, facts),
     ...facts.fileFolders.flatMap(({ path, problem }) =>
       problem === undefined ? [] : refused(`Nothing can be written in ${path}: ${problem}.`),
     ),

@@ -12,6 +12,7 @@ import { type MachinePlan, serversOn } from "../plan/types";
 import { keyFault } from "../planned/networkKey";
 import { readKernel } from "../supply/kernel";
 import { oursOn } from "./ourContainers";
+import { readOwnFolders } from "./ownFolders";
 import { rankPorts, readLink } from "./readLink";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
@@ -22,6 +23,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const files = filesOf(machine);
   const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
   const meminfo = files.text("/proc/meminfo");
+  const ownFolders = await readOwnFolders(machine, files);
   const [docker, listeners, directories, fileFolders, simpleServer, link, kernel, device] =
     await Promise.all([
       readDocker(machine.dockerHost, [...oursOn(machine), ...RUNNING]),
@@ -55,6 +57,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     listeners,
     directories,
     fileFolders,
+    ...(ownFolders.length === 0 ? {} : { ownFolders }),
     kernel,
     faultyVariables: machine.secretFiles.flatMap(({ isKey, variable: name }) => {
       const value = process.env[name] ?? "";

@@ -19,6 +19,8 @@ export interface MachineFacts {
   readonly listeners: readonly Listener[];
   /** Directories that the plan needs, and whether they can be used. */
   readonly directories: readonly DirectoryFacts[];
+  /** The operator's own folders that servers read: models, adapters and mounts; where there are any. */
+  readonly ownFolders?: readonly DirectoryFacts[];
   /** Folders of the files that are written as the operator, and whether they can be. */
   readonly fileFolders: readonly DirectoryFacts[];
   /**

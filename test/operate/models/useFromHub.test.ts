@@ -139,13 +139,13 @@ describe("a model that no recipe tells of, from the hub", () => {
 
 describe("what can't be served is said in one sentence, with the way", () => {
   const config = made("LlamaForCausalLM");
-  const adapter = JSON.stringify({ base_model_name_or_path: "org/base", peft_type: "LORA" });
+  const adapter = JSON.stringify({ base_model_name_or_path: "org/base", r: 8 });
   const cases: readonly (readonly [string, Setting, string])[] = [
     ["GGUF", { files: { "a.Q4.gguf": "x" }, only: true }, "run `ollama pull hf.co/org/model`"],
     [
       "an adapter",
       { files: { "adapter_config.json": adapter, "adapter_model.safetensors": "x" }, only: true },
-      "is a LoRA adapter of org/base: run `serving models use org/base`, then add `extraArgs: [--enable-lora, --lora-modules, NAME=org/model]`",
+      "is a LoRA adapter of org/base: run `serving models use org/base`, then add `adapters: [{ name: NAME, id: org/model, revision: ",
     ],
     [
       "pictures",

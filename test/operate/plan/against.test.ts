@@ -298,7 +298,7 @@ describe("the summary of the shipped stack", () => {
     expect(out.trimEnd().split("\n").length).toBeLessThanOrEqual(52);
     expect(out.match(/^ {2}! /gm)).toHaveLength(2);
     expect(out.match(/^ {2}- /gm)).toHaveLength(6);
-    expect(out).toContain("  pass    21 of 22\n");
+    expect(out).toContain("  pass    23 of 24\n");
     expect(out).toMatch(
       /\nMore: `serving plan --full`, or one server or service: `serving plan b`\.\n$/,
     );
