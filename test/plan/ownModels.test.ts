@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { argumentChanges } from "../../components/change/containerChange";
 import { plan } from "../../components/plan/plan";
 import { FaultyInput } from "../../faults/fault";
 import type { ModelFiles } from "../../machines/modelFiles";
-import { stack } from "../fixtures/machine";
+import { serverInput, stack } from "../fixtures/machine";
 import { BRIDGE } from "../fixtures/services";
 
 const REVISION = "0123456789abcdef0123456789abcdef01234567";
@@ -103,6 +104,20 @@ describe("a server with adapters", () => {
     expect(label({ "~/runs/tone": files({}, { digest: "d2" }) })).not.toBe(before);
     const hub = { adapters: [{ name: "l", id: "org/l", revision: REVISION, rank: 8 }] };
     expect(label({ [`org/l@${REVISION}`]: files({ r: 8 }) }, hub)).toBeUndefined();
+  });
+
+  it("is replaced by a change of its files, and nothing else is", () => {
+    const at = (digest: string) => {
+      const two = { b: serverInput({ adapters: [TONE] }), c: serverInput({ port: 8002 }) };
+      const settings = stack({ bridge: BRIDGE, inferenceServers: two });
+      const { machines } = plan(settings, evidenceOf({ "~/runs/tone": files({}, { digest }) }));
+      return machines[0]?.containers ?? [];
+    };
+    const [before, after] = [at("d1"), at("d2")];
+    const changes = before.map((container, index) =>
+      argumentChanges(container, after[index] ?? container).map(({ argument }) => argument),
+    );
+    expect(changes).toEqual([["label local-serving.folders"], [], []]);
   });
 
   it("is asked for its adapters by clients and the bridge, each by its own name", () => {

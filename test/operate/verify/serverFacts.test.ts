@@ -58,6 +58,32 @@ describe("a base model", () => {
   });
 });
 
+describe("a server with adapters", () => {
+  const adapters = [
+    { name: "tone", path: "/data/tone", rank: 8 },
+    { name: "legal", path: "/data/legal", rank: 8 },
+  ];
+
+  it("is asked for their names, and for the window of its model alone", async () => {
+    const results = await seen(["models", "max-model-len"], { adapters });
+    expect(results.map(({ status, detail }) => `${status}: ${detail}`)).toEqual([
+      "pass: model, org/model, tone, legal",
+      "pass: 131072 tokens",
+    ]);
+  });
+
+  it("fails where one isn't served", async () => {
+    const server = await startPlanned(undefined, { adapters: adapters.slice(0, 1) });
+    const [result] = await run(planned(server.port, { adapters }), { only: ["models"] });
+    await server.close();
+    expect(result).toMatchObject({
+      status: "fail",
+      detail: "the adapters `legal` are not served; served are `model`, `org/model`, `tone`",
+      fix: "machines.dgx.inferenceServers.b.adapters names them. The running server was started with other names: `serving up`.",
+    });
+  });
+});
+
 describe("a model that writes no text", () => {
   const model = (kind: string) => ({ model: { id: `org/${kind}`, kind } });
   const asked = ["embeddings", "rerank", "completions", "chat", "responses", "messages", "window"];

@@ -15,6 +15,16 @@ const PERMISSION = {
   is_blocking: false,
 };
 
+/** An entry of /v1/models. */
+const card = (id: string, more: object) => ({
+  id,
+  object: "model",
+  created: 1_780_000_000,
+  owned_by: "vllm",
+  ...more,
+  permission: [PERMISSION],
+});
+
 /** The routes that say what is served. */
 export const models: RouteTable = {
   "GET /health": () => ({ status: 200, text: "" }),
@@ -22,15 +32,15 @@ export const models: RouteTable = {
   "GET /v1/models": ({ server: { args } }) =>
     ok({
       object: "list",
-      data: args.servedNames.map((id) => ({
-        id,
-        object: "model",
-        created: 1_780_000_000,
-        owned_by: "vllm",
-        root: args.model,
-        parent: null,
-        max_model_len: args.maxModelLen,
-        permission: [PERMISSION],
-      })),
+      data: [
+        ...args.servedNames.map((id) =>
+          card(id, { root: args.model, parent: null, max_model_len: args.maxModelLen }),
+        ),
+        // Adapters in vLLM's older form, `NAME=PATH`.
+        ...(args.flags.get("--lora-modules") ?? []).map((word) => {
+          const [id = "", root = ""] = word.split("=");
+          return card(id, { root, parent: args.servedNames[0], max_model_len: null });
+        }),
+      ],
     }),
 };
