@@ -16,6 +16,8 @@ import { attempt } from "../faults/defined";
 export interface ModelFiles {
   /** Why it could not be read. */
   readonly problem?: string;
+  /** Where it leads, if it is a link itself. */
+  readonly leadsTo?: string;
   /** Names of the files in it, sorted; those of folders below it are left out. */
   readonly files: readonly string[];
   /** Links in it, or below it, that lead out of it, with where they lead. */
@@ -68,6 +70,7 @@ export function readModelFiles(path: string, inCache = false): ModelFiles {
       ? READ_BY_VLLM.test(name) && !NOT_READ.test(name)
       : READ_OF_ADAPTER.test(name);
   return {
+    ...(real === path || inCache ? {} : { leadsTo: real }),
     files,
     linksOutside: inCache ? [] : entries.flatMap((entry) => linkOutside(real, entry)),
     ...(adapterConfig === undefined ? {} : { adapterConfig }),
@@ -104,7 +107,7 @@ function linkOutside(folder: string, entry: Dirent): ModelFiles["linksOutside"][
 }
 
 /**
- * A fingerprint over names, sizes and contents. Of a file above 256 MiB it takes the first MiB and
+ * A fingerprint over names, sizes and contents. A file above 256 MiB counts with its first MiB and
  * the time of its last change instead of its content, which would take minutes to read.
  */
 function digestOf(folder: string, files: readonly string[]): { digest?: string } {

@@ -1,5 +1,6 @@
 import type { ModelFiles } from "../../machines/modelFiles";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { systemFolder } from "../settings/mountable";
 
 /** What is wrong with an operator's own model; without a path it is about the folder itself. */
 export interface OwnFault {
@@ -28,8 +29,10 @@ export function filesFaults(
   { allowPickle }: Pick<InferenceServerSettings, "allowPickle">,
 ): OwnFault[] {
   if (read.problem !== undefined) return [];
-  const { files, linksOutside } = read;
+  const { files, linksOutside, leadsTo } = read;
+  const system = leadsTo === undefined ? undefined : systemFolder(leadsTo);
   return [
+    ...(system === undefined ? [] : [{ message: `It is a link. ${system}` }]),
     ...kindFaults(files, isAdapter, what),
     ...linksOutside.map(({ link, target }) => ({
       message: `\`${link}\` in it is a link to ${target}, outside the folder: the server would not find it there, and what a link leads to may be a secret. Put the file itself there (\`cp -L\`).`,

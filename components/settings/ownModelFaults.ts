@@ -182,16 +182,23 @@ const IMAGE_FOLDERS = [
   "/vllm-workspace",
 ];
 
+/** A path as one below `~/`, where it is below a home however that is written. */
+const belowHome = (path: string, home = "/root"): string =>
+  isIn(path, home)
+    ? `~${path.slice(home.length)}`
+    : path.replace(/^(?:\/root|\/home\/[^/]+)\//, "~/");
+
 /** Why a folder of the machine can't be mounted into a server; `undefined` where it can. */
 function notMountable(machine: MachineSettings, path: string): string | undefined {
   const system = systemFolder(path, machine.home);
   if (system !== undefined) return system;
+  const own = (each: string) => belowHome(each, machine.home);
   const ours = (
     [
       ["stateDirectory", "our own state, with files of secrets", machine.stateDirectory],
       ["modelCache", "the model cache, which servers write and have already", machine.modelCache],
     ] as const
-  ).find(([, , folder]) => isIn(path, folder) || isIn(folder, path));
+  ).find(([, , folder]) => isIn(own(path), own(folder)) || isIn(own(folder), own(path)));
   if (ours === undefined) return undefined;
   const [setting, what, folder] = ours;
   return `\`${path}\` and \`${setting}\` (${folder}) lie in each other, and that is ${what}: name the folder of the model alone.`;

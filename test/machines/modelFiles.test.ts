@@ -59,6 +59,13 @@ describe("files of a model or an adapter", () => {
     expect(readModelFiles(folder, true).linksOutside).toEqual([]);
   });
 
+  it("say where a folder leads that is a link itself", () => {
+    put("adapter_config.json", "{}");
+    symlinkSync(folder, join(place, "latest"));
+    expect(readModelFiles(join(place, "latest")).leadsTo).toBe(folder);
+    expect(readModelFiles(folder)).not.toHaveProperty("leadsTo");
+  });
+
   it("can't be told of what is no folder", () => {
     const none = { files: [], linksOutside: [], weightsBytes: 0 };
     put("file", "");

@@ -269,6 +269,12 @@ describe("a server with adapters", () => {
       "adapters.0.path: `vocab.json` in it is a link to /home/me/.ssh/id_ed25519, outside the folder: the server would not find it there, and what a link leads to may be a secret. Put the file itself there (`cp -L`).",
     ],
     [
+      "a folder that leads into the system",
+      {},
+      files({}, { leadsTo: "/etc/lora" }),
+      "adapters.0.path: It is a link. `/etc/lora` lies in `/etc`, a folder of the system: move the model elsewhere, such as to `/data/models`.",
+    ],
+    [
       "a pickle",
       {},
       files({}, { files: ["adapter_config.json", "adapter_model.bin"] }),

@@ -169,6 +169,11 @@ describe("adapters, mounts and folders of a server", () => {
       "mounts.0.from: `~/.cache/huggingface/hub` and `modelCache` (~/.cache/huggingface) lie in each other, and that is the model cache, which servers write and have already: name the folder of the model alone.",
     ],
     [
+      "the model cache by its whole path",
+      { adapters: [{ ...TONE, path: "/home/me/.cache/huggingface/hub/x" }] },
+      "adapters.0.path: `/home/me/.cache/huggingface/hub/x` and `modelCache` (~/.cache/huggingface) lie in each other, and that is the model cache, which servers write and have already: name the folder of the model alone.",
+    ],
+    [
       "a target in the image",
       { mounts: [{ from: "/data/x", to: "/usr/local/lib/python3.12" }] },
       "mounts.0.to: It would hide the image's own `/usr`: write `/models/NAME`.",
