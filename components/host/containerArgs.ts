@@ -47,7 +47,8 @@ export function containerArgs(container: PlannedContainer) {
     logOpts: LOG_OPTIONS,
     destroyGraceSeconds: container.stopGraceSeconds,
     stopTimeout: container.stopGraceSeconds,
-    mustRun: true,
+    // Without both, a refresh takes a stopped container for one that drifted.
+    ...(container.start === "onRequest" ? { start: false, mustRun: false } : { mustRun: true }),
   } satisfies ContainerArgs;
 }
 

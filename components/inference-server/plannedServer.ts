@@ -202,7 +202,9 @@ function serverContainer(
     gpus: "all",
     ...(rank === undefined ? { ipc: "host", network: machine.network } : rankIsolation(rank)),
     hosts: ["host.docker.internal:host-gateway"],
-    restart: "unless-stopped",
+    ...(server.start === "onRequest"
+      ? { start: server.start, restart: "no" }
+      : { restart: "unless-stopped" }),
     healthcheck: {
       // curl is part of the image; the port is the server's own, inside the container.
       test: ["CMD", "curl", "-fsS", "-o", "/dev/null", healthUrl(serve, rank)],
@@ -216,7 +218,12 @@ function serverContainer(
       { name: "stack", soft: STACK_BYTES, hard: STACK_BYTES },
     ],
     stopGraceSeconds: server.stopGraceSeconds,
-    labels: { [LABEL.machine]: machineName, [LABEL.server]: key, ...folders },
+    labels: {
+      [LABEL.machine]: machineName,
+      [LABEL.server]: key,
+      ...folders,
+      ...(server.start === "onRequest" ? { [LABEL.start]: server.start } : {}),
+    },
   };
 }
 

@@ -53,7 +53,10 @@ export const gatedEntrypoint = (container: string, first = ""): string[] => [
 
 /** What a gate has to know of its server. */
 interface Gated {
-  readonly container: Pick<PlannedContainer, "name" | "stopGraceSeconds" | "command" | "env">;
+  readonly container: Pick<
+    PlannedContainer,
+    "name" | "stopGraceSeconds" | "command" | "env" | "start"
+  >;
   readonly serve: Pick<Serve, "port">;
   readonly rank?: Rank;
 }
@@ -99,6 +102,8 @@ export function gateFile(
         healthUrl(serve, rank),
       ],
       ...(rank === undefined ? [] : rankLines(container.name, rank)),
+      // Whoever waits for it learns at once that it won't start.
+      ...(container.start === "onRequest" ? [["end-when-spent", container.name]] : []),
       ...namedOnHub(container).map(({ id, revision }) => [
         ...["model", container.name, id],
         ...(revision === undefined ? [] : [revision]),

@@ -19,7 +19,10 @@ export function machineFacts(machine: MachinePlan) {
       lines: machine.ledger.lines.map(({ name, gib, basis }) => ({ name, gib, basis })),
       largestUtilization: machine.ledger.largestUtilization,
       starts: machine.starts,
-      ...defined({ fixedKvCache: machine.ledger.fixedKvCache }),
+      ...defined({
+        fixedKvCache: machine.ledger.fixedKvCache,
+        together: machine.together && togetherFacts(machine.together),
+      }),
     },
     servers: serversOn(machine).map(({ key, container }) => {
       const args = containerArgs(container);
@@ -29,6 +32,7 @@ export function machineFacts(machine: MachinePlan) {
         image: args.image,
         entrypoints: args.entrypoints ?? [],
         command: args.command,
+        ...defined({ start: container.start }),
       };
     }),
     bridge: machine.bridge && {
@@ -46,6 +50,20 @@ export function machineFacts(machine: MachinePlan) {
         names,
       }),
     ),
+  };
+}
+
+/** Which servers run together, by their containers. */
+function togetherFacts({ beside, servers, sets }: NonNullable<MachinePlan["together"]>) {
+  const containers = new Map(servers.map(({ key, container }) => [key, container]));
+  return {
+    beside,
+    servers: servers.map(({ container, certainGiB, utilization }) => ({
+      name: container,
+      certainGiB,
+      utilization,
+    })),
+    sets: sets.map((set) => set.map((key) => containers.get(key) ?? key)),
   };
 }
 

@@ -40,6 +40,8 @@ export interface MemoryShare extends MemoryDemand {
    * measured.
    */
   readonly publishedOutsideGiB?: number;
+  /** What it keeps of its adapters in the host's memory, and how that was counted. */
+  readonly adapters?: { readonly gib: number; readonly source: string };
 }
 
 /**
@@ -72,6 +74,24 @@ export function ledger(
   };
 }
 
+/** How a server's line of what it compiles at its first start is called. */
+const COMPILING = "compiling";
+
+/** What a server adds to a sum: all its lines, and what it compiles for a while by itself. */
+export function addedBy(share: MemoryShare, totalGiB: number) {
+  const lines = linesOf(share, totalGiB);
+  const isCompiling = ({ name }: LedgerLine) => name === `${share.name}: ${COMPILING}`;
+  const gib = (some: readonly LedgerLine[]) =>
+    hundredths(some.reduce((sum, line) => sum + line.gib, 0));
+  return {
+    lines,
+    takenGiB: gib(lines.filter((line) => !isCompiling(line))),
+    certainGiB: gib(lines.filter(({ basis }) => basis !== "default")),
+    compilingGiB: gib(lines.filter(isCompiling)),
+    utilization: sumOfUtilizations([shareTaken(share, totalGiB)]),
+  };
+}
+
 /** What a server takes of the machine, in GiB, rounded to 0.01: budget and overshoot. */
 export const takenBy = (demand: MemoryDemand, totalGiB: number): number =>
   hundredths(takenGiB(demand, totalGiB)) + OVERSHOOT_GIB;
@@ -93,7 +113,7 @@ function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
     // counts.
     if (beyond > 0) {
       const source = `weights + ${ENGINE_OVERHEAD_GIB} GiB + ${share.compileJobs} jobs x ${COMPILE_JOB_GIB} GiB, beyond its own budget`;
-      lines.push({ name: `${share.name}: compiling`, gib: beyond, basis: "default", source });
+      lines.push({ name: `${share.name}: ${COMPILING}`, gib: beyond, basis: "default", source });
     }
   }
   const { publishedOutsideGiB: outsideGiB } = share;
@@ -105,6 +125,8 @@ function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
     const source = `${hundredths(outsideGiB ?? 0)} GiB were seen outside the KV cache of such a server; measure yours`;
     lines.push({ name: `${share.name}: beside its weights`, gib: more, basis: "default", source });
   }
+  if (share.adapters !== undefined)
+    lines.push({ name: `${share.name}: adapters`, basis: "default", ...share.adapters });
   return lines;
 }
 
@@ -135,7 +157,7 @@ function largestUtilizations(
     sumOfUtilizations(shares.map((share) => shareTaken(share, totalGiB))),
   );
   const all = [
-    ...shares.map((share) => takenBy(share, totalGiB)),
+    ...shares.map((share) => takenBy(share, totalGiB) + (share.adapters?.gib ?? 0)),
     ...others.map((line) => line.gib),
   ];
   const taken = all.reduce((sum, gib) => sum + gib, 0);

@@ -25,6 +25,8 @@ import {
   type MemoryShare,
   takenBy,
 } from "./ledger";
+import { withOnRequest } from "./onRequest";
+import type { Together } from "./together";
 
 /** One of our servers with what is known of it. */
 export interface KnownServer {
@@ -42,6 +44,10 @@ export interface KnownServer {
 export interface MachineMemory {
   readonly ledger: MemoryLedger;
   readonly admission: readonly AdmissionOnPaper[];
+  /** Which servers run together, where some start on request. */
+  readonly together?: Together;
+  /** The lines of servers that the ledger leaves out, since they don't run with those in it. */
+  readonly apart?: readonly LedgerLine[];
 }
 
 /** Adds up one machine's memory; with its meminfo also whether each server would start. */
@@ -52,23 +58,39 @@ export function machineMemory(
   meminfo: Meminfo | undefined,
 ): MachineMemory {
   const { instanceA } = machine;
-  const ours = servers.map(shareOf);
+  const shares = servers.map((server) => ({
+    key: server.plan.key,
+    onRequest: server.plan.container.start === "onRequest",
+    share: shareOf(server),
+  }));
+  const ours = shares.filter((each) => !each.onRequest).map(({ share }) => share);
+  const onRequest = shares.filter((each) => each.onRequest).map(({ share }) => share);
   const host: MemoryShare | undefined =
     instanceA === "none"
       ? undefined
       : { name: "instance A", utilization: instanceA.gpuMemoryUtilization, ours: false };
   const system = operatingSystem(machine, meminfo && meminfoUse(meminfo, host, ours));
-  const shares = host === undefined ? ours : [host, ...ours];
-  const adapters = servers.flatMap(adapterLine);
+  const always = host === undefined ? ours : [host, ...ours];
   const { otherGpuMemoryGiB: gib } = machine;
-  const others: LedgerLine[] =
-    gib === undefined
+  const others: LedgerLine[] = [
+    ...services,
+    ...(gib === undefined
       ? []
-      : [{ name: "other GPU containers", gib, basis: "setting", source: "otherGpuMemoryGiB" }];
-  return {
-    ledger: ledger(machine.totalGiB, shares, [...adapters, ...services, ...others, system]),
-    admission: meminfo === undefined ? [] : admissionOnPaper(meminfo, host, ours),
-  };
+      : [
+          {
+            name: "other GPU containers",
+            gib,
+            basis: "setting" as const,
+            source: "otherGpuMemoryGiB",
+          },
+        ]),
+    system,
+  ];
+  const admission = meminfo === undefined ? [] : admissionOnPaper(meminfo, host, ours, onRequest);
+  const withOthers = (some: readonly MemoryShare[]) =>
+    ledger(machine.totalGiB, [...always, ...some], others);
+  if (onRequest.length === 0) return { ledger: withOthers([]), admission };
+  return { ...withOnRequest(machine, shares, withOthers), admission };
 }
 
 /**
@@ -76,7 +98,7 @@ export function machineMemory(
  * `--max-cpu-loras`, each with the numbers that it has (vLLM 0.30 `lora/model_manager.py`). Of one
  * whose files weren't read it is a whole slot.
  */
-function adapterLine({ settings, model, plan, adapterBytes }: KnownServer): LedgerLine[] {
+function adaptersOf({ settings, model, adapterBytes }: KnownServer): MemoryShare["adapters"] {
   const { adapters, maxLoras = adapters.length, maxCpuLoras = maxLoras } = settings;
   const slot = adapterSlots(settings, model);
   const whole = slot === undefined || "why" in slot ? 0 : slot.each;
@@ -85,15 +107,20 @@ function adapterLine({ settings, model, plan, adapterBytes }: KnownServer): Ledg
     .sort((a, b) => b - a)
     .slice(0, maxCpuLoras);
   const gib = hundredths(sizes.reduce((sum, each) => sum + each, 0));
-  if (gib === 0) return [];
+  if (gib === 0) return undefined;
   const by = adapterBytes.every((bytes) => bytes !== undefined)
     ? "by the size of their files"
     : "computed: by their files, or a whole slot";
   const source = `${sizes.length === 1 ? "1 adapter" : `${sizes.length} adapters`} kept in the host's memory beside the slots, ${by}`;
-  return [{ name: `${plan.container.name}: adapters`, gib, basis: "default", source }];
+  return { gib, source };
 }
 
-function shareOf({ settings, model, plan: { container, memory } }: KnownServer): MemoryShare {
+function shareOf(server: KnownServer): MemoryShare {
+  const {
+    settings,
+    model,
+    plan: { container, memory },
+  } = server;
   const weights = residentGiB(settings, model);
   return {
     ...memory,
@@ -101,7 +128,7 @@ function shareOf({ settings, model, plan: { container, memory } }: KnownServer):
     ours: true,
     // Only kernels for decoding take memory to compile, and a pooling model has none.
     ...(isPooling(settings.model.kind) ? {} : { compileJobs: settings.compileJobs }),
-    ...defined({ weightsGiB: weights }),
+    ...defined({ weightsGiB: weights, adapters: adaptersOf(server) }),
     ...(settings.kvCacheMemoryBytes === undefined ? {} : outside(settings, model)),
   };
 }
@@ -271,24 +298,29 @@ export function meminfoUse(
 
 /**
  * vLLM's admission rule for each of our servers, one after the other, with instance A up before
- * them.
+ * them. Each of those that start on request comes alone beside all that always run.
  */
 export function admissionOnPaper(
   meminfo: Meminfo,
   instanceA: NamedDemand | undefined,
   ours: readonly NamedDemand[],
+  onRequest: readonly NamedDemand[] = [],
 ): AdmissionOnPaper[] {
   const { totalGiB } = meminfo;
   let available = totalGiB - meminfoUse(meminfo, instanceA, ours).operatingSystemGiB;
   if (instanceA !== undefined) available -= takenBy(instanceA, totalGiB);
-  return ours.map((share) => {
-    const { name } = share;
+  const admit = (share: NamedDemand): AdmissionOnPaper => {
     // vLLM itself only checks the share, and runs out of memory later.
     const wantedGiB = hundredths(takenGiB(share, totalGiB));
     // What is available when the server starts: instance A and the servers before it have taken
     // theirs.
     const availableGiB = hundredths(available);
+    return { name: share.name, wantedGiB, availableGiB, admitted: availableGiB >= wantedGiB };
+  };
+  const always = ours.map((share) => {
+    const admitted = admit(share);
     available -= takenBy(share, totalGiB);
-    return { name, wantedGiB, availableGiB, admitted: availableGiB >= wantedGiB };
+    return admitted;
   });
+  return [...always, ...onRequest.map(admit)];
 }

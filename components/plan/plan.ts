@@ -21,6 +21,7 @@ import {
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { type ServerKvResult, serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
+import { togetherNotes } from "../memory/together";
 import { type Evidence, folderEvidence, modelEvidence } from "../planned/evidence";
 import { type HostInstanceFacts, NOTES, type Warning } from "../planned/facts";
 import { workerKey } from "../planned/rank";
@@ -35,7 +36,7 @@ import type { StackSettings } from "../settings/stackSettings";
 import { appliedPlan } from "./appliedPlan";
 import { deviceNotes, kvOn, memoryOn } from "./deviceFigures";
 import { adapterBytes, ownModelFindings, ownModelWarnings, withRank } from "./ownModels";
-import { modelFaults, withFamily, writtenTwice } from "./planFaults";
+import { modelFaults, sharedOnRequest, withFamily, writtenTwice } from "./planFaults";
 import { services } from "./services";
 import type { MachinePlan, Plan } from "./types";
 import { machineWarnings } from "./warnings";
@@ -56,6 +57,7 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
     ...writtenTwice(machines),
     ...modelFaults(settings, evidence),
     ...ownModelFindings(settings, evidence),
+    ...sharedOnRequest(settings, machines),
     ...planned.flatMap(({ machine: { name, files }, unreached }) =>
       (files.some(({ here }) => here) ? unreached : []).map((fault) =>
         machineFault(settings, name, { ...fault, message: `${fault.message} ${LEAVE_THEM}` }),
@@ -97,7 +99,10 @@ export function machinePlan(
   const inferenceServers = servers.filter(({ plan }) => isHead(plan)).map(({ plan }) => plan);
   const ranks = servers.filter(({ plan }) => !isHead(plan)).map(({ plan }) => plan);
   const around = services(name, machine, inferenceServers, { evidence, machines });
-  const memory = memoryOn(machine.device, machineMemory(machine, servers, around.memory, meminfo));
+  const { apart = [], ...memory } = memoryOn(
+    machine.device,
+    machineMemory(machine, servers, around.memory, meminfo),
+  );
   const withKv = servers.map((server) => ({
     ...server,
     kv: kvOfServer(machine, server, {
@@ -109,7 +114,7 @@ export function machinePlan(
   const served = { servers: inferenceServers, simpleServer: around.detail.simpleServer };
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
   const running = [...inferenceServers, ...ranks];
-  const needs = { servers: running, ledger: memory.ledger.lines, folder: gate };
+  const needs = { servers: running, ledger: [...memory.ledger.lines, ...apart], folder: gate };
   const planned: MachinePlan = {
     ...declaredFacts(name, machine, evidence.home),
     inferenceServers,
@@ -134,6 +139,7 @@ export function machinePlan(
     ...memoryWarnings(name, machine, { ...memory, servers: withKv, appliedWindows }),
     ...ownModelWarnings(name, machine.inferenceServers, evidence),
     ...around.warnings,
+    ...togetherNotes(name, memory.together),
     ...(servers.length === 0 ? [] : deviceNotes(name, machine)),
   ];
   const files = [...planned.files, appliedPlan(planned, state)];

@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import { errorAt, type Fault } from "../../faults/fault";
 import { canonicalEngine, isHere } from "../../machines/address";
+import { onOtherMachine } from "../bridge/settings";
 import { familyOf, otherFamily } from "../inference-server/parsers";
 import { type Evidence, modelEvidence } from "../planned/evidence";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
@@ -48,6 +49,47 @@ export function modelFaults(settings: StackSettings, evidence: Evidence): Fault[
       ];
     }),
   );
+}
+
+/**
+ * Finds servers that start on request, and share a name with another one behind a bridge. The
+ * bridge spreads such a name's requests, and asks each of its servers for an answer every minute.
+ */
+export function sharedOnRequest(
+  settings: StackSettings,
+  machines: readonly MachinePlan[],
+): Fault[] {
+  const faults = new Map<string, Fault>();
+  for (const { name: on, bridge } of machines) {
+    const behind = (bridge?.servers ?? []).flatMap((named) => serverNamed(named, on, machines));
+    for (const { machine, key, names, start } of behind) {
+      const twin = behind.find(
+        (each) =>
+          (each.machine !== machine || each.key !== key) &&
+          each.names.some((name) => names.includes(name)),
+      );
+      if (start === undefined || twin === undefined) continue;
+      const other = twin.machine === machine ? twin.key : `${twin.machine}.${twin.key}`;
+      const name = names.find((each) => twin.names.includes(each));
+      const message = `\`${other}\` answers to \`${name}\`, too, and the bridge of ${on} sends each request for it to whichever of both it takes for running: write \`start: always\`, or give each names of its own (\`servedModelName\`, \`aliases\`).`;
+      const path = ["inferenceServers", key, "start"];
+      faults.set(
+        `${machine}.${key}`,
+        machineFault(settings, machine, { path, code: "impossible_value", message }),
+      );
+    }
+  }
+  return [...faults.values()];
+}
+
+/** A server of ours behind a machine's bridge: `b`, or `dgx2.b` of another machine. */
+function serverNamed(named: string, on: string, machines: readonly MachinePlan[]) {
+  const { on: machine, key } = onOtherMachine(named) ?? { on, key: named };
+  const found = machines
+    .find(({ name }) => name === machine)
+    ?.inferenceServers.find((each) => each.key === key);
+  if (found === undefined) return [];
+  return [{ machine, key, names: found.serve.names, start: found.container.start }];
 }
 
 /**

@@ -41,7 +41,11 @@ export function machineWarnings(
       `The servers together take ${utilizationText(aggregate)} of the memory. ${machinesSeen(machine.device)} were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`,
     );
   const recorded = servers.every(({ settings }) => isMeasured(settings));
-  const several = servers.length + (machine.instanceA === "none" ? 0 : 1) > 1;
+  // Of servers that start on request, those that run together.
+  const atOnce = servers.filter(({ plan }) =>
+    ledger.lines.some(({ name: line }) => line === plan.container.name),
+  );
+  const several = atOnce.length + (machine.instanceA === "none" ? 0 : 1) > 1;
   if (several && !recorded && aggregate <= AGGREGATE_LIMIT) {
     const budgets = (aggregate * machine.totalGiB).toFixed(1);
     const message = `These servers together are ${budgets} of ${machine.totalGiB.toFixed(1)} GiB, which should fit on paper but has not been measured yet. After all have loaded and served a request, MemAvailable must stay above 0 with room to spare: \`serving verify --only memory\` says so, and prints what to record as \`measured\`.`;

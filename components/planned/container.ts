@@ -12,6 +12,8 @@ export const LABEL = {
   machine: "local-serving.machine",
   /** The server's key in the stack file. */
   server: "local-serving.server",
+  /** `onRequest` on a container that nothing starts but `serving start`. */
+  start: "local-serving.start",
   /** A fingerprint of the configuration that the container was started with. */
   config: "local-serving.config",
   /** A fingerprint of the operator's own folders that a server was started with. */

@@ -13,6 +13,7 @@ export const NOTES: ReadonlySet<string> = new Set([
   "unproven",
   "inert-variable",
   "same-parser",
+  "together-all",
   "kv-queue",
   "window-raised",
   "measurement-stale",

@@ -9,6 +9,7 @@ import { isPooling } from "../planned/modelKind";
 import { otherKind } from "../service/servers";
 import { harnessFaults } from "./harnessFaults";
 import type { MachineSettings } from "./machine";
+import { onRequestFaults } from "./onRequestFaults";
 import { ownModelFaults } from "./ownModelFaults";
 import { rankFaults } from "./rankFaults";
 import { type MachineFault, referenceFaults } from "./referenceFaults";
@@ -44,6 +45,7 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
       ...poolingFaults(machine),
       ...ownModelFaults(machine),
       ...rankFaults(machineName, settings.machines),
+      ...onRequestFaults(machine),
     ])
       fault(["machines", machineName, ...path], code, message);
     for (const { path, code, message } of bridgedElsewhereFaults(machineName, settings.machines))

@@ -174,6 +174,9 @@ export const inferenceServer = strictObject(
     stopGraceSeconds: usual(60, count(1, 600)).describe(
       "Seconds that the server gets to stop before it is killed.",
     ),
+    start: usual("always", z.enum(["always", "onRequest"])).describe(
+      "`onRequest`: `up` makes the container and doesn't start it; `serving start NAME` does, and first stops the servers that it has no room beside. Such servers may be more than fit at once: the plan says which run together (guide: models on demand).",
+    ),
   },
   {
     error: ({ code, keys }) =>

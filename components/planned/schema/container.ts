@@ -63,7 +63,15 @@ export const containerSchema = z
       "A Docker network, or `host`: then it has the machine's own addresses, and publishes nothing.",
     ),
     hosts: texts().describe("Extra host names, `name:address`."),
-    restart: z.literal("unless-stopped"),
+    start: z
+      .literal("onRequest")
+      .exactOptional()
+      .describe(
+        "Set where `up` makes the container and doesn't start it: `serving start` does. Absent: it always runs.",
+      ),
+    restart: z
+      .enum(["unless-stopped", "no"])
+      .describe("Docker's restart policy; `no` where it is started on request."),
     healthcheck,
     ulimits: z.array(ulimit),
     stopGraceSeconds: z.number().describe("Docker waits so long for its end before it kills it."),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { containerSchema } from "./container";
 import { fileSchema, secretFileSchema } from "./files";
 import { serverKvSchema } from "./kv";
-import { admissionSchema, ledgerSchema, startNeedsSchema } from "./memory";
+import { admissionSchema, ledgerSchema, startNeedsSchema, togetherSchema } from "./memory";
 import { serveSchema } from "./serve";
 import { endpointSchema, hostInstanceSchema, inferenceServerSchema, reachSchema } from "./servers";
 import {
@@ -67,7 +67,12 @@ export const machineSchema = z
     memoryFloorGiB: z
       .number()
       .describe("Below so much available memory the start gates stop a server."),
-    ledger: ledgerSchema,
+    ledger: ledgerSchema.describe(
+      "Memory of what runs at once. Of servers that start on request it has those of the largest set.",
+    ),
+    together: togetherSchema
+      .exactOptional()
+      .describe("Which servers run together, where some start on request."),
     otherGpuMemoryGiB: z
       .number()
       .exactOptional()

@@ -46,6 +46,49 @@ export const ledgerSchema = z
   })
   .meta({ id: "Ledger", description: "Memory of one machine, line by line, in GiB." });
 
+const taken = {
+  takenGiB: z.number().describe("All lines of the ledger, what is compiled for a while aside."),
+  certainGiB: z.number().describe("Those lines that are declared or measured."),
+  utilization: z.number().describe("Share of the machine, as the limit on the sum counts it."),
+};
+
+/** Servers that start on request, and which of them run together. */
+export const togetherSchema = z
+  .object({
+    totalGiB: z.number(),
+    floorGiB: z
+      .number()
+      .describe("What several of them leave available: below it a start gate stops a server."),
+    beside: z
+      .object({
+        ...taken,
+        takenGiB: z.number().describe("All its lines of the ledger, defaults included."),
+      })
+      .describe("What always runs: instance A, other servers, services, the operating system."),
+    servers: z
+      .array(
+        z.object({
+          key: z.string(),
+          container: z.string(),
+          ...taken,
+          compilingGiB: z
+            .number()
+            .describe("What compiling takes beyond that at a start. They start one at a time."),
+        }),
+      )
+      .describe("Each server that starts on request, in the order of the stack file."),
+    sets: z
+      .array(z.array(z.string()))
+      .describe(
+        "Keys of those that run together: every set to which no further one can be added. A server in none never fits.",
+      ),
+  })
+  .meta({
+    id: "Together",
+    description:
+      "Which servers with `start: onRequest` run together, beside what always runs. Several together leave the floor free, guessed lines counted; one alone is judged as a server that always runs.",
+  });
+
 export const startNeedsSchema = z
   .object({
     weightsGiB: z.number().exactOptional().describe("What its loaded weights take."),
