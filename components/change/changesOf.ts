@@ -42,6 +42,8 @@ export interface ContainerChange {
   /** Name of the container, or its old name if it is removed. */
   readonly name: string;
   readonly kind: "created" | "replaced" | "removed" | "unchanged";
+  /** Set where the new container is made and not started. */
+  readonly startsOnRequest?: true;
   /** What differs, where it is replaced. */
   readonly changes: readonly ArgumentChange[];
   /**
@@ -148,6 +150,7 @@ function containerChange(
     key: (server ?? oldServer)?.key ?? role,
     name,
     kind,
+    ...(now?.start === "onRequest" ? { startsOnRequest: true as const } : {}),
     changes,
     steps:
       !now || !after || kind === "unchanged"

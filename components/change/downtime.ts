@@ -65,13 +65,15 @@ const needsKernels = ({ argument }: ArgumentChange) =>
 
 /**
  * Returns how long a server takes to start: stopping the old one if there is one, loading weights,
- * compiling kernels.
+ * compiling kernels. One that starts on request isn't started.
  */
 export function serverSteps(
   server: InferenceServerPlan,
   weightsGB: Span,
   before?: { readonly server: InferenceServerPlan; readonly changes: readonly ArgumentChange[] },
 ): Step[] {
+  if (server.container.start === "onRequest")
+    return before === undefined ? [] : [stopping(before.server.container)];
   const least = BASE_SECONDS + SECONDS_PER_GB * weightsGB.least;
   const most = (BASE_SECONDS + SECONDS_PER_GB * weightsGB.most) * SLOWEST;
   const gb = weightsGB.least === weightsGB.most ? `${weightsGB.most}` : `at most ${weightsGB.most}`;

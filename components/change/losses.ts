@@ -8,7 +8,7 @@ import { type Step, stepsText } from "./downtime";
 export interface Loss {
   /** Key of the server that they use, or name of the service. */
   readonly key: string;
-  readonly what: "gone" | "fails" | "removed" | "names" | "window" | "address";
+  readonly what: "gone" | "fails" | "stopped" | "removed" | "names" | "window" | "address";
   /** Names that it answers to. A loss of `names` lists only those that go. */
   readonly names: readonly string[];
   /** Who uses it: clients, services, and on another machine `MACHINE.bridge`. */
@@ -29,6 +29,7 @@ interface Felt {
     readonly key: string;
     readonly kind: string;
     readonly steps: readonly Step[];
+    readonly startsOnRequest?: true;
   }[];
   readonly ollama: string | null;
   readonly kv: Readonly<
@@ -51,11 +52,12 @@ export function lossesOf(
     { key, names: namesOf(before, key), users: usersOf(before, key, machines), what, ...more },
   ];
   return [
-    ...containers.flatMap(({ key, kind, steps }) => {
+    ...containers.flatMap(({ key, kind, steps, startsOnRequest }) => {
       // A worker has no API: its head goes with it.
       if (kind === "unchanged" || kind === "created" || ranks.some((rank) => rank.key === key))
         return [];
       if (kind === "removed") return loss(key, "removed");
+      if (startsOnRequest) return loss(key, "stopped");
       return loss(key, kv[key]?.after?.fits.most === false ? "fails" : "gone", { steps });
     }),
     ...(ollama === "restarted" && before.simpleServer.mode === "host"
@@ -108,10 +110,11 @@ function usersOf(plan: MachinePlan, key: string, machines: readonly MachinePlan[
 }
 
 /** Says for how long something is gone; `undefined` if it stays. */
-export function goneText({ what, steps = [] }: Loss): string | undefined {
+export function goneText({ key, what, steps = [] }: Loss): string | undefined {
   const said: Partial<Record<Loss["what"], string>> = {
     gone: `for ${stepsText(steps)}`,
     fails: "until you go back: the new one would not start",
+    stopped: `until \`serving start ${key}\`, if it runs`,
     removed: "for good",
   };
   return said[what];
@@ -124,6 +127,7 @@ export function lossText(loss: Loss): string {
   const said = {
     gone: `${gone} Requests that run are cut off.`,
     fails: gone,
+    stopped: `${gone} Requests that run are cut off.`,
     removed: gone,
     names: `${key} no longer answers to ${names.join(", ")}.`,
     window: `The window of ${key} shrinks from ${before} to ${after} tokens: longer prompts are refused.`,

@@ -13,6 +13,7 @@ import { gibRange, roomText, timesRange } from "./kvFacts";
 import { isMeasured } from "./kvRoom";
 import type { KnownServer, MachineMemory } from "./machineMemory";
 import type { ServerKv, ServerKvResult } from "./serverKv";
+import { togetherNotes } from "./together";
 
 /**
  * What was available at most after a boot of somebody's DGX Spark, in GiB, where 0.87 needed caches to be dropped
@@ -43,7 +44,7 @@ interface MemoryWithServers extends MachineMemory {
 export function memoryWarnings(
   name: string,
   machine: MachineSettings,
-  { ledger, admission, servers, appliedWindows = {} }: MemoryWithServers,
+  { ledger, admission, together, servers, appliedWindows = {} }: MemoryWithServers,
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
@@ -92,7 +93,7 @@ export function memoryWarnings(
     const message = `${each.name} would not start: vLLM wants ${each.wantedGiB.toFixed(2)} GiB available, and by this meminfo ${each.availableGiB.toFixed(2)} GiB are, once the servers before it have theirs.`;
     warn("not-admitted", message);
   }
-  return warnings;
+  return [...warnings, ...togetherNotes(name, together)];
 }
 
 /** Whether a model reads images or sound beside text, by its class. */

@@ -21,7 +21,6 @@ import {
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { type ServerKvResult, serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
-import { togetherNotes } from "../memory/together";
 import { type Evidence, folderEvidence, modelEvidence } from "../planned/evidence";
 import { type HostInstanceFacts, NOTES, type Warning } from "../planned/facts";
 import { workerKey } from "../planned/rank";
@@ -99,14 +98,11 @@ export function machinePlan(
   const inferenceServers = servers.filter(({ plan }) => isHead(plan)).map(({ plan }) => plan);
   const ranks = servers.filter(({ plan }) => !isHead(plan)).map(({ plan }) => plan);
   const around = services(name, machine, inferenceServers, { evidence, machines });
-  const { apart = [], ...memory } = memoryOn(
-    machine.device,
-    machineMemory(machine, servers, around.memory, meminfo),
-  );
+  const added = machineMemory(machine, servers, around.memory, meminfo);
+  const { apart = [], ...memory } = memoryOn(machine.device, added);
   const withKv = servers.map((server) => ({
     ...server,
     kv: kvOfServer(machine, server, {
-      totalGiB: machine.totalGiB,
       least: leastMemory(name, server.settings.nodes, totalOf),
       maxOutputTokens: longestAnswer(around.clients, server.plan.key),
     }),
@@ -139,7 +135,6 @@ export function machinePlan(
     ...memoryWarnings(name, machine, { ...memory, servers: withKv, appliedWindows }),
     ...ownModelWarnings(name, machine.inferenceServers, evidence),
     ...around.warnings,
-    ...togetherNotes(name, memory.together),
     ...(servers.length === 0 ? [] : deviceNotes(name, machine)),
   ];
   const files = [...planned.files, appliedPlan(planned, state)];
@@ -163,11 +158,11 @@ const gateFiles = (
 
 /** What is known of a server's KV cache, with whose figures it rests on. */
 function kvOfServer(
-  { device }: MachineSettings,
+  { device, totalGiB }: MachineSettings,
   { settings, model }: KnownServer,
-  context: Parameters<typeof serverKv>[1],
+  context: Omit<Parameters<typeof serverKv>[1], "totalGiB">,
 ) {
-  const found = serverKv(settings, context, model);
+  const found = serverKv(settings, { totalGiB, ...context }, model);
   return { ...found, kv: kvOn(device, found.kv, settings) };
 }
 

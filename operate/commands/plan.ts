@@ -118,7 +118,8 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   if (name !== undefined)
     return { result, text: partText(named(planned.machines, name), width), failed };
   const changes = full ? [] : await changesHere(planned);
-  return { result, text: planText(planned, policies, width, { full, changes }), failed };
+  const shown = { full, changes, ...(await startsOn(planned, file)) };
+  return { result, text: planText(planned, policies, width, shown), failed };
 }
 
 /** Says first what `serving up --verified` knows of these settings, if that is kept here. */
@@ -128,6 +129,14 @@ async function sayTried({ machines: [first] }: Plan, text: string): Promise<void
   if (failed !== undefined && failed.settings === fingerprintOfText(text)) say(triedText(failed));
   if (underWay !== undefined) say(underWayText(underWay));
   if (unreadable !== undefined) say(unreadable);
+}
+
+/** Looks up how long starts took here, where a server starts on request. */
+async function startsOn({ machines }: Plan, file: string) {
+  if (machines.every(({ together }) => together === undefined)) return {};
+  // Loaded when it is used: other plans are printed faster without it.
+  const { keptStarts } = await import("../onRequest/keptStarts");
+  return { startsOn: (machine: string) => keptStarts(file, machine) };
 }
 
 /** What an update changes, as far as that is known without asking another computer. */

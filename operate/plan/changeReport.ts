@@ -64,7 +64,7 @@ const OLLAMA = {
 };
 
 function containerLines(change: MachineChange["containers"][number], fails: boolean): string[] {
-  const { key, name, kind, changes, steps, pulls, downloads } = change;
+  const { key, name, kind, changes, pulls, downloads } = change;
   if (kind === "unchanged") return [];
   const why = changes
     .map(({ argument, before, after }) => `\`${argument}\` ${fromTo(before, after)}`)
@@ -75,15 +75,22 @@ function containerLines(change: MachineChange["containers"][number], fails: bool
     `${key} (${name}) is ${kind}${why === "" ? "" : `: ${why}`}.`,
     ...(pulls === null ? [] : [`Its image is pulled${meanwhile}: \`${pulls}\`.`]),
     ...(fails ? [`${key} would not start: its KV cache lacks the room.`] : []),
-    ...(kind === "removed" || fails
-      ? []
-      : [
-          `${key} ${kind === "replaced" ? "is gone for" : "answers after"} ${stepsWithSources(steps)}.`,
-        ]),
+    ...(kind === "removed" || fails ? [] : [startText(change)]),
     ...(downloads.length === 0
       ? []
       : [`Longer by the download of ${models}, unless \`serving fetch\` came first.`]),
   ];
+}
+
+/** When a container that is made or replaced answers. */
+function startText({ key, kind, steps, startsOnRequest }: MachineChange["containers"][number]) {
+  const isNew = kind !== "replaced";
+  if (startsOnRequest === undefined)
+    return `${key} ${isNew ? "answers after" : "is gone for"} ${stepsWithSources(steps)}.`;
+  const start = `\`serving start ${key}\``;
+  return isNew
+    ? `${key} starts on request: it is made and not started (${start}).`
+    : `${key} starts on request: if it runs, it is stopped, and the new one isn't started (${start}).`;
 }
 
 /** Whether memory fits, before and after. */

@@ -2,8 +2,8 @@ import type { PlannedContainer } from "../../components/planned";
 import { shellWords } from "../../machines/shell";
 
 /**
- * The container as a `docker run` to copy into a shell: for reading and trying out, not for
- * operating.
+ * The container as a `docker run` to copy into a shell, or as a `docker create` where it starts on
+ * request: for reading and trying out, not for operating.
  */
 export function dockerRun(container: PlannedContainer): string {
   const { healthcheck } = container;
@@ -35,7 +35,7 @@ export function dockerRun(container: PlannedContainer): string {
     ...(entrypoint === undefined ? [] : [["--entrypoint", entrypoint]]),
   ];
   const lines = [
-    "docker run --detach",
+    container.start === "onRequest" ? "docker create" : "docker run --detach",
     ...options.map(shellWords),
     shellWords([container.image]),
     ...commandLines([...entrypointArguments, ...container.command]),

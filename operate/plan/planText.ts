@@ -3,11 +3,13 @@ import { SIMPLE_SERVER } from "../../components/fields";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
 import type { PlannedContainer, PlannedFile } from "../../components/planned";
 import type { Judged } from "../../policies/judge";
+import type { KeptStart } from "../onRequest/keptStarts";
 import { type Named, namedOn } from "../stack/named";
 import { type Section, sectionText } from "./changeReport";
 import { dockerRun } from "./dockerRun";
 import { hanging, heading, indented, table, UNBOUNDED, type Width } from "./layout";
 import { graveWarnings, kvText, ledgerText } from "./memoryText";
+import { togetherText } from "./togetherText";
 
 /**
  * A plan as a person reads it: the verdict, what changes, the memory, the addresses, and any reason
@@ -21,7 +23,13 @@ export function planText(
   {
     full = false,
     changes = [],
-  }: { readonly full?: boolean; readonly changes?: readonly Section[] } = {},
+    startsOn = () => () => undefined,
+  }: {
+    readonly full?: boolean;
+    readonly changes?: readonly Section[];
+    /** How long starts took on a machine. */
+    readonly startsOn?: (machine: string) => KeptStart;
+  } = {},
 ): string {
   const all: Plan["warnings"][number][] = [...warnings, ...policies.filter(isNote).map(asNote)];
   const [notes, warned] = [all.filter(({ note }) => note), all.filter(({ note }) => !note)];
@@ -32,7 +40,7 @@ export function planText(
   const [first] = machines.flatMap(namedOn);
   const example = first === undefined ? "" : `: \`serving plan ${first.key}\``;
   const body = [
-    ...machines.map((machine) => machineText(machine, width, full)),
+    ...machines.map((machine) => machineText(machine, width, full, startsOn(machine.name))),
     policyText(policies, width, full),
     listText("Warnings", styled("yellow", "!"), warned, width),
     listText("Notes", "-", notes, width),
@@ -63,13 +71,19 @@ export function partText({ machine, key, container, server }: Named, width: Widt
   return parts.length === 0 ? instanceText(machine, width) : parts.join("\n").trim();
 }
 
-function machineText(machine: MachinePlan, width: Width, full: boolean): string {
+function machineText(
+  machine: MachinePlan,
+  width: Width,
+  full: boolean,
+  keptStart: KeptStart,
+): string {
   return [
     styled("bold", `Machine ${machine.name}`),
     instanceText(machine, width),
     "",
     ledgerText(machine, width),
     "",
+    ...togetherText(machine, keptStart, width),
     ...Object.entries(machine.kv).flatMap(([container, kv]) => kvText(container, kv, width, full)),
     heading(
       machine.endpoints.length > 0

@@ -29,7 +29,9 @@ export function partsOf(
   const started = changes.flatMap(({ machine, containers }) =>
     containers
       .filter(({ kind }) => kind === "created" || kind === "replaced")
-      .map(({ key, steps }) => {
+      .map(({ key, steps, startsOnRequest }) => {
+        // Nothing starts it, so nobody waits for it.
+        if (startsOnRequest) return { name: `${machine}.${key}` };
         const most = steps.reduce((sum, step) => sum + step.most, 0);
         const byPlan = most === 0 ? UNKNOWN_MINUTES * 60 : most * MARGIN;
         const set = limits[machine]?.startWithinMinutes;

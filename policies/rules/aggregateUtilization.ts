@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { TYPE } from "../../components/planned";
 import { defined } from "../../faults/defined";
 import { BYTES_PER_GIB } from "../../units/memory";
@@ -15,10 +16,11 @@ import {
   tenThousandths,
   utilizationText,
 } from "../../vllm/utilization";
-import { type DeclaredResource, displayName, knownText } from "../lib/container";
+import { containerName, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer, readDeclared, type ServerReading } from "../lib/inferenceServer";
 import { countedAdapters, type LargestShare, largestShares } from "../lib/largestShares";
 import type { MachineGroup } from "../lib/machines";
+import { atOnce, declaredOnRequest, startsOnRequest } from "../lib/together";
 import { advice, type Change, type Found, type Rule, violation } from "./rule";
 
 /** One instance's claim. */
@@ -26,6 +28,9 @@ type Claim = ClaimedShare & {
   readonly who: string;
   /** Set if it is a server of ours; a host-installed one is only declared. */
   readonly ours?: true;
+  /** Name of its container, and whether that starts on request. */
+  readonly container?: string;
+  readonly onRequest?: boolean;
   /** Where the server takes more than its share by other flags: what it asks, of how much. */
   readonly beyond?: { readonly demand: MemoryDemand; readonly totalGiB: number };
   /**
@@ -48,13 +53,17 @@ export const aggregateUtilization: Rule = {
   fixed: true,
   advises: true,
   of: TYPE.machine,
-  judgeResource: (machine) => judged(machine, claimsOf(machine), machine),
+  judgeResource: (machine) => judgedTogether(machine, claimsOf(machine), machine),
   judgeMachine(group) {
     const size = sizeOf(group.component);
     const claims = [
       ...hostClaims(group),
       ...group.containers.flatMap((each) =>
-        readingClaims(displayName(each), readContainer(each), size),
+        readingClaims(displayName(each), readContainer(each), size).map((claim) => ({
+          ...claim,
+          container: containerName(each),
+          onRequest: startsOnRequest(each.props),
+        })),
       ),
     ];
     const [subject] = group.containers.filter(
@@ -65,9 +74,21 @@ export const aggregateUtilization: Rule = {
     // twice.
     if (group.component !== undefined && sameSum(claims, claimsOf(group.component)))
       return undefined;
-    return judged(subject, claims, group.component) ?? undeclaredHost(subject, group);
+    return judgedTogether(subject, claims, group.component) ?? undeclaredHost(subject, group);
   },
 };
+
+/** Judges everything that may run at once; of several such sums the largest is reported. */
+function judgedTogether(
+  subject: DeclaredResource,
+  claims: readonly Claim[],
+  component?: DeclaredResource,
+): Found {
+  const sums = atOnce(claims, component);
+  const size = (some: readonly Claim[]) => (areKnown(some) ? total(some) : Infinity);
+  const [largest = []] = [...sums].sort((a, b) => size(b) - size(a));
+  return judged(subject, largest, component);
+}
 
 function judged(
   subject: DeclaredResource,
@@ -177,7 +198,14 @@ const total = (claims: readonly KnownClaim[]): number =>
   claims.reduce((sum, claim) => sum + claim.tenThousandths, 0);
 
 const sameSum = (a: readonly Claim[], b: readonly Claim[]): boolean =>
-  areKnown(a) && areKnown(b) && a.length === b.length && total(a) === total(b);
+  areKnown(a) &&
+  areKnown(b) &&
+  a.length === b.length &&
+  total(a) === total(b) &&
+  isDeepStrictEqual(onRequestIn(a), onRequestIn(b));
+
+const onRequestIn = (claims: readonly Claim[]) =>
+  claims.flatMap(({ container, onRequest }) => (onRequest ? container : [])).sort();
 
 /** Claims that a machine component declares in its inputs. */
 function claimsOf(machine: DeclaredResource): Claim[] {
@@ -201,7 +229,11 @@ function claimsOf(machine: DeclaredResource): Claim[] {
     if (typeof server !== "object")
       return unknownClaim(`Server ${index + 1}`, "its arguments are not known");
     const who = knownText(server.name) ?? `server ${index + 1}`;
-    return readingClaims(who, readDeclared(server), size);
+    return readingClaims(who, readDeclared(server), size).map((claim) => ({
+      ...claim,
+      container: who,
+      onRequest: declaredOnRequest(server),
+    }));
   });
   return [...claims, ...ofServers];
 }

@@ -2,6 +2,7 @@ import { TYPE } from "../../components/planned";
 import { holdsUnknown, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName, valueInWords } from "../lib/container";
 import { rankOf, readContainer } from "../lib/inferenceServer";
+import { NOT_STARTED, saysOnRequest } from "../lib/together";
 import type { Rule } from "./rule";
 
 type Props = DeclaredResource["props"];
@@ -23,10 +24,21 @@ const WANTED = [
   },
 ] as const;
 
+/** The same of one that starts on request: nothing but a person may start it. */
+const WANTED_ON_REQUEST = [
+  ...WANTED.filter(({ setting }) => setting !== "restart"),
+  ...Object.entries(NOT_STARTED).map(([setting, wanted]) => ({
+    what: "what keeps it stopped until somebody asks for it",
+    setting,
+    wanted,
+    read: plain,
+  })),
+];
+
 export const inferenceContainer: Rule = {
   name: "inference-container",
   description:
-    "An inference server's container has all GPUs, the host's IPC namespace (a rank of several: its own, with a size) and the restart policy unless-stopped.",
+    "An inference server's container has all GPUs, the host's IPC namespace (a rank of several: its own, with a size) and the restart policy unless-stopped; one that starts on request has no restart policy, and isn't started.",
   level: "mandatory",
   of: TYPE.container,
   judgeResource(resource) {
@@ -37,10 +49,11 @@ export const inferenceContainer: Rule = {
     const ownMemory =
       typeof resource.props.shmSize === "number" &&
       reading.servers.some((server) => rankOf(server));
-    return WANTED.flatMap(({ what, setting, wanted, read }) => {
+    const all = saysOnRequest(resource.props) ? WANTED_ON_REQUEST : WANTED;
+    return all.flatMap(({ what, setting, wanted, read }) => {
       const value = read(resource.props, setting);
-      if (value === wanted || (setting === "ipcMode" && ownMemory)) return [];
-      return `${displayName(resource)} lacks ${what}: it has ${valueInWords(value)}. Set \`${setting}: "${wanted}"\`.`;
+      if (value === String(wanted) || (setting === "ipcMode" && ownMemory)) return [];
+      return `${displayName(resource)} lacks ${what}: it has ${valueInWords(value)}. Set \`${setting}: ${JSON.stringify(wanted)}\`.`;
     });
   },
 };

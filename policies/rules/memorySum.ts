@@ -1,11 +1,17 @@
 import { TYPE } from "../../components/planned";
 import { figure, holdsUnknown, knownMap, list, map, UNKNOWN } from "../../vllm/argv/unknown";
-import { utilizationText } from "../../vllm/utilization";
+import {
+  AGGREGATE_LIMIT,
+  shareText,
+  tenThousandths,
+  utilizationText,
+} from "../../vllm/utilization";
 import { asksForGpus, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { roleOf } from "../lib/role";
-import { advice, type Change, type Rule, violation } from "./rule";
+import { declaredSets } from "../lib/together";
+import { advice, type Change, type Finding, type Found, type Rule, violation } from "./rule";
 
 /** Sums of figures with two decimals are compared in hundredths of a GiB. */
 const HUNDRED = 100;
@@ -26,32 +32,73 @@ export const memorySum: Rule = {
   level: "mandatory",
   advises: true,
   of: TYPE.machine,
-  judgeResource(machine) {
-    if (machine.props.memory === undefined) return [];
-    const memory = map(machine.props.memory);
-    const lines = typeof memory === "object" ? linesOf(memory.lines) : undefined;
-    const total = Math.round(figure(machine.props.totalGiB) * HUNDRED);
-    if (lines === undefined || !Number.isFinite(total))
-      return violation(
-        machine,
-        "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.",
-      );
-    const pinned = Object.keys(knownMap(knownMap(memory).fixedKvCache));
-    const largest = largestShares(machine);
-    const certain = lines.filter((line) => line.certain);
-    const all = sum(lines);
-    const cure = largest.map((share) => remedy(share, pinned)).join(" ");
-    if (sum(certain) > total) {
-      const others = certain.filter((line) => !largest.some((server) => server.name === line.name));
-      const message = `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`;
-      return violation(machine, message, changeOf(largest));
-    }
-    if (all <= total) return undefined;
-    const defaults = spelled(lines.filter((line) => !line.certain));
-    const message = `All lines together come to ${gib(all)} of ${gib(total)}, ${gib(sum(certain))} of it declared or measured; what makes it too much are defaults: ${defaults}. Measure them, or leave more room. ${cure}`;
-    return advice(machine, message);
-  },
+  judgeResource: (machine) => [judgedLines(machine) ?? [], judgedSets(machine)].flat(),
 };
+
+/** The lines of what always runs, with the largest set of servers that start on request. */
+function judgedLines(machine: DeclaredResource): Found {
+  if (machine.props.memory === undefined) return [];
+  const memory = map(machine.props.memory);
+  const lines = typeof memory === "object" ? linesOf(memory.lines) : undefined;
+  const total = Math.round(figure(machine.props.totalGiB) * HUNDRED);
+  if (lines === undefined || !Number.isFinite(total))
+    return violation(
+      machine,
+      "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.",
+    );
+  const pinned = pinnedOf(machine);
+  const largest = largestShares(machine);
+  const certain = lines.filter((line) => line.certain);
+  const all = sum(lines);
+  const cure = largest.map((share) => remedy(share, pinned)).join(" ");
+  if (sum(certain) > total) {
+    const others = certain.filter((line) => !largest.some((server) => server.name === line.name));
+    const message = `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`;
+    return violation(machine, message, changeOf(largest));
+  }
+  if (all <= total) return undefined;
+  const defaults = spelled(lines.filter((line) => !line.certain));
+  const message = `All lines together come to ${gib(all)} of ${gib(total)}, ${gib(sum(certain))} of it declared or measured; what makes it too much are defaults: ${defaults}. Measure them, or leave more room. ${cure}`;
+  return advice(machine, message);
+}
+
+/**
+ * Every set of servers that start on request fits by what is declared and measured, and so does
+ * each of them alone.
+ */
+function judgedSets(machine: DeclaredResource): Finding[] {
+  const { beside, servers, sets } = declaredSets(machine);
+  const whole = (value: unknown) => Math.round(figure(value) * HUNDRED);
+  const left = whole(machine.props.totalGiB) - whole(beside.certainGiB);
+  const limit = tenThousandths(AGGREGATE_LIMIT) - tenThousandths(figure(beside.utilization) || 0);
+  const largest = largestShares(machine);
+  return servers.flatMap((server) => {
+    const name = knownText(server.name) ?? "a server";
+    const needs = whole(server.certainGiB);
+    const share = tenThousandths(figure(server.utilization));
+    const inSets = sets.filter((set) => set.includes(name));
+    const tooMuch = inSets.some((set) => {
+      const members = servers.filter((each) => set.includes(knownText(each.name) ?? ""));
+      return !(members.reduce((sum, { certainGiB }) => sum + whole(certainGiB), 0) <= left);
+    });
+    if (inSets.length > 0 && !tooMuch) return [];
+    const [own] = largest.filter((each) => each.name === name);
+    const cure = own === undefined ? "" : ` ${remedy(own, pinnedOf(machine))}`;
+    const change = own && changeOf([own]);
+    if (tooMuch) {
+      const message = `${name} is in a set of servers that doesn't fit: the machine has ${gib(left)} left beside what always runs.`;
+      return violation(machine, message, change);
+    }
+    const why =
+      needs > left
+        ? `it needs ${gib(needs)}, ${gib(left)} are left beside what always runs`
+        : `it needs a share of ${shareText(share)}, ${shareText(Math.max(0, limit))} is left beside what always runs`;
+    return violation(machine, `${name} never fits: ${why}.${cure}`, change);
+  });
+}
+
+const pinnedOf = (machine: DeclaredResource): string[] =>
+  Object.keys(knownMap(knownMap(machine.props.memory).fixedKvCache));
 
 /** Lines as they stand in a machine component's inputs; `undefined` when one can't be read. */
 function linesOf(given: unknown): Line[] | undefined {

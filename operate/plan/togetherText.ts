@@ -1,0 +1,40 @@
+import type { MachinePlan } from "../../components/plan";
+import { listOf } from "../../faults/quoting";
+import type { KeptStart } from "../onRequest/keptStarts";
+import { duration } from "../wait/progress";
+import { heading, table, type Width } from "./layout";
+
+const HEADS = ["", "takes", "runs beside", "stops", "its start took"];
+
+/**
+ * Which servers of a machine run together, which of them stop where another one starts, and how
+ * long its start took here; nothing where none starts on request.
+ */
+export function togetherText(
+  { together, containers }: MachinePlan,
+  keptStart: KeptStart,
+  width: Width,
+): string[] {
+  if (together === undefined) return [];
+  const { totalGiB, beside, servers, sets } = together;
+  const rows = servers.map(({ key, container, takenGiB }) => {
+    const within = sets.filter((set) => set.includes(key));
+    const stops = servers.filter((each) => !within.some((set) => set.includes(each.key)));
+    const others = within.map((set) => listOf(set.filter((each) => each !== key)));
+    const planned = containers.find(({ name }) => name === container);
+    const took = planned && keptStart(planned);
+    return [
+      key,
+      `${takenGiB.toFixed(2)} GiB`,
+      within.length === 0 ? "never fits" : others.join("; or "),
+      within.length === 0 ? "" : listOf(stops.map((each) => each.key)),
+      took === undefined ? "not measured" : duration(took),
+    ];
+  });
+  const left = (totalGiB - beside.takenGiB).toFixed(2);
+  return [
+    heading(`Started on request, in the ${left} GiB left beside what always runs`),
+    ...table([HEADS, ...rows], width),
+    "",
+  ];
+}
