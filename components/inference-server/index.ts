@@ -4,4 +4,4 @@
  */
 export { familyOf, familyParsers, toolParserFor } from "./parsers";
 export { type InferenceServerPlan, imageRecordName, USUAL_VARIABLES } from "./plannedServer";
-export { START_GATE } from "./startGate";
+export { START_GATE, startsFile } from "./startGate";

@@ -146,6 +146,9 @@ function instanceAFacts(
   ];
 }
 
+/** The file in a container in which its gate keeps its starts. */
+export const startsFile = (container: string): string => `${SHARED_INSIDE}/${container}.starts`;
+
 /** Volume that the gates of a machine share; it survives a replacement of a container. */
 export const gateVolume = (network: string): string => `${network}-gate`;
 

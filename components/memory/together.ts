@@ -4,6 +4,7 @@ import { AGGREGATE_LIMIT, tenThousandths } from "../../vllm/utilization";
 import type { Warning } from "../planned/facts";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { togetherSchema } from "../planned/schema/memory";
+import { largestSets } from "./largestSets";
 
 /** Servers that start on request, with which of them run together. */
 export type Together = DataOf<typeof togetherSchema>;
@@ -13,20 +14,6 @@ export type TogetherFigures = Omit<Together, "sets">;
 
 /** A server that starts on request, as it counts in a sum. */
 export type OnRequest = Together["servers"][number];
-
-/**
- * Returns every set, as a mask of bits, that is allowed and to which nothing can be added. Each
- * part of an allowed set must be allowed. A set comes before another one that lacks the first
- * member in which both differ.
- */
-export function largestSets(count: number, isAllowed: (set: number) => boolean): number[] {
-  const allowed = new Set<number>();
-  for (let set = 1; set < 2 ** count; set += 1) if (isAllowed(set)) allowed.add(set);
-  const members = Array.from({ length: count }, (_, index) => 2 ** index);
-  return [...allowed]
-    .filter((set) => members.every((one) => (set & one) !== 0 || !allowed.has(set | one)))
-    .sort((a, b) => (a & (a ^ b) & -(a ^ b) ? -1 : 1));
-}
 
 /** Finds which servers run together. */
 export function together(figures: TogetherFigures): Together {
@@ -72,10 +59,6 @@ export function largestOf({ sets, servers }: Together): readonly string[] {
     hundredths(sum(servers.filter(({ key }) => set.includes(key)).map(({ takenGiB }) => takenGiB)));
   return sets.reduce<readonly string[]>((most, set) => (taken(set) > taken(most) ? set : most), []);
 }
-
-/** The servers that never fit beside what always runs. */
-export const neverFitting = ({ sets, servers }: Together): OnRequest[] =>
-  servers.filter(({ key }) => !sets.some((set) => set.includes(key)));
 
 /** What is good to know of the servers that start on request. */
 export function togetherNotes(machine: string, found: Together | undefined): Warning[] {

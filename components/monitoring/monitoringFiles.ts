@@ -28,18 +28,24 @@ export function monitoringFiles(
   { known, bridge, folder }: Scraped,
 ): PlannedFile<FileRole>[] {
   if (machine.monitoring === undefined) return [];
-  const job = (name: string, path: string, origin: string, server?: string) => ({
+  const job = (name: string, path: string, origin: string, labels: object = {}) => ({
     job_name: name,
     metrics_path: path,
     static_configs: [
-      { targets: [new URL(origin).host], labels: defined({ machine: machineName, server }) },
+      { targets: [new URL(origin).host], labels: { machine: machineName, ...labels } },
     ],
   });
   const servers = known.filter(({ kind }) => kind !== "simple-server");
   // LiteLLM shows its figures only to those with its key, and Prometheus has none.
   const open = bridge?.key === null ? [bridge] : [];
   const targets = [
-    ...servers.map((each) => job(`vllm-${each.key}`, "/metrics", originOf(each), each.key)),
+    // No alarm may ring where one that starts on request doesn't answer.
+    ...servers.map((each) =>
+      job(`vllm-${each.key}`, "/metrics", originOf(each), {
+        server: each.key,
+        ...defined({ start: each.start }),
+      }),
+    ),
     // Without the slash at its end LiteLLM answers with another address (1.103.0).
     ...open.map((each) => job("bridge", "/metrics/", originOf(each))),
   ];

@@ -174,5 +174,6 @@ function ours({ key, model, container, reach, serve }: InferenceServerPlan): Ups
     fromContainer: originOf(reach, container.name),
     ...listening(reach),
     container: container.name,
+    ...defined({ start: container.start }),
   };
 }

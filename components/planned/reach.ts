@@ -46,6 +46,8 @@ export interface Upstream extends Listening {
   readonly fromContainer: string;
   /** Name of its container, where it is ours. */
   readonly container: string | undefined;
+  /** Set where it starts on request, and may not run. */
+  readonly start?: "onRequest";
   /** Variable that holds the key which it asks for, where it isn't ours and does. */
   readonly keyVariable?: string;
 }

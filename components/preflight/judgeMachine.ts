@@ -110,7 +110,12 @@ function memoryFindings(
   machine: MachinePlan,
   { memory, docker }: MachineFacts,
 ): PreflightFinding[] {
-  const servers = serversOn(machine);
+  const running = docker.reachable ? docker.containers : [];
+  // Nothing starts those that start on request; those that run go on.
+  const servers = serversOn(machine).filter(
+    ({ container }) =>
+      container.start === undefined || running.some(({ name }) => name === container.name),
+  );
   if (memory === undefined)
     return servers.length === 0
       ? []
@@ -121,7 +126,6 @@ function memoryFindings(
   if (servers.length === 0) return findings;
   // vLLM takes its share of what the machine has, whatever is declared.
   const { totalGiB } = memory;
-  const running = docker.reachable ? docker.containers : [];
   const { fixedKvCache = {} } = machine.ledger;
   // The weights of a replaced server are known by its name. Any other server counts by its share
   // and its bytes alone.

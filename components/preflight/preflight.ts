@@ -64,13 +64,13 @@ export async function preflight(
 const OTHERS_GO_ON = "Its own resources will fail; other machines are finished.";
 
 /**
- * Finds containers of the plan that somebody stopped: the engine leaves them stopped. If Docker
- * doesn't answer, other findings say so.
+ * Finds containers of the plan that somebody stopped: the engine leaves them stopped. Those that
+ * start on request may be. If Docker doesn't answer, other findings say so.
  */
 export async function stoppedContainers(machine: Pick<MachinePlan, "dockerHost" | "containers">) {
   const all = await readContainers(machine.dockerHost, ["status=exited"]).catch(() => []);
   return all.flatMap(({ name }) =>
-    machine.containers.some((each) => each.name === name)
+    machine.containers.some((each) => each.name === name && each.start === undefined)
       ? [
           warned(
             `${name} is stopped. An update that doesn't replace it leaves it so: \`serving start ${name}\` starts it.`,

@@ -78,7 +78,16 @@ export function requestsEnd(
 }
 
 type Applied = ReturnType<typeof serversBehind>[number];
-async function untilIdle({ machine, server }: Applied, minutes: number, say: Say): Promise<void> {
+
+/**
+ * Resolves when a server has no requests left, or the time is up. New ones in that time extend the
+ * wait.
+ */
+export async function untilIdle(
+  { machine, server }: Applied,
+  minutes: number,
+  say: Say,
+): Promise<void> {
   const name = `${machine.name}.${server.key}`;
   const until = performance.now() + minutes * 60_000;
   for (let looks = 0; minutes > 0; looks += 1) {

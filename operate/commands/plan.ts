@@ -135,7 +135,7 @@ async function sayTried({ machines: [first] }: Plan, text: string): Promise<void
 async function startsOn({ machines }: Plan, file: string) {
   if (machines.every(({ together }) => together === undefined)) return {};
   // Loaded when it is used: other plans are printed faster without it.
-  const { keptStarts } = await import("../onRequest/keptStarts");
+  const { keptStarts } = await import("../verify/keptStarts");
   return { startsOn: (machine: string) => keptStarts(file, machine) };
 }
 

@@ -1,14 +1,16 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { Failed } from "../../commandLine/exit";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/fields";
 import { docker } from "../../machines/docker/docker";
 import { parseMeminfo } from "../../machines/memory";
+import { freshBudget } from "../onRequest/freshBudget";
+import type { StartCommandOptions } from "../onRequest/startOnRequest";
 import { hostOf } from "../sees/host";
 import { expectConnection } from "../sees/tunnel";
 import { type Named, named, namedContainers } from "../stack/named";
 import { plannedStack } from "../stack/readStack";
-import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
+import { stackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";
 import { nameArgument } from "./logs";
 
@@ -28,23 +30,42 @@ Requests that run are cut off once the server's \`stopGraceSeconds\` are over.`,
 export const startCommand = (): Command =>
   turn(
     "start",
-    "Start a server or service that was stopped.",
-    "`serving wait` follows the start of a server.",
+    "Start a server or service that was stopped; for one that starts on request make room first.",
+    `\`serving wait\` follows the start of a server. For one with \`start: onRequest\` the command says which others have no
+room beside it, asks, lets their requests end, stops them, and waits until the server is ready.`,
+    [
+      new Option("-y, --yes", "ask nothing"),
+      new Option(
+        "--again",
+        "let the start gate of a server forget its failed starts (`startsPerHour`)",
+      ),
+    ],
   );
 
-function turn(word: Word, description: string, notes: string): Command {
+function turn(
+  word: Word,
+  description: string,
+  notes: string,
+  options: readonly Option[] = [],
+): Command {
   return command({
     name: word,
     description,
     arguments: [nameArgument()],
-    options: stackFileOptions(),
+    options: [...stackFileOptions(), ...options],
     notes: `${notes}\nExit code: 0 done, 1 it could not be done or isn't for us to do, 2 wrong use.`,
     example: `${word} b`,
-    run: async (options: StackFileOptions, name: string) => {
+    run: async (options: StartCommandOptions, name: string) => {
       const { machines } = plannedStack(options);
       const found = named(machines, name);
       const theirs = notForUs(found, word);
       if (theirs !== undefined) throw new Failed(theirs);
+      if (word === "start" && found.server?.container.start === "onRequest") {
+        await expectConnection(found.machine);
+        // Loaded when it is used: it waits and diagnoses, which the other starts don't.
+        const { startOnRequest } = await import("../onRequest/startOnRequest");
+        return startOnRequest({ machine: found.machine, server: found.server }, options);
+      }
       const ranks = namedContainers(found, machines);
       // A head without its workers waits; workers without their head have nobody to ask them.
       const all = word === "start" ? [...ranks].reverse() : ranks;
@@ -52,6 +73,7 @@ function turn(word: Word, description: string, notes: string): Command {
       const results = [];
       for (const { machine, container } of all) {
         const { stopGraceSeconds } = container;
+        if (options.again) await freshBudget(machine.dockerHost, container.name);
         await docker(
           [word, container.name],
           machine.dockerHost,

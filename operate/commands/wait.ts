@@ -13,7 +13,9 @@ import {
   stackFileOptions,
   stackName,
 } from "../stack/stackFile";
+import { forStack } from "../stack/typed";
 import type { ProbeResult } from "../verify/probe";
+import { START_SECONDS } from "../wait/startSeconds";
 import type { WaitedOn } from "../wait/waitForServer";
 
 interface WaitCommandOptions extends StackFileOptions {
@@ -21,9 +23,6 @@ interface WaitCommandOptions extends StackFileOptions {
   readonly timeout: number;
   readonly warm?: true;
 }
-
-/** As long as vLLM itself waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S of the plan). */
-const START_SECONDS = 3600;
 
 export function waitCommand(): Command {
   return command({
@@ -42,7 +41,7 @@ export function waitCommand(): Command {
         .default(START_SECONDS),
     ],
     notes:
-      "It only looks at the containers. Exit code 1 when one died or was not ready in time, or failed what --warm asks.",
+      "It only looks at the containers. A server that starts on request and doesn't run is not waited for: `serving start NAME` starts it and waits. Exit code 1 when one died or was not ready in time, or failed what --warm asks.",
     example: "wait --warm && serving verify",
     run: waitOutcome,
   });
@@ -57,11 +56,16 @@ async function waitOutcome(options: WaitCommandOptions): Promise<Outcome> {
   );
   if (servers.length === 0) throw noServer(planned.machines, options.server);
   await expectAnUp(options, servers);
+  const { running, stopped } = await byState(servers);
+  if (options.server !== undefined && stopped.length > 0)
+    throw new Failed(
+      stopped.map((text) => `${forStack(text, options)} and waits for it.`).join("\n"),
+    );
   // Loaded when it is used: other commands start faster without it.
   const { waitForServer, waitedText } = await import("../wait/waitForServer");
   const results: Result[] = [];
   const deadline = performance.now() + options.timeout * 1000;
-  for (const { machine, server } of servers) {
+  for (const { machine, server } of running) {
     const left = Math.max(1, Math.round((deadline - performance.now()) / 1000));
     const found = await waitForServer(ranksOf({ machine, server }, planned.machines), left);
     const [head, ...workers] = found;
@@ -82,11 +86,28 @@ async function waitOutcome(options: WaitCommandOptions): Promise<Outcome> {
     result: { servers: results, diagnoses },
     text: [
       ...results.flatMap((each) => [waitedText(each), ...(each.warm ?? []).map(warmText)]),
+      ...stopped.map((text) => `${forStack(text, options)}.`),
       ...explained,
     ].join("\n"),
     failed: results.some(
       ({ outcome, warm }) => outcome !== "ready" || warm?.some(({ status }) => status === "fail"),
     ),
+  };
+}
+
+/** The servers to wait for, and sentences of those that don't run, as planned. */
+async function byState(servers: readonly OnMachine[]) {
+  if (servers.every(({ server }) => server.container.start === undefined))
+    return { running: servers, stopped: [] };
+  const { stoppedServers } = await import("../sees/onRequest");
+  const { hostOf } = await import("../sees/host");
+  const stopped = new Map<MachinePlan, ReadonlyMap<string, string>>();
+  for (const machine of new Set(servers.map((each) => each.machine)))
+    stopped.set(machine, await stoppedServers(machine, hostOf(machine.dockerHost)));
+  const why = ({ machine, server }: OnMachine) => stopped.get(machine)?.get(server.container.name);
+  return {
+    running: servers.filter((each) => why(each) === undefined),
+    stopped: servers.flatMap((each) => why(each) ?? []),
   };
 }
 

@@ -172,6 +172,11 @@ export const stateOf = (
   name: string,
 ): ContainerState | undefined => containers?.find((each) => each.name === name);
 
+/** Whether a container of the plan starts on request: then nothing is wrong where it doesn't run. */
+export const isOnRequest = ({ stack }: Pick<Facts, "stack">, container: string): boolean =>
+  stack?.plan.containers.some(({ name, start }) => name === container && start === "onRequest") ===
+  true;
+
 /** Whether Docker finds the container of a log healthy. */
 export function isHealthy(facts: Facts, { container }: LogReading): boolean {
   return plannedStates(facts).some(

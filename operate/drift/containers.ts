@@ -4,6 +4,7 @@ import { type JsonObject, objectOr, textOr } from "../../faults/json";
 import { redactSecrets } from "../../faults/secrets";
 import { type ContainerState, containersOf, textsOf } from "../../machines/docker/containers";
 import { variablesIn } from "../../machines/shell";
+import { isStoppedAsPlanned } from "../sees/onRequest";
 import { type Difference, differs, isNot } from "./difference";
 
 /**
@@ -19,7 +20,9 @@ export function containerDifferences(
     return [isNot("container", "running", "not there")];
   const networks = Object.keys(objectOr(objectOr(inspected.NetworkSettings).Networks));
   return [
-    ...(state.status === "running" ? [] : [isNot("status", "running", state.status)]),
+    ...(state.status === "running" || isStoppedAsPlanned(planned, state)
+      ? []
+      : [isNot("status", "running", state.status)]),
     ...(networks.includes(planned.network)
       ? []
       : [differs("network", planned.network, networks.join(", ") || null)]),

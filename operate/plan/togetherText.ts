@@ -1,6 +1,6 @@
 import type { MachinePlan } from "../../components/plan";
 import { listOf } from "../../faults/quoting";
-import type { KeptStart } from "../onRequest/keptStarts";
+import type { KeptStart } from "../verify/keptStarts";
 import { duration } from "../wait/progress";
 import { heading, table, type Width } from "./layout";
 

@@ -12,6 +12,7 @@ import { type GpuState, readGpu } from "../sees/gpu";
 import { type Host, hostOf } from "../sees/host";
 import { READY } from "../sees/log/sign";
 import { readMetrics } from "../sees/metrics";
+import { endedBadly, isStoppedAsPlanned } from "../sees/onRequest";
 import { originFromHere, type Tunnel, tunnelTo } from "../sees/tunnel";
 import { type Named, namedOn } from "../stack/named";
 
@@ -116,6 +117,8 @@ async function ofContainer(
   const item = { key, ...(since > 0 ? { seconds: Math.round((Date.now() - since) / 1000) } : {}) };
   const { status, health = "healthy", restartCount } = found;
   const { dockerHost } = machine;
+  if (server !== undefined && isStoppedAsPlanned(server.container, found))
+    return { ...item, ...stoppedStatus(key, found) };
   if (status !== "running") return { ...item, state: status, well: false };
   // A worker has no API: it is well once its head is, which Docker's health check asks.
   const hasApi = server !== undefined && (server.rank?.index ?? 0) === 0;
@@ -137,6 +140,15 @@ async function ofContainer(
   const { phase, note } = await host.phaseOf(found);
   const notes = [note, again].filter((each) => each !== undefined).join("; ");
   return { ...item, state: phase, well: false, ...defined({ note: notes || undefined }) };
+}
+
+/** A server that starts on request, and doesn't run. */
+function stoppedStatus(key: string, found: ContainerState) {
+  if (!endedBadly(found))
+    return { state: "not running", well: true, note: `as planned: \`serving start ${key}\`` };
+  const ended = found.oomKilled ? "killed for memory" : `it ended with exit code ${found.exitCode}`;
+  const note = `${ended}: \`serving logs ${key}\` says why, \`serving start ${key}\` starts it again`;
+  return { state: found.status, well: false, note };
 }
 
 const STUCK = `no token within ${TOKEN_LIMIT_SECONDS} s: its engine hangs, or reads a long prompt`;

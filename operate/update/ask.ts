@@ -1,6 +1,4 @@
-import { createInterface } from "node:readline/promises";
 import { Failed } from "../../commandLine/exit";
-import { untilInterrupted } from "../../commandLine/interrupt";
 import type { MachinePlan } from "../../components/plan";
 import type { Part } from "../../machines/update/record";
 import { hostOf } from "../sees/host";
@@ -12,20 +10,6 @@ import { verify } from "../verify/run/runner";
 import { type WaitedOn, waitForServer, waitForService } from "../wait/waitForServer";
 import type { UpdateSeen } from "./decide";
 import { type NamedResult, namedParts, namedResult } from "./parts";
-
-/** Asks at the terminal, on stderr; anything but yes is no. */
-export async function saysYes(question: string, signal: AbortSignal): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = terminal.question(`${question} [y/N] `);
-    const ended = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
-    // At a terminal that readline has, Ctrl-C is a character and no signal.
-    terminal.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
-    return /^y(es)?$/i.test((await untilInterrupted(Promise.race([answer, ended]), signal)) ?? "");
-  } finally {
-    terminal.close();
-  }
-}
 
 /** Probes what an update is about, and keeps what was found for doctor. */
 export async function probe(

@@ -1,8 +1,7 @@
-import { WrongUse } from "../../commandLine/exit";
+import { expectTerminal } from "../../commandLine/saysYes";
 import { SAYS_YES } from "../engine/drive";
 
-/** Throws `WrongUse` where nobody can say yes. */
+/** Throws `WrongUse` where nobody can say yes, and nobody said it before. */
 export function mayAsk(options: readonly string[]): void {
-  if (!options.some((option) => SAYS_YES.test(option)) && process.stdin.isTTY !== true)
-    throw new WrongUse("Without a terminal nobody can say yes: add --yes.");
+  if (!options.some((option) => SAYS_YES.test(option))) expectTerminal();
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Failed } from "../../commandLine/exit";
 import { printResult, say } from "../../commandLine/output";
+import { saysYes } from "../../commandLine/saysYes";
 import { changesOf } from "../../components/change";
 import { readAppliedPlans } from "../../components/evidence";
 import { defined } from "../../faults/defined";
@@ -19,7 +20,7 @@ import { expectConnection } from "../sees/tunnel";
 import type { PlannedStack } from "../stack/readStack";
 import { projectFolder, projectOrProgram } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
-import { probe, saysYes } from "./ask";
+import { probe } from "./ask";
 import { forward } from "./forward";
 import { finishBack } from "./goBack";
 import { keepRecord } from "./keepRecord";

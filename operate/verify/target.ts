@@ -92,6 +92,8 @@ export interface ServerTarget extends Common {
   readonly setting: (key: string) => string;
   /** The way of the messages-style client in the stack file; `undefined` without such a client. */
   readonly messagesVia: ClientPlan["via"] | undefined;
+  /** Why it doesn't run, where that is as planned. */
+  readonly stopped?: string;
   /** Whether `--base-url` named it: the rest of the plan may be elsewhere. */
   readonly alone: boolean;
 }
@@ -106,14 +108,18 @@ export interface BridgeTarget extends Common {
   readonly keyVariable: string | undefined;
   /** Names that the messages-style client pins its tiers to. */
   readonly tiers: readonly string[];
-  /** The first server behind it, where that is one of ours. */
+  /** The first server behind it that runs, where that is one of ours. */
   readonly server: ServerTarget | undefined;
+  /** Why the first server behind it doesn't run, where that is as planned. */
+  readonly stopped?: string;
 }
 
 export interface ChatUiTarget extends Common {
   readonly kind: "chat-ui";
   readonly api: Api;
   readonly container: PlannedContainer;
+  /** Containers of servers that don't run, as planned. */
+  readonly stopped: readonly string[];
 }
 
 export interface SimpleServerTarget extends Common {

@@ -1,21 +1,23 @@
 import { SIMPLE_SERVER } from "../../components/fields";
 import type { MachinePlan } from "../../components/plan";
-import { keyFault, PLACEHOLDER_KEY } from "../../components/planned";
+import { PLACEHOLDER_KEY } from "../../components/planned";
+import { defined } from "../../faults/defined";
 import { UnreadableInput } from "../../faults/fault";
 import { parseJson } from "../../faults/jsonDocument";
 import { configureAnalytics } from "../../harness/analytics/configuration";
 import { checkProfile } from "../../harness/providers/check";
 import { type AskedProvider, askedProviders } from "../../harness/providers/probe";
 import { parseProfile } from "../../harness/providers/profile";
-import { isHere, isLoopback, type Listening } from "../../machines/address";
+import { isHere, isLoopback } from "../../machines/address";
 import { Api, MESSAGES_VERSION } from "../sees/api";
 import type { Host } from "../sees/host";
+import { stoppedServers } from "../sees/onRequest";
 import { originFromHere, type Tunnel } from "../sees/tunnel";
 import { ranksOf } from "../stack/ranksOf";
+import { type At, bridgeTargets, type Here, messagesClient } from "./bridgeTargets";
 import { instanceATargets } from "./instanceATargets";
 import { simpleModelName } from "./probes/ollamaTools";
 import type {
-  BridgeTarget,
   ChatUiTarget,
   HarnessTarget,
   ProviderTarget,
@@ -32,13 +34,8 @@ import type {
 /** Headers of clients whose server ignores the key's value: one goes with each request. */
 const SERVER_HEADERS = { ...MESSAGES_VERSION, "x-api-key": PLACEHOLDER_KEY };
 
-type Here = Pick<Target, "machine" | "host" | "unreachable">;
-
-/** Something on the machine that is asked by HTTP, or why it can't be asked from here. */
-type At = (
-  listening: Listening,
-  headers?: Readonly<Record<string, string>>,
-) => Here & { readonly api: Api };
+/** The servers that don't run, as planned: why, by their containers. */
+type Stopped = Awaited<ReturnType<typeof stoppedServers>>;
 
 /** Everything of one machine that can be probed. */
 export async function targetsOf(
@@ -61,17 +58,18 @@ export async function targetsOf(
     const { url = "", unreachable } = originFromHere(machine, listening, tunnel);
     return { machine, host, api: new Api(url, timeoutSeconds, headers), unreachable };
   };
-  const servers = inferenceServers(machine, at, options);
+  const stopped = await stoppedServers(machine, host);
+  const servers = inferenceServers(machine, at, options, stopped);
   return [
     ...(await instanceATargets(here, options, tunnel)),
     ...serversOverMachines(machine, at, options),
     ...servers,
-    ...bridges(machine, host, at, servers),
-    ...chatUis(machine, at),
+    ...bridgeTargets(machine, host, at, servers),
+    ...chatUis(machine, at, [...stopped.keys()]),
     ...simpleServers(machine, at),
     ...simpleModels(machine, at, options),
     ...otherServices(machine, at),
-    ...(await harnessTargets(here, timeoutSeconds, tunnel)),
+    ...(await harnessTargets(here, timeoutSeconds, tunnel)).map((each) => ofRunning(each, stopped)),
     { kind: "machine", name: machine.name, began, ...here },
   ];
 }
@@ -80,13 +78,17 @@ function inferenceServers(
   machine: MachinePlan,
   at: At,
   { baseUrl, timeoutSeconds }: TargetOptions,
+  stopped: Stopped,
 ): ServerTarget[] {
   const all = machine.inferenceServers.map((server): ServerTarget => {
     const { names, maxModelLen } = server.serve;
+    const place = at(server.reach, SERVER_HEADERS);
     return {
       kind: "inference-server",
       name: server.container.name,
-      ...at(server.reach, SERVER_HEADERS),
+      ...place,
+      unreachable: stopped.get(server.container.name) ?? place.unreachable,
+      ...defined({ stopped: stopped.get(server.container.name) }),
       server,
       aliases: names.filter((name) => name !== server.servedModelName),
       maxModelLen,
@@ -122,49 +124,10 @@ function serversOverMachines(
   });
 }
 
-const messagesClient = ({ clients }: MachinePlan) =>
-  clients.find((each) => each.surface === "messages");
-
-function bridges(
-  machine: MachinePlan,
-  { env }: Host,
-  at: At,
-  servers: readonly ServerTarget[],
-): BridgeTarget[] {
-  const { bridge } = machine;
-  if (bridge === null) return [];
-  const client = messagesClient(machine);
-  const tiers =
-    client?.via === "bridge" ? Object.values(client.tiers).filter((name) => name !== "") : [];
-  const keyVariable = bridge.key?.variable;
-  const key = keyVariable === undefined ? PLACEHOLDER_KEY : (env[keyVariable] ?? "");
-  // A bad key is a fault by itself (probe bridge-key), and travels nowhere.
-  const bad = keyVariable !== undefined && keyFault(key) !== undefined;
-  const place = at(
-    bridge,
-    bad ? MESSAGES_VERSION : { ...MESSAGES_VERSION, authorization: `Bearer ${key}` },
-  );
-  const keyless =
-    key === "" ? `its key is in the variable ${keyVariable}, which is not set here` : undefined;
-  return [
-    {
-      kind: "bridge",
-      name: bridge.container.name,
-      ...place,
-      unreachable: keyless ?? place.unreachable,
-      model: bridge.names[0] ?? "",
-      names: bridge.names.filter((name) => !name.endsWith("*")),
-      keyVariable,
-      tiers: [...new Set(tiers)],
-      server: servers.find(({ server }) => server.key === bridge.servers[0]),
-    },
-  ];
-}
-
-function chatUis({ chatUi }: MachinePlan, at: At): ChatUiTarget[] {
+function chatUis({ chatUi }: MachinePlan, at: At, stopped: readonly string[]): ChatUiTarget[] {
   if (chatUi === null) return [];
   const { container } = chatUi;
-  return [{ kind: "chat-ui", name: container.name, ...at(chatUi), container }];
+  return [{ kind: "chat-ui", name: container.name, ...at(chatUi), container, stopped }];
 }
 
 function simpleServers({ simpleServer: plan }: MachinePlan, at: At): SimpleServerTarget[] {
@@ -243,6 +206,15 @@ async function harnessTargets(
       providerTarget(asked, common),
     ),
   ];
+}
+
+/** A provider that is a server of ours isn't asked where that doesn't run, as planned. */
+function ofRunning(target: HarnessTarget | ProviderTarget, stopped: Stopped) {
+  if (target.kind !== "harness-provider") return target;
+  const { machine, asked, unreachable } = target;
+  const server = machine.inferenceServers.find(({ key }) => `local-${key}` === asked.name);
+  const why = server && stopped.get(server.container.name);
+  return { ...target, unreachable: why ?? unreachable };
 }
 
 /** A text of the harness with the addresses of its own machine as this program reaches them. */

@@ -1,6 +1,6 @@
 import { sign } from "../../sees/log/sign";
 import type { Row, Weighed } from "../diagnosis";
-import { seen, setting } from "../facts";
+import { isOnRequest, seen, setting } from "../facts";
 import { stateLine } from "./killed";
 
 const NO_GPU_RUNTIME = sign(
@@ -54,12 +54,14 @@ export const containers: readonly (Weighed | Row)[] = [
   },
   {
     id: "container-not-running",
-    explain({ containers: running = [], allContainers, stack, logs }) {
+    explain(facts) {
+      const { containers: running = [], allContainers, stack, logs } = facts;
       const planned = stack?.plan.containers.map(({ name }) => name) ?? [];
       const missing = planned.find((name) => !running.some((each) => each.name === name));
       const stopped = running.find(
         ({ name, status, exitCode }) =>
           planned.includes(name) &&
+          !isOnRequest(facts, name) &&
           (status === "created" || (status === "exited" && STOPPED.includes(exitCode))),
       );
       const died = logs.some(

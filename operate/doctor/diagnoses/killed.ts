@@ -13,6 +13,7 @@ import { type Row, signsOf, type Weighed } from "../diagnosis";
 import {
   cameUpAfter,
   type Facts,
+  isOnRequest,
   plannedStates,
   type Sighting,
   seen,
@@ -127,7 +128,13 @@ function compiling(facts: Facts): Sighting | undefined {
 }
 
 const killedContainer = (facts: Facts): ContainerState | undefined =>
-  plannedStates(facts).find((each) => each.status !== "running" && each.exitCode === EXIT_KILLED);
+  plannedStates(facts).find(
+    (each) =>
+      each.status !== "running" &&
+      each.exitCode === EXIT_KILLED &&
+      // One that starts on request was stopped, and perhaps took too long to end.
+      (each.oomKilled || !isOnRequest(facts, each.name)),
+  );
 
 /** What is raised in a process that waits for another one, which is gone. */
 const WAITED = "cancelled";

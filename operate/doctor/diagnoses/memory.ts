@@ -5,6 +5,7 @@ import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign, startSign } from "..
 import { APPLY, type Row, signsOf, type Weighed } from "../diagnosis";
 import {
   type Facts,
+  isOnRequest,
   numberOf,
   plannedStates,
   ranWith,
@@ -70,7 +71,9 @@ const isWarmingUp = ({ hit }: { readonly hit: Sighting }): boolean => hit.log.hi
 
 /** A log that came to its end well, or containers that are all healthy. */
 function servesWell(facts: Facts): boolean {
-  const states = plannedStates(facts);
+  const states = plannedStates(facts).filter(
+    ({ name, status }) => status === "running" || !isOnRequest(facts, name),
+  );
   if (states.length > 0)
     return states.every((each) => each.status === "running" && each.health !== "unhealthy");
   return facts.logs.some((log) => log.hits.has(READY)) && seen(facts, CUDA_OOM) === undefined;

@@ -1,7 +1,9 @@
+import type { ContainerState } from "../../../machines/docker/containers";
 import { shellWord } from "../../../machines/shell";
 import type { LogReading } from "../../sees/log/scanLog";
 import { RAISED, READY, TROUBLE } from "../../sees/log/sign";
-import { isHealthy, plannedStates, type Sighting } from "../facts";
+import { endedBadly } from "../../sees/onRequest";
+import { type Facts, isHealthy, isOnRequest, plannedStates, type Sighting } from "../facts";
 import { stateLine } from "./killed";
 import type { Diagnosis } from "./known";
 
@@ -41,12 +43,14 @@ export const unexplained: readonly Diagnosis[] = [
     source: "none: neither the specification nor a known issue describes this",
     // A server that died or never came up, or a log that ends in an error.
     explain(facts) {
-      const dead = plannedStates(facts).find(
-        ({ status, exitCode, health }) =>
-          ["restarting", "dead"].includes(status) ||
-          health === "unhealthy" ||
-          (status === "exited" && exitCode !== 0),
-      );
+      const dead = plannedStates(facts)
+        .filter((each) => !wasStopped(facts, each))
+        .find(
+          ({ status, exitCode, health }) =>
+            ["restarting", "dead"].includes(status) ||
+            health === "unhealthy" ||
+            (status === "exited" && exitCode !== 0),
+        );
       const error = facts.logs
         .filter((log) => log.kind !== "kernel" && log.kind !== "probes" && !isHealthy(facts, log))
         .map(lastError)
@@ -64,6 +68,10 @@ export const unexplained: readonly Diagnosis[] = [
     },
   },
 ];
+
+/** Whether a container starts on request, and was only stopped. */
+const wasStopped = (facts: Facts, state: ContainerState): boolean =>
+  isOnRequest(facts, state.name) && state.status === "exited" && !endedBadly(state);
 
 /** The last error of a log that shows no server that came up: one that serves survived its errors. */
 function lastError(log: LogReading): Sighting | undefined {

@@ -197,7 +197,8 @@ export const bridgeProbes: readonly BridgeProbe[] = [
   {
     name: "bridge-tiers",
     about: "every model that the messages-style client is pinned to is answered",
-    skip: ({ tiers }) => (tiers.length > 0 ? undefined : "no messages-style client is declared"),
+    skip: ({ tiers, stopped }) =>
+      tiers.length > 0 ? undefined : (stopped ?? "no messages-style client is declared"),
     fix: () => "The names are in clients.claudeCode; the bridge answers to those of its servers.",
     run: async (target) => {
       const refused: string[] = [];

@@ -2,7 +2,7 @@ import { jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { ask } from "../../../http/ask";
 import { BadAnswer, quote, quotedList } from "../../sees/answer";
 import { answeredText } from "../../sees/api";
-import { fail, pass, type Verdict } from "../probe";
+import { fail, pass, skip, type Verdict } from "../probe";
 import type { ChatUiTarget, ProbesOf } from "../target";
 
 /**
@@ -43,6 +43,8 @@ const OLLAMA: typeof OPENAI = {
   ...{ path: "/api/tags", list: "models", id: "name" },
 };
 
+const hostnameOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "");
+
 type Connection = ReturnType<typeof connectionsOf>[number];
 
 async function seeModels(target: ChatUiTarget): Promise<Verdict> {
@@ -62,7 +64,9 @@ async function seeModels(target: ChatUiTarget): Promise<Verdict> {
       fix,
     );
   }
-  const offered = await Promise.all(connections.map((each) => modelsBehind(target, each)));
+  const asked = connections.filter(({ url }) => !target.stopped.includes(hostnameOf(url)));
+  if (asked.length === 0) return skip("no server that it is connected to runs, as planned");
+  const offered = await Promise.all(asked.map((each) => modelsBehind(target, each)));
   const blind = offered.filter((each) => typeof each === "string");
   if (blind.length > 0) return fail(blind.join("; "));
   const seen = offered.flatMap((each) => (typeof each === "string" ? [] : each));

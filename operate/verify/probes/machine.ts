@@ -54,8 +54,8 @@ export const machineProbes: ProbesOf<"machine"> = [
         );
         const [state] = containersOf([found]);
         if (state === undefined) continue;
-        const { health, restartCount, startedAt } = state;
-        if (health === "unhealthy") faults.push(`${name} is unhealthy`);
+        const { status, health, restartCount, startedAt } = state;
+        if (health === "unhealthy" && status === "running") faults.push(`${name} is unhealthy`);
         if (Date.parse(startedAt) > began)
           faults.push(
             `${name} was started during this run: it ended, and what answered before it is gone`,

@@ -5,6 +5,7 @@ import type { ContainerState } from "../../../machines/docker/containers";
 import { parseMeminfo } from "../../../machines/memory";
 import { tenThousandths } from "../../../vllm/utilization";
 import { inspect } from "../../sees/host";
+import { isStoppedAsPlanned, notRunningText } from "../../sees/onRequest";
 import { fail, pass, skip, type Verdict, worst } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
 
@@ -56,6 +57,7 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
   const { name } = server.container;
   const state = await inspect(host, name).catch(() => undefined);
   if (state === undefined) return skip(`${name} is not there`);
+  if (isStoppedAsPlanned(server.container, state)) return skip(notRunningText(server.key));
   const { text, cutShort } = await host.memoryLines(name);
   const log = readEngineLog(text);
   const started = startedServer(target, server, state);

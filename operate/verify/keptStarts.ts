@@ -5,7 +5,7 @@ import type { PlannedContainer } from "../../components/planned";
 import { attempt } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { contentHash } from "../../machines/shell";
-import { stateFile } from "../verify/lastVerify";
+import { stateFile } from "./lastVerify";
 
 /** How long the last start of a container took, in seconds, where one was measured as it is planned. */
 export type KeptStart = (container: PlannedContainer) => number | undefined;

@@ -1,0 +1,44 @@
+import type { MachinePlan } from "../../components/plan";
+import type { PlannedContainer } from "../../components/planned";
+import type { ContainerState } from "../../machines/docker/containers";
+import type { Host } from "./host";
+
+/** Docker's words for a container that doesn't run and can be started. */
+const STOPPED_STATES = ["created", "exited"];
+
+/** Whether a container doesn't run, and that is as planned: it starts on request. */
+export const isStoppedAsPlanned = (
+  { start }: Pick<PlannedContainer, "start">,
+  state: Pick<ContainerState, "status"> | undefined,
+): boolean => start === "onRequest" && state !== undefined && STOPPED_STATES.includes(state.status);
+
+/** Exit codes of a container that was never started, ended well, or was told to end. */
+const ENDED_WELL = [0, 137, 143];
+
+/** Whether the last run of a stopped container ended by itself, and badly. */
+export const endedBadly = ({ exitCode, oomKilled }: ContainerState): boolean =>
+  oomKilled || !ENDED_WELL.includes(exitCode);
+
+/** What is said of a server that doesn't run, as planned. */
+export const notRunningText = (key: string): string =>
+  `${key} is not running, and that is as planned: \`serving start ${key}\` starts it`;
+
+/** The servers of a machine that don't run, as planned: the sentence for each, by its container. */
+export async function stoppedServers(
+  { inferenceServers }: Pick<MachinePlan, "inferenceServers">,
+  host: Pick<Host, "containers">,
+): Promise<ReadonlyMap<string, string>> {
+  const onRequest = inferenceServers.filter(({ container }) => container.start === "onRequest");
+  if (onRequest.length === 0) return new Map();
+  const states = await host.containers();
+  return new Map(
+    onRequest.flatMap(({ key, container }) =>
+      isStoppedAsPlanned(
+        container,
+        states.find(({ name }) => name === container.name),
+      )
+        ? [[container.name, notRunningText(key)] as const]
+        : [],
+    ),
+  );
+}

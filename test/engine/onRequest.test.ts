@@ -1,0 +1,209 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ask, type NoAnswer } from "../../http/ask";
+import type { Judged } from "../../policies/judge";
+import { pinnedImage } from "../docker/image";
+import { statusOf } from "../docker/statusOf";
+import { freePort } from "../layers/freePort";
+import { mustRun, run } from "../layers/run";
+import { runServing } from "../operate/runServing";
+import { describeEngineWithGpus } from "./available";
+import { type StackParts, stackConfig } from "./stackConfig";
+import type { Update } from "./update";
+import { Workspace } from "./workspace";
+
+const UP_SECONDS = 600;
+
+describeEngineWithGpus("servers that start on request", () => {
+  let workspace: Workspace;
+  let parts: StackParts;
+  let portC: number;
+  const config = (b: object = {}, c: object = {}) =>
+    stackConfig(
+      parts,
+      { start: "onRequest", gpuMemoryUtilization: 0.5, ...b },
+      // Two halves are more than 0.90, so that only one of them runs.
+      { instanceA: "none", operatingSystemGiB: 0.1, memoryFloorGiB: 0, ...MACHINE },
+      { c: { port: portC, servedModelName: `c-${parts.unique}`, ...c } },
+    );
+  const MACHINE = { waitForRequestsMinutes: 5 };
+  const nameOf = (key: "b" | "c") =>
+    key === "b" ? `vllm-model-${parts.unique}-${parts.portB}` : `vllm-c-${parts.unique}-${portC}`;
+  const urlOf = (key: "b" | "c") => `http://127.0.0.1:${key === "b" ? parts.portB : portC}`;
+  const serving = (...args: string[]) =>
+    runServing([...args, "--file", join(workspace.project, "Pulumi.test.yaml")], {
+      HOME: workspace.home,
+    });
+  const stateOf = async (key: "b" | "c") =>
+    (
+      await mustRun("docker", [
+        "inspect",
+        "--format",
+        "{{.State.Status}} {{.State.ExitCode}} {{.HostConfig.RestartPolicy.Name}}",
+        nameOf(key),
+      ])
+    ).trim();
+  const ready = (key: "b" | "c") => expect.poll(() => statusOf(`${urlOf(key)}/health`)).toBe(200);
+  const expectQuiet = async () => {
+    for (const update of [await workspace.preview(), await workspace.refresh()])
+      expect([update.code, update.steps], update.stdout).toEqual([0, []]);
+  };
+  const succeeded = (update: Update) => expect(update.code, update.stdout).toBe(0);
+
+  beforeAll(async () => {
+    const portB = await freePort();
+    portC = await freePort();
+    parts = { image: await pinnedImage(), portA: await freePort(), portB, unique: `o${portB}` };
+    workspace = await Workspace.open({ config: config() });
+    succeeded(await workspace.up("--skip-preview"));
+  });
+  afterAll(async () => workspace?.close());
+
+  it("are made and not started, and that is as planned for every command", async () => {
+    expect([await stateOf("b"), await stateOf("c")]).toEqual(["created 0 no", "created 0 no"]);
+    await expectQuiet();
+    expect((await serving("drift")).out).toBe("dgx: as it was applied\n");
+    const status = JSON.parse((await serving("status", "--format", "json")).out).machines[0];
+    expect(status.items).toEqual([
+      { key: "b", state: "not running", well: true, note: "as planned: `serving start b`" },
+      { key: "c", state: "not running", well: true, note: "as planned: `serving start c`" },
+    ]);
+    const wait = await serving("wait");
+    expect([wait.code, wait.out.match(/is not running, and that is as planned/g)]).toEqual([
+      0,
+      Array(2).fill("is not running, and that is as planned"),
+    ]);
+    const plan = JSON.parse((await serving("plan", "--format", "json")).out);
+    expect(plan.machines[0].together.sets).toEqual([["b"], ["c"]]);
+    const refused = plan.findings.filter(({ verdict }: Judged) => verdict === "refused");
+    expect(refused).toEqual([]);
+  });
+
+  it("start by `serving start`, and stay quiet while they run, stopped or killed", async () => {
+    const start = await serving("start", "b");
+    expect([start.code, start.out], start.err).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`^${nameOf("b")} is ready \\(\\d+ s\\)\\.\n$`)),
+    ]);
+    expect(await stateOf("b")).toBe("running 0 no");
+    await expectQuiet();
+    succeeded(await workspace.up("--skip-preview"));
+    expect(await stateOf("b")).toBe("running 0 no");
+    expect((await serving("drift")).code).toBe(0);
+    const stop = await serving("stop", "b");
+    expect([stop.code, stop.out]).toEqual([0, expect.stringMatching(/starts it again\.\n$/)]);
+    expect(await stateOf("b")).toBe("exited 0 no");
+    await expectQuiet();
+    await mustRun("docker", ["start", nameOf("b")]);
+    await ready("b");
+    await mustRun("docker", ["kill", nameOf("b")]);
+    expect(await stateOf("b")).toBe("exited 137 no");
+    await expectQuiet();
+    expect((await serving("drift")).code).toBe(0);
+    const [item] = JSON.parse((await serving("status", "--format", "json")).out).machines[0].items;
+    expect(item).toMatchObject({ key: "b", state: "not running", well: true });
+  });
+
+  it("make room: c lets b's request end, stops b, answers, and never both run", async () => {
+    expect((await serving("start", "b")).code).toBe(0);
+    const refused = await serving("start", "c");
+    expect([refused.code, refused.out]).toEqual([2, ""]);
+    expect(refused.err).toMatch(
+      /^c takes [\d.]+ GiB\. Beside b, [\d.]+ GiB are missing, the floor of 0 GiB counted\. So b \([\d.]+ GiB\) stops first\. Requests that run get 5 min to end\.\n/,
+    );
+    expect(refused.err).toContain("Without a terminal nobody can say yes: add --yes.");
+    expect(await stateOf("b")).toBe("running 0 no");
+
+    const samples: string[] = [];
+    const sampler = spawn("sh", [
+      "-c",
+      `while :; do docker ps --filter name=${parts.unique} --format '{{.Names}}' | sort | tr '\\n' ' '; echo; sleep 0.2; done`,
+    ]);
+    sampler.stdout.on("data", (data: Buffer) => samples.push(...String(data).split("\n")));
+    const asked = ask(`${urlOf("b")}/v1/chat/completions`, {
+      timeoutSeconds: UP_SECONDS,
+      body: {
+        model: `model-${parts.unique}`,
+        messages: [{ role: "user", content: "Say hello." }],
+        stand_in_held: true,
+      },
+    }).then(
+      ({ text }) => JSON.parse(text).choices[0].message.content as string,
+      ({ reason }: NoAnswer) => reason,
+    );
+    await expect.poll(requestsAtB).toBe(1);
+    const [answer, start] = await Promise.all([asked, startInShell("c"), releaseWhenWaited()]);
+    sampler.kill();
+    expect(["", "closed"]).not.toContain(answer);
+    expect(start.code, start.said).toBe(0);
+    expect(start.said).toContain("dgx.b: its requests have ended.");
+    expect(start.said).toMatch(
+      new RegExp(
+        `${nameOf("b")} is stopped\\. MemAvailable is [\\d.]+ GiB\\.[^]*${nameOf("c")} is started\\.[^]*${nameOf("c")} is ready \\(\\d+ s\\)\\.\nb is stopped: \`serving start[^\n]*\` starts it again\\.\n$`,
+      ),
+    );
+    expect([await stateOf("b"), await statusOf(`${urlOf("c")}/health`)]).toEqual([
+      "exited 0 no",
+      200,
+    ]);
+    const seen = [...new Set(samples.map((line) => line.trim()))].filter(Boolean);
+    expect(seen.sort()).toEqual([nameOf("b"), nameOf("c")].sort());
+    // What runs is verified, and what doesn't is skipped with the reason.
+    const verify = JSON.parse((await serving("verify", "b", "--format", "json")).out);
+    expect(new Set(verify.probes.map(({ status }: { status: string }) => status))).toEqual(
+      new Set(["skip"]),
+    );
+    expect(verify.probes[0].detail).toBe(
+      "b is not running, and that is as planned: `serving start b` starts it",
+    );
+    // How long c's start took is shown from now on.
+    expect((await serving("plan")).out).toMatch(/\n {4}c +[\d.]+ GiB +none +b +\d+ s\n/);
+  });
+
+  it("are left stopped where an update replaces them while they run, and the plan says so", async () => {
+    workspace.configure(config({}, { environment: { SOME: "thing" } }));
+    const review = await serving("plan", "--against", "applied");
+    expect(review.out).toContain(
+      "c starts on request: if it runs, it is stopped, and the new one isn't started (`serving start c`).",
+    );
+    succeeded(await workspace.up("--skip-preview"));
+    expect(await stateOf("c")).toBe("created 0 no");
+    await expectQuiet();
+  });
+
+  it("become servers that always run, and back", async () => {
+    workspace.configure(config({ start: "always" }, { gpuMemoryUtilization: 0.3 }));
+    succeeded(await workspace.up("--skip-preview"));
+    await ready("b");
+    expect(await stateOf("b")).toBe("running 0 unless-stopped");
+    workspace.configure(config({}, { gpuMemoryUtilization: 0.3 }));
+    succeeded(await workspace.up("--skip-preview"));
+    expect(await stateOf("b")).toBe("created 0 no");
+    await expectQuiet();
+  });
+
+  async function requestsAtB() {
+    const { text } = await ask(`${urlOf("b")}/metrics`, { timeoutSeconds: UP_SECONDS });
+    return Number(/^vllm:num_requests_running\S+ (\S+)$/m.exec(text)?.[1]);
+  }
+
+  const said = () => join(workspace.root, "said");
+
+  /** Runs the command with what it says in a file, which decides when a request may end. */
+  async function startInShell(key: string) {
+    const engine = join(workspace.project, "bundle/serving.cjs");
+    const command = `node '${engine}' start ${key} --yes --stack ${workspace.stack} >'${said()}' 2>&1`;
+    const { code } = await run("sh", ["-c", command], {
+      ...{ cwd: workspace.project, env: workspace.env, limitSeconds: UP_SECONDS },
+    });
+    return { code, said: readFileSync(said(), "utf8") };
+  }
+
+  async function releaseWhenWaited(): Promise<void> {
+    const whatIsSaid = () => (existsSync(said()) ? readFileSync(said(), "utf8") : "");
+    await expect.poll(whatIsSaid).toMatch(/dgx\.b: waits for 1 of its requests to end, at most/);
+    await ask(`${urlOf("b")}/stand-in/release`, { timeoutSeconds: UP_SECONDS });
+  }
+});

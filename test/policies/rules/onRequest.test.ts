@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { declaredResources } from "../../../components/machine/declaredResources";
+import { plan } from "../../../components/plan/plan";
+import { LABEL } from "../../../components/planned/container";
+import { TYPE } from "../../../components/planned/type";
+import { judge } from "../../../policies/judge";
+import { serverInput, stack } from "../../fixtures/machine";
+import { declared, hostInstance, IMAGE, said, server } from "../declared";
+
+const LABELS = [{ label: LABEL.start, value: "onRequest" }];
+const NOT_STARTED = { labels: LABELS, restart: "no", start: false, mustRun: false };
+const asking = (share: string) => ["m", "--gpu-memory-utilization", share];
+
+describe("inference-container, of one that starts on request", () => {
+  const RULE = "inference-container";
+  it("passes one that nothing starts", () => {
+    expect(said(RULE, [server(NOT_STARTED)])).toEqual([]);
+  });
+
+  it.each([
+    [{ restart: "unless-stopped" }, 'it has `unless-stopped`. Set `restart: "no"`.'],
+    [{ restart: undefined }, 'it has nothing. Set `restart: "no"`.'],
+    [{ mustRun: true }, "it has `true`. Set `mustRun: false`."],
+    [{ mustRun: undefined }, "it has nothing. Set `mustRun: false`."],
+    [{ start: true }, "it has `true`. Set `start: false`."],
+  ])("refuses %o", (changes, why) => {
+    expect(said(RULE, [server({ ...NOT_STARTED, ...changes })])).toEqual([
+      `refused: b lacks what keeps it stopped until somebody asks for it: ${why}`,
+    ]);
+  });
+
+  it("refuses one without the label", () => {
+    expect(said(RULE, [server({ ...NOT_STARTED, labels: [] })])).toEqual([
+      'refused: b lacks a restart policy that survives a reboot: it has `no`. Set `restart: "unless-stopped"`.',
+    ]);
+  });
+});
+
+describe("aggregate-utilization, with servers that start on request", () => {
+  const RULE = "aggregate-utilization";
+  const A = hostInstance(0.3);
+  const b = (more: object = {}) =>
+    server({ ...NOT_STARTED, command: asking("0.45"), ...more }, "b");
+  const c = (more: object = {}) => server({ ...NOT_STARTED, command: asking("0.5"), ...more }, "c");
+  const component = (sets: string[][], known = ["b", "c"]) =>
+    declared(TYPE.machine, "dgx", {
+      machine: "dgx",
+      totalGiB: 121.63,
+      hostInstance: { port: 8000, gpuMemoryUtilization: 0.3 },
+      memory: { lines: [], together: { servers: known.map((name) => ({ name })), sets } },
+      servers: [
+        { name: "b", image: IMAGE, command: asking("0.45"), start: "onRequest" },
+        { name: "c", image: IMAGE, command: asking("0.5"), start: "onRequest" },
+      ],
+    });
+
+  it("judges each set by itself", () => {
+    expect(said(RULE, [component([["b"], ["c"]]), A, b(), c()])).toEqual([]);
+  });
+
+  it("refuses a set that is too much", () => {
+    expect(said(RULE, [component([["b", "c"]]), A, b(), c()])).toEqual([
+      expect.stringContaining(
+        "The inference servers of machine dgx claim 1.25 of its memory (152.0 of 121.63 GiB)",
+      ),
+    ]);
+  });
+
+  it("adds all up where no component says what runs together", () => {
+    expect(said(RULE, [A, b(), c()])).toEqual([
+      expect.stringContaining("0.30 + b 0.45 + c 0.50. The limit is 0.90."),
+    ]);
+  });
+
+  it.each([
+    ["another restart policy", { restart: "unless-stopped" }],
+    ["mustRun", { mustRun: true }],
+    ["no label", { labels: [] }],
+  ])("counts one with %s as always running, whatever its label and the sets say", (_, more) => {
+    expect(said(RULE, [component([["b"], ["c"]]), A, b(more), c()])).toEqual([
+      expect.stringContaining("b 0.45 + c 0.50. The limit is 0.90."),
+    ]);
+  });
+
+  it("counts one that the component doesn't know", () => {
+    expect(said(RULE, [component([["b"]], ["b"]), A, b(), c()])[0]).toContain("b 0.45 + c 0.50");
+  });
+
+  it("judges one in no set by itself", () => {
+    expect(said(RULE, [component([["b"]]), A, b(), c({ command: asking("0.7") })])).toEqual([
+      expect.stringContaining("instance A (host, port 8000) 0.30 + c 0.70. The limit is 0.90."),
+    ]);
+  });
+});
+
+describe("memory-sum, of a server that never fits", () => {
+  const findings = (share: number, machine: object = {}) => {
+    const settings = stack(
+      {
+        instanceA: { gpuMemoryUtilization: 0.45 },
+        inferenceServers: {
+          b: serverInput({ servedModelName: "b", start: "onRequest", gpuMemoryUtilization: share }),
+        },
+        ...machine,
+      },
+      {},
+    );
+    return judge(declaredResources(plan(settings, { home: "/h" }))).filter(
+      ({ verdict, name }) => verdict === "refused" && name === "memory-sum",
+    );
+  };
+
+  it("says what it needs and what is left, and the advice fits", () => {
+    const [refused, ...others] = findings(0.5, { operatingSystemGiB: 10 });
+    expect(others).toEqual([]);
+    expect(refused?.message).toBe(
+      "vllm-b-8001 never fits: it needs 60.82 GiB, 56.90 GiB are left beside what always runs. The largest --gpu-memory-utilization that fits for vllm-b-8001 is 0.45 (0.45 by the sum, 0.45 by the aggregate limit). In the stack file: `machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.45`.",
+    );
+    expect([refused?.path, refused?.value]).toEqual([
+      "machines.dgx.inferenceServers.b.gpuMemoryUtilization",
+      0.45,
+    ]);
+    expect(findings(Number(refused?.value), { operatingSystemGiB: 10 })).toEqual([]);
+  });
+
+  it("says so of the shares", () => {
+    expect(findings(0.46)[0]?.message).toContain(
+      "vllm-b-8001 never fits: it needs a share of 0.46, 0.45 is left beside what always runs.",
+    );
+  });
+});
