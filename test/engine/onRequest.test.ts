@@ -35,6 +35,7 @@ describeEngineWithGpus("servers that start on request", () => {
   const serving = (...args: string[]) =>
     runServing([...args, "--file", join(workspace.project, "Pulumi.test.yaml")], {
       HOME: workspace.home,
+      XDG_STATE_HOME: join(workspace.home, ".local/state"),
     });
   const stateOf = async (key: "b" | "c") =>
     (

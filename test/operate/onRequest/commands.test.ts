@@ -1,0 +1,244 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { changesOf, lossText } from "../../../components/change";
+import { plan } from "../../../components/plan/plan";
+import type { MachinePlan } from "../../../components/plan/types";
+import { judgeMachine } from "../../../components/preflight/judgeMachine";
+import { stoppedContainers } from "../../../components/preflight/preflight";
+import type { MachineFacts } from "../../../components/preflight/types";
+import { loadStackFile } from "../../../components/settings/load";
+import { containerDifferences } from "../../../operate/drift/containers";
+import { changeSections } from "../../../operate/plan/changeReport";
+import { dockerRun } from "../../../operate/plan/dockerRun";
+import { partsOf } from "../../../operate/update/parts";
+import { serverInput } from "../../fixtures/machine";
+import { fileOf } from "../../fixtures/services";
+import { temporaryFolder } from "../../layers/temporaryFolder";
+import { FakeDocker, inspectedAsPlanned } from "../fakeDocker";
+import { runServing } from "../runServing";
+
+type State = Record<string, unknown>;
+const STOPPED = { Status: "exited", ExitCode: 0 };
+const ON_REQUEST = { start: "onRequest", gpuMemoryUtilization: 0.5 };
+const RUNNING = { Status: "running" };
+
+/** A machine with servers b and c of which one fits, in these states. */
+class Machine {
+  readonly home = temporaryFolder("on-request-");
+  readonly file = join(this.home, "Pulumi.dgx.yaml");
+  readonly docker: FakeDocker;
+
+  constructor(
+    readonly states: Readonly<Record<string, State | undefined>>,
+    server: object = {},
+    machine: object = {},
+  ) {
+    const on = (key: string, port: number) =>
+      serverInput({ servedModelName: key, aliases: [], port, ...ON_REQUEST, ...server });
+    const dgx = {
+      totalGiB: 121.63,
+      instanceA: "none",
+      inferenceServers: { b: on("b", 1), c: on("c", 2) },
+      ...machine,
+    };
+    writeFileSync(this.file, stringify({ config: { "local-serving:machines": { dgx } } }));
+    const there = this.plan.inferenceServers.flatMap(({ key, container }) =>
+      states[key] === undefined ? [] : [inspectedAsPlanned(container, states[key])],
+    );
+    const answers = Object.fromEntries(
+      there.map((each) => [
+        `inspect --type container ${each.Name.slice(1)}`,
+        { out: JSON.stringify([each]) },
+      ]),
+    );
+    this.docker = new FakeDocker({
+      ...answers,
+      "inspect --type": { err: "Error: No such object\n", code: 1 },
+      ps: { out: there.length === 0 ? "" : "4711\n" },
+      "inspect 4711": { out: JSON.stringify(there) },
+      version: { out: "28.0.0\n" },
+      logs: {},
+    });
+  }
+
+  get plan(): MachinePlan {
+    const [only] = plan(loadStackFile(this.file), { home: this.home }).machines;
+    if (only === undefined) throw new Error("there is one machine");
+    return only;
+  }
+
+  async serving(...args: string[]) {
+    const env = { ...this.docker.env, HOME: this.home };
+    const ran = await runServing([...args, "--file", this.file], env);
+    const plain = (text: string) => text.replaceAll(` --file ${this.file}`, "");
+    const asked = readFileSync(this.docker.asked, "utf8").split("\n");
+    const did = asked
+      .map((line) => line.replace(/^\S* /, ""))
+      .filter((line) => /^(start|stop|run) /.test(line));
+    return { code: ran.code, out: plain(ran.out), err: plain(ran.err), did };
+  }
+}
+
+describe("serving start of a server that starts on request", () => {
+  it("asks before it stops another one, and changes nothing where nobody can be asked", async () => {
+    const { code, out, err, did } = await new Machine({ b: RUNNING, c: STOPPED }).serving(
+      "start",
+      "c",
+    );
+    expect([code, out, did]).toEqual([2, "", []]);
+    expect(err).toBe(
+      "c takes 61.76 GiB. Beside b, 7.89 GiB are missing, the floor of 2 GiB counted. So b (61.76 GiB) stops first. Requests that run get 10 min to end.\nWithout a terminal nobody can say yes: add --yes.\n",
+    );
+  });
+
+  it("refuses one that isn't there", async () => {
+    const { code, err, did } = await new Machine({ b: RUNNING }).serving("start", "c", "--yes");
+    expect([code, err, did]).toEqual([
+      1,
+      "There is no container vllm-c-2 on dgx: `serving up --refresh` makes it.\n",
+      [],
+    ]);
+  });
+});
+
+describe("a server that starts on request and doesn't run", () => {
+  it.each([[{ Status: "created" }], [STOPPED], [{ Status: "exited", ExitCode: 137 }]])(
+    "is as planned for status, wait and drift: %o",
+    async (state) => {
+      const machine = new Machine({ b: state, c: STOPPED });
+      const status = await machine.serving("status", "--format", "json");
+      expect(JSON.parse(status.out).machines[0].items).toEqual([
+        { key: "b", state: "not running", well: true, note: "as planned: `serving start b`" },
+        { key: "c", state: "not running", well: true, note: "as planned: `serving start c`" },
+      ]);
+      const wait = await machine.serving("wait");
+      expect([wait.code, wait.out]).toEqual([
+        0,
+        "b is not running, and that is as planned: `serving start b` starts it.\nc is not running, and that is as planned: `serving start c` starts it.\n",
+      ]);
+      const [b] = machine.plan.containers;
+      if (b === undefined) throw new Error("b has a container");
+      expect(containerDifferences(b, inspectedAsPlanned(b, state))).toEqual([]);
+    },
+  );
+
+  it("is not as planned with another restart policy, paused, or after a failure", async () => {
+    const machine = new Machine({ b: { Status: "exited", ExitCode: 1 }, c: STOPPED });
+    const [b] = machine.plan.containers;
+    if (b === undefined) throw new Error("b has a container");
+    const restarted = {
+      ...inspectedAsPlanned(b, STOPPED),
+      HostConfig: {
+        RestartPolicy: { Name: "always" },
+        PortBindings: inspectedAsPlanned(b).HostConfig.PortBindings,
+      },
+    };
+    expect(containerDifferences(b, restarted).map(({ what }) => what)).toEqual(["restart"]);
+    expect(containerDifferences(b, inspectedAsPlanned(b, { Status: "paused" }))).toHaveLength(1);
+    const status = await machine.serving("status", "--format", "json");
+    expect([status.code, JSON.parse(status.out).machines[0].items[0]]).toEqual([
+      1,
+      {
+        key: "b",
+        state: "exited",
+        well: false,
+        note: "it ended with exit code 1: `serving logs b` says why, `serving start b` starts it again",
+      },
+    ]);
+  });
+
+  it("is not waited for by its name: that says what starts it", async () => {
+    const { code, out, err } = await new Machine({ b: STOPPED, c: STOPPED }).serving(
+      "wait",
+      "--server",
+      "b",
+    );
+    expect([code, out, err]).toEqual([
+      1,
+      "",
+      "b is not running, and that is as planned: `serving start b` starts it and waits for it.\n",
+    ]);
+  });
+
+  it("is skipped by verify, with the sentence", async () => {
+    const machine = new Machine({ b: STOPPED, c: STOPPED });
+    const { code, out } = await machine.serving("verify", "b", "--format", "json");
+    const { probes } = JSON.parse(out) as { probes: { status: string; detail: string }[] };
+    expect([code, probes.length > 5]).toEqual([0, true]);
+    expect([...new Set(probes.map(({ status, detail }) => `${status}: ${detail}`))]).toEqual([
+      "skip: b is not running, and that is as planned: `serving start b` starts it",
+    ]);
+  });
+
+  it("is no trouble for doctor", async () => {
+    const machine = new Machine({
+      b: { Status: "exited", ExitCode: 137 },
+      c: { Status: "created" },
+    });
+    const { out } = await machine.serving("doctor", "--format", "json");
+    const ids = (JSON.parse(out).diagnoses as { id: string }[]).map(({ id }) => id);
+    for (const id of ["container-not-running", "killed", "unknown"]) expect(ids).not.toContain(id);
+  });
+
+  it("needs no memory at an update, and is no surprise there", async () => {
+    const machine = new Machine({ b: STOPPED, c: STOPPED });
+    const facts = (running: object[]) =>
+      ({
+        docker: { reachable: true, gpuRuntime: true, containers: running },
+        memory: { totalGiB: 121.63, availableGiB: 3 },
+        ...{ listeners: [], directories: [], fileFolders: [], faultyVariables: [], kernel: {} },
+      }) as unknown as MachineFacts;
+    const memoryOf = (running: object[]) =>
+      judgeMachine(machine.plan, facts(running)).filter(({ message }) =>
+        /Not enough/.test(message),
+      );
+    expect(memoryOf([])).toEqual([]);
+    const [b] = machine.plan.containers;
+    const tooLittle = { name: b?.name, ports: [], gpuMemoryUtilization: 0.1 };
+    expect(memoryOf([tooLittle])).toHaveLength(1);
+    process.env.PATH = `${machine.docker.folder}:${process.env.PATH}`;
+    expect(await stoppedContainers(machine.plan)).toEqual([]);
+  });
+});
+
+describe("an update of a server that starts on request", () => {
+  const stopped = new Machine({});
+  const other = new Machine({}, { environment: { SOME: "thing" } });
+  const resident = new Machine({}, { start: "always", gpuMemoryUtilization: 0.2 });
+
+  it("makes it and doesn't start it, and says so", () => {
+    const [change] = changesOf([], [stopped.plan]);
+    const [first] = changeSections(change === undefined ? [] : [change]);
+    expect(first?.lines).toContain(
+      "b starts on request: it is made and not started (`serving start b`).",
+    );
+  });
+
+  it("leaves the new one stopped where it replaces one, and nobody waits for it", () => {
+    const changes = changesOf([stopped.plan], [other.plan]);
+    const [first] = changeSections(changes);
+    expect(first?.lines).toContain(
+      "b starts on request: if it runs, it is stopped, and the new one isn't started (`serving start b`).",
+    );
+    expect(changes[0]?.losses.map(lossText)[0]).toBe(
+      "b (b) is gone until `serving start b`, if it runs. Requests that run are cut off.",
+    );
+    expect(partsOf(changes, [stopped.plan, other.plan], {})).toEqual([
+      { name: "dgx.b" },
+      { name: "dgx.c" },
+    ]);
+    const back = changesOf([stopped.plan], [resident.plan]);
+    expect(
+      partsOf(back, [resident.plan], {}).map(({ withinSeconds = 0 }) => withinSeconds > 0),
+    ).toEqual([true, true]);
+  });
+
+  it("is a `docker create`, and scraped under a label of its own", () => {
+    const [b] = stopped.plan.containers;
+    expect(b && dockerRun(b).split("\n")[0]).toBe("docker create \\");
+    const watched = new Machine({}, {}, { monitoring: "scrape" });
+    expect(fileOf(watched.plan, "scrape-targets").text).toContain("start: onRequest");
+  });
+});
