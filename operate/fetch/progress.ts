@@ -1,7 +1,7 @@
 import { CLEAR_LINE, forTerminal, type ProgressStream } from "../../commandLine/output";
 import type { Needs } from "../../components/fetch";
+import { duration } from "../../units/duration";
 import { gb } from "../../units/memory";
-import { duration } from "../wait/progress";
 
 /** What a machine lacks of its plan: an image or a model. */
 export type ToFetch = Omit<Needs["images"][number], "layers">;

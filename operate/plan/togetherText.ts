@@ -1,7 +1,7 @@
 import type { MachinePlan } from "../../components/plan";
 import { listOf } from "../../faults/quoting";
+import { duration } from "../../units/duration";
 import type { KeptStart } from "../verify/keptStarts";
-import { duration } from "../wait/progress";
 import { heading, table, type Width } from "./layout";
 
 const HEADS = ["", "takes", "runs beside", "stops", "its start took"];

@@ -1,4 +1,5 @@
 import { CLEAR_LINE, forTerminal, type ProgressStream } from "../../commandLine/output";
+import { duration } from "../../units/duration";
 import type { Phase, StartProgress } from "../sees/phases";
 
 /** What a person should know of a phase. */
@@ -30,12 +31,6 @@ const BAR_CELLS = 20;
 
 /** Seconds between two lines where no terminal shows that the wait goes on. */
 const LINE_SECONDS = 60;
-
-/** `3 min 10 s`. */
-export function duration(seconds: number): string {
-  const whole = Math.floor(seconds);
-  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
-}
 
 /** One line of progress. The bar appears only if the log gives a share: nothing is estimated. */
 export function progressLine({ phase, share, note }: StartProgress, seconds: number): string {

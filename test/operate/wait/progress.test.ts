@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { beforeContainer, type StartProgress } from "../../../operate/sees/phases";
-import { duration, progressLine, waitProgress } from "../../../operate/wait/progress";
+import { progressLine, waitProgress } from "../../../operate/wait/progress";
+import { duration } from "../../../units/duration";
 
 describe("what a person sees of it", () => {
   it.each([
