@@ -213,7 +213,9 @@ class Start {
     };
   }
 
+  /** Says how it ended; at once where an interrupt ends this process before its outcome is printed. */
   private ended(text: string): Outcome {
+    if (this.signal.aborted) say(text);
     return { result: { ...this.result(), waited: null }, text, failed: true };
   }
 }

@@ -48,7 +48,7 @@ type KnownClaim = Extract<Claim, { known: true }>;
 export const aggregateUtilization: Rule = {
   name: "aggregate-utilization",
   description:
-    "The memory shares of all inference servers of a machine, the host-installed one included, sum to at most 0.90. A KV cache of fixed size counts with what lies outside it, where that is more than the share; offloading, swap and other buffers of the host count as well.",
+    "The memory shares of all inference servers of a machine, the host-installed one included, sum to at most 0.90. A KV cache of fixed size counts with what lies outside it, where that is more than the share; offloading, swap and other buffers of the host count as well. Of servers that start on request, each set that runs together is summed by itself.",
   level: "mandatory",
   fixed: true,
   advises: true,

@@ -28,7 +28,7 @@ interface Line {
 export const memorySum: Rule = {
   name: "memory-sum",
   description:
-    "What is declared and measured of a machine's memory, servers and everything else, sums to at most its total.",
+    "What is declared and measured of a machine's memory, servers and everything else, sums to at most its total, and each server that starts on request fits beside what always runs.",
   level: "mandatory",
   advises: true,
   of: TYPE.machine,

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ask, type NoAnswer } from "../../http/ask";
@@ -123,18 +123,8 @@ describeEngineWithGpus("servers that start on request", () => {
       `while :; do docker ps --filter name=${parts.unique} --format '{{.Names}}' | sort | tr '\\n' ' '; echo; sleep 0.2; done`,
     ]);
     sampler.stdout.on("data", (data: Buffer) => samples.push(...String(data).split("\n")));
-    const asked = ask(`${urlOf("b")}/v1/chat/completions`, {
-      timeoutSeconds: UP_SECONDS,
-      body: {
-        model: `model-${parts.unique}`,
-        messages: [{ role: "user", content: "Say hello." }],
-        stand_in_held: true,
-      },
-    }).then(
-      ({ text }) => JSON.parse(text).choices[0].message.content as string,
-      ({ reason }: NoAnswer) => reason,
-    );
-    await expect.poll(requestsAtB).toBe(1);
+    const asked = heldRequest("b");
+    await expect.poll(() => requestsAt("b")).toBe(1);
     const [answer, start] = await Promise.all([asked, startInShell("c"), releaseWhenWaited()]);
     sampler.kill();
     expect(["", "closed"]).not.toContain(answer);
@@ -163,6 +153,27 @@ describeEngineWithGpus("servers that start on request", () => {
     expect((await serving("plan")).out).toMatch(/\n {4}c +[\d.]+ GiB +none +b +\d+ s\n/);
   });
 
+  it("stay what they are where the start of another one is interrupted, and that is said", async () => {
+    rmSync(said(), { force: true });
+    const asked = heldRequest("c");
+    await expect.poll(() => requestsAt("c")).toBe(1);
+    const engine = join(workspace.project, "bundle/serving.cjs");
+    const out = openSync(said(), "w");
+    const child = spawn(
+      process.execPath,
+      [engine, "start", "b", "--yes", "--stack", workspace.stack],
+      { cwd: workspace.project, env: workspace.env, stdio: ["ignore", out, out] },
+    );
+    const ended = new Promise((resolve) => child.on("exit", (_, signal) => resolve(signal)));
+    await expect.poll(whatIsSaid).toMatch(/dgx\.c: waits for 1 of its requests to end/);
+    child.kill("SIGINT");
+    expect(await ended).toBe("SIGINT");
+    expect(whatIsSaid()).toMatch(/\nb is not started\. Nothing was stopped\.\n$/);
+    expect([await stateOf("b"), await stateOf("c")]).toEqual(["exited 0 no", "running 0 no"]);
+    await ask(`${urlOf("c")}/stand-in/release`, { timeoutSeconds: UP_SECONDS });
+    expect(["", "closed"]).not.toContain(await asked);
+  });
+
   it("are left stopped where an update replaces them while they run, and the plan says so", async () => {
     workspace.configure(config({}, { environment: { SOME: "thing" } }));
     const review = await serving("plan", "--against", "applied");
@@ -185,12 +196,26 @@ describeEngineWithGpus("servers that start on request", () => {
     await expectQuiet();
   });
 
-  async function requestsAtB() {
-    const { text } = await ask(`${urlOf("b")}/metrics`, { timeoutSeconds: UP_SECONDS });
+  async function requestsAt(key: "b" | "c") {
+    const { text } = await ask(`${urlOf(key)}/metrics`, { timeoutSeconds: UP_SECONDS });
     return Number(/^vllm:num_requests_running\S+ (\S+)$/m.exec(text)?.[1]);
   }
 
+  /** What becomes of a request that runs until it is let go. */
+  function heldRequest(key: "b" | "c"): Promise<string> {
+    const model = key === "b" ? `model-${parts.unique}` : `c-${parts.unique}`;
+    return ask(`${urlOf(key)}/v1/chat/completions`, {
+      timeoutSeconds: UP_SECONDS,
+      body: { model, messages: [{ role: "user", content: "Say hello." }], stand_in_held: true },
+    }).then(
+      ({ text }) => JSON.parse(text).choices[0].message.content as string,
+      ({ reason }: NoAnswer) => reason,
+    );
+  }
+
   const said = () => join(workspace.root, "said");
+
+  const whatIsSaid = () => (existsSync(said()) ? readFileSync(said(), "utf8") : "");
 
   /** Runs the command with what it says in a file, which decides when a request may end. */
   async function startInShell(key: string) {
@@ -203,7 +228,6 @@ describeEngineWithGpus("servers that start on request", () => {
   }
 
   async function releaseWhenWaited(): Promise<void> {
-    const whatIsSaid = () => (existsSync(said()) ? readFileSync(said(), "utf8") : "");
     await expect.poll(whatIsSaid).toMatch(/dgx\.b: waits for 1 of its requests to end, at most/);
     await ask(`${urlOf("b")}/stand-in/release`, { timeoutSeconds: UP_SECONDS });
   }

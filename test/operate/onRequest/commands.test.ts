@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
 import { changesOf, lossText } from "../../../components/change";
 import { plan } from "../../../components/plan/plan";
@@ -103,6 +103,22 @@ describe("serving start of a server that starts on request", () => {
   });
 });
 
+describe("serving start --again", () => {
+  it.each(["always", "onRequest"])(
+    "lets the gate forget failed starts: start: %s",
+    async (start) => {
+      const machine = new Machine(
+        { b: STOPPED, c: STOPPED },
+        { start, gpuMemoryUtilization: 0.2, stopGraceSeconds: 1 },
+      );
+      const { did } = await machine.serving("start", "b", "--again", "--yes");
+      expect(did[0]).toBe(
+        `run --rm --volumes-from vllm-b-1 --entrypoint rm sha256:${"1".repeat(64)} -f /var/lib/local-serving/vllm-b-1.starts`,
+      );
+    },
+  );
+});
+
 describe("a server that starts on request and doesn't run", () => {
   it.each([[{ Status: "created" }], [STOPPED], [{ Status: "exited", ExitCode: 137 }]])(
     "is as planned for status, wait and drift: %o",
@@ -198,8 +214,9 @@ describe("a server that starts on request and doesn't run", () => {
     const [b] = machine.plan.containers;
     const tooLittle = { name: b?.name, ports: [], gpuMemoryUtilization: 0.1 };
     expect(memoryOf([tooLittle])).toHaveLength(1);
-    process.env.PATH = `${machine.docker.folder}:${process.env.PATH}`;
+    for (const [name, value] of Object.entries(machine.docker.env)) vi.stubEnv(name, value);
     expect(await stoppedContainers(machine.plan)).toEqual([]);
+    vi.unstubAllEnvs();
   });
 });
 
