@@ -58,10 +58,11 @@ function togetherFacts({ beside, servers, sets }: NonNullable<MachinePlan["toget
   const containers = new Map(servers.map(({ key, container }) => [key, container]));
   return {
     beside,
-    servers: servers.map(({ container, certainGiB, utilization }) => ({
+    servers: servers.map(({ container, certainGiB, utilization, adaptersGiB }) => ({
       name: container,
       certainGiB,
       utilization,
+      ...defined({ adaptersGiB }),
     })),
     sets: sets.map((set) => set.map((key) => containers.get(key) ?? key)),
   };

@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 import { hundredths } from "../../units/memory";
 import type { LedgerLine } from "../planned/facts";
 import type { MachineSettings } from "../settings/machine";
@@ -49,6 +50,7 @@ export function withOnRequest(
       certainGiB,
       compilingGiB,
       utilization,
+      ...defined({ adaptersGiB: share.adapters?.gib }),
     })),
   });
   const largest = largestOf(found);

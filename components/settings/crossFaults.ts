@@ -52,32 +52,39 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
       fault(["machines", machineName, "bridge", "servers", ...path], code, message);
     for (const { path, message } of harnessFaults(machine))
       fault(["machines", machineName, ...path], "impossible_value", message);
-    for (const [name, server] of Object.entries(machine.inferenceServers)) {
-      const at = ["machines", machineName, "inferenceServers", name];
-      for (const { index, message } of repeatedFlags(server.extraArgs))
-        fault([...at, "extraArgs", index], "repeated_flag", message);
-      for (const variable of Object.keys(server.environment)) {
-        const message = repeatedVariable(variable);
-        if (message !== undefined)
-          fault([...at, "environment", variable], "repeated_variable", message);
-      }
-      const doubled = server.aliases?.indexOf(server.servedModelName) ?? -1;
-      if (doubled >= 0)
-        fault(
-          [...at, "aliases", doubled],
-          "impossible_value",
-          "This is the served model name itself, not an alias.",
-        );
-      if (server.kvCacheMemoryBytes !== undefined) {
-        const budget = server.gpuMemoryUtilization * machine.totalGiB * BYTES_PER_GIB;
-        if (server.kvCacheMemoryBytes >= budget)
-          fault(
-            [...at, "kvCacheMemoryBytes"],
-            "impossible_value",
-            `The KV cache alone would take the whole budget of ${(budget / BYTES_PER_GIB).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${machine.totalGiB} GiB).`,
-          );
-      }
+    for (const { path, code, message } of serversFaults(machine))
+      fault(["machines", machineName, "inferenceServers", ...path], code, message);
+  }
+  return faults;
+}
+
+/** What of one server's settings contradicts itself. */
+function serversFaults({ inferenceServers, totalGiB }: MachineSettings): MachineFault[] {
+  const faults: MachineFault[] = [];
+  const fault = (path: PropertyKey[], code: string, message: string) =>
+    faults.push({ path, code, message });
+  for (const [name, server] of Object.entries(inferenceServers)) {
+    for (const { index, message } of repeatedFlags(server.extraArgs))
+      fault([name, "extraArgs", index], "repeated_flag", message);
+    for (const variable of Object.keys(server.environment)) {
+      const message = repeatedVariable(variable);
+      if (message !== undefined)
+        fault([name, "environment", variable], "repeated_variable", message);
     }
+    const doubled = server.aliases?.indexOf(server.servedModelName) ?? -1;
+    if (doubled >= 0)
+      fault(
+        [name, "aliases", doubled],
+        "impossible_value",
+        "This is the served model name itself, not an alias.",
+      );
+    const budget = server.gpuMemoryUtilization * totalGiB * BYTES_PER_GIB;
+    if (server.kvCacheMemoryBytes !== undefined && server.kvCacheMemoryBytes >= budget)
+      fault(
+        [name, "kvCacheMemoryBytes"],
+        "impossible_value",
+        `The KV cache alone would take the whole budget of ${(budget / BYTES_PER_GIB).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${totalGiB} GiB).`,
+      );
   }
   return faults;
 }

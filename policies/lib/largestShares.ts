@@ -30,11 +30,13 @@ export function largestShares(component: DeclaredResource | undefined): LargestS
 
 /** Servers for which a machine component counts what their adapters take in the host's memory. */
 export function countedAdapters(component: DeclaredResource | undefined): ReadonlySet<string> {
-  const { lines } = knownMap(component?.props.memory);
-  return new Set(
-    knownMaps(lines).flatMap(({ name }) => {
-      const [server = "", part] = (knownText(name) ?? "").split(": ");
-      return part === "adapters" ? [server] : [];
-    }),
+  const { lines, together } = knownMap(component?.props.memory);
+  const inSum = knownMaps(lines).flatMap(({ name }) => {
+    const [server = "", part] = (knownText(name) ?? "").split(": ");
+    return part === "adapters" ? [server] : [];
+  });
+  const onRequest = knownMaps(knownMap(together).servers).flatMap(({ name, adaptersGiB }) =>
+    adaptersGiB === undefined ? [] : (knownText(name) ?? []),
   );
+  return new Set([...inSum, ...onRequest]);
 }

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { declaredResources } from "../../components/machine/declaredResources";
 import { adapterSlots } from "../../components/memory/adapterSlots";
 import { plan } from "../../components/plan/plan";
 import { inferenceServer } from "../../components/settings/inferenceServer";
 import type { ModelFiles } from "../../machines/modelFiles";
+import { judge } from "../../policies/judge";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { serverInput, stack } from "../fixtures/machine";
 
@@ -187,6 +189,28 @@ describe("a plan with adapters", () => {
       source:
         "2 adapters kept in the host's memory beside the slots, computed: by their files, or a whole slot",
     });
+  });
+
+  it("counts them with a server that starts on request, and no policy misses them", () => {
+    const inputs = {
+      b: serverInput({
+        ...{ start: "onRequest", adapters: ADAPTERS, maxLoras: 1, maxCpuLoras: 2 },
+        ...{ gpuMemoryUtilization: 0.6, port: 8001 },
+      }),
+      c: serverInput({
+        ...{ start: "onRequest", servedModelName: "c", gpuMemoryUtilization: 0.7, port: 8002 },
+      }),
+    };
+    const settings = stack({ instanceA: "none", inferenceServers: inputs });
+    const whole = plan(settings, { home: "/home/me", folders: { dgx: FILES } });
+    const [machine] = whole.machines;
+    const kept = machine?.together?.servers.map(({ key, adaptersGiB }) => [key, adaptersGiB]);
+    expect(kept).toEqual([
+      ["b", 1.29],
+      ["c", undefined],
+    ]);
+    const judged = judge(declaredResources(whole));
+    expect(judged.filter(({ verdict }) => verdict === "refused")).toEqual([]);
   });
 
   it("says what it can't count", () => {

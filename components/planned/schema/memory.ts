@@ -74,6 +74,10 @@ export const togetherSchema = z
           compilingGiB: z
             .number()
             .describe("What compiling takes beyond that at a start. They start one at a time."),
+          adaptersGiB: z
+            .number()
+            .exactOptional()
+            .describe("What of that it keeps of its adapters in the host's memory."),
         }),
       )
       .describe("Each server that starts on request, in the order of the stack file."),
