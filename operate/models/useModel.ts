@@ -185,7 +185,9 @@ function refusal(found: Fit, seat: Seat): string {
       : downToHundredth(instanceA.gpuMemoryUtilization - missingGiB / totalGiB);
   const remedies = [
     "take a smaller model (`serving models` lists what fits)",
-    ...(lower > 0 ? [`lower instance A to ${lower} where it is started`] : []),
+    ...(lower > 0
+      ? [`lower instance A to ${lower}, where it is started and in \`instanceA\``]
+      : []),
     ...(alone ? ["run it alone (`instanceA: none`, and no other server)"] : []),
   ];
   return `${recipe.id} does not fit ${there}: ${reasons.join(" ")} Instead ${remedies.join(", or ")}.`;

@@ -7,6 +7,8 @@ export interface ServerArguments {
   readonly words: readonly Word[];
   /** The model: positional, or `--model`; `undefined` when none is given. */
   readonly model: Word | undefined;
+  /** Words of no option beside the model: vLLM refuses to start with them. */
+  readonly surplus: readonly Word[];
   /**
    * Values of each option by its full name; of a repeated option the last one counts. A switch has
    * `on` or `off`.
@@ -49,7 +51,8 @@ export function readServerArguments(
   if (options.has("config"))
     unreadable.push("`--config` takes options from a file that can't be read here");
   const model = options.get("model")?.[0] ?? positional[0];
-  return { words, model, options, unreadable, unknownFlags: read.unknownFlags };
+  const surplus = positional.slice(1);
+  return { words, model, surplus, options, unreadable, unknownFlags: read.unknownFlags };
 }
 
 /** What has been read of an argv so far. */

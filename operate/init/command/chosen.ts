@@ -1,7 +1,10 @@
 import type { Recipe } from "../../../components/catalogue";
 import { readModels } from "../../../components/evidence";
+import { isPooling } from "../../../components/planned";
+import { defined } from "../../../faults/defined";
 import { objectOr } from "../../../faults/json";
 import { VLLM_DEFAULT_UTILIZATION } from "../../../vllm/utilization";
+import { computedShare } from "../../models/computedShare";
 import { type ServerValue, serverValues } from "../../models/serverValues";
 import type { HostFacts } from "../../sees/computer/facts";
 import { draft } from "../draft";
@@ -23,10 +26,11 @@ export interface Chosen {
   readonly told: readonly string[];
 }
 
-/** Settings that a stack file must have, as a first draft needs them to find out what is left. */
+/** Settings that a first draft has to find out what is left, where the command names none. */
 const LEAST: readonly ServerValue[] = [
   { path: ["gpuMemoryUtilization"], value: 0.05, why: "" },
   { path: ["maxModelLen"], value: 1024, why: "" },
+  { path: ["kvCacheDtype"], value: "auto", why: "" },
 ];
 
 /** The largest share that is chosen: more needs caches to be dropped first. */
@@ -47,15 +51,16 @@ export function chosenValues(said: readonly ServerValue[], around: Surroundings)
   const has = (path: string) => said.some((each) => each.path.join(".") === path);
   const beside = facts.servers.length > 0;
   const open = !has("gpuMemoryUtilization") || !has("maxModelLen");
-  const { largest, window } = open ? room(said, around) : NO_ROOM;
-  const known = recipe === undefined ? [] : serverValues(recipe, { beside, largest });
+  const { largest, window, computed } = open ? room(said, around) : NO_ROOM;
+  const placement = { beside, largest, ...defined({ computed }) };
+  const known = recipe === undefined ? [] : serverValues(recipe, placement);
   const values = known.filter(({ path }) => OF_MODEL.includes(path.join(".")));
   const told: string[] = [];
   if (!has("gpuMemoryUtilization")) {
     const own = known.find(({ path }) => path.join(".") === "gpuMemoryUtilization");
     values.push(own ?? { path: ["gpuMemoryUtilization"], value: largest, why: SHARE });
     told.push(
-      `The command has no --gpu-memory-utilization: it is ${(own ?? { value: largest }).value}. vLLM's own default of ${VLLM_DEFAULT_UTILIZATION} is more than all servers of this machine may take.`,
+      `The command has no figure for --gpu-memory-utilization: it is ${(own ?? { value: largest }).value}. vLLM's own default of ${VLLM_DEFAULT_UTILIZATION} is more than all servers of this machine may take.`,
     );
   }
   if (!has("maxModelLen")) {
@@ -69,7 +74,7 @@ export function chosenValues(said: readonly ServerValue[], around: Surroundings)
   if (!has("kvCacheDtype")) values.push({ path: ["kvCacheDtype"], value: "auto", why: DTYPE });
   if (!has("maxNumSeqs"))
     told.push(
-      "The command has no --max-num-seqs: it is 4, as in every stack file that names none.",
+      "The command has no figure for --max-num-seqs: it is 4, as in every stack file that names none.",
     );
   return { values, told };
 }
@@ -78,14 +83,17 @@ const SHARE = "not in the command: what the machine has left, and at most 0.8";
 const WINDOW = "not in the command: what the model's config.json has, or a usual window";
 const DTYPE = "not in the command: vLLM's own default";
 
-const NO_ROOM = { largest: LARGEST_SHARE, window: undefined };
+const NO_ROOM = { largest: LARGEST_SHARE, window: undefined, computed: undefined };
 
-/** The share that the machine leaves for the server, and the window that its model has. */
-function room(said: readonly ServerValue[], { facts, place, wanted }: Surroundings) {
-  const server = [
-    ...LEAST.filter(({ path }) => !said.some((each) => each.path[0] === path[0])),
-    ...said,
-  ];
+/**
+ * The share that the machine leaves for the server, the window that its model has, and the share
+ * that one which writes no text needs.
+ */
+function room(said: readonly ServerValue[], around: Surroundings) {
+  const { facts, place, recipe, wanted } = around;
+  const pooling = recipe !== undefined && isPooling(recipe.kind) ? recipe : undefined;
+  const asked = pooling === undefined ? [] : besides(ofItsKind(pooling), said);
+  const server = [...besides(LEAST, [...asked, ...said]), ...asked, ...said];
   const { settings, machine } = draft(facts, { ...wanted, server, clients: [] }, place.home);
   const container = machine.inferenceServers[0]?.container.name ?? "";
   const left = machine.ledger.largestUtilizationThatFits[container] ?? 0;
@@ -93,8 +101,27 @@ function room(said: readonly ServerValue[], { facts, place, wanted }: Surroundin
   const [read] = Object.values(models);
   const config = objectOr(read?.config);
   const { max_position_embeddings: window } = objectOr(config.text_config ?? config);
+  const needs = {
+    ...{ kv: machine.kv[container] ?? null, needs: machine.starts[container] ?? {} },
+    requests: settings.machines[machine.name]?.inferenceServers.b?.maxNumSeqs ?? 1,
+  };
+  const wantedShare = pooling?.share.alone;
   return {
+    computed:
+      wantedShare === undefined
+        ? undefined
+        : computedShare(needs, wantedShare, machine.ledger.totalGiB),
     largest: left > 0 ? Math.min(left, LARGEST_SHARE) : LARGEST_SHARE,
     window: typeof window === "number" ? window : undefined,
   };
 }
+
+/** What the share of a model that writes no text is computed from: its kind and its whole window. */
+const ofItsKind = (recipe: Recipe): ServerValue[] =>
+  serverValues(recipe, { beside: false }).filter(({ path }) =>
+    [...OF_MODEL, "maxModelLen"].includes(path.join(".")),
+  );
+
+/** Values without those that stand among others. */
+const besides = (values: readonly ServerValue[], others: readonly ServerValue[]) =>
+  values.filter(({ path }) => !others.some((each) => each.path.join() === path.join()));

@@ -16,13 +16,13 @@ import { freePort, type Wanted } from "../settings";
 import { chosenValues } from "./chosen";
 import { clientsOf } from "./clients";
 import { imageOf } from "./image";
-import { type Launch, readLaunch } from "./launch";
+import { type Launch, LINE_GOES_ON, readLaunch } from "./launch";
 import { kindText, modelOf, modelValues, thinkingText } from "./model";
 import { type CommandNotes, leftOutText } from "./notes";
 import { commandToMend } from "./toMend";
 import { argumentValues } from "./values";
 import { variableValues } from "./variables";
-import { type LeftOut, refuseCommand } from "./words";
+import { asWritten, type LeftOut, refuseCommand } from "./words";
 
 /** Server B as a command starts it. */
 export interface CommandServer {
@@ -109,6 +109,11 @@ function readParts(text: string) {
   const args = readServerArguments(launch.words, engine);
   if (args.unreadable.length > 0)
     refuseCommand(`It can't be read for certain: ${args.unreadable.join("; ")}.`);
+  const surplus = args.surplus.filter(isText).map((word) => `\`${asWritten(word)}\``);
+  if (surplus.length > 0)
+    refuseCommand(
+      `vLLM takes no such words: ${surplus.join(", ")}. An option begins with two hyphens (--). ${LINE_GOES_ON}`,
+    );
   return { launch, image, args, engine, model: modelOf(args) };
 }
 

@@ -3,7 +3,15 @@ import { serverInvocations } from "../../../vllm/argv/serverInvocations";
 import { baseName, isText } from "../../../vllm/argv/unknown";
 import { type ContainerFacts, containerFacts, readDockerRun } from "./dockerOptions";
 import { NO_COMPOSE, recipeCommand, rendered } from "./recipe";
-import { assigned, expansions, isAssignment, type LeftOut, refuseCommand, wordsIn } from "./words";
+import {
+  assigned,
+  asWritten,
+  expansions,
+  isAssignment,
+  type LeftOut,
+  refuseCommand,
+  wordsIn,
+} from "./words";
 
 /** How a command starts one vLLM server. */
 export interface Launch {
@@ -29,7 +37,11 @@ const WRAPPERS = new Set(["sudo", "exec", "nohup", "env", "time", "command"]);
 export function readLaunch(text: string): Launch {
   const recipe = recipeCommand(text);
   const exported = new Map<string, string>();
-  const launches = wordsIn(recipe?.command ?? (PLACEHOLDER.test(text) ? rendered(text) : text))
+  const commands = wordsIn(recipe?.command ?? (PLACEHOLDER.test(text) ? rendered(text) : text));
+  const cut = commands.find(([first = ""]) => first.startsWith("-"));
+  if (cut !== undefined)
+    refuseCommand(`\`${asWritten(cut.join(" "))}\` is no command. ${LINE_GOES_ON}`);
+  const launches = commands
     .map((command) => withoutFront(command, exported))
     .flatMap(({ words, variables }) => launchOf(words, variables));
   const [launch, ...others] = launches;
@@ -46,6 +58,10 @@ export function readLaunch(text: string): Launch {
     leftOut,
   };
 }
+
+/** What a command cut in two lacks. */
+export const LINE_GOES_ON =
+  "A line that goes on ends with a backslash, and nothing stands behind it.";
 
 const PLACEHOLDER = /(?:^|\s)\{\w+\}/;
 
@@ -112,7 +128,8 @@ function inContainer(words: readonly string[]): Launch {
   refuseEngine(command.slice(0, 3).join(" "));
   const starts = entrypoint === "" && /vllm/i.test(image) && !NO_SERVER.test(rest[0] ?? "");
   if (!starts) refuseCommand(NO_VLLM);
-  return { ...made, words: rest };
+  // An image whose entrypoint is `vllm` gets the command behind it.
+  return { ...made, words: rest[0] === "serve" ? rest.slice(1) : rest };
 }
 
 /** Refuses words of the server, or an image, with a variable or a placeholder that nobody filled. */

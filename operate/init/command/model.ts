@@ -3,6 +3,7 @@ import { inferenceServer } from "../../../components/settings";
 import { holdsSecret } from "../../../faults/secrets";
 import type { ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
+import { isHubId } from "../../models/modelNames";
 import { AS_COMMANDED, NAMES_MODEL, type ServerValue } from "../../models/serverValues";
 import { refuseCommand } from "./words";
 
@@ -12,8 +13,17 @@ export function modelOf({ model }: ServerArguments): string {
     refuseCommand("It names no model.");
   if (!inferenceServer.shape.model.shape.id.safeParse(model).success || holdsSecret(model))
     refuseCommand("Its model is no hub id and no path without blanks.");
+  if (GGUF.test(model)) refuseCommand(ggufText(model));
   return model;
 }
+
+/** How files in the format of llama.cpp are called, and repositories of them. */
+const GGUF = /\.gguf$|-GGUF(?::[^/]*)?$/i;
+
+const ggufText = (model: string): string =>
+  isHubId(model.replace(/:.*$/, "")) && !/^[/.~]/.test(model)
+    ? `By its name, its model is GGUF files, which Ollama serves: run \`ollama pull hf.co/${model}\`, and name \`hf.co/${model}\` in \`simpleServer.models\`.`
+    : "By its name, its model is a GGUF file. Models as GGUF belong to `simpleServer` (Ollama).";
 
 /** The model, its kind and its names. */
 export function modelValues(

@@ -20,21 +20,32 @@ function ownFolder(model: string, { container }: Launch): string[] {
   ];
 }
 
-/** Says which values name a file that only the command's own container has. */
+/** Says which values name a file that no container of a server has. */
 function ownFiles(values: readonly ServerValue[], { container }: Launch): string[] {
-  const inside = (word: unknown): word is string =>
-    typeof word === "string" &&
-    (container?.folders ?? []).some((folder) => word === folder || word.startsWith(`${folder}/`));
-  const named = values
+  const folders = container?.folders ?? [];
+  const isOwn = (word: string) =>
+    container === undefined
+      ? OF_MACHINE.test(word)
+      : folders.some((folder) => word === folder || word.startsWith(`${folder}/`));
+  const where =
+    container === undefined
+      ? "which is a path of the machine, and a server's container has only its model cache"
+      : "which is in a volume of the command's own container alone";
+  return values
     .filter(({ path }) => path[0] !== "model")
-    .flatMap(({ path, value }) =>
-      [value].flat().flatMap((word) => (inside(word) ? [{ key: path.join("."), word }] : [])),
-    );
-  return named.map(
-    ({ key, word }) =>
-      `\`${key}\` names ${word}, which is in a volume of the command's own container alone: take that argument out, or take an image that has the file.`,
-  );
+    .flatMap(({ path, value }) => {
+      const words = [value].flat().filter((word) => typeof word === "string");
+      return words
+        .filter((word, index) => isOwn(word) && words[index - 1] !== "--root-path")
+        .map(
+          (word) =>
+            `\`${path.join(".")}\` names ${word}, ${where}: take that argument out, or take an image that has the file.`,
+        );
+    });
 }
+
+/** A path of the machine that a command without a container runs on, also as `NAME=PATH`. */
+const OF_MACHINE = /^(?:[\w-]+=)?(?:\.{1,2}|~)?\/./;
 
 const asPath = (model: string) => (holdsSecret(model) ? "that it names" : model);
 

@@ -23,7 +23,9 @@ const ASSIGNMENT = /^([A-Za-z_]\w*)=([\s\S]*)$/;
 export function wordsIn(text: string): string[][] {
   const plain = text
     .replaceAll("\r\n", "\n")
-    // A blank behind a line's last backslash and the prompt in front come with the copying.
+    // The fences of a page in Markdown come with the copying.
+    .replace(/^[ \t]*(?:```|~~~).*$/gm, "")
+    // So do a blank behind a line's last backslash, and the prompt in front.
     .replace(/\\[ \t]+\n/g, "\\\n")
     .replace(/^[ \t]*\$ /gm, "");
   const set = new Map<string, string>();

@@ -30,6 +30,8 @@ const NO_COMPOSE =
 const NO_VLLM =
   "It starts no vLLM that can be read. Expected `vllm serve MODEL ...`, `docker run ... IMAGE ...` with an image of vLLM, or a recipe with `command:`.";
 
+const GOES_ON = "A line that goes on ends with a backslash, and nothing stands behind it.";
+
 /** Secrets that stand in these commands. */
 const SECRETS = [
   "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",
@@ -88,12 +90,18 @@ describe("what a command leaves open", () => {
     expect(server).toMatchObject({ gpuMemoryUtilization: 0.8, maxModelLen: 262144 });
     expect(told?.chosen).toEqual([
       "The command names no image: it is vllm/vllm-openai:v0.30.0, as in every new stack file.",
-      "The command has no --gpu-memory-utilization: it is 0.8. vLLM's own default of 0.92 is more than all servers of this machine may take.",
+      "The command has no figure for --gpu-memory-utilization: it is 0.8. vLLM's own default of 0.92 is more than all servers of this machine may take.",
       "The command has no figure for --max-model-len: the window is 262144.",
-      "The command has no --max-num-seqs: it is 4, as in every stack file that names none.",
+      "The command has no figure for --max-num-seqs: it is 4, as in every stack file that names none.",
       "The command has no --reasoning-parser, so none is passed. The model thinks: `model.thinking: true` passes its family's.",
       "The command makes no structured tool calls, so no coding client gets a file. For one, write `tools: { parser: PARSER }` in place of `tools: { autoChoice: false }`, and name the client.",
     ]);
+  });
+
+  it("is the share that an embedding model's whole window needs, as `models use` has it", async () => {
+    const { server, text } = await written("vllm serve Qwen/Qwen3-Embedding-0.6B");
+    expect(server).toMatchObject({ gpuMemoryUtilization: 0.15, maxModelLen: 32_768 });
+    expect(text).toContain("# computed: 4.02 GiB of weights and vLLM at the least, and 4 requests");
   });
 
   it("has a share beside instance A, and says that the same server runs already", async () => {
@@ -139,6 +147,31 @@ describe("what a command leaves open", () => {
   });
 });
 
+describe("a command as it is copied", () => {
+  it("may have a page's fences around it", async () => {
+    const { server } = await written("```bash\nvllm serve a/b \\ \n  --port 8003\n```\n");
+    expect(server).toMatchObject({ model: { id: "a/b" }, port: 8003 });
+  });
+
+  it("may name `serve` behind an image whose entrypoint is vllm", async () => {
+    const { server } = await written(
+      "docker run ghcr.io/me/vllm-x:v1 serve a/b --max-model-len 4K",
+    );
+    expect(server).toMatchObject({ model: { id: "a/b" }, maxModelLen: 4096 });
+  });
+
+  it("has to mend what names a file of the machine that it ran on", async () => {
+    const files = "--chat-template ./t.jinja --lora-modules sql=/x/y --root-path /api/v1";
+    const { mend } = await written(`vllm serve a/b ${files}`);
+    const where =
+      "which is a path of the machine, and a server's container has only its model cache: take that argument out, or take an image that has the file.";
+    expect(mend).toEqual([
+      `\`chatTemplate\` names ./t.jinja, ${where}`,
+      `\`extraArgs\` names sql=/x/y, ${where}`,
+    ]);
+  });
+});
+
 describe("a command that is refused", () => {
   it.each([
     ["ollama run qwen3:30b", "It starts Ollama, not vLLM. Ollama belongs to `simpleServer`."],
@@ -175,6 +208,22 @@ describe("a command that is refused", () => {
     [
       "vllm serve a/b --config serve.yaml --max-num 3",
       "It can't be read for certain: `--max-num` may mean --max-num-batched-tokens or --max-num-queued-reqs or --max-num-queued-tokens or --max-num-scheduled-tokens or --max-num-seqs; `--config` takes options from a file that can't be read here.",
+    ],
+    [
+      "vllm serve a/b —max-model-len 32768",
+      `vLLM takes no such words: \`—max-model-len\`, \`32768\`. An option begins with two hyphens (--). ${GOES_ON}`,
+    ],
+    [
+      "vllm serve a/b \\ # the window\n  --max-model-len 32768",
+      `\`--max-model-len 32768\` is no command. ${GOES_ON}`,
+    ],
+    [
+      "vllm serve org/Model-GGUF:Q4_K_M",
+      "By its name, its model is GGUF files, which Ollama serves: run `ollama pull hf.co/org/Model-GGUF:Q4_K_M`, and name `hf.co/org/Model-GGUF:Q4_K_M` in `simpleServer.models`.",
+    ],
+    [
+      "vllm serve ./model.gguf",
+      "By its name, its model is a GGUF file. Models as GGUF belong to `simpleServer` (Ollama).",
     ],
     ["docker run vllm/OpenAI:v0.30.0 a/b", "Its image can't be read: its repository has capitals."],
   ])("%j", async (command, reason) => {

@@ -218,7 +218,7 @@ describe("serving models use", () => {
     ]);
     expect(code).toBe(1);
     expect(err.trim()).toBe(
-      "openai/gpt-oss-120b does not fit beside the other engines of this machine: It needs a share of 0.54 at the least, and 0.45 is left: 10.9 GiB too little. Instead take a smaller model (`serving models` lists what fits), or lower instance A to 0.36 where it is started, or run it alone (`instanceA: none`, and no other server).",
+      "openai/gpt-oss-120b does not fit beside the other engines of this machine: It needs a share of 0.54 at the least, and 0.45 is left: 10.9 GiB too little. Instead take a smaller model (`serving models` lists what fits), or lower instance A to 0.36, where it is started and in `instanceA`, or run it alone (`instanceA: none`, and no other server).",
     );
     expect(readFileSync(file, "utf8")).toBe(DEFAULT);
   });
