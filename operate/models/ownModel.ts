@@ -148,8 +148,9 @@ function toolParserOf(
   seat: Seat,
 ): { readonly name?: string; readonly source?: string } {
   const { tools, model } = currentServer(seat);
-  if (model.id === id && tools.parser !== "auto")
-    return { name: tools.parser, source: "you wrote it for this model" };
+  const declared = model.id === id && tools.parser !== "auto" ? tools.parser : undefined;
+  if (declared !== undefined && declared !== tool)
+    return { name: declared, source: "you wrote it for this model" };
   if (tool !== undefined)
     return { name: tool, source: `by what its chat template writes, from the ${from}` };
   if (model.id === id && !tools.autoChoice) return {};

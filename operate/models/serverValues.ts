@@ -31,7 +31,7 @@ export function reasonsOf(values: readonly ServerValue[]): Map<string, string> {
 
 /** A comment line that begins such a reason. */
 export const BEGINS_REASON =
-  /^ *# (?:(?:alone on the machine|beside another engine), |the most that is left of |by the command |not in the command: |(?:measured|published|judged|computed): )/;
+  /^ *# (?:(?:alone on the machine|beside another engine), |the most that is left of |the longest that its share |by the command |not in the command: |(?:measured|published|judged|computed): |computed from its own files |the commit that was read$|you wrote it for this model$|more compile processes |it needs \d+ machines$|a part of each layer )/;
 
 /** Where a model is to run. */
 export interface Placement {

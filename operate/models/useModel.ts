@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isMap, parse, parseDocument } from "yaml";
+import { isMap, isScalar, parse, parseDocument } from "yaml";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import type { Recipe } from "../../components/catalogue";
 import { readCatalogue } from "../../components/catalogue";
@@ -72,7 +72,10 @@ export function seatOf(stack: OneMachine, project: string, named?: string): Seat
 export function changeModel(stack: OneMachine, seat: Seat, recipe: Recipe): ModelChange {
   const found = fitModel(recipe, seat);
   if (found.verdict === "no") throw new Failed(refusal(found, seat));
-  const after = withReasons(applyEdits(stack.text, editsOf(stack, seat, found)), seat, found);
+  // Before the edits, as a reason whose key goes would stand above another comment.
+  const bare = withoutReasons(stack.text, seat);
+  const edited = applyEdits(bare, editsOf(stack, seat, found));
+  const after = bare === stack.text ? edited : withReasons(edited, seat, found);
   const read = orInputFault(() => parseStackFile(stack.file, after));
   if (read instanceof FaultyInput) throw new Failed(faultyWith(recipe.id, read, stack.file));
   if (read instanceof Error) throw read;
@@ -90,27 +93,46 @@ function faultyWith(id: string, { faults }: FaultyInput, file: string): string {
   return `${id} does not go with the rest of ${file}. ${said} Change that first, or keep the present model and give this one a server of its own: \`--server NAME\`.`;
 }
 
-/**
- * Where init wrote reasons above a server's values, those of the model before go, and those of this
- * one come.
- */
-function withReasons(text: string, { machine, server }: Seat, { values }: Fit): string {
-  const path = ["config", `${NAMESPACE}:machines`, machine, "inferenceServers", server];
-  const block = parseDocument(text).getIn(path, true);
-  const [start, end] = (isMap(block) && block.range) || [0, 0];
-  const before = text.slice(start, end).split("\n");
-  let isStale = false;
-  const kept = before.filter((line) => {
-    isStale = BEGINS_REASON.test(line) || (isStale && /^ *# /.test(line));
-    return !isStale;
-  });
-  if (kept.length === before.length) return text;
+/** Where the lines of a seat's server begin and end. */
+function linesOfServer(text: string, { machine, server }: Seat): readonly [number, number] {
+  const path = ["config", `${NAMESPACE}:machines`, machine, "inferenceServers"];
+  const servers = parseDocument(text).getIn(path, true);
+  const pair = isMap(servers)
+    ? servers.items.find(({ key }) => isScalar(key) && key.value === server)
+    : undefined;
+  if (!isScalar(pair?.key) || !isMap(pair.value) || pair.value.flow === true) return [0, 0];
+  // The block of YAML begins at its first key, behind that key's indentation and comments.
+  const [, name = 0] = pair.key.range ?? [];
+  const [, end = 0] = pair.value.range ?? [];
+  return [text.indexOf("\n", name) + 1, end];
+}
+
+/** A text without the reasons that init wrote above a server's values. */
+function withoutReasons(text: string, seat: Seat): string {
+  const [start, end] = linesOfServer(text, seat);
+  let isReason = false;
+  const kept = text
+    .slice(start, end)
+    .split("\n")
+    .filter((line) => {
+      isReason = BEGINS_REASON.test(line) || (isReason && /^ *# /.test(line));
+      return !isReason;
+    });
+  return `${text.slice(0, start)}${kept.join("\n")}${text.slice(end)}`;
+}
+
+/** A text with the reason of each of a model's values above it. */
+function withReasons(text: string, seat: Seat, { values }: Fit): string {
+  const [start, end] = linesOfServer(text, seat);
   const reasons = reasonsOf(values);
-  const lines = kept.flatMap((line) => {
-    const [, indent = "", key = ""] = /^( *)([A-Za-z]+):/.exec(line) ?? [];
-    const why = [...reasons].find(([of]) => of === key || of.startsWith(`${key}.`));
-    return why === undefined ? [line] : [`${commented(why[1], indent)}${line}`];
-  });
+  const lines = text
+    .slice(start, end)
+    .split("\n")
+    .flatMap((line) => {
+      const [, indent = "", key = ""] = /^( *)([A-Za-z]+):/.exec(line) ?? [];
+      const why = [...reasons].find(([of]) => of === key || of.startsWith(`${key}.`));
+      return why === undefined ? [line] : [`${commented(why[1], indent)}${line}`];
+    });
   return `${text.slice(0, start)}${lines.join("\n")}${text.slice(end)}`;
 }
 

@@ -58,7 +58,24 @@ interface Given {
 }
 
 /** Reads a model from a hub that has it, and plans it in the machine's server. */
-async function used({ config, gb, form, text = NO_AGENTS, server }: Given) {
+async function used(given: Given) {
+  try {
+    const { fit } = await change(given);
+    const { recipe } = fit;
+    const value = (path: string) => fit.values.find((each) => each.path.join(".") === path)?.value;
+    return [
+      ...[recipe.family, recipe.kind, value("gpuMemoryUtilization"), value("maxModelLen")],
+      ...[value("tools.parser") ?? "of the family", `${fit.verdict}: ${fit.evidence}`],
+      ...(fit.image === undefined ? [] : [`${fit.image}, from ${recipe.minimumVllm}`]),
+    ];
+  } catch (error) {
+    if (error instanceof Failed) return error.message.replaceAll(project, "FOLDER");
+    throw error;
+  }
+}
+
+/** The change of the stack file for a model that a hub has. */
+async function change({ config, gb, form, text = NO_AGENTS, server }: Given) {
   const index = { metadata: { total_size: gb * 1e9 }, weight_map: { a: "model.safetensors" } };
   const words = FORMS[form];
   const files = {
@@ -73,16 +90,7 @@ async function used({ config, gb, form, text = NO_AGENTS, server }: Given) {
   try {
     const stack = stackOf(text);
     const { recipe, seat } = await chooseModel(stack, seatOf(stack, project, server), MODEL);
-    const { fit } = changeModel(stack, seat, recipe);
-    const value = (path: string) => fit.values.find((each) => each.path.join(".") === path)?.value;
-    return [
-      ...[recipe.family, recipe.kind, value("gpuMemoryUtilization"), value("maxModelLen")],
-      ...[value("tools.parser") ?? "of the family", `${fit.verdict}: ${fit.evidence}`],
-      ...(fit.image === undefined ? [] : [`${fit.image}, from ${recipe.minimumVllm}`]),
-    ];
-  } catch (error) {
-    if (error instanceof Failed) return error.message.replaceAll(project, "FOLDER");
-    throw error;
+    return changeModel(stack, seat, recipe);
   } finally {
     vi.unstubAllEnvs();
   }
@@ -413,4 +421,27 @@ it("has no tool parser that nothing names, and takes the one that was written fo
   expect(await used({ ...LLAMA, form: "llama", text: named })).toEqual(fits("pythonic"));
   const without = its("{ autoChoice: false }");
   expect(await used({ ...LLAMA, form: "plain", text: without })).toEqual(fits("of the family"));
+});
+
+it("changes a file that init wrote with the reasons in it, and nothing the second time", async () => {
+  const given = { ...LLAMA, form: "hermes", gb: 16.1 } as const;
+  const text = NO_AGENTS.replace(
+    "          gpuMemoryUtilization:",
+    "          # alone on the machine, published: somebody's\n          # recipe (2026-11-22)\n          gpuMemoryUtilization:",
+  ).replace("          image:", "          # Mine stays.\n          image:");
+  const { after } = await change({ ...given, text });
+  const block = after.slice(after.indexOf("        b:\n"), after.indexOf("      bridge:"));
+  const own = "computed from its own files in the hub; yours, unproven";
+  const reason = `# judged: ${own} (${new Date().toISOString().slice(0, 10)})`;
+  const lines = block.split("\n").map((line) => line.trim());
+  const above = (key: string) => lines[lines.findIndex((line) => line.startsWith(key)) - 1];
+  expect([above("model:"), above("image:"), above("maxModelLen:")]).toEqual([
+    `# ${own}`,
+    "# Mine stays.",
+    reason,
+  ]);
+  expect(above("gpuMemoryUtilization:")).toBe(reason.replace("#", "# alone on the machine,"));
+  expect(after).not.toContain("somebody's");
+  const again = await change({ ...given, text: after });
+  expect([again.after, again.diff]).toEqual([after, ""]);
 });
