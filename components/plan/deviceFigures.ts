@@ -36,10 +36,17 @@ export function kvOn(
 ): ServerKv | null {
   if (kv === null || !isUnseen(device)) return kv;
   const { room, prefill } = kv;
+  const { started } = room;
   const isOwn = room.basis === "measured" || room.basis === "setting";
   return {
     ...kv,
-    room: isOwn ? room : { ...room, source: marked(room.source) },
+    room: isOwn
+      ? room
+      : {
+          ...room,
+          source: marked(room.source),
+          ...(started && { started: { ...started, source: marked(started.source) } }),
+        },
     prefill:
       prefill === null || ownSpeeds(server) !== undefined
         ? prefill
@@ -56,4 +63,5 @@ export function memoryOn(device: string | undefined, memory: MachineMemory): Mac
   return { ...memory, ledger: { ...memory.ledger, lines } };
 }
 
-const marked = (source: string): string => `${source}: ${NOT_ITS_OWN}`;
+const marked = (source: string): string =>
+  source.startsWith(NOT_ITS_OWN) ? source : `${source}: ${NOT_ITS_OWN}`;

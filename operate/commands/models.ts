@@ -63,8 +63,7 @@ The first line of each entry's sources: serving models show MODEL. Exit code: 0,
       const text = [
         `Machine ${seat.machine}, server ${seat.server}, ${where}:`,
         "",
-        ...modelTable(rows),
-        "",
+        ...(never === undefined ? [...modelTable(rows), ""] : []),
         never ?? "Next: serving models show MODEL, then serving models use MODEL --write",
       ];
       const result = { machine: seat.machine, server: seat.server, models: rows.map(rowResult) };
