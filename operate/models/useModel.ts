@@ -17,7 +17,7 @@ import { type Fit, fitModel } from "./fit";
 import { lowerText, sharesToLower } from "./lowerShare";
 import { isHubId, type Meant, modelNamed, type NamedModel } from "./modelNames";
 import { aloneIn, currentServer, leavesOf, type Seat } from "./seat";
-import { BEGINS_REASON, modelKeys, reasonsOf, type ServerValue } from "./serverValues";
+import { BEGINS_REASON, modelKeys, reasonsOf } from "./serverValues";
 
 /** The change of a stack file by which a server serves a model. */
 export interface ModelChange {
@@ -143,7 +143,10 @@ function editsOf({ settings, text }: OneMachine, seat: Seat, { values }: Fit): E
   const stays = Object.keys(server?.environment ?? {}).some((name) => !seat.leaves.includes(name));
   const variables = stays || values.some(({ path }) => path[0] === "environment");
   const leaves = variables ? seat.leaves.map((name) => ["environment", name]) : [["environment"]];
-  const gone = [...modelKeys(server, values), ...leaves].filter((path) => !kept(path));
+  const block = valueAt(parse(text), ["config", `${NAMESPACE}:machines`, ...at.slice(1)]);
+  const gone = [...modelKeys(server, values), ...leaves].filter(
+    (path) => !kept(path) && valueAt(block, path) !== undefined,
+  );
   const { image, versions, port } = currentServer(seat);
   const added: Edit[] = [
     { path: [...at, "image"], value: image },
@@ -161,18 +164,12 @@ function editsOf({ settings, text }: OneMachine, seat: Seat, { values }: Fit): E
     })),
     ...gone.map((path) => ({ path: [...at, ...path], value: undefined })),
     ...values
-      .filter(isChanged(text, at))
+      .filter(({ path, value }) => !isDeepStrictEqual(valueAt(block, path), value))
       .flatMap(({ path, value }) => [
         ...(typeof value === "object" ? [{ path: [...at, ...path], value: undefined }] : []),
         { path: [...at, ...path], value },
       ]),
   ];
-}
-
-/** Whether a stack file has another value at a path, or none. */
-function isChanged(text: string, [, ...at]: readonly string[]) {
-  const block = valueAt(parse(text), ["config", `${NAMESPACE}:machines`, ...at]);
-  return ({ path, value }: ServerValue) => !isDeepStrictEqual(valueAt(block, path), value);
 }
 
 /** What a server's block gets of another image; before that was read, no versions are its own. */

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { readRecipe } from "../../../components/catalogue/readCatalogue";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import * as catalogue from "../../../components/catalogue/readCatalogue";
 import { readEvidence } from "../../../components/evidence/readEvidence";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
@@ -27,6 +27,16 @@ const EMBEDDING = "Qwen/Qwen3-Embedding-0.6B";
 const RERANK = "Qwen/Qwen3-Reranker-0.6B";
 const LARGE = "Qwen/Qwen3-VL-Embedding-8B";
 
+const RECIPES = [EMBEDDING, RERANK, LARGE].map((id) => {
+  const recipe = catalogue.readRecipe(process.cwd(), id);
+  if (recipe === undefined) throw new Error(`no recipe of ${id}`);
+  return recipe;
+});
+
+/** A list of all models would plan each of them; these are the ones that are looked at. */
+beforeAll(() => void vi.spyOn(catalogue, "readCatalogue").mockReturnValue(RECIPES));
+afterAll(() => void vi.mocked(catalogue.readCatalogue).mockRestore());
+
 function stackFile(text: string): string {
   const file = join(temporaryFolder("beside-"), "Pulumi.dgx.yaml");
   writeFileSync(file, text);
@@ -38,7 +48,7 @@ function withModels(text: string, ids: readonly string[]): { after: string; refu
   let after = text;
   for (const id of ids) {
     const stack = readOneMachine(stackFile(after));
-    const recipe = readRecipe(process.cwd(), id);
+    const recipe = RECIPES.find((each) => each.id === id);
     if (recipe === undefined) throw new Error(`no recipe of ${id}`);
     try {
       ({ after } = changeModel(stack, seatFor(recipe, seatOf(stack, process.cwd())), recipe));

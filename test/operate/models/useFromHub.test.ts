@@ -1,13 +1,18 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
+import * as catalogue from "../../../components/catalogue/readCatalogue";
 import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { COMMIT, type HubBehaviour, MODEL, StandInHub } from "../fetch/standInHub";
 import { digestOf, standInRegistry } from "../pin/standInRegistry";
 import { type Run, runServing } from "../runServing";
 import { pullingDocker } from "./pullingDocker";
+
+/** No recipe answers, and none has to be read again and again. */
+beforeAll(() => void vi.spyOn(catalogue, "readCatalogue").mockReturnValue([]));
+afterAll(() => void vi.mocked(catalogue.readCatalogue).mockRestore());
 
 const ALONE = readFileSync("Pulumi.dgx.yaml", "utf8").replace(
   /instanceA:\n(?: {8}.*\n)+/,
