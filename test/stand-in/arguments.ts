@@ -6,6 +6,8 @@ export interface ServerArguments {
   readonly model: string;
   /** Every name that requests may use; the first is echoed in answers. */
   readonly servedNames: readonly [string, ...string[]];
+  /** Adapters by their names, which requests may use and answers echo, and their folders. */
+  readonly adapters: ReadonlyMap<string, string>;
   readonly maxModelLen: number;
   readonly host: string;
   /** TCP port; 0 lets the system choose. */
@@ -63,6 +65,7 @@ export function parseServerArguments(argv: readonly string[]): ServerArguments {
   return {
     model,
     servedNames: [first, ...aliases],
+    adapters: new Map((flags.get("--lora-modules") ?? []).map(adapterOf)),
     maxModelLen: tokenCount(last("--max-model-len")),
     host: last("--host") ?? "0.0.0.0",
     port: Number(last("--port") ?? DEFAULTS.port),
@@ -72,6 +75,12 @@ export function parseServerArguments(argv: readonly string[]): ServerArguments {
     reasoningParser: last("--reasoning-parser") || undefined,
     flags,
   };
+}
+
+/** In vLLM's older form, `NAME=PATH`. */
+function adapterOf(word: string): readonly [name: string, path: string] {
+  const [name = "", path = ""] = word.split("=");
+  return [name, path];
 }
 
 function readFlags(words: readonly string[]): Map<string, string[]> {

@@ -27,7 +27,9 @@ export function refusal(path: string, error: RefusedRequest): Reply {
 
 export function checkModel({ body, server }: Exchange): void {
   const asked = body.model;
-  if (asked === undefined || server.args.servedNames.some((name) => name === asked)) return;
+  const { servedNames, adapters } = server.args;
+  if (asked === undefined || [...servedNames, ...adapters.keys()].some((name) => name === asked))
+    return;
   throw new RefusedRequest(
     404,
     "NotFoundError",

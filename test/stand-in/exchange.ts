@@ -9,6 +9,12 @@ export interface Exchange {
   readonly authorization: string | undefined;
 }
 
+/** The name that an answer carries: the adapter's that was asked for, else the first served. */
+export function answeringName({ body, server: { args } }: Exchange): string {
+  const { model } = body;
+  return typeof model === "string" && args.adapters.has(model) ? model : args.servedNames[0];
+}
+
 export type JsonObject = Record<string, unknown>;
 
 /** What is known of a running stand-in. */

@@ -1,4 +1,5 @@
 import type { Probe } from "../probe";
+import { adapterProbes } from "../probes/adapters";
 import { bridgeProbes } from "../probes/bridge";
 import { chatUiProbes } from "../probes/chatUi";
 import { harnessFileProbes } from "../probes/harnessFiles";
@@ -34,6 +35,7 @@ const CATALOG: {
       ...chatProbes,
       ...responsesProbes,
       ...messagesProbes,
+      ...adapterProbes,
       ...nativePathProbes,
       ...windowProbes,
       ...longPromptProbes,

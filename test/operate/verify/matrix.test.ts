@@ -14,6 +14,14 @@ const PROBES = probesOf("inference-server").map((probe) => probe.name);
 /** The probes that a chat model is not asked. */
 const LEFT_OUT = ["completions", "embeddings", "rerank"];
 
+/** Adapters of the server, by which more is asked. */
+const ADAPTERS = {
+  adapters: [
+    { name: "tone", path: "/data/tone", rank: 8 },
+    { name: "legal", path: "/data/legal", rank: 8 },
+  ],
+};
+
 /** The probes that no request of a model answers. */
 const UNASKED = [...LEFT_OUT, "health", "version", "models", "max-model-len", "kv-cache"];
 
@@ -56,7 +64,7 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   ],
   "no-text-after-tool-result": [["chat-tool-result"], "no text (finish_reason stop)", `${B}.model`],
   lying: [
-    ["chat", "thinking-on", "thinking-off", "needle", "long-prompt"],
+    ["chat", "thinking-on", "thinking-off", "adapters", "needle", "long-prompt"],
     "answered 200 with an error: Internal server error",
     `${B}.model`,
   ],
@@ -141,6 +149,16 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
     "answered 500: EngineCore encountered an issue.",
     "docker logs",
   ],
+  "adapter-fails": [
+    ["adapters"],
+    "asked for `tone`: /v1/chat/completions answered 500: EngineCore encountered an issue.",
+    `machines.dgx.${B}.adapters names it`,
+  ],
+  "adapter-left-out": [
+    ["adapters"],
+    "asked for `tone`, it answers as `model`",
+    "without the adapter",
+  ],
   "another-version": [
     ["version"],
     "vLLM 0.29.0 runs, the stack file records 0.30.0",
@@ -154,9 +172,9 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
 };
 
 async function statuses(fault?: FaultName) {
-  const server = await startPlanned(fault);
+  const server = await startPlanned(fault, ADAPTERS);
   try {
-    return await run(planned(server.port), { only: PROBES });
+    return await run(planned(server.port, ADAPTERS), { only: PROBES });
   } finally {
     await server.close();
   }
@@ -171,7 +189,7 @@ describe("the names of the probes", () => {
         "chat chat-stream chat-tool-result chat-tools chat-tools-stream chat-several-tools chat-tools-thinking",
         "thinking-on thinking-off",
         "responses responses-stream responses-developer responses-tools responses-tools-stream",
-        "messages messages-stream messages-tools messages-tools-stream count-tokens alias unknown-tier",
+        "messages messages-stream messages-tools messages-tools-stream count-tokens alias unknown-tier adapters",
         "native-messages-path window needle long-prompt prefix-reuse kv-cache",
         "bridge-health bridge-key bridge-models bridge-messages bridge-routing bridge-tools bridge-tools-stream",
         "bridge-system bridge-prefix-reuse bridge-unknown-tier bridge-tiers chat-ui-health chat-ui-models",

@@ -1,6 +1,7 @@
 import { defined } from "../../../faults/defined";
 import { checkFields, RefusedRequest } from "../errors";
 import {
+  answeringName,
   type Exchange,
   isObject,
   type JsonObject,
@@ -53,7 +54,7 @@ function answer(exchange: Exchange): Reply {
   const head = {
     id: "chatcmpl-stand-in",
     created: 1_780_000_000,
-    model: server.args.servedNames[0],
+    model: answeringName(exchange),
   };
   if (body.stream === true)
     return { status: 200, stream: streamed(made, head, body, server.version) };

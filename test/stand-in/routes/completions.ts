@@ -1,4 +1,5 @@
 import {
+  answeringName,
   type Exchange,
   type JsonObject,
   nulls,
@@ -29,7 +30,7 @@ function complete(exchange: Exchange): Reply {
     id: "cmpl-stand-in",
     object: "text_completion",
     created: 1_780_000_000,
-    model: server.args.servedNames[0],
+    model: answeringName(exchange),
   };
   const finish = made.completionTokens >= maxTokens ? "length" : "stop";
   const choice = (text: string, finish_reason: string | null) => ({

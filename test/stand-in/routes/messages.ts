@@ -1,5 +1,6 @@
 import { checkFields, checkModel } from "../errors";
 import {
+  answeringName,
   type Exchange,
   isObject,
   type JsonObject,
@@ -38,7 +39,7 @@ function promptText(body: JsonObject): string {
 }
 
 function answer(exchange: Exchange): Reply {
-  const { body, server } = exchange;
+  const { body } = exchange;
   checkFields(body, "messages", "max_tokens");
   const last = objects(body.messages).at(-1);
   const made = generate(exchange, {
@@ -56,7 +57,7 @@ function answer(exchange: Exchange): Reply {
     id: "chatcmpl-stand-in",
     type: "message",
     role: "assistant",
-    model: server.args.servedNames[0],
+    model: answeringName(exchange),
   };
   if (body.stream === true) return { status: 200, stream: streamed(made, head) };
   return ok({

@@ -36,11 +36,9 @@ export const models: RouteTable = {
         ...args.servedNames.map((id) =>
           card(id, { root: args.model, parent: null, max_model_len: args.maxModelLen }),
         ),
-        // Adapters in vLLM's older form, `NAME=PATH`.
-        ...(args.flags.get("--lora-modules") ?? []).map((word) => {
-          const [id = "", root = ""] = word.split("=");
-          return card(id, { root, parent: args.servedNames[0], max_model_len: null });
-        }),
+        ...[...args.adapters].map(([id, root]) =>
+          card(id, { root, parent: args.servedNames[0], max_model_len: null }),
+        ),
       ],
     }),
 };

@@ -1,5 +1,6 @@
 import { checkFields } from "../errors";
 import {
+  answeringName,
   type Exchange,
   isObject,
   type JsonObject,
@@ -49,7 +50,7 @@ function respond(exchange: Exchange): Reply {
     id: "resp_stand_in",
     object: "response",
     created_at: CREATED,
-    model: server.args.servedNames[0],
+    model: answeringName(exchange),
     status: "in_progress",
     output: [],
     ...SETTINGS,
