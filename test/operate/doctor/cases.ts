@@ -867,6 +867,18 @@ export const cases: readonly MatrixCase[] = [
     ...more,
   })),
 
+  {
+    name: "adapter-rank where the stack file says the rank of the slots",
+    files: { log: "vllm-0.30.0/adapter-rank.log" },
+    ids: ["adapter-rank"],
+    evidence: "LoRA rank 16 is greater than max_lora_rank 8",
+    text: withServer(
+      ["adapters", [{ name: "mine", path: "/data/mine", rank: 8 }]],
+      ["maxLoraRank", 8],
+    ),
+    edits: [["inferenceServers.b.maxLoraRank", undefined]],
+  },
+
   ...SAID,
 
   own("rank-gone", "Connection reset by peer", { cause: "(10.77.0.2)" }),

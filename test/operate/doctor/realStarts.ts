@@ -12,8 +12,8 @@ const B = "inferenceServers.b";
 const DAMAGED = "model-files-damaged";
 
 /**
- * By the names of `test/real/vllm/failingStarts.ts`, which makes these starts; the logs are in
- * `fixtures/vllm-0.30.0/`.
+ * By the names of `test/real/vllm/failingStarts.ts`, which makes these starts, and of
+ * `adapterStarts.test.ts` there behind `adapter-`; the logs are in `fixtures/vllm-0.30.0/`.
  */
 export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
   "reasoning-parser-unknown": {
@@ -93,5 +93,61 @@ export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
     change: "has it already",
   },
   "draft-missing": { id: "draft-unusable", evidence: "'rig/draft'", change: "has it already" },
+  "adapter-rank": {
+    id: "adapter-rank",
+    evidence: "LoRA rank 16 is greater than max_lora_rank 8",
+    change: "takes the smallest rank that covers all `adapters`",
+  },
+  "adapter-missing": {
+    id: "adapter-missing",
+    evidence: "Loading lora mine failed: No adapter found for",
+    change: "Write as its `path` below `adapters`",
+  },
+  "adapter-dora": {
+    id: "adapter-unsupported",
+    evidence: "vLLM does not yet support DoRA",
+    change: "take it out of `adapters`",
+  },
+  "adapter-bias": {
+    id: "adapter-unsupported",
+    evidence: "Adapter bias is not supported",
+    change: "`model.id` of a server of its own",
+  },
+  "adapter-modules-to-save": {
+    id: "adapter-unsupported",
+    evidence: "vLLM only supports modules_to_save being None",
+    change: "`model.id` of a server of its own",
+  },
+  "adapter-tokens": {
+    id: "adapter-unsupported",
+    evidence: "embed_tokens.trainable_tokens_delta is unsupported LoRA weight",
+    change: "take it out of `adapters`",
+  },
+  "adapter-wider-base": {
+    id: "adapter-of-another-model",
+    evidence: "The size of tensor a (128) must match the size of tensor b (256)",
+    change: "Is `trainedOn` declared for it?",
+  },
+  "adapter-other-layers": {
+    id: "adapter-of-another-model",
+    evidence: "expected target modules in",
+    change: "below the server of its own base",
+  },
+  "adapter-no-alpha": {
+    id: "adapter-files-damaged",
+    evidence: "Missing required configuration fields: {'lora_alpha'}",
+    change: "keep its `path` below `adapters`",
+  },
+  "adapter-cut": {
+    id: "adapter-files-damaged",
+    evidence: "Error while deserializing header",
+    change: "Copy the folder again",
+  },
+  "adapter-pickled-code": {
+    id: "adapter-files-damaged",
+    evidence: "Weights only load failed",
+    change: "(safetensors)",
+  },
+  "adapter-gone": { id: "adapter-gone", evidence: "set_active_adapters", change: "`maxCpuLoras`" },
   "cache-full": { id: "no-space", evidence: "[Errno 28] No space left on device" },
 };
