@@ -39,8 +39,10 @@ const isSet = (value: unknown): boolean =>
   !(typeof value === "object" && Object.keys(value).length === 0);
 
 /**
- * What vLLM refuses of an adapter, or takes and computes otherwise than it was trained (0.30
- * `lora/peft_helper.py`, `lora/lora_model.py`, `lora/lora_weights.py`).
+ * What vLLM refuses of an adapter as it starts, or takes and computes otherwise than it was trained
+ * (0.30 `lora/peft_helper.py`, `lora/lora_model.py`, `lora/lora_weights.py`; seen in
+ * `test/real/vllm/adapterStarts.test.ts`). It reads no `peft_type`: another kind lacks `r`, or has
+ * tensors that it knows no place for.
  */
 const UNSUPPORTED: readonly {
   readonly is: (config: JsonObject) => boolean;
@@ -68,12 +70,12 @@ const UNSUPPORTED: readonly {
   {
     is: ({ lora_bias: bias }) => isSet(bias),
     message:
-      "It has biases (`lora_bias`), for which vLLM has no layer: train it without, or merge it.",
+      "It has biases (`lora_bias`), for which vLLM has no place: train it without, or merge it.",
   },
   {
     is: ({ trainable_token_indices: tokens }) => isSet(tokens),
     message:
-      "It changes single tokens (`trainable_token_indices`), which vLLM doesn't load: merge it, and serve the merged model.",
+      "It changes single tokens (`trainable_token_indices`), for which vLLM has no place: merge it, and serve the merged model.",
   },
   {
     is: ({ rank_pattern: ranks, alpha_pattern: alphas }) => isSet(ranks) || isSet(alphas),

@@ -82,7 +82,7 @@ function weightsFaults(
     ? []
     : [
         {
-          message: `Its weights are a Python pickle (${first}), and loading one may run code that is in it. Save them as safetensors (\`save_pretrained(..., safe_serialization=True)\`), or write \`allowPickle: true\` if you made it yourself.`,
+          message: `Its weights are a Python pickle (${first}), a form that can carry code; only torch's restricted loader keeps that from running in the server. Save them as safetensors (\`save_pretrained(..., safe_serialization=True)\`), or write \`allowPickle: true\` if you made it yourself.`,
         },
       ];
 }

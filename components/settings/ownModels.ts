@@ -85,7 +85,7 @@ export const ownModelSettings = {
     .boolean()
     .default(false)
     .describe(
-      "Lets a folder of yours be served whose weights are Python pickles (`.bin`, `.pt`) alone. Loading them may run code that is in them; convert them to safetensors instead.",
+      "Lets a folder of yours be served whose weights are Python pickles (`.bin`, `.pt`) alone. Pickles can carry code, which only torch's restricted loader keeps from running; convert them to safetensors instead.",
     ),
   mounts: z
     .array(mount)

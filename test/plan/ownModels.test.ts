@@ -230,13 +230,13 @@ describe("a server with adapters", () => {
       "biases of its own layers",
       {},
       files({ lora_bias: true }),
-      "adapters.0.path: It has biases (`lora_bias`), for which vLLM has no layer: train it without, or merge it.",
+      "adapters.0.path: It has biases (`lora_bias`), for which vLLM has no place: train it without, or merge it.",
     ],
     [
       "tokens",
       {},
       files({ trainable_token_indices: [1] }),
-      "adapters.0.path: It changes single tokens (`trainable_token_indices`), which vLLM doesn't load: merge it, and serve the merged model.",
+      "adapters.0.path: It changes single tokens (`trainable_token_indices`), for which vLLM has no place: merge it, and serve the merged model.",
     ],
     [
       "scales of single layers",
@@ -278,7 +278,7 @@ describe("a server with adapters", () => {
       "a pickle",
       {},
       files({}, { files: ["adapter_config.json", "adapter_model.bin"] }),
-      "adapters.0.path: Its weights are a Python pickle (adapter_model.bin), and loading one may run code that is in it. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made it yourself.",
+      "adapters.0.path: Its weights are a Python pickle (adapter_model.bin), a form that can carry code; only torch's restricted loader keeps that from running in the server. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made it yourself.",
     ],
     [
       "no weights",
@@ -375,7 +375,7 @@ describe("a model that is a folder", () => {
     [
       "a pickle",
       read({ files: ["config.json", "pytorch_model-00001-of-00002.bin"] }),
-      "model.id: Its weights are a Python pickle (pytorch_model-00001-of-00002.bin), and loading one may run code that is in it. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made it yourself.",
+      "model.id: Its weights are a Python pickle (pytorch_model-00001-of-00002.bin), a form that can carry code; only torch's restricted loader keeps that from running in the server. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made it yourself.",
     ],
     [
       "a link out of it",
