@@ -6,7 +6,7 @@ import { defineConfig } from "vitest/config";
  * install.
  */
 const ENGINE_DATA = "test/real/engineData.test.ts";
-const ENGINES = "test/real/vllm/!(clients|pathReuse|upVerified|wholeRun).test.ts";
+const ENGINES = "test/real/vllm/!(clients|ownModels|pathReuse|upVerified|wholeRun).test.ts";
 
 const KV_CLASSES = "test/real/kv/agreement.test.ts";
 
@@ -46,6 +46,7 @@ const REGISTRY = "test/real/registry/registry.test.ts";
  * into images.
  */
 const WITH_LAYERS = [
+  "test/real/vllm/ownModels.test.ts",
   "test/real/vllm/upVerified.test.ts",
   "test/real/vllm/wholeRun.test.ts",
   "test/real/docker/fullDisk.test.ts",

@@ -102,7 +102,8 @@ const DEFAULT_FLAGS: readonly string[] = [
 /** Room of the KV cache, in GiB: the share says nothing on a CPU. */
 const KV_ROOM = "1";
 
-function engineEnvironment(home: string): Record<string, string> {
+/** Variables of a server on this computer. */
+export function engineVariables(home: string): Record<string, string> {
   return {
     HF_HOME: home,
     HF_HUB_OFFLINE: "1",
@@ -144,7 +145,7 @@ export async function startEngine(
   const port = await freePort();
   const command = [engine.path, "serve", model, "--port", String(port), ...flags, ...args];
   const { stdout, ended, stop } = start([...before, ...command], {
-    env: { ...engineEnvironment(engine.home), ...env },
+    env: { ...engineVariables(engine.home), ...env },
     merged: true,
   });
   let log = "";

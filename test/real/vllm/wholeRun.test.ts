@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { ProbeResult } from "../../../operate/verify/probe";
@@ -14,6 +14,7 @@ import { CPU_ENVIRONMENT, CPU_SERVER } from "./cpuServer";
 import { installEngine } from "./engine";
 import { type ProgramImage, programImage } from "./programImage";
 import { type Systemd, startSystemd } from "./systemd";
+import { installedPath, SCRIPTED_CLIENTS, toolTurn } from "./toolTurns";
 import { whyNoImages } from "./whyNoImages";
 
 const NEEDED_GB = 40;
@@ -39,30 +40,6 @@ const SEARCH_KINDS = {
   rerank: { model: { id: "rig/rerank", kind: "rerank" }, servedModelName: "rig-rerank" },
 } as const;
 
-/** How each client is told to do one thing and end, and the tool that it runs commands with. */
-const CLIENTS = [
-  {
-    name: "claude",
-    ask: (prompt: string) => ["-p", prompt, "--allowedTools", "Bash"],
-    call: (command: string) => toolCall("Bash", { command, description: "a test" }),
-  },
-  {
-    name: "codex",
-    ask: (prompt: string) => [
-      ...["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt],
-    ],
-    call: (cmd: string) => toolCall("exec_command", { cmd }),
-  },
-] as const;
-
-/** A call in the form of the parser qwen3_coder, behind thoughts. */
-function toolCall(name: string, parameters: Readonly<Record<string, string>>): string {
-  const values = Object.entries(parameters).map(
-    ([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`,
-  );
-  return `</think>\n\n<tool_call>\n<function=${name}>\n${values.join("")}</function>\n</tool_call>\n`;
-}
-
 const why = whyNoImages(NEEDED_GB);
 describe.skipIf(why !== undefined)(
   title(
@@ -79,7 +56,7 @@ describe.skipIf(why !== undefined)(
     let ports: Record<"b" | "bridge" | "chatUi" | "ollama" | keyof typeof SEARCH_KINDS, number>;
 
     beforeAll(async () => {
-      systemd = startSystemd(installed(await PROGRAMS.ollama()));
+      systemd = startSystemd(installedPath(await PROGRAMS.ollama()));
       workspace = await Workspace.open({ env: systemd.env });
       const [b, bridge, chatUi] = [await freePort(), await freePort(), await freePort()];
       ports = {
@@ -251,24 +228,9 @@ describe.skipIf(why !== undefined)(
       expect(said).toContain("No trouble found");
       return "No trouble found";
     });
-    for (const { name, ask, call } of CLIENTS) {
-      phase(`a tool turn of ${name}`, async () => {
-        const program = installed(await PROGRAMS[name]());
-        const work = join(workspace.root, name);
-        mkdirSync(work);
-        const proof = join(work, "proof");
-        const script = join(work, "script");
-        writeFileSync(script, `#!/bin/sh\necho it ran >${proof}\necho seen by the model\n`);
-        chmodSync(script, 0o755);
-        const launcher = join(workspace.home, `.local/bin/local-${name}`);
-        const said = await run(launcher, ask(`SAY<<${call(script)}>>`), {
-          ...inside(),
-          env: { ...workspace.env, PATH: `${dirname(program)}:/usr/bin:/bin` },
-          cwd: work,
-        });
-        expect(said, said.stdout + said.stderr).toMatchObject({ code: 0 });
-        expect(readFileSync(proof, "utf8")).toBe("it ran\n");
-        expect(said.stdout).toMatch(/It says: .*seen by the model/s);
+    for (const client of SCRIPTED_CLIENTS) {
+      phase(`a tool turn of ${client.name}`, async () => {
+        await toolTurn(workspace, client, LIMIT_SECONDS);
         return "the command ran, its output came back to the model";
       });
     }
@@ -313,14 +275,9 @@ describe.skipIf(why !== undefined)(
   },
 );
 
-function installed(program: Program): string {
-  if ("missing" in program) throw new Error(program.missing);
-  return program.path;
-}
-
 const lastLine = (said: string) => said.trimEnd().split("\n").at(-1) ?? "";
 
-const environmentOf = (program: Program) => dirname(dirname(installed(program)));
+const environmentOf = (program: Program) => dirname(dirname(installedPath(program)));
 
 const gb = ({ bytes }: ProgramImage) => `${(bytes / 1e9).toFixed(1)} GB`;
 
