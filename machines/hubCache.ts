@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { jsonIn } from "../faults/json";
+import { readTextFile } from "../faults/textFile";
 import { BYTES_PER_GB } from "../units/memory";
 import { isHere } from "./address";
 import { filesOf } from "./files";
@@ -24,6 +25,9 @@ export interface ModelCache {
   text(file: string): string | undefined;
 }
 
+/** More than the index of any model, which names each of its tensors. */
+const LARGEST_TEXT_BYTES = 64 * 1024 ** 2;
+
 /** A cache of this computer, read as it is asked. */
 export function cacheHere(path: string): ModelCache {
   const read = <Value>(value: () => Value) => {
@@ -37,7 +41,7 @@ export function cacheHere(path: string): ModelCache {
     path,
     names: (folder) => read(() => readdirSync(folder)) ?? [],
     size: (file) => read(() => statSync(file).size),
-    text: (file) => read(() => readFileSync(file, "utf8")),
+    text: (file) => read(() => readTextFile(file, LARGEST_TEXT_BYTES)),
   };
 }
 

@@ -1,16 +1,18 @@
 import { createHash } from "node:crypto";
 import {
   closeSync,
+  constants,
   type Dirent,
+  fstatSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
   realpathSync,
   statSync,
 } from "node:fs";
 import { join, relative } from "node:path";
 import { attempt } from "../faults/defined";
+import { readTextFile } from "../faults/textFile";
 
 /** What was read of a folder that holds a model or an adapter. */
 export interface ModelFiles {
@@ -22,6 +24,10 @@ export interface ModelFiles {
   readonly files: readonly string[];
   /** Links in it, or below it, that lead out of it, with where they lead. */
   readonly linksOutside: readonly { readonly link: string; readonly target: string }[];
+  /** Sockets, pipes and devices in it, or below it; absent without any. */
+  readonly special?: readonly string[];
+  /** Files of those that vLLM reads that can't be read here; absent without any. */
+  readonly unread?: readonly string[];
   /** Text of its adapter_config.json. */
   readonly adapterConfig?: string;
   /** Bytes of its safetensors files. */
@@ -40,6 +46,9 @@ const READ_OF_ADAPTER = /^adapter_(?:config\.json|model\.(?:safetensors|bin|pt))
 
 /** Up to this size a file counts with its content; a whole model has many times as much. */
 const WHOLE_BYTES = 256 * 1024 ** 2;
+
+/** So much of a folder counts with its content: hashing it takes about two seconds. */
+const WHOLE_FOLDER_BYTES = 1024 ** 3;
 
 /** What a larger file counts with: a safetensors file begins with the table of its tensors. */
 const HEAD_BYTES = 1024 ** 2;
@@ -64,20 +73,28 @@ export function readModelFiles(path: string, inCache = false): ModelFiles {
     attempt(() => readdirSync(real))
       ?.filter(isHere)
       .sort() ?? [];
-  const adapterConfig = attempt(() => readFileSync(join(real, ADAPTER_CONFIG), "utf8"));
+  const linksOutside = inCache ? [] : entries.flatMap((entry) => linkOutside(real, entry));
+  const special = entries.filter(isSpecial).map((entry) => relative(real, pathOf(entry)));
+  // What a link leads to outside may be a secret, or a device without an end.
+  const isOurs = (name: string) => !linksOutside.some(({ link }) => link === name);
+  const adapterConfig =
+    files.includes(ADAPTER_CONFIG) && isOurs(ADAPTER_CONFIG)
+      ? attempt(() => readTextFile(join(real, ADAPTER_CONFIG)))
+      : undefined;
   const isRead = (name: string) =>
-    adapterConfig === undefined
+    !files.includes(ADAPTER_CONFIG)
       ? READ_BY_VLLM.test(name) && !NOT_READ.test(name)
       : READ_OF_ADAPTER.test(name);
   return {
     ...(real === path || inCache ? {} : { leadsTo: real }),
     files,
-    linksOutside: inCache ? [] : entries.flatMap((entry) => linkOutside(real, entry)),
+    linksOutside,
+    ...(special.length === 0 ? {} : { special }),
     ...(adapterConfig === undefined ? {} : { adapterConfig }),
     weightsBytes: files
       .filter((name) => name.endsWith(".safetensors"))
       .reduce((sum, name) => sum + (attempt(() => statSync(join(real, name)).size) ?? 0), 0),
-    ...digestOf(real, files.filter(isRead)),
+    ...digestOf(real, files.filter(isRead).filter(isOurs)),
   };
 }
 
@@ -99,37 +116,56 @@ function entriesBelow(folder: string): Dirent[] | string {
   return found;
 }
 
+const pathOf = ({ parentPath, name }: Dirent): string => join(parentPath, name);
+
+const isSpecial = (entry: Dirent): boolean =>
+  !(entry.isFile() || entry.isDirectory() || entry.isSymbolicLink());
+
 function linkOutside(folder: string, entry: Dirent): ModelFiles["linksOutside"][number][] {
   if (!entry.isSymbolicLink()) return [];
-  const path = join(entry.parentPath, entry.name);
+  const path = pathOf(entry);
   const target = attempt(() => realpathSync(path)) ?? "nothing";
-  return target.startsWith(`${folder}/`) ? [] : [{ link: relative(folder, path), target }];
+  return target === folder || target.startsWith(`${folder}/`)
+    ? []
+    : [{ link: relative(folder, path), target }];
 }
 
 /**
- * A fingerprint over names, sizes and contents. A file above 256 MiB counts with its first MiB and
- * the time of its last change instead of its content, which would take minutes to read.
+ * A fingerprint over names, sizes and contents, with the names of what can't be read. A file above
+ * 256 MiB, and each where all together are above 1 GiB, counts with its first MiB and the time of
+ * its last change instead of its content, which would take minutes to read.
  */
-function digestOf(folder: string, files: readonly string[]): { digest?: string } {
+function digestOf(folder: string, names: readonly string[]): Pick<ModelFiles, "digest" | "unread"> {
+  const sizes = names.map((name) => attempt(() => statSync(join(folder, name)).size) ?? 0);
+  const small = sizes.filter((size) => size <= WHOLE_BYTES).reduce((sum, size) => sum + size, 0);
+  const most = small > WHOLE_FOLDER_BYTES ? HEAD_BYTES : WHOLE_BYTES;
   const hash = createHash("sha256");
-  for (const name of files) {
-    const path = join(folder, name);
-    const state = attempt(() => statSync(path));
-    const bytes = state && attempt(() => contentOf(path, state.size));
-    if (state === undefined || bytes === undefined) return {};
-    hash.update(`${name}\0${state.size}\0`);
-    if (state.size > WHOLE_BYTES) hash.update(`${Math.trunc(state.mtimeMs)}\0`);
-    hash.update(bytes);
-  }
-  return files.length === 0 ? {} : { digest: hash.digest("hex") };
+  const unread = names.filter((name) => {
+    const read = attempt(() => readContent(join(folder, name), most));
+    if (read === undefined) return true;
+    hash.update(`${name}\0${read.size}\0`);
+    if (read.changed !== undefined) hash.update(`${read.changed}\0`);
+    hash.update(read.bytes);
+    return false;
+  });
+  if (unread.length > 0) return { unread };
+  return names.length === 0 ? {} : { digest: hash.digest("hex") };
 }
 
-function contentOf(path: string, size: number): Buffer {
-  if (size <= WHOLE_BYTES) return readFileSync(path);
-  const head = Buffer.alloc(HEAD_BYTES);
-  const file = openSync(path, "r");
+/** A file's content, or the beginning of a larger one with the time of its last change. */
+function readContent(path: string, most: number) {
+  // Another program may put a pipe in the file's place meanwhile: then this open doesn't wait.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    return head.subarray(0, readSync(file, head, 0, HEAD_BYTES, 0));
+    const state = fstatSync(file);
+    if (!state.isFile()) return undefined;
+    const { size, mtimeMs } = state;
+    const bytes = Buffer.alloc(size <= most ? size : HEAD_BYTES);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read)
+      read = readSync(file, bytes, length, bytes.length - length, length);
+    const changed = size <= most ? undefined : Math.trunc(mtimeMs);
+    return { size, changed, bytes: bytes.subarray(0, length) };
   } finally {
     closeSync(file);
   }

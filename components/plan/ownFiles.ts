@@ -17,6 +17,23 @@ interface OwnFolder {
   readonly isAdapter: boolean;
 }
 
+/** As many of a kind are told one by one. */
+const MOST_TOLD = 3;
+
+/** A fault for each of the first, and one for the rest; `words` gives a message and what they are. */
+function few<T>(
+  items: readonly T[],
+  words: (item: T) => readonly [message: string, kind: string],
+): OwnFault[] {
+  const told = items.slice(0, MOST_TOLD).map((item) => ({ message: words(item)[0] }));
+  const rest = items.length - told.length;
+  const [last] = items.slice(-1);
+  return rest === 0 || last === undefined
+    ? told
+    : [...told, { message: `There are ${rest} more ${words(last)[1]}.` }];
+}
+
+const ADAPTER_CONFIG = "adapter_config.json";
 const PICKLE = /\.(?:bin|pt|pth|pkl|ckpt)$/;
 const WEIGHTS = {
   adapter: /^adapter_model\./,
@@ -29,21 +46,35 @@ export function filesFaults(
   { allowPickle }: Pick<InferenceServerSettings, "allowPickle">,
 ): OwnFault[] {
   if (read.problem !== undefined) return [];
-  const { files, linksOutside, leadsTo } = read;
+  const { files, linksOutside, leadsTo, special = [], unread = [], adapterConfig } = read;
   const system = leadsTo === undefined ? undefined : systemFolder(leadsTo);
+  // What else is wrong with a folder of the system tells nothing.
+  if (system !== undefined) return [{ message: `It is a link. ${system}` }];
+  const hasUnreadConfig =
+    isAdapter && files.includes(ADAPTER_CONFIG) && adapterConfig === undefined;
   return [
-    ...(system === undefined ? [] : [{ message: `It is a link. ${system}` }]),
     ...kindFaults(files, isAdapter, what),
-    ...linksOutside.map(({ link, target }) => ({
-      message: `\`${link}\` in it is a link to ${target}, outside the folder: the server would not find it there, and what a link leads to may be a secret. Put the file itself there (\`cp -L\`).`,
-    })),
+    ...few(linksOutside, ({ link, target }) => [
+      `\`${link}\` in it is a link to ${target}, outside the folder: the server would not find it there, and what a link leads to may be a secret. Put the file itself there (\`cp -L\`).`,
+      "links out of the folder",
+    ]),
+    ...few(special, (name) => [
+      `\`${name}\` in it is a socket, a pipe or a device: the server could talk to what is behind it, or wait for it for ever. Take it out of the folder.`,
+      "sockets, pipes or devices",
+    ]),
+    ...(hasUnreadConfig && unread.includes(ADAPTER_CONFIG)
+      ? [{ message: "Its adapter_config.json can't be read: correct its permissions." }]
+      : []),
+    ...(hasUnreadConfig && unread.length === 0 && linksOutside.length === 0
+      ? [{ message: "Its adapter_config.json is larger than 1 MiB, or no text: copy it again." }]
+      : []),
     ...weightsFaults(files, isAdapter, allowPickle),
   ];
 }
 
 function kindFaults(files: readonly string[], isAdapter: boolean, what: string): OwnFault[] {
   const hasConfig = files.includes("config.json");
-  const hasAdapter = files.includes("adapter_config.json");
+  const hasAdapter = files.includes(ADAPTER_CONFIG);
   if (isAdapter && !hasAdapter)
     return [
       {

@@ -68,6 +68,33 @@ function unread(
     : `${place} is on another computer`;
 }
 
+/** A fault for an adapter whose rank isn't known, unless its files' own faults say why. */
+function unknownRank(
+  machines: readonly string[],
+  [adapter, index]: readonly [AdapterSettings, number],
+  evidence: Evidence,
+): OwnFault[] {
+  const files = folderEvidence(evidence, machines, placeOfAdapter(adapter));
+  const write = `write \`rank\`, the \`r\` of its adapter_config.json`;
+  const says = unread(machines, adapter, evidence);
+  if (files?.problem !== undefined)
+    return [
+      {
+        path: ["adapters", index, "path"],
+        message: `${says}: correct the path. If it comes later, ${write}.`,
+      },
+    ];
+  return files !== undefined
+    ? []
+    : [
+        {
+          path: ["adapters", index, "rank"],
+          code: "missing_key",
+          message: `${says}, so the rank of ${adapter.name} isn't known: ${write}.`,
+        },
+      ];
+}
+
 /** Bytes of each adapter's weights, where its files were read. */
 export const adapterBytes = (
   name: string,
@@ -149,15 +176,7 @@ function rankFaults(
   const least = ranks.find((rank) => rank >= largest);
   if (given === undefined)
     return all.flatMap(({ adapter, rank }, index) =>
-      rank === undefined
-        ? {
-            ...is(
-              ["adapters", index, "rank"],
-              `${unread(machines, adapter, evidence)}, so the rank of ${adapter.name} isn't known: write \`rank\`, the \`r\` of its adapter_config.json.`,
-            ),
-            code: "missing_key",
-          }
-        : [],
+      rank === undefined ? unknownRank(machines, [adapter, index], evidence) : [],
     );
   if (!ranks.includes(given)) {
     const next = ranks.find((rank) => rank >= Math.max(given, largest)) ?? most;
@@ -203,9 +222,15 @@ function uncheckedOf(
     const files = folderEvidence(evidence, machines, place);
     return files !== undefined && files.problem === undefined;
   };
+  const unreadIn = (place: string) => {
+    const { unread: names = [] } = folderEvidence(evidence, machines, place) ?? {};
+    return names.length === 0
+      ? []
+      : [`${names.join(", ")} of ${place} can't be read here. ${UNNOTICED}`];
+  };
   const ofModel =
     folder === undefined || isRead(folder)
-      ? []
+      ? unreadIn(folder ?? "")
       : [`${unread(machines, { path: folder }, evidence)}, ${UNCHECKED} ${UNNOTICED}`];
   const ofAdapters = server.adapters.flatMap((adapter) => {
     const { name, path } = adapter;
@@ -215,8 +240,9 @@ function uncheckedOf(
       return `${unread(machines, adapter, evidence)}, ${UNCHECKED} ${then}`;
     }
     const { config } = known(machines, adapter, evidence);
+    const files = unreadIn(place);
     return config === undefined || config.base !== undefined
-      ? []
+      ? files
       : `${name} doesn't say which model it was trained on (\`base_model_name_or_path\`), so nobody checked that it fits ${server.model.id}.`;
   });
   return [...ofModel, ...ofAdapters];

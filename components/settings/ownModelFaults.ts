@@ -98,11 +98,22 @@ function slotFaults({ adapters, ...server }: InferenceServerSettings): MachineFa
   return faults;
 }
 
+/** A path that starts nowhere: `./merged`, `runs/support/merged`. */
+const IS_RELATIVE = /^(?:\.{1,2}\/|~(?!\/)|[^/~][^/]*\/[^/]*\/)/;
+
 /** Faults in a model that is a folder of the machine. */
 function folderFaults(machine: MachineSettings, server: InferenceServerSettings): MachineFault[] {
   const folder = folderOfModel(server);
-  if (folder === undefined) return [];
   const at = (key: string) => ["model", key];
+  if (folder === undefined)
+    return IS_RELATIVE.test(server.model.id)
+      ? [
+          impossible(
+            at("id"),
+            `\`${server.model.id}\` is no hub id (\`organisation/name\`). For a folder of the machine write the whole path, which starts with \`/\` or \`~/\`.`,
+          ),
+        ]
+      : [];
   const form = hostPath().safeParse(folder);
   const why = form.success
     ? notMountable(machine, folder)

@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -64,6 +73,46 @@ describe("files of a model or an adapter", () => {
     symlinkSync(folder, join(place, "latest"));
     expect(readModelFiles(join(place, "latest")).leadsTo).toBe(folder);
     expect(readModelFiles(folder)).not.toHaveProperty("leadsTo");
+  });
+
+  it("are never waited for: a pipe, a device and a link to one are named and not read", () => {
+    execFileSync("mkfifo", [join(folder, "adapter_config.json")]);
+    symlinkSync("/dev/zero", join(folder, "tokenizer.json"));
+    put("adapter_model.safetensors", "weights");
+    expect(readModelFiles(folder)).toEqual({
+      files: ["adapter_model.safetensors"],
+      linksOutside: [{ link: "tokenizer.json", target: "/dev/zero" }],
+      special: ["adapter_config.json"],
+      weightsBytes: 7,
+      digest: expect.any(String),
+    });
+  });
+
+  it("have no text that lies outside, or is far too large for a configuration", () => {
+    writeFileSync(join(place, "secret"), "key");
+    symlinkSync(join(place, "secret"), join(folder, "adapter_config.json"));
+    expect(readModelFiles(folder)).not.toHaveProperty("adapterConfig");
+    rmSync(join(folder, "adapter_config.json"));
+    put("adapter_config.json", " ".repeat(1024 ** 2 + 1));
+    expect(readModelFiles(folder)).not.toHaveProperty("adapterConfig");
+  });
+
+  it("may link to the folder itself", () => {
+    put("adapter_config.json", "{}");
+    symlinkSync(".", join(folder, "latest"));
+    expect(readModelFiles(folder).linksOutside).toEqual([]);
+  });
+
+  it("count with their beginning and time where they are large", () => {
+    put("adapter_config.json", "{}");
+    put("adapter_model.safetensors", "head");
+    truncateSync(join(folder, "adapter_model.safetensors"), 4 * 1024 ** 3);
+    utimesSync(join(folder, "adapter_model.safetensors"), 1, 1);
+    const before = readModelFiles(folder);
+    expect(before.weightsBytes).toBe(4 * 1024 ** 3);
+    expect(readModelFiles(folder).digest).toBe(before.digest);
+    utimesSync(join(folder, "adapter_model.safetensors"), 2, 2);
+    expect(readModelFiles(folder).digest).not.toBe(before.digest);
   });
 
   it("can't be told of what is no folder", () => {

@@ -22,6 +22,11 @@ const files = (config: object | string = {}, more: Partial<ModelFiles> = {}): Mo
   digest: "d1",
   ...more,
 });
+/** A folder whose adapter_config.json is there and has no text that was read. */
+const withoutText = (more: Partial<ModelFiles>): ModelFiles => {
+  const { adapterConfig, ...rest } = files({}, more);
+  return rest;
+};
 const TONE = { name: "tone", path: "~/runs/tone" };
 
 const evidenceOf = (folders: Record<string, ModelFiles>) => ({
@@ -306,10 +311,60 @@ describe("a server with adapters", () => {
       "no rank that is known",
       {},
       { files: [], linksOutside: [], weightsBytes: 0, problem: "is not there" },
-      "adapters.0.rank: ~/runs/tone is not there, so the rank of tone isn't known: write `rank`, the `r` of its adapter_config.json.",
+      "adapters.0.path: ~/runs/tone is not there: correct the path. If it comes later, write `rank`, the `r` of its adapter_config.json.",
+    ],
+    [
+      "a configuration that is no JSON, and for nothing else",
+      {},
+      files(""),
+      "adapters.0.path: Its adapter_config.json is no JSON object: copy the folder again.",
+    ],
+    [
+      "a configuration that was not read",
+      {},
+      withoutText({ unread: ["adapter_config.json"] }),
+      "adapters.0.path: Its adapter_config.json can't be read: correct its permissions.",
+    ],
+    [
+      "a configuration that is far too large",
+      {},
+      withoutText({}),
+      "adapters.0.path: Its adapter_config.json is larger than 1 MiB, or no text: copy it again.",
+    ],
+    [
+      "a socket in the folder",
+      {},
+      files({}, { special: ["docker.sock"] }),
+      "adapters.0.path: `docker.sock` in it is a socket, a pipe or a device: the server could talk to what is behind it, or wait for it for ever. Take it out of the folder.",
+    ],
+    [
+      "a link to a folder of the system, whatever else is wrong there",
+      {},
+      files({}, { leadsTo: "/etc", files: [], special: ["x"] }),
+      "adapters.0.path: It is a link. `/etc` lies in `/etc`, a folder of the system: move the model elsewhere, such as to `/data/models`.",
     ],
   ])("is refused for %s", (_, server, read, message) => {
     expect(faults(server, { "~/runs/tone": read })).toEqual([message]);
+  });
+
+  it("tells the first of many links, and how many there are", () => {
+    const linksOutside = Array.from({ length: 9 }, (_, at) => ({ link: `l${at}`, target: "/x" }));
+    const found = faults({}, { "~/runs/tone": files({}, { linksOutside }) });
+    expect(found).toHaveLength(4);
+    expect(found.at(-1)).toBe("adapters.0.path: There are 6 more links out of the folder.");
+  });
+
+  it("says that a change of files that can't be read isn't noticed", () => {
+    const unread = files({}, { unread: ["adapter_model.safetensors"] });
+    const { warnings } = planOf({}, { "~/runs/tone": unread });
+    expect(warnings.filter(({ code }) => code === "own-model-unchecked")).toEqual([
+      {
+        machine: "dgx",
+        code: "own-model-unchecked",
+        message:
+          "b: adapter_model.safetensors of ~/runs/tone can't be read here. A change of its files isn't noticed either: an update then keeps the container.",
+      },
+    ]);
   });
 
   it("takes what is said to be the same model, a pickle that is allowed, and any case", () => {

@@ -48,6 +48,13 @@ describe("adapters, mounts and folders of a server", () => {
     ],
     ["a name with `=`", { adapters: [{ ...TONE, name: "a=b" }] }, `adapters.0.name: ${NAME}`],
     ["a name with a comma", { adapters: [{ ...TONE, name: "a,b" }] }, `adapters.0.name: ${NAME}`],
+    ...["./merged", "../merged", "~merged", "runs/support/merged"].map(
+      (id): [string, object, string] => [
+        `the relative path ${id}`,
+        { model: { id } },
+        `model.id: \`${id}\` is no hub id (\`organisation/name\`). For a folder of the machine write the whole path, which starts with \`/\` or \`~/\`.`,
+      ],
+    ),
     [
       "the server's own name",
       { adapters: [{ ...TONE, name: "model" }] },
