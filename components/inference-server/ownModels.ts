@@ -23,6 +23,7 @@ export const plannedAdapters = (
       revision: adapter.revision,
     }),
     target: adapterInside(adapter),
+    ...defined({ rank: adapter.rank, trainedOn: adapter.trainedOn }),
   }));
 
 /** Mounts of the folders that a server reads, none of which it can write. */

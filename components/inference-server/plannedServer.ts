@@ -151,6 +151,7 @@ export function plannedServer(
     modelCache: directories.modelCache,
     hubModels: hubModels(server),
     ...(adapters.length === 0 ? {} : { adapters }),
+    ...(server.allowPickle ? { allowPickle: true } : {}),
     ...defined({ tokenFile: token }),
     jitVolume,
     codingClients,

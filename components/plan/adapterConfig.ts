@@ -1,7 +1,6 @@
 import { basename } from "node:path";
 import { isRecord, type JsonObject, jsonIn, objectOr } from "../../faults/json";
 import type { ModelFiles } from "../../machines/modelFiles";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { AdapterSettings } from "../settings/ownModels";
 import type { OwnFault } from "./ownFiles";
 
@@ -94,11 +93,14 @@ const UNSUPPORTED: readonly {
   },
 ];
 
+/** What is declared of an adapter that its own file may contradict. */
+type DeclaredAdapter = Pick<AdapterSettings, "name" | "rank" | "trainedOn">;
+
 /** What an adapter's own file says against serving it like this. */
 export function adapterFaults(
-  adapter: AdapterSettings,
+  adapter: DeclaredAdapter,
   { json, rank, base }: AdapterConfig,
-  { model }: InferenceServerSettings,
+  model: string,
 ): OwnFault[] {
   if (json === undefined)
     return [{ message: "Its adapter_config.json is no JSON object: copy the folder again." }];
@@ -114,14 +116,14 @@ export function adapterFaults(
       path: ["rank"],
       message: `\`rank: ${adapter.rank}\` is declared, and its adapter_config.json says ${rank}: delete this line.`,
     });
-  const other = base === undefined ? undefined : otherBase(base, adapter, model.id);
+  const other = base === undefined ? undefined : otherBase(base, adapter, model);
   return other === undefined ? faults : [...faults, other];
 }
 
 /** Where the adapter was trained on another model than this server's. */
 function otherBase(
   base: string,
-  { name, trainedOn }: AdapterSettings,
+  { name, trainedOn }: DeclaredAdapter,
   id: string,
 ): OwnFault | undefined {
   if (trainedOn !== undefined)

@@ -10,7 +10,7 @@ export interface OwnFault {
 }
 
 /** A folder with its files, and what it is for. */
-interface OwnFolder {
+export interface OwnFolder {
   /** The setting or adapter, as a message names it. */
   readonly what: string;
   readonly files: ModelFiles;
@@ -46,14 +46,36 @@ export function filesFaults(
   { allowPickle }: Pick<InferenceServerSettings, "allowPickle">,
 ): OwnFault[] {
   if (read.problem !== undefined) return [];
-  const { files, linksOutside, leadsTo, special = [], unread = [], adapterConfig } = read;
-  const system = leadsTo === undefined ? undefined : systemFolder(leadsTo);
+  const { files, linksOutside, unread = [], adapterConfig } = read;
   // What else is wrong with a folder of the system tells nothing.
-  if (system !== undefined) return [{ message: `It is a link. ${system}` }];
+  if (leadsToSystem(read) !== undefined) return placesOf(read);
   const hasUnreadConfig =
     isAdapter && files.includes(ADAPTER_CONFIG) && adapterConfig === undefined;
   return [
     ...kindFaults(files, isAdapter, what),
+    ...placesOf(read),
+    ...(hasUnreadConfig && unread.includes(ADAPTER_CONFIG)
+      ? [{ message: "Its adapter_config.json can't be read: correct its permissions." }]
+      : []),
+    ...(hasUnreadConfig && unread.length === 0 && linksOutside.length === 0
+      ? [{ message: "Its adapter_config.json is larger than 1 MiB, or no text: copy it again." }]
+      : []),
+    ...weightsFaults(files, isAdapter, allowPickle),
+  ];
+}
+
+/** Why no server may have a folder, whatever it is for, a sentence each. */
+export const placeFaults = (files: ModelFiles): string[] =>
+  placesOf(files).map(({ message }) => message);
+
+const leadsToSystem = ({ leadsTo }: ModelFiles): string | undefined =>
+  leadsTo === undefined ? undefined : systemFolder(leadsTo);
+
+function placesOf(read: ModelFiles): OwnFault[] {
+  const { linksOutside, special = [] } = read;
+  const system = leadsToSystem(read);
+  if (system !== undefined) return [{ message: `It is a link. ${system}` }];
+  return [
     ...few(linksOutside, ({ link, target }) => [
       `\`${link}\` in it is a link to ${target}, outside the folder: the server would not find it there, and what a link leads to may be a secret. Put the file itself there (\`cp -L\`).`,
       "links out of the folder",
@@ -62,13 +84,6 @@ export function filesFaults(
       `\`${name}\` in it is a socket, a pipe or a device: the server could talk to what is behind it, or wait for it for ever. Take it out of the folder.`,
       "sockets, pipes or devices",
     ]),
-    ...(hasUnreadConfig && unread.includes(ADAPTER_CONFIG)
-      ? [{ message: "Its adapter_config.json can't be read: correct its permissions." }]
-      : []),
-    ...(hasUnreadConfig && unread.length === 0 && linksOutside.length === 0
-      ? [{ message: "Its adapter_config.json is larger than 1 MiB, or no text: copy it again." }]
-      : []),
-    ...weightsFaults(files, isAdapter, allowPickle),
   ];
 }
 

@@ -139,7 +139,7 @@ function faultsOf(name: string, server: InferenceServerSettings, evidence: Evide
       if (read === undefined || read.problem !== undefined) return [];
       const broken = filesFaults({ what: adapter.name, files: read, isAdapter: true }, server);
       const config = adapterConfig(read);
-      const said = config === undefined ? [] : adapterFaults(adapter, config, server);
+      const said = config === undefined ? [] : adapterFaults(adapter, config, server.model.id);
       return [...broken, ...said].map((fault) =>
         fault.path === undefined ? place(fault) : { ...fault, path: [...own, ...fault.path] },
       );

@@ -1,8 +1,14 @@
 import { posix } from "node:path";
+import { jsonIn } from "../../faults/json";
 import type { Files } from "../../machines/files";
+import type { ModelFiles } from "../../machines/modelFiles";
+import { readServerArguments } from "../../vllm/argv/serverArguments";
+import { isText } from "../../vllm/argv/unknown";
+import { adapterConfig, adapterFaults } from "../plan/adapterConfig";
+import { filesFaults, type OwnFolder, placeFaults } from "../plan/ownFiles";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { INSIDE, isIn } from "../settings/insideContainer";
-import { type DirectoryFacts, type MachineFacts, type PreflightFinding, refused } from "./types";
+import { type MachineFacts, type OwnFolderFacts, type PreflightFinding, refused } from "./types";
 
 /** What our own servers are always given, which is no folder of the operator's. */
 const OURS = ["/run", "/var", INSIDE.modelCache, INSIDE.jitCache];
@@ -10,33 +16,125 @@ const OURS = ["/run", "/var", INSIDE.modelCache, INSIDE.jitCache];
 /** More links than a model has; each is asked for by itself. */
 const MOST_LINKS = 50;
 
-/** Reads the operator's own folders that servers of a machine get, here or over ssh. */
-export function readOwnFolders(machine: MachinePlan, files: Files): Promise<DirectoryFacts[]> {
-  const mounts = serversOn(machine).flatMap(({ container }) => container.mounts);
-  const own = mounts.filter(
-    ({ type, target }) => type === "bind" && !OURS.some((folder) => isIn(target, folder)),
-  );
-  return Promise.all(
-    [...new Set(own.map(({ source }) => source))].map((path) => readOwn(path, files)),
-  );
+/** What is listed of a folder: far more than the names of a model's files. */
+const LARGEST_LIST_BYTES = 2_000_000;
+
+/** Largest adapter_config.json that is read. */
+const LARGEST_CONFIG_BYTES = 1024 ** 2;
+
+type Server = ReturnType<typeof serversOn>[number];
+type Adapter = NonNullable<Server["adapters"]>[number];
+
+/** A folder of the operator's that a server gets, and what for. */
+interface Given {
+  readonly path: string;
+  readonly server: Server;
+  /** Absent for a folder of `mounts`. */
+  readonly use?: "model" | Adapter;
 }
 
-async function readOwn(path: string, files: Files): Promise<DirectoryFacts> {
+/** Reads the operator's own folders that servers of a machine get, here or over ssh. */
+export async function readOwnFolders(
+  machine: MachinePlan,
+  files: Files,
+): Promise<OwnFolderFacts[]> {
+  const secrets = machine.secretFiles.map(({ path }) => path);
+  const given = serversOn(machine).flatMap(givenTo);
+  const first = given.filter(
+    ({ path, use }, index) =>
+      given.findIndex((each) => each.path === path && each.use === use) === index,
+  );
+  return Promise.all(first.map((each) => readOwn(each, files, secrets)));
+}
+
+function givenTo(server: Server): Given[] {
+  const { container, adapters = [] } = server;
+  const folders = container.mounts.filter(
+    ({ type, target }) => type === "bind" && !OURS.some((folder) => isIn(target, folder)),
+  );
+  const [model] = container.command;
+  return folders.map(({ source: path, target }) => {
+    const adapter = adapters.find((each) => each.target === target);
+    const use = model === target ? "model" : adapter;
+    return { path, server, ...(use === undefined ? {} : { use }) };
+  });
+}
+
+async function readOwn(
+  { path, server, use }: Given,
+  files: Files,
+  secrets: readonly string[],
+): Promise<OwnFolderFacts> {
   const found = await files.state(path);
   if (found === "missing") return { path, problem: "it is not there: Docker would not start it" };
   if (found === "unreadable") return { path, problem: "it can't be read: correct its permissions" };
   if (found.kind !== "folder") return { path, problem: "it is not a folder: correct the path" };
   const real = (await files.realPath(path)) ?? path;
-  const { out } = await files.ask(["find", real, "-type", "l"]);
-  for (const link of out.split("\n").filter(Boolean).slice(0, MOST_LINKS)) {
-    const target = (await files.realPath(link)) ?? "nothing";
-    if (!isIn(target, real))
-      return {
-        path,
-        problem: `${posix.relative(real, link)} in it is a link to ${target}, outside it. Put the file itself there (\`cp -L\`)`,
-      };
-  }
-  return { path };
+  const secret = secrets.find((each) => isIn(each, real));
+  if (secret !== undefined)
+    return {
+      path,
+      problem: `${secret}, a file of ours with a secret, is in it: name the model's folder alone`,
+    };
+  const read = await filesIn(path, real, files);
+  if (typeof read === "string") return { path, problem: read };
+  const faults = use === undefined ? placeFaults(read) : usedFaults(read, server, use);
+  return faults.length === 0 ? { path } : { path, faults };
+}
+
+/** Lists a folder by one program: type of each entry and of what it leads to, size and name. */
+async function filesIn(path: string, real: string, files: Files): Promise<ModelFiles | string> {
+  const script = `find "$1" -printf '%y%Y %s %P\\0' | head -c ${LARGEST_LIST_BYTES}`;
+  const { out, err } = await files.ask(["env", "LC_ALL=C", "sh", "-c", script, "sh", real]);
+  if (/Permission denied/.test(err)) return "a folder in it can't be read: correct its permissions";
+  if (out.length >= LARGEST_LIST_BYTES)
+    return "it has far more files than a model: name the model's folder alone";
+  const entries = out.split("\0").flatMap((line) => {
+    const [, type = "", leads = "", size, name = ""] = /^(.)(.) (\d+) (.+)$/s.exec(line) ?? [];
+    return name === "" ? [] : [{ type, leads, bytes: Number(size), name }];
+  });
+  const links = entries.filter(({ type }) => type === "l").slice(0, MOST_LINKS);
+  const targets = await Promise.all(
+    links.map(async ({ name }) => ({
+      link: name,
+      target: (await files.realPath(posix.join(real, name))) ?? "nothing",
+    })),
+  );
+  const linksOutside = targets.filter(({ target }) => !isIn(target, real));
+  const own = entries.filter(({ leads, name }) => leads === "f" && !name.includes("/"));
+  const special = entries.filter(({ type }) => "psbc".includes(type)).map(({ name }) => name);
+  const config = own.find(({ name }) => name === "adapter_config.json");
+  const text =
+    config === undefined || config.bytes > LARGEST_CONFIG_BYTES || linksOutside.length > 0
+      ? undefined
+      : await files.text(posix.join(real, config.name));
+  return {
+    ...(real === path ? {} : { leadsTo: real }),
+    files: own.map(({ name }) => name).sort(),
+    ...{ linksOutside, special, weightsBytes: 0 },
+    ...(text === undefined ? {} : { adapterConfig: text }),
+  };
+}
+
+/** What is wrong with the folder of a model or an adapter. */
+function usedFaults(files: ModelFiles, server: Server, use: "model" | Adapter): string[] {
+  const isAdapter = use !== "model";
+  const folder: OwnFolder = { what: isAdapter ? use.name : "model.id", files, isAdapter };
+  const { allowPickle = false, serve } = server;
+  const broken = filesFaults(folder, { allowPickle }).map(({ message }) => message);
+  const config = isAdapter ? adapterConfig(files) : undefined;
+  if (!isAdapter || config === undefined) return broken;
+  const said = adapterFaults(use, config, serve.model).map(({ message }) => message);
+  return [...broken, ...said, ...slotFaults(use, config.rank, server)];
+}
+
+/** A rank that no slot holds; that of a folder that the plan could not read is told only here. */
+function slotFaults({ name }: Adapter, rank: number | undefined, { container }: Server): string[] {
+  const [given] = readServerArguments(container.command).options.get("max-lora-rank") ?? [];
+  const slot = isText(given) ? jsonIn(given) : undefined;
+  return rank === undefined || typeof slot !== "number" || rank <= slot
+    ? []
+    : [`${name} has rank ${rank}, which no slot of ${slot} holds: write a larger \`maxLoraRank\`.`];
 }
 
 /** Refuses folders that a server would not find, and adapters of the hub that vLLM doesn't load. */
@@ -46,9 +144,12 @@ export function ownFolderFindings(
 ): PreflightFinding[] {
   const missing = needs?.models ?? [];
   return [
-    ...ownFolders.flatMap(({ path, problem }) =>
-      problem === undefined ? [] : refused(`A server is given ${path}, and ${problem}.`),
-    ),
+    ...ownFolders
+      .flatMap(({ path, problem, faults = [] }) => [
+        ...(problem === undefined ? [] : [`${path}, and ${problem}.`]),
+        ...faults.map((fault) => `${path}. ${fault}`),
+      ])
+      .flatMap((what) => refused(`A server is given ${what}`)),
     ...serversOn(machine).flatMap(({ key, adapters = [] }) =>
       adapters.flatMap(({ name, id, revision }) =>
         missing.some((each) => each.name === id && each.revision === revision)

@@ -20,7 +20,7 @@ export interface MachineFacts {
   /** Directories that the plan needs, and whether they can be used. */
   readonly directories: readonly DirectoryFacts[];
   /** The operator's own folders that servers read: models, adapters and mounts; where there are any. */
-  readonly ownFolders?: readonly DirectoryFacts[];
+  readonly ownFolders?: readonly OwnFolderFacts[];
   /** Folders of the files that are written as the operator, and whether they can be. */
   readonly fileFolders: readonly DirectoryFacts[];
   /**
@@ -41,6 +41,15 @@ export interface MachineFacts {
   readonly kernel: Kernel;
   /** Its end of the link, where a rank is planned. */
   readonly link?: LinkFacts;
+}
+
+/** A folder of the operator's, and what is wrong with it. */
+export interface OwnFolderFacts {
+  readonly path: string;
+  /** Why nothing of it was read, in words that follow "and". */
+  readonly problem?: string;
+  /** What is wrong with its files, a sentence each; absent where nothing is. */
+  readonly faults?: readonly string[];
 }
 
 export interface SimpleServerFacts {

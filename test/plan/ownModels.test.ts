@@ -72,6 +72,7 @@ describe("a server with adapters", () => {
         id: "org/legal-lora",
         revision: REVISION,
         target: `/root/.cache/huggingface/hub/models--org--legal-lora/snapshots/${REVISION}`,
+        rank: 40,
       },
     ]);
     expect(server?.hubModels).toEqual([

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +9,10 @@ import type { MachineFacts } from "../../components/preflight/types";
 import { filesOf } from "../../machines/files";
 import { stack } from "../fixtures/machine";
 
+const CONFIG = {
+  ...{ r: 8, lora_alpha: 16, target_modules: ["q_proj"] },
+  base_model_name_or_path: "org/model",
+};
 const REVISION = "0123456789abcdef0123456789abcdef01234567";
 let home = "";
 beforeEach(() => {
@@ -48,13 +53,78 @@ describe("an operator's own folders, before an update", () => {
     ]);
     rmSync(path);
     mkdirSync(path);
+    writeFileSync(join(path, "adapter_config.json"), JSON.stringify(CONFIG));
+    writeFileSync(join(path, "adapter_model.safetensors"), "weights");
     expect(await readOwnFolders(machine, here)).toEqual([{ path }]);
     writeFileSync(join(home, "secret"), "key");
     symlinkSync(join(home, "secret"), join(path, "vocab.json"));
-    const [found] = await readOwnFolders(machine, here);
-    expect(found?.problem).toBe(
-      `vocab.json in it is a link to ${join(home, "secret")}, outside it. Put the file itself there (\`cp -L\`)`,
-    );
+    expect(await readOwnFolders(machine, here)).toEqual([
+      {
+        path,
+        faults: [
+          `\`vocab.json\` in it is a link to ${join(home, "secret")}, outside the folder: the server would not find it there, and what a link leads to may be a secret. Put the file itself there (\`cp -L\`).`,
+        ],
+      },
+    ]);
+  });
+
+  it("are judged by their files, which a plan for another computer did not see", async () => {
+    const here = filesOf({ dockerHost: "unix:///var/run/docker.sock" });
+    const path = join(home, "tone");
+    const config = (more: object) =>
+      writeFileSync(join(path, "adapter_config.json"), JSON.stringify({ ...CONFIG, ...more }));
+    const faults = async (server: object) =>
+      (await readOwnFolders(planned(server), here))[0]?.faults;
+    mkdirSync(path);
+    config({ r: 24, base_model_name_or_path: "org/other" });
+    writeFileSync(join(path, "adapter_model.bin"), "weights");
+    execFileSync("mkfifo", [join(path, "odd\nname")]);
+    const both = { adapters: [{ name: "tone", path: "~/tone", rank: 8, trainedOn: "org/model" }] };
+    expect(await faults(both)).toEqual([
+      "`odd\nname` in it is a socket, a pipe or a device: the server could talk to what is behind it, or wait for it for ever. Take it out of the folder.",
+      "Its weights are a Python pickle (adapter_model.bin), and loading one may run code that is in it. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made it yourself.",
+      "`rank: 8` is declared, and its adapter_config.json says 24: delete this line.",
+      "`trainedOn: org/model` is declared, and its adapter_config.json names `org/other`: write that, or name another folder.",
+      "tone has rank 24, which no slot of 8 holds: write a larger `maxLoraRank`.",
+    ]);
+    rmSync(join(path, "odd\nname"));
+    config({});
+    expect(await faults({ ...tone, allowPickle: true })).toBeUndefined();
+    expect(await faults({ model: { id: "~/tone" } })).toEqual([
+      "It is an adapter (adapter_config.json), no whole model: write its base as `model.id` and this folder below `adapters`.",
+      "There are no weights in it: *.safetensors is missing.",
+    ]);
+  });
+
+  it("of mounts lead nowhere else either", async () => {
+    const here = filesOf({ dockerHost: "unix:///var/run/docker.sock" });
+    const mounts = { mounts: [{ from: "~/data", to: "/models/data" }] };
+    const path = join(home, "data");
+    symlinkSync("/etc/ssl", path);
+    expect(await readOwnFolders(planned(mounts), here)).toEqual([
+      {
+        path,
+        faults: [
+          "It is a link. `/etc/ssl` lies in `/etc`, a folder of the system: move the model elsewhere, such as to `/data/models`.",
+        ],
+      },
+    ]);
+    rmSync(path);
+    mkdirSync(join(home, "real"));
+    symlinkSync("real", path);
+    expect(await readOwnFolders(planned(mounts), here)).toEqual([{ path }]);
+    const machine = planned(mounts);
+    const secret = { ...machine.secretFiles[0], path: join(home, "real", "key") };
+    const withSecret = {
+      ...machine,
+      secretFiles: [secret as (typeof machine.secretFiles)[number]],
+    };
+    expect(await readOwnFolders(withSecret, here)).toEqual([
+      {
+        path,
+        problem: `${secret.path}, a file of ours with a secret, is in it: name the model's folder alone`,
+      },
+    ]);
   });
 
   it("are refused with what is wrong, and so is an adapter that the cache lacks", () => {

@@ -116,6 +116,10 @@ const plannedAdapter = z.object({
   id: text().exactOptional().describe("Its hub id, with the commit that is pinned."),
   revision: text().exactOptional(),
   target: text().describe("Its path inside the container."),
+  rank: z.int().positive().exactOptional().describe("Its rank, where the stack file says it."),
+  trainedOn: text()
+    .exactOptional()
+    .describe("The model that it was trained on, where the stack file says it."),
 });
 
 export const inferenceServerSchema = z
@@ -141,6 +145,10 @@ export const inferenceServerSchema = z
       .array(plannedAdapter)
       .exactOptional()
       .describe("LoRA adapters that it serves beside its model; absent without any."),
+    allowPickle: z
+      .literal(true)
+      .exactOptional()
+      .describe("Whether folders of the operator's may have weights that are Python pickles."),
     tokenFile: secretFileSchema
       .exactOptional()
       .describe("The Hugging Face token, where one is needed."),
