@@ -26,6 +26,15 @@ export const plannedAdapters = (
     ...defined({ rank: adapter.rank, trainedOn: adapter.trainedOn }),
   }));
 
+/** What a server's plan says of its operator's own models, where there is anything to say. */
+export const ownModelFields = (
+  { allowPickle }: InferenceServerSettings,
+  adapters: readonly PlannedAdapter[],
+) => ({
+  ...(adapters.length === 0 ? {} : { adapters }),
+  ...(allowPickle ? { allowPickle: true as const } : {}),
+});
+
 /** Mounts of the folders that a server reads, none of which it can write. */
 export function folderMounts(
   server: InferenceServerSettings,

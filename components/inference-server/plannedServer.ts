@@ -17,7 +17,13 @@ import type { MachineSettings } from "../settings/machine";
 import { makesTemplate } from "./chatTemplate";
 import { hubModels } from "./hubModels";
 import { launchArguments } from "./launchArguments";
-import { folderMounts, foldersLabel, type PlannedAdapter, plannedAdapters } from "./ownModels";
+import {
+  folderMounts,
+  foldersLabel,
+  ownModelFields,
+  type PlannedAdapter,
+  plannedAdapters,
+} from "./ownModels";
 import {
   headAddress,
   markedRank,
@@ -150,8 +156,7 @@ export function plannedServer(
     imageRecord: imageFacts(server),
     modelCache: directories.modelCache,
     hubModels: hubModels(server),
-    ...(adapters.length === 0 ? {} : { adapters }),
-    ...(server.allowPickle ? { allowPickle: true } : {}),
+    ...ownModelFields(server, adapters),
     ...defined({ tokenFile: token }),
     jitVolume,
     codingClients,

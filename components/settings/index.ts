@@ -3,9 +3,10 @@
  */
 
 export { type InferenceServerSettings, inferenceServer } from "./inferenceServer";
-export { isIn } from "./insideContainer";
+export { INSIDE, isIn, modelInside } from "./insideContainer";
 export { declaresNothing, parseStackFile, stackFileOf } from "./load";
 export { type MachineSettings, machine } from "./machine";
+export { ownModelFaults } from "./ownModelFaults";
 export {
   type Locate,
   machineFault,

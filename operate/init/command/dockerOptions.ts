@@ -1,3 +1,4 @@
+import { defined } from "../../../faults/defined";
 import { holdsSecret } from "../../../faults/secrets";
 import { assigned, asWritten, expansions, type LeftOut } from "./words";
 
@@ -64,6 +65,15 @@ export function readDockerRun(words: readonly string[]): DockerRun {
 const behind = ([image, ...rest]: readonly string[]) =>
   image === undefined ? { rest } : { image, rest };
 
+/** A volume of the command's own container. */
+export interface Volume {
+  /** Its folder on the machine, where that is known: absolute, or below `~/`. */
+  readonly source?: string;
+  readonly target: string;
+  /** The option, as it was written. */
+  readonly what: string;
+}
+
 /** What is taken of a container's options, and what is not. */
 export interface ContainerFacts {
   readonly variables: ReadonlyMap<string, string>;
@@ -71,8 +81,8 @@ export interface ContainerFacts {
   readonly ports: ReadonlyMap<number, number>;
   /** Folder of the machine with the models, where it isn't the usual one. */
   readonly modelCache?: string;
-  /** Folders inside that only the command's own container has. */
-  readonly folders: readonly string[];
+  /** Further volumes, of folders that may hold a model. */
+  readonly volumes: readonly Volume[];
   /** Options whose intent every container of ours has. */
   readonly setHere: readonly string[];
   readonly leftOut: readonly LeftOut[];
@@ -133,7 +143,7 @@ export function containerFacts(options: readonly DockerOption[]): ContainerFacts
   const ports = new Map<number, number>();
   const setHere = new Set<string>();
   const leftOut: LeftOut[] = [];
-  const folders: string[] = [];
+  const volumes: Volume[] = [];
   let modelCache: string | undefined;
   for (const option of options) {
     const { name, value = "" } = option;
@@ -155,17 +165,23 @@ export function containerFacts(options: readonly DockerOption[]): ContainerFacts
           });
       } else if (OTHER_CACHE.test(target)) setHere.add("volumes of compiled kernels");
       else {
-        folders.push(target);
-        leftOut.push({ what: written(option), why: NO_VOLUME });
+        const what = written(option);
+        volumes.push({
+          ...defined({ source: sourceOf(source) }),
+          target: plainFolder(target),
+          what,
+        });
+        leftOut.push({ what, why: NO_VOLUME });
       }
     } else if (SET_HERE[name]?.test(value)) setHere.add(`--${name}`);
     else leftOut.push({ what: written(option), why: WHY[name] ?? NO_OPTION });
   }
-  const known = { variables, ports, folders, setHere: [...setHere], leftOut };
+  const known = { variables, ports, volumes, setHere: [...setHere], leftOut };
   return modelCache === undefined ? known : { ...known, modelCache };
 }
 
-const NO_VOLUME = "a server has the model cache and a volume for compiled kernels, and no other.";
+const NO_VOLUME =
+  "a server has the model cache, a volume for compiled kernels, and the folders that its arguments name.";
 const NO_OPTION = "no setting of a server has it.";
 
 /** An option as it was written, where that holds no secret. */
@@ -197,6 +213,15 @@ function mountOf(name: string, value: string): { source: string; target: string 
     source: parts.get("source") ?? parts.get("src") ?? "",
     target: parts.get("target") ?? parts.get("dst") ?? parts.get("destination") ?? "",
   };
+}
+
+const plainFolder = (path: string) => path.replace(/(.)\/+$/, "$1");
+
+/** The folder of the machine that a volume is of, where it is known. */
+function sourceOf(source: string): string | undefined {
+  if (expansions(source).some((each) => !/^\$\{?HOME\}?$/.test(each))) return undefined;
+  const plain = plainFolder(asWritten(source)).replace(/^\$(?:HOME|\{HOME\})(?=\/)/, "~");
+  return /^(?:\/|~\/)/.test(plain) ? plain : undefined;
 }
 
 /** The folder of the machine that a model cache lies in, unless it is the usual one. */

@@ -19,7 +19,8 @@ import { imageOf } from "./image";
 import { type Launch, LINE_GOES_ON, readLaunch } from "./launch";
 import { kindText, modelOf, modelValues, thinkingText } from "./model";
 import { type CommandNotes, leftOutText } from "./notes";
-import { commandToMend } from "./toMend";
+import { ownModels } from "./ownModels";
+import { runningAlready } from "./runningAlready";
 import { argumentValues } from "./values";
 import { variableValues } from "./variables";
 import { asWritten, type LeftOut, refuseCommand } from "./words";
@@ -54,15 +55,14 @@ export function commandServer(
   base: Wanted,
   place: Place,
 ): CommandServer {
-  const { launch, image, args, engine, model } = readParts(text);
+  const { launch, image, args, engine, model: named } = readParts(text);
+  const inContainer = launch.container !== undefined;
+  const ofArguments = argumentValues(args, { engine, inContainer });
+  const own = ownModels(args, launch, { model: named, values: ofArguments.values });
+  const { model } = own;
   const recipe = readRecipe(place.project, model);
-  const ofArguments = argumentValues(args, { engine, inContainer: launch.container !== undefined });
-  const ofVariables = variableValues(launch.variables, launch.container !== undefined);
-  const said = fitting([
-    ...modelValues(args, model, recipe),
-    ...ofArguments.values,
-    ...ofVariables.values,
-  ]);
+  const ofVariables = variableValues(launch.variables, inContainer);
+  const said = fitting([...modelValues(args, model, recipe), ...own.values, ...ofVariables.values]);
   const { port, told: ofPort } = portOf(args, launch, facts, base);
   const modelCache = launch.container?.modelCache ?? ofVariables.modelCache;
   const wanted = { ...base, image: image.image, port };
@@ -70,9 +70,10 @@ export function commandServer(
   const values = inOrder(withoutTools([...said.values, ...chosen.values]));
   const leftOut = [
     ...launch.leftOut,
-    ...(launch.container?.leftOut ?? []),
+    ...(launch.container?.leftOut ?? []).filter(({ what }) => !own.carried.includes(what)),
     ...ofVariables.leftOut,
     ...ofArguments.leftOut,
+    ...own.leftOut,
     ...said.leftOut,
   ];
   const { clients, told: ofClients } = clientsOf(values, base);
@@ -96,7 +97,7 @@ export function commandServer(
         ...ofClients,
       ],
     },
-    mend: [...image.mend, ...commandToMend(model, values, launch, facts)],
+    mend: [...image.mend, ...own.mend, ...runningAlready(model, facts)],
   };
 }
 

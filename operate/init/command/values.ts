@@ -9,6 +9,7 @@ import { TEN_THOUSAND } from "../../../vllm/utilization";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { NOT_EVERYBODY } from "./dockerOptions";
 import { isName } from "./model";
+import { ADAPTER_OPTIONS } from "./ownModels";
 import { asWritten, type LeftOut } from "./words";
 
 /** What a server's block gets of a command's arguments. */
@@ -91,6 +92,7 @@ const ELSEWHERE: Readonly<
   port: () => undefined,
   runner: () => undefined,
   "enable-auto-tool-choice": () => undefined,
+  ...Object.fromEntries(ADAPTER_OPTIONS.map((name) => [name, () => undefined])),
   host: (value) => (/^(?:127\.0\.0\.1|localhost)$/.test(value) ? undefined : NOT_EVERYBODY),
   "tensor-parallel-size": (value) => (value === "1" ? undefined : ONE_GPU),
   "pipeline-parallel-size": (value) => (value === "1" ? undefined : ONE_GPU),

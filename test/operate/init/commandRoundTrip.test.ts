@@ -40,18 +40,33 @@ const EXTRA = [
   ["--mm-processor-cache-gb", "0"],
 ];
 
+const ADAPTERS = [
+  { name: "tone", path: "/data/runs/tone 7", rank: 8 },
+  {
+    name: "legal",
+    id: "org/legal",
+    revision: "0123456789abcdef0123456789abcdef01234567",
+    rank: 64,
+  },
+];
+
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
 const servers = fc.record({
-  model: fc.record({
-    id: fc.constantFrom("nvidia/Qwen3.6-35B-A3B-NVFP4", "openai/gpt-oss-20b", "some/Model-7B"),
-    revision: maybe(fc.constant("0123456789abcdef0123456789abcdef01234567")),
-    thinking: fc.boolean(),
-  }),
+  model: fc.oneof(
+    fc.record({
+      id: fc.constantFrom("nvidia/Qwen3.6-35B-A3B-NVFP4", "openai/gpt-oss-20b", "some/Model-7B"),
+      revision: maybe(fc.constant("0123456789abcdef0123456789abcdef01234567")),
+      thinking: fc.boolean(),
+    }),
+    fc.record({ id: fc.constant("/data/run-7/merged"), thinking: fc.boolean() }),
+  ),
   servedModelName: fc.constantFrom("model", "gpt-oss-20b", "it's"),
   aliases: maybe(fc.constantFrom(["other", "an/other"], ["x"])),
-  gpuMemoryUtilization: fc.integer({ min: 5, max: 80 }).map((hundredths) => hundredths / 100),
+  gpuMemoryUtilization: fc.integer({ min: 10, max: 80 }).map((hundredths) => hundredths / 100),
   maxModelLen: fc.integer({ min: 1024, max: 300_000 }),
+  adapters: fc.subarray(ADAPTERS),
+  loraTargetModules: fc.constant(["q_proj", "v_proj"]),
   maxNumSeqs: fc.integer({ min: 1, max: 64 }),
   maxNumBatchedTokens: fc.integer({ min: 2048, max: 32_768 }),
   kvCacheDtype: fc.constantFrom("fp8", "auto", "bfloat16"),
@@ -82,10 +97,12 @@ const servers = fc.record({
 function stackOf({
   model,
   tools,
+  loraTargetModules,
   ...server
 }: typeof servers extends fc.Arbitrary<infer T> ? T : never) {
   const reasoningParser = model.thinking ? "qwen3" : undefined;
-  const b = { model, tools, ...server, reasoningParser, ...pinnedServer() };
+  const slots = server.adapters.length === 0 ? {} : { loraTargetModules };
+  const b = { model, tools, ...server, ...slots, reasoningParser, ...pinnedServer() };
   const machine = { totalGiB: 121.69, device: "gb10", instanceA: "none", inferenceServers: { b } };
   return JSON.stringify({ config: { "local-serving:machines": { spark: machine } } });
 }

@@ -253,7 +253,7 @@ describe("options of docker run", () => {
       { what: "--user 1000", why: "vLLM runs as the image's own user." },
       {
         what: "--volume /x:/y",
-        why: "a server has the model cache and a volume for compiled kernels, and no other.",
+        why: "a server has the model cache, a volume for compiled kernels, and the folders that its arguments name.",
       },
       { what: "--label a=b", why: "the labels here name the stack's machine and server." },
       { what: "--stop-timeout 9", why: "it is `stopGraceSeconds`." },

@@ -1,0 +1,277 @@
+import { posix } from "node:path";
+import {
+  INSIDE,
+  inferenceServer,
+  isIn,
+  machine,
+  modelInside,
+  ownModelFaults,
+} from "../../../components/settings";
+import { isRecord, putAt } from "../../../faults/json";
+import { namedAdapters } from "../../../vllm/argv/adapters";
+import { isOn, type ServerArguments } from "../../../vllm/argv/serverArguments";
+import { isText } from "../../../vllm/argv/unknown";
+import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
+import type { Volume } from "./dockerOptions";
+import type { Launch } from "./launch";
+import { asWritten, type LeftOut } from "./words";
+
+/** What a server gets of a command's own folders: its model, adapters, and what else it reads. */
+export interface OwnModels {
+  /** The model: a hub id, or its folder on the machine where that is known. */
+  readonly model: string;
+  /** The other values, with paths as the server's container has them. */
+  readonly values: readonly ServerValue[];
+  readonly leftOut: readonly LeftOut[];
+  /** What to mend before `up`, a sentence each. */
+  readonly mend: readonly string[];
+  /** Options of the container that the file carries in another form, as they were written. */
+  readonly carried: readonly string[];
+}
+
+type Adapter = Readonly<Record<string, string>>;
+
+/** Options of adapters, none of which an extra argument may be. */
+export const ADAPTER_OPTIONS = [
+  ...["enable-lora", "lora-modules", "max-lora-rank", "max-loras", "max-cpu-loras"],
+  "lora-target-modules",
+];
+
+/** What vLLM has for each where a command names none (0.30 `config/lora.py`). */
+const USUAL_RANK = 16;
+const USUAL_SLOTS = 1;
+
+const USUAL = "not in the command: vLLM's own default";
+
+/** What becomes of the folders that a command gives its server. */
+export function ownModels(
+  args: ServerArguments,
+  { container }: Launch,
+  { model, values }: { readonly model: string; readonly values: readonly ServerValue[] },
+): OwnModels {
+  const volumes = container?.volumes ?? [];
+  const places: Places = { volumes, inContainer: container !== undefined };
+  const own = onMachine(model, places);
+  const isFitting = own !== undefined && fits({ model: { id: own.path } });
+  const id = isFitting ? own.path : model;
+  const adapters = adaptersOf(args, places);
+  const folder = isFitting
+    ? modelInside({ ...LEAST_SERVER, model: { ...LEAST_SERVER.model, id } })
+    : undefined;
+  const moved = movedValues(values, { ...places, folder, inside: model });
+  const used = [...(isFitting ? [own.volume] : []), ...adapters.used, ...moved.used];
+  return {
+    model: id,
+    values: [...moved.values, ...adapters.values],
+    leftOut: adapters.leftOut,
+    mend: [...folderText(model, id, places), ...adapters.mend, ...moved.mend],
+    carried: used.flatMap((volume) => volume?.what ?? []),
+  };
+}
+
+interface Places {
+  readonly volumes: readonly Volume[];
+  readonly inContainer: boolean;
+}
+
+/** Where a path of the server's lies on the machine; `undefined` where that isn't known. */
+function onMachine(
+  path: string,
+  { volumes, inContainer }: Places,
+): { readonly path: string; readonly volume?: Volume } | undefined {
+  if (!inContainer) return /^(?:\/|~\/)/.test(path) ? { path } : undefined;
+  const volume = volumeOf(path, volumes);
+  if (volume?.source === undefined) return undefined;
+  const rest = posix.relative(volume.target, path);
+  return { path: rest === "" ? volume.source : `${volume.source}/${rest}`, volume };
+}
+
+/** The volume that a path lies in: the innermost, as Docker mounts them. */
+const volumeOf = (path: string, volumes: readonly Volume[]): Volume | undefined =>
+  volumes
+    .filter(({ target }) => isIn(path, target))
+    .sort((one, other) => other.target.length - one.target.length)[0];
+
+/** A server with what it must have, to try some of its values. */
+const LEAST = {
+  ...{ model: { id: "org/model" }, servedModelName: "model", image: "vllm/vllm-openai" },
+  ...{ gpuMemoryUtilization: 0.1, maxModelLen: 1024 },
+};
+
+const LEAST_SERVER = inferenceServer.parse(LEAST);
+
+/** Whether a stack file may have such values of a server. */
+function fits(values: Readonly<Record<string, unknown>>): boolean {
+  return faultOf(values) === undefined;
+}
+
+/** Why a stack file may not have such values of a server; `undefined` where it may. */
+function faultOf(values: Readonly<Record<string, unknown>>): string | undefined {
+  const b = { ...LEAST, ...values };
+  const block = inferenceServer.safeParse(b);
+  if (!block.success) return block.error.issues.map(({ message }) => `${message}.`)[0];
+  const whole = machine.safeParse({ totalGiB: 1, instanceA: "none", inferenceServers: { b } });
+  return whole.success ? ownModelFaults(whole.data)[0]?.message : undefined;
+}
+
+/** The adapters of a command, and their slots. */
+function adaptersOf(args: ServerArguments, places: Places) {
+  const { adapters: named, unread } = namedAdapters(args);
+  const leftOut: LeftOut[] = unread.map((word) => ({
+    what: `--lora-modules ${isText(word) ? asWritten(word) : ""}`.trim(),
+    why: "it names no adapter that vLLM can read.",
+  }));
+  const mend: string[] = [];
+  const used: (Volume | undefined)[] = [];
+  const [own = "", ...aliases] = (args.options.get("served-model-name") ?? []).filter(isText);
+  const kept: Adapter[] = [];
+  for (const { name, path } of named) {
+    const found = adapterAt(path, places);
+    const adapter = { name, ...found?.keys };
+    const names = own === "" ? {} : { servedModelName: own, aliases };
+    const why =
+      found === undefined ? NOT_KNOWN : faultOf({ ...names, adapters: [...kept, adapter] });
+    if (why === undefined) {
+      used.push(found?.volume);
+      kept.push(adapter);
+      continue;
+    }
+    leftOut.push({ what: `the adapter ${name}`, why });
+    mend.push(
+      found?.keys.id === undefined || found.keys.revision !== undefined
+        ? `The adapter ${name} (${path}) is not in this file: add it to \`adapters\`, with a name of its own and its folder on the machine as \`path\`.`
+        : `The adapter ${name} is not in this file, since its commit isn't known: \`serving models use ${path}\` prints its entry for \`adapters\`.`,
+    );
+  }
+  if (named.length + unread.length === 0 && isOn(args, "enable-lora"))
+    leftOut.push({
+      what: "--enable-lora",
+      why: "it names no adapter: declare some as `adapters`.",
+    });
+  const slots = kept.length === 0 ? { values: [], leftOut: [] } : slotValues(args, kept);
+  return { ...slots, leftOut: [...leftOut, ...slots.leftOut], mend, used };
+}
+
+const NOT_KNOWN = "its folder on the machine is not known.";
+
+/** A snapshot of the hub's, inside the container or on the machine. */
+const SNAPSHOT = /\/hub\/models--([^/]+)\/snapshots\/([0-9a-f]{40})\/?$/;
+
+/** Where an adapter is, in the keys of the stack file. */
+function adapterAt(
+  path: string,
+  places: Places,
+): { readonly keys: Adapter; readonly volume?: Volume | undefined } | undefined {
+  const [, folder, revision] = SNAPSHOT.exec(path) ?? [];
+  if (folder !== undefined && revision !== undefined)
+    return { keys: { id: folder.replace("--", "/"), revision } };
+  if (/^[\w.-]+\/[\w.-]+$/.test(path) && !path.startsWith(".")) return { keys: { id: path } };
+  const found = onMachine(path.replace(/(.)\/+$/, "$1"), places);
+  return found && { keys: { path: found.path }, volume: found.volume };
+}
+
+/** The slots for adapters, at vLLM's own defaults where a command says nothing. */
+function slotValues(args: ServerArguments, adapters: readonly Adapter[]) {
+  const number = (name: string) => {
+    const [word] = args.options.get(name) ?? [];
+    const read = Number(isText(word) ? word : Number.NaN);
+    return Number.isInteger(read) && read > 0 ? read : undefined;
+  };
+  const leftOut: LeftOut[] = [];
+  const atMost = (name: string, given: number): number => {
+    const most = adapters.length;
+    if (given > most)
+      leftOut.push({
+        what: `--${name} ${given}`,
+        why: `it is ${most} here, as many as there are adapters: each further slot takes memory for nothing.`,
+      });
+    return Math.min(given, most);
+  };
+  const slots = number("max-loras");
+  const kept = number("max-cpu-loras");
+  const targets = (args.options.get("lora-target-modules") ?? []).filter(isText);
+  const value = (key: string, of: ServerValue["value"], why = AS_COMMANDED): ServerValue => ({
+    path: [key],
+    value: of,
+    why,
+  });
+  const rank = number("max-lora-rank");
+  return {
+    values: [
+      value("adapters", adapters),
+      value("maxLoraRank", rank ?? USUAL_RANK, rank === undefined ? USUAL : AS_COMMANDED),
+      ...(slots === undefined && adapters.length === USUAL_SLOTS
+        ? []
+        : [
+            value(
+              "maxLoras",
+              atMost("max-loras", slots ?? USUAL_SLOTS),
+              slots === undefined ? USUAL : AS_COMMANDED,
+            ),
+          ]),
+      ...(kept === undefined ? [] : [value("maxCpuLoras", atMost("max-cpu-loras", kept))]),
+      ...(targets.length === 0 ? [] : [value("loraTargetModules", targets)]),
+    ],
+    leftOut,
+  };
+}
+
+interface Moved extends Places {
+  /** The model's folder inside a server's container, where it is one of the machine. */
+  readonly folder: string | undefined;
+  /** The same in the command. */
+  readonly inside: string;
+}
+
+/** Values with paths as the server's container has them, and the mounts that they need. */
+function movedValues(
+  values: readonly ServerValue[],
+  { folder, inside, volumes, inContainer }: Moved,
+) {
+  const mounts = new Map<Volume, Adapter>();
+  const mend: string[] = [];
+  const moved = (word: string, key: string, before?: unknown): string => {
+    if (folder !== undefined && isIn(word, inside)) return `${folder}${word.slice(inside.length)}`;
+    if (!inContainer && OF_MACHINE.test(word) && before !== "--root-path")
+      mend.push(lostText(key, word, "a path of the machine, and a server's container lacks it"));
+    const volume = word.startsWith("/") ? volumeOf(word, volumes) : undefined;
+    if (volume === undefined) return word;
+    const mount = { from: volume.source ?? "", to: volume.target };
+    // A single file is no folder that could be mounted.
+    const isFile = word === volume.target && /\.\w+$/.test(word);
+    if (!isFile && fits({ mounts: [mount] })) mounts.set(volume, mount);
+    else mend.push(lostText(key, word, "in a volume of the command's own container alone"));
+    return word;
+  };
+  const deep = (value: unknown, key: string, before?: unknown): ServerValue["value"] => {
+    if (typeof value === "string") return moved(value, key, before);
+    if (Array.isArray(value)) return value.map((each, index) => deep(each, key, value[index - 1]));
+    if (!isRecord(value)) return value as ServerValue["value"];
+    const copy: Record<string, ServerValue["value"]> = {};
+    for (const [name, each] of Object.entries(value)) putAt(copy, [name], deep(each, key));
+    return copy;
+  };
+  const kept = values.map((each) => ({ ...each, value: deep(each.value, each.path.join(".")) }));
+  const added = { path: ["mounts"], value: [...mounts.values()], why: AS_COMMANDED };
+  return {
+    values: mounts.size === 0 ? kept : [...kept, added],
+    used: [...mounts.keys()],
+    mend,
+  };
+}
+
+/** A path of the machine that a command without a container runs on, also as `NAME=PATH`. */
+const OF_MACHINE = /^(?:[\w-]+=)?(?:\.{1,2}|~)?\/./;
+
+const lostText = (key: string, word: string, where: string) =>
+  `\`${key}\` names ${word}, which is ${where}: take that argument out, or take an image that has the file.`;
+
+/** Says where a model is that no container of a server has. */
+function folderText(model: string, id: string, { inContainer }: Places): string[] {
+  if (!/^[/.~]/.test(model) || id !== model || isIn(model, INSIDE.modelCache)) return [];
+  if (!inContainer && fits({ model: { id } })) return [];
+  const where = inContainer ? "of the command's own container" : "of the machine";
+  return [
+    `The model is the folder ${asWritten(model)} ${where}, which no container of a server has: write its folder on the machine as \`model.id\`, or its hub id.`,
+  ];
+}
