@@ -12,9 +12,9 @@ const NUMBER_BYTES = 2;
 const width = z.int().positive().nullish();
 
 /** Fields of a config.json that decide how wide a model's linear layers are. */
-const widthsSchema = z.looseObject({
+export const widthsSchema = z.looseObject({
   hidden_size: z.int().positive(),
-  vocab_size: z.int().positive(),
+  vocab_size: width,
   num_hidden_layers: z.int().positive(),
   num_attention_heads: z.int().positive(),
   intermediate_size: width,
@@ -63,18 +63,22 @@ export function adapterSlots(
   if (rank === undefined) return { why: "the rank of its adapters isn't known" };
   const config = model?.cachedConfig ?? model?.config;
   if (config === undefined) return { why: `no config.json of ${server.model.id} is known` };
-  const layers = linearLayers(config, server.tensorParallelSize);
-  if (typeof layers === "string") return { why: layers };
   const { loraTargetModules: targets } = server;
-  const numbers = layers
-    .filter(({ names }) => targets === undefined || names.some((name) => targets.includes(name)))
-    .reduce((sum, each) => sum + each.count * each.numbers, 0);
+  const isTarget = ({ names }: Pick<LinearLayer, "names">) =>
+    targets === undefined || names.some((name) => targets.includes(name));
+  const layers = linearLayers(config, server.tensorParallelSize, isTarget({ names: VOCABULARY }));
+  if (typeof layers === "string") return { why: layers };
+  const numbers = layers.filter(isTarget).reduce((sum, each) => sum + each.count * each.numbers, 0);
   const each = (NUMBER_BYTES * rank * numbers) / BYTES_PER_GIB;
   return { gib: each * slots, each, rank, slots };
 }
 
 /** The linear layers that get slots, or why they aren't known. */
-function linearLayers(config: unknown, tp: number): readonly LinearLayer[] | string {
+function linearLayers(
+  config: unknown,
+  tp: number,
+  withVocabulary: boolean,
+): readonly LinearLayer[] | string {
   const root = objectOr(config);
   const parsed = widthsSchema.safeParse(root.text_config ?? root);
   if (!parsed.success) {
@@ -85,9 +89,12 @@ function linearLayers(config: unknown, tp: number): readonly LinearLayer[] | str
     const shape = modelShape(config);
     const mixed = mixers(parsed.data, shape, tp);
     const forward = feedForward(parsed.data, tp);
-    return typeof mixed === "string" || typeof forward === "string"
-      ? [mixed, forward].filter((each) => typeof each === "string").join("; ")
-      : [...mixed, ...forward, ...embeddings(parsed.data)];
+    const vocabulary = withVocabulary ? embeddings(parsed.data) : [];
+    const parts = [mixed, forward, vocabulary];
+    const missing = parts.filter((part) => typeof part === "string");
+    return missing.length > 0
+      ? missing.join("; ")
+      : parts.flatMap((part) => (typeof part === "string" ? [] : part));
   } catch (error) {
     if (error instanceof FaultyInput) return "its layers are of a kind that isn't counted";
     throw error;
@@ -200,13 +207,13 @@ function feedForward(widths: Widths, tp: number): LinearLayer[] | string {
   ];
 }
 
+const VOCABULARY = ["embed_tokens", "lm_head"];
+
 /** Most classes of models take adapters of their vocabulary as well. */
-const embeddings = ({ vocab_size: vocabulary, hidden_size: hidden }: Widths): LinearLayer[] =>
-  ["embed_tokens", "lm_head"].map((name) => ({
-    names: [name],
-    count: 1,
-    numbers: vocabulary + hidden,
-  }));
+const embeddings = ({ vocab_size: words, hidden_size: hidden }: Widths): LinearLayer[] | string =>
+  words == null
+    ? "its config.json lacks vocab_size"
+    : VOCABULARY.map((name) => ({ names: [name], count: 1, numbers: words + hidden }));
 
 /** The slots in words, for the source of a figure; empty where there are none, or none known. */
 export function slotsText(found: AdapterSlots | undefined): string {

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { kvPlan, modelShape } from "../../components/kv";
 import { configSchema } from "../../components/kv/configSchema";
 import { unplannedCaches } from "../../components/kv/unplanned";
+import { widthsSchema } from "../../components/memory/adapterSlots";
 import vectors from "./vectors.json";
 
 const MODELS = join(__dirname, "../../models");
@@ -38,7 +39,10 @@ describe("the model configs of the repository", () => {
   it.each(folders.map((folder) => [folder.name]))("%s has only fields that are read", (name) => {
     const { text_config, ...root } = configOf(name);
     const named = ["architectures", "model_type", "dtype", "torch_dtype", "quantization_config"];
-    const read = new Set([...Object.keys(configSchema.shape), ...named]);
+    const read = new Set([
+      ...Object.keys({ ...configSchema.shape, ...widthsSchema.shape }),
+      ...named,
+    ]);
     const fields = { ...root, ...text_config };
     const unread = Object.keys(fields).filter((field) => !read.has(field));
     expect(

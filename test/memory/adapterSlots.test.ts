@@ -124,6 +124,25 @@ describe("slots for adapters", () => {
     expect(of(config, more)).toEqual({ why });
   });
 
+  it("need no width of what they aren't made for", () => {
+    const targets = { loraTargetModules: ["q_proj", "o_proj"] };
+    const without = { ...MOE, vocab_size: undefined };
+    expect(of(without, targets)).toEqual(of(MOE, targets));
+    expect(of(without, { loraTargetModules: ["lm_head"] })).toEqual({
+      why: "its config.json lacks vocab_size",
+    });
+  });
+
+  it.each([
+    ["nvidia--Qwen3.6-35B-A3B-NVFP4", 1.21],
+    ["Qwen--Qwen3-32B-FP8", 0.13],
+    ["openai--gpt-oss-20b", 0.21],
+  ])("of %s are counted by its config in the catalogue", (name, gib) => {
+    const config = JSON.parse(readFileSync(`models/${name}/config.json`, "utf8"));
+    const found = of(config, { maxLoraRank: 8, maxLoras: 1 });
+    expect(found !== undefined && "gib" in found && Number(found.gib.toFixed(2))).toBe(gib);
+  });
+
   it("are none without adapters", () => {
     expect(adapterSlots(inferenceServer.parse(serverInput()), undefined)).toBeUndefined();
   });
