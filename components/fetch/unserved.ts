@@ -62,8 +62,12 @@ function adapterText({
 }: Pick<Repository, "id" | "adapter" | "revision">): string {
   const base = textOr(adapter?.base_model_name_or_path);
   const rank = typeof adapter?.r === "number" ? adapter.r : "RANK";
-  const entry = `\`adapters: [{ name: NAME, id: ${id}, revision: ${revision}, rank: ${rank} }]\``;
+  const entry = `\`adapters: [{ name: ${nameOf(id)}, id: ${id}, revision: "${revision}", rank: ${rank} }]\``;
   return base === ""
     ? `${id} is a LoRA adapter that names no base model: find that out, serve it, and add ${entry} to its server.`
-    : `${id} is a LoRA adapter of ${base}: run \`serving models use ${base}\`, then add ${entry} to its server and run \`serving fetch\`.`;
+    : `${id} is a LoRA adapter of ${base}. Where no server serves that yet, run \`serving models use ${base} --write\`. Then add ${entry} to its server and run \`serving fetch\`. If the server has another copy of it, such as a quantized one, add \`trainedOn: ${base}\` to the entry.`;
 }
+
+/** A name by which clients may ask for an adapter: the last part of its id. */
+const nameOf = (id: string): string =>
+  (id.split("/").at(-1) ?? "").replace(/^[^A-Za-z0-9]+/, "").toLowerCase() || "adapter";

@@ -69,6 +69,16 @@ const MODEL_KEYS: readonly (readonly string[])[] = [
   ...["chatTemplate", "speculative", "extraArgs"].map((key) => [key]),
 ];
 
+/** Keys of a server that are of its model's own adapters and files. */
+const OWN_KEYS = [
+  "adapters",
+  "maxLoraRank",
+  "maxLoras",
+  "maxCpuLoras",
+  "loraTargetModules",
+  "allowPickle",
+].map((key) => [key]);
+
 /** Keys of a server that another model with these values replaces, or that go. */
 export function modelKeys(
   now: { readonly nodes?: unknown; readonly model?: { readonly id: string } } | undefined,
@@ -83,7 +93,7 @@ export function modelKeys(
   return [
     ...MODEL_KEYS,
     // What was measured of a model stays with it.
-    ...(isSame ? [] : [["measured"], ["measuredSpeeds"]]),
+    ...(isSame ? [] : [["measured"], ["measuredSpeeds"], ...OWN_KEYS]),
     ...(isShared || now?.nodes !== undefined ? ranks : []),
     ...(isShared ? [["listen"]] : []),
   ];

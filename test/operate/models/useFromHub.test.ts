@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
 import * as catalogue from "../../../components/catalogue/readCatalogue";
+import { plan } from "../../../components/plan/plan";
+import { parseStackFile } from "../../../components/settings/load";
 import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { COMMIT, type HubBehaviour, MODEL, StandInHub } from "../fetch/standInHub";
@@ -150,7 +152,7 @@ describe("what can't be served is said in one sentence, with the way", () => {
     [
       "an adapter",
       { files: { "adapter_config.json": adapter, "adapter_model.safetensors": "x" }, only: true },
-      "is a LoRA adapter of org/base: run `serving models use org/base`, then add `adapters: [{ name: NAME, id: org/model, revision: ",
+      `org/model is a LoRA adapter of org/base. Where no server serves that yet, run \`serving models use org/base --write\`. Then add \`adapters: [{ name: model, id: org/model, revision: "${COMMIT}", rank: 8 }]\` to its server and run \`serving fetch\`. If the server has another copy of it, such as a quantized one, add \`trainedOn: org/base\` to the entry.`,
     ],
     [
       "pictures",
@@ -170,6 +172,26 @@ describe("what can't be served is said in one sentence, with the way", () => {
     expect([code, err.trim().split("\n").length]).toEqual([1, 1]);
     expect(err).toContain(words);
   });
+});
+
+it("an adapter's entry is planned as it is said, and goes with another model", async () => {
+  const base = "Qwen/Qwen3.6-35B-A3B-FP8";
+  const adapter = JSON.stringify({ base_model_name_or_path: base, r: 8 });
+  const files = { "adapter_config.json": adapter, "adapter_model.safetensors": "x" };
+  const server = ALONE.replace("id: nvidia/Qwen3.6-35B-A3B-NVFP4", `id: ${base}`);
+  const { err } = await use({ files, only: true, text: server });
+  const [, entry = ""] = /add `(adapters: [^`]*)`/.exec(err) ?? [];
+  const text = server.replace(/^( *)servedModelName:/m, `$1${entry}\n$&`);
+  const { code, dgx, planned } = await use({ ...LLAMA, text, args: ["--write"] });
+  expect(parse(text).config["local-serving:machines"].dgx.inferenceServers.b.adapters).toEqual([
+    { name: "model", id: MODEL, revision: COMMIT, rank: 8 },
+  ]);
+  expect(
+    parseStackFile("Pulumi.dgx.yaml", text).machines.dgx?.inferenceServers.b?.adapters,
+  ).toHaveLength(1);
+  expect([code, planned?.code]).toEqual([0, 0]);
+  expect(dgx.inferenceServers.b).not.toHaveProperty("adapters");
+  expect(() => plan(parseStackFile("Pulumi.dgx.yaml", text), { home: "/home/me" })).not.toThrow();
 });
 
 describe("a model whose class came with a newer vLLM", () => {
