@@ -28,10 +28,15 @@ export const plannedAdapters = (
 
 /** What a server's plan says of its operator's own models, where there is anything to say. */
 export const ownModelFields = (
-  { allowPickle }: InferenceServerSettings,
+  { allowPickle, maxLoraRank, maxLoras }: InferenceServerSettings,
   adapters: readonly PlannedAdapter[],
 ) => ({
-  ...(adapters.length === 0 ? {} : { adapters }),
+  ...(adapters.length === 0
+    ? {}
+    : {
+        adapters,
+        adapterSlots: { ...defined({ rank: maxLoraRank }), count: maxLoras ?? adapters.length },
+      }),
   ...(allowPickle ? { allowPickle: true as const } : {}),
 });
 
@@ -57,7 +62,7 @@ export function folderMounts(
 
 /**
  * A label that changes when the files of a server's own folders do, so that an update replaces its
- * container. Nothing else would tell: the path is the same after another training run. What the
+ * container: a fingerprint behind the name of each. Nothing else would tell: the path is the same after another training run. What the
  * hub has under a commit stays as it is.
  */
 export function foldersLabel(
@@ -65,11 +70,13 @@ export function foldersLabel(
   digestOf: (place: string) => string | undefined,
 ): Readonly<Record<string, string>> {
   const model = folderOfModel(server);
-  const paths = server.adapters.flatMap(({ path }) => path ?? []);
-  const places = [...(model === undefined ? [] : [model]), ...paths];
-  const known = places.flatMap((place) => {
+  const adapters = server.adapters.flatMap(({ name, path }) =>
+    path === undefined ? [] : [[name, path] as const],
+  );
+  const places = [...(model === undefined ? [] : [["model.id", model] as const]), ...adapters];
+  const known = places.flatMap(([name, place]) => {
     const digest = digestOf(place);
-    return digest === undefined ? [] : [`${place} ${digest}`];
+    return digest === undefined ? [] : [`${name}=${contentHash(digest)}`];
   });
-  return known.length === 0 ? {} : { [LABEL.folders]: contentHash(known.join("\n")) };
+  return known.length === 0 ? {} : { [LABEL.folders]: known.join(" ") };
 }

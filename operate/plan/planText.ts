@@ -85,6 +85,7 @@ function machineText(
     "",
     ...togetherText(machine, keptStart, width),
     ...Object.entries(machine.kv).flatMap(([container, kv]) => kvText(container, kv, width, full)),
+    ...adaptersText(machine, width),
     heading(
       machine.endpoints.length > 0
         ? "Reached at"
@@ -99,6 +100,20 @@ function machineText(
     ),
     ...(full ? wholeText(machine) : []),
   ].join("\n");
+}
+
+/** The adapters of each server that has any: where each is from, and the slots for all. */
+function adaptersText({ inferenceServers }: MachinePlan, width: Width): string[] {
+  return inferenceServers.flatMap(({ container, adapters = [], adapterSlots }) => {
+    if (adapters.length === 0 || adapterSlots === undefined) return [];
+    const { rank, count: slots } = adapterSlots;
+    const rows = adapters.map(({ name, path, id, revision }) => [
+      name,
+      path ?? `${id} at ${revision?.slice(0, 12)}`,
+    ]);
+    const used = `${count(slots, "slot")} of rank ${rank}: so many are in use at once`;
+    return [heading(`Adapters of ${container.name}`), ...table([...rows, ["", used]], width), ""];
+  });
 }
 
 const wholeText = (machine: MachinePlan) => [

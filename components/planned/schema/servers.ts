@@ -145,6 +145,13 @@ export const inferenceServerSchema = z
       .array(plannedAdapter)
       .exactOptional()
       .describe("LoRA adapters that it serves beside its model; absent without any."),
+    adapterSlots: z
+      .object({
+        rank: z.int().positive().exactOptional().describe("Rank that each has room for."),
+        count: z.int().positive().describe("Adapters that are in use at once."),
+      })
+      .exactOptional()
+      .describe("Slots for its adapters on the GPU; absent without any."),
     allowPickle: z
       .literal(true)
       .exactOptional()

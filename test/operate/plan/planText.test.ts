@@ -47,6 +47,29 @@ describe("the memory in a plan's text", () => {
     return text(plan({ machines } as typeof settings, { home: "/home/me", models }));
   };
 
+  it("has the adapters of a server with where they are from, and their slots", () => {
+    const trained = { path: "~/runs/tone", rank: 8, trainedOn: "Qwen/Qwen3.6-35B-A3B" };
+    const hub = {
+      id: "org/legal",
+      revision: "0123456789abcdef".repeat(2).padEnd(40, "0"),
+      rank: 16,
+    };
+    const adapters = [
+      { name: "tone", ...trained },
+      { name: "legal", ...hub },
+    ];
+    expect(changed({ adapters })).toContain(
+      [
+        `  Adapters of ${CONTAINER}`,
+        "    tone   /home/me/runs/tone",
+        "    legal  org/legal at 0123456789ab",
+        "           2 slots of rank 16: so many are in use at once",
+        "",
+      ].join("\n"),
+    );
+    expect(text()).not.toContain("Adapters of");
+  });
+
   it.each([
     [0.45, "4 sequences"],
     [0.433, "4 sequences: MAY NOT START"],
