@@ -16,7 +16,7 @@ export const LABEL = {
   start: "local-serving.start",
   /** A fingerprint of the configuration that the container was started with. */
   config: "local-serving.config",
-  /** A fingerprint of the operator's own folders that a server was started with. */
+  /** Fingerprints of the operator's own folders that a server was started with: `NAME=HASH ...`. */
   folders: "local-serving.folders",
 } as const;
 

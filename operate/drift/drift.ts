@@ -3,7 +3,7 @@ import { containerArgs } from "../../components/host";
 import { totalFinding } from "../../components/memory";
 import type { MachinePlan } from "../../components/plan";
 import type { PlannedFile } from "../../components/planned";
-import { inNameOrder, type PlannedContainer } from "../../components/planned";
+import { inNameOrder, LABEL, type PlannedContainer } from "../../components/planned";
 import { connectionProblem, hostInstanceFindings } from "../../components/preflight";
 import { serviceNamed } from "../../components/services";
 import { defined } from "../../faults/defined";
@@ -18,6 +18,7 @@ import { forStack, typedOn } from "../stack/typed";
 import { containerDifferences } from "./containers";
 import type { Difference } from "./difference";
 import { fileDifference } from "./files";
+import { folderDifferences } from "./folders";
 import { simpleServerDifferences } from "./simpleServer";
 
 /** Something on a machine that isn't as it was applied. */
@@ -60,7 +61,7 @@ export async function driftOf(machine: MachinePlan): Promise<MachineDrift> {
   const parts = [ofContainers, ofFiles, ofSimpleServer, ofMemory].map((part) =>
     part(plan, host).catch(unreadPart),
   );
-  const found = (await Promise.all(parts)).flat();
+  const found = [...(await Promise.all(parts)).flat(), ...folderDrifts(plan, machine)];
   return {
     machine: machine.name,
     drifts: found.filter((each) => typeof each !== "string"),
@@ -80,7 +81,8 @@ function unreadPart(error: unknown): string[] {
  */
 function acted({ containers, files, secretFiles, simpleServer }: MachinePlan): string {
   const made = containers.map(({ env, labels, ...rest }) => {
-    const container = { ...rest, env: inNameOrder(env), labels: inNameOrder(labels) };
+    const { [LABEL.folders]: _, ...others } = labels;
+    const container = { ...rest, env: inNameOrder(env), labels: inNameOrder(others) };
     return { resource: rest.resource, ...containerArgs(container) };
   });
   const written = files
@@ -111,6 +113,20 @@ async function ofContainers(plan: MachinePlan, host: Host): Promise<Drift[]> {
   });
   return (await Promise.all(all)).flat();
 }
+
+/** Folders of the operator's whose files are others than those that a server was started with. */
+const folderDrifts = (applied: MachinePlan, now: MachinePlan): Drift[] =>
+  applied.containers.flatMap((container) =>
+    folderDifferences(
+      container,
+      now.containers.find(({ name }) => name === container.name),
+    ).map((each) => ({
+      kind: "container" as const,
+      where: container.name,
+      ...each,
+      mend: { up: [] },
+    })),
+  );
 
 /**
  * The engine compares its own record with the stack file, and looks at what runs only where it is

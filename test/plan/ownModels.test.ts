@@ -105,7 +105,7 @@ describe("a server with adapters", () => {
     const label = (folders: Record<string, ModelFiles>, server: object = {}) =>
       planOf(server, folders).machines[0]?.containers[0]?.labels["local-serving.folders"];
     const before = label({ "~/runs/tone": files() });
-    expect(before).toMatch(/^[0-9a-f]{12}$/);
+    expect(before).toMatch(/^tone=[0-9a-f]{12}$/);
     expect(label({ "~/runs/tone": files() })).toBe(before);
     expect(label({ "~/runs/tone": files({}, { digest: "d2" }) })).not.toBe(before);
     const hub = { adapters: [{ name: "l", id: "org/l", revision: REVISION, rank: 8 }] };
@@ -402,7 +402,7 @@ describe("a model that is a folder", () => {
       { type: "bind", source: "/home/me/runs/merged", target: "/models/merged", readOnly: true },
     ]);
     expect(server?.hubModels).toEqual([]);
-    expect(server?.container.labels["local-serving.folders"]).toMatch(/^[0-9a-f]{12}$/);
+    expect(server?.container.labels["local-serving.folders"]).toMatch(/^model\.id=[0-9a-f]{12}$/);
   });
 
   it("is a path inside the container below a mount or the model cache", () => {
