@@ -23,3 +23,7 @@ export function homeOn(
 /** A path of the stack file as it is on the machine. */
 export const onMachine = (path: string, operator: Operator): string =>
   path.startsWith("~/") ? `${operator.home.replace(/\/$/, "")}/${path.slice(2)}` : path;
+
+/** Whether a path is a folder, or lies in it. */
+export const isIn = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);

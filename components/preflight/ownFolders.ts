@@ -1,13 +1,14 @@
 import { posix } from "node:path";
 import { jsonIn } from "../../faults/json";
 import type { Files } from "../../machines/files";
+import { isIn } from "../../machines/home";
 import type { ModelFiles } from "../../machines/modelFiles";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { isText } from "../../vllm/argv/unknown";
 import { adapterConfig, adapterFaults } from "../plan/adapterConfig";
 import { filesFaults, type OwnFolder, placeFaults } from "../plan/ownFiles";
 import { type MachinePlan, serversOn } from "../plan/types";
-import { INSIDE, isIn } from "../settings/insideContainer";
+import { INSIDE } from "../settings/insideContainer";
 import { type MachineFacts, type OwnFolderFacts, type PreflightFinding, refused } from "./types";
 
 /** What our own servers are always given, which is no folder of the operator's. */

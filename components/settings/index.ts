@@ -3,10 +3,9 @@
  */
 
 export { type InferenceServerSettings, inferenceServer } from "./inferenceServer";
-export { INSIDE, isIn, modelInside } from "./insideContainer";
+export { modelInside } from "./insideContainer";
 export { declaresNothing, parseStackFile, stackFileOf } from "./load";
 export { type MachineSettings, machine } from "./machine";
-export { ownModelFaults } from "./ownModelFaults";
 export {
   type Locate,
   machineFault,

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { isIn } from "../../machines/home";
 import type { InferenceServerSettings } from "./inferenceServer";
 import type { AdapterSettings } from "./ownModels";
 
@@ -10,10 +11,6 @@ export const INSIDE = {
   adapters: "/adapters",
   models: "/models",
 } as const;
-
-/** Whether a path is a folder, or lies in it. */
-export const isIn = (path: string, folder: string): boolean =>
-  path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
 
 type OwnModel = Pick<InferenceServerSettings, "model" | "mounts">;
 

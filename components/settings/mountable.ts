@@ -1,4 +1,4 @@
-import { isIn } from "./insideContainer";
+import { isIn } from "../../machines/home";
 
 /** Folders of the system, which hold more than a model wherever one looks into them. */
 const SYSTEM = [

@@ -1,6 +1,7 @@
+import { isIn } from "../../machines/home";
 import { hostPath } from "../fields/fields";
 import type { InferenceServerSettings } from "./inferenceServer";
-import { folderOfModel, INSIDE, isIn, modelInside } from "./insideContainer";
+import { folderOfModel, INSIDE, modelInside } from "./insideContainer";
 import type { MachineSettings } from "./machine";
 import { systemFolder } from "./mountable";
 import type { AdapterSettings } from "./ownModels";

@@ -1,7 +1,7 @@
 import { TYPE } from "../../components/planned";
-import { isIn } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
+import { isIn } from "../../machines/home";
 import { namedAdapters } from "../../vllm/argv/adapters";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import { isText, knownMaps, list, UNKNOWN } from "../../vllm/argv/unknown";

@@ -130,6 +130,7 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 /** Where vLLM's image looks for models. */
+export const CACHE_INSIDE = "/root/.cache/huggingface";
 const MODEL_CACHE = /^\/root\/\.cache\/huggingface(?:\/hub)?\/?$/;
 /** Caches of compiled kernels, which lie in a volume here. */
 const OTHER_CACHE = /^\/root\/(?:\.cache\/(?:vllm|flashinfer|tilelang)|\.triton)(?:\/|$)/;

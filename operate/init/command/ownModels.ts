@@ -1,18 +1,18 @@
 import { posix } from "node:path";
 import {
-  INSIDE,
   inferenceServer,
-  isIn,
-  machine,
   modelInside,
-  ownModelFaults,
+  NAMESPACE,
+  parseStackFile,
 } from "../../../components/settings";
+import { FaultyInput, orInputFault } from "../../../faults/fault";
 import { isRecord, putAt } from "../../../faults/json";
+import { isIn } from "../../../machines/home";
 import { namedAdapters } from "../../../vllm/argv/adapters";
 import { isOn, type ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
-import type { Volume } from "./dockerOptions";
+import { CACHE_INSIDE, type Volume } from "./dockerOptions";
 import type { Launch } from "./launch";
 import { asWritten, type LeftOut } from "./words";
 
@@ -107,11 +107,12 @@ function fits(values: Readonly<Record<string, unknown>>): boolean {
 
 /** Why a stack file may not have such values of a server; `undefined` where it may. */
 function faultOf(values: Readonly<Record<string, unknown>>): string | undefined {
-  const b = { ...LEAST, ...values };
-  const block = inferenceServer.safeParse(b);
-  if (!block.success) return block.error.issues.map(({ message }) => `${message}.`)[0];
-  const whole = machine.safeParse({ totalGiB: 1, instanceA: "none", inferenceServers: { b } });
-  return whole.success ? ownModelFaults(whole.data)[0]?.message : undefined;
+  const inferenceServers = { b: { ...LEAST, ...values } };
+  const machines = { spark: { totalGiB: 128, instanceA: "none", inferenceServers } };
+  const text = JSON.stringify({ config: { [`${NAMESPACE}:machines`]: machines } });
+  const read = orInputFault(() => parseStackFile("a command", text));
+  if (!(read instanceof Error)) return undefined;
+  return read instanceof FaultyInput ? read.faults[0]?.message : read.message;
 }
 
 /** The adapters of a command, and their slots. */
@@ -268,7 +269,7 @@ const lostText = (key: string, word: string, where: string) =>
 
 /** Says where a model is that no container of a server has. */
 function folderText(model: string, id: string, { inContainer }: Places): string[] {
-  if (!/^[/.~]/.test(model) || id !== model || isIn(model, INSIDE.modelCache)) return [];
+  if (!/^[/.~]/.test(model) || id !== model || isIn(model, CACHE_INSIDE)) return [];
   if (!inContainer && fits({ model: { id } })) return [];
   const where = inContainer ? "of the command's own container" : "of the machine";
   return [
