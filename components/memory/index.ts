@@ -9,7 +9,6 @@ export { type StartNeeds, shareForRequests } from "./startNeeds";
 export {
   fitTogether,
   leftBeside,
-  type OnRequest,
   shareLeft,
   type TogetherFigures,
 } from "./together";

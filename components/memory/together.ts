@@ -13,7 +13,7 @@ export type Together = DataOf<typeof togetherSchema>;
 export type TogetherFigures = Omit<Together, "sets">;
 
 /** A server that starts on request, as it counts in a sum. */
-export type OnRequest = Together["servers"][number];
+type OnRequest = Together["servers"][number];
 
 /** Finds which servers run together. */
 export function together(figures: TogetherFigures): Together {

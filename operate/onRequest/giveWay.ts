@@ -2,7 +2,6 @@ import {
   demandFigures,
   fitTogether,
   leftBeside,
-  type OnRequest,
   shareLeft,
   type TogetherFigures,
 } from "../../components/memory";
@@ -17,6 +16,9 @@ import {
   type MemoryDemand,
   VLLM_DEFAULT_UTILIZATION,
 } from "../../vllm/utilization";
+
+/** A server that starts on request, as it counts in a sum. */
+type OnRequest = TogetherFigures["servers"][number];
 
 /** Docker's words for a container that holds its memory. */
 const HOLDS_MEMORY = ["running", "paused", "restarting"];

@@ -161,13 +161,13 @@ describe("a command as it is copied", () => {
   });
 
   it("has to mend what names a file of the machine that it ran on", async () => {
-    const files = "--chat-template ./t.jinja --lora-modules sql=/x/y --root-path /api/v1";
+    const files = "--chat-template ./t.jinja --hf-config-path /x/y --root-path /api/v1";
     const { mend } = await written(`vllm serve a/b ${files}`);
     const where =
-      "which is a path of the machine, and a server's container has only its model cache: take that argument out, or take an image that has the file.";
+      "which is a path of the machine, and a server's container lacks it: take that argument out, or take an image that has the file.";
     expect(mend).toEqual([
       `\`chatTemplate\` names ./t.jinja, ${where}`,
-      `\`extraArgs\` names sql=/x/y, ${where}`,
+      `\`extraArgs\` names /x/y, ${where}`,
     ]);
   });
 });
