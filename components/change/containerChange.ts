@@ -1,6 +1,6 @@
 import { contentHash } from "../../machines/shell";
 import { containerArgs } from "../host/containerArgs";
-import type { PlannedContainer } from "../planned/container";
+import { folderHashes, LABEL, type PlannedContainer } from "../planned/container";
 
 /**
  * One argument of a container: a flag such as `--max-model-len`, a variable such as `env MAX_JOBS`,
@@ -60,7 +60,8 @@ function argumentsOf(container: PlannedContainer): Map<string, string> {
     const [name = ""] = variable.split("=", 1);
     add(`env ${name}`, variable.slice(name.length + 1));
   }
-  for (const { label, value } of labels) add(`label ${label}`, value);
+  for (const { label, value } of labels) if (label !== LABEL.folders) add(`label ${label}`, value);
+  for (const [folder, hash] of folderHashes(container)) add(`files in ${folder}`, hash);
   for (const { target, type, source, readOnly } of mounts)
     add(`mount ${target}`, `${type} ${source}${readOnly ? ", read only" : ""}`);
   for (const [name, value] of Object.entries(rest))

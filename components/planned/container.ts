@@ -20,6 +20,16 @@ export const LABEL = {
   folders: "local-serving.folders",
 } as const;
 
+/** Fingerprints of the operator's own folders that a server was started with, by what each is. */
+export function folderHashes({ labels }: Pick<PlannedContainer, "labels">): Map<string, string> {
+  const words = (labels[LABEL.folders] ?? "").split(" ").map((word) => word.split("="));
+  const of = (name: string) =>
+    name === "model.id" ? "the model's folder" : `the folder of the adapter ${name}`;
+  return new Map(
+    words.flatMap(([name = "", hash]) => (hash === undefined ? [] : [[of(name), hash]])),
+  );
+}
+
 /** The network of a container that has the machine's own addresses. */
 export const HOST_NETWORK = "host";
 

@@ -2,7 +2,7 @@
  * The door of planned data: what the plan is made of, and the labels and types by which it is found
  * again.
  */
-export { inNameOrder, LABEL, type PlannedContainer } from "./container";
+export { folderHashes, inNameOrder, LABEL, type PlannedContainer } from "./container";
 export type { Evidence } from "./evidence";
 export type { PlannedFile } from "./file";
 export { isPooling } from "./modelKind";

@@ -174,7 +174,7 @@ describe("words that JavaScript or a path keeps", () => {
     );
   });
 
-  it.each([".", "..", "../..", "__proto__", "constructor", "toString", "a/..", "x".repeat(5000)])(
+  it.each([".", "..", "__proto__", "constructor", "toString", "a/..", "x".repeat(5000)])(
     "are plain as a model's id: %s",
     async (id) => {
       const text = changed("id: nvidia/Qwen3.6-35B-A3B-NVFP4", `id: ${id}`);

@@ -156,6 +156,27 @@ describe("serving fetch", () => {
     expect(asked).not.toMatch(/ (pull|run) /);
   });
 
+  it("brings an adapter of the hub at its commit, which is refused by its own setting", async () => {
+    const withAdapter = (revision: string) =>
+      STACK_TEXT.replace(
+        "versions:",
+        `adapters: [{name: tone, id: ${MODEL}, revision: ${revision}, rank: 8}]\n          versions:`,
+      );
+    const brought = await fetch({
+      text: withAdapter(COMMIT),
+      engine: { pull: { out: "" }, "run --rm": {} },
+    });
+    expect(brought.code).toBe(0);
+    expect(brought.asked.match(/download org\/\S+(?: --revision \S+)?/g)).toEqual([
+      `download ${MODEL}`,
+      `download ${MODEL} --revision ${COMMIT}`,
+    ]);
+    const wrong = "d".repeat(40);
+    const { code, out } = await fetch({ text: withAdapter(wrong), args: ["--check"] });
+    expect(code).toBe(1);
+    expect(out).toContain(`the hub has no revision ${wrong} of it. Correct \`model.revision\``);
+  });
+
   it("takes the size of the stack file where there is no network, and says so", async () => {
     const { out } = await fetch({ args: ["--check"], env: { HF_ENDPOINT: "http://127.0.0.1:9" } });
     expect(out).toContain(`model ${MODEL}  22.0 GB`);

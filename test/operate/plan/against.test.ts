@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { readFolders } from "../../../components/evidence/readFolders";
 import { readModels } from "../../../components/evidence/readModels";
 import { plan } from "../../../components/plan/plan";
 import { loadStackFile } from "../../../components/settings/load";
@@ -33,7 +34,8 @@ function apply(text: string) {
   const applied = join(home, "applied.yaml");
   writeFileSync(applied, text);
   const settings = loadStackFile(applied);
-  const { machines } = plan(settings, { home, models: readModels(settings, process.cwd(), home) });
+  const models = readModels(settings, process.cwd(), home);
+  const { machines } = plan(settings, { home, models, ...readFolders(settings, home) });
   const record = machines[0]?.files.find(({ role }) => role === "applied-plan");
   if (record === undefined) throw new Error("no record");
   mkdirSync(dirname(record.path), { recursive: true });
@@ -93,6 +95,38 @@ describe("a plan against a stack file or a commit", () => {
 });
 
 describe("a plan against what was applied", () => {
+  it("names the adapter whose files have changed since, and what its server's going means", async () => {
+    const folder = join(home, "tone");
+    mkdirSync(folder);
+    const train = (alpha: number) =>
+      writeFileSync(
+        join(folder, "adapter_config.json"),
+        JSON.stringify({
+          ...{ r: 8, lora_alpha: alpha, target_modules: ["q_proj"] },
+          base_model_name_or_path: "nvidia/Qwen3.6-35B-A3B-NVFP4",
+        }),
+      );
+    writeFileSync(join(folder, "adapter_model.safetensors"), "weights");
+    train(16);
+    const text = STACK.replace(
+      "          port: 8001",
+      `          adapters: [{name: tone, path: ${folder}}]\n          port: 8001`,
+    );
+    writeFileSync(file, text);
+    apply(text);
+    expect((await serving("--against", "applied")).out).toContain(
+      "Nothing is replaced or written.",
+    );
+    train(32);
+    const { code, out } = await serving("--against", "applied");
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^ {2}b \(vllm-qwen3\.6-35b-a3b-8001\) is replaced: `files in the folder of the adapter tone` [0-9a-f]{12} -> [0-9a-f]{12}\.$/m,
+    );
+    expect(out).toContain("  Not touched: bridge, chat-ui.\n");
+    expect(out).toContain("b (qwen3.6-35b-a3b, nvidia/Qwen3.6-35B-A3B-NVFP4, tone) is gone for");
+  });
+
   it("is refused before the first `up`, with the file that is not there", async () => {
     const { code, err } = await serving("--against", "applied");
     expect(code).toBe(2);
