@@ -32,9 +32,13 @@ const merged: ModelFiles = {
   weightsBytes: 1,
 };
 
-it("shows an adapter and a merged model that are planned, and a client of the adapter", () => {
+it("shows an adapter, a merged and a quantized model that are planned, and an adapter's client", () => {
   const clients = objectOr(blocks.find((block) => "clients" in block)?.clients);
-  const folders = { "~/runs/support/checkpoint-900": adapter, "~/runs/support/merged": merged };
+  const folders = {
+    "~/runs/support/checkpoint-900": adapter,
+    "~/runs/support/merged": merged,
+    "~/runs/support/merged-nvfp4": merged,
+  };
   const planned = servers.map((server, index) => {
     const machine = index === 0 ? { clients } : {};
     const { machines } = plan(stack(machine, server), {
@@ -48,5 +52,6 @@ it("shows an adapter and a merged model that are planned, and a client of the ad
   expect(planned).toEqual([
     ["nvidia/Qwen3.6-35B-A3B-NVFP4", true, { model: "support" }],
     ["/models/merged", false, undefined],
+    ["/models/merged-nvfp4", false, undefined],
   ]);
 });
