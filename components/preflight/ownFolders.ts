@@ -61,13 +61,20 @@ function givenTo(server: Server): Given[] {
   });
 }
 
+const MODEL_GONE =
+  "it is not there: Docker would not start it. Does the image bring the model? Then write `model.inImage: true`";
+
 async function readOwn(
   { path, server, use }: Given,
   files: Files,
   secrets: readonly string[],
 ): Promise<OwnFolderFacts> {
   const found = await files.state(path);
-  if (found === "missing") return { path, problem: "it is not there: Docker would not start it" };
+  if (found === "missing")
+    return {
+      path,
+      problem: use === "model" ? MODEL_GONE : "it is not there: Docker would not start it",
+    };
   if (found === "unreadable") return { path, problem: "it can't be read: correct its permissions" };
   if (found.kind !== "folder") return { path, problem: "it is not a folder: correct the path" };
   const real = (await files.realPath(path)) ?? path;

@@ -18,8 +18,9 @@ type OwnModel = Pick<InferenceServerSettings, "model" | "mounts">;
  * The folder on the machine that a server's model is, as the stack file writes it; `undefined` for
  * a model of the hub, and for a path that is inside the container already.
  */
-export function folderOfModel({ model: { id }, mounts }: OwnModel): string | undefined {
-  if (!/^(\/|~\/)/.test(id)) return undefined;
+export function folderOfModel({ model, mounts }: OwnModel): string | undefined {
+  const { id } = model;
+  if (model.inImage || !/^(\/|~\/)/.test(id)) return undefined;
   return [INSIDE.modelCache, ...mounts.map(({ to }) => to)].some((folder) => isIn(id, folder))
     ? undefined
     : id;

@@ -27,9 +27,12 @@ const modelsOfFamilies = families.map((family) => `\`${family}\`: ${FAMILIES[fam
 export const modelSettings = strictObject({
   id: plainWord("Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
     .describe(
-      "Hub id of the model, or its folder on the machine (`/data/run-7/merged`, `~/merged`), which is mounted read-only at `/models/`. A path inside the container is one below a `to` of `mounts`, or below `/root/.cache/huggingface`, where the model cache is. It is the first argument of `vllm serve`.",
+      "Hub id of the model, or its folder on the machine (`/data/run-7/merged`, `~/merged`), which is mounted read-only at `/models/`. A path inside the container is one below a `to` of `mounts`, or below `/root/.cache/huggingface`, where the model cache is, or any with `inImage`. It is the first argument of `vllm serve`.",
     )
     .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),
+  inImage: optional(z.literal(true)).describe(
+    "Says that `id` is a path inside the image, which brings the model: nothing is mounted then.",
+  ),
   family: optional(z.enum(families)).describe(
     `Family, which chooses the default tool parser and reasoning parser. Default: from the model's config.json if its \`model_type\` says so, else \`other\`; never guessed from the name, and refused where the config names another. ${modelsOfFamilies}.`,
   ),

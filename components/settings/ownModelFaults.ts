@@ -14,9 +14,21 @@ export const ownModelFaults = (machine: MachineSettings): MachineFault[] =>
       ...server.adapters.flatMap((adapter, index) => adapterFaults(server, adapter, index)),
       ...slotFaults(server),
       ...folderFaults(machine, server),
+      ...inImageFaults(server),
       ...mountFaults(machine, server),
     ].map((fault) => ({ ...fault, path: ["inferenceServers", key, ...fault.path] })),
   );
+
+/** What is inside the image is a path there, and no model of the hub. */
+const inImageFaults = ({ model: { id, inImage } }: InferenceServerSettings): MachineFault[] =>
+  inImage && !id.startsWith("/")
+    ? [
+        impossible(
+          ["model", "inImage"],
+          "`model.id` is no path inside the image: write that, which starts with `/`, or delete this line.",
+        ),
+      ]
+    : [];
 
 const impossible = (path: PropertyKey[], message: string): MachineFault => ({
   path,

@@ -52,10 +52,9 @@ export interface Placement {
 
 /** Keys of a server that belong to its model. */
 const MODEL_KEYS: readonly (readonly string[])[] = [
-  ...["id", "family", "kind", "thinking", "weightsGB", "residentGiB", "revision"].map((key) => [
-    "model",
-    key,
-  ]),
+  ...["id", "inImage", "family", "kind", "thinking", "weightsGB", "residentGiB", "revision"].map(
+    (key) => ["model", key],
+  ),
   ...["servedModelName", "aliases", "gpuMemoryUtilization", "maxModelLen", "maxNumSeqs"].map(
     (key) => [key],
   ),

@@ -10,7 +10,7 @@ import { type StackParts, stackConfig } from "./stackConfig";
 import { Workspace } from "./workspace";
 
 /** A model's folder inside the image: nothing has to be loaded for it. */
-const MODEL = { id: "/opt/stand-in/model", family: "qwen3", thinking: true };
+const MODEL = { id: "/opt/stand-in/model", inImage: true, family: "qwen3", thinking: true };
 
 /** What tests give a stack beside one server of the stand-in. */
 export interface VerifiedStackOptions {

@@ -48,6 +48,17 @@ function faults(server: object, folders?: Record<string, ModelFiles>): string[] 
   }
 }
 
+describe("a model that the image brings", () => {
+  it("is served by its path, and nothing is mounted for it", () => {
+    const settings = stack({}, { model: { id: "/opt/stand-in/model", inImage: true } });
+    const { machines, warnings } = plan(settings, { home: "/home/me" });
+    const [server] = machines[0]?.inferenceServers ?? [];
+    expect(server?.container.command?.[0]).toBe("/opt/stand-in/model");
+    expect(server?.container.mounts.some(({ source }) => source?.includes("stand-in"))).toBe(false);
+    expect(warnings.filter(({ code }) => code === "own-model-unchecked")).toEqual([]);
+  });
+});
+
 describe("a server with adapters", () => {
   it("is started with each by its name, in slots of the smallest rank that covers them", () => {
     const hub = { name: "legal", id: "org/legal-lora", revision: REVISION, rank: 40 };
@@ -123,7 +134,7 @@ describe("a server with adapters", () => {
     const changes = before.map((container, index) =>
       argumentChanges(container, after[index] ?? container).map(({ argument }) => argument),
     );
-    expect(changes).toEqual([["label local-serving.folders"], [], []]);
+    expect(changes).toEqual([["files in the folder of the adapter tone"], [], []]);
   });
 
   it("is asked for its adapters by clients and the bridge, each by its own name", () => {

@@ -35,6 +35,7 @@ describe("adapters, mounts and folders of a server", () => {
     const mounts = [{ from: "~/tokenizers", to: "/models/tokenizers" }];
     expect(faults({ adapters: [TONE, hub], maxLoras: 1, maxCpuLoras: 2, mounts })).toEqual([]);
     expect(faults({ model: { id: "~/runs/merged" } })).toEqual([]);
+    expect(faults({ model: { id: "/opt/model", inImage: true } })).toEqual([]);
     expect(
       faults({ model: { id: "/models/x/merged" }, mounts: [{ from: "/data/x", to: "/models/x" }] }),
     ).toEqual([]);
@@ -55,6 +56,11 @@ describe("adapters, mounts and folders of a server", () => {
         `model.id: \`${id}\` is no hub id (\`organisation/name\`). For a folder of the machine write the whole path, which starts with \`/\` or \`~/\`.`,
       ],
     ),
+    [
+      "a model of the hub inside the image",
+      { model: { id: "org/model", inImage: true } },
+      "model.inImage: `model.id` is no path inside the image: write that, which starts with `/`, or delete this line.",
+    ],
     [
       "the server's own name",
       { adapters: [{ ...TONE, name: "model" }] },
