@@ -21,6 +21,7 @@ import {
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { type ServerKvResult, serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
+import { type PlannedOnDemand, plannedOnDemand } from "../on-demand/plannedOnDemand";
 import { type Evidence, folderEvidence, modelEvidence } from "../planned/evidence";
 import { type HostInstanceFacts, NOTES, type Warning } from "../planned/facts";
 import { workerKey } from "../planned/rank";
@@ -35,7 +36,13 @@ import type { StackSettings } from "../settings/stackSettings";
 import { appliedPlan } from "./appliedPlan";
 import { deviceNotes, kvOn, memoryOn } from "./deviceFigures";
 import { adapterBytes, ownModelFindings, ownModelWarnings, withRank } from "./ownModels";
-import { modelFaults, sharedOnRequest, withFamily, writtenTwice } from "./planFaults";
+import {
+  modelFaults,
+  sharedOnDemand,
+  sharedOnRequest,
+  withFamily,
+  writtenTwice,
+} from "./planFaults";
 import { services } from "./services";
 import type { MachinePlan, Plan } from "./types";
 import { machineWarnings } from "./warnings";
@@ -57,6 +64,7 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
     ...modelFaults(settings, evidence),
     ...ownModelFindings(settings, evidence),
     ...sharedOnRequest(settings, machines),
+    ...sharedOnDemand(settings, machines),
     ...planned.flatMap(({ machine: { name, files }, unreached }) =>
       (files.some(({ here }) => here) ? unreached : []).map((fault) =>
         machineFault(settings, name, { ...fault, message: `${fault.message} ${LEAVE_THEM}` }),
@@ -111,6 +119,12 @@ export function machinePlan(
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
   const running = [...inferenceServers, ...ranks];
   const needs = { servers: running, ledger: [...memory.ledger.lines, ...apart], folder: gate };
+  const onDemand = onDemandOf(name, machine, {
+    folder: `${state}/${name}`,
+    home: evidence.home,
+    servers: inferenceServers,
+    together: memory.together,
+  });
   const planned: MachinePlan = {
     ...declaredFacts(name, machine, evidence.home),
     inferenceServers,
@@ -121,11 +135,25 @@ export function machinePlan(
     clients: around.clients,
     harness: harness.plan,
     containers: [...running.map(({ container }) => container), ...around.containers],
-    files: [...gateFiles(name, machine, needs), ...around.files, ...harness.files],
-    secretFiles: [...running.flatMap(({ tokenFile }) => tokenFile ?? []), ...around.secretFiles],
+    files: [
+      ...gateFiles(name, machine, needs),
+      ...around.files,
+      ...(onDemand?.files ?? []),
+      ...harness.files,
+    ],
+    secretFiles: [
+      ...running.flatMap(({ tokenFile }) => tokenFile ?? []),
+      ...around.secretFiles,
+      ...(onDemand?.secretFiles ?? []),
+    ],
     ...memory,
+    ...defined({ onDemand: onDemand?.onDemand }),
     ...startsOf(withKv, machine.totalGiB),
-    ...reachOf(machine, [...inferenceServers.map(({ reach }) => reach), ...around.reach]),
+    ...reachOf(machine, [
+      ...inferenceServers.map(({ reach }) => reach),
+      ...(onDemand === undefined ? [] : [onDemand.reach]),
+      ...around.reach,
+    ]),
     commands: around.commands,
   };
   const appliedWindows = evidence.appliedWindows?.[name];
@@ -139,6 +167,21 @@ export function machinePlan(
   ];
   const files = [...planned.files, appliedPlan(planned, state)];
   return { machine: { ...planned, files }, warnings, unreached: around.unreached };
+}
+
+/** llama-swap, where a machine declares it and has servers that it starts. */
+function onDemandOf(
+  name: string,
+  machine: MachineSettings,
+  {
+    together,
+    ...context
+  }: Omit<Parameters<typeof plannedOnDemand>[1], "machine" | "together"> & {
+    readonly together: MachinePlan["together"];
+  },
+): PlannedOnDemand | undefined {
+  if (together === undefined) return undefined;
+  return plannedOnDemand(machine, { machine: name, together, ...context });
 }
 
 /** Folders of a machine that its servers use. */

@@ -82,6 +82,24 @@ export function sharedOnRequest(
   return [...faults.values()];
 }
 
+/** Finds servers that llama-swap couldn't tell by their names. */
+export function sharedOnDemand(settings: StackSettings, machines: readonly MachinePlan[]): Fault[] {
+  return machines.flatMap(({ name: machine, onDemand }) => {
+    const servers = onDemand?.servers ?? [];
+    return servers.flatMap(({ key, model, names }, index): Fault[] => {
+      const own = [model, ...names];
+      const twin = servers
+        .slice(0, index)
+        .find((each) => own.some((name) => name === each.model || each.names.includes(name)));
+      if (twin === undefined) return [];
+      const shared = own.find((name) => name === twin.model || twin.names.includes(name));
+      const message = `\`${twin.key}\` answers to \`${shared}\`, too, and llama-swap starts a server by its name: give each names of its own (\`servedModelName\`, \`aliases\`, names of adapters).`;
+      const path = ["inferenceServers", key, "servedModelName"];
+      return [machineFault(settings, machine, { path, code: "impossible_value", message })];
+    });
+  });
+}
+
 /** A server of ours behind a machine's bridge: `b`, or `dgx2.b` of another machine. */
 function serverNamed(named: string, on: string, machines: readonly MachinePlan[]) {
   const { on: machine, key } = onOtherMachine(named) ?? { on, key: named };

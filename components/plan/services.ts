@@ -7,6 +7,8 @@ import { INSTANCE_A } from "../fields/fields";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { servedAdapters, servedNames } from "../inference-server/serve";
 import { monitoringFiles } from "../monitoring/monitoringFiles";
+import { onDemandListener } from "../on-demand/listener";
+import { ON_DEMAND_MEMORY } from "../on-demand/plannedOnDemand";
 import type { Evidence } from "../planned/evidence";
 import type { Reach, Upstream } from "../planned/reach";
 import type { ServiceContext } from "../service/service";
@@ -64,7 +66,10 @@ export function services(
     ],
     secretFiles: planned.flatMap(({ secretFiles }) => secretFiles),
     reach: planned.flatMap(({ reach }) => reach ?? []),
-    memory: planned.flatMap(({ memory }) => memory),
+    memory: [
+      ...planned.flatMap(({ memory }) => memory),
+      ...(machine.onDemand === undefined ? [] : [ON_DEMAND_MEMORY]),
+    ],
     commands: planned.flatMap(({ commands = [] }) => commands),
     warnings: [
       ...warnings.map(([code, message]) => ({ machine: name, code, message })),
@@ -142,7 +147,8 @@ function ofOtherMachine(name: string, machines: StackSettings["machines"]): Upst
 /** Every server on one machine that a service or a client may use, ours first. */
 function upstreams(machine: MachineSettings, servers: readonly InferenceServerPlan[]): Upstream[] {
   const { instanceA } = machine;
-  const all = servers.map(ours);
+  const listener = onDemandListener(machine);
+  const all = servers.map((server) => onDemandOr(ours(server), listener));
   if (instanceA !== "none") {
     const { servedModelName, maxModelLen, keyVariable, listen: address, port } = instanceA;
     all.push({
@@ -159,6 +165,20 @@ function upstreams(machine: MachineSettings, servers: readonly InferenceServerPl
     });
   }
   return [...all, ...SERVICES.flatMap((service) => service.offers?.(machine) ?? [])];
+}
+
+/** Returns how a server is asked: one that starts on request by llama-swap, where that is declared. */
+function onDemandOr(server: Upstream, listener: ReturnType<typeof onDemandListener>): Upstream {
+  if (listener === undefined || server.start === undefined) return server;
+  const { address, port, onLink, keyVariable } = listener;
+  return {
+    ...server,
+    address,
+    port,
+    ...defined({ onLink, keyVariable }),
+    fromContainer: originOf({ address, port }),
+    onDemand: true,
+  };
 }
 
 const listening = ({ address, port, onLink }: Reach) => ({ address, port, ...defined({ onLink }) });

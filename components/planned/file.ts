@@ -8,6 +8,10 @@ export type FileRole =
   | "grafana-dashboard"
   | "harness-analytics"
   | "harness-providers"
+  | "on-demand-config"
+  | "on-demand-declared"
+  | "on-demand-unit"
+  | "on-demand-wrapper"
   | "scrape-targets"
   | "simple-server-dropin"
   | "start-gate";

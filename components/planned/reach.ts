@@ -48,7 +48,9 @@ export interface Upstream extends Listening {
   readonly container: string | undefined;
   /** Set where it starts on request, and may not run. */
   readonly start?: "onRequest";
-  /** Variable that holds the key which it asks for, where it isn't ours and does. */
+  /** Set where llama-swap is asked for it, and starts it. */
+  readonly onDemand?: true;
+  /** Variable that holds the key which it asks for, where it does. */
   readonly keyVariable?: string;
 }
 

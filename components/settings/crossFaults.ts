@@ -171,6 +171,10 @@ function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]
         `No server \`${key}\` on a machine \`${on}\`. On other machines: ${are}.`,
       );
     }
+    if (server.start === "onRequest" && machine.onDemand !== undefined) {
+      const message = `\`${name}\` is started by ${on}'s llama-swap, which only ${on} reaches: put it behind a \`bridge\` of ${on}, and let clients ask that one.`;
+      return fault("impossible_value", message);
+    }
     if (server.nodes !== undefined) {
       if (machines[own]?.link === undefined)
         return fault(

@@ -177,6 +177,11 @@ export const inferenceServer = strictObject(
     start: usual("always", z.enum(["always", "onRequest"])).describe(
       "`onRequest`: `up` makes the container and doesn't start it; `serving start NAME` does, and first stops the servers that it has no room beside. Such servers may be more than fit at once: the plan says which run together (guide: models on demand).",
     ),
+    idleMinutes: optional(z.union([z.literal("never"), count(1, 1440)]))
+      .describe(
+        "With `start: onRequest` and the machine's `onDemand`: minutes without a request after which the server is stopped; `never`: only when another one needs its memory. Default: 30.",
+      )
+      .meta({ examples: [30, "never"] }),
   },
   {
     error: ({ code, keys }) =>

@@ -17,6 +17,7 @@ import {
   variableName,
   word,
 } from "../fields/fields";
+import { onDemand } from "../on-demand/settings";
 import { SERVICES } from "../services/registry";
 import { serviceBlocks } from "../services/settings";
 import { harness } from "./harness";
@@ -223,6 +224,7 @@ export const machine = strictObject(
     inferenceServers: usual({}, z.record(shortName(), inferenceServer)).describe(
       "The vLLM servers that we run in containers, by short name.",
     ),
+    onDemand: onDemand.optional(),
     ...serviceBlocks,
     monitoring: optional(z.literal("scrape")).describe(
       "`scrape`: writes a file of scrape targets for a Prometheus of your own, and a dashboard for your Grafana.",

@@ -1,3 +1,6 @@
+import { listOf } from "../../faults/quoting";
+import { isLoopback } from "../../machines/address";
+import { askingContainers, onRequestKeys } from "../on-demand/listener";
 import type { MachineSettings } from "./machine";
 import type { MachineFault } from "./referenceFaults";
 
@@ -5,16 +8,17 @@ import type { MachineFault } from "./referenceFaults";
 const MOST_ON_REQUEST = 12;
 
 /** Faults of servers with `start: onRequest`; the path starts below the machine. */
-export function onRequestFaults({ inferenceServers }: MachineSettings): MachineFault[] {
-  const onRequest = Object.entries(inferenceServers).filter(([, { start }]) => start !== "always");
+export function onRequestFaults(machine: MachineSettings): MachineFault[] {
+  const { inferenceServers } = machine;
+  const onRequest = onRequestKeys(machine);
   const fault = (key: string, message: string): MachineFault => ({
     path: ["inferenceServers", key, "start"],
     code: "impossible_value",
     message,
   });
   return [
-    ...onRequest.flatMap(([key, { nodes }]) =>
-      nodes === undefined
+    ...onRequest.flatMap((key) =>
+      inferenceServers[key]?.nodes === undefined
         ? []
         : fault(
             key,
@@ -23,11 +27,63 @@ export function onRequestFaults({ inferenceServers }: MachineSettings): MachineF
     ),
     ...onRequest
       .slice(MOST_ON_REQUEST)
-      .map(([key]) =>
+      .map((key) =>
         fault(
           key,
           `At most ${MOST_ON_REQUEST} servers of a machine can start on request, and there are ${onRequest.length}: leave some out, or write \`start: always\`.`,
         ),
       ),
+    ...idleFaults(machine),
+    ...onDemandFaults(machine, onRequest),
   ];
+}
+
+/** Idle minutes that nobody would count. */
+function idleFaults({ inferenceServers, onDemand }: MachineSettings): MachineFault[] {
+  return Object.entries(inferenceServers).flatMap(([key, { idleMinutes, start }]) => {
+    if (idleMinutes === undefined) return [];
+    const path = ["inferenceServers", key, "idleMinutes"];
+    const fault = (message: string) => [{ path, code: "impossible_value", message }];
+    if (start === "always")
+      return fault(
+        `${key} always runs, so it is never stopped for being idle: delete this line, or write \`start: onRequest\`.`,
+      );
+    if (onDemand === undefined)
+      return fault(
+        "Only llama-swap counts minutes without a request: declare `onDemand` on the machine (guide: models on demand), or delete this line.",
+      );
+    return [];
+  });
+}
+
+/** What doesn't go together with llama-swap. */
+function onDemandFaults(machine: MachineSettings, onRequest: readonly string[]): MachineFault[] {
+  const { inferenceServers, onDemand } = machine;
+  if (onDemand === undefined) return [];
+  const faults: MachineFault[] = [];
+  if (onRequest.length === 0)
+    faults.push({
+      path: ["onDemand"],
+      code: "impossible_value",
+      message:
+        "No server starts on request, so llama-swap has nothing to start: write `start: onRequest` below a server, or delete `onDemand`.",
+    });
+  for (const key of onRequest) {
+    const { listen = "127.0.0.1", port } = inferenceServers[key] ?? {};
+    if (isLoopback(listen)) continue;
+    const message = `${key} is asked through llama-swap, which doesn't see requests at port ${port} and would stop it in the middle of one: write \`listen: 127.0.0.1\`, or delete this line.`;
+    faults.push({
+      path: ["inferenceServers", key, "listen"],
+      code: "impossible_value",
+      message,
+    });
+  }
+  const asking = askingContainers(machine).map((service) => `\`${service}\``);
+  if (asking.length > 0 && onDemand.keyVariable === undefined)
+    faults.push({
+      path: ["onDemand", "keyVariable"],
+      code: "missing_key",
+      message: `${listOf(asking)} ${asking.length === 1 ? "is a container and asks" : "are containers and ask"} a server that starts on request, so llama-swap listens on a Docker network, where it needs a key: write \`keyVariable: LOCAL_SERVING_ON_DEMAND_KEY\`, the NAME of a variable of your shell that holds one.`,
+    });
+  return faults;
 }

@@ -3,6 +3,7 @@ import { containerSchema } from "./container";
 import { fileSchema, secretFileSchema } from "./files";
 import { serverKvSchema } from "./kv";
 import { admissionSchema, ledgerSchema, startNeedsSchema, togetherSchema } from "./memory";
+import { onDemandSchema } from "./onDemand";
 import { serveSchema } from "./serve";
 import { endpointSchema, hostInstanceSchema, inferenceServerSchema, reachSchema } from "./servers";
 import {
@@ -73,6 +74,9 @@ export const machineSchema = z
     together: togetherSchema
       .exactOptional()
       .describe("Which servers run together, where some start on request."),
+    onDemand: onDemandSchema
+      .exactOptional()
+      .describe("What starts servers when their models are asked for, where it is declared."),
     otherGpuMemoryGiB: z
       .number()
       .exactOptional()

@@ -1,0 +1,210 @@
+import { join } from "node:path";
+import { defined } from "../../faults/defined";
+import { originOf } from "../../machines/address";
+import { scriptText } from "../../machines/shell";
+import type { InferenceServerPlan } from "../inference-server/plannedServer";
+import type { Together } from "../memory/together";
+import type { LedgerLine } from "../planned/facts";
+import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
+import { everyName, type Reach } from "../planned/reach";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { onDemandSchema } from "../planned/schema/onDemand";
+import { declaredText } from "./declaredText";
+import { type OnDemandBlocks, onDemandListener } from "./listener";
+import { IDLE_MINUTES, type OnDemandSettings } from "./settings";
+import { swapConfig } from "./swapConfig";
+import { unitText } from "./unit";
+
+/** llama-swap of one machine: where it listens, and what it starts. */
+export type OnDemandPlan = DataOf<typeof onDemandSchema>;
+
+/** Comments stay where it is written: on a machine it travels without them. */
+export const WRAPPER = scriptText(join(__dirname, "onDemand.py"));
+
+/** The blocks of a machine that this reads. */
+export interface OnDemandMachine extends OnDemandBlocks {
+  readonly inferenceServers: Readonly<
+    Record<
+      string,
+      OnDemandBlocks["inferenceServers"][string] & {
+        readonly idleMinutes?: number | "never" | undefined;
+      }
+    >
+  >;
+}
+
+/** What else it is planned from. */
+export interface OnDemandContext {
+  readonly machine: string;
+  /** Folder of the machine's files. */
+  readonly folder: string;
+  /** Home of the operator on the machine. */
+  readonly home: string;
+  readonly servers: readonly InferenceServerPlan[];
+  readonly together: Together;
+}
+
+/** What of llama-swap a machine's plan gets. */
+export interface PlannedOnDemand {
+  readonly onDemand: OnDemandPlan;
+  readonly files: readonly PlannedFile<FileRole>[];
+  readonly secretFiles: readonly SecretFile[];
+  readonly reach: Reach;
+}
+
+/** llama-swap took 17 MiB idle and 216 MiB after a body of 60 MiB (v250, measured on x64). */
+export const ON_DEMAND_MEMORY: LedgerLine = {
+  name: "llama-swap",
+  gib: 0.22,
+  basis: "default",
+  source: "llama-swap after a request of 60 MiB, measured on another machine",
+};
+
+/** Plans llama-swap, where a machine declares it. */
+export function plannedOnDemand(
+  machine: OnDemandMachine,
+  context: OnDemandContext,
+): PlannedOnDemand | undefined {
+  const listener = onDemandListener(machine);
+  const settings = machine.onDemand;
+  if (listener === undefined || settings === undefined) return undefined;
+  const onDemand = { ...facts(settings, context), ...where(listener, context) };
+  const planned = { ...onDemand, servers: serversOf(machine, context.servers) };
+  const { secretFiles } = keyFile(planned, context.machine);
+  return {
+    onDemand: planned,
+    files: filesOf(planned, context),
+    secretFiles,
+    reach: {
+      key: "on-demand",
+      name: "llama-swap",
+      address: listener.address,
+      port: listener.port,
+      path: "/v1",
+      ...(listener.onLink ? { onLink: true } : {}),
+    },
+  };
+}
+
+/** Name of the systemd user unit of a machine's llama-swap. */
+const unitName = (machine: string): string => `local-serving-${machine}-on-demand.service`;
+
+const resourceName = (machine: string): string => `${machine}-on-demand`;
+
+function facts(
+  { program, startWithinMinutes, retryAfterMinutes, swapsPerHour, measuredSwaps }: OnDemandSettings,
+  { machine, folder }: OnDemandContext,
+) {
+  const { version, from, sha256 } = program;
+  return {
+    folder: `${folder}/on-demand`,
+    unit: unitName(machine),
+    program: { version, from, path: `${folder}/on-demand/llama-swap`, ...defined({ sha256 }) },
+    startWithinMinutes,
+    retryAfterMinutes,
+    swapsPerHour,
+    ...defined({ measuredSwaps }),
+  };
+}
+
+function where(
+  listener: NonNullable<ReturnType<typeof onDemandListener>>,
+  { folder }: OnDemandContext,
+) {
+  const { address, port, network, keyVariable } = listener;
+  return {
+    address,
+    port,
+    url: originOf({ address, port }),
+    ...defined({
+      network,
+      keyVariable,
+      keyPath: keyVariable === undefined ? undefined : `${folder}/secrets/on-demand-key`,
+    }),
+  };
+}
+
+function serversOf(
+  { inferenceServers }: OnDemandMachine,
+  servers: readonly InferenceServerPlan[],
+): OnDemandPlan["servers"] {
+  return servers.flatMap(({ key, container, serve, reach }) => {
+    if (container.start !== "onRequest") return [];
+    const { idleMinutes = IDLE_MINUTES } = inferenceServers[key] ?? {};
+    const [model = "", ...names] = everyName({
+      names: serve.names,
+      adapters: serve.adapters ?? [],
+    });
+    return {
+      key,
+      container: container.name,
+      model,
+      names,
+      port: reach.port,
+      graceSeconds: container.stopGraceSeconds,
+      idleMinutes: idleMinutes === "never" ? null : idleMinutes,
+    };
+  });
+}
+
+function keyFile(
+  { keyVariable: variable, keyPath: path }: OnDemandPlan,
+  machine: string,
+): { readonly secretFiles: readonly SecretFile[] } {
+  if (variable === undefined || path === undefined) return { secretFiles: [] };
+  const partOf = resourceName(machine);
+  const purpose = "Key of llama-swap.";
+  const file: SecretFile = {
+    role: "on-demand-key",
+    resource: `${partOf}-key`,
+    partOf,
+    purpose,
+    path,
+    mode: "0600",
+    variable,
+    isKey: true,
+  };
+  return { secretFiles: [file] };
+}
+
+function filesOf(
+  planned: OnDemandPlan,
+  { machine, home, servers, together }: OnDemandContext,
+): PlannedFile<FileRole>[] {
+  const partOf = resourceName(machine);
+  const { folder, unit } = planned;
+  const file = (
+    what: "config" | "declared" | "wrapper" | "unit",
+    { path, purpose, text }: Pick<PlannedFile, "path" | "purpose" | "text">,
+  ): PlannedFile<FileRole> => ({
+    role: `on-demand-${what}`,
+    resource: `${partOf}-${what}`,
+    partOf,
+    purpose,
+    path,
+    mode: "0644",
+    text,
+  });
+  return [
+    file("wrapper", {
+      purpose: "Starts and stops containers for llama-swap, by what Docker says.",
+      path: `${folder}/on-demand.py`,
+      text: WRAPPER,
+    }),
+    file("declared", {
+      purpose: "What that is told: the servers, and which of them run together.",
+      path: `${folder}/on-demand.json`,
+      text: declaredText(planned, together),
+    }),
+    file("config", {
+      purpose: "Configuration of llama-swap.",
+      path: `${folder}/config.yaml`,
+      text: swapConfig(planned, { machine, servers, together }),
+    }),
+    file("unit", {
+      purpose: "systemd user unit of llama-swap.",
+      path: `${home.replace(/\/$/, "")}/.config/systemd/user/${unit}`,
+      text: unitText(planned, machine),
+    }),
+  ];
+}

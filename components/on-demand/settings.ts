@@ -1,0 +1,84 @@
+import { optional, strictObject, z } from "zod";
+import { count, hostPath, port, textMatching, usual, variableName } from "../fields/fields";
+
+/** Where llama-swap's maker puts its releases. */
+const RELEASES = "https://github.com/mostlygeek/llama-swap/releases/download";
+
+/** A private network of 16 to 256 addresses, by its first one. */
+const SUBNET =
+  /^(?:10\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])|192\.168)\.\d{1,3}\.(?:0|16|32|48|64|80|96|112|128|144|160|176|192|208|224|240)\/(?:24|25|26|27|28)$/;
+
+const program = strictObject({
+  version: textMatching(/^v\d+$/, "Expected a release of llama-swap, such as v250").describe(
+    "Release of llama-swap. v250 was tried.",
+  ),
+  sha256: optional(
+    textMatching(/^[\da-f]{64}$/, "Expected 64 hexadecimal digits, as `sha256sum` prints them"),
+  ).describe(
+    "SHA-256 of the release's archive for this machine, or of the program where `from` is a path. A policy refuses a program without it; `serving pin` fills it in.",
+  ),
+  from: usual(
+    RELEASES,
+    z.union([
+      hostPath(
+        /^\//,
+        "Expected an absolute path, or an address that begins with https:// or http://",
+      ),
+      textMatching(/^https?:\/\/[!-~]+[^/]$/, {
+        error:
+          "Expected an address such as https://example.org/llama-swap, without a `/` at its end",
+      }),
+    ]),
+  ).describe(
+    "Where the program comes from: an address with a folder for each release and its archives in it, or the path of a program on the machine that you built yourself.",
+  ),
+}).describe("llama-swap, the program that starts and stops servers by request.");
+
+const measuredSwaps = strictObject({
+  swaps: count().describe("Starts and stops that were made one after the other."),
+  lostGiB: z
+    .number()
+    .describe("MemAvailable before the first minus MemAvailable after the last, in GiB."),
+  at: textMatching(/^\d{4}-\d\d-\d\d$/, "Expected a date such as 2026-11-27").describe("When."),
+}).describe(
+  "What `serving bench --swaps` measured on this machine. Without it the plan calls swapping unproven here.",
+);
+
+/** Models that are started by requests for them, as in the stack file. */
+export const onDemand = strictObject({
+  port: usual(8010, port()).describe(
+    "TCP port at which llama-swap answers for every server with `start: onRequest`.",
+  ),
+  program,
+  keyVariable: optional(variableName())
+    .describe(
+      "NAME of the variable of your shell that holds the key which llama-swap asks for; its value travels as a file of mode 0600. Needed where the bridge or the chat UI asks such a server.",
+    )
+    .meta({ examples: ["LOCAL_SERVING_ON_DEMAND_KEY"] }),
+  subnet: usual(
+    "172.31.241.0/28",
+    textMatching(
+      SUBNET,
+      "Expected a private network of 16 to 256 addresses by its first one, such as 172.31.241.0/28",
+    ),
+  ).describe(
+    "Docker network between llama-swap and the containers that ask it (bridge, chat UI): llama-swap listens on its first address. Where no container asks, it listens on 127.0.0.1 and there is no such network.",
+  ),
+  startWithinMinutes: usual(60, count(1, 240)).describe(
+    "Longest time in minutes from a request to a server that is ready; then the start counts as failed.",
+  ),
+  retryAfterMinutes: usual(10, count(1, 1440)).describe(
+    "Minutes after a failed start in which the server isn't tried again, and nothing stops for it.",
+  ),
+  swapsPerHour: usual(12, count(1, 120)).describe(
+    "Starts by request within an hour above which `serving doctor` and `serving status` warn: each takes minutes, and what many leave in the memory of a DGX Spark isn't known.",
+  ),
+  measuredSwaps: optional(measuredSwaps),
+}).describe(
+  "Starts servers with `start: onRequest` when their model is asked for, and stops others that it has no room beside (guide: models on demand). Left out: only `serving start` does.",
+);
+
+export type OnDemandSettings = z.output<typeof onDemand>;
+
+/** Minutes without a request after which a server is stopped, unless its settings say. */
+export const IDLE_MINUTES = 30;
