@@ -62,26 +62,21 @@ const isPlain = (path: string) =>
   !/^\/(dev|proc|sys)(\/|$)/.test(path) &&
   path !== "/" &&
   !/(^|\/)\.{1,2}(\/|$)|\/\//.test(path);
+const PLAIN_PATH =
+  "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys";
 
 /** Path on the machine: absolute, or below the operator's home (`~/`). */
 export const hostPath = (
   form = /^(\/|~\/)/,
   expected = "Expected an absolute path, or one that starts with `~/`",
-) =>
-  textMatching(form, { error: expected, abort: true }).refine(
-    isPlain,
-    "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",
-  );
+) => textMatching(form, { error: expected, abort: true }).refine(isPlain, PLAIN_PATH);
 
 /** Path inside a container: absolute, and as plain as one on the machine. */
 export const containerPath = () =>
   textMatching(/^\//, {
     error: "Expected an absolute path inside the container",
     abort: true,
-  }).refine(
-    isPlain,
-    "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",
-  );
+  }).refine(isPlain, PLAIN_PATH);
 
 /** A key that JavaScript programs, clients included, lose in their maps. */
 export const isProto = (name: string) => name === "__proto__";
