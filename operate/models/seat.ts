@@ -7,6 +7,7 @@ import { pinnedServer } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import type { ImageReading } from "../pin/readImage";
 import { recordOf } from "../pin/writePin";
+import { LEAST_SERVER } from "./leastServer";
 import type { ServerValue } from "./serverValues";
 
 /** The tag of an image that nobody has chosen yet. */
@@ -76,15 +77,6 @@ export function aloneIn(seat: Seat): Seat {
   return { ...seat, settings: { machines: Object.fromEntries(machines) } };
 }
 
-/** A first server before it has a model. */
-const PLACEHOLDER = {
-  model: { id: "org/model" },
-  servedModelName: "model",
-  gpuMemoryUtilization: 0.1,
-  maxModelLen: 1024,
-  port: 8001,
-};
-
 /** The server of a seat as the stack file has it; `undefined` for a new one. */
 export const declaredServer = ({ settings, machine, server }: Seat) =>
   machineOf(settings, machine).inferenceServers[server];
@@ -105,7 +97,7 @@ export function currentServer(seat: Seat): InferenceServerSettings {
 function newServer({ settings, machine }: Seat): InferenceServerSettings {
   const { inferenceServers } = machineOf(settings, machine);
   const [other] = Object.values(inferenceServers);
-  if (other === undefined) return inferenceServer.parse({ ...PLACEHOLDER, ...pinnedServer() });
+  if (other === undefined) return inferenceServer.parse({ ...LEAST_SERVER, ...pinnedServer() });
   const ports = Object.values(inferenceServers).map(({ port }) => port);
   const { image, versions, model, servedModelName, gpuMemoryUtilization, maxModelLen } = other;
   const placeholder = { model, servedModelName, gpuMemoryUtilization, maxModelLen };

@@ -9,6 +9,7 @@ import { imageReference } from "../../../machines/docker/imageReference";
 import { readServerArguments, type ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
 import { engineData, newestEngineData } from "../../../vllm/engineData";
+import { LEAST_SERVER } from "../../models/leastServer";
 import type { ServerValue } from "../../models/serverValues";
 import type { HostFacts } from "../../sees/computer/facts";
 import type { Place } from "../offers";
@@ -131,7 +132,7 @@ const tokenText = (variable: string) =>
 function fitting(values: readonly ServerValue[]) {
   const leftOut: LeftOut[] = [];
   const kept = values.filter(({ path, value }) => {
-    const block: Record<string, unknown> = { ...LEAST_BLOCK, model: { ...LEAST_BLOCK.model } };
+    const block: Record<string, unknown> = { ...LEAST_SERVER, model: { ...LEAST_SERVER.model } };
     putAt(block, path, value);
     const what = `what would be \`${path.join(".")}\``;
     const { faults } = readBy(inferenceServer, block);
@@ -144,15 +145,6 @@ function fitting(values: readonly ServerValue[]) {
   });
   return { values: kept, leftOut };
 }
-
-/** A server's block with what it must have, to try one value. */
-const LEAST_BLOCK = {
-  model: { id: "org/model" },
-  servedModelName: "model",
-  image: "vllm/vllm-openai",
-  gpuMemoryUtilization: 0.1,
-  maxModelLen: 1024,
-};
 
 /** A model that makes vectors has no tools. */
 function withoutTools(values: readonly ServerValue[]): readonly ServerValue[] {

@@ -11,6 +11,7 @@ import { isIn } from "../../../machines/home";
 import { namedAdapters } from "../../../vllm/argv/adapters";
 import { isOn, type ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
+import { LEAST_SERVER } from "../../models/leastServer";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { CACHE_INSIDE, type Volume } from "./dockerOptions";
 import type { Launch } from "./launch";
@@ -56,7 +57,7 @@ export function ownModels(
   const id = isFitting ? own.path : model;
   const adapters = adaptersOf(args, places);
   const folder = isFitting
-    ? modelInside({ ...LEAST_SERVER, model: { ...LEAST_SERVER.model, id } })
+    ? modelInside(inferenceServer.parse({ ...LEAST_SERVER, model: { id } }))
     : undefined;
   const moved = movedValues(values, { ...places, folder, inside: model });
   const used = [...(isFitting ? [own.volume] : []), ...adapters.used, ...moved.used];
@@ -92,14 +93,6 @@ const volumeOf = (path: string, volumes: readonly Volume[]): Volume | undefined 
     .filter(({ target }) => isIn(path, target))
     .sort((one, other) => other.target.length - one.target.length)[0];
 
-/** A server with what it must have, to try some of its values. */
-const LEAST = {
-  ...{ model: { id: "org/model" }, servedModelName: "model", image: "vllm/vllm-openai" },
-  ...{ gpuMemoryUtilization: 0.1, maxModelLen: 1024 },
-};
-
-const LEAST_SERVER = inferenceServer.parse(LEAST);
-
 /** Whether a stack file may have such values of a server. */
 function fits(values: Readonly<Record<string, unknown>>): boolean {
   return faultOf(values) === undefined;
@@ -107,7 +100,7 @@ function fits(values: Readonly<Record<string, unknown>>): boolean {
 
 /** Why a stack file may not have such values of a server; `undefined` where it may. */
 function faultOf(values: Readonly<Record<string, unknown>>): string | undefined {
-  const inferenceServers = { b: { ...LEAST, ...values } };
+  const inferenceServers = { b: { ...LEAST_SERVER, ...values } };
   const machines = { spark: { totalGiB: 128, instanceA: "none", inferenceServers } };
   const text = JSON.stringify({ config: { [`${NAMESPACE}:machines`]: machines } });
   const read = orInputFault(() => parseStackFile("a command", text));
