@@ -1,14 +1,15 @@
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
+import { endingInOrder } from "../../commandLine/interrupt";
 import { columns, say, styled } from "../../commandLine/output";
+import { expectTerminal, saysYes } from "../../commandLine/saysYes";
 import { textOr } from "../../faults/json";
 import { BYTES_PER_MIB, gibOrMib } from "../../units/memory";
 import { askCopies } from "../copies/askCopies";
 import { type DataOn, dataNamed } from "../copies/dataOf";
 import { type Copy, listCopies } from "../copies/listCopies";
 import { startsAfter } from "../copies/startsAfter";
-import { atTerminal } from "../init/questions";
 import { expectConnection } from "../sees/tunnel";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
@@ -81,7 +82,7 @@ async function putBack(
   }
   const { starts, note } = startsAfter(copy, now.image, service);
   say(whatHappens(copy, service, note));
-  if (options.yes !== true && !(await isYes()))
+  if (options.yes !== true && !(await agreed()))
     return { result: { restored: null }, text: "Nothing was changed.", failed: true };
   const [done = {}] = await askCopies(copies, ["put-back", name, starts ? "yes" : "no"]);
   const kept = textOr(done.kept) || null;
@@ -111,10 +112,10 @@ const whatHappens = ({ copy, at, bytes }: Copy, service: string, note: string): 
     ...(note === "" ? [] : [note]),
   ].join("\n");
 
-async function isYes(): Promise<boolean> {
-  if (!process.stdin.isTTY)
-    throw new WrongUse("Nobody can be asked here: run it with --yes. Nothing was changed.");
-  return /^y(es)?$/i.test(await atTerminal((ask) => ask("Put it back? [y/N]")));
+/** Whether somebody says yes. Ctrl-C ends it before anything is changed. */
+function agreed(): Promise<boolean> {
+  expectTerminal();
+  return endingInOrder((signal) => saysYes("Put it back?", signal));
 }
 
 /** A copy is never said to be of no size. */

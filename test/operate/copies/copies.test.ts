@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
 
@@ -177,7 +178,23 @@ describe("serving restore", () => {
     const { volume, copy, newer } = await migrated();
     const { code, err } = await serving(volume, ["restore", "chat-ui", copy]);
     expect([code, volume.data(), volume.running]).toEqual([2, newer, true]);
-    expect(err).toContain("Nobody can be asked here: run it with --yes. Nothing was changed.\n");
+    expect(err).toContain("Without a terminal nobody can say yes: add --yes.\n");
+  });
+
+  it.each([
+    ["y", 0, "older", /^The data of chat-ui are those of /],
+    ["n", 1, "newer", /^Nothing was changed\.\n$/],
+    ["", 1, "newer", /^Nothing was changed\.\n$/],
+  ])("asks at a terminal, and takes only yes for yes: `%s`", async (answer, exit, data, said) => {
+    const { volume, copy, old, newer } = await migrated();
+    const terminal = Object.assign(Readable.from([`${answer}\n`]), { isTTY: true });
+    const { stdin } = process;
+    Object.defineProperty(process, "stdin", { configurable: true, value: terminal });
+    const { code, out, err } = await serving(volume, ["restore", "chat-ui", copy]);
+    Object.defineProperty(process, "stdin", { configurable: true, value: stdin });
+    expect([code, volume.data()]).toEqual([exit, data === "older" ? old : newer]);
+    expect(out).toMatch(said);
+    expect(err).toContain("Put it back? [y/N] ");
   });
 
   it("refuses a name that no copy has, and says what Docker says", async () => {
