@@ -6,7 +6,7 @@ import {
   modelShape,
   plannedKvDtype,
 } from "../../components/kv";
-import { FaultyInput } from "../../faults/fault";
+import { faultsFrom } from "../fixtures/faults";
 
 const GIB = 2 ** 30;
 const dense = modelShape({
@@ -35,15 +35,7 @@ const hybrid = modelShape({
   mamba_ssm_dtype: "float32",
 });
 
-function faultOf(run: () => unknown) {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof FaultyInput) return error.faults.map((each) => [each.path, each.code]);
-    throw error;
-  }
-  return [];
-}
+const faultOf = (run: () => unknown) => faultsFrom(run).map(({ path, code }) => [path, code]);
 
 describe("bytes of a token by KV cache format", () => {
   const perLayer = (kvCacheDtype: KvEngineSettings["kvCacheDtype"], model = dense) =>

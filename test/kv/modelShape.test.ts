@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { modelShape } from "../../components/kv";
 import { FaultyInput } from "../../faults/fault";
 import { parseYaml } from "../../faults/yamlDocument";
+import { faultsFrom } from "../fixtures/faults";
 
 const dense = {
   num_hidden_layers: 32,
@@ -17,15 +18,8 @@ const linear = {
   linear_conv_kernel_dim: 4,
 };
 
-function faultsOf(config: unknown) {
-  try {
-    modelShape(config);
-  } catch (error) {
-    if (error instanceof FaultyInput) return error.faults.map((fault) => [fault.path, fault.code]);
-    throw error;
-  }
-  return [];
-}
+const faultsOf = (config: unknown) =>
+  faultsFrom(() => modelShape(config)).map(({ path, code }) => [path, code]);
 
 describe("key/value heads and their width", () => {
   const heads = (config: object) =>

@@ -3,8 +3,8 @@ import { stringify } from "yaml";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
 import { parseStackFile } from "../../components/settings/load";
-import { FaultyInput } from "../../faults/fault";
 import { judge } from "../../policies/judge";
+import { faultLines } from "../fixtures/faults";
 import { serverInput } from "../fixtures/machine";
 import { ALL_CLIENTS, BRIDGE, CHAT_UI } from "../fixtures/services";
 import { CLEAN_COMMAND, record, server } from "../policies/declared";
@@ -43,16 +43,8 @@ const refusals = (everything: ReturnType<typeof plan>) =>
   judge(declaredResources(everything)).filter(({ verdict }) => verdict === "refused");
 
 /** Faults of a stack file as `path: message`. */
-function faults(machine: Block, b: Block = {}): string[] {
-  try {
-    parseStackFile("Pulumi.dgx.yaml", text(machine, b));
-  } catch (error) {
-    if (error instanceof FaultyInput)
-      return error.faults.map(({ path, message }) => `${path}: ${message}`);
-    throw error;
-  }
-  return [];
-}
+const faults = (machine: Block, b: Block = {}) =>
+  faultLines(() => parseStackFile("Pulumi.dgx.yaml", text(machine, b)));
 
 /** Members that every object of JavaScript has. */
 describe.each(["constructor", "toString", "hasOwnProperty"])("%s", (name) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { parseStackFile } from "../../components/settings/load";
-import { FaultyInput } from "../../faults/fault";
+import { faultLines } from "../fixtures/faults";
 import { serverInput, stack } from "../fixtures/machine";
 import { ALL_CLIENTS, BRIDGE } from "../fixtures/services";
 
@@ -13,16 +13,8 @@ const THERE = {
 const BRIDGED = Object.fromEntries(Object.keys(ALL_CLIENTS).map((key) => [key, { via: "bridge" }]));
 const machineOf = (machine: Record<string, unknown>) => plan(stack(machine), evidence).machines[0];
 
-function faultsOf(machine: Record<string, unknown>): string[] {
-  try {
-    plan(stack(machine), evidence);
-  } catch (error) {
-    if (error instanceof FaultyInput)
-      return error.faults.map(({ path, message }) => `${path}: ${message}`);
-    throw error;
-  }
-  return [];
-}
+const faultsOf = (machine: Record<string, unknown>) =>
+  faultLines(() => plan(stack(machine), evidence));
 
 describe("clients.on", () => {
   it("here writes the clients' files of a machine over ssh on this computer, and nothing else", () => {
@@ -156,13 +148,6 @@ describe("clients.on", () => {
       ...Object.fromEntries(others.flatMap(([name, m]) => (m ? [[name, m]] : []))),
       ...one.machines,
     };
-    try {
-      plan({ machines }, evidence);
-    } catch (error) {
-      if (error instanceof FaultyInput)
-        return error.faults.map(({ path, message }) => `${path}: ${message}`);
-      throw error;
-    }
-    return [];
+    return faultLines(() => plan({ machines }, evidence));
   }
 });

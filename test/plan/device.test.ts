@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { judgeMachine } from "../../components/preflight/judgeMachine";
 import { parseStackFile } from "../../components/settings/load";
-import { FaultyInput } from "../../faults/fault";
+import { faultsFrom } from "../fixtures/faults";
 import { stack } from "../fixtures/machine";
 
 const planned = (machine: Record<string, unknown>, server: Record<string, unknown> = {}) =>
@@ -68,13 +68,7 @@ describe("the device of a plan", () => {
         "      inferenceServers:",
         ...server,
       ];
-      try {
-        parseStackFile("Pulumi.dgx.yaml", `${lines.join("\n")}\n`);
-        return [];
-      } catch (error) {
-        if (error instanceof FaultyInput) return error.faults;
-        throw error;
-      }
+      return faultsFrom(() => parseStackFile("Pulumi.dgx.yaml", `${lines.join("\n")}\n`));
     };
     expect(faults("gb10", 121.69)).toEqual([]);
     expect(faults("gb10", 62.5)).toMatchObject([

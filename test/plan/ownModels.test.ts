@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { argumentChanges } from "../../components/change/containerChange";
 import { plan } from "../../components/plan/plan";
-import { FaultyInput } from "../../faults/fault";
 import type { ModelFiles } from "../../machines/modelFiles";
+import { faultLines } from "../fixtures/faults";
 import { serverInput, stack } from "../fixtures/machine";
 import { BRIDGE } from "../fixtures/services";
 
@@ -36,17 +36,8 @@ const evidenceOf = (folders: Record<string, ModelFiles>) => ({
 const planOf = (server: object, folders: Record<string, ModelFiles> = { "~/runs/tone": files() }) =>
   plan(stack({}, { adapters: [TONE], ...server }), evidenceOf(folders));
 
-function faults(server: object, folders?: Record<string, ModelFiles>): string[] {
-  try {
-    planOf(server, folders);
-    return [];
-  } catch (error) {
-    if (!(error instanceof FaultyInput)) throw error;
-    return error.faults.map(
-      ({ path, message }) => `${path.replace("machines.dgx.inferenceServers.b.", "")}: ${message}`,
-    );
-  }
-}
+const faults = (...given: Parameters<typeof planOf>) =>
+  faultLines(() => planOf(...given), "machines.dgx.inferenceServers.b.");
 
 describe("a model that the image brings", () => {
   it("is served by its path, and nothing is mounted for it", () => {

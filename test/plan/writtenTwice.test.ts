@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { parseStackFile } from "../../components/settings/load";
 import { stackSettings } from "../../components/settings/stackSettings";
-import { FaultyInput } from "../../faults/fault";
+import { faultLines } from "../fixtures/faults";
 import { serverInput } from "../fixtures/machine";
 
 const evidence = { home: "/home/me" };
@@ -13,17 +13,6 @@ const machine = (more: Record<string, unknown> = {}) => ({
   clients: { codex: {} },
   ...more,
 });
-
-function messages(read: () => unknown): string[] {
-  try {
-    read();
-  } catch (error) {
-    if (error instanceof FaultyInput)
-      return error.faults.map(({ path, message }) => `${path}: ${message}`);
-    throw error;
-  }
-  return [];
-}
 
 describe("two machines", () => {
   const onOne = (dockerHost: string) => {
@@ -43,17 +32,17 @@ describe("two machines", () => {
       "me@0.0.0.0",
     ].map((host) => `ssh://${host}`),
   ])("on one Docker engine are refused: the default and %s", (dockerHost) => {
-    expect(messages(() => parseStackFile("stack", onOne(JSON.stringify(dockerHost))))).toEqual([
+    expect(faultLines(() => parseStackFile("stack", onOne(JSON.stringify(dockerHost))))).toEqual([
       `machines.spark.dockerHost: spark and dgx are on one Docker engine (${dockerHost}), so they are one machine with one memory: put their servers below one of them, or give each its own \`dockerHost\`.`,
     ]);
   });
 
   it("on two engines pass", () => {
-    expect(messages(() => parseStackFile("stack", onOne("ssh://me@spark")))).toEqual([]);
+    expect(faultLines(() => parseStackFile("stack", onOne("ssh://me@spark")))).toEqual([]);
   });
 
   const pair = (dockerHost: string, more: Record<string, unknown> = {}) =>
-    messages(() =>
+    faultLines(() =>
       plan(
         stackSettings.parse({ machines: { a: machine(), b: machine({ dockerHost, ...more }) } }),
         evidence,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseEngineConfig } from "../../components/settings/load";
-import { FaultyInput } from "../../faults/fault";
+import { faultPairs } from "../fixtures/faults";
 import { serverInput } from "../fixtures/machine";
 
 function load(
@@ -19,16 +19,7 @@ function load(
   return parseEngineConfig({ "local-serving:machines": JSON.stringify({ dgx }) }).machines.dgx
     ?.harness;
 }
-function faultsOf(...args: Parameters<typeof load>): [string, string][] {
-  try {
-    load(...args);
-  } catch (error) {
-    if (error instanceof FaultyInput)
-      return error.faults.map((fault) => [fault.path, fault.message]);
-    throw error;
-  }
-  return [];
-}
+const faultsOf = (...args: Parameters<typeof load>) => faultPairs(() => load(...args));
 const AT = "machines.dgx.harness";
 
 describe("the harness's settings", () => {

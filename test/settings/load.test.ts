@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadStackFile, parseEngineConfig } from "../../components/settings/load";
-import { type Fault, FaultyInput, UnreadableInput } from "../../faults/fault";
+import { UnreadableInput } from "../../faults/fault";
+import { faultsFrom } from "../fixtures/faults";
 import { DIGEST, serverInput } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -14,15 +15,7 @@ function load(text: string) {
   return loadStackFile(file);
 }
 
-function faultsOf(text: string): readonly Fault[] {
-  try {
-    load(text);
-  } catch (error) {
-    if (error instanceof FaultyInput) return error.faults;
-    throw error;
-  }
-  return [];
-}
+const faultsOf = (text: string) => faultsFrom(() => load(text));
 
 const machine = (lines: string) =>
   `config:\n  local-serving:machines:\n    dgx:\n${lines.replaceAll(/^/gm, "      ")}\n`;

@@ -1,19 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { parseEngineConfig } from "../../components/settings/load";
-import { FaultyInput } from "../../faults/fault";
+import { machinesFaults } from "../fixtures/faults";
 import { serverInput, stackInput } from "../fixtures/machine";
 import { twoMachines } from "../fixtures/ranks";
-
-function faultsOf(machines: object): string[] {
-  try {
-    parseEngineConfig({ "local-serving:machines": JSON.stringify(machines) });
-  } catch (error) {
-    if (error instanceof FaultyInput)
-      return error.faults.map(({ path, message }) => `${path}: ${message}`);
-    throw error;
-  }
-  return [];
-}
 
 const servers = (count: number) =>
   Object.fromEntries(
@@ -26,26 +14,26 @@ const servers = (count: number) =>
 describe("start: onRequest", () => {
   it("is taken for up to twelve servers", () => {
     const { machines } = stackInput({ inferenceServers: servers(12) });
-    expect(faultsOf(machines)).toEqual([]);
+    expect(machinesFaults(machines)).toEqual([]);
   });
 
   it("is refused from the thirteenth on", () => {
     const { machines } = stackInput({ inferenceServers: servers(13) });
-    expect(faultsOf(machines)).toEqual([
+    expect(machinesFaults(machines)).toEqual([
       "machines.dgx.inferenceServers.s12.start: At most 12 servers of a machine can start on request, and there are 13: leave some out, or write `start: always`.",
     ]);
   });
 
   it("is refused for a server over several machines", () => {
-    expect(faultsOf(twoMachines({ start: "onRequest" }))).toEqual([
+    expect(machinesFaults(twoMachines({ start: "onRequest" }))).toEqual([
       "machines.dgx1.inferenceServers.b.start: A server over several machines can't start on request, since each of them would have to make room for it: delete this line, or `nodes`.",
     ]);
-    expect(faultsOf(twoMachines({ start: "always" }))).toEqual([]);
+    expect(machinesFaults(twoMachines({ start: "always" }))).toEqual([]);
   });
 
   it("is one of two words", () => {
     const { machines } = stackInput({}, { start: "sometimes" });
-    expect(faultsOf(machines)).toEqual([
+    expect(machinesFaults(machines)).toEqual([
       expect.stringMatching(
         /^machines\.dgx\.inferenceServers\.b\.start: Expected `always` or `onRequest`, got text \(`sometimes`\)\./,
       ),

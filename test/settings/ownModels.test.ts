@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { parseStackFile } from "../../components/settings/load";
-import { FaultyInput } from "../../faults/fault";
+import { faultLines } from "../fixtures/faults";
 import { stackInput } from "../fixtures/machine";
 
 const REVISION = "0123456789abcdef0123456789abcdef01234567";
@@ -11,15 +11,10 @@ const TONE = { name: "tone", path: "~/runs/tone", rank: 8 };
 function faults(server: object, machine: object = {}): string[] {
   const input = stackInput({ ...machine }, { ...server });
   const text = stringify({ config: { "local-serving:machines": input.machines } });
-  try {
-    parseStackFile("Pulumi.t.yaml", text);
-    return [];
-  } catch (error) {
-    if (!(error instanceof FaultyInput)) throw error;
-    return error.faults.map(
-      ({ path, message }) => `${path.replace("machines.dgx.inferenceServers.b.", "")}: ${message}`,
-    );
-  }
+  return faultLines(
+    () => parseStackFile("Pulumi.t.yaml", text),
+    "machines.dgx.inferenceServers.b.",
+  );
 }
 
 const NAME =

@@ -1,20 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { parseEngineConfig } from "../../components/settings/load";
-import { FaultyInput } from "../../faults/fault";
+import { machinesFaults } from "../fixtures/faults";
 import { link, node, twoMachines } from "../fixtures/ranks";
 import { BRIDGE } from "../fixtures/services";
 
-function faultsOf(...given: Parameters<typeof twoMachines>): string[] {
-  const machines = twoMachines(...given);
-  try {
-    parseEngineConfig({ "local-serving:machines": JSON.stringify(machines) });
-  } catch (error) {
-    if (error instanceof FaultyInput)
-      return error.faults.map(({ path, message }) => `${path}: ${message}`);
-    throw error;
-  }
-  return [];
-}
+const faultsOf = (...given: Parameters<typeof twoMachines>) =>
+  machinesFaults(twoMachines(...given));
 
 /** One more machine of the link. */
 const THIRD = { dgx3: node(3) };

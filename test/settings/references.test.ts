@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { parseEngineConfig } from "../../components/settings/load";
-import { FaultyInput } from "../../faults/fault";
+import { faultLines, machinesFaults } from "../fixtures/faults";
 import { serverInput } from "../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../fixtures/services";
 
@@ -12,16 +12,7 @@ function faultsOf(machine: Record<string, unknown>): string[] {
     inferenceServers: { b: serverInput() },
     ...machine,
   };
-  try {
-    parseEngineConfig({ "local-serving:machines": JSON.stringify({ dgx }) });
-  } catch (error) {
-    if (error instanceof FaultyInput)
-      return error.faults.map(
-        (fault) => `${fault.path.replace("machines.dgx.", "")}: ${fault.message}`,
-      );
-    throw error;
-  }
-  return [];
+  return machinesFaults({ dgx }, "machines.dgx.");
 }
 
 describe("what a service or a client says of its server", () => {
@@ -178,16 +169,7 @@ describe("a bridge to servers of other machines", () => {
     plan(parseEngineConfig({ "local-serving:machines": JSON.stringify(machines(...given)) }), {
       home: "/home/me",
     });
-  const faults = (...given: Parameters<typeof machines>) => {
-    try {
-      bridged(...given);
-    } catch (error) {
-      if (error instanceof FaultyInput)
-        return error.faults.map(({ path, message }) => `${path}: ${message}`);
-      throw error;
-    }
-    return [];
-  };
+  const faults = (...given: Parameters<typeof machines>) => faultLines(() => bridged(...given));
   const AT = "machines.dgx.bridge.servers.1: ";
 
   it.each<[string, Parameters<typeof machines>, string]>([

@@ -1,19 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { parseStackFile } from "../../components/settings/load";
 import { FLAGS_WITH_SETTING, repeatedFlags } from "../../components/settings/repeatedSettings";
-import { type Fault, FaultyInput } from "../../faults/fault";
 import { engineData, engineVersions } from "../../vllm/engineData";
+import { faultsFrom } from "../fixtures/faults";
 import { DIGEST } from "../fixtures/machine";
 
-function faultsOf(text: string): readonly Fault[] {
-  try {
-    parseStackFile("Pulumi.test.yaml", text);
-  } catch (error) {
-    if (error instanceof FaultyInput) return error.faults;
-    throw error;
-  }
-  return [];
-}
+const faultsOf = (text: string) => faultsFrom(() => parseStackFile("Pulumi.test.yaml", text));
 
 const machine = (lines: string) =>
   `config:\n  local-serving:machines:\n    dgx:\n${lines.replaceAll(/^/gm, "      ")}\n`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseEngineConfig } from "../../components/settings/load";
-import { FaultyInput } from "../../faults/fault";
+import { faultPairs } from "../fixtures/faults";
 
 function load(simpleServer: unknown, machine: Record<string, unknown> = {}) {
   const machines = {
@@ -13,16 +13,7 @@ function load(simpleServer: unknown, machine: Record<string, unknown> = {}) {
   };
   return parseEngineConfig({ "local-serving:machines": JSON.stringify(machines) }).machines.dgx;
 }
-function faultsOf(simpleServer: unknown, machine?: Record<string, unknown>): [string, string][] {
-  try {
-    load(simpleServer, machine);
-  } catch (error) {
-    if (error instanceof FaultyInput)
-      return error.faults.map((fault) => [fault.path, fault.message]);
-    throw error;
-  }
-  return [];
-}
+const faultsOf = (...args: Parameters<typeof load>) => faultPairs(() => load(...args));
 const AT = "machines.dgx.simpleServer";
 
 describe("the simple server's settings", () => {

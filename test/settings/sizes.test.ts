@@ -1,18 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { parseEngineConfig, parseStackFile } from "../../components/settings/load";
-import { FaultyInput } from "../../faults/fault";
+import { parseStackFile } from "../../components/settings/load";
+import { machinesFaults } from "../fixtures/faults";
 import { serverInput } from "../fixtures/machine";
-
-function faultsOf(machines: unknown): string[] {
-  try {
-    parseEngineConfig({ "local-serving:machines": JSON.stringify(machines) });
-  } catch (error) {
-    if (error instanceof FaultyInput)
-      return error.faults.map(({ path, message }) => `${path}: ${message}`);
-    throw error;
-  }
-  return [];
-}
 
 const named = (count: number, make: (index: number) => unknown) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, make(index)]));
@@ -62,14 +51,14 @@ describe("a stack file that is larger than any is meant to be", () => {
   ])(
     "is refused with what it may have at most, and nothing else is judged: %s",
     (_, machines, faults) => {
-      expect(faultsOf(machines)).toEqual(faults);
+      expect(machinesFaults(machines)).toEqual(faults);
     },
   );
 
   it("is read up to these", () => {
-    expect(faultsOf(named(512, (index) => machine(index, 1)))).toEqual([]);
+    expect(machinesFaults(named(512, (index) => machine(index, 1)))).toEqual([]);
     expect(
-      faultsOf({ m: machine(0, 64, { allowedOrigins: Array(1000).fill("http://a") }) }),
+      machinesFaults({ m: machine(0, 64, { allowedOrigins: Array(1000).fill("http://a") }) }),
     ).toEqual([]);
   });
 
