@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   appGroup,
   changeApp,
@@ -24,11 +24,6 @@ import {
 
 // Two runs each, one behind the other.
 vi.setConfig({ testTimeout: 60_000 });
-
-let serving = "";
-beforeAll(() => {
-  serving = bundledHarness();
-});
 
 /** Kills this program and all its supervisors so that none of them sees another die. */
 async function killAll({ child }: Started): Promise<void> {
@@ -57,7 +52,7 @@ describe.concurrent("this program and its supervisors are killed by SIGKILL at t
     ["while the evaluator runs", "ignore-term children=1 stubborn=1", evaluating],
   ])("%s: the next run ends all of it and goes on", async (_, options, reached) => {
     const place = await scene(options);
-    const killed = run(serving, place, ...slowEvaluator(place));
+    const killed = run(place, ...slowEvaluator(place));
     await eventually(
       () => reached(place) && processesWith(place.marker).length > 2,
       "the step is reached",
@@ -68,7 +63,7 @@ describe.concurrent("this program and its supervisors are killed by SIGKILL at t
 
     // What was left would answer in the place of the app that is started now.
     changeApp(place, { command: "true" });
-    const next = await run(serving, place, "true").finished;
+    const next = await run(place, "true").finished;
     expect(groupMembers(group)).toEqual([]);
     expect(processesWith(place.marker)).toEqual([]);
     expect(next.stderr).toContain(
@@ -83,11 +78,11 @@ describe.concurrent("this program and its supervisors are killed by SIGKILL at t
 
   test.each([0, 120, 400])("%i ms after the start, whatever it was doing", async (delay) => {
     const place = await scene("ignore-term children=1");
-    const killed = run(serving, place, ...slowEvaluator(place));
+    const killed = run(place, ...slowEvaluator(place));
     await eventually(() => childrenOf(killed.child.pid ?? 0).length > 0, "there is a supervisor");
     await new Promise((resolve) => setTimeout(resolve, delay));
     await killAll(killed);
-    const next = await run(serving, place, "true").finished;
+    const next = await run(place, "true").finished;
     expect(processesWith(place.marker)).toEqual([]);
     expect(report(next)).toMatchObject({ verdict: "pass" });
     expect(running(place)).toEqual([]);
@@ -111,7 +106,11 @@ describe.concurrent("this program and its supervisors are killed by SIGKILL at t
       writeFileSync(join(place.directory, "coverage.json"), JSON.stringify(config));
     write();
     const gate = () =>
-      start("node", [serving, "gate", "coverage", "--config", "coverage.json"], place.directory);
+      start(
+        "node",
+        [bundledHarness(), "gate", "coverage", "--config", "coverage.json"],
+        place.directory,
+      );
     const killed = gate();
     await eventually(() => processesWith(place.marker).length > 1, "the command runs");
     await killAll(killed);
@@ -127,9 +126,9 @@ describe("a run that lives", () => {
   test("is not touched by another one with the same ledger", async () => {
     const place = await scene("children=1");
     const until = "touch evaluating; until [ -e enough ]; do sleep 0.1; done";
-    const first = run(serving, place, "sh", "-c", `cd ${place.directory}; ${until}`);
+    const first = run(place, "sh", "-c", `cd ${place.directory}; ${until}`);
     await eventually(() => evaluating(place), "the evaluator runs");
-    const second = await run(serving, place, "true").finished;
+    const second = await run(place, "true").finished;
     writeFileSync(join(place.directory, "enough"), "");
     expect(report(second).failure).toContain(
       `something answers at ${place.url} before the app was launched`,

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { listening } from "../../stand-in/listening";
 import { bundledHarness } from "../bundledServing";
 import { eventually, groupMembers, processesWith, start } from "../processes";
@@ -19,16 +19,10 @@ import {
 
 vi.setConfig({ testTimeout: 40_000 });
 
-let serving = "";
-beforeAll(() => {
-  serving = bundledHarness();
-});
-
 describe.concurrent("the states table of the specification", () => {
   test("launching, ready, stopping, stopped; the evaluator gets ready.url as the address", async () => {
     const place = await scene("");
-    const finished = await run(serving, place, "sh", "-c", "echo evaluator at $HX_APP_URL >&2")
-      .finished;
+    const finished = await run(place, "sh", "-c", "echo evaluator at $HX_APP_URL >&2").finished;
     expect(report(finished)).toMatchObject({
       verdict: "pass",
       states: ["not launched", "launching", "ready", "stopping", "stopped"],
@@ -47,7 +41,7 @@ describe.concurrent("the states table of the specification", () => {
   test("the evaluator gets the interface where there is one", async () => {
     const place = await scene("");
     changeApp(place, { interface: `http://127.0.0.1:${place.port}/api` });
-    const finished = await run(serving, place, "sh", "-c", "echo $HX_APP_URL >&2").finished;
+    const finished = await run(place, "sh", "-c", "echo $HX_APP_URL >&2").finished;
     expect(finished.stderr).toBe(`http://127.0.0.1:${place.port}/api\n`);
   });
 
@@ -56,7 +50,7 @@ describe.concurrent("the states table of the specification", () => {
     // In tests side by side `httpServer` would end with another one.
     const server = createServer((_, response) => response.writeHead(500).end());
     const { close } = await listening(server, place.port);
-    const finished = await run(serving, place, "touch", "evaluated").finished;
+    const finished = await run(place, "touch", "evaluated").finished;
     await close();
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({
@@ -75,7 +69,7 @@ describe.concurrent("the states table of the specification", () => {
       interface: "http://127.0.0.1:1/",
       ready: { command: "true", timeout_sec: 2 },
     });
-    const finished = await run(serving, place, "true").finished;
+    const finished = await run(place, "true").finished;
     expect(report(finished)).toMatchObject({ states: ["not launched"], verdict: "fail" });
     expect(report(finished).failure).toContain("succeeded before the app was launched");
   });
@@ -85,7 +79,7 @@ describe.concurrent("the states table of the specification", () => {
       interface: "http://127.0.0.1:1/",
       ready: { command: "no-such-command-here", timeout_sec: 2 },
     });
-    expect(report(await run(serving, place, "true").finished).failure).toBe(
+    expect(report(await run(place, "true").finished).failure).toBe(
       "readiness can't be probed: the readiness command exited 127",
     );
   });
@@ -98,7 +92,6 @@ describe.concurrent("the states table of the specification", () => {
       command: `touch launched; exec node ${SERVER} ${place.marker} ${place.port} slow=600`,
     });
     const finished = await run(
-      serving,
       place,
       "sh",
       "-c",
@@ -109,7 +102,7 @@ describe.concurrent("the states table of the specification", () => {
 
   test("a slow start is waited for", async () => {
     const place = await scene("slow=1500");
-    expect(report(await run(serving, place, "true").finished).verdict).toBe("pass");
+    expect(report(await run(place, "true").finished).verdict).toBe("pass");
   });
 
   test("an app that is not ready within ready.timeout_sec is stopped and fails", async () => {
@@ -117,7 +110,7 @@ describe.concurrent("the states table of the specification", () => {
     // Long enough for the app to have started, so that its answer and not its silence is the last
     // thing seen.
     changeApp(place, { ready: { url: place.url, timeout_sec: 3 } });
-    const finished = await run(serving, place, "touch", "evaluated").finished;
+    const finished = await run(place, "touch", "evaluated").finished;
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({
       // The last probe has only the time that is left; on a busy machine it may end without an
@@ -133,7 +126,7 @@ describe.concurrent("the states table of the specification", () => {
 
   test("an app that ends while launching fails at once", async () => {
     const place = await scene("slow=60000 dies-after=100");
-    const finished = await run(serving, place, "true").finished;
+    const finished = await run(place, "true").finished;
     expect(report(finished).failure).toContain("the app ended before it was ready");
     expect(report(finished).endedBy).toBe("itself");
   });
@@ -146,7 +139,7 @@ describe.concurrent("the states table of the specification", () => {
     changeApp(place, {
       command: `setsid sh -c 'while kill -0 $0 2>/dev/null; do sleep 0.05; done; ${server}' $$ & sleep 0.1`,
     });
-    const finished = await run(serving, place, "true").finished;
+    const finished = await run(place, "true").finished;
     expect(report(finished).verdict).toBe("fail");
     expect(report(finished).failure).toMatch(
       /the app ended before it was ready|process group has ended/,
@@ -155,7 +148,7 @@ describe.concurrent("the states table of the specification", () => {
 
   test("TERM is sent first; an app and children that ignore it are killed after stop_timeout_sec", async () => {
     const place = await scene("ignore-term children=3");
-    const finished = await run(serving, place, "true").finished;
+    const finished = await run(place, "true").finished;
     expect(report(finished)).toMatchObject({ verdict: "pass", endedBy: "kill" });
     const [stopping, stopped] = JSON.parse(finished.stdout).states.slice(-2);
     const seconds = (Date.parse(stopped.at) - Date.parse(stopping.at)) / 1000;
@@ -170,7 +163,7 @@ describe.concurrent("the states table of the specification", () => {
 
   test("a zombie in the group does not count as alive", async () => {
     const place = await scene("zombie");
-    expect(report(await run(serving, place, "sleep", "0.3").finished).verdict).toBe("pass");
+    expect(report(await run(place, "sleep", "0.3").finished).verdict).toBe("pass");
     expect(processesWith(place.marker)).toEqual([]);
   });
 });
@@ -178,7 +171,7 @@ describe.concurrent("the states table of the specification", () => {
 describe.concurrent("whatever happens, no process of the group is left", () => {
   test("the evaluator fails: exit 1, and its code is in the report", async () => {
     const place = await scene("children=2");
-    const finished = await run(serving, place, "sh", "-c", "exit 3").finished;
+    const finished = await run(place, "sh", "-c", "exit 3").finished;
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({
       failure: "the evaluator exited 3",
@@ -189,7 +182,7 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
 
   test("the evaluator can't be started", async () => {
     const place = await scene("");
-    const finished = await run(serving, place, "./no-such-evaluator").finished;
+    const finished = await run(place, "./no-such-evaluator").finished;
     expect(finished.code).toBe(1);
     expect(report(finished).failure).toContain("the evaluator could not be started");
     expect(processesWith(place.marker)).toEqual([]);
@@ -200,14 +193,14 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     const config = JSON.parse(readFileSync(join(place.directory, "automation.json"), "utf8"));
     config.verification.conformance = { evaluator: "local", timeout_sec: 1 };
     writeFileSync(join(place.directory, "automation.json"), JSON.stringify(config));
-    const finished = await run(serving, place, ...slowEvaluator(place)).finished;
+    const finished = await run(place, ...slowEvaluator(place)).finished;
     expect(report(finished).failure).toBe("the evaluator took longer than 1 s");
     expect(processesWith(place.marker)).toEqual([]);
   });
 
   test("the app dies under the evaluator: the evaluator is ended too", async () => {
     const place = await scene("dies-after=900");
-    const finished = await run(serving, place, ...slowEvaluator(place)).finished;
+    const finished = await run(place, ...slowEvaluator(place)).finished;
     expect(report(finished)).toMatchObject({
       verdict: "fail",
       failure: "the app ended while it was in use",
@@ -220,7 +213,6 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     async (signal) => {
       const place = await scene("children=1");
       const { child, finished } = run(
-        serving,
         place,
         "sh",
         "-c",
@@ -247,7 +239,7 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     ],
   ])("this program is killed by SIGKILL %s", async (_, options, reached) => {
     const place = await scene(options);
-    const { child, finished } = run(serving, place, ...slowEvaluator(place));
+    const { child, finished } = run(place, ...slowEvaluator(place));
     await eventually(() => reached(place), "the step is reached");
     child.kill("SIGKILL");
     await finished;
@@ -260,7 +252,7 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     "this program is killed by SIGKILL after %i ms",
     async (delay) => {
       const place = await scene("ignore-term children=1 slow=200");
-      const { child, finished } = run(serving, place, ...slowEvaluator(place));
+      const { child, finished } = run(place, ...slowEvaluator(place));
       await new Promise((resolve) => setTimeout(resolve, delay));
       child.kill("SIGKILL");
       await finished;
@@ -278,14 +270,14 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     const server = `exec node ${SERVER} ${place.marker} ${place.port} ignore-term`;
     const bomb = `trap '' TERM; (while :; do sleep 300 & sleep 0.02; done) & (while :; do sleep 300 & sleep 0.02; done) &`;
     changeApp(place, { command: `${bomb} ${server}` });
-    const finished = await run(serving, place, "sleep", "0.5").finished;
+    const finished = await run(place, "sleep", "0.5").finished;
     expect(report(finished)).toMatchObject({ verdict: "pass", endedBy: "kill" });
     expect(groupMembers(appGroup(place) ?? -1)).toEqual([]);
   });
 
   test("the app itself is killed by SIGKILL and leaves children: they are ended too", async () => {
     const place = await scene("children=2");
-    const { finished } = run(serving, place, "sh", "-c", `touch evaluating; sleep 1`);
+    const { finished } = run(place, "sh", "-c", `touch evaluating; sleep 1`);
     await eventually(() => evaluating(place), "the evaluator runs");
     const leader = appGroup(place) ?? -1;
     process.kill(leader, "SIGKILL");
@@ -296,7 +288,7 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
 
   test("the supervisor of the app is killed by SIGKILL: this program ends the group itself", async () => {
     const place = await scene("children=2");
-    const { finished } = run(serving, place, ...slowEvaluator(place));
+    const { finished } = run(place, ...slowEvaluator(place));
     await eventually(() => evaluating(place), "the evaluator runs");
     const leader = appGroup(place) ?? -1;
     const parent = Number(
@@ -321,7 +313,7 @@ describe.concurrent("wrong use", () => {
   ])("%j", async (args, message) => {
     const place = await scene("");
     writeFileSync(join(place.directory, "empty.json"), "{}");
-    const finished = await start("node", [serving, ...args], place.directory).finished;
+    const finished = await start("node", [bundledHarness(), ...args], place.directory).finished;
     expect(finished.code).toBe(2);
     expect(finished.stderr).toContain(message);
     expect(finished.stderr).not.toContain("    at ");

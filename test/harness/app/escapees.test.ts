@@ -1,16 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { bundledHarness } from "../bundledServing";
 import { endProcessesWith, eventually, processesWith } from "../processes";
 import { appGroup, evaluating, report, run, type Scene, scene, slowEvaluator } from "./scene";
 
 vi.setConfig({ testTimeout: 40_000 });
-
-let serving = "";
-beforeAll(() => {
-  serving = bundledHarness();
-});
 
 const supervisorOf = (leader: number) =>
   Number(readFileSync(`/proc/${leader}/stat`, "utf8").split(") ")[1]?.split(" ")[1]);
@@ -19,7 +14,7 @@ const running = ({ directory }: Scene) => readdirSync(join(directory, ".hx/ledge
 describe.concurrent("a process that left the app's group by a session of its own", () => {
   test("is stopped with the app: TERM first, KILL after stop_timeout_sec", async () => {
     const place = await scene("escapes=1 stubborn=1");
-    const finished = await run(serving, place, "true").finished;
+    const finished = await run(place, "true").finished;
     expect(report(finished)).toMatchObject({ verdict: "pass", endedBy: "term" });
     // A shell and its two sleeps, twice.
     expect(JSON.parse(finished.stdout).states.at(-1)).toMatchObject({
@@ -32,7 +27,7 @@ describe.concurrent("a process that left the app's group by a session of its own
 
   test("is left alone when it was started without the mark", async () => {
     const place = await scene("outlives");
-    const finished = await run(serving, place, "true").finished;
+    const finished = await run(place, "true").finished;
     const left = processesWith(place.marker);
     endProcessesWith(place.marker);
     expect(report(finished)).toMatchObject({ verdict: "pass" });
@@ -41,7 +36,7 @@ describe.concurrent("a process that left the app's group by a session of its own
 
   test("is stopped when the app ends by itself", async () => {
     const place = await scene("slow=60000 stubborn=1 dies-after=200");
-    const finished = await run(serving, place, "true").finished;
+    const finished = await run(place, "true").finished;
     expect(report(finished)).toMatchObject({ verdict: "fail", endedBy: "itself" });
     expect(processesWith(place.marker)).toEqual([]);
   });
@@ -49,7 +44,7 @@ describe.concurrent("a process that left the app's group by a session of its own
   test("is stopped when the evaluator left it", async () => {
     const place = await scene("");
     const left = `setsid sh -c 'trap "" TERM; sleep 300; : ${place.marker}' & sleep 0.2`;
-    const finished = await run(serving, place, "sh", "-c", left).finished;
+    const finished = await run(place, "sh", "-c", left).finished;
     expect(report(finished)).toMatchObject({ verdict: "pass", evaluator: { code: 0, escaped: 2 } });
     expect(processesWith(place.marker)).toEqual([]);
   });
@@ -58,7 +53,7 @@ describe.concurrent("a process that left the app's group by a session of its own
     "is stopped when %s is killed by SIGKILL",
     async (who) => {
       const place = await scene("stubborn=1 children=1");
-      const { child, finished } = run(serving, place, ...slowEvaluator(place));
+      const { child, finished } = run(place, ...slowEvaluator(place));
       await eventually(() => evaluating(place), "the evaluator runs");
       if (who === "this program") child.kill("SIGKILL");
       else process.kill(supervisorOf(appGroup(place) ?? -1), "SIGKILL");
@@ -76,8 +71,8 @@ describe.concurrent("a process that left the app's group by a session of its own
     const files = `--project ${directory} --config ${directory}/automation.json --ledger ${directory}/ledger`;
     const evaluator = `sh -c 'touch ${directory}/evaluating; sleep 60'`;
     const ready = `until [ -e ${directory}/evaluating ]; do sleep 0.1; done`;
-    const script = `node ${serving} app run ${files} -- ${evaluator} & ${ready}`;
-    const finished = await run(serving, outer, "sh", "-c", script).finished;
+    const script = `node ${bundledHarness()} app run ${files} -- ${evaluator} & ${ready}`;
+    const finished = await run(outer, "sh", "-c", script).finished;
     expect(report(finished)).toMatchObject({ verdict: "pass" });
     await eventually(
       () => processesWith(inner.marker).length === 0,

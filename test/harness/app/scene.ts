@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll } from "vitest";
 import { freePort } from "../../layers/freePort";
 import { temporaryFolder } from "../../layers/temporaryFolder";
+import { bundledHarness } from "../bundledServing";
 import { endProcessesWith, type Finished, type Started, start } from "../processes";
 
 const markers: string[] = [];
@@ -43,9 +44,10 @@ export async function scene(options: string, app: Record<string, unknown> = {}):
   return { directory, marker, url, port };
 }
 
-export function run(serving: string, { directory }: Scene, ...evaluator: string[]): Started {
+/** Starts `serving app run` with an evaluator. */
+export function run({ directory }: Scene, ...evaluator: string[]): Started {
   const args = [
-    serving,
+    bundledHarness(),
     "app",
     "run",
     "--config",

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readFrozen, writeFrozen } from "../../../harness/automation/frozenContract";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { bundledHarness } from "../bundledServing";
@@ -75,15 +75,11 @@ describe("a frozen contract", () => {
 });
 
 describe("serving config freeze automation", () => {
-  let serving = "";
-  beforeAll(() => {
-    serving = bundledHarness();
-  });
   const freeze = (directory: string, args: string[] = [], env = process.env) =>
     start(
       "node",
       [
-        serving,
+        bundledHarness(),
         "config",
         "freeze",
         "automation",
@@ -132,7 +128,7 @@ describe("serving config freeze automation", () => {
     writeFileSync(join(directory, "presets/p.json"), JSON.stringify({ min_branch_pct: 99 }));
     const gate = await start(
       "node",
-      [serving, "gate", "coverage", "--contract", "contract.json", "--format", "json"],
+      [bundledHarness(), "gate", "coverage", "--contract", "contract.json", "--format", "json"],
       directory,
       {
         ...process.env,
@@ -171,7 +167,7 @@ describe("serving config freeze automation", () => {
   test("a place that can't be written is reported without a stack trace", async () => {
     const directory = directoryWith({ "a.json": {} });
     const args = [
-      serving,
+      bundledHarness(),
       "config",
       "freeze",
       "automation",
@@ -226,7 +222,7 @@ describe("serving config freeze automation", () => {
     ).toHaveLength(1);
     const gate = await start(
       "node",
-      [serving, "gate", "coverage", "--contract", "contract.json", "--format", "json"],
+      [bundledHarness(), "gate", "coverage", "--contract", "contract.json", "--format", "json"],
       directory,
     ).finished;
     expect(gate.code).toBe(1);

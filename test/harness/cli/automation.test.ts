@@ -1,18 +1,14 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../../operate/runServing";
 import { bundledHarness } from "../bundledServing";
 import { start } from "../processes";
 
-let serving = "";
-beforeAll(() => {
-  serving = bundledHarness();
-});
 const run = (directory: string, ...args: string[]) =>
-  start("node", [serving, "config", ...args], directory).finished;
+  start("node", [bundledHarness(), "config", ...args], directory).finished;
 const directoryWith = (name: string, text: string) => {
   const directory = temporaryFolder("config-command-");
   writeFileSync(join(directory, name), text);
@@ -144,8 +140,11 @@ test.each(
     .map(([verb]) => [`config ${verb} automation`])
     .concat([["app run"], ["gate coverage"], ["gate visual"]]),
 )("serving %s --help has an example", async (words) => {
-  const { code, stdout } = await start("node", [serving, ...words.split(" "), "--help"], tmpdir())
-    .finished;
+  const { code, stdout } = await start(
+    "node",
+    [bundledHarness(), ...words.split(" "), "--help"],
+    tmpdir(),
+  ).finished;
   expect(code).toBe(0);
   expect(stdout).toContain(`Example:\n  serving ${words}`);
   expect(stdout).toContain("--format <format>");

@@ -1,18 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { freePort } from "../../layers/freePort";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { bundledHarness } from "../bundledServing";
 import { eventually, killTogether, processesWith, start } from "../processes";
 
 const SERVER = join(__dirname, "../fixtures/app/server.cjs");
-let serving = "";
-beforeAll(() => {
-  serving = bundledHarness();
-});
-
 interface Scene {
   readonly directory: string;
   readonly marker: string;
@@ -64,7 +59,7 @@ function gate({ directory, temporary }: Scene) {
   const env = { ...process.env, TMPDIR: temporary, GIT_DIR: "/nowhere" };
   return start(
     "node",
-    [serving, "gate", "visual", "--config", "automation.json", "--format", "json"],
+    [bundledHarness(), "gate", "visual", "--config", "automation.json", "--format", "json"],
     directory,
     env,
   );
