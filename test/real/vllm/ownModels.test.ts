@@ -1,19 +1,19 @@
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, inject } from "vitest";
 import { isRecord, jsonIn, objectOr, objectsIn } from "../../../faults/json";
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { digestOf, stackConfig } from "../../engine/stackConfig";
 import { Workspace } from "../../engine/workspace";
 import { freePort } from "../../layers/freePort";
 import { mustRun, type RunOptions, run } from "../../layers/run";
-import { title } from "../programs";
 import { PROGRAMS } from "../setup";
 import { CPU_SERVER } from "./cpuServer";
+import { describeWithImages } from "./describeWithImages";
 import { type Engine, installEngine } from "./engine";
 import { type ProgramImage, programImage } from "./programImage";
+import { containersIn, lastLine, Steps } from "./steps";
 import { installedPath, SCRIPTED_CLIENTS, toolTurn } from "./toolTurns";
-import { whyNoImages } from "./whyNoImages";
 
 /** An environment that is linked and not copied, a small image of it, and one of the bridge. */
 const NEEDED_GB = 8;
@@ -41,16 +41,12 @@ const CLIENT_FILES = {
   },
 } as const;
 
-const why = whyNoImages(NEEDED_GB);
-describe.skipIf(why !== undefined)(
-  title(
-    "Adapters and a folder of one's own by the real vLLM",
-    why === undefined ? { path: "" } : { missing: why },
-  ),
-  { timeout: LIMIT_SECONDS * 1000 },
+describeWithImages(
+  "Adapters and a folder of one's own by the real vLLM",
+  { neededGB: NEEDED_GB, limitSeconds: LIMIT_SECONDS },
   () => {
-    const table: string[] = [];
-    let broken = false;
+    const steps = new Steps();
+    const { step } = steps;
     let engine: Engine;
     let images: Record<"vllm" | "bridge", ProgramImage>;
     let ports: Record<"base" | "merged" | "bridge", number>;
@@ -78,17 +74,7 @@ describe.skipIf(why !== undefined)(
       return said.stdout;
     };
     /** Ids of the stack's containers by name. */
-    const containers = async (): Promise<Record<string, string>> => {
-      const network = `network=net-own${ports.base}`;
-      const format = ["--format", "{{.Names}} {{.ID}}"];
-      const lines = await mustRun("docker", ["ps", "--all", "--filter", network, ...format]);
-      return Object.fromEntries(
-        lines
-          .split("\n")
-          .filter(Boolean)
-          .map((line) => line.split(" ")),
-      );
-    };
+    const containers = () => containersIn(`net-own${ports.base}`);
     const probes = async (): Promise<readonly ProbeResult[]> =>
       (JSON.parse(await serving("verify", "--format", "json")) as { probes: ProbeResult[] }).probes;
     const ask = async (server: "base" | "merged", path: string, body?: object) => {
@@ -117,18 +103,6 @@ describe.skipIf(why !== undefined)(
       [MINE]: await logprobs(MINE),
       [OTHER]: await logprobs(OTHER),
     });
-    /** One step of an operator, timed; those after a step that failed are left out. */
-    const phase = (name: string, work: () => Promise<string>) =>
-      it(name, async ({ skip }) => {
-        if (broken) skip("an earlier phase failed");
-        broken = true;
-        const started = performance.now();
-        const what = await work();
-        const seconds = ((performance.now() - started) / 1000).toFixed(0);
-        table.push(`${name.padEnd(44)}${seconds.padStart(5)} s  ${what}`);
-        broken = false;
-      });
-
     function configure(): void {
       const { vllm, bridge } = images;
       const versions = {
@@ -208,12 +182,12 @@ describe.skipIf(why !== undefined)(
       configure();
     }, LIMIT_SECONDS * 1000);
     afterAll(async () => {
-      console.log(table.join("\n"));
+      console.log(steps.table());
       await workspace?.close();
       engine?.remove();
     });
 
-    phase("plan", async () => {
+    step("plan", async () => {
       const said = await serving("plan");
       expect(said).toContain("2 slots for adapters of rank 16 (computed from its config.json)");
       const { machines } = JSON.parse(await serving("plan", "--format", "json")) as {
@@ -226,12 +200,12 @@ describe.skipIf(why !== undefined)(
       expect(merged?.container.command[0]).toBe("/models/merged");
       return "both adapters, slots of rank 16, the merged folder";
     });
-    phase("up", async () => {
+    step("up", async () => {
       await serving("up", "--yes");
       return `${Object.keys(await containers()).length} containers`;
     });
-    phase("wait", async () => (await serving("wait")).trimEnd().split("\n").at(-1) ?? "");
-    phase("verify", async () => {
+    step("wait", async () => lastLine(await serving("wait")));
+    step("verify", async () => {
       const all = await probes();
       const named = (status: string) => all.filter((each) => each.status === status);
       expect(named("fail")).toEqual([]);
@@ -241,7 +215,7 @@ describe.skipIf(why !== undefined)(
       ]);
       return `${named("pass").length} passed, ${named("skip").length} skipped`;
     });
-    phase("names", async () => {
+    step("names", async () => {
       const listed = objectsIn((await ask("base", "/v1/models")).data);
       expect(listed.map(({ id, parent, max_model_len }) => [id, parent, max_model_len])).toEqual([
         ["rig-dense", null, CPU_SERVER.maxModelLen],
@@ -253,7 +227,7 @@ describe.skipIf(why !== undefined)(
       expect(own.map(({ id, root }) => [id, root])).toEqual([["my-merged", "/models/merged"]]);
       return "each adapter with its model as parent";
     });
-    phase("what each adapter makes of a text", async () => {
+    step("what each adapter makes of a text", async () => {
       before = await allLogprobs();
       const values = Object.values(before).map((each) => JSON.stringify(each));
       expect(before[MINE]?.every((each) => Number.isFinite(each) && each < 0)).toBe(true);
@@ -268,13 +242,13 @@ describe.skipIf(why !== undefined)(
       return "the model and both adapters differ";
     });
     for (const client of SCRIPTED_CLIENTS)
-      phase(`a tool turn of ${client.name} by an adapter`, async () => {
+      step(`a tool turn of ${client.name} by an adapter`, async () => {
         const { file, asks, way } = CLIENT_FILES[client.name];
         expect(readFileSync(join(workspace.home, file), "utf8")).toContain(asks);
         await toolTurn(workspace, client, LIMIT_SECONDS);
         return way;
       });
-    phase("up with nothing changed", async () => {
+    step("up with nothing changed", async () => {
       const first = await containers();
       const preview = await workspace.preview("--expect-no-changes");
       expect([preview.code, preview.steps], preview.stdout).toEqual([0, []]);
@@ -282,7 +256,7 @@ describe.skipIf(why !== undefined)(
       expect(await containers()).toEqual(first);
       return "an empty preview";
     });
-    phase("an adapter with other weights: preview", async () => {
+    step("an adapter with other weights: preview", async () => {
       await makeAdapter(MINE, 8, 3);
       const preview = await workspace.preview();
       expect(preview.code, preview.stdout).toBe(0);
@@ -290,7 +264,7 @@ describe.skipIf(why !== undefined)(
       expect([...changed].sort()).toEqual(["dgx-applied-plan", "dgx-b"]);
       return preview.steps.map(({ op, name }) => `${op} ${name}`).join(", ");
     });
-    phase("up with other weights", async () => {
+    step("up with other weights", async () => {
       const first = await containers();
       const against = await serving("plan", "--against", "applied");
       expect(against).toContain(`vllm-rig-dense-${ports.base}`);
@@ -302,7 +276,7 @@ describe.skipIf(why !== undefined)(
       await serving("wait");
       return `${replaced.join(", ")} alone was replaced`;
     });
-    phase("what the other weights make of the text", async () => {
+    step("what the other weights make of the text", async () => {
       const after = await allLogprobs();
       expect(after[MINE]).not.toEqual(before[MINE]);
       expect([after.base, after[OTHER]]).toEqual([before.base, before[OTHER]]);

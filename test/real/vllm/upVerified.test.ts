@@ -1,15 +1,14 @@
 import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { digestOf } from "../../engine/stackConfig";
 import { VerifiedStack } from "../../engine/verifiedStack";
 import { mustRun } from "../../layers/run";
-import { title } from "../programs";
 import { CPU_SERVER } from "./cpuServer";
+import { describeWithImages } from "./describeWithImages";
 import { type Engine, type EngineVersion, installEngine } from "./engine";
 import { type ProgramImage, programImage } from "./programImage";
-import { whyNoImages } from "./whyNoImages";
 
 /** Two environments, linked and not copied, and two small images. */
 const NEEDED_GB = 14;
@@ -20,13 +19,9 @@ const LIMIT_SECONDS = 2400;
 /** Where a container has its model cache; the environments, of 6 GB each, are mounted with it. */
 const CACHE = ".cache/huggingface";
 
-const why = whyNoImages(NEEDED_GB);
-describe.skipIf(why !== undefined)(
-  title(
-    "serving up --verified with the real vLLM",
-    why === undefined ? { path: "" } : { missing: why },
-  ),
-  { timeout: LIMIT_SECONDS * 1000 },
+describeWithImages(
+  "serving up --verified with the real vLLM",
+  { neededGB: NEEDED_GB, limitSeconds: LIMIT_SECONDS },
   () => {
     let stack: VerifiedStack;
     const engines: Engine[] = [];

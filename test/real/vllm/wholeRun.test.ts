@@ -1,21 +1,22 @@
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, inject } from "vitest";
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { digestOf, stackConfig } from "../../engine/stackConfig";
 import { Workspace } from "../../engine/workspace";
 import { freePort } from "../../layers/freePort";
 import { mustRun, type RunOptions, run } from "../../layers/run";
 import { createSmallestModel } from "../../simple-server/realOllama";
-import { type Program, title } from "../programs";
+import type { Program } from "../programs";
 import { PROGRAMS } from "../setup";
 import { TINY } from "../wholeStack";
 import { CPU_ENVIRONMENT, CPU_SERVER } from "./cpuServer";
+import { describeWithImages } from "./describeWithImages";
 import { installEngine } from "./engine";
 import { type ProgramImage, programImage } from "./programImage";
+import { containersIn, lastLine, Steps } from "./steps";
 import { type Systemd, startSystemd } from "./systemd";
 import { installedPath, SCRIPTED_CLIENTS, toolTurn } from "./toolTurns";
-import { whyNoImages } from "./whyNoImages";
 
 const NEEDED_GB = 40;
 
@@ -40,16 +41,12 @@ const SEARCH_KINDS = {
   rerank: { model: { id: "rig/rerank", kind: "rerank" }, servedModelName: "rig-rerank" },
 } as const;
 
-const why = whyNoImages(NEEDED_GB);
-describe.skipIf(why !== undefined)(
-  title(
-    "One whole run, with everything real but the GPU and the model's words",
-    why === undefined ? { path: "" } : { missing: why },
-  ),
-  { timeout: LIMIT_SECONDS * 1000 },
+describeWithImages(
+  "One whole run, with everything real but the GPU and the model's words",
+  { neededGB: NEEDED_GB, limitSeconds: LIMIT_SECONDS },
   () => {
-    const table: string[][] = [];
-    let broken = false;
+    const steps = new Steps();
+    const { step } = steps;
     let systemd: Systemd;
     let workspace: Workspace;
     let images: Record<"b" | "bridge" | "chatUi", string>;
@@ -69,30 +66,12 @@ describe.skipIf(why !== undefined)(
       };
     }, LIMIT_SECONDS * 1000);
     afterAll(async () => {
-      console.log(
-        table
-          .map(
-            ([name = "", seconds = "", what = ""]) =>
-              `${name.padEnd(32)}${seconds.padStart(7)}  ${what}`,
-          )
-          .join("\n"),
-      );
+      console.log(steps.table());
       // What it needs could not be made.
       if (ports === undefined) return;
       await workspace.close();
       await mustRun("docker", ["volume", "rm", "--force", `${network()}-chat-ui-data`]);
     });
-
-    /** One step of an operator, timed; those after a step that failed are left out. */
-    const phase = (name: string, work: () => Promise<string>) =>
-      it(name, async ({ skip }) => {
-        if (broken) skip("an earlier phase failed");
-        broken = true;
-        const started = performance.now();
-        const what = await work();
-        table.push([name, `${((performance.now() - started) / 1000).toFixed(0)} s`, what]);
-        broken = false;
-      });
 
     const network = () => `net-whole${ports.b}`;
     const inside = (): RunOptions => ({
@@ -174,15 +153,9 @@ describe.skipIf(why !== undefined)(
       return `${named("pass").length} passed, ${named("fail").length} failed, ${named("skip").length} skipped`;
     };
     /** Ids of the stack's containers by name. */
-    const containers = async () => {
-      const named = ["ps", "--all", "--no-trunc", "--filter", `network=${network()}`];
-      const lines = (await mustRun("docker", [...named, "--format", "{{.Names}} {{.ID}}"]))
-        .split("\n")
-        .filter(Boolean);
-      return Object.fromEntries(lines.map((line) => line.split(" "))) as Record<string, string>;
-    };
+    const containers = () => containersIn(network());
 
-    phase("images", async () => {
+    step("images", async () => {
       const engine = await installEngine("0.30.0");
       const b = await programImage(inject("dockerLayer"), {
         repository: "vllm/vllm-openai",
@@ -213,28 +186,28 @@ describe.skipIf(why !== undefined)(
       images = { b: b.reference, bridge: bridge.reference, chatUi: chatUi.reference };
       return `vLLM ${gb(b)}, LiteLLM ${gb(bridge)}, Open WebUI ${gb(chatUi)}`;
     });
-    phase("up", async () => {
+    step("up", async () => {
       configure();
       return created(await ours("engine", "up", "--yes"));
     });
-    phase("wait", async () => {
+    step("wait", async () => {
       const said = await ours("serving", "wait");
       await createSmallestModel(`http://127.0.0.1:${ports.ollama}`, TINY);
       return lastLine(said);
     });
-    phase("verify", () => verify());
-    phase("doctor", async () => {
+    step("verify", () => verify());
+    step("doctor", async () => {
       const said = await ours("serving", "doctor");
       expect(said).toContain("No trouble found");
       return "No trouble found";
     });
     for (const client of SCRIPTED_CLIENTS) {
-      phase(`a tool turn of ${client.name}`, async () => {
+      step(`a tool turn of ${client.name}`, async () => {
         await toolTurn(workspace, client, LIMIT_SECONDS);
         return "the command ran, its output came back to the model";
       });
     }
-    phase("up after a change", async () => {
+    step("up after a change", async () => {
       const before = await containers();
       configure({ maxNumSeqs: 8 });
       const said = await ours("engine", "up", "--yes");
@@ -243,13 +216,13 @@ describe.skipIf(why !== undefined)(
       expect(replaced).toEqual([`vllm-rig-dense-${ports.b}`]);
       return created(said);
     });
-    phase("wait again", async () => lastLine(await ours("serving", "wait")));
-    phase("verify again", () => verify());
-    phase("a third up", async () => {
+    step("wait again", async () => lastLine(await ours("serving", "wait")));
+    step("verify again", () => verify());
+    step("a third up", async () => {
       await ours("engine", "up", "--yes", "--expect-no-changes");
       return "nothing changed";
     });
-    phase("up with document search", async () => {
+    step("up with document search", async () => {
       const before = await containers();
       configure({ maxNumSeqs: 8 }, true);
       const said = await ours("engine", "up", "--yes");
@@ -259,9 +232,9 @@ describe.skipIf(why !== undefined)(
       expect(after[chats]).toBe(before[chats]);
       return created(said);
     });
-    phase("wait for three servers", async () => lastLine(await ours("serving", "wait")));
-    phase("verify all", () => verify(["embeddings", "rerank", "harness-embedding"]));
-    phase("down", async () => {
+    step("wait for three servers", async () => lastLine(await ours("serving", "wait")));
+    step("verify all", () => verify(["embeddings", "rerank", "harness-embedding"]));
+    step("down", async () => {
       await ours("engine", "down", "--yes");
       expect(await containers()).toEqual({});
       const named = ["--format", "{{.Name}}", "--filter", `name=${network()}`];
@@ -274,8 +247,6 @@ describe.skipIf(why !== undefined)(
     });
   },
 );
-
-const lastLine = (said: string) => said.trimEnd().split("\n").at(-1) ?? "";
 
 const environmentOf = (program: Program) => dirname(dirname(installedPath(program)));
 
