@@ -1,4 +1,5 @@
 import type { Fault } from "../../faults/fault";
+import type { ModelFiles } from "../../machines/modelFiles";
 import { engineData, newestEngineData } from "../../vllm/engineData";
 import { type Evidence, folderEvidence } from "../planned/evidence";
 import type { Warning } from "../planned/facts";
@@ -21,16 +22,29 @@ function slotRanks(server: InferenceServerSettings): number[] {
 /** The machines on which a server's folders may have been read: its own, and those of its ranks. */
 const machinesOf = (name: string, { nodes = [] }: InferenceServerSettings) => [name, ...nodes];
 
-/** What is known of one adapter: its own file, and the rank by that or else by the stack file. */
-function known(
-  machines: readonly string[],
-  adapter: AdapterSettings,
-  evidence: Evidence,
-): { readonly config: AdapterConfig | undefined; readonly rank: number | undefined } {
-  const files = folderEvidence(evidence, machines, placeOfAdapter(adapter));
-  const config = files && adapterConfig(files);
-  return { config, rank: config?.rank ?? adapter.rank };
+/** One adapter, and what is known of it. */
+interface KnownAdapter {
+  readonly adapter: AdapterSettings;
+  readonly place: string;
+  readonly files: ModelFiles | undefined;
+  /** Its own file. */
+  readonly config: AdapterConfig | undefined;
+  /** The rank by its own file, or else by the stack file. */
+  readonly rank: number | undefined;
 }
+
+/** The adapters of a server, each looked up once. */
+const knownAdapters = (
+  machines: readonly string[],
+  { adapters }: InferenceServerSettings,
+  evidence: Evidence,
+): KnownAdapter[] =>
+  adapters.map((adapter) => {
+    const place = placeOfAdapter(adapter);
+    const files = folderEvidence(evidence, machines, place);
+    const config = files && adapterConfig(files);
+    return { adapter, place, files, config, rank: config?.rank ?? adapter.rank };
+  });
 
 /** A server's settings with the rank of its slots, where that follows from its adapters. */
 export function withRank(
@@ -39,44 +53,30 @@ export function withRank(
   evidence: Evidence,
 ): InferenceServerSettings {
   if (server.adapters.length === 0 || server.maxLoraRank !== undefined) return server;
-  const least = leastRank(machinesOf(name, server), server, evidence);
+  const least = leastRank(server, knownAdapters(machinesOf(name, server), server, evidence));
   return least === undefined ? server : { ...server, maxLoraRank: least };
 }
 
 /** The smallest rank of a slot that covers all adapters; `undefined` where one isn't known. */
 function leastRank(
-  machines: readonly string[],
   server: InferenceServerSettings,
-  evidence: Evidence,
+  adapters: readonly KnownAdapter[],
 ): number | undefined {
-  const ranks = server.adapters.map((adapter) => known(machines, adapter, evidence).rank);
+  const ranks = adapters.map(({ rank }) => rank);
   const largest = ranks.every((rank) => rank !== undefined) ? Math.max(...ranks) : undefined;
   return largest === undefined ? undefined : slotRanks(server).find((rank) => rank >= largest);
 }
 
-/** Why nothing is known of an adapter, as the beginning of a sentence. */
-function unread(
-  machines: readonly string[],
-  adapter: Pick<AdapterSettings, "path" | "id" | "revision">,
-  evidence: Evidence,
-): string {
-  const place = placeOfAdapter(adapter);
-  const problem = folderEvidence(evidence, machines, place)?.problem;
-  if (problem !== undefined) return `${place} ${problem}`;
-  return adapter.path === undefined
-    ? `${place} isn't in the model cache`
-    : `${place} is on another computer`;
+/** Why nothing is known of a folder or an adapter, as the beginning of a sentence. */
+function unread(place: string, files: ModelFiles | undefined, isOfHub = false): string {
+  if (files?.problem !== undefined) return `${place} ${files.problem}`;
+  return isOfHub ? `${place} isn't in the model cache` : `${place} is on another computer`;
 }
 
 /** A fault for an adapter whose rank isn't known, unless its files' own faults say why. */
-function unknownRank(
-  machines: readonly string[],
-  [adapter, index]: readonly [AdapterSettings, number],
-  evidence: Evidence,
-): OwnFault[] {
-  const files = folderEvidence(evidence, machines, placeOfAdapter(adapter));
+function unknownRank({ adapter, place, files }: KnownAdapter, index: number): OwnFault[] {
   const write = `write \`rank\`, the \`r\` of its adapter_config.json`;
-  const says = unread(machines, adapter, evidence);
+  const says = unread(place, files, adapter.path === undefined);
   if (files?.problem !== undefined)
     return [
       {
@@ -126,41 +126,32 @@ function faultsOf(name: string, server: InferenceServerSettings, evidence: Evide
   const machines = machinesOf(name, server);
   const folder = folderOfModel(server);
   const files = folder === undefined ? undefined : folderEvidence(evidence, machines, folder);
+  const adapters = knownAdapters(machines, server, evidence);
   return [
     ...(files === undefined
       ? []
       : filesFaults({ what: "model.id", files, isAdapter: false }, server).map(
           at(["model", "id"]),
         )),
-    ...server.adapters.flatMap((adapter, index) => {
+    ...adapters.flatMap(({ adapter, files: read, config }, index) => {
       const own = ["adapters", index];
       const place = at([...own, adapter.path === undefined ? "id" : "path"]);
-      const read = folderEvidence(evidence, machines, placeOfAdapter(adapter));
       if (read === undefined || read.problem !== undefined) return [];
       const broken = filesFaults({ what: adapter.name, files: read, isAdapter: true }, server);
-      const config = adapterConfig(read);
       const said = config === undefined ? [] : adapterFaults(adapter, config, server.model.id);
       return [...broken, ...said].map((fault) =>
         fault.path === undefined ? place(fault) : { ...fault, path: [...own, ...fault.path] },
       );
     }),
-    ...rankFaults(machines, server, evidence),
+    ...rankFaults(server, adapters),
   ];
 }
 
 /** Faults in the rank of the slots. */
-function rankFaults(
-  machines: readonly string[],
-  server: InferenceServerSettings,
-  evidence: Evidence,
-): OwnFault[] {
-  const { adapters, maxLoraRank: given } = server;
-  if (adapters.length === 0) return [];
+function rankFaults(server: InferenceServerSettings, all: readonly KnownAdapter[]): OwnFault[] {
+  const { maxLoraRank: given } = server;
+  if (all.length === 0) return [];
   const ranks = slotRanks(server);
-  const all = adapters.map((adapter) => ({
-    adapter,
-    rank: known(machines, adapter, evidence).rank,
-  }));
   const largest = all.reduce((most, { rank = 0 }) => Math.max(most, rank), 0);
   const most = ranks.at(-1) ?? 0;
   const is = (path: (string | number)[], message: string): OwnFault => ({ path, message });
@@ -169,15 +160,13 @@ function rankFaults(
     return [
       is(
         ["adapters", which, "rank"],
-        `${adapters[which]?.name} has rank ${largest}, and vLLM has slots of at most ${most}: train it again with \`r: ${most}\` or less, or serve the merged model (\`model.id: FOLDER\`).`,
+        `${all[which]?.adapter.name} has rank ${largest}, and vLLM has slots of at most ${most}: train it again with \`r: ${most}\` or less, or serve the merged model (\`model.id: FOLDER\`).`,
       ),
     ];
   }
   const least = ranks.find((rank) => rank >= largest);
   if (given === undefined)
-    return all.flatMap(({ adapter, rank }, index) =>
-      rank === undefined ? unknownRank(machines, [adapter, index], evidence) : [],
-    );
+    return all.flatMap((each, index) => (each.rank === undefined ? unknownRank(each, index) : []));
   if (!ranks.includes(given)) {
     const next = ranks.find((rank) => rank >= Math.max(given, largest)) ?? most;
     return [
@@ -218,34 +207,33 @@ function uncheckedOf(
   evidence: Evidence,
 ): string[] {
   const folder = folderOfModel(server);
-  const isRead = (place: string) => {
-    const files = folderEvidence(evidence, machines, place);
-    return files !== undefined && files.problem === undefined;
-  };
-  const unreadIn = (place: string) => {
-    const { unread: names = [] } = folderEvidence(evidence, machines, place) ?? {};
-    return names.length === 0
-      ? []
-      : [`${names.join(", ")} of ${place} can't be read here. ${UNNOTICED}`];
-  };
+  const files = folder === undefined ? undefined : folderEvidence(evidence, machines, folder);
   const ofModel =
-    folder === undefined || isRead(folder)
-      ? unreadIn(folder ?? "")
-      : [`${unread(machines, { path: folder }, evidence)}, ${UNCHECKED} ${UNNOTICED}`];
-  const ofAdapters = server.adapters.flatMap((adapter) => {
+    folder === undefined || isRead(files)
+      ? unreadIn(folder ?? "", files)
+      : [`${unread(folder, files)}, ${UNCHECKED} ${UNNOTICED}`];
+  const ofAdapters = knownAdapters(machines, server, evidence).flatMap((each) => {
+    const { adapter, place, config } = each;
     const { name, path } = adapter;
-    const place = placeOfAdapter(adapter);
-    if (!isRead(place)) {
-      const then = path === undefined ? BROUGHT : UNNOTICED;
-      return `${unread(machines, adapter, evidence)}, ${UNCHECKED} ${then}`;
+    if (!isRead(each.files)) {
+      const isOfHub = path === undefined;
+      return `${unread(place, each.files, isOfHub)}, ${UNCHECKED} ${isOfHub ? BROUGHT : UNNOTICED}`;
     }
-    const { config } = known(machines, adapter, evidence);
-    const files = unreadIn(place);
     return config === undefined || config.base !== undefined
-      ? files
+      ? unreadIn(place, each.files)
       : `${name} doesn't say which model it was trained on (\`base_model_name_or_path\`), so nobody checked that it fits ${server.model.id}.`;
   });
   return [...ofModel, ...ofAdapters];
+}
+
+const isRead = (files: ModelFiles | undefined): boolean =>
+  files !== undefined && files.problem === undefined;
+
+function unreadIn(place: string, files: ModelFiles | undefined): string[] {
+  const names = files?.unread ?? [];
+  return names.length === 0
+    ? []
+    : [`${names.join(", ")} of ${place} can't be read here. ${UNNOTICED}`];
 }
 
 const UNCHECKED = "so nothing of it was checked.";
