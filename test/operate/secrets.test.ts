@@ -8,12 +8,15 @@ import { parseEngineConfig } from "../../components/settings/load";
 import { FaultyInput } from "../../faults/fault";
 import { parseYaml } from "../../faults/yamlDocument";
 import { BAD, KEYS } from "../faults/secretCorpus";
+import { lookSooner } from "../layers/lookSooner";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { container, said, server } from "../policies/declared";
 import { CONTAINER } from "./doctor/cases";
 import { STACK_TEXT, withServer } from "./doctor/stack";
 import { FakeDocker, inspected } from "./fakeDocker";
 import { type Run, runServing } from "./runServing";
+
+lookSooner();
 
 const folder = temporaryFolder("secrets-");
 

@@ -8,6 +8,9 @@ import { ranks } from "../fixtures/ranks";
 import { BRIDGE, CHAT_UI, planned } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";
 import { httpServer } from "../layers/httpServer";
+import { lookSooner } from "../layers/lookSooner";
+
+lookSooner();
 
 /** A server's /metrics, whose requests these are at one look after the other; the last for ever. */
 async function metrics(...counts: (readonly [running: number, waiting: number])[]) {

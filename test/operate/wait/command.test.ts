@@ -3,10 +3,13 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { stringify } from "yaml";
 import { serverInput } from "../../fixtures/machine";
+import { lookSooner } from "../../layers/lookSooner";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { type StandIn, startStandIn } from "../../stand-in/server";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
+
+lookSooner();
 
 const folder = temporaryFolder("serving-wait-");
 let server: StandIn;

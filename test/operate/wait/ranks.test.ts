@@ -8,10 +8,13 @@ import { plan } from "../../../components/plan/plan";
 import { isReady } from "../../../operate/sees/isReady";
 import { waitProgress } from "../../../operate/wait/progress";
 import { ranks, twoMachines } from "../../fixtures/ranks";
+import { lookSooner } from "../../layers/lookSooner";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { container } from "../doctor/cases";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
+
+lookSooner();
 
 const folder = temporaryFolder("serving-wait-ranks-");
 const HEAD = "vllm-model-8001";
