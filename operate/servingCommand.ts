@@ -39,6 +39,8 @@ export const COMMANDS: CommandTable = {
   completion: async () => (await import("./commands/completion")).completionCommand(COMMANDS),
 };
 
+const VERSION = /^(?:-V|--version)$/;
+
 /** Builds the command line for these arguments; nothing runs until `parseAsync`. */
 export async function serving(args: readonly string[]): Promise<Command> {
   const program = new Command("serving")
@@ -57,8 +59,9 @@ export async function serving(args: readonly string[]): Promise<Command> {
     // same name.
     .enablePositionalOptions()
     .exitOverride();
-  for (const command of await loadNamed(COMMANDS, args))
-    program.addCommand(inherit(program, command));
+  // No command is needed to say the version.
+  const commands = VERSION.test(args[0] ?? "") ? [] : await loadNamed(COMMANDS, args);
+  for (const command of commands) program.addCommand(inherit(program, command));
   return program;
 }
 
