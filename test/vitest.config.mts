@@ -24,6 +24,8 @@ export default defineConfig({
           exclude: [...REAL_PARTS, ...INSTALLED_PROGRAMS],
           // Loading our modules anew for each file took a third of the time.
           isolate: false,
+          // They wait for child processes for almost half of their time.
+          maxWorkers: 3,
           setupFiles: ["test/layers/asFound.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -33,6 +35,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "real",
+          // After the pure ones, which have another number of workers.
+          sequence: { groupOrder: 1 },
           include: REAL_PARTS,
           globalSetup: ["test/layers/setup.ts"],
           testTimeout: 900_000,
