@@ -133,9 +133,38 @@ function linkOutside(folder: string, entry: Dirent): ModelFiles["linksOutside"][
 /**
  * A fingerprint over names, sizes and contents, with the names of what can't be read. A file above
  * 256 MiB, and each where all together are above 1 GiB, counts with its first MiB and the time of
- * its last change instead of its content, which would take minutes to read.
+ * its last change instead of its content, which would take minutes to read. A process that plans
+ * many times reads files that stay as they are once.
  */
-function digestOf(folder: string, names: readonly string[]): Pick<ModelFiles, "digest" | "unread"> {
+function digestOf(folder: string, names: readonly string[]): Digest {
+  const state = settledState(folder, names);
+  if (state === undefined) return readDigest(folder, names);
+  const digest = DIGESTS.get(state) ?? readDigest(folder, names);
+  DIGESTS.set(state, digest);
+  return digest;
+}
+
+type Digest = Pick<ModelFiles, "digest" | "unread">;
+
+/** Fingerprints by the state of their files. */
+const DIGESTS = new Map<string, Digest>();
+
+/** A file that was changed no longer ago may change again at what its disk calls the same time. */
+const SETTLED_MILLISECONDS = 2000;
+
+/** What any change of these files changes; `undefined` where one was changed just now. */
+function settledState(folder: string, names: readonly string[]): string | undefined {
+  const latest = Date.now() - SETTLED_MILLISECONDS;
+  const states = names.map((name) => {
+    const file = attempt(() => statSync(join(folder, name), { bigint: true }));
+    return file === undefined || file.ctimeMs > latest
+      ? undefined
+      : [name, file.dev, file.ino, file.size, file.ctimeNs].join(" ");
+  });
+  return states.includes(undefined) ? undefined : [folder, ...states].join("\0");
+}
+
+function readDigest(folder: string, names: readonly string[]): Digest {
   const sizes = names.map((name) => attempt(() => statSync(join(folder, name)).size) ?? 0);
   const small = sizes.filter((size) => size <= WHOLE_BYTES).reduce((sum, size) => sum + size, 0);
   const most = small > WHOLE_FOLDER_BYTES ? HEAD_BYTES : WHOLE_BYTES;

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import {
+import fs, {
   mkdirSync,
   mkdtempSync,
   rmSync,
@@ -8,9 +8,10 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { readModelFiles } from "../../machines/modelFiles";
 
 let folder = "";
@@ -41,6 +42,35 @@ describe("files of a model or an adapter", () => {
     expect(readModelFiles(folder).digest).toBe(before.digest);
     put("adapter_model.safetensors", "wEights");
     expect(readModelFiles(folder).digest).not.toBe(before.digest);
+  });
+
+  it("are read once by a process while they stay as they are", () => {
+    put("adapter_config.json", '{"r":8}');
+    put("adapter_model.safetensors", "weights");
+    const opened = vi.spyOn(fs, "openSync");
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+    });
+    const reads = () => {
+      const { digest } = readModelFiles(folder);
+      const names = opened.mock.calls.map(([path]) => basename(String(path)));
+      opened.mockClear();
+      return { digest, weights: names.includes("adapter_model.safetensors") };
+    };
+    const first = reads();
+    // What was changed just now may change again at the same time.
+    expect([first.weights, reads()]).toEqual([true, first]);
+    vi.spyOn(Date, "now").mockReturnValue(Date.now() + 60_000);
+    expect([reads(), reads()]).toEqual([first, { ...first, weights: false }]);
+    put("adapter_model.safetensors", "other weights");
+    const other = reads();
+    expect(other).toEqual({
+      digest: expect.not.stringContaining(first.digest ?? ""),
+      weights: true,
+    });
+    expect(reads()).toEqual({ ...other, weights: false });
   });
 
   it("of a whole model are all that vLLM may read, without a training's leftovers", () => {
