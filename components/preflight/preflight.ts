@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { defined } from "../../faults/defined";
 import { readContainers } from "../../machines/docker/containers";
 import { computerOf, filesOf } from "../../machines/files";
-import { readRecord } from "../../machines/update/record";
+import { readRecord } from "../../machines/update/readRecord";
 import type { MachinePlan, Plan } from "../plan/types";
 import { type Locate, placed } from "../settings/places";
 import { connectionProblem } from "./connection";

@@ -1,9 +1,6 @@
-import { posix } from "node:path";
 import { z } from "zod";
 import { jsonIn, objectOr } from "../../faults/json";
 import { readBy } from "../../faults/schemaFaults";
-import { filesOf } from "../files";
-import type { CommandPlace } from "../onMachine";
 
 /** Version of the record's form. A reader takes no newer one. */
 const VERSION = 1;
@@ -79,7 +76,7 @@ export function recordIn(text: string, path: string): ReadRecord {
   const document = jsonIn(text);
   const { version } = objectOr(document);
   if (typeof version === "number" && version > VERSION)
-    return unreadable(path, `was written by a newer local-serving (version ${version})`);
+    return unreadableRecord(path, `was written by a newer local-serving (version ${version})`);
   const { data, faults } = readBy(recordSchema, document);
   if (data !== undefined) {
     const { version: _, ...record } = data;
@@ -87,32 +84,10 @@ export function recordIn(text: string, path: string): ReadRecord {
   }
   const [first] = faults;
   const why = document === undefined ? "it is no JSON" : `${first?.path}: ${first?.message}`;
-  return unreadable(path, `can't be read (${why.trim()})`);
+  return unreadableRecord(path, `can't be read (${why.trim()})`);
 }
 
-const unreadable = (path: string, why: string): ReadRecord => ({
+/** What is read of a record that is there, and can't be read. */
+export const unreadableRecord = (path: string, why: string): ReadRecord => ({
   unreadable: `${path} ${why}. It says whether an update by \`serving up --verified\` is under way or was put back. Without it nothing is known of that: remove it to go on.`,
 });
-
-/** A machine with the plan that is applied to it. */
-export interface RecordPlace extends CommandPlace {
-  readonly files: readonly { readonly role: string; readonly path: string }[];
-}
-
-/** Where the record of a stack is: beside the applied plan of its first machine. */
-export const recordPathOn = ({ files }: RecordPlace): string =>
-  posix.join(
-    posix.dirname(files.find(({ role }) => role === "applied-plan")?.path ?? ""),
-    "update.json",
-  );
-
-/** Reads the record of a stack from its first machine, here or over ssh. */
-export async function readRecord(machine: RecordPlace | undefined): Promise<ReadRecord> {
-  if (machine === undefined) return {};
-  const path = recordPathOn(machine);
-  const files = filesOf(machine);
-  const text = await files.text(path);
-  if (text !== undefined) return recordIn(text, path);
-  // A machine that is away has no record that anybody could read.
-  return typeof (await files.state(path)) === "object" ? unreadable(path, "can't be read") : {};
-}

@@ -16,7 +16,7 @@ import { parseStackFile } from "../../components/settings";
 import { readTextFile } from "../../faults/textFile";
 import { isHere } from "../../machines/address";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
-import { readRecord } from "../../machines/update/record";
+import { readRecord } from "../../machines/update/readRecord";
 import { triedText, underWayText } from "../../machines/update/sentences";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { compare } from "../plan/against";

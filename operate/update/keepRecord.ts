@@ -5,12 +5,8 @@ import { replaceFile } from "../../commandLine/replaceFile";
 import { attempt } from "../../faults/defined";
 import { isOverSsh } from "../../machines/address";
 import { askOn } from "../../machines/onMachine";
-import {
-  type RecordPlace,
-  recordPathOn,
-  recordText,
-  type UpdateRecord,
-} from "../../machines/update/record";
+import { type RecordPlace, recordPathOn } from "../../machines/update/readRecord";
+import { recordText, type UpdateRecord } from "../../machines/update/record";
 
 /** Replaces a file in one step on a machine: a reader sees the old text or the new. */
 const REPLACE =

@@ -5,7 +5,7 @@ import { defined } from "../../faults/defined";
 import { orInputFault } from "../../faults/fault";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
 import { lives } from "../../machines/update/process";
-import { readRecord } from "../../machines/update/record";
+import { readRecord } from "../../machines/update/readRecord";
 import { AGAIN_VARIABLE } from "../../machines/update/variables";
 import { drive } from "../engine/drive";
 import { readStack } from "../stack/readStack";

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { HERE } from "../../../machines/address";
-import { readRecord, recordIn, recordPathOn, recordText } from "../../../machines/update/record";
+import { readRecord, recordPathOn } from "../../../machines/update/readRecord";
+import { recordIn, recordText } from "../../../machines/update/record";
 import { FAILED, UNDER_WAY } from "../../fixtures/update";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
 import { fingerprintOfText } from "../../../machines/update/fingerprint";
-import { recordPathOn } from "../../../machines/update/record";
+import { recordPathOn } from "../../../machines/update/readRecord";
 import { readStack } from "../../../operate/stack/readStack";
 import { forward } from "../../../operate/update/forward";
 import { isAsPlanned, type Task, writeDown } from "../../../operate/update/task";
