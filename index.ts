@@ -1,5 +1,16 @@
 import "./faults/interpretSchemas";
-import { declareMachines, stackInForce, tellingBugs } from "./components/program";
+import {
+  declareMachines,
+  LocalServing,
+  Serving,
+  stackInForce,
+  tellingBugs,
+} from "./components/program";
 
-/** The Pulumi program: every machine of the stack file in force, and its outputs. */
-export = tellingBugs(async () => declareMachines(stackInForce()));
+const program = tellingBugs(async () => declareMachines(stackInForce()));
+
+/**
+ * The Pulumi program: every machine of the stack file in force, and its outputs. Beside it stands
+ * what the package gives to other programs (component.cjs).
+ */
+export = Object.assign(program, { LocalServing, Serving });

@@ -30,7 +30,7 @@ import { dataOf } from "../planned/schema/dataOf";
 import { hostInstanceSchema } from "../planned/schema/servers";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
-import { machineFault } from "../settings/places";
+import { machineFault, sourceOfSettings } from "../settings/places";
 import type { MachineFault } from "../settings/referenceFaults";
 import type { StackSettings } from "../settings/stackSettings";
 import { appliedPlan } from "./appliedPlan";
@@ -71,7 +71,7 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
       ),
     ),
   ];
-  if (faults.length > 0) throw new FaultyInput("stack file", faults);
+  if (faults.length > 0) throw new FaultyInput(sourceOfSettings(settings), faults);
   const marked = (warning: Warning): Warning =>
     NOTES.has(warning.code) ? { ...warning, note: true } : warning;
   return { machines, warnings: planned.flatMap(({ warnings }) => warnings.map(marked)) };

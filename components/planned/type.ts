@@ -1,5 +1,6 @@
 /** Type tokens of the resources: ours, and the one of others that is judged. */
 export const TYPE = {
+  localServing: "local-serving:index:LocalServing",
   machine: "local-serving:index:Machine",
   hostInstance: "local-serving:index:HostInstance",
   inferenceServer: "local-serving:index:InferenceServer",

@@ -1,6 +1,12 @@
 import { join } from "node:path";
 import type { Container } from "@pulumi/docker";
-import { getRootDirectory, log, type Output, runtime } from "@pulumi/pulumi";
+import {
+  type ComponentResourceOptions,
+  getRootDirectory,
+  log,
+  type Output,
+  runtime,
+} from "@pulumi/pulumi";
 import { plainText } from "../../faults/plainText";
 import { refuseOtherProgram } from "../../faults/sameProgram";
 import { fingerprintOfConfig } from "../../machines/update/fingerprint";
@@ -43,13 +49,29 @@ export type DeclaredOutputs = Omit<StackOutputs, "endpoints"> & {
  */
 export async function declareMachines(
   settings: StackSettings,
-  { project = getRootDirectory() }: DeclareOptions = {},
+  options: DeclareOptions = {},
 ): Promise<DeclaredOutputs> {
+  return declareJudged(await judgeMachines(settings, options));
+}
+
+/** Plans and judges the machines of a stack. It throws what an update refuses. */
+export async function judgeMachines(
+  settings: StackSettings,
+  { project = getRootDirectory() }: DeclareOptions = {},
+): Promise<Plan> {
   userInput(() => refuseOtherProgram());
   // The machine's meminfo is not part of it: it differs from one minute to the next, and so would
   // every preview.
   const planned = userInput(() => plan(settings, readEvidence(settings, project)));
   await judgePlan(settings, planned, project);
+  return planned;
+}
+
+/** Makes a `Machine` of each machine of a plan that was judged. */
+export async function declareJudged(
+  planned: Plan,
+  options?: ComponentResourceOptions,
+): Promise<DeclaredOutputs> {
   const { applied, changes } = await changesIn(planned);
   const waits = process.env[WAITS_VARIABLE] !== undefined && !runtime.isDryRun();
   const taken = takenAway(changes, applied);
@@ -61,7 +83,8 @@ export async function declareMachines(
   let workers: ReadonlyMap<string, Container> = new Map();
   for (const machine of workersFirst(planned.machines)) {
     const before = waits ? (container: string) => ended(container, machine.name) : undefined;
-    const made = new Machine({ machine, dockerHost: await hostOf(machine), workers, before });
+    const dockerHost = await hostOf(machine);
+    const made = new Machine({ machine, dockerHost, workers, before }, options);
     workers = new Map([...workers, ...made.ranks]);
     // If something could not be applied, an endpoint may have nothing behind it.
     endpoints[machine.name] = made.applied.apply(() => outputs.endpoints[machine.name] ?? {});

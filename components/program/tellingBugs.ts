@@ -7,14 +7,22 @@ import { bugText } from "../../faults/bug";
  * its code.
  */
 export function tellingBugs<T>(program: () => Promise<T>): () => Promise<T> {
-  // Ahead of the language host's own listeners, which print what escapes from callbacks.
-  process.prependListener("uncaughtException", tell);
-  process.prependListener("unhandledRejection", tell);
-  return () =>
-    program().catch((error: unknown) => {
-      tell(error);
-      throw error;
-    });
+  return () => {
+    // Ahead of the language host's own listeners, which print what escapes from callbacks.
+    process.prependListener("uncaughtException", tell);
+    process.prependListener("unhandledRejection", tell);
+    return tellingOurBugs(program);
+  };
+}
+
+/** The same for work inside somebody's program, whose other failures are not ours to tell. */
+export async function tellingOurBugs<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    tell(error);
+    throw error;
+  }
 }
 
 /** Puts the words in the place of message and stack, which is all that the language host prints. */

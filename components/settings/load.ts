@@ -130,7 +130,11 @@ function ours<T>(
   );
 }
 
-function parseSettings(
+/**
+ * Parses settings; `input` is their name in faults. Throws `FaultyInput` with every fault, after
+ * those that were found `earlier`.
+ */
+export function parseSettings(
   input: string,
   value: Record<string, unknown>,
   document?: SourceDocument,

@@ -1,5 +1,5 @@
 import { defined } from "../../faults/defined";
-import { dotted, errorAt, type Fault } from "../../faults/fault";
+import { dotted, errorAt, type Fault, type Position } from "../../faults/fault";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import type { MachineFault } from "./referenceFaults";
 import type { StackSettings } from "./stackSettings";
@@ -14,8 +14,36 @@ export function rememberDocument(settings: StackSettings, document: SourceDocume
   documents.set(settings, document);
 }
 
-/** File, line and column of a setting, where it was read from a file. */
-export function placeOf(settings: StackSettings, path: readonly PropertyKey[]) {
+/** Names of the settings that a program gave instead of a stack file. */
+const given = new WeakMap<StackSettings, string>();
+
+/** Keeps the name by which messages call settings that a program gave, and not a stack file. */
+export function rememberGiven(settings: StackSettings, source: string): void {
+  given.set(settings, source);
+}
+
+/** What a program calls `machines` of a stack file. */
+const GIVEN_AS = "settings";
+
+/** The path of a setting as a program wrote it. */
+export const givenPath = ([, ...rest]: readonly PropertyKey[]): string =>
+  dotted([GIVEN_AS, ...rest]);
+
+/** Name of what settings were read from, for messages. */
+export const sourceOfSettings = (settings: StackSettings): string =>
+  given.get(settings) ?? STACK_FILE;
+
+const STACK_FILE = "stack file";
+
+/** Place of a setting: in a file, or its path where a program gave it. */
+interface Place extends Partial<Position> {
+  readonly file?: string;
+  readonly path?: string;
+}
+
+/** Place of a setting; nothing is known of settings that came from neither. */
+export function placeOf(settings: StackSettings, path: readonly PropertyKey[]): Place {
+  if (given.has(settings)) return { path: givenPath(path) };
   const document = documents.get(settings);
   return document === undefined ? {} : { file: document.file, ...document.locate(path) };
 }
@@ -26,8 +54,11 @@ export function machineFault(settings: StackSettings, machine: string, fault: Ma
   return { ...errorAt(dotted(path), fault.code, fault.message), ...placeOf(settings, path) };
 }
 
-/** Where a setting is in the stack file. */
-export type Locate = (path: readonly string[]) => { readonly line?: number };
+/** Where a setting is: its line in the stack file, or its path in what a program gave. */
+export type Locate = (path: readonly string[]) => {
+  readonly line?: number;
+  readonly path?: string;
+};
 
 /** Without a stack file there are no places. */
 export const nowhere: Locate = () => ({});
@@ -48,12 +79,12 @@ export type SettingToChange = {
 export function placed(message: string, change: SettingToChange | undefined, locate: Locate) {
   if (change === undefined) return { message };
   const { value } = change;
-  const path = dotted(change.path);
-  const { line } = locate(change.path);
+  const { line, path: given } = locate(change.path);
+  const path = given ?? dotted(change.path);
   const where = line === undefined ? "" : `, line ${line}`;
   const write = value === undefined ? path : `${path}: ${value}`;
   return {
-    message: `${message} In the stack file${where}: \`${write}\`.`,
+    message: `${message} In the ${given === undefined ? STACK_FILE : "settings"}${where}: \`${write}\`.`,
     ...defined({ path, line, value }),
   };
 }

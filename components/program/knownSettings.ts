@@ -1,0 +1,68 @@
+import { isUnknown, Output, unknown } from "@pulumi/pulumi";
+import { errorAt, type Fault, FaultyInput } from "../../faults/fault";
+import { isRecord } from "../../faults/json";
+import { givenPath } from "../settings/places";
+
+const UNKNOWN =
+  "This value isn't known at preview, and everything is judged before the first resource: give a plain value, or one of the stack's configuration.";
+
+const SECRET =
+  "This is a secret of Pulumi, and its value would stand in plans, in files and in `docker inspect`. Give a plain value, or the name of a variable where a setting takes one (`huggingFaceTokenVariable`, `keyVariable`).";
+
+/**
+ * The settings that a program gives, without promises and outputs. Throws `FaultyInput` with every
+ * value that isn't known yet or is a secret.
+ */
+export async function knownSettings(source: string, settings: unknown): Promise<unknown> {
+  const faults: Fault[] = [];
+  const known = await valueOf(settings, ["machines"], faults);
+  if (faults.length > 0) throw new FaultyInput(source, faults);
+  return known;
+}
+
+/** An output's own promises, which the SDK leaves out of its types. */
+interface Settled {
+  promise(withUnknowns: boolean): Promise<unknown>;
+  readonly isKnown: Promise<boolean>;
+  readonly isSecret: Promise<boolean>;
+}
+
+async function valueOf(
+  value: unknown,
+  path: readonly string[],
+  faults: Fault[],
+): Promise<unknown> {
+  if (value instanceof Promise) return valueOf(await value, path, faults);
+  if (isUnknown(value)) {
+    faults.push(errorAt(givenPath(path), "unknown_value", UNKNOWN));
+    return undefined;
+  }
+  if (Output.isInstance(value)) return settledValue(value, path, faults);
+  if (Array.isArray(value))
+    return Promise.all(value.map((each, index) => valueOf(each, [...path, `${index}`], faults)));
+  if (!isPlainObject(value)) return value;
+  const entries = Object.entries(value).map(
+    async ([key, each]) => [key, await valueOf(each, [...path, key], faults)] as const,
+  );
+  // A key without a value is no key, as in JSON.
+  return Object.fromEntries((await Promise.all(entries)).filter(([, each]) => each !== undefined));
+}
+
+async function settledValue(
+  value: Output<unknown>,
+  path: readonly string[],
+  faults: Fault[],
+): Promise<unknown> {
+  const settled = value as unknown as Settled;
+  if (await settled.isSecret) {
+    faults.push(errorAt(givenPath(path), "secret_value", SECRET));
+    return undefined;
+  }
+  // Parts of it may be known where the whole isn't.
+  const inner = await settled.promise(true);
+  const isNothing = inner === undefined && !(await settled.isKnown);
+  return valueOf(isNothing ? unknown : inner, path, faults);
+}
+
+const isPlainObject = (value: unknown): value is Record<string, unknown> =>
+  isRecord(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value));

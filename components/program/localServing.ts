@@ -1,0 +1,134 @@
+import { resolve } from "node:path";
+import {
+  ComponentResource,
+  type ComponentResourceOptions,
+  getRootDirectory,
+  type Input,
+  mergeOptions,
+  type Output,
+  output,
+  type Resource,
+} from "@pulumi/pulumi";
+import { objectOr } from "../../faults/json";
+import type { StackOutputs } from "../machine/stackOutputs";
+import type { Plan } from "../plan/types";
+import { TYPE } from "../planned/type";
+import { parseGiven } from "../settings/given";
+import { type DeclaredOutputs, declareJudged, judgeMachines } from "./declareMachines";
+import { componentsOfProgram, declaredBy } from "./inProgram";
+import { knownSettings } from "./knownSettings";
+import { userInput } from "./refusal";
+import { tellingOurBugs } from "./tellingBugs";
+
+/** What a program says of its machines. */
+export interface LocalServingArgs {
+  /** Machines by name: what stands under `machines` in a stack file. */
+  readonly settings: Input<Readonly<Record<string, unknown>>>;
+  /**
+   * Folder with `models/` and `policies/levels.json`; relative ones are below the program's own.
+   * Default: that of the Pulumi project.
+   */
+  readonly baseDirectory?: string;
+}
+
+/** Machines of somebody's program that are planned and judged, and may be declared. */
+interface Judged {
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly planned: Plan;
+}
+
+/**
+ * Plans and judges the machines of a component before anything is registered. Settings may hold
+ * outputs, as long as their values are known.
+ */
+async function judgedBefore(
+  name: string,
+  { settings, baseDirectory = "." }: LocalServingArgs,
+): Promise<Judged> {
+  const source = `settings of ${name}`;
+  const components = componentsOfProgram();
+  const earlier = [...components];
+  const read = (async () => {
+    const given = await knownSettings(source, settings);
+    const parsed = parseGiven(source, given, await declaredBy(earlier));
+    return { given: objectOr(given), parsed };
+  })();
+  // Before anything is awaited, so that the next component of the program knows of this one.
+  components.push({
+    name,
+    settings: read.then(
+      ({ parsed }) => parsed,
+      () => undefined,
+    ),
+  });
+  const { given, parsed } = await read.catch(asUserInput);
+  const project = resolve(getRootDirectory(), baseDirectory);
+  return { given, planned: await judgeMachines(parsed, { project }) };
+}
+
+const asUserInput = (error: unknown): never =>
+  userInput(() => {
+    throw error;
+  });
+
+/**
+ * The machines of one component: what to register it with, and its outputs once its machines are
+ * declared below it. Its registration waits until they are judged, and with it all that is below.
+ */
+export class Serving {
+  /** Inputs of the component: its settings, without outputs. */
+  readonly inputs: { readonly settings: Promise<Readonly<Record<string, unknown>>> };
+  readonly options: ComponentResourceOptions;
+  private readonly judged: Promise<Judged>;
+
+  constructor(name: string, args: LocalServingArgs, opts?: ComponentResourceOptions) {
+    this.judged = tellingOurBugs(() => judgedBefore(name, args));
+    this.inputs = { settings: this.judged.then(({ given }) => given) };
+    // The registration reports a refusal, and it alone: as a dependency it is reported as it is.
+    this.inputs.settings.catch(() => undefined);
+    const dependsOn = this.judged.then((): Resource[] => []);
+    this.options = mergeOptions(opts, { dependsOn });
+  }
+
+  async declareBelow(parent: ComponentResource): Promise<DeclaredOutputs> {
+    const { planned } = await this.judged;
+    return tellingOurBugs(() => declareJudged(planned, { parent }));
+  }
+}
+
+/**
+ * Every machine of a Pulumi program: `settings` are checked, planned and judged as those of a stack
+ * file, and a program that is refused ends before its first resource.
+ */
+export class LocalServing extends ComponentResource<DeclaredOutputs> {
+  /** URLs by machine, then by the keys of servers and services; known once its machine is applied. */
+  readonly endpoints: Output<StackOutputs["endpoints"]>;
+  /** How the memory of each machine adds up, in GiB. */
+  readonly memory: Output<StackOutputs["memory"]>;
+  /** The command that starts each client, by machine. */
+  readonly clients: Output<StackOutputs["clients"]>;
+  private readonly serving: Serving;
+
+  constructor(name: string, args: LocalServingArgs, opts?: ComponentResourceOptions) {
+    const serving = new Serving(name, args, opts);
+    super(TYPE.localServing, name, serving.inputs, serving.options);
+    this.serving = serving;
+    const { endpoints, memory, clients } = outputsOf(this.getData());
+    this.endpoints = endpoints;
+    this.memory = memory;
+    this.clients = clients;
+    this.registerOutputs({ endpoints, memory, clients });
+  }
+
+  /** The SDK calls it from its constructor, and what depends on this component waits for it. */
+  protected override async initialize(): Promise<DeclaredOutputs> {
+    await Promise.resolve();
+    return this.serving.declareBelow(this);
+  }
+}
+
+/** Outputs of a component, out of what it declares. */
+function outputsOf(declared: Promise<DeclaredOutputs>) {
+  const { endpoints, memory, clients } = output(declared);
+  return { endpoints, memory, clients };
+}
