@@ -21,7 +21,7 @@ export async function knownSettings(source: string, settings: unknown): Promise<
 }
 
 /** An output's own promises, which the SDK leaves out of its types. */
-interface Settled {
+export interface Settled {
   promise(withUnknowns: boolean): Promise<unknown>;
   readonly isKnown: Promise<boolean>;
   readonly isSecret: Promise<boolean>;

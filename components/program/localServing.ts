@@ -16,7 +16,7 @@ import { TYPE } from "../planned/type";
 import { parseGiven } from "../settings/given";
 import { type DeclaredOutputs, declareJudged, judgeMachines } from "./declareMachines";
 import { componentsOfProgram, declaredBy } from "./inProgram";
-import { knownSettings } from "./knownSettings";
+import { knownSettings, type Settled } from "./knownSettings";
 import { userInput } from "./refusal";
 import { tellingOurBugs } from "./tellingBugs";
 
@@ -29,6 +29,13 @@ export interface LocalServingArgs {
    * Default: that of the Pulumi project.
    */
   readonly baseDirectory?: string;
+}
+
+/** Outputs of a component, by machine. */
+export interface LocalServingOutputs {
+  readonly endpoints: Output<StackOutputs["endpoints"]>;
+  readonly memory: Output<StackOutputs["memory"]>;
+  readonly clients: Output<StackOutputs["clients"]>;
 }
 
 /** Machines of somebody's program that are planned and judged, and may be declared. */
@@ -94,6 +101,16 @@ export class Serving {
     const { planned } = await this.judged;
     return tellingOurBugs(() => declareJudged(planned, { parent }));
   }
+
+  /** Outputs of the component, out of what it declares. */
+  outputsOf(declared: Promise<DeclaredOutputs>): LocalServingOutputs {
+    const { endpoints, memory, clients } = output(declared);
+    // The registration reports a refusal. Without this Node adds a warning for each output that the
+    // program reads later.
+    for (const each of [endpoints, memory, clients] as unknown as Settled[])
+      void Promise.allSettled([each.isKnown, each.isSecret]);
+    return { endpoints, memory, clients };
+  }
 }
 
 /**
@@ -113,7 +130,7 @@ export class LocalServing extends ComponentResource<DeclaredOutputs> {
     const serving = new Serving(name, args, opts);
     super(TYPE.localServing, name, serving.inputs, serving.options);
     this.serving = serving;
-    const { endpoints, memory, clients } = outputsOf(this.getData());
+    const { endpoints, memory, clients } = serving.outputsOf(this.getData());
     this.endpoints = endpoints;
     this.memory = memory;
     this.clients = clients;
@@ -125,10 +142,4 @@ export class LocalServing extends ComponentResource<DeclaredOutputs> {
     await Promise.resolve();
     return this.serving.declareBelow(this);
   }
-}
-
-/** Outputs of a component, out of what it declares. */
-function outputsOf(declared: Promise<DeclaredOutputs>) {
-  const { endpoints, memory, clients } = output(declared);
-  return { endpoints, memory, clients };
 }

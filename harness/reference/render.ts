@@ -25,9 +25,17 @@ export function renderReference(documents: readonly ReferenceDocument[]): Refere
 function renderDocument(document: ReferenceDocument): ReferenceFile[] {
   const { name, schema = document.output } = document;
   const page = { name: `${name}.md`, text: renderMarkdown(document) };
-  return schema === undefined
-    ? [page]
-    : [page, { name: `${name}.schema.json`, text: renderJsonSchema(document, schema) }];
+  if (schema === undefined) return [page];
+  const { declarations } = document;
+  const types = declarations && {
+    name: `${name}.d.ts`,
+    text: `// ${madeFrom(document)}\n\n${declarations(publishedSchema(jsonSchemaOf(schema), ""))}`,
+  };
+  return [
+    page,
+    { name: `${name}.schema.json`, text: renderJsonSchema(document, schema) },
+    ...(types === undefined ? [] : [types]),
+  ];
 }
 
 /**
@@ -85,6 +93,8 @@ export interface ReferenceDocument {
    * describes.
    */
   readonly wholeFile?: (schema: JsonSchema) => JsonSchema;
+  /** Declares the file's types for programs that write one; they are published beside the page. */
+  readonly declarations?: (schema: JsonSchema) => string;
   /** `false` where a key that the schema does not know is only worth a warning. */
   readonly closed?: boolean;
   /** What the harness's variables begin with, where keys have variables. */

@@ -5,6 +5,7 @@ import { analyticsSchema, KEYLESS_VARIABLES } from "../../harness/analytics/sche
 import { automationSchema } from "../../harness/automation/schema";
 import { DEFAULT_HARNESS } from "../../harness/harness";
 import { providersProfileSchema } from "../../harness/providers/schema";
+import { interfaceOf } from "../../harness/reference/declarations";
 import {
   OURS_MARK,
   type ReferenceDocument,
@@ -30,6 +31,7 @@ export function referenceDocuments(): ReferenceDocument[] {
       madeFrom: "components/settings",
       schema: stackSettings,
       wholeFile,
+      declarations: machineTypes,
     },
     {
       ...readPage("plan", { keys: planKeys(planDocument) }),
@@ -78,6 +80,16 @@ function variablesTable(): string {
     meaning,
   ]);
   return renderTable(["Variable", "Meaning"], rows);
+}
+
+/** The type of a machine's settings, for programs that declare one. */
+function machineTypes(settings: JsonSchema): string {
+  const machine = settings.properties?.machines?.additionalProperties;
+  return interfaceOf(
+    "MachineSettings",
+    "A machine, as below `machines` in a stack file.",
+    typeof machine === "object" ? machine : {},
+  );
 }
 
 /** The schema of our keys, placed as in the file that Pulumi reads. */

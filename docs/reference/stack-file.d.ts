@@ -1,0 +1,477 @@
+// Made by `serving config reference` from components/settings. Edits here are lost.
+
+/** A machine, as below `machines` in a stack file. */
+export interface MachineSettings {
+  /** Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark. */
+  readonly totalGiB: number;
+  /** What the machine is, as `serving init` recognises it: `gb10` is a DGX Spark and its siblings of other makers. The preflight refuses a device that isn't the machine's, and a `totalGiB` more than 3 % off what that device was seen with is a fault. Figures that were published of a DGX Spark are marked on another one, and where the GPU isn't one that shares the machine's memory, no server can be declared. Left out: planned as a DGX Spark. */
+  readonly device?: "gb10" | "jetson-thor" | "gh200" | "rtx-pro" | "geforce" | "h100" | "h200" | "b200" | "nvidia-unified" | "nvidia" | "strix-halo" | "amd" | "apple" | "intel" | "none";
+  /** Docker engine of the machine: a socket here (`unix://`), or `ssh://user@host` for another computer, whose files are written over the same ssh (guide: a machine that is elsewhere). Default: `"unix:///var/run/docker.sock"`. */
+  readonly dockerHost?: string;
+  /** Home directory on the machine, which `~/` in a path means. Left out: the home of whoever runs this; over ssh `/root` for root and `/home/USER` for any other user that `dockerHost` names. */
+  readonly home?: string;
+  /** Docker network that our containers share, so that they reach each other by name. Default: `"local-serving"`. */
+  readonly network?: string;
+  /** Hugging Face cache on the machine, mounted into the servers. Made when missing, never removed. Default: `"~/.cache/huggingface"`. */
+  readonly modelCache?: string;
+  /** Memory in GiB that the operating system and the page cache need: MemTotal - MemAvailable while no server runs. The default is unmeasured; 17 to 20 GiB have been seen. Another value counts as declared, and a plan that exceeds the machine with it is refused. Default: `4`. */
+  readonly operatingSystemGiB?: number;
+  /** Memory in GiB that containers with GPUs take here which are no inference servers, such as an image generator of your own. It counts in the sum, outside the servers' 0.90. Without it a policy refuses such a container. */
+  readonly otherGpuMemoryGiB?: number;
+  /** GPUs of the machine: 1 on a DGX Spark. No server of this machine alone may use more. Default: `1`. */
+  readonly gpus?: number;
+  /** The machine's end of the private network to other machines, over which one model runs on several (`inferenceServers.*.nodes`). No other computer may be on it: vLLM's ranks check no key. */
+  readonly link?: {
+    /** Network interface of the link, as `ip -br link` prints it on the machine. */
+    readonly interface: string;
+    /** The machine's own address on that interface. */
+    readonly address: string;
+    /** RDMA devices of the link, as `ibdev2netdev` prints them on the machine: two for each cable of a DGX Spark. Without them NCCL goes by sockets, which is slow. Default: `[]`. */
+    readonly hcas?: ReadonlyArray<string>;
+    /** NCCL_IB_GID_INDEX: index of the address's RoCE v2 GID, as `show_gids` prints it on the machine. Needed with `hcas`. */
+    readonly gidIndex?: number;
+  };
+  /** MemAvailable in GiB below which a server of ours is stopped, so that instance A and SSH survive. It waits for memory before it starts again. 0 turns this off. A change restarts nothing. Default: `2`. */
+  readonly memoryFloorGiB?: number;
+  /** Starts of a server that may fail within an hour, stops at the memory floor included. Then it stays stopped until you change it or say so (its log names the command): restart loops were seen to leak memory until the machine hung. A change restarts nothing. Default: `3`. */
+  readonly startsPerHour?: number;
+  /** Longest time in minutes that `serving up`, after your yes, lets requests end before it replaces or removes their server. The default lets an answer of 12,000 tokens end at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never does. A change restarts nothing. Default: `10`. */
+  readonly waitForRequestsMinutes?: number;
+  /** Longest time in minutes that `serving up --verified` gives each server and service which it starts: one that isn't ready then is put back. Left out: twice the longest time that the plan says, 60 where it says none. A change restarts nothing. */
+  readonly startWithinMinutes?: number;
+  readonly instanceA: "none" | {
+    /** TCP port that instance A listens on. Default: `8000`. */
+    readonly port?: number;
+    /** Address that instance A listens on (its `--host`; vLLM's default is every address). On 127.0.0.1 no container can reach it. Default: `"0.0.0.0"`. */
+    readonly listen?: string;
+    /** Name that instance A serves its model by. Needed only if a client, the bridge or the chat UI uses it. */
+    readonly servedModelName?: string;
+    /** Parser by which instance A makes structured tool calls: its `--tool-call-parser`, if it was also started with `--enable-auto-tool-choice`; `none` without one of them. Declared, never set. Left out: not known. Coding clients aren't pointed at it with `none`. */
+    readonly toolParser?: string;
+    /** NAME of the variable of your shell that holds the key which instance A asks for (its `--api-key` or VLLM_API_KEY); `none` if it asks for none. Left out: not known. Clients with `via: native` then take their key from this variable; the bridge has no key for it. */
+    readonly keyVariable?: "none" | string;
+    /** Minutes that instance A may take to come up after a boot: loading (4 to 7 were seen) and, the first time, compiling (10 to 15). Until then our servers leave its share free; after that they start if their own share fits. Default: `30`. */
+    readonly readyWithinMinutes?: number;
+    /** Share of the machine's TOTAL memory that instance A was started with (its `--gpu-memory-utilization`). Declared, never set: only the operator can lower it, on instance A itself. */
+    readonly gpuMemoryUtilization: number;
+    /** Context window of instance A in tokens (its `--max-model-len`). */
+    readonly maxModelLen?: number;
+    /** What instance A serves, for people who read the plan. */
+    readonly model?: string;
+    /** Size of instance A's weights in GB (10^9 bytes). */
+    readonly weightsGB?: number;
+  };
+  /** The vLLM servers that we run in containers, by short name. */
+  readonly inferenceServers?: { readonly [key: string]: {
+    /** The model that this server loads. */
+    readonly model: {
+      /** Hub id of the model, or its folder on the machine (`/data/run-7/merged`, `~/merged`), which is mounted read-only at `/models/`. A path inside the container is one below a `to` of `mounts`, or below `/root/.cache/huggingface`, where the model cache is, or any with `inImage`. It is the first argument of `vllm serve`. */
+      readonly id: string;
+      /** Says that `id` is a path inside the image, which brings the model: nothing is mounted then. */
+      readonly inImage?: true;
+      /** Family, which chooses the default tool parser and reasoning parser. Default: from the model's config.json if its `model_type` says so, else `other`; never guessed from the name, and refused where the config names another. `qwen3`: Qwen3.5, Qwen3.6, Qwen3.8; `qwen3-coder`: Qwen3-Coder, Qwen3-Coder-Next; `qwen3-next-instruct`: Qwen3-Next Instruct; `gpt-oss`: gpt-oss-20b, gpt-oss-120b; `nemotron-3`: Nemotron-3 Nano and Super, Nemotron-3.5 Lightning; `glm-4.5`: GLM-4.5, GLM-4.6; `gemma-4`: Gemma 4; `llama-4`: Llama 4; `other`: every other model; name its parsers yourself. */
+      readonly family?: "qwen3" | "qwen3-coder" | "qwen3-next-instruct" | "gpt-oss" | "nemotron-3" | "glm-4.5" | "gemma-4" | "llama-4" | "other";
+      /** `chat` models are addressed by /v1/chat/completions and may get chat and coding clients; `base` models by /v1/completions only; `embedding` models by /v1/embeddings and `rerank` models by /v1/rerank, for document search (`--runner pooling`, without parsers and clients). Default: `"chat"`. */
+      readonly kind?: "chat" | "base" | "embedding" | "rerank";
+      /** Whether the model has a thinking mode. Only then is a reasoning parser passed: without one it would swallow tool calls. Default: `false`. */
+      readonly thinking?: boolean;
+      /** `--revision`: commit of the model's repository on the hub, so that every start serves the same files. Default: what its main branch holds when the model is first loaded. */
+      readonly revision?: string;
+      /** Size of the weights on disk in GB (10^9 bytes), for the memory plan before anything was measured. Default: by the snapshot in the model cache, which it may not contradict by more than 5 %. */
+      readonly weightsGB?: number;
+      /** Memory in GiB that the loaded weights take, where that is not their size on disk: quantized while loading, or partly left on disk. */
+      readonly residentGiB?: number;
+    };
+    /** Canonical name that clients ask for. It must contain no slash (policy): a coding client can't address one. */
+    readonly servedModelName: string;
+    /** Further names for the same model. Default: the hub id alone. */
+    readonly aliases?: ReadonlyArray<string>;
+    /** Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it. */
+    readonly image: string;
+    /** Versions inside the image and their evidence. A corrected record never restarts a container: it is kept beside it, joined by the digest. */
+    readonly versions?: {
+      /** Version of vLLM inside the image (PEP 440). The floor is 0.26.0. */
+      readonly vllm?: string;
+      /** Version of transformers inside the image (PEP 440). The floor is 5.8.0. */
+      readonly transformers?: string;
+      /** How the versions are known. `published`: from the release's own metadata, a warning stays. `read`: read inside this image, as `serving pin` does. */
+      readonly evidence: "published" | "read";
+      /** Digest of the image that these versions are of, as `serving pin --write` writes it. With another digest in `image` the record counts no longer. Left out, it counts where `image` has the digest of a known release, or its tag says the same version. */
+      readonly digest?: string;
+      /** Digest of the machine's own image within `digest`: the one that `serving pin` read. */
+      readonly platformDigest?: string;
+      /** Where the versions come from: a release page, or the date of the reading. */
+      readonly source: string;
+    };
+    /** TCP port, the same inside the container and on the machine. Default: `8001`. */
+    readonly port?: number;
+    /** Address that the port is published on. On any other than 127.0.0.1 everyone on the network can use the server: vLLM's own key guards only part of its routes. Publish the bridge instead, with a key. Default: `"127.0.0.1"`. */
+    readonly listen?: string;
+    /** `--gpu-memory-utilization`: share of the machine's TOTAL memory (not of what is free) that this server takes. All servers together stay at or under 0.90 (policy); vLLM's own default of 0.92 hangs this machine. */
+    readonly gpuMemoryUtilization: number;
+    /** `--max-model-len`: context window in tokens. Raising it compiles kernels anew for the new tile sizes. */
+    readonly maxModelLen: number;
+    /** `--max-num-seqs`: sequences served at once. Always passed: vLLM's default changes with its version. Default: `4`. */
+    readonly maxNumSeqs?: number;
+    /** `--max-num-batched-tokens`: tokens in one batch. Always passed, for the same reason. Default: `8192`. */
+    readonly maxNumBatchedTokens?: number;
+    /** `--kv-cache-dtype`. `fp8` halves the bytes per token. Default: `"fp8"`. */
+    readonly kvCacheDtype?: string;
+    /** `--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of the share and what lies outside the cache plus these bytes. vLLM's start check still uses the utilization. */
+    readonly kvCacheMemoryBytes?: number;
+    /** Machines that share the model, by their names in this stack: first the one below which the server is written, the head, which has the API. Each needs a `link`. Default: this machine alone. */
+    readonly nodes?: ReadonlyArray<string>;
+    /** `--tensor-parallel-size`: parts of each layer. With `nodes`, this times `pipelineParallelSize` is the number of all their GPUs: 2 over two DGX Sparks. Default: `1`. */
+    readonly tensorParallelSize?: number;
+    /** `--pipeline-parallel-size`: stages of layers, one behind the other. For 3 or 5 machines, or for many requests at once. Default: `1`. */
+    readonly pipelineParallelSize?: number;
+    /** `--master-port`: port on the link by which the ranks of a server with `nodes` find each other. Their start gates use the next one. Default: `29501`. */
+    readonly masterPort?: number;
+    /** `--distributed-timeout-seconds`: how long the ranks of a server with `nodes` wait for each other at a start. Default: `1800`. */
+    readonly distributedTimeoutSeconds?: number;
+    /** `--trust-remote-code`: runs code that comes with the model. Only for a model you trust. Default: `false`. */
+    readonly trustRemoteCode?: boolean;
+    /** `--enable-chunked-prefill`. Default: `true`. */
+    readonly chunkedPrefill?: boolean;
+    /** `--enable-prefix-caching`: decides between a working agent loop and a very slow one. Default: `true`. */
+    readonly prefixCaching?: boolean;
+    /** Structured tool calls. */
+    readonly tools?: {
+      /** `--enable-auto-tool-choice`: the model decides when to call a tool. Coding agents need it. Default: `true`. */
+      readonly autoChoice?: boolean;
+      /** `--tool-call-parser`. `auto` takes the family's parser (qwen3: `qwen3_coder`). Use `qwen3_xml` when `tool_calls` is empty with XML in `content`; from vLLM 0.24 on both names are one parser. Default: `"auto"`. */
+      readonly parser?: string;
+    };
+    /** `--reasoning-parser`. `auto` takes the family's parser for a model with a thinking mode, and passes no flag at all for one without. Default: `"auto"`. */
+    readonly reasoningParser?: string;
+    /** `--moe-backend`: `marlin` is the sound choice for NVFP4 mixture-of-experts models on a GB10. */
+    readonly moeBackend?: string;
+    /** `--attention-backend`, for example `FLASHINFER`. */
+    readonly attentionBackend?: string;
+    /** `--gdn-prefill-backend`: kernel for gated-deltanet prefill, for example `triton`. Needs vLLM 0.33 or later. */
+    readonly gdnPrefillBackend?: string;
+    /** `--load-format`, for example `fastsafetensors`. */
+    readonly loadFormat?: string;
+    /** `--chat-template`: a path inside the container, the template itself, or `tolerant`: the model's own, made to take a system element in the middle of a conversation, which it puts behind the message before. A client with `via: native` finds its prefix again with it. */
+    readonly chatTemplate?: string;
+    /** `--speculative-config`: draft tokens, which speed up a single stream and cost KV cache. */
+    readonly speculative?: {
+      /** Method, for example `mtp`. */
+      readonly method: string;
+      /** Draft tokens for each step. */
+      readonly numSpeculativeTokens: number;
+      /** Draft model, where the method needs one. */
+      readonly model?: string;
+    };
+    /** LoRA adapters of the model, each served under a name of its own: `--enable-lora` and `--lora-modules`. Default: `[]`. */
+    readonly adapters?: ReadonlyArray<{
+      /** Name that clients ask for. It stands beside the server's own names. */
+      readonly name: string;
+      /** Folder on the machine that holds `adapter_config.json` and `adapter_model.safetensors`, as PEFT's `save_pretrained` writes them. It is mounted read-only. Either this or `id`. */
+      readonly path?: string;
+      /** Hub id of the adapter, instead of `path`. The server reads its snapshot in the model cache, so `serving fetch` has to bring it first. Needs `revision`. */
+      readonly id?: string;
+      /** Commit of the adapter's repository on the hub. vLLM takes none for an adapter and would load whatever `main` holds; with it, every start serves the same files. */
+      readonly revision?: string;
+      /** Rank of the adapter, `r` of its `adapter_config.json`. Default: read there. Needed where the folder can't be read: on a machine that is reached over ssh. */
+      readonly rank?: number;
+      /** Base model that its `adapter_config.json` names (`base_model_name_or_path`), if that isn't `model.id`: another copy of the same model, such as the one that isn't quantized. Without it another base is refused. */
+      readonly trainedOn?: string;
+    }>;
+    /** `--max-lora-rank`: rank that a slot for an adapter has room for. Default: the smallest that vLLM takes and that covers all `adapters`. Slots take memory by it, whatever rank an adapter has. */
+    readonly maxLoraRank?: number;
+    /** `--max-loras`: slots for adapters on the GPU, so many different ones are used at once; requests for others wait. Default: one for each adapter. */
+    readonly maxLoras?: number;
+    /** `--max-cpu-loras`: adapters that are kept in the host's memory, which is the GPU's here, so that a slot is filled without reading files. Default: vLLM's own, as many as `maxLoras`. */
+    readonly maxCpuLoras?: number;
+    /** `--lora-target-modules`: layers that slots are made for, by the end of their names. Default: every linear layer, which for a mixture of experts is many times what most adapters use. */
+    readonly loraTargetModules?: ReadonlyArray<string>;
+    /** Lets a folder of yours be served whose weights are Python pickles (`.bin`, `.pt`) alone. Pickles can carry code, which only torch's restricted loader keeps from running; convert them to safetensors instead. Default: `false`. */
+    readonly allowPickle?: boolean;
+    /** Further folders of the machine that the server may read, always read-only. A folder that is `model.id` or an adapter's `path` needs none. Default: `[]`. */
+    readonly mounts?: ReadonlyArray<{
+      /** Folder on the machine. */
+      readonly from: string;
+      /** Where it appears inside the container. */
+      readonly to: string;
+    }>;
+    /** `--allowed-origins`: web pages that may call the server from a browser, by origin. Always passed, since vLLM's own default changes with its version and lets any page call a server that checks no key. Programs other than browsers are not affected. Default: `[]`. */
+    readonly allowedOrigins?: ReadonlyArray<string>;
+    /** VLLM_USE_FLASHINFER_MOE_FP4: the FP4 mixture-of-experts fast path, set to 0 when false. vLLM dropped the variable in 0.24; `moeBackend` carries the intent since then. Default: `false`. */
+    readonly flashinferMoeFp4?: boolean;
+    /** MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside resident weights end in exit 137. Default: `2`. */
+    readonly compileJobs?: number;
+    /** Further environment variables. No secrets: values are shown in the plan and kept in the state. A variable that a setting gives is refused here. */
+    readonly environment?: { readonly [key: string]: string };
+    /** NAME of the variable of your shell that holds a Hugging Face token, for a gated model. Its value reaches the container as a file of mode 0600, and is in no plan, preview, log or environment. */
+    readonly huggingFaceTokenVariable?: string;
+    /** Further arguments of `vllm serve`, as they are. A flag that has a setting of its own is refused here. Default: `[]`. */
+    readonly extraArgs?: ReadonlyArray<string>;
+    /** What was measured after all servers of the machine had loaded and served a request; `serving verify --only memory` prints these lines. With it the KV plan is exact, and the pair counts as proven. */
+    readonly measured?: {
+      /** Memory in GiB that the server took outside its KV cache: utilization x total, less the log's `Available KV cache memory`. */
+      readonly nonKvGiB: number;
+      /** `GPU KV cache size` of the log, in tokens. Compare `maxConcurrency`, not this, across versions. */
+      readonly kvTokens: number;
+      /** `Maximum concurrency` of the log: requests of the whole window that the KV cache holds. */
+      readonly maxConcurrency: number;
+      /** Ranks that shared the model (`tensorParallelSize` x `pipelineParallelSize`); the figures are those of the rank with the least memory. Divided otherwise, the record no longer counts. Default: 1. */
+      readonly ranks?: number;
+      /** Day of the measurement, year-month-day, in quotes (without them some readers of YAML make a time of it). */
+      readonly at: string;
+      /** Image that was measured, by its digest. With another image the record no longer counts. */
+      readonly image: string;
+    };
+    /** What `serving bench --record` measured: plans and `serving models` take it before published rates. */
+    readonly measuredSpeeds?: {
+      /** Tokens of a cold prompt that were read in a second. */
+      readonly prefill: number;
+      /** Tokens in a second of one answer alone. */
+      readonly decode: number;
+      /** Day of the measurement, year-month-day, in quotes (without them some readers of YAML make a time of it). */
+      readonly at: string;
+      /** Image that was measured, by its digest. With another image the record no longer counts. */
+      readonly image: string;
+    };
+    /** Container health check on /health. */
+    readonly healthcheck?: {
+      /** Minutes during which a failing health check does not count. A first boot compiles kernels for 10 to 15 minutes after loading. Default: `45`. */
+      readonly startPeriodMinutes?: number;
+      /** Seconds between two checks. Default: `15`. */
+      readonly intervalSeconds?: number;
+      /** Seconds that a check may take. Default: `5`. */
+      readonly timeoutSeconds?: number;
+      /** Failed checks in a row before the container is unhealthy. Default: `8`. */
+      readonly retries?: number;
+    };
+    /** Limit on locked memory (ulimit memlock) in bytes; -1 is unlimited, as the published recipes for this machine have it. A daemon that may not raise its own limit needs a smaller one. Default: `-1`. */
+    readonly lockedMemoryBytes?: number;
+    /** Seconds that the server gets to stop before it is killed. Default: `60`. */
+    readonly stopGraceSeconds?: number;
+    /** `onRequest`: `up` makes the container and doesn't start it; `serving start NAME` does, and first stops the servers that it has no room beside. Such servers may be more than fit at once: the plan says which run together (guide: models on demand). Default: `"always"`. */
+    readonly start?: "always" | "onRequest";
+  } };
+  /** The simple model server (Ollama): on the host, inside the chat UI's container, or none. Default: `{"mode":"none"}`. */
+  readonly simpleServer?: {
+    /** Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, its models in a volume that the host does not see; takes `models`, `loadedGiB` and `residentModelsGiB`. `none`: there is no Ollama. */
+    readonly mode: "host";
+    /** Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama asks nobody for a key. Default: `"127.0.0.1"`. */
+    readonly listen?: string;
+    /** TCP port that Ollama listens on (OLLAMA_HOST). Default: `11434`. */
+    readonly port?: number;
+    /** Directory of the models (OLLAMA_MODELS). It must be owned by the service's user, and its parents open to it. The default is where Ollama's installer puts it. Default: `"/usr/share/ollama/.ollama/models"`. */
+    readonly modelsDirectory?: string;
+    /** User that the service runs as; Ollama's installer makes `ollama`. Default: `"ollama"`. */
+    readonly serviceUser?: string;
+    /** systemd unit of the service. Default: `"ollama.service"`. */
+    readonly unit?: string;
+    /** Directory of systemd's local configuration. Default: `"/etc/systemd/system"`. */
+    readonly systemdDirectory?: string;
+    /** OLLAMA_MAX_LOADED_MODELS: models in memory at once. Ollama's own default is 3 for each GPU, beside everything else. Default: `1`. */
+    readonly maxLoadedModels?: number;
+    /** OLLAMA_CONTEXT_LENGTH: context window in tokens. Always set: left alone, Ollama takes 256k on a machine of this size. Default: `32768`. */
+    readonly contextLength?: number;
+    /** OLLAMA_KEEP_ALIVE: how long a model stays in memory after its last request. Default: `"5m"`. */
+    readonly keepAlive?: string;
+    /** Whether Ollama may use ollama.com. When false OLLAMA_NO_CLOUD=1 is set, and no other host is asked. Default: `false`. */
+    readonly cloud?: boolean;
+    /** Models that must be there, by the names under which Ollama pulls them. Default: `[]`. */
+    readonly models?: ReadonlyArray<string>;
+    /** Whether `up` pulls the models that are missing. Nothing here ever removes a model. Default: `false`. */
+    readonly pull?: boolean;
+    /** Memory in GiB that a model of `models` takes once it is loaded, its context included: SIZE of `ollama ps` at this `contextLength`, as `serving verify --only ollama-memory` prints it. The ledger counts the largest as often as models are loaded at once; a model without a figure is warned about. */
+    readonly loadedGiB?: { readonly [key: string]: number };
+    /** Models of `models` that made structured tool calls on each of Ollama's APIs, with the day; `serving verify --record` asks them and writes it. Coding clients may use these models and no other one of Ollama's. */
+    readonly toolCalls?: { readonly [key: string]: string };
+    /** Memory in GiB of all models that are loaded at once, for the memory ledger; instead of what `loadedGiB` comes to. */
+    readonly residentModelsGiB?: number;
+  } | {
+    /** Ollama runs inside the chat UI's container; its models are in a volume that the host does not see. */
+    readonly mode: "integrated";
+    /** Models that must be there, by the names under which Ollama pulls them. Default: `[]`. */
+    readonly models?: ReadonlyArray<string>;
+    /** Memory in GiB that a model of `models` takes once it is loaded, its context included: SIZE of `ollama ps` at this `contextLength`, as `serving verify --only ollama-memory` prints it. The ledger counts the largest as often as models are loaded at once; a model without a figure is warned about. */
+    readonly loadedGiB?: { readonly [key: string]: number };
+    /** Memory in GiB of all models that are loaded at once, for the memory ledger; instead of what `loadedGiB` comes to. */
+    readonly residentModelsGiB?: number;
+  } | {
+    /** There is no simple server. */
+    readonly mode: "none";
+  };
+  /** The protocol bridge: a LiteLLM proxy in a container. */
+  readonly bridge?: {
+    /** Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it. */
+    readonly image: string;
+    /** TCP port, the same inside the container and on the machine. Default: `8787`. */
+    readonly port?: number;
+    /** Address that the port is published on. `0.0.0.0` serves the local network; then `keyVariable` is required. Default: `"127.0.0.1"`. */
+    readonly listen?: string;
+    /** Servers behind the bridge; `dgx2.b` is server `b` of the machine `dgx2`. Several that serve one name share its requests: a session stays on its machine, and goes on on another when that one is gone. The first one also answers to the names of a messages-style client's tiers. Default: every entry of `inferenceServers`. */
+    readonly servers?: ReadonlyArray<string>;
+    /** What happens to /v1/messages. `translate` sends it on as /v1/chat/completions, which works with every server. `passThrough` sends it on as it is: for a server that passed the native-path test (`serving verify`). Default: `"translate"`. */
+    readonly messagesPath?: "translate" | "passThrough";
+    /** NAME of the variable of your shell that holds the bridge's key; its value travels as a file of mode 0600. Without it the key is a placeholder, which is enough on loopback only. LiteLLM reads the key when it starts. */
+    readonly keyVariable?: string;
+    /** Memory in GiB that the bridge was measured to take on this machine. Default: 0.42, measured on another one. */
+    readonly memoryGiB?: number;
+  };
+  /** The browser chat UI: Open WebUI in a container. Its `administrator`, else the first who signs up, gives others their accounts: sign-up is closed. */
+  readonly chatUi?: {
+    /** Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it. */
+    readonly image: string;
+    /** TCP port on the machine; 8080 inside the container. Default: `8080`. */
+    readonly port?: number;
+    /** Address that the port is published on. `0.0.0.0` serves the local network: the chat UI has accounts of its own. Default: `"127.0.0.1"`. */
+    readonly listen?: string;
+    /** Servers whose models the chat UI offers. Default: every entry of `inferenceServers` whose model writes text, and the simple server where it listens beyond loopback. */
+    readonly connections?: ReadonlyArray<string>;
+    /** Server that turns documents into vectors for the chat UI's document search (`model.kind: embedding`). Default: the only one of that kind. Documents that another model has read must be read again. */
+    readonly embeddingServer?: string;
+    /** Server that sorts what the document search has found (`model.kind: rerank`). Default: the only one of that kind. */
+    readonly rerankServer?: string;
+    /** The first account, an administrator, made at the first start from variables of your shell; their values travel as files of mode 0600. Without it the first who signs up is the administrator. On data with accounts nothing changes. */
+    readonly administrator?: {
+      /** NAME of the variable of your shell that holds the address to log in with. */
+      readonly emailVariable: string;
+      /** NAME of the variable that holds the password. */
+      readonly passwordVariable: string;
+    };
+    /** Memory in GiB that the chat UI was measured to take on this machine. Default: 1.2, measured on another one. */
+    readonly memoryGiB?: number;
+  };
+  /** `scrape`: writes a file of scrape targets for a Prometheus of your own, and a dashboard for your Grafana. */
+  readonly monitoring?: "scrape";
+  /** Client programs that are given a configuration and a launcher. */
+  readonly clients?: {
+    /** Where the clients' files and launchers are written: `here`, on the computer that runs this, or on the `machine`. Default: `here` where the Docker engine is on this computer, else `machine`. On another computer than the machine they reach it by `host`. */
+    readonly on?: "here" | "machine";
+    /** Name or address by which the clients reach the machine. Default: the address that each port is published on; with `on: here` for a machine elsewhere, the name in `dockerHost`. On a network, use a DHCP reservation or an mDNS name: an address that changes cuts the clients off without any message. */
+    readonly host?: string;
+    /** Folder for the clients' files. They are ours: yours are not touched. Default: `"~/.local/share/local-serving/clients"`. */
+    readonly folder?: string;
+    /** Folder for the launchers (`local-claude`, `local-codex`, ...). Default: `"~/.local/bin"`. */
+    readonly launcherFolder?: string;
+    /** NAME of the variable that clients take their key from. Its launcher sets a placeholder where it is unset: the servers ignore the value, and the clients insist on one. Default: `"LOCAL_SERVING_API_KEY"`. */
+    readonly keyVariable?: string;
+    /** Claude Code. Through the bridge until the server has passed the native-path test, then `via: native`. */
+    readonly claudeCode?: {
+      /** Server that the client uses. Default: the only entry of `inferenceServers`. */
+      readonly server?: string;
+      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"bridge"`. */
+      readonly via?: "bridge" | "native";
+      /** Name to ask for. Default: the server's canonical served name. */
+      readonly model?: string;
+      /** Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window. Default: `32000`. */
+      readonly maxOutputTokens?: number;
+      /** Further variables of its `env` block, or other values for ours. No secrets. */
+      readonly environment?: { readonly [key: string]: string };
+    };
+    /** Codex CLI, a Responses-style coding agent. */
+    readonly codex?: {
+      /** Server that the client uses. Default: the only entry of `inferenceServers`. */
+      readonly server?: string;
+      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
+      readonly via?: "bridge" | "native";
+      /** Name to ask for. Default: the server's canonical served name. */
+      readonly model?: string;
+      /** Its CODEX_HOME. One file of ours is put there, beside your own, which stays as it is. Default: `"~/.codex"`. */
+      readonly home?: string;
+      /** Name of the file (`NAME.config.toml`) and of the profile (`codex -p NAME`). Default: `"local-serving"`. */
+      readonly profile?: string;
+    };
+    /** Any client that reads OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL from its environment. */
+    readonly clientEnv?: {
+      /** Server that the client uses. Default: the only entry of `inferenceServers`. */
+      readonly server?: string;
+      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
+      readonly via?: "bridge" | "native";
+      /** Name to ask for. Default: the server's canonical served name. */
+      readonly model?: string;
+    };
+    /** The coding agent opencode. */
+    readonly opencode?: {
+      /** Server that the client uses. Default: the only entry of `inferenceServers`. */
+      readonly server?: string;
+      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
+      readonly via?: "bridge" | "native";
+      /** Name to ask for. Default: the server's canonical served name. */
+      readonly model?: string;
+      /** Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window. Default: `8192`. */
+      readonly maxOutputTokens?: number;
+    };
+    /** The coding agent pi. */
+    readonly pi?: {
+      /** Server that the client uses. Default: the only entry of `inferenceServers`. */
+      readonly server?: string;
+      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
+      readonly via?: "bridge" | "native";
+      /** Name to ask for. Default: the server's canonical served name. */
+      readonly model?: string;
+      /** Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window. Default: `8192`. */
+      readonly maxOutputTokens?: number;
+    };
+    /** The coding agent Qwen Code. */
+    readonly qwenCode?: {
+      /** Server that the client uses. Default: the only entry of `inferenceServers`. */
+      readonly server?: string;
+      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
+      readonly via?: "bridge" | "native";
+      /** Name to ask for. Default: the server's canonical served name. */
+      readonly model?: string;
+      /** Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window. Default: `8192`. */
+      readonly maxOutputTokens?: number;
+    };
+    /** The coding agent Crush. */
+    readonly crush?: {
+      /** Server that the client uses. Default: the only entry of `inferenceServers`. */
+      readonly server?: string;
+      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
+      readonly via?: "bridge" | "native";
+      /** Name to ask for. Default: the server's canonical served name. */
+      readonly model?: string;
+      /** Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window. Default: `8192`. */
+      readonly maxOutputTokens?: number;
+    };
+  };
+  /** Python environments on the machine whose versions `serving inventory` reads, such as the one that instance A runs in. They are only ever read. Default: `[]`. */
+  readonly venvs?: ReadonlyArray<string>;
+  /** The automation harness's providers profile and session-analytics file, made from what runs here. They are written only when this block is there; `{}` takes every default. */
+  readonly harness?: {
+    /** The harness's per-user folder. `providers.toml` and `session-analytics.json` are written there. Files of yours by these names are replaced as a whole while `harness` is set, reviewers of other vendors included; they are kept beside ours (`.providers.toml.local-serving/original`), and put back by `down` or once `harness` is gone. Default: `"~/.hx"`. */
+    readonly home?: string;
+    /** Folder of `session-analytics.json`, for a harness that keeps it apart. Default: `home`. */
+    readonly analyticsHome?: string;
+    /** What the harness's environment variables begin with, the underscore included. Default: `"HX_"`. */
+    readonly prefix?: string;
+    /** NAME of the variable with the key that the harness sends to an inference server (`api_key_env`). vLLM ignores the value, but the harness sends no request while a variable that is named is empty: export any text where non-interactive shells see it. `none` sends no key. Default: `prefix` and `LOCAL_KEY`, so `HX_LOCAL_KEY`. */
+    readonly apiKeyVariable?: "none" | string;
+    /** Longest answer of an inference server (`max_tokens`). The harness's own 4096 is little for a review with many findings. Prompt and answer together must fit `maxModelLen`. Unit: tokens. Default: `8192`. */
+    readonly maxTokens?: number;
+    /** Longest time of one review (`timeout_sec`). The harness's own 300 is short for a long prompt here: at 853 tokens/s, 48k tokens of prompt alone take a minute. Below the review loop's 900, or one review uses it up. Unit: seconds. Default: `600`. */
+    readonly timeoutSeconds?: number;
+    /** `disable_thinking` for models with a thinking mode: else hidden reasoning eats up `maxTokens`. A model without one never gets the key. Default: `true`. */
+    readonly disableThinking?: boolean;
+    /** Subjects (whose work is reviewed) that get a peer and a fallback chain. Default: `["claude","codex","pi"]`. */
+    readonly subjects?: ReadonlyArray<string>;
+    /** `peer_for`, if it is not to be the first provider. Providers are `local-<key>` for each inference server with a chat model, by key, then `ollama` when Ollama on the host has a model. */
+    readonly peerFor?: { readonly [key: string]: string };
+    /** `fallback_chain`, if it is not to be every other provider in order. */
+    readonly fallbackChain?: { readonly [key: string]: ReadonlyArray<string> };
+    /** Provider whose model judges sessions. Default: the first. */
+    readonly judge?: string;
+    /** Model that Ollama reviews or judges with. Default: the first of `simpleServer.models` that is not the `embeddingModel`. */
+    readonly ollamaModel?: string;
+    /** Model of Ollama that turns sessions into vectors. Without it the harness embeds nothing, since Ollama has no embedding model of its own. List it in `simpleServer.models` to have it pulled. */
+    readonly embeddingModel?: string;
+    /** Inference server that turns sessions into vectors (`model.kind: embedding`) instead of Ollama. The file then says `embedding.backend: openai`, and has its address where Ollama's would be. */
+    readonly embeddingServer?: string;
+    /** `conformance_command` of a provider, which makes it an evaluator for `verification.conformance`. A model alone can't try a running app: the command is an agent of yours that can, such as a coding client's launcher. It gets the request's path for `{review_request}`, and says its verdict on stdout. */
+    readonly conformanceCommands?: { readonly [key: string]: string };
+    /** Company name that the harness stamps into generated sources (`[copyright]`). Default: `""`. */
+    readonly company?: string;
+  };
+  /** How a step that needs root is run (only the simple server's systemd drop-in does). `none`: it is skipped, and the plan prints the commands. `[sudo, -n]`: by sudo, which must not ask for a password. Default: `"none"`. */
+  readonly elevate?: "none" | ReadonlyArray<"sudo" | "-n">;
+  /** Directory on the machine for the plan that was applied and for the files of secrets (mode 0600). Removed by `down`. Default: `"~/.local/share/local-serving"`. */
+  readonly stateDirectory?: string;
+}

@@ -1,0 +1,37 @@
+import { ComponentResource, ComponentResourceOptions, Output } from "@pulumi/pulumi";
+import { Serving } from "..";
+
+/** Machines that serve models, and where the program keeps files of its own. */
+export interface LocalServingArgs {
+  /** Machines by name: what stands under `machines` in a stack file of local-serving. */
+  settings: { [key: string]: any };
+  /**
+   * Folder with `models/` and `policies/levels.json`; relative ones are below the program's own.
+   * Default: the program's folder.
+   */
+  baseDirectory?: string;
+}
+
+/**
+ * Model servers, chat and coding clients on machines with unified memory. The settings are checked,
+ * planned and judged as those of a stack file, and a program that is refused ends before its first
+ * resource.
+ */
+export class LocalServing extends ComponentResource {
+  /** URLs by machine, then by the keys of servers and services. */
+  readonly endpoints: Output<{ [key: string]: any }>;
+  /** How the memory of each machine adds up, in GiB. */
+  readonly memory: Output<{ [key: string]: any }>;
+  /** The command that starts each client, by machine. */
+  readonly clients: Output<{ [key: string]: any }>;
+
+  constructor(name: string, args: LocalServingArgs, opts?: ComponentResourceOptions) {
+    const serving = new Serving(name, args, opts);
+    super("local-serving:index:LocalServing", name, serving.inputs, serving.options);
+    const { endpoints, memory, clients } = serving.outputsOf(serving.declareBelow(this));
+    this.endpoints = endpoints;
+    this.memory = memory;
+    this.clients = clients;
+    this.registerOutputs({ endpoints, memory, clients });
+  }
+}
