@@ -1,4 +1,4 @@
-import { ComponentResource, ComponentResourceOptions, Output } from "@pulumi/pulumi";
+import { ComponentResource, type ComponentResourceOptions, type Output } from "@pulumi/pulumi";
 import { Serving } from "..";
 
 /** Machines that serve models, and where the program keeps files of its own. */
@@ -6,8 +6,8 @@ export interface LocalServingArgs {
   /** Machines by name: what stands under `machines` in a stack file of local-serving. */
   settings: { [key: string]: any };
   /**
-   * Folder with `models/` and `policies/levels.json`; relative ones are below the program's own.
-   * Default: the program's folder.
+   * Absolute path of the folder with `models/` and `policies/levels.json` of your own, such as
+   * `${pulumi.cwd}` in YAML. Without it none are read.
    */
   baseDirectory?: string;
 }

@@ -27,25 +27,28 @@ export interface Settled {
   readonly isSecret: Promise<boolean>;
 }
 
-async function valueOf(
-  value: unknown,
-  path: readonly string[],
-  faults: Fault[],
-): Promise<unknown> {
+async function valueOf(value: unknown, path: readonly string[], faults: Fault[]): Promise<unknown> {
   if (value instanceof Promise) return valueOf(await value, path, faults);
   if (isUnknown(value)) {
     faults.push(errorAt(givenPath(path), "unknown_value", UNKNOWN));
     return undefined;
   }
   if (Output.isInstance(value)) return settledValue(value, path, faults);
-  if (Array.isArray(value))
-    return Promise.all(value.map((each, index) => valueOf(each, [...path, `${index}`], faults)));
+  // One after the other, so that faults come in the order of the settings.
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const [index, each] of value.entries())
+      items.push(await valueOf(each, [...path, `${index}`], faults));
+    return items;
+  }
   if (!isPlainObject(value)) return value;
-  const entries = Object.entries(value).map(
-    async ([key, each]) => [key, await valueOf(each, [...path, key], faults)] as const,
-  );
-  // A key without a value is no key, as in JSON.
-  return Object.fromEntries((await Promise.all(entries)).filter(([, each]) => each !== undefined));
+  const entries: [string, unknown][] = [];
+  for (const [key, each] of Object.entries(value)) {
+    const known = await valueOf(each, [...path, key], faults);
+    // A key without a value is no key, as in JSON.
+    if (known !== undefined) entries.push([key, known]);
+  }
+  return Object.fromEntries(entries);
 }
 
 async function settledValue(

@@ -1,15 +1,16 @@
-import { resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import {
   ComponentResource,
   type ComponentResourceOptions,
   getRootDirectory,
   type Input,
-  mergeOptions,
   type Output,
   output,
   type Resource,
 } from "@pulumi/pulumi";
+import { errorAt, FaultyInput } from "../../faults/fault";
 import { objectOr } from "../../faults/json";
+import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import type { StackOutputs } from "../machine/stackOutputs";
 import type { Plan } from "../plan/types";
 import { TYPE } from "../planned/type";
@@ -50,9 +51,10 @@ interface Judged {
  */
 async function judgedBefore(
   name: string,
-  { settings, baseDirectory = "." }: LocalServingArgs,
+  { settings, baseDirectory }: LocalServingArgs,
 ): Promise<Judged> {
   const source = `settings of ${name}`;
+  const project = userInput(() => ownFolder(name, baseDirectory));
   const components = componentsOfProgram();
   const earlier = [...components];
   const read = (async () => {
@@ -69,14 +71,46 @@ async function judgedBefore(
     ),
   });
   const { given, parsed } = await read.catch(asUserInput);
-  const project = resolve(getRootDirectory(), baseDirectory);
   return { given, planned: await judgeMachines(parsed, { project }) };
 }
+
+/** Folder with the program's own `models/` and `policies/levels.json`. */
+function ownFolder(name: string, given: string | undefined): string {
+  const root = getRootDirectory();
+  if (isAbsolute(root)) return resolve(root, given ?? ".");
+  // The engine tells a plugin nothing of the program's folder. Ours has no such files.
+  if (given === undefined) return PROGRAM_FOLDER;
+  if (isAbsolute(given)) return given;
+  throw new FaultyInput(`LocalServing ${name}`, [
+    errorAt("baseDirectory", "impossible_value", NOT_ABSOLUTE),
+  ]);
+}
+
+const NOT_ABSOLUTE =
+  "Expected an absolute path: a plugin isn't told where the program is. In YAML write `${pulumi.cwd}`, in Python `os.getcwd()`.";
 
 const asUserInput = (error: unknown): never =>
   userInput(() => {
     throw error;
   });
+
+/**
+ * Marks a promise whose failure the component's registration reports: Node would warn of it a second
+ * time.
+ */
+function reportedElsewhere<Kept extends Promise<unknown>>(promise: Kept): Kept {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+type DependsOn = ComponentResourceOptions["dependsOn"];
+
+/**
+ * Both of two dependencies. The SDK reads lists within lists and promises of lists, which its types
+ * leave out; its own `mergeOptions` makes outputs of them, and Node warns of those that fail.
+ */
+const bothOf = (one: DependsOn, other: DependsOn): Resource[] =>
+  [one, other] as unknown as Resource[];
 
 /**
  * The machines of one component: what to register it with, and its outputs once its machines are
@@ -90,11 +124,10 @@ export class Serving {
 
   constructor(name: string, args: LocalServingArgs, opts?: ComponentResourceOptions) {
     this.judged = tellingOurBugs(() => judgedBefore(name, args));
-    this.inputs = { settings: this.judged.then(({ given }) => given) };
-    // The registration reports a refusal, and it alone: as a dependency it is reported as it is.
-    this.inputs.settings.catch(() => undefined);
-    const dependsOn = this.judged.then((): Resource[] => []);
-    this.options = mergeOptions(opts, { dependsOn });
+    this.inputs = { settings: reportedElsewhere(this.judged.then(({ given }) => given)) };
+    // A dependency that fails is reported in its own words, an input with the SDK's before them.
+    const isJudged = reportedElsewhere(this.judged.then((): Resource[] => []));
+    this.options = { ...opts, dependsOn: bothOf(isJudged, opts?.dependsOn) };
   }
 
   async declareBelow(parent: ComponentResource): Promise<DeclaredOutputs> {
@@ -105,10 +138,8 @@ export class Serving {
   /** Outputs of the component, out of what it declares. */
   outputsOf(declared: Promise<DeclaredOutputs>): LocalServingOutputs {
     const { endpoints, memory, clients } = output(declared);
-    // The registration reports a refusal. Without this Node adds a warning for each output that the
-    // program reads later.
-    for (const each of [endpoints, memory, clients] as unknown as Settled[])
-      void Promise.allSettled([each.isKnown, each.isSecret]);
+    for (const { isKnown, isSecret } of [endpoints, memory, clients] as unknown as Settled[])
+      [isKnown, isSecret].forEach(reportedElsewhere);
     return { endpoints, memory, clients };
   }
 }

@@ -22,8 +22,7 @@ export function parseGiven(
   elsewhere: readonly GivenElsewhere[] = [],
 ): StackSettings {
   const settings = orInputFault(() => parseSettings(source, { machines }));
-  if (settings instanceof FaultyInput)
-    throw new FaultyInput(source, settings.faults.map(asGiven));
+  if (settings instanceof FaultyInput) throw new FaultyInput(source, settings.faults.map(asGiven));
   if (settings instanceof Error) throw settings;
   const faults = [...repeatedMachines(settings, elsewhere), ...betweenThem(settings, elsewhere)];
   if (faults.length > 0) throw new FaultyInput(source, faults);

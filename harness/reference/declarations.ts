@@ -15,8 +15,7 @@ function typeOf(schema: JsonSchema, indent: string): string {
   // All of them are of one type, and differ in what else they ask for.
   if (schema.allOf !== undefined) return typeOf(schema.allOf[0] ?? {}, indent);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (schema.enum !== undefined)
-    return schema.enum.map((each) => JSON.stringify(each)).join(" | ");
+  if (schema.enum !== undefined) return schema.enum.map((each) => JSON.stringify(each)).join(" | ");
   switch (schema.type) {
     case "integer":
       return "number";

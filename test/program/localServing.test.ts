@@ -1,0 +1,203 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { log, output, runtime, secret, unknown } from "@pulumi/pulumi";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { LocalServing, type LocalServingArgs, Serving } from "../../components/program";
+import { declareMachines } from "../../components/program/declareMachines";
+import { ELSEWHERE, stack, stackInput } from "../fixtures/machine";
+import { temporaryFolder } from "../layers/temporaryFolder";
+import { type Recorded, record } from "./record";
+
+const machinesOf = (machine: Record<string, unknown> = {}, server: Record<string, unknown> = {}) =>
+  stackInput({ dockerHost: ELSEWHERE, ...machine }, server).machines;
+const AGGREGATE =
+  "aggregate-utilization: The inference servers of machine dgx claim 0.91 of its memory (110.7 of 121.63 GiB): instance A (host, port 8000) 0.45 + vllm-model-8001 0.46. The limit is 0.90.";
+
+describe("LocalServing in somebody's program", () => {
+  const said: string[] = [];
+  beforeEach(() => {
+    said.length = 0;
+    vi.spyOn(log, "warn").mockImplementation(async (message) => void said.push(message));
+    vi.spyOn(log, "info").mockImplementation(async () => undefined);
+    vi.stubEnv("PATH", "");
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    vi.unstubAllEnvs();
+  });
+
+  const named = (recorded: readonly Recorded[]) =>
+    recorded.map(({ type, name }) => `${type} ${name}`).sort();
+
+  /** Why an update with these arguments is refused, or what its component is registered with. */
+  async function answer(args: LocalServingArgs, preview = false): Promise<unknown> {
+    let told: unknown;
+    const recorded = await record(async () => {
+      vi.spyOn(runtime, "isDryRun").mockReturnValue(preview);
+      told = await new Serving("serving", args).inputs.settings.catch(
+        ({ message }: Error) => message,
+      );
+    });
+    expect(recorded).toEqual([]);
+    return told;
+  }
+
+  it("declares below itself what the stack file's own program declares", async () => {
+    const own = await record(() => declareMachines(stack({ dockerHost: ELSEWHERE })));
+    const theirs = await record(() => new LocalServing("serving", { settings: machinesOf() }));
+    const [component, ...rest] = theirs;
+    expect(component).toEqual({
+      type: "local-serving:index:LocalServing",
+      name: "serving",
+      inputs: { settings: machinesOf() },
+    });
+    expect(rest).toEqual(own);
+  });
+
+  it("gives endpoints, memory and clients by machine", async () => {
+    let outputs: unknown;
+    await record(async () => {
+      const settings = machinesOf({ clients: { codex: { via: "native" } } });
+      const { endpoints, memory, clients } = new LocalServing("serving", { settings });
+      outputs = await new Promise((resolve) =>
+        output({ endpoints, memory, clients }).apply(resolve),
+      );
+    });
+    expect(outputs).toMatchObject({
+      endpoints: { dgx: { b: "http://127.0.0.1:8001/v1" } },
+      memory: { dgx: { totalGiB: 121.63, aggregateUtilization: 0.9, aggregateLimit: 0.9 } },
+      clients: { dgx: { codex: expect.stringContaining("codex") } },
+    });
+  });
+
+  it("refuses an update by its policies before anything is registered", async () => {
+    const settings = machinesOf({}, { gpuMemoryUtilization: 0.46 });
+    expect(String(await answer({ settings })).split("\n")).toEqual([
+      "Refused, and nothing was changed:",
+      expect.stringContaining(AGGREGATE),
+      "- preflight of dgx: No `ssh` on PATH, and dgx is reached by it: install the OpenSSH client. In the settings: `settings.dgx.dockerHost`.",
+    ]);
+    expect(await answer({ settings })).toContain(
+      " In the settings: `settings.dgx.inferenceServers.b.gpuMemoryUtilization: 0.45`.",
+    );
+  });
+
+  it("says at a preview what an update would refuse", async () => {
+    const settings = machinesOf({}, { gpuMemoryUtilization: 0.46 });
+    expect(await answer({ settings }, true)).toEqual(settings);
+    expect(said.join("\n")).toContain(`\`up\` would refuse this. ${AGGREGATE}`);
+  });
+
+  it("tells every fault at once, each with its path", async () => {
+    const { totalGiB: _, ...machine } = machinesOf().dgx;
+    const settings = { dgx: { ...machine, totalGB: 3, inferenceServers: { b: { port: 80 } } } };
+    const told = String(await answer({ settings })).split("\n");
+    expect(told[0]).toMatch(/^settings of serving: \d+ faults$/);
+    expect(told).toEqual(
+      expect.arrayContaining([
+        "  settings.dgx.totalGB: Unknown key `totalGB`. Did you mean `totalGiB`?",
+        expect.stringMatching(/^ {2}settings\.dgx\.inferenceServers\.b\.model: /),
+      ]),
+    );
+    for (const line of told.slice(1)) expect(line).toMatch(/^ {2}settings\./);
+  });
+
+  it.each([
+    [{}, "settings of serving: 1 fault\n  settings: At least one machine is needed"],
+    [[], "settings of serving: 1 fault\n  settings: Expected a map, got a list."],
+    ["dgx", "settings of serving: 1 fault\n  settings: Expected a map, got text"],
+  ])("refuses %j for settings", async (settings, told) => {
+    expect(await answer({ settings: settings as LocalServingArgs["settings"] })).toContain(told);
+  });
+
+  it("tells a fault of the plan by the program's path", async () => {
+    const model = { id: "openai/gpt-oss-20b", family: "qwen3" };
+    expect(await answer({ settings: machinesOf({}, { model }) })).toMatch(
+      /^settings of serving: 1 fault\n {2}settings\.dgx\.inferenceServers\.b\.model\.family: `family: qwen3` is declared, and /,
+    );
+  });
+
+  it("takes outputs and promises whose values are known, and no key without a value", async () => {
+    const settings = output({
+      dgx: { ...machinesOf().dgx, totalGiB: output(121.63), home: undefined },
+    });
+    const given = Promise.resolve({ dgx: settings.dgx });
+    expect(await answer({ settings: given }, true)).toEqual(machinesOf());
+  });
+
+  it("refuses what isn't known at preview, and secrets, by path and without their values", async () => {
+    const told = String(
+      await answer({
+        settings: {
+          dgx: {
+            ...machinesOf().dgx,
+            network: output(unknown),
+            dockerHost: unknown,
+            inferenceServers: { b: { aliases: ["a", secret("s3cret")] } },
+          },
+        },
+      }),
+    );
+    const unknownYet =
+      "This value isn't known at preview, and everything is judged before the first resource: give a plain value, or one of the stack's configuration.";
+    expect(told.split("\n")).toEqual([
+      "settings of serving: 3 faults",
+      "  settings.dgx.inferenceServers.b.aliases.1: This is a secret of Pulumi, and its value would stand in plans, in files and in `docker inspect`. Give a plain value, or the name of a variable where a setting takes one (`huggingFaceTokenVariable`, `keyVariable`).",
+      `  settings.dgx.dockerHost: ${unknownYet}`,
+      `  settings.dgx.network: ${unknownYet}`,
+    ]);
+    expect(told).not.toContain("s3cret");
+    expect(await answer({ settings: secret({}) })).toContain("\n  settings: This is a secret");
+  });
+
+  it("refuses a second component of the program that is about the same machine", async () => {
+    const told: string[] = [];
+    const recorded = await record(async () => {
+      const dgx2 = machinesOf().dgx;
+      for (const [name, settings] of [
+        ["first", machinesOf()],
+        ["again", machinesOf()],
+        ["second", { dgx2 }],
+        ["third", { dgx3: { ...dgx2, dockerHost: "ssh://me@dgx3" } }],
+      ] as const) {
+        const serving = new Serving(name, { settings });
+        vi.spyOn(runtime, "isDryRun").mockReturnValue(true);
+        told.push(
+          await serving.inputs.settings.then(
+            () => `${name} is fine`,
+            ({ message }: Error) => message,
+          ),
+        );
+      }
+    });
+    expect(recorded).toEqual([]);
+    expect(told).toEqual([
+      "first is fine",
+      "settings of again: 1 fault\n  settings.dgx: LocalServing `first` of this program declares a machine `dgx` as well: give one of them another name.",
+      "settings of second: 1 fault\n  settings.dgx2.dockerHost: dgx2 and dgx are on one Docker engine (ssh://me@dgx), so they are one machine with one memory: put their servers below one of them, or give each its own `dockerHost`.",
+      "third is fine",
+    ]);
+  });
+
+  describe("beside files of the program", () => {
+    const files = (folder: string, levels: string) => {
+      mkdirSync(join(folder, "policies"), { recursive: true });
+      writeFileSync(join(folder, "policies/levels.json"), levels);
+    };
+    it("reads them in `baseDirectory`, and else in the project's folder", async () => {
+      const folder = temporaryFolder("program-");
+      files(folder, "{");
+      const here = process.cwd();
+      const settings = machinesOf();
+      expect(await answer({ settings, baseDirectory: folder }, true)).toContain(
+        join(folder, "policies/levels.json"),
+      );
+      // Under mocks the project's folder is no path, as in a plugin.
+      expect(await answer({ settings }, true)).toEqual(settings);
+      expect(await answer({ settings, baseDirectory: "sub" }, true)).toBe(
+        "LocalServing serving: 1 fault\n  baseDirectory: Expected an absolute path: a plugin isn't told where the program is. In YAML write `${pulumi.cwd}`, in Python `os.getcwd()`.",
+      );
+      expect(process.cwd()).toBe(here);
+    });
+  });
+});
