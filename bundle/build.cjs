@@ -55,6 +55,7 @@ async function build() {
     plugins: [WITHOUT_LANGUAGES],
     logLevel: "warning",
   });
+  await makePlugin();
   const texts = ["components", "harness", "machines", "operate", "vllm"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true })
       .filter((file) => /\.(sh|py|md|yaml|toml)$|-template\.json$/.test(file))
@@ -86,6 +87,20 @@ async function build() {
     );
   }
 }
+
+/**
+ * The engine compiles no plugin that lies in node_modules, and reads its schema in the source
+ * beside.
+ */
+const makePlugin = () =>
+  require("esbuild").build({
+    absWorkingDir: join(ROOT, "plugin"),
+    entryPoints: ["index.ts"],
+    outfile: "index.js",
+    format: "cjs",
+    platform: "node",
+    target: "node20",
+  });
 
 /**
  * Writes a bundle anew in Latin-1, which takes no decoding. esbuild escapes all but ASCII except in

@@ -1,4 +1,7 @@
-import { ComponentResource, type ComponentResourceOptions, type Output } from "@pulumi/pulumi";
+// The engine's own TypeScript is 3.8: it knows no `type` within braces.
+
+import type { ComponentResourceOptions, Output } from "@pulumi/pulumi";
+import { ComponentResource } from "@pulumi/pulumi";
 import { Serving } from "..";
 
 /** Machines that serve models, and where the program keeps files of its own. */

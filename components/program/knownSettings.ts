@@ -15,7 +15,7 @@ const SECRET =
  */
 export async function knownSettings(source: string, settings: unknown): Promise<unknown> {
   const faults: Fault[] = [];
-  const known = await valueOf(settings, ["machines"], faults);
+  const known = await plainValue(settings, ["machines"], faults);
   if (faults.length > 0) throw new FaultyInput(source, faults);
   return known;
 }
@@ -27,8 +27,12 @@ export interface Settled {
   readonly isSecret: Promise<boolean>;
 }
 
-async function valueOf(value: unknown, path: readonly string[], faults: Fault[]): Promise<unknown> {
-  if (value instanceof Promise) return valueOf(await value, path, faults);
+async function plainValue(
+  value: unknown,
+  path: readonly string[],
+  faults: Fault[],
+): Promise<unknown> {
+  if (value instanceof Promise) return plainValue(await value, path, faults);
   if (isUnknown(value)) {
     faults.push(errorAt(givenPath(path), "unknown_value", UNKNOWN));
     return undefined;
@@ -38,13 +42,13 @@ async function valueOf(value: unknown, path: readonly string[], faults: Fault[])
   if (Array.isArray(value)) {
     const items: unknown[] = [];
     for (const [index, each] of value.entries())
-      items.push(await valueOf(each, [...path, `${index}`], faults));
+      items.push(await plainValue(each, [...path, `${index}`], faults));
     return items;
   }
   if (!isPlainObject(value)) return value;
   const entries: [string, unknown][] = [];
   for (const [key, each] of Object.entries(value)) {
-    const known = await valueOf(each, [...path, key], faults);
+    const known = await plainValue(each, [...path, key], faults);
     // A key without a value is no key, as in JSON.
     if (known !== undefined) entries.push([key, known]);
   }
@@ -64,7 +68,7 @@ async function settledValue(
   // Parts of it may be known where the whole isn't.
   const inner = await settled.promise(true);
   const isNothing = inner === undefined && !(await settled.isKnown);
-  return valueOf(isNothing ? unknown : inner, path, faults);
+  return plainValue(isNothing ? unknown : inner, path, faults);
 }
 
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>

@@ -99,6 +99,15 @@ export class Workspace {
     );
   }
 
+  /** Runs a command of the engine that is about no stack. */
+  tool(...args: string[]): Promise<Finished> {
+    return run(this.pulumiProgram, args, {
+      cwd: this.project,
+      env: this.env,
+      limitSeconds: RUN_LIMIT_SECONDS,
+    });
+  }
+
   async outputs(): Promise<Record<string, unknown>> {
     const { code, stdout, stderr } = await this.pulumi(
       "stack",

@@ -6,7 +6,7 @@ import { LocalServing, type LocalServingArgs, Serving } from "../../components/p
 import { declareMachines } from "../../components/program/declareMachines";
 import { ELSEWHERE, stack, stackInput } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { type Recorded, record } from "./record";
+import { record } from "./record";
 
 const machinesOf = (machine: Record<string, unknown> = {}, server: Record<string, unknown> = {}) =>
   stackInput({ dockerHost: ELSEWHERE, ...machine }, server).machines;
@@ -25,9 +25,6 @@ describe("LocalServing in somebody's program", () => {
     vi.restoreAllMocks();
     vi.unstubAllEnvs();
   });
-
-  const named = (recorded: readonly Recorded[]) =>
-    recorded.map(({ type, name }) => `${type} ${name}`).sort();
 
   /** Why an update with these arguments is refused, or what its component is registered with. */
   async function answer(args: LocalServingArgs, preview = false): Promise<unknown> {
@@ -195,7 +192,7 @@ describe("LocalServing in somebody's program", () => {
       // Under mocks the project's folder is no path, as in a plugin.
       expect(await answer({ settings }, true)).toEqual(settings);
       expect(await answer({ settings, baseDirectory: "sub" }, true)).toBe(
-        "LocalServing serving: 1 fault\n  baseDirectory: Expected an absolute path: a plugin isn't told where the program is. In YAML write `${pulumi.cwd}`, in Python `os.getcwd()`.",
+        "LocalServing serving: 1 fault\n  baseDirectory: Expected an absolute path: a plugin isn't told where the program is. In YAML it is `pulumi.cwd`, in Python `os.getcwd()`.",
       );
       expect(process.cwd()).toBe(here);
     });
