@@ -157,4 +157,23 @@ describeEngine("the policy pack under the engine", () => {
       expect(run().program.has("touched")).toBe(false);
     });
   });
+
+  describe("`pulumi policy analyze` of what was applied without the pack", () => {
+    let opened: PolicyProgram | undefined;
+    beforeAll(async () => {
+      opened = await PolicyProgram.open("machine");
+    });
+    afterAll(() => opened?.close());
+
+    it.each([
+      ["0.45", 1, "claim 0.95 of its memory (115.5 of 121.63 GiB)"],
+      ["0.4", 0, undefined],
+    ])("judges a server of %s, and ends with %s", async (share, code, words) => {
+      await opened?.apply({ MACHINE_SHARE: share });
+      const analyzed = await opened?.analyze();
+      expect(analyzed, analyzed?.output).toMatchObject({ code });
+      if (words === undefined) expect(analyzed?.output).not.toContain("aggregate-utilization");
+      else expect(analyzed?.output).toContain(words);
+    });
+  });
 });

@@ -84,6 +84,19 @@ export class PolicyProgram {
     return { ...finished, said: existsSync(events) ? readSaid(readFileSync(events, "utf8")) : [] };
   }
 
+  /** Applies the program without any pack. */
+  async apply(variables: Readonly<Record<string, string>>): Promise<void> {
+    const args = ["up", "--yes", "--skip-preview", "--stack", "test"];
+    const { code, output } = await this.pulumi(args, variables);
+    if (code !== 0) throw new Error(output);
+  }
+
+  /** Judges what was applied, without the program. */
+  analyze(): Promise<{ code: number; output: string }> {
+    const pack = ["--policy-pack", join(PROJECT, "policies")];
+    return this.pulumi(["policy", "analyze", "--stack", "test", ...pack]);
+  }
+
   has(file: string): boolean {
     return existsSync(join(this.folder, file));
   }
@@ -92,13 +105,16 @@ export class PolicyProgram {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private async pulumi(args: readonly string[]): Promise<{ code: number; output: string }> {
+  private async pulumi(
+    args: readonly string[],
+    variables: Readonly<Record<string, string>> = {},
+  ): Promise<{ code: number; output: string }> {
     const { code, stdout, stderr } = await run(
       this.pulumiProgram,
       [...args, "--non-interactive", "--color", "never"],
       {
         cwd: this.folder,
-        env: this.env,
+        env: { ...this.env, ...variables },
       },
     );
     return { code, output: stdout + stderr };

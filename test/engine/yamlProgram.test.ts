@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { pinnedImage } from "../docker/image";
 import { freePort } from "../layers/freePort";
-import { mustRun, run } from "../layers/run";
+import { mustRun } from "../layers/run";
 import { packed } from "../package/packed";
 import { describeEngineWithHost } from "./available";
 import { openForeign } from "./foreignProgram";
@@ -108,13 +108,14 @@ describeEngineWithHost("yaml", "a YAML program of somebody else", () => {
     const { deployment } = JSON.parse(await workspace.state());
     expect(deployment.resources.map(({ type }: { type: string }) => type)).toEqual([
       "pulumi:pulumi:Stack",
+      // The plugin itself.
+      "pulumi:providers:local-serving",
     ]);
   });
 
   it("previews and applies one machine, and has no change in the next preview", async () => {
     declare(settingsWith());
-    expect((await workspace.preview()).code).toBe(0);
-    const up = await workspace.up("--skip-preview");
+    const up = await workspace.up();
     expect(up, up.stdout + up.stderr).toMatchObject({ code: 0 });
     const container = `vllm-model-${parts.unique}-${parts.portB}`;
     expect(await mustRun("docker", ["inspect", "--format", "{{.State.Running}}", container])).toBe(
@@ -127,8 +128,5 @@ describeEngineWithHost("yaml", "a YAML program of somebody else", () => {
     });
     const again = await workspace.preview("--diff");
     expect(again.steps, again.stdout).toEqual([]);
-    const down = await workspace.destroy("--skip-preview");
-    expect(down, down.stdout + down.stderr).toMatchObject({ code: 0 });
-    expect((await run("docker", ["inspect", container])).code).not.toBe(0);
   });
 });

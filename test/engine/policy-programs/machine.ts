@@ -23,7 +23,7 @@ new Machine("dgx", {
     {
       name: "b",
       image: IMAGE,
-      command: ["m", "--gpu-memory-utilization", "0.45"],
+      command: ["m", "--gpu-memory-utilization", process.env.MACHINE_SHARE ?? "0.45"],
       environment: {},
     },
   ],
