@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type PinnedImage, pinnedImage } from "../docker/image";
@@ -8,10 +8,9 @@ import { mustRun } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { describeEngineWithGpus } from "./available";
 import { DaemonProxy } from "./daemonProxy";
+import { machinesProgram } from "./machinesProgram";
 import type { Update } from "./update";
 import { Workspace } from "./workspace";
-
-const PROGRAM = join(__dirname, "ranks-program");
 
 /** More than any computer has free: the start gates wait, and nothing of vLLM runs. */
 const NEVER_FREE = { totalGiB: 4000, gpuMemoryUtilization: 0.5 };
@@ -61,16 +60,7 @@ describeEngineWithGpus(
       folder = temporaryFolder("ranks-");
       proxy = new DaemonProxy(join(folder, "second.sock"));
       await proxy.start();
-      const program = join(folder, "program");
-      mkdirSync(program);
-      for (const file of ["package.json", "Pulumi.yaml"])
-        cpSync(join(__dirname, "fixture", file), join(program, file));
-      writeFileSync(
-        join(program, "Pulumi.yaml"),
-        'name: local-serving\nmain: program/index.ts\nruntime:\n  name: nodejs\n  options: { typescript: false, nodeargs: "--import tsx" }\n',
-      );
-      symlinkSync(PROGRAM, join(program, "program"));
-      workspace = await Workspace.open({ program, config: configOf() });
+      workspace = await Workspace.open({ program: machinesProgram(), config: configOf() });
     });
 
     afterAll(async () => {
