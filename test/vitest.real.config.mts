@@ -43,7 +43,7 @@ const REGISTRY = "test/real/registry/registry.test.ts";
 
 /**
  * They need the parts of the engine and docker layers; the first installs the programs that it puts
- * into images.
+ * into images, `python` an SDK from Python's registry.
  */
 const WITH_LAYERS = [
   "test/real/vllm/ownModels.test.ts",
@@ -53,6 +53,7 @@ const WITH_LAYERS = [
   "test/real/remote/*.test.ts",
   "test/real/ranks/*.test.ts",
   "test/real/update/*.test.ts",
+  "test/real/python/*.test.ts",
 ];
 
 /**

@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { isBuiltin } from "node:module";
+import { createRequire, isBuiltin } from "node:module";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { published, version } from "../../package.json";
@@ -85,15 +85,25 @@ describe("the package", () => {
       "SECURITY.md",
       "UPGRADE.md",
       "bundle",
+      "component.cjs",
+      "component.d.ts",
       "dist",
       "docs",
       "examples",
       "models",
       "package.json",
+      "plugin",
       "policies",
       "program.cjs",
     ]);
-    expect(files.filter((file) => /\.(ts|cts|mts|cache|svg|png)$/.test(file))).toEqual([]);
+    expect(files.filter((file) => /\.(ts|cts|mts|cache|svg|png)$/.test(file))).toEqual([
+      "component.d.ts",
+      "docs/reference/stack-file.d.ts",
+      "examples/program/index.ts",
+      "examples/program/machines.ts",
+      // The engine reads the component's schema in it.
+      "plugin/index.ts",
+    ]);
     expect(files).toEqual(
       expect.arrayContaining([
         "dist/engine-data/0.30.0.json",
@@ -139,6 +149,41 @@ describe("the package", () => {
       /\bnpx (?:--\S+ )*serving\b/.test(readFileSync(join(program, file), "utf8")),
     );
     expect(naming).toEqual([]);
+  });
+});
+
+describe("the package in a program of somebody else", () => {
+  const text = (path: string) => readFileSync(join(program, path), "utf8");
+
+  it("gives a component by its name, and the plugin's version is the package's", () => {
+    const { LocalServing, ...others } = createRequire(join(own, "index.js"))("local-serving");
+    expect([LocalServing.name, Object.keys(others)]).toEqual(["LocalServing", ["Serving"]]);
+    expect(JSON.parse(text("plugin/package.json"))).toMatchObject({
+      name: "local-serving",
+      version,
+    });
+    expect(JSON.parse(text("examples/program/package.json")).dependencies).toEqual({
+      "@pulumi/pulumi": "~3.248.0",
+      "local-serving": version,
+    });
+  });
+
+  it("has types that take the example, and refuse a key that the schema doesn't know", async () => {
+    const folder = temporaryFolder("types-");
+    symlinkSync(join(own, "node_modules"), join(folder, "node_modules"));
+    const declared = text("examples/program/machines.ts");
+    writeFileSync(join(folder, "index.ts"), text("examples/program/index.ts"));
+    writeFileSync(join(folder, "machines.ts"), declared);
+    writeFileSync(join(folder, "wrong.ts"), declared.replace("totalGiB: 121.63", "totalGB: 121"));
+    const strict = ["--noEmit", "--strict", "--skipLibCheck", "--types", "", "--lib", "es2022"];
+    const checked = await run(
+      "node",
+      [join(ROOT, "node_modules/typescript/bin/tsc"), ...strict, "index.ts", "wrong.ts"],
+      { cwd: folder },
+    );
+    expect(checked.stdout.trimEnd().split("\n")).toEqual([
+      expect.stringMatching(/^wrong\.ts\(7,5\): error TS2561: .*'totalGB' does not exist/),
+    ]);
   });
 });
 
