@@ -32,6 +32,9 @@ const CHAT_UI_DATA = "test/real/chat-ui-data/*.test.ts";
 /** They need root and nothing else: machines in namespaces. */
 const MADE_MACHINES = "test/real/devices/*.test.ts";
 
+/** They need root, Docker and llama-swap: models on demand in a network of their own. */
+const ON_DEMAND = "test/real/onDemand/*.test.ts";
+
 /** The real huggingface_hub, which it installs, at a made-up hub. */
 const HUB = "test/real/hub/*.test.ts";
 
@@ -83,6 +86,10 @@ export default defineConfig({
         test: { name: "newest", include: [NEWEST], globalSetup: ["test/real/newest/setup.ts"] },
       },
       { extends: true, test: { name: "hub", include: [HUB] } },
+      {
+        extends: true,
+        test: { name: "on-demand", include: [ON_DEMAND], testTimeout: 2_700_000 },
+      },
       { extends: true, test: { name: "host-file", include: [HOST_FILE] } },
       { extends: true, test: { name: "app-kills", include: [APP_KILLS] } },
       { extends: true, test: { name: "data-copies", include: [DATA_COPIES] } },
@@ -128,6 +135,7 @@ export default defineConfig({
             MUTATION,
             NEWEST,
             OLLAMA_TOOLS,
+            ON_DEMAND,
             REGISTRY,
             ...WITH_LAYERS,
           ],

@@ -67,7 +67,8 @@ function remove(folder: string): void {
   rmSync(folder, { recursive: true });
 }
 
-export async function startOwnDaemon(): Promise<OwnDaemon> {
+/** @param network path of the network namespace that it is in; by default one of its own */
+export async function startOwnDaemon(network?: string): Promise<OwnDaemon> {
   const folder = mkdtempSync(join(tmpdir(), PREFIX));
   const mark = basename(folder);
   const inside = (name: string) => join(folder, name);
@@ -84,11 +85,11 @@ export async function startOwnDaemon(): Promise<OwnDaemon> {
   const docker = (...args: readonly string[]) => mustRun("docker", ["--host", socket, ...args]);
   const start = async () => {
     // A service of its own, as the packages have it: it outlives a dockerd that is killed.
-    containerd ??= launch(folder, "containerd", [
+    containerd ??= launch({ folder, network }, "containerd", [
       ...["--config", inside("containerd.toml"), "--address", address],
       ...["--root", inside("containerd"), "--state", inside(CONTAINERD_STATE)],
     ]);
-    dockerd = launch(folder, "dockerd", [
+    dockerd = launch({ folder, network }, "dockerd", [
       ...[
         "--config-file",
         inside("daemon.json"),
@@ -150,14 +151,21 @@ const ANSWERS_WITHIN_SECONDS = 120;
 /** Longer than the ten seconds that a daemon gives a container, on a busy machine too. */
 const ENDS_WITHIN_SECONDS = 60;
 
-function launch(folder: string, program: string, args: readonly string[]): Service {
+interface Place {
+  readonly folder: string;
+  readonly network: string | undefined;
+}
+
+function launch({ folder, network }: Place, program: string, args: readonly string[]): Service {
   const log = join(folder, `${program}.log`);
   const output = openSync(log, "a");
   // In a network of its own: a daemon without a bridge removes any `docker0` that it finds, and the
   // host has one.
-  const child = spawn("unshare", ["--net", program, ...args], {
-    stdio: ["ignore", output, output],
-  });
+  const [enter, option] =
+    network === undefined
+      ? (["unshare", "--net"] as const)
+      : (["nsenter", `--net=${network}`] as const);
+  const child = spawn(enter, [option, program, ...args], { stdio: ["ignore", output, output] });
   closeSync(output);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   return {
