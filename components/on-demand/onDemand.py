@@ -422,7 +422,9 @@ class Start:
         try:
             return self.start()
         except LetGo:
-            if self.holds:
+            # What this start came to take back is let go anew.
+            back = self.machine.marks().get(self.container, {}).get("back")
+            if self.holds or back:
                 self.machine.mark(self.container, time.time() + LET_GO)
                 self.machine.event("letGo", self.container)
             return 0

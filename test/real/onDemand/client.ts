@@ -1,8 +1,11 @@
 import { type IncomingMessage, request } from "node:http";
 import { KEY, type Key, model } from "./rig";
 
+/** Status where nothing listens. */
+export const NOBODY = -1;
+
 export interface Answered {
-  /** 0 where the connection ended without an answer. */
+  /** 0 where the connection ended without an answer, -1 where nothing listened. */
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly text: string;
@@ -50,7 +53,10 @@ export function ask(address: string, key: Key, question: Question = {}): Promise
         answer.on("error", () => done(false));
       },
     );
-    sent.on("error", () => done(false));
+    sent.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "ECONNREFUSED") status = NOBODY;
+      done(false);
+    });
     sent.end(body);
   });
 }

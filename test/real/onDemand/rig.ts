@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -37,7 +38,8 @@ export const container = (key: Key) => `dgx-vllm-${key}`;
 export const port = (key: Key) => 9001 + KEYS.indexOf(key);
 export const KEY = "sk-on-demand-1234567890";
 
-const WRAPPER = resolve(__dirname, "../../../components/on-demand/onDemand.py");
+const WRAPPER = "on-demand.py";
+const WRAPPER_HERE = resolve(__dirname, "../../../components/on-demand/onDemand.py");
 const IMAGE = "on-demand:test";
 const LISTENS_ON = 8010;
 // The gate's sleeps of one and five seconds; it counts sleeps, not seconds.
@@ -79,6 +81,7 @@ export async function startRig(): Promise<Rig> {
   });
   const { folder } = daemon;
   for (const name of ["gate", "shared", "behaviour", "state"]) mkdirSync(join(folder, name));
+  cpSync(WRAPPER_HERE, join(folder, WRAPPER));
   const unit = makeUnit(daemon, network);
   const rig = { ...pieces(daemon), daemon, unit, folder, address: network.address };
   const timer = setInterval(rig.measure, 100);
@@ -92,7 +95,7 @@ export async function startRig(): Promise<Rig> {
     rig.measure();
     writeGate(folder);
     rig.declare();
-    writeFileSync(join(folder, "config.yaml"), JSON.stringify(swapConfig()));
+    writeFileSync(join(folder, "config.yaml"), JSON.stringify(swapConfig(folder)));
     writeFileSync(join(folder, "key"), `${KEY}\n`, { mode: 0o600 });
     await makeImage(daemon);
     for (const key of KEYS) await rig.create(key);
@@ -105,7 +108,7 @@ export async function startRig(): Promise<Rig> {
 
 function makeUnit({ folder }: OwnDaemon, network: OwnNetwork): Unit {
   return new Unit({
-    command: ["nsenter", `--net=${network.path}`, "python3", "-I", WRAPPER],
+    command: ["nsenter", `--net=${network.path}`, "python3", "-I", join(folder, WRAPPER)],
     env: {
       DOCKER_HOST: `unix://${folder}/docker.sock`,
       LOCAL_SERVING_MACHINE: "dgx",
@@ -205,11 +208,11 @@ function declared(startWithinSeconds: number, retryAfterSeconds: number) {
   };
 }
 
-function swapConfig() {
+function swapConfig(folder: string) {
   const models = KEYS.map((key) => [
     model(key),
     {
-      cmd: `python3 -I ${WRAPPER} start ${container(key)}`,
+      cmd: `python3 -I ${join(folder, WRAPPER)} start ${container(key)}`,
       proxy: `http://127.0.0.1:${port(key)}`,
       checkEndpoint: "/health",
       ttl: IDLE_SECONDS[key] ?? 0,
