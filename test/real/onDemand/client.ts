@@ -49,7 +49,9 @@ export function ask(address: string, key: Key, question: Question = {}): Promise
         answer.setEncoding("utf8").on("data", (more: string) => {
           text += more;
         });
-        answer.on("end", () => done(answer.complete && (!stream || status !== 200 || text.includes("[DONE]"))));
+        answer.on("end", () =>
+          done(answer.complete && (!stream || status !== 200 || text.includes("[DONE]"))),
+        );
         answer.on("error", () => done(false));
       },
     );

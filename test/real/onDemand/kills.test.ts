@@ -122,7 +122,9 @@ describeOnDemand("models on demand: whatever is killed, Docker says what runs", 
     await docker("rm", "--force", container("c"));
     const id = await rig.create("c");
     await served("c");
-    expect(await docker("inspect", "--format", "{{.Id}} {{.State.Running}}", container("c"))).toBe(`${id} true`);
+    expect(await docker("inspect", "--format", "{{.Id}} {{.State.Running}}", container("c"))).toBe(
+      `${id} true`,
+    );
   });
 
   it("a container is replaced while it starts: one sentence, and the new one is started", async () => {
@@ -183,7 +185,9 @@ describeOnDemand("models on demand: whatever is killed, Docker says what runs", 
     const { status: code, text } = await ask(rig.address, "c");
     expect([code, JSON.parse(text).error.message]).toEqual([
       503,
-      expect.stringMatching(/^org\/model-c did not start: it was not ready within 4 s: .*; serving logs c$/),
+      expect.stringMatching(
+        /^org\/model-c did not start: it was not ready within 4 s: .*; serving logs c$/,
+      ),
     ]);
     expect(await rig.running()).toEqual([]);
   });
@@ -204,7 +208,10 @@ describeOnDemand("models on demand: whatever is killed, Docker says what runs", 
     writeFileSync(spent, `${id}\nspent 1000\n`);
     try {
       const { status: code, text, seconds } = await ask(rig.address, "c");
-      expect([code, JSON.parse(text).error.message]).toEqual([503, expect.stringContaining("start gate: closed: 1000 starts within an hour failed")]);
+      expect([code, JSON.parse(text).error.message]).toEqual([
+        503,
+        expect.stringContaining("start gate: closed: 1000 starts within an hour failed"),
+      ]);
       expect(seconds).toBeLessThan(8);
     } finally {
       rmSync(spent);
@@ -238,26 +245,29 @@ describeOnDemand("models on demand: whatever is killed, Docker says what runs", 
   it.each([
     ["stopped", () => rig.daemon.stop()],
     ["killed", () => rig.daemon.kill()],
-  ])("with live-restore the daemon is %s: the server goes on, and llama-swap still has it", async (_, ends) => {
-    writeFileSync(join(rig.folder, "daemon.json"), '{"live-restore":true}');
-    try {
-      await rig.daemon.stop();
-      await rig.daemon.start();
-      await served("c");
-      const [startedAt, taken] = [await rig.startedAt("c"), events("taken").length];
-      const stream = ask(rig.address, "c", { stream: true, tenths: 60 });
-      await ends();
-      await sleep(1500);
-      await rig.daemon.start();
-      expect(await stream).toMatchObject({ status: 200, whole: true });
-      expect(await status("c")).toBe(200);
-      expect([await rig.startedAt("c"), events("taken").length]).toEqual([startedAt, taken]);
-      expect(await status("a")).toBe(200);
-      expect(await rig.running()).toEqual(["a"]);
-    } finally {
-      writeFileSync(join(rig.folder, "daemon.json"), "{}");
-      await rig.daemon.stop();
-      await rig.daemon.start();
-    }
-  });
+  ])(
+    "with live-restore the daemon is %s: the server goes on, and llama-swap still has it",
+    async (_, ends) => {
+      writeFileSync(join(rig.folder, "daemon.json"), '{"live-restore":true}');
+      try {
+        await rig.daemon.stop();
+        await rig.daemon.start();
+        await served("c");
+        const [startedAt, taken] = [await rig.startedAt("c"), events("taken").length];
+        const stream = ask(rig.address, "c", { stream: true, tenths: 60 });
+        await ends();
+        await sleep(1500);
+        await rig.daemon.start();
+        expect(await stream).toMatchObject({ status: 200, whole: true });
+        expect(await status("c")).toBe(200);
+        expect([await rig.startedAt("c"), events("taken").length]).toEqual([startedAt, taken]);
+        expect(await status("a")).toBe(200);
+        expect(await rig.running()).toEqual(["a"]);
+      } finally {
+        writeFileSync(join(rig.folder, "daemon.json"), "{}");
+        await rig.daemon.stop();
+        await rig.daemon.start();
+      }
+    },
+  );
 });

@@ -16,12 +16,14 @@ export function processes(): Process[] {
 
 /** Those that have this variable, as all have that one unit started. */
 export function withVariable(name: string, value: string): Process[] {
-  return processes().filter(({ pid }) => words(`/proc/${pid}/environ`).includes(`${name}=${value}`));
+  return processes().filter(({ pid }) =>
+    words(`/proc/${pid}/environ`).includes(`${name}=${value}`),
+  );
 }
 
-export function kill(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
+export function kill(pid: number | undefined, signal: NodeJS.Signals = "SIGKILL"): void {
   try {
-    process.kill(pid, signal);
+    if (pid !== undefined) process.kill(pid, signal);
   } catch {
     // It has ended.
   }

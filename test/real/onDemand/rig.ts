@@ -157,11 +157,11 @@ function pieces(daemon: OwnDaemon) {
     startedAt: async (key: Key) =>
       (await engine<{ State: { StartedAt: string } }>(`/containers/${container(key)}/json`)).State
         .StartedAt,
-    events: () =>
-      readFileSync(join(folder, "state/swaps.jsonl"), "utf8")
-        .split("\n")
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    events: () => {
+      const path = join(folder, "state/swaps.jsonl");
+      const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
+      return lines.filter(Boolean).map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
   };
 }
 
@@ -189,7 +189,10 @@ function writeGate(folder: string): void {
     `server ${container(key)} ${GIB[key] * GIB_IN_MIB} ${GRACE_SECONDS} http://127.0.0.1:${port(key)}/health`,
     `end-when-spent ${container(key)}`,
   ]);
-  writeFileSync(join(folder, "gate/gate"), `${["floor 1024", "starts 1000", ...lines].join("\n")}\n`);
+  writeFileSync(
+    join(folder, "gate/gate"),
+    `${["floor 1024", "starts 1000", ...lines].join("\n")}\n`,
+  );
 }
 
 function declared(startWithinSeconds: number, retryAfterSeconds: number) {

@@ -9,6 +9,8 @@ import { kill } from "./processes";
 import { container, GIB, KEYS, type Key, model, type Rig, SETS, startRig } from "./rig";
 
 const REQUESTS = Number(process.env.ON_DEMAND_REQUESTS ?? 2000);
+/** Fewer are enough on a computer that takes longer. */
+const LONGEST_MINUTES = Number(process.env.ON_DEMAND_MINUTES ?? 30);
 const CLIENTS = 8;
 /** Seconds between two kills, at least and at most. */
 const KILLS_EVERY = [3, 9] as const;
@@ -43,6 +45,7 @@ describeOnDemand("models on demand: requests in any order while everything is ki
   const asked: Asked[] = [];
   const faults: string[] = [];
   let going = true;
+  let latest = 0;
 
   beforeAll(async () => {
     rig = await startRig();
@@ -54,7 +57,7 @@ describeOnDemand("models on demand: requests in any order while everything is ki
 
   /** What a client does: one request after the other; where nothing listens it waits a second. */
   async function client() {
-    while (asked.length < REQUESTS) {
+    while (asked.length < REQUESTS && Date.now() < latest) {
       const key = pick(KEYS);
       const stream = randomInt(3) === 0;
       const began = Date.now();
@@ -161,11 +164,14 @@ describeOnDemand("models on demand: requests in any order while everything is ki
       return own.every((name) => name === model(each.key)) && own.length > 0 ? "own" : "another's";
     }
     if (each.status === 0) return "no answer";
-    if (each.status === 503 && each.text.includes(`${model(each.key)} did not start: `)) return "sentence";
+    if (each.status === 503 && each.text.includes(`${model(each.key)} did not start: `))
+      return "sentence";
     return `${each.status} ${each.text.slice(0, 120)}`;
   }
 
   it("each is answered by its own model or with a sentence, and memory is never beyond the ledger", async () => {
+    const since = Date.now();
+    latest = since + LONGEST_MINUTES * 60_000;
     const watched = sampler();
     const killing = killer();
     await Promise.all(Array.from({ length: CLIENTS }, client));
@@ -178,6 +184,7 @@ describeOnDemand("models on demand: requests in any order while everything is ki
       Object.fromEntries(items.map((item) => [item, items.filter((each) => each === item).length]));
     const report = {
       requests: asked.length,
+      seconds: Math.round((Date.now() - since) / 1000),
       kinds,
       kills: by(kills.map(({ what }) => what)),
       events: by(rig.events().map(({ event }) => String(event))),
@@ -191,7 +198,10 @@ describeOnDemand("models on demand: requests in any order while everything is ki
     if (kept !== undefined) {
       mkdirSync(kept, { recursive: true });
       writeFileSync(join(kept, "report.json"), JSON.stringify(report, null, 2));
-      writeFileSync(join(kept, "asked.json"), JSON.stringify(asked.map((each) => ({ ...each, judged: judged(each) }))));
+      writeFileSync(
+        join(kept, "asked.json"),
+        JSON.stringify(asked.map((each) => ({ ...each, judged: judged(each) }))),
+      );
       writeFileSync(join(kept, "kills.json"), JSON.stringify(kills));
       cpSync(join(rig.folder, "state/swaps.jsonl"), join(kept, "swaps.jsonl"));
       cpSync(join(rig.folder, "unit.log"), join(kept, "unit.log"));
@@ -199,7 +209,9 @@ describeOnDemand("models on demand: requests in any order while everything is ki
     console.log(JSON.stringify(report, null, 2));
     expect(faults).toEqual([]);
     expect(longestBeyondMs).toBeLessThan(BEYOND_SECONDS * 1000);
-    const unkilled = asked.filter((each) => !["own", "sentence"].includes(judged(each)) && !killedWhile(each));
+    const unkilled = asked.filter(
+      (each) => !["own", "sentence"].includes(judged(each)) && !killedWhile(each),
+    );
     expect(unkilled.map((each) => [judged(each), each.key, each.began, each.ended])).toEqual([]);
     expect(kinds["another's"]).toBeUndefined();
   });

@@ -6,6 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Behaviour {
   /** Milliseconds before it listens. */
   readonly startMs?: number;
+  /** Milliseconds that it takes to end once it is asked to; it listens no more. */
+  readonly stopMs?: number;
   /** Says this and ends with code 3. */
   readonly fails?: string;
 }
@@ -19,7 +21,7 @@ interface Asked {
 
 /** `vllm serve MODEL --port PORT`: says which model it is, as slowly as it is asked to. */
 async function main(model: string, port: number): Promise<void> {
-  const { startMs = 700, fails } = behaviour(model);
+  const { startMs = 700, stopMs = 0, fails } = behaviour(model);
   if (fails !== undefined) {
     console.log(fails);
     process.exit(3);
@@ -27,7 +29,7 @@ async function main(model: string, port: number): Promise<void> {
   let stopping = false;
   process.on("SIGTERM", () => {
     stopping = true;
-    server.close(() => process.exit(0));
+    server.close(() => setTimeout(() => process.exit(0), stopMs));
     server.closeIdleConnections();
   });
   const server = createServer(async (request, response) => {

@@ -92,26 +92,30 @@ describeOnDemand("models on demand: llama-swap, the wrapper and the start gate",
     ["/v1/chat/completions", { error: { type: "server_error", param: null, code: "not_started" } }],
     ["/v1/messages", { type: "error", error: { type: "api_error" } }],
     ["/v1/responses", { error: { type: "server_error", param: null, code: "not_started" } }],
-  ])("a server that did not start says so at once at %s, and nobody is stopped for it", async (path, shape) => {
-    rig.behave("c", { fails: `RuntimeError: CUDA out of memory, --api-key ${KEY}` });
-    const first = await ask(rig.address, "c", { path });
-    expect(first.status).toBe(503);
-    const sentence = /^org\/model-c did not start: its container ended with 3 after \d+ s: RuntimeError: CUDA out of memory, --api-key \*\*\*; serving logs c$/;
-    expect(JSON.parse(first.text)).toMatchObject(shape);
-    expect(JSON.parse(first.text).error.message).toMatch(sentence);
-    expect(await answered("a")).toEqual(own("a"));
-    expect(await answered("b")).toEqual(own("b"));
-    const before = [await rig.startedAt("a"), await rig.startedAt("b")];
-    const refused = await ask(rig.address, "c", { path });
-    expect(refused).toMatchObject({
-      status: 503,
-      text: first.text,
-      headers: { "x-should-retry": "false", "content-type": "application/json" },
-    });
-    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(500);
-    expect(refused.seconds).toBeLessThan(3);
-    const again = await Promise.all([ask(rig.address, "a"), ask(rig.address, "b")]);
-    expect(again.map(({ status }) => status)).toEqual([200, 200]);
-    expect([await rig.startedAt("a"), await rig.startedAt("b")]).toEqual(before);
-  });
+  ])(
+    "a server that did not start says so at once at %s, and nobody is stopped for it",
+    async (path, shape) => {
+      rig.behave("c", { fails: `RuntimeError: CUDA out of memory, --api-key ${KEY}` });
+      const first = await ask(rig.address, "c", { path });
+      expect(first.status).toBe(503);
+      const sentence =
+        /^org\/model-c did not start: its container ended with 3 after \d+ s: RuntimeError: CUDA out of memory, --api-key \*\*\*; serving logs c$/;
+      expect(JSON.parse(first.text)).toMatchObject(shape);
+      expect(JSON.parse(first.text).error.message).toMatch(sentence);
+      expect(await answered("a")).toEqual(own("a"));
+      expect(await answered("b")).toEqual(own("b"));
+      const before = [await rig.startedAt("a"), await rig.startedAt("b")];
+      const refused = await ask(rig.address, "c", { path });
+      expect(refused).toMatchObject({
+        status: 503,
+        text: first.text,
+        headers: { "x-should-retry": "false", "content-type": "application/json" },
+      });
+      expect(Number(refused.headers["retry-after"])).toBeGreaterThan(500);
+      expect(refused.seconds).toBeLessThan(3);
+      const again = await Promise.all([ask(rig.address, "a"), ask(rig.address, "b")]);
+      expect(again.map(({ status }) => status)).toEqual([200, 200]);
+      expect([await rig.startedAt("a"), await rig.startedAt("b")]).toEqual(before);
+    },
+  );
 });

@@ -33,13 +33,13 @@ export class Unit {
   /** TERM to the main process alone, as `KillMode=mixed` has it. */
   async stop(): Promise<void> {
     this.wanted = false;
-    if (this.main?.pid !== undefined) kill(this.main.pid, "SIGTERM");
+    kill(this.main?.pid, "SIGTERM");
     await this.ended;
   }
 
-  /** Process of `run`. */
-  pid(): number {
-    return this.main?.pid ?? 0;
+  /** Process of `run`, `undefined` while the unit is between two. */
+  pid(): number | undefined {
+    return this.main?.pid;
   }
 
   /** All of its control group. */
