@@ -29,13 +29,13 @@ export const SETS: readonly (readonly Key[])[] = [["a", "b"], ["a", "d"], ["b", 
 const TOTAL_GIB = 100;
 /** Only d is unloaded when it idles. */
 const IDLE_SECONDS: Partial<Record<Key, number>> = { d: 4 };
-export const GRACE_SECONDS = 10;
+const GRACE_SECONDS = 10;
 const GIB_IN_MIB = 1024;
 const GIB_IN_KIB = 1024 ** 2;
 
 export const model = (key: Key) => `org/model-${key}`;
 export const container = (key: Key) => `dgx-vllm-${key}`;
-export const port = (key: Key) => 9001 + KEYS.indexOf(key);
+const port = (key: Key) => 9001 + KEYS.indexOf(key);
 export const KEY = "sk-on-demand-1234567890";
 
 const WRAPPER = "on-demand.py";

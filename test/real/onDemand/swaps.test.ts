@@ -85,7 +85,10 @@ describeOnDemand("models on demand: llama-swap, the wrapper and the start gate",
     await unload(rig.address, "a");
     expect(await answered("a")).toEqual(own("a"));
     expect(await rig.startedAt("a")).toBe(startedAt);
-    expect(rig.events().at(-1)).toMatchObject({ event: "taken", server: "a" });
+    // llama-swap may find it ready before its start has looked.
+    await expect
+      .poll(() => rig.events().at(-1), within(10))
+      .toMatchObject({ event: "taken", server: "a" });
   });
 
   it.each([
