@@ -7,7 +7,7 @@ export interface Process {
 }
 
 /** All that run, without those that have ended and that nobody asked about. */
-export function processes(): Process[] {
+function processes(): Process[] {
   return readdirSync("/proc").flatMap((name) => {
     const args = /^\d+$/.test(name) ? words(`/proc/${name}/cmdline`) : [];
     return args.length === 0 ? [] : [{ pid: Number(name), args }];

@@ -16,7 +16,7 @@ import { copyTools, makeRootfs } from "../../docker/rootfs";
 import { mustRun } from "../../layers/run";
 import { type OwnDaemon, startOwnDaemon } from "../docker/ownDaemon";
 import { makeNetwork, type OwnNetwork } from "./network";
-import { processes } from "./processes";
+import { withVariable } from "./processes";
 import type { Behaviour } from "./stubServer";
 import { Unit } from "./unit";
 
@@ -42,6 +42,8 @@ const WRAPPER = "on-demand.py";
 const WRAPPER_HERE = resolve(__dirname, "../../../components/on-demand/onDemand.py");
 const IMAGE = "on-demand:test";
 const LISTENS_ON = 8010;
+/** Variable of a rig's containers: another one may run at the same time. */
+const MARK = "ON_DEMAND_RIG";
 // The gate's sleeps of one and five seconds; it counts sleeps, not seconds.
 const SLEEP = '#!/bin/sh\n[ "$1" = 5 ] && exec /bin/sleep 0.5\nexec /bin/sleep 0.2\n';
 
@@ -129,9 +131,9 @@ function pieces(daemon: OwnDaemon) {
   const engine = <Answer>(path: string) =>
     asked<Answer>(join(folder, "docker.sock"), path.replace(/^/, "/v1.41"));
   const open = () => {
-    const args = processes().map((each) => each.args);
+    const ours = withVariable(MARK, folder).map(({ args }) => args);
     return KEYS.filter((key) =>
-      args.some((words) => words.includes("/opt/stub.cjs") && words.includes(model(key))),
+      ours.some((args) => args.includes("/opt/stub.cjs") && args.includes(model(key))),
     );
   };
   return {
@@ -178,7 +180,7 @@ function containerWords(folder: string, key: Key): string[] {
     ...["create", "--name", container(key), "--network", "host", "--restart", "no"],
     ...["--label", "local-serving.machine=dgx", "--label", "local-serving.start=onRequest"],
     ...volumes.flatMap((each) => ["--volume", each]),
-    ...["--env", `VLLM_API_KEY=${KEY}`],
+    ...["--env", `VLLM_API_KEY=${KEY}`, "--env", `${MARK}=${folder}`],
     ...["--entrypoint", entrypoint, IMAGE, ...words],
     ...[model(key), "--port", String(port(key))],
   ];
