@@ -15,7 +15,7 @@ const MAY_USE = {
   // The pinned release is supply's data.
   "components/kv": ["components/(planned|supply)", "faults", "units"],
   "components/settings": [
-    "components/(bridge|clients|fields|planned|service|services|simple-server)",
+    "components/(bridge|clients|fields|on-demand|planned|service|services|simple-server)",
     "faults",
     "harness",
     "machines",
@@ -48,6 +48,8 @@ const MAY_USE = {
     "faults",
     "machines",
   ],
+  // Below settings, whose schema has its block.
+  "components/on-demand": ["components/(fields|host|planned)", "faults", "machines"],
   "components/services": ["components"],
   "components/monitoring": ["components/(bridge|host|planned|settings)", "faults", "machines"],
   // Below settings, whose schema has a block for each client: so one file holds all of a client.

@@ -1,5 +1,7 @@
 import { containerArgs } from "../host/containerArgs";
 import { imageRecordName, serverInputs } from "../inference-server/plannedServer";
+import { onDemandInputs } from "../on-demand/onDemandInputs";
+import { onDemandResource } from "../on-demand/plannedOnDemand";
 import { type MachinePlan, type Plan, serversOn } from "../plan/types";
 import { TYPE } from "../planned/type";
 import { machineFacts } from "./machineFacts";
@@ -47,6 +49,7 @@ function machineResources(machine: MachinePlan): Declared[] {
         { type: TYPE.inferenceServer, name: resource, props: serverInputs(name, server) },
       ];
     }),
+    ...onDemandOf(machine),
     ...machine.containers.map((container) => ({
       type: TYPE.container,
       name: container.resource,
@@ -55,4 +58,10 @@ function machineResources(machine: MachinePlan): Declared[] {
       props: containerArgs(container),
     })),
   ];
+}
+
+function onDemandOf(machine: MachinePlan): Declared[] {
+  const inputs = onDemandInputs(machine);
+  if (inputs === undefined) return [];
+  return [{ type: TYPE.onDemand, name: onDemandResource(machine.name), props: { ...inputs } }];
 }

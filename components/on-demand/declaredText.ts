@@ -1,10 +1,12 @@
-import type { Together } from "../memory/together";
-import type { OnDemandPlan } from "./plannedOnDemand";
+import type { OnDemandAround, OnDemandPlan } from "./onDemandPlan";
 
 const SECONDS = 60;
 
 /** What the wrapper is told, as JSON: its own settings, the servers and the sets of them. */
-export function declaredText(planned: OnDemandPlan, { sets }: Pick<Together, "sets">): string {
+export function declaredText(
+  planned: OnDemandPlan,
+  { sets }: Pick<OnDemandAround["together"], "sets">,
+): string {
   const containerOf = new Map(planned.servers.map(({ key, container }) => [key, container]));
   const declared = {
     startWithinSeconds: planned.startWithinMinutes * SECONDS,

@@ -2,21 +2,15 @@ import { join } from "node:path";
 import { defined } from "../../faults/defined";
 import { originOf } from "../../machines/address";
 import { scriptText } from "../../machines/shell";
-import type { InferenceServerPlan } from "../inference-server/plannedServer";
-import type { Together } from "../memory/together";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
 import { everyName, type Reach } from "../planned/reach";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { onDemandSchema } from "../planned/schema/onDemand";
 import { declaredText } from "./declaredText";
 import { type OnDemandBlocks, onDemandListener } from "./listener";
+import type { OnDemandAround, OnDemandPlan } from "./onDemandPlan";
 import { IDLE_MINUTES, type OnDemandSettings } from "./settings";
 import { swapConfig } from "./swapConfig";
 import { unitText } from "./unit";
-
-/** llama-swap of one machine: where it listens, and what it starts. */
-export type OnDemandPlan = DataOf<typeof onDemandSchema>;
 
 /** Comments stay where it is written: on a machine it travels without them. */
 export const WRAPPER = scriptText(join(__dirname, "onDemand.py"));
@@ -34,14 +28,11 @@ export interface OnDemandMachine extends OnDemandBlocks {
 }
 
 /** What else it is planned from. */
-export interface OnDemandContext {
-  readonly machine: string;
+export interface OnDemandContext extends OnDemandAround {
   /** Folder of the machine's files. */
   readonly folder: string;
   /** Home of the operator on the machine. */
   readonly home: string;
-  readonly servers: readonly InferenceServerPlan[];
-  readonly together: Together;
 }
 
 /** What of llama-swap a machine's plan gets. */
@@ -89,7 +80,8 @@ export function plannedOnDemand(
 /** Name of the systemd user unit of a machine's llama-swap. */
 const unitName = (machine: string): string => `local-serving-${machine}-on-demand.service`;
 
-const resourceName = (machine: string): string => `${machine}-on-demand`;
+/** Name of the resource of a machine's llama-swap. */
+export const onDemandResource = (machine: string): string => `${machine}-on-demand`;
 
 function facts(
   { program, startWithinMinutes, retryAfterMinutes, swapsPerHour, measuredSwaps }: OnDemandSettings,
@@ -126,7 +118,7 @@ function where(
 
 function serversOf(
   { inferenceServers }: OnDemandMachine,
-  servers: readonly InferenceServerPlan[],
+  servers: OnDemandAround["servers"],
 ): OnDemandPlan["servers"] {
   return servers.flatMap(({ key, container, serve, reach }) => {
     if (container.start !== "onRequest") return [];
@@ -152,7 +144,7 @@ function keyFile(
   machine: string,
 ): { readonly secretFiles: readonly SecretFile[] } {
   if (variable === undefined || path === undefined) return { secretFiles: [] };
-  const partOf = resourceName(machine);
+  const partOf = onDemandResource(machine);
   const purpose = "Key of llama-swap.";
   const file: SecretFile = {
     role: "on-demand-key",
@@ -171,7 +163,7 @@ function filesOf(
   planned: OnDemandPlan,
   { machine, home, servers, together }: OnDemandContext,
 ): PlannedFile<FileRole>[] {
-  const partOf = resourceName(machine);
+  const partOf = onDemandResource(machine);
   const { folder, unit } = planned;
   const file = (
     what: "config" | "declared" | "wrapper" | "unit",

@@ -1,8 +1,6 @@
 import { stringify } from "yaml";
-import type { InferenceServerPlan } from "../inference-server/plannedServer";
-import type { Together } from "../memory/together";
 import { isPooling } from "../planned/modelKind";
-import type { OnDemandPlan } from "./plannedOnDemand";
+import type { OnDemandAround, OnDemandPlan } from "./onDemandPlan";
 
 /** Variable by which llama-swap reads its key; the wrapper sets it from the file. */
 export const KEY_VARIABLE = "LOCAL_SERVING_SWAP_KEY";
@@ -61,18 +59,11 @@ interface SwapConfig {
   };
 }
 
-/** What the configuration is written from, beside the plan of llama-swap. */
-interface Around {
-  readonly machine: string;
-  readonly servers: readonly InferenceServerPlan[];
-  readonly together: Together;
-}
-
 /**
  * llama-swap's configuration, as YAML. It holds no key. There is no command that stops: the wrapper
  * is sent TERM, and decides what to do with its container.
  */
-export function swapConfig(planned: OnDemandPlan, around: Around): string {
+export function swapConfig(planned: OnDemandPlan, around: OnDemandAround): string {
   const grace = Math.max(0, ...planned.servers.map(({ graceSeconds }) => graceSeconds));
   const config: SwapConfig = {
     healthCheckTimeout: planned.startWithinMinutes * 60 + grace + MORE_SECONDS,
@@ -97,7 +88,7 @@ export function swapConfig(planned: OnDemandPlan, around: Around): string {
 function swapModel(
   { folder }: OnDemandPlan,
   { key, container, names, port, idleMinutes }: OnDemandPlan["servers"][number],
-  servers: readonly InferenceServerPlan[],
+  servers: OnDemandAround["servers"],
 ): SwapModel {
   const server = servers.find((each) => each.key === key);
   const kind = server?.model.kind ?? "chat";
@@ -123,7 +114,7 @@ function swapModel(
 /** Which servers run together, and that the ones which take most memory are stopped last. */
 function matrix(
   { servers }: OnDemandPlan,
-  { sets, servers: figures }: Together,
+  { sets, servers: figures }: OnDemandAround["together"],
 ): SwapConfig["routing"]["router"]["settings"]["matrix"] {
   const cost = (key: string) =>
     Math.max(1, Math.round(figures.find((each) => each.key === key)?.takenGiB ?? 1));

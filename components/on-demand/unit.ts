@@ -1,5 +1,5 @@
 import { environmentLine } from "../host/systemdText";
-import type { OnDemandPlan } from "./plannedOnDemand";
+import type { OnDemandPlan } from "./onDemandPlan";
 
 /** What starting and stopping may take beside the longest grace, in seconds. */
 const MORE_SECONDS = 90;

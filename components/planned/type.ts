@@ -5,6 +5,7 @@ export const TYPE = {
   hostInstance: "local-serving:index:HostInstance",
   inferenceServer: "local-serving:index:InferenceServer",
   imageRecord: "local-serving:index:ImageRecord",
+  onDemand: "local-serving:index:OnDemand",
   monitoring: "local-serving:index:Monitoring",
   client: "local-serving:index:Client",
   harnessFiles: "local-serving:index:HarnessFiles",

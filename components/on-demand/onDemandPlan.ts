@@ -1,0 +1,14 @@
+import type { DataOf } from "../planned/schema/dataOf";
+import type { togetherSchema } from "../planned/schema/memory";
+import type { onDemandSchema } from "../planned/schema/onDemand";
+import type { inferenceServerSchema } from "../planned/schema/servers";
+
+/** llama-swap of one machine: where it listens, and what it starts. */
+export type OnDemandPlan = DataOf<typeof onDemandSchema>;
+
+/** What of a machine's plan its files are written from, beside the plan of llama-swap. */
+export interface OnDemandAround {
+  readonly machine: string;
+  readonly servers: readonly DataOf<typeof inferenceServerSchema>[];
+  readonly together: DataOf<typeof togetherSchema>;
+}
