@@ -22,6 +22,8 @@ const MAY_USE = {
     "units",
   ],
   "components/host": ["components/planned", "machines", "units"],
+  // Below settings, whose schema has its block.
+  "components/on-demand": ["components/(fields|host|planned)", "faults", "machines"],
   "components/supply": ["components/planned", "faults", "machines"],
   "components/inference-server": [
     "components/(host|planned|settings)",
@@ -42,14 +44,12 @@ const MAY_USE = {
   // service.
   "components/service": ["components/(host|planned)", "faults", "machines"],
   "components/simple-server": ["components/(fields|host|planned|service)", "machines", "units"],
-  "components/bridge": ["components/(fields|planned|service|supply)", "machines"],
+  "components/bridge": ["components/(fields|planned|service|supply)", "faults", "machines"],
   "components/chat-ui": [
     "components/(fields|planned|service|simple-server|supply)",
     "faults",
     "machines",
   ],
-  // Below settings, whose schema has its block.
-  "components/on-demand": ["components/(fields|host|planned)", "faults", "machines"],
   "components/services": ["components"],
   "components/monitoring": ["components/(bridge|host|planned|settings)", "faults", "machines"],
   // Below settings, whose schema has a block for each client: so one file holds all of a client.

@@ -1,4 +1,5 @@
 import { stringify } from "yaml";
+import { defined } from "../../faults/defined";
 import { everyName, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { bridgeSchema } from "../planned/schema/services";
@@ -43,6 +44,9 @@ const REQUEST_TIMEOUT_SECONDS = 3600;
 /** Variable inside the container that holds the key where it is a real one. */
 export const MASTER_KEY_VARIABLE = "LITELLM_MASTER_KEY";
 
+/** Variable inside the container that holds llama-swap's key. */
+export const ON_DEMAND_KEY_VARIABLE = "LOCAL_SERVING_ON_DEMAND_KEY";
+
 /** One entry of LiteLLM's `model_list`. */
 interface ModelEntry {
   readonly model_name: string;
@@ -50,6 +54,8 @@ interface ModelEntry {
     readonly model: string;
     readonly api_base: string;
     readonly api_key: string;
+    readonly timeout?: number;
+    readonly stream_timeout?: number;
   };
   readonly model_info?: ModelInfo;
 }
@@ -58,6 +64,7 @@ interface ModelInfo {
   readonly supported_endpoints?: readonly string[];
   readonly allowed_fails?: number;
   readonly cooldown_time?: number;
+  readonly disable_background_health_check?: true;
 }
 
 /** A name that the bridge answers to, and the server that it sends it to. */
@@ -70,11 +77,12 @@ export type BridgeModel = DataOf<typeof bridgeSchema>["models"][number];
 export function bridgeModels(servers: readonly Upstream[]): BridgeModel[] {
   const [first] = servers;
   return servers.flatMap((server) => {
-    const { names, adapters = [], fromContainer } = server;
+    const { names, adapters = [], fromContainer, startWithinMinutes } = server;
     const entry = (name: string, model: string) => ({
       name,
       model: `hosted_vllm/${model}`,
       baseUrl: `${fromContainer}/v1`,
+      ...defined({ startWithinMinutes }),
     });
     const tiers = names[0] === first?.names[0] ? TIER_NAMES : [];
     return [
@@ -117,6 +125,8 @@ export function bridgeConfig(
       master_key:
         settings.keyVariable === undefined ? PLACEHOLDER_KEY : `os.environ/${MASTER_KEY_VARIABLE}`,
       ...general,
+      // Else whoever asks for /health would start every server.
+      ...(models.some(isOnDemand) ? { health_check_skip_disabled_background_models: true } : {}),
     },
   };
   return [
@@ -158,8 +168,20 @@ function routed(most: number, shared: readonly string[]) {
   };
 }
 
+/** Whether asking for a model starts its server. */
+const isOnDemand = ({ startWithinMinutes }: BridgeModel): boolean =>
+  startWithinMinutes !== undefined;
+
+/** What a request waits for beside its own time: the start of its server. */
+function seconds(
+  startWithinMinutes: number,
+): Pick<ModelEntry["litellm_params"], "timeout" | "stream_timeout"> {
+  const timeout = startWithinMinutes * 60 + REQUEST_TIMEOUT_SECONDS;
+  return { timeout, stream_timeout: timeout };
+}
+
 function entry(
-  { name, model, baseUrl }: BridgeModel,
+  { name, model, baseUrl, startWithinMinutes }: BridgeModel,
   settings: BridgeSettings,
   routing: ModelInfo,
 ): ModelEntry {
@@ -167,10 +189,18 @@ function entry(
   const info = {
     ...(settings.messagesPath === "passThrough" ? { supported_endpoints: passed } : {}),
     ...routing,
+    // A check is a request for an answer, which would start the server.
+    ...(startWithinMinutes === undefined ? {} : { disable_background_health_check: true as const }),
   };
   return {
     model_name: name,
-    litellm_params: { model, api_base: baseUrl, api_key: PLACEHOLDER_KEY },
+    litellm_params: {
+      model,
+      api_base: baseUrl,
+      ...(startWithinMinutes === undefined
+        ? { api_key: PLACEHOLDER_KEY }
+        : { api_key: `os.environ/${ON_DEMAND_KEY_VARIABLE}`, ...seconds(startWithinMinutes) }),
+    },
     ...(Object.keys(info).length === 0 ? {} : { model_info: info }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 import { contentHash } from "../../machines/shell";
 import { LABEL, type PlannedContainer } from "../planned/container";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
@@ -5,9 +6,23 @@ import { isPooling } from "../planned/modelKind";
 import type { Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { bridgeSchema } from "../planned/schema/services";
-import { serviceContainer, serviceMemory } from "../service/container";
+import {
+  askingOnDemand,
+  ON_DEMAND_KEY_INSIDE,
+  type OnDemandAccess,
+  serviceContainer,
+  serviceMemory,
+  settingFromFiles,
+  textOfFile,
+} from "../service/container";
 import type { PlannedService, ServiceContext } from "../service/service";
-import { bridgeConfig, bridgeModels, bridgeNames, MASTER_KEY_VARIABLE } from "./bridgeConfig";
+import {
+  bridgeConfig,
+  bridgeModels,
+  bridgeNames,
+  MASTER_KEY_VARIABLE,
+  ON_DEMAND_KEY_VARIABLE,
+} from "./bridgeConfig";
 import type { BridgeSettings } from "./settings";
 
 /** The protocol bridge: its container and what that reads. */
@@ -25,12 +40,6 @@ const KEY_INSIDE = "/run/secrets/bridge-key";
 
 /** LiteLLM 1.109.1 took 350 MiB, 417 MiB at its peak, with one worker (measured on x64). */
 const MEMORY = { gib: 0.42, source: "LiteLLM's peak with one worker, measured on another machine" };
-
-/**
- * Reads the key from its file. So neither the arguments nor the environment that Docker shows hold
- * it.
- */
-const WITH_KEY = `${MASTER_KEY_VARIABLE}=$(cat ${KEY_INSIDE}) && export ${MASTER_KEY_VARIABLE} && exec litellm "$@"`;
 
 /** The bridge of one machine: its container, its configuration and where its key comes from. */
 export function plannedBridge(
@@ -68,7 +77,8 @@ export function plannedBridge(
           variable,
           isKey: true,
         };
-  const container = bridgeContainer(settings, { config, key, resource }, target);
+  const onDemand = askingOnDemand(servers, target);
+  const container = bridgeContainer(settings, { config, key, resource, onDemand }, target);
   const keys = servers.map((server) => server.key);
   return {
     detail: {
@@ -105,14 +115,25 @@ function behind(
   return servers.flatMap((name) => elsewhere(name) ?? here.find(({ key }) => key === name) ?? []);
 }
 
+type Own = Pick<BridgePlan, "config" | "key"> & {
+  readonly resource: string;
+  readonly onDemand: OnDemandAccess | undefined;
+};
+
 function bridgeContainer(
   { port, image, listen }: BridgeSettings,
-  { config, key, resource }: Pick<BridgePlan, "config" | "key"> & { readonly resource: string },
+  { config, key, resource, onDemand }: Own,
   target: ServiceContext,
 ): PlannedContainer {
   const liveliness = `import urllib.request; urllib.request.urlopen("http://127.0.0.1:${port}/health/liveliness", timeout=4)`;
   const mounted = (file: { readonly path: string }, inside: string) =>
     ({ type: "bind", source: file.path, target: inside, readOnly: true }) as const;
+  const keys = [
+    ...(key === null ? [] : [{ variable: MASTER_KEY_VARIABLE, value: textOfFile(KEY_INSIDE) }]),
+    ...(onDemand === undefined
+      ? []
+      : [{ variable: ON_DEMAND_KEY_VARIABLE, value: textOfFile(ON_DEMAND_KEY_INSIDE) }]),
+  ];
   return serviceContainer(target, {
     role: "bridge",
     resource,
@@ -128,13 +149,24 @@ function bridgeContainer(
       "--num_workers",
       "1",
     ],
-    entrypoint: key === null ? null : ["/bin/sh", "-c", WITH_KEY, "litellm"],
+    entrypoint:
+      keys.length === 0
+        ? null
+        : ["/bin/sh", "-c", settingFromFiles(keys, 'litellm "$@"'), "litellm"],
     // The price list comes with the program: without this it is fetched from the network at each
     // start.
     env: { LITELLM_LOCAL_MODEL_COST_MAP: "True" },
-    secretEnv: key === null ? [] : [key.variable],
+    secretEnv: [
+      ...(key === null ? [] : [key.variable]),
+      ...(onDemand === undefined ? [] : [onDemand.keyVariable]),
+    ],
     port: { ip: listen, host: port, container: port },
-    mounts: [mounted(config, CONFIG_INSIDE), ...(key === null ? [] : [mounted(key, KEY_INSIDE)])],
+    mounts: [
+      mounted(config, CONFIG_INSIDE),
+      ...(key === null ? [] : [mounted(key, KEY_INSIDE)]),
+      ...(onDemand === undefined ? [] : [onDemand.mount]),
+    ],
+    ...defined({ moreNetworks: onDemand?.moreNetworks }),
     // The image has Python and no curl. /health itself would ask every model for an answer.
     healthcheck: { test: ["CMD", "python3", "-c", liveliness], startPeriodSeconds: 60 },
     // LiteLLM reads its configuration once: another text is another container.

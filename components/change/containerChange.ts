@@ -66,7 +66,7 @@ function argumentsOf(container: PlannedContainer): Map<string, string> {
     add(`mount ${target}`, `${type} ${source}${readOnly ? ", read only" : ""}`);
   for (const [name, value] of Object.entries(rest))
     if (!REPEATED.includes(name)) add(name, plain(value));
-  add("network", container.network);
+  add("network", [container.network, ...(container.moreNetworks ?? [])].join(", "));
   return new Map([...found].map(([argument, value]) => [argument, value.trim()]));
 }
 

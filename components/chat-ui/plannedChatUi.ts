@@ -3,12 +3,28 @@ import { isLoopback } from "../../machines/address";
 import { inNameOrder, type PlannedContainer } from "../planned/container";
 import type { SecretFile } from "../planned/file";
 import { isPooling, type ModelKind } from "../planned/modelKind";
-import { PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
+import type { Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { chatUiSchema } from "../planned/schema/services";
-import { serviceContainer, serviceMemory } from "../service/container";
+import {
+  askingOnDemand,
+  type FromFiles,
+  type OnDemandAccess,
+  serviceContainer,
+  serviceMemory,
+  settingFromFiles,
+  textOfFile,
+} from "../service/container";
 import type { PlannedService, ServiceContext } from "../service/service";
 import { INTEGRATED, type SimpleServerSettings } from "../simple-server/settings";
+import {
+  connections,
+  documentSearch,
+  onDemandModels,
+  type SearchServers,
+  taskModel,
+  withKeys,
+} from "./connections";
 import type { ChatUiSettings } from "./settings";
 
 /** The browser chat UI: its container and the volumes that keep its data. */
@@ -27,13 +43,11 @@ const ADMINISTRATOR = [
 ] as const;
 const inside = (role: string) => `/run/secrets/${role}`;
 
-/** Reads both from their files, so that the environment which Docker shows holds neither. */
-const WITH_ADMINISTRATOR = [
-  ...ADMINISTRATOR.map(
-    ({ role, variable }) => `${variable}=$(cat ${inside(role)}) && export ${variable}`,
-  ),
-  'exec "$@"',
-].join(" && ");
+/** Both are read from their files. */
+const WITH_ADMINISTRATOR: readonly FromFiles[] = ADMINISTRATOR.map(({ role, variable }) => ({
+  variable,
+  value: textOfFile(inside(role)),
+}));
 
 /** What the image starts by itself (0.11.3). */
 const START = ["bash", "start.sh"];
@@ -64,15 +78,19 @@ export function plannedChatUi(
   const dataVolume = `${network}-chat-ui-data`;
   const modelsVolume = simpleServer?.mode === "integrated" ? `${network}-chat-ui-models` : null;
   const administrator = administratorFiles(settings, target, resource);
-  const keys = [...servers, ...Object.values(search)].map((server) => server.key);
+  const asked = [...servers, ...Object.values(search)];
+  const onDemand = askingOnDemand(asked, target);
+  const { plain, fromFiles } = withKeys({ ...connections(servers), ...documentSearch(search) });
   const env = inNameOrder({
     ...BEHAVIOUR,
-    ...connections(servers),
-    ...documentSearch(search),
+    ...plain,
+    ...(onDemand === undefined ? {} : taskModel(servers)),
+    ...onDemandModels(servers, target.servers),
     ...(modelsVolume === null ? {} : OLLAMA_INSIDE),
   });
-  const own = { resource, dataVolume, modelsVolume, administrator, env };
+  const own = { resource, dataVolume, modelsVolume, administrator, env, fromFiles, onDemand };
   const container = chatUiContainer(settings, own, target);
+  const keys = asked.map((server) => server.key);
   return {
     detail: { dataVolume, modelsVolume, address, port, servers: keys, administrator, container },
     resource,
@@ -88,16 +106,31 @@ export function plannedChatUi(
     ],
     reach: { key: "chat-ui", name: container.name, address, port, path: "" },
     memory: [serviceMemory("chat UI", { key: "chatUi", memoryGiB: settings.memoryGiB }, MEMORY)],
-    warnings:
-      administrator.length === 0 && !isLoopback(address)
-        ? [
-            [
-              "first-sign-up",
-              `${container.name} can be reached from the network, and the first who signs up is its administrator: name one (\`chatUi.administrator\`), or sign up as soon as it runs.`,
-            ],
-          ]
-        : [],
+    warnings: warnings(container, { address, administrator, servers }),
   };
+}
+
+function warnings(
+  { name }: PlannedContainer,
+  {
+    address,
+    administrator,
+    servers,
+  }: Pick<ChatUiPlan, "address" | "administrator"> & { readonly servers: readonly Upstream[] },
+): [code: string, message: string][] {
+  const found: [string, string][] = [];
+  if (administrator.length === 0 && !isLoopback(address))
+    found.push([
+      "first-sign-up",
+      `${name} can be reached from the network, and the first who signs up is its administrator: name one (\`chatUi.administrator\`), or sign up as soon as it runs.`,
+    ]);
+  const onRequest = servers.filter(({ onDemand }) => onDemand).map(({ key }) => key);
+  if (onRequest.length > 0 && Object.keys(taskModel(servers)).length === 0)
+    found.push([
+      "task-model",
+      `${name} is connected to no chat model that always runs, so the model of each chat writes its title and tags, too: each of them may start ${onRequest.join(" or ")}, and stop another server. Connect a small chat model that always runs, or switch titles, tags and follow-ups off in its administration.`,
+    ]);
+  return found;
 }
 
 /**
@@ -132,14 +165,18 @@ function administratorFiles(
 }
 
 type Own = Pick<ChatUiPlan, "dataVolume" | "modelsVolume" | "administrator"> &
-  Pick<PlannedContainer, "resource" | "env">;
+  Pick<PlannedContainer, "resource" | "env"> & {
+    /** Variables with llama-swap's key in them. */
+    readonly fromFiles: readonly FromFiles[];
+    readonly onDemand: OnDemandAccess | undefined;
+  };
 
 function chatUiContainer(
   settings: ChatUiSettings,
-  { resource, dataVolume, modelsVolume, administrator, env }: Own,
+  { resource, dataVolume, modelsVolume, administrator, env, fromFiles, onDemand }: Own,
   target: ServiceContext,
 ): PlannedContainer {
-  const isNamed = administrator.length > 0;
+  const set = [...(administrator.length > 0 ? WITH_ADMINISTRATOR : []), ...fromFiles];
   const kept = (source: string, inside: string) =>
     ({ type: "volume", source, target: inside, readOnly: false }) as const;
   return serviceContainer(target, {
@@ -147,10 +184,14 @@ function chatUiContainer(
     resource,
     name: `open-webui-${settings.port}`,
     image: settings.image,
-    command: isNamed ? START : [],
-    entrypoint: isNamed ? ["/bin/sh", "-c", WITH_ADMINISTRATOR, "open-webui"] : null,
+    command: set.length > 0 ? START : [],
+    entrypoint:
+      set.length > 0 ? ["/bin/sh", "-c", settingFromFiles(set, '"$@"'), "open-webui"] : null,
     env,
-    secretEnv: administrator.map(({ variable }) => variable),
+    secretEnv: [
+      ...administrator.map(({ variable }) => variable),
+      ...(onDemand === undefined ? [] : [onDemand.keyVariable]),
+    ],
     port: { ip: settings.listen, host: settings.port, container: PORT_INSIDE },
     mounts: [
       kept(dataVolume, DATA_INSIDE),
@@ -159,7 +200,9 @@ function chatUiContainer(
         ({ path, role }) =>
           ({ type: "bind", source: path, target: inside(role), readOnly: true }) as const,
       ),
+      ...(onDemand === undefined ? [] : [onDemand.mount]),
     ],
+    ...defined({ moreNetworks: onDemand?.moreNetworks }),
     gpus: modelsVolume === null ? null : "all",
     healthcheck: {
       test: ["CMD", "curl", "-fsS", "-o", "/dev/null", `http://127.0.0.1:${PORT_INSIDE}/health`],
@@ -191,37 +234,6 @@ const OLLAMA_INSIDE: Readonly<Record<string, string>> = {
   OLLAMA_NO_CLOUD: "1",
 };
 
-/** Open WebUI separates the entries of a list by this. */
-const SEPARATOR = ";";
-
-/**
- * Variables that connect Open WebUI to servers. Both kinds of connection are always set. A variable
- * that is left out has a default: one asks the network, the other a port of the host.
- */
-export function connections(servers: readonly Upstream[]): Record<string, string> {
-  const simple = servers.filter((server) => server.kind === "simple-server");
-  const inference = servers.filter((server) => server.kind !== "simple-server");
-  return {
-    ENABLE_OLLAMA_API: flag(simple.length > 0),
-    ENABLE_OPENAI_API: flag(inference.length > 0),
-    ...(simple.length === 0
-      ? {}
-      : { OLLAMA_BASE_URLS: simple.map((server) => server.fromContainer).join(SEPARATOR) }),
-    ...(inference.length === 0
-      ? {}
-      : {
-          // Without /v1, Open WebUI lists no model and reports no error.
-          OPENAI_API_BASE_URLS: inference
-            .map((server) => `${server.fromContainer}/v1`)
-            .join(SEPARATOR),
-          OPENAI_API_KEYS: inference.map(() => PLACEHOLDER_KEY).join(SEPARATOR),
-        }),
-  };
-}
-
-/** Servers of pooling models that search documents. */
-type SearchServers = { readonly embedding?: Upstream; readonly rerank?: Upstream };
-
 /** The servers that the settings name for document search, else the only one of each kind. */
 function searchServers(settings: ChatUiSettings, known: readonly Upstream[]): SearchServers {
   const named = (key: string | undefined, kind: ModelKind) => {
@@ -234,31 +246,3 @@ function searchServers(settings: ChatUiSettings, known: readonly Upstream[]): Se
     rerank: named(settings.rerankServer, "rerank"),
   });
 }
-
-/**
- * Variables by which Open WebUI searches documents with our servers. Reranking belongs to its
- * hybrid search.
- */
-function documentSearch({ embedding, rerank }: SearchServers): Record<string, string> {
-  return {
-    ...(embedding === undefined
-      ? {}
-      : {
-          RAG_EMBEDDING_ENGINE: "openai",
-          RAG_EMBEDDING_MODEL: embedding.names[0] ?? "",
-          RAG_OPENAI_API_BASE_URL: `${embedding.fromContainer}/v1`,
-          RAG_OPENAI_API_KEY: PLACEHOLDER_KEY,
-        }),
-    ...(rerank === undefined
-      ? {}
-      : {
-          ENABLE_RAG_HYBRID_SEARCH: "True",
-          RAG_RERANKING_ENGINE: "external",
-          RAG_RERANKING_MODEL: rerank.names[0] ?? "",
-          RAG_EXTERNAL_RERANKER_URL: `${rerank.fromContainer}/v1/rerank`,
-          RAG_EXTERNAL_RERANKER_API_KEY: PLACEHOLDER_KEY,
-        }),
-  };
-}
-
-const flag = (on: boolean): string => (on ? "True" : "False");

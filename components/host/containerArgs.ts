@@ -67,10 +67,16 @@ const hardware = ({ gpus, ipc, shmGiB, devices, capabilities }: PlannedContainer
   ...(capabilities && { capabilities: { adds: [...capabilities] } }),
 });
 
-const networks = ({ name, network }: PlannedContainer) =>
+const networks = ({ name, network, moreNetworks = [] }: PlannedContainer) =>
   network === HOST_NETWORK
     ? { networkMode: HOST_NETWORK }
-    : { networkMode: "bridge", networksAdvanced: [{ name: network, aliases: [name] }] };
+    : {
+        networkMode: "bridge",
+        networksAdvanced: [network, ...moreNetworks].map((each) => ({
+          name: each,
+          aliases: [name],
+        })),
+      };
 
 const healthcheck = (check: PlannedContainer["healthcheck"]) => ({
   tests: [...check.test],

@@ -15,6 +15,9 @@ import { unitText } from "./unit";
 /** Comments stay where it is written: on a machine it travels without them. */
 export const WRAPPER = scriptText(join(__dirname, "onDemand.py"));
 
+/** Where the key is, below the folder of the machine's files. */
+export const onDemandKeyPath = (folder: string): string => `${folder}/secrets/on-demand-key`;
+
 /** The blocks of a machine that this reads. */
 export interface OnDemandMachine extends OnDemandBlocks {
   readonly inferenceServers: Readonly<
@@ -111,7 +114,7 @@ function where(
     ...defined({
       network,
       keyVariable,
-      keyPath: keyVariable === undefined ? undefined : `${folder}/secrets/on-demand-key`,
+      keyPath: keyVariable === undefined ? undefined : onDemandKeyPath(folder),
     }),
   };
 }

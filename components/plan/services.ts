@@ -8,7 +8,7 @@ import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { servedAdapters, servedNames } from "../inference-server/serve";
 import { monitoringFiles } from "../monitoring/monitoringFiles";
 import { onDemandListener } from "../on-demand/listener";
-import { ON_DEMAND_MEMORY } from "../on-demand/plannedOnDemand";
+import { ON_DEMAND_MEMORY, onDemandKeyPath } from "../on-demand/plannedOnDemand";
 import type { Evidence } from "../planned/evidence";
 import type { Reach, Upstream } from "../planned/reach";
 import type { ServiceContext } from "../service/service";
@@ -38,6 +38,7 @@ export function services(
     folder,
     servers: known,
     elsewhere,
+    ...defined({ onDemand: onDemandAccess(machine, folder) }),
   };
   const planned = SERVICES.flatMap((service) => {
     const made = service.plan(machine, target);
@@ -147,8 +148,7 @@ function ofOtherMachine(name: string, machines: StackSettings["machines"]): Upst
 /** Every server on one machine that a service or a client may use, ours first. */
 function upstreams(machine: MachineSettings, servers: readonly InferenceServerPlan[]): Upstream[] {
   const { instanceA } = machine;
-  const listener = onDemandListener(machine);
-  const all = servers.map((server) => onDemandOr(ours(server), listener));
+  const all = servers.map((server) => onDemandOr(ours(server), machine));
   if (instanceA !== "none") {
     const { servedModelName, maxModelLen, keyVariable, listen: address, port } = instanceA;
     all.push({
@@ -167,15 +167,27 @@ function upstreams(machine: MachineSettings, servers: readonly InferenceServerPl
   return [...all, ...SERVICES.flatMap((service) => service.offers?.(machine) ?? [])];
 }
 
+/** How containers get to llama-swap, where any asks it. */
+function onDemandAccess(machine: MachineSettings, folder: string): ServiceContext["onDemand"] {
+  const { network, keyVariable } = onDemandListener(machine) ?? {};
+  if (network === undefined || keyVariable === undefined) return undefined;
+  return { network: network.name, keyVariable, keyPath: onDemandKeyPath(folder) };
+}
+
 /** Returns how a server is asked: one that starts on request by llama-swap, where that is declared. */
-function onDemandOr(server: Upstream, listener: ReturnType<typeof onDemandListener>): Upstream {
+function onDemandOr(server: Upstream, machine: MachineSettings): Upstream {
+  const listener = onDemandListener(machine);
   if (listener === undefined || server.start === undefined) return server;
   const { address, port, onLink, keyVariable } = listener;
   return {
     ...server,
     address,
     port,
-    ...defined({ onLink, keyVariable }),
+    ...defined({
+      onLink,
+      keyVariable,
+      startWithinMinutes: machine.onDemand?.startWithinMinutes,
+    }),
     fromContainer: originOf({ address, port }),
     onDemand: true,
   };

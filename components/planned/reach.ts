@@ -50,6 +50,8 @@ export interface Upstream extends Listening {
   readonly start?: "onRequest";
   /** Set where llama-swap is asked for it, and starts it. */
   readonly onDemand?: true;
+  /** How long such a start may take. */
+  readonly startWithinMinutes?: number;
   /** Variable that holds the key which it asks for, where it does. */
   readonly keyVariable?: string;
 }

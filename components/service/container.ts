@@ -1,6 +1,7 @@
 import { HOST_FROM_CONTAINER } from "../../machines/address";
-import { LABEL, type PlannedContainer } from "../planned/container";
+import { LABEL, type Mount, type PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
+import type { Upstream } from "../planned/reach";
 import type { ServiceContext } from "./service";
 
 /** What differs between the containers of services. */
@@ -36,6 +37,49 @@ export function serviceContainer({ machine, network }: ServiceContext, own: Own)
     labels: { [LABEL.machine]: machine, ...labels },
     ...more,
   };
+}
+
+/**
+ * A variable that a container's entrypoint sets from files, so that neither the arguments nor the
+ * environment that Docker shows hold a secret. `value` is a word of the shell.
+ */
+export interface FromFiles {
+  readonly variable: string;
+  readonly value: string;
+}
+
+/** The word of the shell that a secret's file inside the container stands for. */
+export const textOfFile = (path: string): string => `$(cat ${path})`;
+
+/** The script of an entrypoint that sets such variables and then runs a command. */
+export const settingFromFiles = (variables: readonly FromFiles[], command: string): string =>
+  [
+    ...variables.map(({ variable, value }) => `${variable}=${value} && export ${variable}`),
+    `exec ${command}`,
+  ].join(" && ");
+
+/** What a container gets that asks llama-swap: its network, and its key in a file. */
+export function askingOnDemand(
+  servers: readonly Pick<Upstream, "onDemand">[],
+  { onDemand }: Pick<ServiceContext, "onDemand">,
+): OnDemandAccess | undefined {
+  if (onDemand === undefined || servers.every((server) => server.onDemand === undefined))
+    return undefined;
+  const { network, keyPath: source, keyVariable } = onDemand;
+  const mount = { type: "bind", source, target: ON_DEMAND_KEY_INSIDE, readOnly: true } as const;
+  return { moreNetworks: [network], keyVariable, mount };
+}
+
+/** Where a container finds llama-swap's key. */
+export const ON_DEMAND_KEY_INSIDE = "/run/secrets/on-demand-key";
+
+/** A container's way to llama-swap. */
+export interface OnDemandAccess {
+  readonly moreNetworks: readonly string[];
+  /** Variable of the operator's shell with the key. */
+  readonly keyVariable: string;
+  /** The file with the key. */
+  readonly mount: Mount;
 }
 
 /**

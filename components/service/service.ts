@@ -86,6 +86,13 @@ export interface ServiceContext {
   readonly network: string;
   /** Folder on the machine for its files. */
   readonly folder: string;
+  /** llama-swap, where containers ask it: their network, and where its key is. */
+  readonly onDemand?: {
+    readonly network: string;
+    readonly keyVariable: string;
+    /** The file with the key on the machine. */
+    readonly keyPath: string;
+  };
   /** Every server on the machine that a service may use, ours first. */
   readonly servers: readonly Upstream[];
   /** A server of another machine by its name, `dgx2.b`. */

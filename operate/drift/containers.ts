@@ -23,9 +23,9 @@ export function containerDifferences(
     ...(state.status === "running" || isStoppedAsPlanned(planned, state)
       ? []
       : [isNot("status", "running", state.status)]),
-    ...(networks.includes(planned.network)
-      ? []
-      : [differs("network", planned.network, networks.join(", ") || null)]),
+    ...[planned.network, ...(planned.moreNetworks ?? [])]
+      .filter((network) => !networks.includes(network))
+      .map((network) => differs("network", network, networks.join(", ") || null)),
     ...argumentChanges(planned, asRun(planned, inspected, state))
       .sort((a, b) => Number(b.argument === "image") - Number(a.argument === "image"))
       .map(({ argument, before, after }) =>

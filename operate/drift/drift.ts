@@ -139,16 +139,19 @@ function mendContainer(
   planned: PlannedContainer,
   found: readonly Difference[],
 ): Mend {
-  const { name, network, restart } = planned;
+  const { name, restart } = planned;
   const docker = (...words: string[]) => typedOn(plan, ["docker", ...words]);
   const { key } = namedOn(plan).find(({ container }) => container?.name === name) ?? { key: name };
   const alone: Readonly<Record<string, string>> = {
     status: `serving start ${key}`,
     restart: docker("update", "--restart", restart, name),
-    network: docker("network", "connect", "--alias", name, network, name),
   };
+  const joins = (network: string | null) =>
+    docker("network", "connect", "--alias", name, network ?? planned.network, name);
   if (found.some(({ what }) => what === "container")) return { up: ANEW };
-  const steps = found.flatMap(({ what }) => alone[what] ?? []);
+  const steps = found.flatMap(({ what, planned: network }) =>
+    what === "network" ? joins(network) : (alone[what] ?? []),
+  );
   if (steps.length === found.length) return { after: steps };
   // One that somebody made under this name isn't the engine's, which can't replace it.
   return { before: [docker("rm", "--force", name)], up: ANEW };

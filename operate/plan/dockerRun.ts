@@ -40,7 +40,19 @@ export function dockerRun(container: PlannedContainer): string {
     shellWords([container.image]),
     ...commandLines([...entrypointArguments, ...container.command]),
   ];
-  return lines.join(" \\\n  ");
+  // Docker before 25 takes one network at a time.
+  const joins = (container.moreNetworks ?? []).map((network) =>
+    shellWords([
+      "docker",
+      "network",
+      "connect",
+      "--alias",
+      container.name,
+      network,
+      container.name,
+    ]),
+  );
+  return [lines.join(" \\\n  "), ...joins].join("\n");
 }
 
 /** One flag with its values on each line, as people write it. */

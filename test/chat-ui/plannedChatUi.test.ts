@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { connections } from "../../components/chat-ui/plannedChatUi";
+import { connections } from "../../components/chat-ui/connections";
 import type { Upstream } from "../../components/planned/reach";
 import { CHAT_UI, planned } from "../fixtures/services";
 

@@ -62,6 +62,9 @@ export const containerSchema = z
     network: text().describe(
       "A Docker network, or `host`: then it has the machine's own addresses, and publishes nothing.",
     ),
+    moreNetworks: texts()
+      .exactOptional()
+      .describe("Further Docker networks that it joins; absent where there is none."),
     hosts: texts().describe("Extra host names, `name:address`."),
     start: z
       .literal("onRequest")

@@ -10,6 +10,10 @@ const bridgeModel = z.object({
   name: text(),
   model: text().describe("Provider prefix and model, `hosted_vllm/model`."),
   baseUrl: text().describe("Where the server is asked."),
+  startWithinMinutes: z
+    .number()
+    .exactOptional()
+    .describe("Set where llama-swap is asked, which starts the server: how long that may take."),
 });
 
 /** A Docker volume that keeps data of a service. */
