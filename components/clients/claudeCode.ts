@@ -65,7 +65,7 @@ export const claudeCode = clientKind({
       [BASE_URL_VARIABLE]: target.origin,
       ANTHROPIC_AUTH_TOKEN: placeholder,
       ...Object.fromEntries(TIER_VARIABLES.map((name) => [name, target.model])),
-      API_TIMEOUT_MS: String(FIRST_BYTE_TIMEOUT_MS),
+      API_TIMEOUT_MS: String(FIRST_BYTE_TIMEOUT_MS + target.startMs),
       // A header that changes with every session would void the server's prefix cache.
       CLAUDE_CODE_ATTRIBUTION_HEADER: "0",
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",

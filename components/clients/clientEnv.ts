@@ -18,6 +18,10 @@ export const clientEnv = clientKind({
   coding: false,
   launcher: "local-env",
   keyInFile: true,
+  givesUp: {
+    seconds: 300,
+    remedy: "raise its limit, if it uses the `fetch` of Node, to which that is built in",
+  },
   role: "client-env",
   file({ target, folder }) {
     const { placeholder, variable } = target.key;

@@ -41,6 +41,12 @@ export const chatAgent = (title: string) => ({
 /** Id of our server in clients' files; `openai`, `ollama` and `lmstudio` are reserved by Codex. */
 export const PROVIDER = "local-serving";
 
+/**
+ * How long an agent may wait for an answer beside the start of its server, in ms: a cold prefill of
+ * a long prompt takes about 20 minutes.
+ */
+export const ANSWER_TIMEOUT_MS = 3_600_000;
+
 /** What the settings of any client may say. */
 export interface ClientSettings {
   readonly server?: string | undefined;
@@ -103,6 +109,11 @@ export interface ClientKind<
   readonly program?: { readonly name: string; readonly npm: string };
   /** Its file holds the placeholder, so that the shell's key plays no part. */
   readonly keyInFile?: true;
+  /**
+   * It gives up after so many seconds without a byte, and no file of ours can change that; what a
+   * person does about it.
+   */
+  readonly givesUp?: { readonly seconds: number; readonly remedy: string };
   readonly role: Role;
   file(input: ClientInput<z.output<Schema>>): ClientFile;
 }

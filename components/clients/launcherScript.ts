@@ -48,7 +48,7 @@ ${askLines(seconds)}
 
 ${checkLines(seconds)}
 
-${[...target.checks.map((check) => checkLine(check, target)), ...tried(target)].join("\n")}
+${[...target.checks.map((check) => checkLine(check, target)), ...tried(target), ...startNotice(target)].join("\n")}
 
 ${[...file.environment, `exec ${[kind.program?.name ?? [], ...(file.words ?? []), '"$@"'].flat().join(" ")}`].join("\n")}
 `;
@@ -140,13 +140,13 @@ function programCheck({ program, launcher }: ClientKind): string {
   return `command -v ${name} >/dev/null 2>&1 || stop 127 "$me: ${name} is not installed (npm install -g ${npm})."`;
 }
 
-function keyLines({ keyInFile }: ClientKind, { key, via }: ClientTarget): string {
+function keyLines({ keyInFile }: ClientKind, { key, via, server }: ClientTarget): string {
   const { variable, placeholder } = key;
   // A server that isn't ours has whatever key its owner gave it.
   if (placeholder === undefined && via === "native")
     return `key=\${${variable}:-} key_name=${variable}
 case $key in
-  '' | *[[:space:]]*) stop ${MISCONFIGURED} "$me: ${variable} is not set, or holds a blank. Set it to the server's key, then start again." ;;
+  '' | *[[:space:]]*) stop ${MISCONFIGURED} "$me: ${variable} is not set, or holds a blank. Set it to ${server.onDemand ? "llama-swap's key" : "the server's key"}, then start again." ;;
 esac
 export ${variable}`;
   if (placeholder === undefined)
@@ -189,11 +189,24 @@ function tried({ triedAt, server: { container } }: ClientTarget): string[] {
   ];
 }
 
+/** Nothing tells from here whether the server runs: asking it would start it. */
+const startNotice = ({ startMs }: ClientTarget): string[] =>
+  startMs === 0
+    ? []
+    : [
+        `echo "$me: $model is started on request: if it isn't running, the first answer takes minutes." >&2`,
+      ];
+
 function hints({ container, compiles }: Check, { server }: ClientTarget): string[] {
   if (container !== undefined)
     return [
       `  docker ps --all --filter name=${container}   is it running?`,
       `  docker logs --tail 20 ${container}   what does it say?${compiles ? " A first boot compiles for 10 to 15 minutes: let it." : ""}`,
+    ];
+  if (server.onDemand)
+    return [
+      "  systemctl --user status 'local-serving-*-on-demand'   does it run, on its machine?",
+      "  journalctl --user --unit 'local-serving-*-on-demand' --lines 20   what does it say?",
     ];
   if (server.kind === "instance-a")
     return ["  Instance A is not managed here: start it the way it was set up."];

@@ -1,4 +1,12 @@
-import { chatAgent, clientKind, exported, jsonFile, PROVIDER, pathWord } from "./kind";
+import {
+  ANSWER_TIMEOUT_MS,
+  chatAgent,
+  clientKind,
+  exported,
+  jsonFile,
+  PROVIDER,
+  pathWord,
+} from "./kind";
 
 export const opencode = clientKind({
   key: "opencode",
@@ -7,7 +15,7 @@ export const opencode = clientKind({
   launcher: "local-opencode",
   program: { name: "opencode", npm: "opencode-ai" },
   role: "opencode-config",
-  file({ target: { model, window, key, baseUrl }, settings, folder }) {
+  file({ target: { model, window, key, baseUrl, startMs }, settings, folder }) {
     const path = `${folder}/opencode.json`;
     // It takes both figures or none; the output is also what it asks for.
     const limit =
@@ -25,7 +33,7 @@ export const opencode = clientKind({
             models: { [model]: { limit, name: model } },
             name: "Local model server",
             npm: "@ai-sdk/openai-compatible",
-            options: { apiKey: `{env:${key.variable}}`, baseURL: baseUrl },
+            options: { apiKey: `{env:${key.variable}}`, baseURL: baseUrl, ...patience(startMs) },
           },
         },
         share: "disabled",
@@ -37,3 +45,13 @@ export const opencode = clientKind({
     };
   },
 });
+
+/**
+ * Limits of its own that hold a start, in ms: for the headers, and for an answer as a whole. Both
+ * are 5 minutes by default, and retries then begin anew (its pull request 46903, 2026-09).
+ */
+function patience(startMs: number): Readonly<Record<string, number>> {
+  if (startMs === 0) return {};
+  const most = startMs + ANSWER_TIMEOUT_MS;
+  return { headerTimeout: most, timeout: most };
+}

@@ -7,6 +7,11 @@ export const pi = clientKind({
   ...chatAgent("pi"),
   launcher: "local-pi",
   program: { name: "pi", npm: "@earendil-works/pi-coding-agent" },
+  givesUp: {
+    seconds: 300,
+    remedy:
+      "raise its HTTP idle timeout (`/settings`, or `httpIdleTimeoutMs` in its settings.json)",
+  },
   role: "pi-models",
   file({ target: { model, window, key, baseUrl }, settings, folder }) {
     // The folder is pi's own: it keeps its sessions there.

@@ -1,4 +1,4 @@
-import { chatAgent, clientKind, exported, jsonFile, pathWord } from "./kind";
+import { ANSWER_TIMEOUT_MS, chatAgent, clientKind, exported, jsonFile, pathWord } from "./kind";
 
 /** Its file is laid over the user's own settings by QWEN_CODE_SYSTEM_SETTINGS_PATH. */
 export const qwenCode = clientKind({
@@ -8,12 +8,14 @@ export const qwenCode = clientKind({
   launcher: "local-qwen",
   program: { name: "qwen", npm: "@qwen-code/qwen-code" },
   role: "qwen-code-settings",
-  file({ target: { model, window, key, baseUrl }, settings, folder }) {
+  file({ target: { model, window, key, baseUrl, startMs }, settings, folder }) {
     const path = `${folder}/qwen-code.settings.json`;
     const generationConfig = {
       // This is the prompt alone: the output that it asks for must still fit behind it.
       contextWindowSize: window && window - settings.maxOutputTokens,
       samplingParams: { max_tokens: settings.maxOutputTokens },
+      // It gives up after 2 minutes by default (0.24.4).
+      ...(startMs === 0 ? {} : { timeout: startMs + ANSWER_TIMEOUT_MS }),
     };
     return {
       path,

@@ -26,6 +26,8 @@ export interface ClientTarget {
   /** Names that the client's counterpart answers to; empty where none is known. */
   readonly names: readonly string[];
   readonly checks: readonly Check[];
+  /** What a start of the server adds to the time until a first byte, in ms; 0 where it runs. */
+  readonly startMs: number;
   /**
    * Where the bridge tries the server, with the client's key. It is set if nobody but the bridge
    * can ask the server.
@@ -51,6 +53,11 @@ const SERVER_NAMES: Record<Upstream["kind"], string> = {
   "simple-server": "the simple server",
 };
 
+/** What answers for servers that it starts. */
+const LLAMA_SWAP = "llama-swap";
+
+const MS_PER_MINUTE = 60_000;
+
 /** Puts together where a client goes, from its settings and from the servers of the machine. */
 export function clientTarget(
   settings: { readonly via: "bridge" | "native"; readonly model?: string | undefined },
@@ -62,8 +69,10 @@ export function clientTarget(
   const through = settings.via === "native" ? null : bridge;
   const direct = originOf(server, clients.host);
   const origin = through === null ? direct : originOf(through, clients.host);
-  // On loopback, or on a link, nobody but the machine could ask the server.
-  const hidden = through !== null && clients.host !== undefined && isClosed(server);
+  // On loopback, or on a link, nobody but the machine could ask the server; llama-swap has a key of
+  // its own.
+  const hidden =
+    through !== null && (server.onDemand ?? (clients.host !== undefined && isClosed(server)));
   const secret = through === null ? server.keyVariable : through.key?.variable;
   const check = (
     name: string,
@@ -89,14 +98,26 @@ export function clientTarget(
       secret === undefined
         ? { variable: clients.keyVariable, placeholder: PLACEHOLDER_KEY }
         : { variable: secret, placeholder: undefined },
+    startMs: (server.startWithinMinutes ?? 0) * MS_PER_MINUTE,
     names: through === null ? everyName(server) : through.names,
     checks: [
       // The bridge answers even when its server does not.
       ...(hidden
         ? []
-        : [check(SERVER_NAMES[server.kind], direct, server.container, through === null)]),
+        : [
+            check(
+              server.onDemand ? LLAMA_SWAP : SERVER_NAMES[server.kind],
+              direct,
+              server.onDemand ? undefined : server.container,
+              through === null,
+            ),
+          ]),
       ...(through === null ? [] : [check("the bridge", origin, through.container.name, true)]),
     ],
-    triedAt: hidden ? `${origin}/health?model=${encodeURIComponent(model)}` : undefined,
+    // A try would start a server that isn't asked for yet.
+    triedAt:
+      hidden && !server.onDemand
+        ? `${origin}/health?model=${encodeURIComponent(model)}`
+        : undefined,
   };
 }
