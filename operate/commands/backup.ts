@@ -4,6 +4,7 @@ import { textOr } from "../../faults/json";
 import { askCopies } from "../copies/askCopies";
 import { dataNamed } from "../copies/dataOf";
 import { expectConnection } from "../sees/tunnel";
+import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
@@ -19,8 +20,10 @@ export function backupCommand(): Command {
 Exit code: 0 copied, 1 it could not be done (the data are as they were), 2 wrong use.`,
     example: "backup chat-ui",
     run: async (options: StackFileOptions, name: string) => {
-      const { machine, copies } = dataNamed(plannedStack(options).machines, name);
+      const { machines } = plannedStack(options);
+      const { machine, copies } = dataNamed(machines, name);
       await expectConnection(machine);
+      await expectApplied(machines, options);
       const [made = {}] = await askCopies(copies, ["make"]);
       const [copy, seconds] = [textOr(made.copy), Number(made.goneSeconds)];
       const { service, folder } = copies;

@@ -23,6 +23,7 @@ import {
 import { Api } from "../sees/api";
 import { cacheCounters } from "../sees/metrics";
 import { expectConnection, originFromHere, tunnelTo } from "../sees/tunnel";
+import { expectApplied } from "../stack/nothingApplied";
 import { readOneMachine } from "../stack/readStack";
 import {
   machineOption,
@@ -81,10 +82,11 @@ function benchOptions(): Option[] {
 
 async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcome> {
   const file = stackFile(options);
-  const { machine, settings } = readOneMachine(file, options.machine);
+  const { machine, settings, plan } = readOneMachine(file, options.machine);
   const server = serverToMeasure(machine, key);
   const shape = shapeFor(server.serve, options);
   await expectConnection(machine);
+  await expectApplied(plan.machines, options);
   const recipe = readRecipe(projectOrProgram(), server.model.id);
   const published = recipe?.speeds ?? [];
   const own = settings.inferenceServers[server.key]?.measuredSpeeds;

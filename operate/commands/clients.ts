@@ -2,6 +2,7 @@ import { Argument, type Command } from "commander";
 import { command, commandGroup } from "../../commandLine/command";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { clientBundle, NOTE, writeBundle } from "../clients/bundle";
+import { nothingApplied } from "../stack/nothingApplied";
 import { readOneMachine } from "../stack/readStack";
 import {
   machineOption,
@@ -22,15 +23,20 @@ export function clientsCommand(): Command {
     notes: `They name the machine as the network knows it, and keys by the names of their variables.
 Exit code: 0 written, 1 faults or a laptop could not reach something, 2 wrong use or a folder that isn't ours.`,
     example: "clients export laptop && scp -r laptop me@laptop.local:",
-    run: (options: StackFileOptions & { readonly machine?: string }, folder: string) => {
+    run: async (options: StackFileOptions & { readonly machine?: string }, folder: string) => {
       const machine = readOneMachine(stackFile(options), options.machine);
       const { files, ...bundle } = clientBundle(machine);
+      const nothing = await nothingApplied(machine.plan.machines, options);
       // A signal waits until the folder is whole.
       return endingInOrder(async () => {
         writeBundle(folder, files);
         const written = files.map(({ path, mode }) => ({ path, mode }));
         const text = `wrote ${files.length} files. Next: ${folder}/${NOTE} says how to install them.`;
-        return { result: { machine: machine.name, folder, files: written, ...bundle }, text };
+        const lines = [text, ...(nothing === undefined ? [] : [nothing])];
+        return {
+          result: { machine: machine.name, folder, files: written, ...bundle },
+          text: lines.join("\n"),
+        };
       });
     },
   });

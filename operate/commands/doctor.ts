@@ -11,6 +11,7 @@ import { isForeign } from "../doctor/read/foreign";
 import { fromFiles, GIVEN, type GivenFiles } from "../doctor/read/fromFiles";
 import { cutShortNotes, fromMachine, readMachineStack } from "../doctor/read/fromMachine";
 import { diagnose, doctorText } from "../doctor/report/diagnose";
+import { nothingApplied } from "../stack/nothingApplied";
 import {
   askedStack,
   machineOption,
@@ -56,7 +57,7 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
       const { facts: read, notes: readNotes } =
         fromAfar || known.stack === undefined
           ? await fromGivenFiles(options)
-          : await fromMachine(known.stack);
+          : await fromMachine(known.stack, await nothingApplied(known.stack.machines, options));
       const given = { ...read, ...known, ...defined({ serverKey: options.server }) };
       const { facts, foreign } = fromAfar
         ? ofItsOwnStack(given, options)

@@ -3,6 +3,7 @@ import { command } from "../../commandLine/command";
 import { styled } from "../../commandLine/output";
 import { saidOf } from "../drift/difference";
 import type { MachineDrift } from "../drift/drift";
+import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 
@@ -20,9 +21,9 @@ Exit code: 0 everything is as it was applied, 1 something differs, or nothing is
     example: "drift --format json | jq -r '.mend[]'",
     run: async (options: StackFileOptions) => {
       const { driftOf, mending } = await import("../drift/drift");
-      const found = await Promise.all(
-        plannedStack(options).machines.map((machine) => driftOf(machine)),
-      );
+      const { machines: planned } = plannedStack(options);
+      await expectApplied(planned, options);
+      const found = await Promise.all(planned.map((machine) => driftOf(machine)));
       const mend = mending(
         found.flatMap(({ drifts }) => drifts.map(({ mend }) => mend)),
         options,

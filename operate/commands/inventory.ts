@@ -1,10 +1,12 @@
 import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
+import { Failed } from "../../commandLine/exit";
 import { columns } from "../../commandLine/output";
 import { operatorHome } from "../../components/evidence";
 import { type Inventory, inventory } from "../inventory/inventory";
 import type { Leftover } from "../inventory/leftovers";
 import { shortDigest } from "../pin/writePin";
+import { explainedByNothing, nothingApplied } from "../stack/nothingApplied";
 import { readOneMachine } from "../stack/readStack";
 import {
   machineOption,
@@ -38,17 +40,22 @@ Exit code: 0 everything was read, 1 something could not be, 2 wrong use or an un
       const stack = readOneMachine(stackFile(options), options.machine);
       if (options.leftovers) {
         const { leftovers } = await import("../inventory/leftovers");
-        const found = await leftovers(stack.machine);
+        const left = leftovers(stack.machine);
+        const found = await explainedByNothing(stack.plan.machines, options, left);
         return {
           result: { machine: stack.name, leftovers: found },
           text: leftoversText(stack.name, found),
         };
       }
+      const nothing = await nothingApplied(stack.plan.machines, options);
       const found = await inventory(stack.machine, stack.settings, { home: operatorHome() });
+      if (nothing !== undefined && found.problems.length > 0) throw new Failed(nothing);
       const diff = unifiedDiff(stack.file, stack.text, applyEdits(stack.text, found.record));
       return {
         result: { ...found, record: { edits: found.record, diff } },
-        text: inventoryText(found, diff),
+        text: [...(nothing === undefined ? [] : [nothing]), inventoryText(found, diff)].join(
+          "\n\n",
+        ),
         failed: found.problems.length > 0,
       };
     },

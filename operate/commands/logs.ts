@@ -11,6 +11,7 @@ import { dockerCommand } from "../../machines/docker/docker";
 import { commandOn, followedOn } from "../../machines/onMachine";
 import { redact } from "../programs/redact";
 import { type Named, named, namedContainers } from "../stack/named";
+import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 
@@ -47,7 +48,9 @@ export function logsCommand(): Command {
       if (options.follow && asJson)
         throw new WrongUse("--follow prints lines as they come: leave out --format json.");
       const { machines } = plannedStack(options);
-      const sources = sourcesOf(named(machines, name), machines, options);
+      const found = named(machines, name);
+      const sources = sourcesOf(found, machines, options);
+      if (found.container !== undefined) await expectApplied(machines, options);
       const read = sources.map(async ({ machine, name, words, env }) => {
         const lines: string[] = [];
         let last = "";

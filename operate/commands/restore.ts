@@ -11,6 +11,7 @@ import { type DataOn, dataNamed } from "../copies/dataOf";
 import { type Copy, listCopies } from "../copies/listCopies";
 import { startsAfter } from "../copies/startsAfter";
 import { expectConnection } from "../sees/tunnel";
+import { expectApplied, explainedByNothing } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
@@ -30,9 +31,11 @@ export function restoreCommand(): Command {
 Exit code: 0 listed or put back, 1 it could not be done, 2 wrong use.`,
     example: "restore chat-ui",
     run: async (options: RestoreOptions, name: string, copy?: string) => {
-      const data = dataNamed(plannedStack(options).machines, name);
+      const { machines } = plannedStack(options);
+      const data = dataNamed(machines, name);
       await expectConnection(data.machine);
-      return copy === undefined ? listed(data, options) : putBack(data, copy, options);
+      const done = copy === undefined ? listed(data, options) : putBack(data, copy, options);
+      return explainedByNothing(machines, options, done);
     },
   });
 }
@@ -42,11 +45,13 @@ async function listed({ machine, copies }: DataOn, options: RestoreOptions): Pro
   const { found } = await listCopies(copies);
   const result = { machine: machine.name, service, folder, copies: found };
   const backup = forStack(`serving backup ${service}`, options);
-  if (found.length === 0)
+  if (found.length === 0) {
+    await expectApplied([machine], options);
     return {
       result,
       text: `There is no copy of the data of ${service} yet: \`${backup}\` makes one.`,
     };
+  }
   const rows = found.map(({ copy, why, version, image, revision, bytes }) => [
     copy,
     WHY[why] ?? why,

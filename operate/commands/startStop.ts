@@ -9,6 +9,7 @@ import type { StartCommandOptions } from "../onRequest/startOnRequest";
 import { hostOf } from "../sees/host";
 import { expectConnection } from "../sees/tunnel";
 import { type Named, named, namedContainers } from "../stack/named";
+import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { stackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";
@@ -60,6 +61,7 @@ function turn(
       const found = named(machines, name);
       const theirs = notForUs(found, word);
       if (theirs !== undefined) throw new Failed(theirs);
+      await expectApplied(machines, options);
       if (word === "start" && found.server?.container.start === "onRequest") {
         await expectConnection(found.machine);
         // Loaded when it is used: it waits and diagnoses, which the other starts don't.

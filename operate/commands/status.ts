@@ -4,6 +4,7 @@ import { columns, styled } from "../../commandLine/output";
 import type { MachinePlan } from "../../components/plan";
 import { connectionProblem } from "../../components/preflight";
 import { type GpuState, gpuText } from "../sees/gpu";
+import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
@@ -23,9 +24,9 @@ Exit code: 0 everything declared is ready, 1 something isn't, or a machine can't
     example: "status --format json | jq '.machines[].items[] | {key, state}'",
     run: async (options: StackFileOptions) => {
       const file = stackFile(options);
-      const machines = await Promise.all(
-        plannedStack(options).machines.map((machine) => lookAt(machine, file)),
-      );
+      const planned = plannedStack(options).machines;
+      await expectApplied(planned, options);
+      const machines = await Promise.all(planned.map((machine) => lookAt(machine, file)));
       const failed = machines.some(
         ({ problem, items }) => problem !== undefined || items.some(({ well }) => !well),
       );

@@ -1,6 +1,8 @@
 import { Command, Option } from "commander";
+import { say } from "../../commandLine/output";
+import { orInputFault } from "../../faults/fault";
 import type { Word } from "../engine/drive";
-import { type StackFileOptions, stackName, stackOption } from "../stack/stackFile";
+import { projectFolder, type StackFileOptions, stackName, stackOption } from "../stack/stackFile";
 
 interface Form {
   readonly description: string;
@@ -74,10 +76,29 @@ Example:
         process.exitCode = await up(stack, rest, { verified, again });
         return;
       }
+      if (word !== "preview" && (await saysNothing(stack))) return;
       const { drive } = await import("../engine/drive");
       process.exitCode = await drive(word, stack, rest);
       if (word !== "down" || process.exitCode !== 0) return;
       const { afterDown } = await import("../update/afterDown");
       await afterDown(options);
     });
+}
+
+/**
+ * Says before the first `up` that there is nothing to look at or to remove: then no engine is
+ * installed, and no state is made for it.
+ */
+async function saysNothing(stack: string): Promise<boolean> {
+  const { stateIsEmpty } = await import("../engine/backend");
+  if (!stateIsEmpty(projectFolder(), stack, process.env)) return false;
+  // Loaded when it is used: other updates start faster without it.
+  const { nothingApplied } = await import("../stack/nothingApplied");
+  const { plannedStack } = await import("../stack/readStack");
+  // A stack whose file can't be planned is the engine's to remove.
+  const planned = orInputFault(() => plannedStack({ stack }));
+  if (planned instanceof Error) return false;
+  const nothing = await nothingApplied(planned.machines, { stack });
+  if (nothing !== undefined) say(nothing);
+  return nothing !== undefined;
 }

@@ -1,12 +1,13 @@
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
-import { Failed, WrongUse } from "../../commandLine/exit";
+import { WrongUse } from "../../commandLine/exit";
 import { wholeNumber } from "../../commandLine/values";
 import type { MachinePlan } from "../../components/plan";
 import { SERVICES } from "../../components/services";
 import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
 import { named } from "../stack/named";
+import { expectApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import type { Edit } from "../stackEdit/applyEdits";
@@ -65,7 +66,6 @@ async function verifyOutcome(options: VerifyCommandOptions, name?: string): Prom
   const { hostOf } = await import("../sees/host");
   const { summaryOf, verifyProgress, verifyText } = await import("../verify/report");
   const { keepPassed, keepVerify } = await import("../verify/lastVerify");
-  const { isSetUp } = await import("../verify/probes/machine");
   const { proposingToolCalls, recordToolCalls, toolCallEdits } = await import(
     "../verify/recordToolCalls"
   );
@@ -77,14 +77,9 @@ async function verifyOutcome(options: VerifyCommandOptions, name?: string): Prom
   const about = name === undefined ? undefined : named(planned.machines, name);
   const only = record ? [...(options.only ?? []), ...TOOL_CALL_PROBES] : options.only;
   const isWhole = only === undefined && baseUrl === undefined && about === undefined;
-  if (isWhole) {
-    const machines = planned.machines.map((machine) => ({
-      machine,
-      host: hostOf(machine.dockerHost),
-    }));
-    const setUp = await Promise.all(machines.map(isSetUp));
-    if (!setUp.includes(true)) throw new Failed("Nothing to verify yet: run `serving up` first.");
-  }
+  // What answers though nothing is applied was started by hand: it is verified by its name.
+  if (isWhole || (baseUrl === undefined && !(await listens(planned.machines))))
+    await expectApplied(planned.machines, options);
   const [probes, causes, edits]: [ProbeResult[], Cause[], Edit[]] = [[], [], []];
   for (const machine of about === undefined ? planned.machines : [about.machine]) {
     const found = await verify(machine, {
@@ -116,6 +111,16 @@ async function verifyOutcome(options: VerifyCommandOptions, name?: string): Prom
     text: `${said.text}\n\n${written}`,
     failed,
   };
+}
+
+/** Whether anything listens where a plan has one of its servers or services. */
+async function listens(machines: readonly MachinePlan[]): Promise<boolean> {
+  const { hostOf } = await import("../sees/host");
+  for (const { dockerHost, reach } of machines) {
+    const open = (await hostOf(dockerHost).sockets()).map(({ port }) => port);
+    if (reach.some(({ port }) => open.includes(port))) return true;
+  }
+  return false;
 }
 
 /** The system of a machine that a run asked something on. */

@@ -4,6 +4,7 @@ import { Failed, WrongUse } from "../../commandLine/exit";
 import { wholeNumber } from "../../commandLine/values";
 import type { MachinePlan } from "../../components/plan";
 import type { DiagnosisReport } from "../doctor/report/diagnose";
+import { expectApplied } from "../stack/nothingApplied";
 import { type OnMachine, ranksOf } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
 import {
@@ -121,21 +122,17 @@ async function doctorOn(options: StackFileOptions, machine: string): Promise<Dia
 
 /** Throws `Failed` before the first `up`: then there is nothing to wait for. */
 async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine[]): Promise<void> {
-  const { nothingApplied } = await import("../engine/backend");
+  const { stateIsEmpty } = await import("../engine/backend");
   // A file by itself has no state to look at.
   if (
     options.file !== undefined ||
-    !nothingApplied(projectOrProgram(), stackName(options), process.env)
+    !stateIsEmpty(projectOrProgram(), stackName(options), process.env)
   )
     return;
-  const { hostOf } = await import("../sees/host");
-  const runs = servers.map(async ({ machine, server }) =>
-    (await hostOf(machine.dockerHost).containers()).some(
-      ({ name }) => name === server.container.name,
-    ),
+  await expectApplied(
+    servers.map(({ machine }) => machine),
+    options,
   );
-  if (!(await Promise.all(runs)).includes(true))
-    throw new Failed("Nothing runs yet: run `serving up` first.");
 }
 
 function noServer(machines: readonly MachinePlan[], key: string | undefined): WrongUse {

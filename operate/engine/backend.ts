@@ -56,7 +56,7 @@ function passphraseFile(project: string, stack: string, folder: string): string 
  * Whether nothing of a stack is applied and no `up` is under way, as far as our own state folder
  * shows; `false` where the state is elsewhere.
  */
-export function nothingApplied(project: string, stack: string, env: NodeJS.ProcessEnv): boolean {
+export function stateIsEmpty(project: string, stack: string, env: NodeJS.ProcessEnv): boolean {
   const state = join(project, STATE_FOLDER, ".pulumi");
   const locks = join(state, "locks");
   const isBusy =

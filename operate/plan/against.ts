@@ -13,6 +13,7 @@ import { orInputFault } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { shellWords } from "../../machines/shell";
 import { judge, type Levels } from "../../policies/judge";
+import { nothingApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
 import { impliedStack } from "../stack/stackFile";
 import { passedStackFile } from "../verify/lastVerify";
@@ -128,7 +129,7 @@ function findingsOf({ machines, warnings }: Plan, levels: Levels) {
 }
 
 async function earlier(source: string, file: string, planned: Plan): Promise<Earlier> {
-  if (source === "applied") return { machines: await appliedTo(planned) };
+  if (source === "applied") return { machines: await appliedTo(planned, file) };
   if (source === "verified") {
     const passed = passedStackFile(file);
     if (passed === undefined)
@@ -145,7 +146,9 @@ async function earlier(source: string, file: string, planned: Plan): Promise<Ear
     : planOf(source, `${source}:${basename(file)}`, await atCommit(source, file));
 }
 
-async function appliedTo({ machines }: Plan): Promise<MachinePlan[]> {
+async function appliedTo({ machines }: Plan, file: string): Promise<MachinePlan[]> {
+  const nothing = await nothingApplied(machines, { file });
+  if (nothing !== undefined) throw new WrongUse(nothing);
   const read = await readAppliedPlans(machines);
   const missing = read.flatMap((each) => ("missing" in each ? [each.missing] : []));
   if (missing.length === machines.length)

@@ -8,6 +8,7 @@ import { twoMachines } from "../fixtures/ranks";
 import { BRIDGE, CHAT_UI, planned } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";
 import { temporaryFolder } from "../layers/temporaryFolder";
+import { markApplied } from "./applied";
 import { type Answers, FakeDocker, inspectedAsPlanned } from "./fakeDocker";
 import { runServing } from "./runServing";
 
@@ -31,6 +32,7 @@ async function serving(args: readonly string[], answers: Answers, machines: obje
   const [docker, ssh] = [new FakeDocker(answers), new FakeSsh()];
   const [word = "", name = "", ...options] = args;
   const env = { PATH: `${docker.folder}:${ssh.folder}:${process.env.PATH}`, HOME: folder };
+  markApplied(folder, ...Object.keys(machines));
   const ran = await runServing([word, name, "--file", file, ...options], env);
   const asked = readFileSync(docker.asked, "utf8").split("\n").filter(Boolean);
   const plain = (text: string) => text.replaceAll(` --file ${file}`, "");
@@ -72,6 +74,7 @@ describe("serving stop and start", () => {
   it("takes all ranks: stops the head first, starts the workers first", async () => {
     const home = temporaryFolder("start-stop-home-");
     const machines = twoMachines({}, { home }, { home });
+    markApplied(home, ...Object.keys(machines));
     const [head, worker] = [B, `${B}-rank1`];
     const stop = await serving(["stop", "b"], { "stop ": FINE }, machines);
     expect([stop.code, stop.asked]).toEqual([0, [`stop ${head}`, `stop ${worker}`]]);

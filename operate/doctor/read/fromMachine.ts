@@ -24,13 +24,13 @@ const FRESH_HOURS = 24;
 
 /**
  * Reads the machine: containers and their logs, the kernel's log, memory, sockets, files, and what
- * `verify` last found.
+ * `verify` last found. `nothingApplied` is what is said before the first `up`: then no container and
+ * no file is missing.
  */
-export async function fromMachine({
-  plan: machine,
-  machines,
-  file: stackFile,
-}: Pick<Stack, "plan" | "machines" | "file">) {
+export async function fromMachine(
+  { plan: machine, machines, file: stackFile }: Pick<Stack, "plan" | "machines" | "file">,
+  nothingApplied?: string,
+) {
   const names = machine.containers.map(({ name }) => name);
   const { containers, named, logs: own, dockerProblem } = await containersOn(machine, names);
   const elsewhere = await otherRanks(machine, machines);
@@ -43,7 +43,11 @@ export async function fromMachine({
     ...read.logs,
     ...(probes === undefined ? [] : [await scanProbes(probes)]),
   ];
-  const notes = [...read.notes, ...elsewhere.notes];
+  const notes = [
+    ...(nothingApplied === undefined ? [] : [nothingApplied]),
+    ...read.notes,
+    ...elsewhere.notes,
+  ];
   const old = stale.map(({ name }) => name).join(", ");
   if (old !== "")
     notes.push(
@@ -51,11 +55,20 @@ export async function fromMachine({
     );
   const docker =
     dockerProblem === undefined
-      ? { containers: [...containers, ...elsewhere.containers], allContainers: true }
+      ? {
+          containers: [...containers, ...elsewhere.containers],
+          allContainers: nothingApplied === undefined,
+        }
       : defined({ dockerProblem: names.length > 0 ? dockerProblem : undefined });
   return {
     notes: [...notes, ...cutShortNotes(logs)],
-    facts: { ...docker, ...read.facts, ...defined({ probes }), logs },
+    facts: {
+      ...docker,
+      ...read.facts,
+      ...(nothingApplied === undefined ? {} : { files: [] }),
+      ...defined({ probes }),
+      logs,
+    },
   };
 }
 

@@ -20,21 +20,6 @@ const launchersOf = ({ machine }: MachineTarget) =>
 const recordOf = ({ machine }: Pick<MachineTarget, "machine">) =>
   machine.files.find((file) => file.role === APPLIED_PLAN);
 
-/**
- * Whether `up` ever ran: its record or one of its containers is there. Throws `Failed` if Docker
- * can't tell.
- */
-export async function isSetUp({
-  machine,
-  host,
-}: Pick<MachineTarget, "machine" | "host">): Promise<boolean> {
-  const record = recordOf({ machine });
-  if (record !== undefined && (await host.file(record.path)) !== undefined) return true;
-  for (const { name } of machine.containers)
-    if ((await inspected(host, name)) !== undefined) return true;
-  return false;
-}
-
 /** The planned containers and files are there, as planned. */
 export const machineProbes: ProbesOf<"machine"> = [
   {

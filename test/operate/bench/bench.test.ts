@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { plan } from "../../../components/plan/plan";
@@ -19,6 +18,7 @@ import { FakeSsh } from "../../layers/fakeSsh";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { ENDLESS } from "../../stand-in/benchClient";
 import type { StandIn } from "../../stand-in/server";
+import { markApplied } from "../applied";
 import { runServing } from "../runServing";
 import { machineOf, planned, startPlanned } from "../verify/environment";
 import { asContainer } from "./asContainer";
@@ -219,13 +219,14 @@ describe("serving bench", () => {
     "2",
   ];
   const bench = (...args: string[]) =>
-    runServing(["bench", "--file", file, ...args], container.env);
+    runServing(["bench", "--file", file, ...args], { ...container.env, HOME: dirname(file) });
   const left = () => readdirSync("/tmp").filter((name) => name.startsWith("local-serving-bench-"));
 
   beforeAll(async () => {
     standIn = await startPlanned();
     container = asContainer();
     file = join(temporaryFolder("bench-"), "Pulumi.test.yaml");
+    markApplied(dirname(file), "dgx");
     const inferenceServers = { b: serverInput({ port: standIn.port }), e: embedding() };
     const machines = { dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers } };
     writeFileSync(
@@ -278,12 +279,12 @@ describe("serving bench", () => {
     const before = left();
     const ssh = new FakeSsh();
     const there = `${file}.there`;
-    const at = `dgx:\n      dockerHost: ssh://me@dgx\n      home: ${realpathSync(homedir())}`;
+    const at = `dgx:\n      dockerHost: ssh://me@dgx\n      home: ${realpathSync(dirname(file))}`;
     writeFileSync(there, readFileSync(file, "utf8").replace("dgx:", at));
     const PATH = `${ssh.folder}${delimiter}${container.env.PATH}`;
     const { code, out, err } = await runServing(
       ["bench", "--file", there, ...SMALL, "--format", "json"],
-      { PATH },
+      { PATH, HOME: realpathSync(dirname(file)) },
     );
     expect(code, err).toBe(0);
     expect(JSON.parse(out).runs[1]).toMatchObject({
@@ -324,7 +325,9 @@ describe("serving bench", () => {
     const text = readFileSync(file, "utf8");
     const down = join(temporaryFolder("bench-down-"), "Pulumi.test.yaml");
     writeFileSync(down, text.replace(`port: ${standIn.port}`, "port: 1"));
-    const silent = await runServing(["bench", "--file", down], container.env);
+    markApplied(dirname(down), "dgx");
+    const env = { ...container.env, HOME: dirname(down) };
+    const silent = await runServing(["bench", "--file", down], env);
     expect([silent.code, silent.err]).toEqual([
       1,
       expect.stringContaining("vllm-model-1 does not answer: "),
@@ -357,7 +360,7 @@ describe("serving bench", () => {
         "--cold",
         "16",
       ],
-      { env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "pipe"] },
+      { env: { ...process.env, ...env, HOME: dirname(file) }, stdio: ["ignore", "ignore", "pipe"] },
     );
     const over = new Promise<NodeJS.Signals | null>((resolve) =>
       child.on("close", (_, signal) => resolve(signal)),

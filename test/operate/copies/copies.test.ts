@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, it, vi } from "vitest";
@@ -38,6 +38,8 @@ async function serving(
   const file = stackFile(volume, machine);
   writeFileSync(join(folder, "asked"), "");
   const ssh = new FakeSsh();
+  mkdirSync(join(folder, "state/dgx"), { recursive: true });
+  writeFileSync(join(folder, "state/dgx/applied-plan.json"), "{}");
   const env = {
     PATH: `${join(folder, "bin")}:${ssh.folder}:${process.env.PATH}`,
     HOME: folder,

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { doctorText } from "../../../operate/doctor/report/diagnose";
 import { temporaryFolder } from "../../layers/temporaryFolder";
+import { markApplied } from "../applied";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
 import { CONTAINER } from "./cases";
@@ -511,7 +512,9 @@ describe("serving doctor, on the machine", () => {
       // Logs come over both outputs.
       "logs --tail": { out: "first\n", err: log },
     });
-    const { out, code } = await runServing(["doctor", "--file", STACK, ...json], docker.env);
+    const env = { ...docker.env, HOME: folder };
+    markApplied(folder, "dgx");
+    const { out, code } = await runServing(["doctor", "--file", STACK, ...json], env);
     expect(code).toBe(1);
     const { diagnoses, looked } = JSON.parse(out);
     expect(diagnoses.map(({ id }: { id: string }) => id)).toContain("too-many-sequences");

@@ -7,6 +7,7 @@ import { readVenv } from "../../../operate/sees/packageVersions";
 import { startInstanceA } from "../../engine/instanceA";
 import { freePort } from "../../layers/freePort";
 import { temporaryFolder } from "../../layers/temporaryFolder";
+import { markApplied } from "../applied";
 import { CONTAINER } from "../doctor/cases";
 import { withMachine } from "../doctor/stack";
 import { FakeDocker, inspected } from "../fakeDocker";
@@ -144,7 +145,9 @@ describe("serving inventory", () => {
     const text = withMachine(["venvs", venvs]);
     writeFileSync(file, text);
     const docker = new FakeDocker(more);
-    const run = await runServing(["inventory", "--file", file, ...args], docker.env);
+    markApplied(folder, "dgx");
+    const env = { ...docker.env, HOME: folder };
+    const run = await runServing(["inventory", "--file", file, ...args], env);
     return { ...run, text, asked: readFileSync(docker.asked, "utf8") };
   }
 

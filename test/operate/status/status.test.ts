@@ -15,6 +15,7 @@ import { FakeSsh } from "../../layers/fakeSsh";
 import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { type StandIn, startStandIn } from "../../stand-in/server";
+import { markApplied } from "../applied";
 import { type Answers, FakeDocker, inspectedAsPlanned } from "../fakeDocker";
 import { runServing } from "../runServing";
 
@@ -307,6 +308,7 @@ describe("serving status", () => {
 
   it("says why nothing is known where no Docker answers", async () => {
     const machine = machineWith();
+    markApplied(machine.env.HOME ?? "", "dgx");
     const { code, out } = await runServing(["status", "--file", machine.file], {
       ...machine.env,
       PATH: "/nowhere",

@@ -119,7 +119,11 @@ describe("serving verify", () => {
       ...docker.env,
       HOME: folder,
     });
-    expect([code, out, err]).toEqual([1, "", "Nothing to verify yet: run `serving up` first.\n"]);
+    expect([code, out, err]).toEqual([
+      1,
+      "",
+      "Nothing is applied yet: run `serving up --stack test`.\n",
+    ]);
   });
 
   it.each([

@@ -13,6 +13,7 @@ import {
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { serverInput } from "../../fixtures/machine";
 import { temporaryFolder } from "../../layers/temporaryFolder";
+import { markApplied } from "../applied";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
 import { startPlanned, WINDOW } from "./environment";
@@ -242,13 +243,8 @@ describe("the stack file that passed", () => {
     vi.doMock("../../../operate/verify/run/runner", () => ({
       verify: async () => ({ probes: results, causes: [] }),
     }));
-    vi.doMock("../../../operate/verify/probes/machine", async (original) => ({
-      ...(await original<object>()),
-      isSetUp: async () => true,
-    }));
     onTestFinished(() => {
       vi.doUnmock("../../../operate/verify/run/runner");
-      vi.doUnmock("../../../operate/verify/probes/machine");
       vi.resetModules();
     });
     vi.resetModules();
@@ -260,7 +256,8 @@ describe("the stack file that passed", () => {
     const text = stringify({ config: { "local-serving:machines": machines } });
     writeFileSync(file, text);
     const env = { XDG_STATE_HOME: join(home, "state") };
-    await runServing(["verify", "--file", file, ...args], env);
+    markApplied(home, "dgx");
+    await runServing(["verify", "--file", file, ...args], { ...env, HOME: home });
     const system = await verifiedSystem({ stackFile: file, machine: "dgx" }, env);
     const asked = results.some(({ status }) => status !== "skip") && !args.includes("--base-url");
     expect(system === undefined).toBe(!asked);

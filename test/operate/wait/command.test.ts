@@ -220,7 +220,7 @@ describe("serving wait", () => {
     expect(await runServing(args, env)).toEqual({
       code: 1,
       out: "",
-      err: "Nothing runs yet: run `serving up` first.\n",
+      err: "Nothing is applied yet: run `serving up`.\n",
     });
     writeFileSync(join(locks, "1.json"), "{}");
     expect((await runServing(args, env)).out).toContain("not ready after 1 s");
