@@ -1,3 +1,4 @@
+import { originOf } from "../../machines/address";
 import { contentHash } from "../../machines/shell";
 import { containerArgs } from "../host/containerArgs";
 import { folderHashes, LABEL, type PlannedContainer } from "../planned/container";
@@ -39,8 +40,8 @@ export function argumentChanges(
   return [{ argument: "order of the arguments", before: short(first), after: short(second) }];
 }
 
-/** Arguments that repeat another one. */
-const REPEATED = ["stopTimeout", "networkMode", "networksAdvanced"];
+/** Arguments that repeat another one, or are written as people do. */
+const REPEATED = ["ports", "stopTimeout", "networkMode", "networksAdvanced"];
 
 function argumentsOf(container: PlannedContainer): Map<string, string> {
   const { command = [], entrypoints, envs, labels, mounts, ...rest } = containerArgs(container);
@@ -66,8 +67,15 @@ function argumentsOf(container: PlannedContainer): Map<string, string> {
     add(`mount ${target}`, `${type} ${source}${readOnly ? ", read only" : ""}`);
   for (const [name, value] of Object.entries(rest))
     if (!REPEATED.includes(name)) add(name, plain(value));
+  add("ports", container.ports.map(portText).sort().join(", "));
   add("network", [container.network, ...(container.moreNetworks ?? [])].join(", "));
   return new Map([...found].map(([argument, value]) => [argument, value.trim()]));
+}
+
+/** A published port as people write its address. */
+function portText({ ip, host, container }: PlannedContainer["ports"][number]): string {
+  const inside = container === host ? "" : ` for ${container} inside`;
+  return `${originOf({ address: ip, port: host }, ip)}${inside}`;
 }
 
 const plain = (value: unknown): string =>

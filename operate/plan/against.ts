@@ -3,12 +3,12 @@ import { basename, dirname } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { run } from "../../commandLine/run";
-import { changesOf, goneText, type MachineChange } from "../../components/change";
-import { readAppliedPlans } from "../../components/evidence";
+import { changesOf, type MachineChange } from "../../components/change";
+import { operatorHome, readAppliedPlans } from "../../components/evidence";
 import { declaredResources } from "../../components/machine";
 import type { MachinePlan, Plan } from "../../components/plan";
 import type { StackSettings } from "../../components/settings";
-import { attempt } from "../../faults/defined";
+import { attempt, defined } from "../../faults/defined";
 import { orInputFault } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { shellWords } from "../../machines/shell";
@@ -16,16 +16,12 @@ import { judge, type Levels } from "../../policies/judge";
 import { nothingApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
 import { impliedStack } from "../stack/stackFile";
+import { forStack } from "../stack/typed";
 import { passedStackFile } from "../verify/lastVerify";
-import {
-  changeSections,
-  memorySections,
-  memoryVerdict,
-  type Section,
-  section,
-} from "./changeReport";
+import { changeSections, memorySections, type Section, section } from "./changeReport";
 import { verdictOf } from "./planText";
-import { settingChanges, settingText } from "./settingChanges";
+import { appliedBy, countLine, reachedLines, startLines, summary } from "./reviewHead";
+import { type SettingChange, settingChanges, settingText } from "./settingChanges";
 
 /** A state of the stack that a plan is compared with. */
 interface Earlier {
@@ -63,19 +59,24 @@ export async function compare(source: string, { file, settings, planned }: Asked
   ];
   const judged = judge(declaredResources(planned), levels);
   const refused = judged.some((each) => each.verdict === "refused");
+  const details = detailsOf(changed, changes);
   const sections: Section[] = [
     {
       title: `Against ${source}`,
       lines: [
         verdictOf(planned.machines, judged),
+        ...startLines(changes),
+        ...reachedLines(machines, planned.machines),
+        countLine(added),
         ...(refused ? [IF_NOT_REFUSED] : []),
         ...summary(changes),
       ],
     },
-    ...(changed === null ? [] : [section("Changed settings", changed.map(settingText), "None.")]),
-    ...changeSections(changes),
-    ...memorySections(changes),
+    ...details.filter(({ isFolded }) => isFolded === undefined),
     section("Findings", found, "None is new, and none is gone."),
+    ...details.filter(({ isFolded }) => isFolded),
+  ].map(withoutHomes(planned.machines));
+  const ending: Section[] = [
     ...(back === undefined || changed?.length === 0
       ? []
       : [
@@ -84,30 +85,73 @@ export async function compare(source: string, { file, settings, planned }: Asked
             lines: [`\`${back}\``, ...summary(changesOf(planned.machines, machines))],
           },
         ]),
+    nextSection(source, file, { changes, refused }),
   ];
-  const findings = { new: added, gone };
+  const findings = { new: added.map(idAndText), gone: gone.map(idAndText) };
   return {
     result: { against: source, settings: changed, machines: changes, findings, back: back ?? null },
-    sections,
+    sections: [...sections, ...ending],
   };
+}
+
+/** What an update does, and what differs, which Markdown folds. */
+const detailsOf = (
+  changed: readonly SettingChange[] | null,
+  changes: readonly MachineChange[],
+): Section[] => [
+  ...(changed === null
+    ? []
+    : [
+        {
+          ...section("Changed settings", changed.map(settingText), "None."),
+          isFolded: true as const,
+        },
+      ]),
+  ...changeSections(changes),
+  ...memorySections(changes),
+];
+
+const idAndText = ({ id, text }: Finding) => ({ id, text });
+
+/** What to run once the change is merged, or now where what was applied is compared with. */
+function nextSection(
+  source: string,
+  file: string,
+  { changes, refused }: { readonly changes: readonly MachineChange[]; readonly refused: boolean },
+): Section {
+  const [, stack] = /^Pulumi\.(.+)\.yaml$/.exec(basename(file)) ?? [];
+  const run = appliedBy(changes);
+  const [failing] = changes.flatMap(({ kv }) =>
+    Object.keys(kv).filter((key) => kv[key]?.after?.fits.most === false),
+  );
+  const why = refused ? "`serving up` refuses it" : failing && `${failing} would not start`;
+  const line = why
+    ? `Nothing yet: ${why}. Mend the stack file first.`
+    : run === undefined
+      ? "Nothing: no machine changes."
+      : `\`${forStack(run, defined({ stack }))}\``;
+  const merges = source !== "applied" && source !== "verified";
+  return { title: merges ? "To run after merging" : "To run", lines: [line] };
+}
+
+/** A section in which the home of who plans is `~`: a review is read on another computer. */
+function withoutHomes(machines: readonly MachinePlan[]): (section: Section) => Section {
+  const homes = [operatorHome(), ...machines.flatMap(({ home = [] }) => home)];
+  const plain = (line: string) =>
+    homes.reduce((text, home) => text.replaceAll(`${home}/`, "~/"), line);
+  return ({ lines, ...section }) => ({ ...section, lines: lines.map(plain) });
 }
 
 const IF_NOT_REFUSED = "What follows would happen if it were not refused.";
 
-/** What restarts, and whether memory fits. */
-function summary(changes: readonly MachineChange[]): string[] {
-  return changes.flatMap(({ machine, losses, memory: { after } }) => {
-    const gone = losses.filter((loss) => goneText(loss) !== undefined);
-    const said = gone.map((loss) => `${loss.key} is gone ${goneText(loss)}`).join("; ");
-    return [
-      `${machine}: ${said || "nothing that runs is stopped"}.`,
-      ...(after === null ? [] : [`${machine}: ${memoryVerdict(after)}.`]),
-    ];
-  });
+/** What a policy or a warning says of a plan; `id` stays where only figures change. */
+interface Finding {
+  readonly id: string;
+  readonly text: string;
+  readonly kind: "refused" | "warning" | "note";
 }
 
-/** What policies and warnings say of a plan; `id` stays where only figures change. */
-function findingsOf({ machines, warnings }: Plan, levels: Levels) {
+function findingsOf({ machines, warnings }: Plan, levels: Levels): Finding[] {
   // A plan that another version applied may lack what policies read.
   const judged = attempt(() => judge(declaredResources({ machines, warnings }), levels)) ?? [];
   return [
@@ -118,12 +162,14 @@ function findingsOf({ machines, warnings }: Plan, levels: Levels) {
             {
               id: `${name} ${resource} ${verdict}`,
               text: `${verdict} by ${name} (${resource}): ${message}`,
+              kind: verdict === "refused" ? ("refused" as const) : ("warning" as const),
             },
           ],
     ),
     ...warnings.map(({ machine, code, message, note }) => ({
       id: [code, machine, /^\S+:/.exec(message)?.[0]].join(" "),
       text: `${note ? "note" : "warning"} (${machine}): ${message}`,
+      kind: note ? ("note" as const) : ("warning" as const),
     })),
   ];
 }

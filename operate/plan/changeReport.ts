@@ -13,6 +13,8 @@ import { fromTo } from "./settingChanges";
 export interface Section {
   readonly title: string;
   readonly lines: readonly string[];
+  /** Details that Markdown folds away, behind their title and count. */
+  readonly isFolded?: true;
 }
 
 /** A section with these lines, or with one that says that there are none. */
@@ -24,8 +26,13 @@ export const section = (title: string, lines: readonly string[], none: string): 
 export const sectionText = ({ title, lines }: Section, width: Width): string =>
   [styled("bold", title), ...lines.map((line) => `  ${hanging(line, 4, width)}`)].join("\n");
 
-export const sectionMarkdown = ({ title, lines }: Section): string =>
-  [`### ${title}`, "", ...lines.map((line) => `- ${line}`)].join("\n");
+export function sectionMarkdown({ title, lines, isFolded }: Section): string {
+  const listed = ["", ...lines.map((line) => `- ${line}`)];
+  const folded = `<details><summary>${title} (${lines.length})</summary>`;
+  return (isFolded ? [folded, ...listed, "", "</details>"] : [`### ${title}`, ...listed]).join(
+    "\n",
+  );
+}
 
 /** What an update does to each machine: containers, files, what clients lose. */
 export function changeSections(changes: readonly MachineChange[]): Section[] {
@@ -48,7 +55,7 @@ export function changeSections(changes: readonly MachineChange[]): Section[] {
       }),
     ];
     return [
-      { title: `What changes on ${machine}`, lines: changed },
+      { title: `What changes on ${machine}`, lines: changed, isFolded: true },
       section(`What clients of ${machine} lose`, losses.map(lossText), "Nothing."),
     ];
   });
@@ -97,6 +104,7 @@ function startText({ key, kind, steps, startsOnRequest }: MachineChange["contain
 export const memorySections = (changes: readonly MachineChange[]): Section[] =>
   changes.map(({ machine, memory: { before, after }, kv }) => ({
     title: `Memory of ${machine}`,
+    isFolded: true,
     lines: [
       `Taken: ${before === null ? "" : `${sumText(before)} -> `}${after === null ? "nothing" : `${sumText(after)}; ${memoryVerdict(after)}`}.`,
       ...changedLines(before, after),

@@ -152,7 +152,7 @@ describe("serving drift", () => {
 
   const REPLACES = (resource: string) => `serving up --replace '**::dgx-${resource}'`;
   const ANEW = [`docker rm --force ${B}`, "serving up --refresh"];
-  const portText = (ip: string) => `{ip:${ip},internal:8001,external:8001,protocol:tcp}`;
+  const portText = (ip: string) => `http://${ip}:8001`;
   type Case = [
     name: string,
     inject: (machine: Machine) => void,
@@ -453,11 +453,8 @@ describe("serving drift", () => {
   it("says that nothing is applied, and fails", async () => {
     const machine = new Machine();
     rmSync(machine.path("applied-plan"));
-    const { code, out } = await machine.drift();
-    expect([code, out]).toEqual([
-      1,
-      `dgx: ${machine.path("applied-plan")} is not there: nothing is applied, or by another user or with another \`stateDirectory\`\n`,
-    ]);
+    const { code, out, err } = await machine.drift();
+    expect([code, out, err]).toEqual([1, "", "Nothing is applied yet: run `serving up`.\n"]);
   });
 
   it("notes a stack file with changes that aren't applied, and finds no drift in that", async () => {

@@ -156,6 +156,22 @@ const CHANGES: readonly [
   ],
 ];
 
+const titleOf = (line: string) => /<summary>(.*) \(\d+\)/.exec(line)?.[1];
+const REACHED =
+  "- dgx: bridge is newly reachable from the network: port 8787 of every address (`clients.host` names one).";
+
+/** What a review of each change ends with; the others are applied by `up`, `wait` and `verify`. */
+const RUNS: Readonly<Record<string, string>> = {
+  "a-lower-share": "Nothing yet: b would not start. Mend the stack file first.",
+  "a-newer-image": "`serving fetch && serving up && serving wait && serving verify`",
+  "another-model": "`serving fetch && serving up && serving wait && serving verify`",
+  "the-bridge-on-the-network": "`serving up && serving verify`",
+  "no-chat-ui": "`serving up && serving verify`",
+  "a-corrected-record": "Nothing: no machine changes.",
+  "a-second-server": "Nothing yet: `serving up` refuses it. Mend the stack file first.",
+  "ollama-by-us": "`serving up && serving verify`",
+};
+
 /** A change of the stack file, as Markdown. */
 async function review(edits: readonly (readonly [string, string])[]) {
   let text = readFileSync(BEFORE, "utf8");
@@ -199,6 +215,19 @@ describe("a reviewer of ten changes", () => {
       expect(gone).toBe(answers.gone);
       expect(lines).toContain(`- dgx: ${answers.memory}.`);
       expect(code).toBe(answers.refused ? 1 : 0);
+      expect(markdown).not.toContain("/home/me");
+      expect(lines.filter((line) => /newly reachable/.test(line))).toEqual([
+        name === "the-bridge-on-the-network"
+          ? REACHED
+          : "- Nothing is newly reachable from the network.",
+      ]);
+      expect(lines.filter((line) => line.startsWith("<details>")).map(titleOf)).toEqual([
+        "Changed settings",
+        "What changes on dgx",
+        "Memory of dgx",
+      ]);
+      const run = RUNS[name] ?? "`serving up && serving wait && serving verify`";
+      expect(lines.slice(-4)).toEqual(["### To run after merging", "", `- ${run}`, ""]);
       expect(lines.some((line) => line.startsWith("- REFUSED by"))).toBe(answers.refused === true);
       expect(change).toMatchObject({ against: BEFORE, machines: [{ machine: "dgx" }], back: null });
     },
@@ -206,10 +235,9 @@ describe("a reviewer of ten changes", () => {
 
   it("reads each setting that was changed, with its line", async () => {
     const { markdown } = await review(CHANGES[7]?.[1] ?? []);
-    const settings = markdown
-      .split("### ")
-      .find((section) => section.startsWith("Changed settings"));
-    expect(settings?.trim().split("\n").slice(2)).toEqual([
+    const [, settings] =
+      /<summary>Changed settings \(2\)<\/summary>\n\n(.*?)\n\n<\/details>/s.exec(markdown) ?? [];
+    expect(settings?.split("\n")).toEqual([
       "- `machines.dgx.instanceA.gpuMemoryUtilization` (line 15): 0.45 -> 0.3",
       "- `machines.dgx.inferenceServers.b.gpuMemoryUtilization` (line 37): 0.45 -> 0.6",
     ]);
