@@ -41,7 +41,7 @@ function sentences(
  * An error that the engine prints as its message alone. The language host otherwise takes the stack
  * trace apart frame by frame, which costs a reader of no stack trace some 15 seconds.
  */
-export function plainError(message: string): RunError {
+function plainError(message: string): RunError {
   const text = plainText(message);
   return Object.assign(new RunError(text), { stack: text });
 }

@@ -2,7 +2,6 @@
  * The door of the settings: the stack file's schema, how a file is read, and where each key stands.
  */
 
-export { type GivenElsewhere, parseGiven } from "./given";
 export { type InferenceServerSettings, inferenceServer } from "./inferenceServer";
 export { modelInside } from "./insideContainer";
 export { declaresNothing, parseStackFile, stackFileOf } from "./load";

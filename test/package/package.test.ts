@@ -175,14 +175,13 @@ describe("the package in a program of somebody else", () => {
     writeFileSync(join(folder, "index.ts"), text("examples/program/index.ts"));
     writeFileSync(join(folder, "machines.ts"), declared);
     writeFileSync(join(folder, "wrong.ts"), declared.replace("totalGiB: 121.63", "totalGB: 121"));
-    const strict = ["--noEmit", "--strict", "--skipLibCheck", "--types", "", "--lib", "es2022"];
-    const checked = await run(
-      "node",
-      [join(ROOT, "node_modules/typescript/bin/tsc"), ...strict, "index.ts", "wrong.ts"],
-      { cwd: folder },
-    );
+    const compilerOptions = { strict: true, noEmit: true, skipLibCheck: true, types: [] };
+    const files = ["index.ts", "wrong.ts"];
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
+    const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
+    const checked = await run("node", [compiler], { cwd: folder });
     expect(checked.stdout.trimEnd().split("\n")).toEqual([
-      expect.stringMatching(/^wrong\.ts\(7,5\): error TS2561: .*'totalGB' does not exist/),
+      expect.stringMatching(/^wrong\.ts\(8,5\): error TS2561: .*'totalGB' does not exist/),
     ]);
   });
 });
