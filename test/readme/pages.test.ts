@@ -21,10 +21,15 @@ function written(name: string, text: string): string {
   return path;
 }
 
-/** A block as a stack file: whole, or as keys of the default stack file's machine. */
+/**
+ * A block as a stack file: whole, out of a program in YAML, or as keys of the default stack file's
+ * machine.
+ */
 function stackFile(block: string): string {
   const keys = parse(block);
   if ("config" in keys) return block;
+  const given = keys.resources?.serving.properties.settings;
+  if (given !== undefined) return JSON.stringify({ config: { [MACHINES]: given } });
   const whole = parse(DEFAULT);
   Object.assign(whole.config[MACHINES].dgx, keys);
   return JSON.stringify(whole);
@@ -48,7 +53,7 @@ const sources = [
   "vllm",
 ]
   .flatMap((room) => readdirSync(room, { recursive: true }).map((file) => `/${room}/${file}`))
-  .concat("/index.ts");
+  .concat("/index.ts", "/component.cjs", "/plugin/index.ts");
 
 /** Pulumi judges the options of these. */
 const PULUMIS = ["preview", "up", "refresh", "down"];
