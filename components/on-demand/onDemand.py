@@ -116,8 +116,9 @@ def care(sets: list, seen: dict, now: float, look: bool) -> dict:
     back = [each for each in free if marks.get(each, {}).get("back") and each not in due]
     orphans = [each for each in free if each not in marks] if look else []
     out = no_room(sets, set(named), back + orphans)
+    # What is asked back and has no room waits: whoever starts by now stops it, or its turn comes.
     return {
-        "stop": due + out,
+        "stop": due + [each for each in out if each in orphans],
         "ask": [each for each in back + orphans if each not in out],
         "orphans": orphans,
         "forget": [each for each in marks if each not in running and each not in named],
@@ -360,12 +361,12 @@ class Machine:
         except (ValueError, KeyError, TypeError) as error:
             raise Fault("llama-swap's /running has another form than v250's") from error
         states = {name: by_model.get(each["model"]) for name, each in self.servers.items()}
-        # One that failed and doesn't run takes no memory: its `start` only says so.
+        # One that doesn't run and is "ready", or has failed, takes no memory: its `start` says why.
         named = [
             name
             for name, state in states.items()
-            if state in COUNTED
-            and (name in running or not self.read("failed", f"{self.key_of(name)}.json"))
+            if (state in COUNTED and name in running)
+            or (state == "starting" and not self.read("failed", f"{self.key_of(name)}.json"))
         ]
         return {"running": running, "states": states, "named": named, "marks": self.marks()}
 
@@ -426,9 +427,10 @@ class Start:
             if sentence:
                 self.refuse(sentence)
         except LetGo:
-            # What this one came to take back is let go anew.
-            if self.holds or self.machine.marks().get(self.container, {}).get("back"):
+            # Also where it has not looked yet: the container may run, and this one came to take it.
+            if not self.machine.marks().get(self.container, {}).get("stopping"):
                 self.machine.mark(self.container, time.time() + LET_GO)
+            if self.holds:
                 self.machine.event("letGo", self.container)
         return 0
 

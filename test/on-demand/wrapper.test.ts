@@ -147,7 +147,7 @@ describe("what is cared for each second", () => {
     [
       "asked back where another starts meanwhile",
       care({ running: ["a"], marks: mark("a", 130, { back: true }), states: { c: "starting" } }),
-      { ...nothing, stop: ["a"] },
+      nothing,
     ],
     [
       "a look: two that nobody knows, one of which has room",
