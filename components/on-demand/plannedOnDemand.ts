@@ -31,7 +31,9 @@ export interface OnDemandMachine extends OnDemandBlocks {
 }
 
 /** What else it is planned from. */
-export interface OnDemandContext extends OnDemandAround {
+export interface OnDemandContext extends Omit<OnDemandAround, "together"> {
+  /** Absent where no server starts on request. */
+  readonly together: OnDemandAround["together"] | undefined;
   /** Folder of the machine's files. */
   readonly folder: string;
   /** Home of the operator on the machine. */
@@ -61,13 +63,14 @@ export function plannedOnDemand(
 ): PlannedOnDemand | undefined {
   const listener = onDemandListener(machine);
   const settings = machine.onDemand;
-  if (listener === undefined || settings === undefined) return undefined;
+  const { together } = context;
+  if (listener === undefined || settings === undefined || together === undefined) return undefined;
   const onDemand = { ...facts(settings, context), ...where(listener, context) };
   const planned = { ...onDemand, servers: serversOf(machine, context.servers) };
   const { secretFiles } = keyFile(planned, context.machine);
   return {
     onDemand: planned,
-    files: filesOf(planned, context),
+    files: filesOf(planned, { ...context, together }),
     secretFiles,
     reach: {
       key: "on-demand",
@@ -164,7 +167,7 @@ function keyFile(
 
 function filesOf(
   planned: OnDemandPlan,
-  { machine, home, servers, together }: OnDemandContext,
+  { machine, home, servers, together }: OnDemandContext & OnDemandAround,
 ): PlannedFile<FileRole>[] {
   const partOf = onDemandResource(machine);
   const { folder, unit } = planned;

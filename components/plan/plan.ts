@@ -21,7 +21,8 @@ import {
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { type ServerKvResult, serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
-import { type PlannedOnDemand, plannedOnDemand } from "../on-demand/plannedOnDemand";
+import { plannedOnDemand } from "../on-demand/plannedOnDemand";
+import { onDemandWarnings } from "../on-demand/warnings";
 import { type Evidence, folderEvidence, modelEvidence } from "../planned/evidence";
 import { type HostInstanceFacts, NOTES, type Warning } from "../planned/facts";
 import { workerKey } from "../planned/rank";
@@ -119,7 +120,8 @@ export function machinePlan(
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
   const running = [...inferenceServers, ...ranks];
   const needs = { servers: running, ledger: [...memory.ledger.lines, ...apart], folder: gate };
-  const onDemand = onDemandOf(name, machine, {
+  const onDemand = plannedOnDemand(machine, {
+    machine: name,
     folder: `${state}/${name}`,
     home: evidence.home,
     servers: inferenceServers,
@@ -161,27 +163,13 @@ export function machinePlan(
     ...machineWarnings(name, machine, memory.ledger, servers),
     ...totalWarnings(name, declared, meminfo),
     ...memoryWarnings(name, machine, { ...memory, servers: withKv, appliedWindows }),
+    ...onDemandWarnings(name, planned),
     ...ownModelWarnings(name, machine.inferenceServers, evidence),
     ...around.warnings,
     ...(servers.length === 0 ? [] : deviceNotes(name, machine)),
   ];
   const files = [...planned.files, appliedPlan(planned, state)];
   return { machine: { ...planned, files }, warnings, unreached: around.unreached };
-}
-
-/** llama-swap, where a machine declares it and has servers that it starts. */
-function onDemandOf(
-  name: string,
-  machine: MachineSettings,
-  {
-    together,
-    ...context
-  }: Omit<Parameters<typeof plannedOnDemand>[1], "machine" | "together"> & {
-    readonly together: MachinePlan["together"];
-  },
-): PlannedOnDemand | undefined {
-  if (together === undefined) return undefined;
-  return plannedOnDemand(machine, { machine: name, together, ...context });
 }
 
 /** Folders of a machine that its servers use. */

@@ -2,7 +2,9 @@ import { gte, valid } from "@renovatebot/pep440";
 import { isLoopback } from "../../machines/address";
 import { hasOneQwenParser, ONE_QWEN_PARSER } from "../../vllm/qwenParsers";
 import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
+import type { ClientKind } from "../clients/kind";
 import { type ClientPlan, codingAtInstanceA } from "../clients/plannedClients";
+import { CLIENTS } from "../clients/registry";
 import { harnessWarnings } from "../harness-files/plannedHarness";
 import { isMeasured, rankCount, weightsGB } from "../memory/kvRoom";
 import type { MemoryLedger } from "../memory/ledger";
@@ -152,6 +154,7 @@ export function clientWarnings(
           `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`${setting}\`.`,
         );
     }
+    for (const message of givesUp(client, server)) warn("client-gives-up", message);
     const own = machine.inferenceServers[client.server];
     if (
       client.surface === "messages" &&
@@ -169,6 +172,18 @@ export function clientWarnings(
   for (const { message } of isLoopback(host) ? [] : unreached)
     warn("client-host", `${message} Or remove \`clients.host\`.`);
   return warnings;
+}
+
+/** A client whose patience is shorter than a start of its server may be. */
+function givesUp({ client }: ClientPlan, server: Upstream | undefined): string[] {
+  const kinds: readonly ClientKind[] = CLIENTS;
+  const limit = kinds.find(({ name }) => name === client)?.givesUp;
+  const minutes = server?.startWithinMinutes ?? 0;
+  if (limit === undefined || server === undefined || minutes * 60 <= limit.seconds) return [];
+  const { seconds, remedy } = limit;
+  return [
+    `${client} gives up after ${seconds} s without an answer, and a start of ${server.key} may take ${minutes} minutes: ${remedy}, or start the server first (\`serving start ${server.key}\`).`,
+  ];
 }
 
 /** What decides whether coding clients can use instance A, and isn't declared. */

@@ -14,6 +14,7 @@ export const NOTES: ReadonlySet<string> = new Set([
   "inert-variable",
   "same-parser",
   "together-all",
+  "on-demand-turns",
   "kv-queue",
   "window-raised",
   "measurement-stale",

@@ -54,3 +54,7 @@ export const indented = (text: string, by = 4): string =>
   text.trimEnd().replaceAll(/^/gm, " ".repeat(by));
 
 export const heading = (text: string): string => `  ${styled("cyan", text)}`;
+
+/** A number of things: `1 minute`, `2 minutes`. */
+export const count = (number: number, word: string): string =>
+  number === 1 ? `1 ${word}` : `${number} ${word}s`;

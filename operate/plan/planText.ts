@@ -3,12 +3,13 @@ import { SIMPLE_SERVER } from "../../components/fields";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
 import type { PlannedContainer, PlannedFile } from "../../components/planned";
 import type { Judged } from "../../policies/judge";
-import { type Named, namedOn } from "../stack/named";
+import { type Named, namedOn, ON_DEMAND } from "../stack/named";
 import type { KeptStart } from "../verify/keptStarts";
 import { type Section, sectionText } from "./changeReport";
 import { dockerRun } from "./dockerRun";
-import { hanging, heading, indented, table, UNBOUNDED, type Width } from "./layout";
+import { count, hanging, heading, indented, table, UNBOUNDED, type Width } from "./layout";
 import { graveWarnings, kvText, ledgerText } from "./memoryText";
+import { onDemandText } from "./onDemandText";
 import { togetherText } from "./togetherText";
 
 /**
@@ -56,11 +57,15 @@ export function planText(
  * that isn't ours.
  */
 export function partText({ machine, key, container, server }: Named, width: Width): string {
-  const { resource } = machine.services.find(({ name }) => name === key) ?? {};
+  const resource =
+    key === ON_DEMAND
+      ? `${machine.name}-${ON_DEMAND}`
+      : machine.services.find(({ name }) => name === key)?.resource;
   const isShown = ({ role, partOf }: PlannedFile) =>
     server === undefined ? partOf === resource : role === "start-gate";
   const kv = container && machine.kv[container.name];
   const parts = [
+    ...(key === ON_DEMAND ? onDemandText(machine, () => undefined, width).slice(0, -1) : []),
     ...(container === undefined ? [] : containerText(machine, container)),
     ...(kv === undefined || container === undefined
       ? []
@@ -84,6 +89,7 @@ function machineText(
     ledgerText(machine, width),
     "",
     ...togetherText(machine, keptStart, width),
+    ...onDemandText(machine, keptStart, width),
     ...Object.entries(machine.kv).flatMap(([container, kv]) => kvText(container, kv, width, full)),
     ...adaptersText(machine, width),
     heading(
@@ -220,7 +226,6 @@ const asNote = ({ resource: machine, name: code, message }: Judged): Plan["warni
   message,
   note: true,
 });
-const count = (number: number, word: string) => (number === 1 ? `1 ${word}` : `${number} ${word}s`);
 
 function listText(
   title: string,

@@ -8,8 +8,8 @@ import { nearOf } from "../../faults/quoting";
 import { ranksOf } from "./ranksOf";
 
 /**
- * Something on a machine that has a name: a container of ours, an Ollama that is systemd's, or
- * instance A.
+ * Something on a machine that has a name: a container of ours, an Ollama that is systemd's,
+ * llama-swap, or instance A.
  */
 export interface Named {
   readonly machine: MachinePlan;
@@ -25,9 +25,12 @@ export interface Named {
   readonly server?: InferenceServerPlan;
 }
 
+/** What llama-swap is called, where a machine has it. */
+export const ON_DEMAND = "on-demand";
+
 /** Everything with a name on a machine: its servers, what runs in containers, then what doesn't. */
 export function namedOn(machine: MachinePlan): Named[] {
-  const { inferenceServers, ranks, services, containers, hostInstance } = machine;
+  const { inferenceServers, ranks, services, containers, hostInstance, onDemand } = machine;
   return [
     ...[...inferenceServers, ...ranks].map((server) => ({
       machine,
@@ -43,6 +46,7 @@ export function namedOn(machine: MachinePlan): Named[] {
         own,
         ...defined({ container: containers.find((each) => each.name === container) }),
       })),
+    ...(onDemand === undefined ? [] : [{ machine, key: ON_DEMAND }]),
     ...(hostInstance === "none" ? [] : [{ machine, key: INSTANCE_A }]),
   ];
 }
@@ -62,7 +66,11 @@ export const namedContainers = (
       : [{ machine, container }];
 
 /** Words of a person for what has another key. */
-const ALSO: Readonly<Record<string, string>> = { ollama: SIMPLE_SERVER, a: INSTANCE_A };
+const ALSO: Readonly<Record<string, string>> = {
+  ollama: SIMPLE_SERVER,
+  a: INSTANCE_A,
+  "llama-swap": ON_DEMAND,
+};
 
 /**
  * The thing that somebody means by `b`, `bridge`, `chatUi`, the name of a container, or one of

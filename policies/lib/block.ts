@@ -2,7 +2,7 @@ import { onOtherMachine } from "../../components/bridge";
 import { LABEL, TYPE } from "../../components/planned";
 import { serviceNamed } from "../../components/services";
 import { knownMaps } from "../../vllm/argv/unknown";
-import type { DeclaredResource } from "./container";
+import { type DeclaredResource, knownText } from "./container";
 import { roleOf } from "./role";
 
 /**
@@ -15,6 +15,10 @@ export function blockOf(resource: DeclaredResource, server?: string): string[] |
     if (server === undefined) return ["machines", name];
     const { key } = knownMaps(props.servers).find((each) => each.name === server) ?? {};
     return typeof key === "string" ? serverBlock(name, key) : undefined;
+  }
+  if (type === TYPE.onDemand) {
+    const machine = knownText(props.machine);
+    return machine === undefined ? undefined : ["machines", machine, "onDemand"];
   }
   const labels = new Map(knownMaps(props.labels).map(({ label, value }) => [label, value]));
   const [machine, key] = [labels.get(LABEL.machine), labels.get(LABEL.server)];

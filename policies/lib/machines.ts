@@ -12,6 +12,8 @@ export interface MachineGroup {
   readonly hostInstances: readonly DeclaredResource[];
   /** What the program says of inference servers on it, beside their containers. */
   readonly serverRecords: readonly DeclaredResource[];
+  /** What it has of llama-swap. */
+  readonly onDemand: readonly DeclaredResource[];
   /** Its machine component, where there is one. */
   readonly component: DeclaredResource | undefined;
 }
@@ -35,8 +37,8 @@ export function byMachine(resources: readonly DeclaredResource[]): readonly Mach
  */
 function groupsOf(resources: readonly DeclaredResource[]): MachineGroup[] {
   const containers = ofType(resources, TYPE.container);
-  const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer].flatMap((type) =>
-    ofType(resources, type),
+  const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer, TYPE.onDemand].flatMap(
+    (type) => ofType(resources, type),
   );
   const machines = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
   const places = placesOf(resources, containers, machines);
@@ -49,6 +51,7 @@ function groupsOf(resources: readonly DeclaredResource[]): MachineGroup[] {
       containers: containers.filter((container) => places.get(container)?.includes(machine)),
       hostInstances: ofType(here, TYPE.hostInstance),
       serverRecords: ofType(here, TYPE.inferenceServer),
+      onDemand: ofType(here, TYPE.onDemand),
       component: ofType(here, TYPE.machine)[0],
     };
   });

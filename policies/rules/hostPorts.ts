@@ -54,12 +54,24 @@ function takenPorts(container: DeclaredResource): readonly TakenPort[] | typeof 
   });
 }
 
-/** The ports that the containers of a machine take, as far as they are known. */
-function portsOn({ containers }: MachineGroup) {
-  return containers.flatMap((container) => {
-    const ports = takenPorts(container);
-    return ports === UNKNOWN ? [] : ports.map((port) => ({ container, port }));
-  });
+/** A port with what takes it: a container, or llama-swap. */
+interface Taken {
+  readonly container: DeclaredResource;
+  readonly port: TakenPort;
+}
+
+/** The ports that the containers and llama-swap of a machine take, as far as they are known. */
+function portsOn({ containers, onDemand }: MachineGroup): Taken[] {
+  return [
+    ...containers.flatMap((container): Taken[] => {
+      const ports = takenPorts(container);
+      return ports === UNKNOWN ? [] : ports.map((port) => ({ container, port }));
+    }),
+    ...onDemand.map((container): Taken => {
+      const { address, port } = container.props;
+      return { container, port: { address: text(address), port: text(port), protocol: "tcp" } };
+    }),
+  ];
 }
 
 /**

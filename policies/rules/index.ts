@@ -8,6 +8,7 @@ import { inferenceContainer } from "./inferenceContainer";
 import { inferenceImage } from "./inferenceImage";
 import { lanExposure } from "./lanExposure";
 import { memorySum, otherGpuMemory } from "./memorySum";
+import { onDemand } from "./onDemand";
 import { adapterNames, serverMounts } from "./ownModels";
 import { reasoningParser, toolCalling } from "./parsers";
 import { ranksAgree } from "./ranksAgree";
@@ -41,6 +42,7 @@ export const rules: readonly Rule[] = [
   clientServer,
   bridgePrefix,
   simpleServerPlace,
+  onDemand,
   secretValues,
   lanExposure,
 ];

@@ -1,0 +1,161 @@
+import { isLoopback } from "../../machines/address";
+import { knownMap, knownMaps, list, UNKNOWN } from "../../vllm/argv/unknown";
+import {
+  containerName,
+  type DeclaredResource,
+  displayName,
+  knownText,
+  publishedPorts,
+} from "../lib/container";
+import type { MachineGroup } from "../lib/machines";
+import { declaredSets, startsOnRequest } from "../lib/together";
+import { type Finding, type Rule, violation } from "./rule";
+
+/**
+ * llama-swap starts servers for whoever asks it, and believes that nobody else does: so nobody but
+ * our bridge and chat UI reaches it, and nothing goes round it.
+ */
+export const onDemand: Rule = {
+  name: "on-demand",
+  description:
+    "llama-swap is a program that is known by its SHA-256, listens where nobody but the machine and its own Docker network reaches it, asks for a key there, keeps no prompts, and starts servers that nothing else starts or reaches, in sets that fit.",
+  level: "mandatory",
+  judgeMachine: (group) =>
+    group.onDemand.flatMap((resource) => [
+      ...listening(resource),
+      ...program(resource),
+      ...configuration(resource),
+      ...started(resource, group),
+      ...sets(resource, group),
+      ...shared(resource, group),
+    ]),
+};
+
+/** Name of the variable that stack files use for its key. */
+const KEY_VARIABLE = "LOCAL_SERVING_ON_DEMAND_KEY";
+
+const SUBJECT = "llama-swap";
+
+function listening(resource: DeclaredResource): Finding[] {
+  const { address, network, config, keyVariable } = resource.props;
+  const at = knownText(address) ?? "an address that is not known yet";
+  if (isLoopback(at)) return [];
+  const found: Finding[] = [];
+  if (at !== knownText(knownMap(network).gateway)) {
+    const message = `${SUBJECT} listens on ${at}, where others reach it who could start and stop servers. It may listen on 127.0.0.1, or on the gateway of a Docker network of its own; the local network goes through the bridge and its key.`;
+    found.push(violation(resource, message));
+  }
+  const keys = list(knownMap(config).apiKeys);
+  if (knownText(keyVariable) === undefined || keys === UNKNOWN || keys.length === 0) {
+    const message = `${SUBJECT} listens on ${at} and asks for no key: every container of its network could start and stop servers. Name the variable of your shell that holds one.`;
+    found.push(violation(resource, message, { setting: "keyVariable", value: KEY_VARIABLE }));
+  }
+  return found;
+}
+
+function program(resource: DeclaredResource): Finding[] {
+  const { sha256, version } = knownMap(resource.props.program);
+  if (/^[\da-f]{64}$/.test(knownText(sha256) ?? "")) return [];
+  const message = `Nothing says which program ${SUBJECT} ${knownText(version) ?? ""} is: its releases are not signed. Run \`serving pin\`, which records the SHA-256 of its archive.`;
+  return [violation(resource, message, { setting: "program.sha256" })];
+}
+
+/** What its configuration must say, and why. */
+function configuration(resource: DeclaredResource): Finding[] {
+  const config = knownMap(resource.props.config);
+  const models = Object.values(knownMap(config.models)).map(knownMap);
+  const found: Finding[] = [];
+  if ([config, ...models].some(({ sendLoadingState: sent = false }) => sent !== false))
+    found.push(
+      violation(
+        resource,
+        `${SUBJECT}'s configuration has \`sendLoadingState\`: a start that fails then looks like an empty answer. It must be false.`,
+      ),
+    );
+  if (config.captureBuffer !== 0)
+    found.push(
+      violation(
+        resource,
+        `${SUBJECT}'s configuration keeps prompts and answers for its pages. \`captureBuffer\` must be 0.`,
+      ),
+    );
+  const keys = list(config.apiKeys);
+  if (keys !== UNKNOWN && keys.some((key) => !/^\$\{env\.\w+\}$/.test(knownText(key) ?? "")))
+    found.push(
+      violation(
+        resource,
+        `${SUBJECT}'s configuration holds a key in clear. Name a variable, as \`\${env.NAME}\`.`,
+      ),
+    );
+  return found;
+}
+
+/** Each server that it starts is started by nobody else, and asked by nobody else. */
+function started(resource: DeclaredResource, { containers }: MachineGroup): Finding[] {
+  return knownMaps(resource.props.servers).flatMap((server): Finding[] => {
+    const name = knownText(server.container);
+    const container = containers.find((each) => containerName(each) === name);
+    if (container === undefined) {
+      const message = `${SUBJECT} starts ${name ?? "a container"}, which is declared nowhere on its machine.`;
+      return [violation(resource, message)];
+    }
+    const found: Finding[] = [];
+    if (!startsOnRequest(container.props))
+      found.push(
+        violation(
+          container,
+          `${displayName(container)} is started by ${SUBJECT}, and may be started by something else as well, beside servers that it has no room for: it needs restart policy \`no\`, \`start: false\`, \`mustRun: false\` and its label.`,
+          { setting: "start", value: "onRequest" },
+        ),
+      );
+    const ports = publishedPorts(container.props);
+    const open =
+      ports === UNKNOWN ||
+      ports.some(({ address }) => typeof address !== "string" || !isLoopback(address));
+    if (open)
+      found.push(
+        violation(
+          container,
+          `${displayName(container)} is started by ${SUBJECT} and can be asked without it, which doesn't see such requests and would stop it in the middle of one: publish its port on 127.0.0.1 only.`,
+          { setting: "listen", value: "127.0.0.1" },
+        ),
+      );
+    return found;
+  });
+}
+
+/** Servers that its configuration lets run together do so in the plan's ledger, too. */
+function sets(resource: DeclaredResource, { component }: MachineGroup): Finding[] {
+  const { matrix } = knownMap(
+    knownMap(knownMap(knownMap(resource.props.config).routing).router).settings,
+  );
+  const servers = knownMaps(resource.props.servers);
+  const containerOf = (key: string) =>
+    knownText(servers.find((each) => knownText(each.key) === key)?.container) ?? key;
+  const allowed = declaredSets(component).sets;
+  return Object.values(knownMap(knownMap(matrix).sets)).flatMap((written): Finding[] => {
+    const keys = (knownText(written) ?? "").split(/[\s&]+/);
+    const names = keys.map(containerOf);
+    const fits = allowed.some((set) => names.every((name) => set.includes(name)));
+    // One alone is judged by what always runs beside it.
+    if (fits || names.length < 2) return [];
+    const message = `${SUBJECT}'s configuration lets ${names.join(" and ")} run together, which no set of the machine's memory ledger does.`;
+    return [violation(resource, message)];
+  });
+}
+
+/** A name that the bridge sends to several servers: its checks would start them. */
+function shared(resource: DeclaredResource, { component }: MachineGroup): Finding[] {
+  const models = knownMaps(knownMap(component?.props.bridge).models);
+  const count = (name: string) => models.filter((each) => knownText(each.name) === name).length;
+  return knownMaps(resource.props.servers).flatMap((server): Finding[] => {
+    const names = list(server.names);
+    const own = [server.model, ...(names === UNKNOWN ? [] : names)].map(
+      (name) => knownText(name) ?? "",
+    );
+    const twice = own.find((name) => count(name) > 1);
+    if (twice === undefined) return [];
+    const message = `The bridge sends \`${twice}\` to several servers, one of which ${SUBJECT} starts: that one is asked each time that it is another one's turn. Give ${knownText(server.container) ?? "it"} a name of its own (\`servedModelName\`).`;
+    return [violation(resource, message)];
+  });
+}
