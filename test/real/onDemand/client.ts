@@ -1,5 +1,6 @@
 import { type IncomingMessage, request } from "node:http";
-import { KEY, type Key, model } from "./rig";
+import { setTimeout as sleep } from "node:timers/promises";
+import { KEY, KEYS, type Key, model, type Rig } from "./rig";
 
 /** Status where nothing listens. */
 export const NOBODY = -1;
@@ -72,4 +73,15 @@ export const unload = (address: string, key: Key) =>
 /** Whether llama-swap answers. */
 export async function answers(address: string): Promise<boolean> {
   return (await ask(address, "a", { path: "/health", method: "GET" })).status === 200;
+}
+
+/** Unloads everything, also what the wrapper's look takes over meanwhile, until nothing runs. */
+export async function emptied(rig: Rig): Promise<void> {
+  const until = Date.now() + 90_000;
+  while (!(await answers(rig.address))) await sleep(100);
+  do {
+    if (Date.now() > until) throw new Error(`${(await rig.running()).join(" and ")} run on`);
+    for (const key of KEYS) await unload(rig.address, key);
+    await sleep(500);
+  } while ((await rig.running()).length > 0);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { describeOnDemand } from "./available";
-import { answers, ask, readies, unload } from "./client";
+import { answers, ask, emptied, readies } from "./client";
 import { kill } from "./processes";
 import { container, KEYS, type Key, type Rig, SETS, startRig } from "./rig";
 
@@ -20,9 +20,7 @@ describeOnDemand("models on demand: whatever is killed, Docker says what runs", 
   beforeEach(async () => {
     rig.declare();
     for (const key of KEYS) rig.behave(key, {});
-    while (!(await answers(rig.address))) await sleep(100);
-    for (const key of KEYS) await unload(rig.address, key);
-    await expect.poll(rig.running, within(60)).toEqual([]);
+    await emptied(rig);
     rmSync(join(rig.folder, "state/failed"), { recursive: true, force: true });
   });
 

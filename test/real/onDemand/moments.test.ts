@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { mustRun } from "../../layers/run";
 import { describeOnDemand } from "./available";
-import { answers, ask, readies, unload } from "./client";
+import { answers, ask, emptied, readies, unload } from "./client";
 import { kill } from "./processes";
 import { container, KEYS, type Key, type Rig, startRig } from "./rig";
 
@@ -24,9 +24,7 @@ describeOnDemand(
     beforeEach(async () => {
       rig.declare();
       for (const key of KEYS) rig.behave(key, {});
-      while (!(await answers(rig.address))) await sleep(100);
-      for (const key of KEYS) await unload(rig.address, key);
-      await expect.poll(rig.running, within(60)).toEqual([]);
+      await emptied(rig);
     });
 
     const status = async (key: Key) => (await ask(rig.address, key)).status;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { describeOnDemand } from "./available";
-import { answers, ask, readies, unload } from "./client";
+import { answers, ask, emptied, readies, unload } from "./client";
 import { KEY, KEYS, type Key, model, type Rig, startRig } from "./rig";
 
 const within = (seconds: number) => ({ timeout: seconds * 1000, interval: 100 });
@@ -17,12 +17,8 @@ describeOnDemand("models on demand: llama-swap, the wrapper and the start gate",
   afterAll(() => rig?.close());
   beforeEach(async () => {
     rig.declare();
-    while (!(await answers(rig.address))) await sleep(100);
-    for (const key of KEYS) {
-      rig.behave(key, {});
-      await unload(rig.address, key);
-    }
-    await expect.poll(rig.running, within(60)).toEqual([]);
+    for (const key of KEYS) rig.behave(key, {});
+    await emptied(rig);
   });
 
   const answered = async (key: Key, path?: string) => {
