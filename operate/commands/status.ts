@@ -1,9 +1,12 @@
-import type { Command } from "commander";
-import { command } from "../../commandLine/command";
-import { columns, styled } from "../../commandLine/output";
+import { type Command, Option } from "commander";
+import { command, type Outcome } from "../../commandLine/command";
+import { WrongUse } from "../../commandLine/exit";
+import { endingInOrder } from "../../commandLine/interrupt";
+import { columns, type Format, styled } from "../../commandLine/output";
 import type { MachinePlan } from "../../components/plan";
 import { connectionProblem } from "../../components/preflight";
 import { type GpuState, gpuText } from "../sees/gpu";
+import { baseUrlOption } from "../stack/baseUrl";
 import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
@@ -16,25 +19,50 @@ export function statusCommand(): Command {
   return command({
     name: "status",
     description: "Show each server and service, the memory, and what they do, on one screen.",
-    options: stackFileOptions(),
+    options: [
+      ...stackFileOptions(),
+      new Option("--watch", "look again every 2 seconds, until Ctrl-C"),
+      baseUrlOption("show only the inference server at this address; it needs no stack file"),
+    ],
     notes: `Tokens a second are counted between two looks; prefix hits since the server's start. Nothing is changed.
 If the machine booted since the last \`serving verify\`, or its kernel, driver, Docker or container toolkit is another, that is said, too.
 
 Exit code: 0 everything declared is ready, 1 something isn't, or a machine can't be read, 2 wrong use.`,
     example: "status --format json | jq '.machines[].items[] | {key, state}'",
-    run: async (options: StackFileOptions) => {
-      const file = stackFile(options);
-      const planned = plannedStack(options).machines;
-      await expectApplied(planned, options);
-      const machines = await Promise.all(planned.map((machine) => lookAt(machine, file)));
-      const failed = machines.some(
-        ({ problem, items }) => problem !== undefined || items.some(({ well }) => !well),
+    run: async (options: StatusOptions) => {
+      if (options.watch === undefined) return statusOutcome(options);
+      if (options.format === "json")
+        throw new WrongUse("--watch shows screens until Ctrl-C: leave out --format json.");
+      const { watch } = await import("../status/watch");
+      await endingInOrder((interrupt) =>
+        watch(async () => (await statusOutcome(options)).text, process.stdout, interrupt),
       );
-      const verify = forStack("serving verify", options);
-      const text = machines.map((each) => machineText(each, verify)).join("\n\n");
-      return { result: { machines }, text, failed };
+      return { result: {}, text: "" };
     },
   });
+}
+
+interface StatusOptions extends StackFileOptions {
+  readonly watch?: true;
+  readonly baseUrl?: string;
+  readonly format: Format;
+}
+
+async function statusOutcome(options: StatusOptions): Promise<Outcome> {
+  if (options.baseUrl !== undefined) {
+    const { foundStatus } = await import("../status/foundStatus");
+    return foundStatus(options.baseUrl);
+  }
+  const file = stackFile(options);
+  const planned = plannedStack(options).machines;
+  await expectApplied(planned, options);
+  const machines = await Promise.all(planned.map((machine) => lookAt(machine, file)));
+  const failed = machines.some(
+    ({ problem, items }) => problem !== undefined || items.some(({ well }) => !well),
+  );
+  const verify = forStack("serving verify", options);
+  const text = machines.map((each) => machineText(each, verify)).join("\n\n");
+  return { result: { machines }, text, failed };
 }
 
 /** What `status` says of a machine. */
@@ -85,13 +113,9 @@ const HEADS = ["", "state", "for", "KV", "running", "waiting", "tokens/s", "pref
 function machineText(seen: Seen, verifyCommand: string): string {
   const { machine, memory, gpu, items, drift, verify, sinceVerify: since, problem } = seen;
   const rows = items.map(({ key, state, seconds, figures, note = "" }: ItemStatus) => {
-    const {
-      kvUse = null,
-      running = "",
-      waiting = "",
-      tokensPerSecond = null,
-      prefixHits = null,
-    } = figures ?? {};
+    const { kvUse = null, tokensPerSecond = null, prefixHits = null } = figures ?? {};
+    const told = (figure: number | null | undefined) =>
+      figure === undefined ? "" : `${figure ?? "not told"}`;
     const speed = tokensPerSecond?.toFixed(1) ?? "";
     const age = seconds === undefined ? "" : ageText(seconds);
     return [
@@ -99,8 +123,8 @@ function machineText(seen: Seen, verifyCommand: string): string {
       state,
       age,
       percent(kvUse),
-      `${running}`,
-      `${waiting}`,
+      told(figures?.running),
+      told(figures?.waiting),
       speed,
       percent(prefixHits),
       note,

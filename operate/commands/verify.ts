@@ -1,11 +1,14 @@
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
+import { endingInOrder } from "../../commandLine/interrupt";
+import { type Format, printResult } from "../../commandLine/output";
 import { wholeNumber } from "../../commandLine/values";
 import type { MachinePlan } from "../../components/plan";
 import { SERVICES } from "../../components/services";
 import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
+import { baseUrlOption } from "../stack/baseUrl";
 import { named } from "../stack/named";
 import { expectApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
@@ -41,9 +44,7 @@ export function verifyCommand(): Command {
       new Option("--timeout <seconds>", "longest time for one answer")
         .argParser(wholeNumber(1))
         .default(PROBE_SECONDS),
-      new Option("--base-url <url>", "probe only the inference server at this address").argParser(
-        baseUrl,
-      ),
+      baseUrlOption("probe only the inference server at this address; it needs no stack file"),
       new Option(
         "--record",
         "ask the simple server's models for tool calls, and write which made them into the stack file (simpleServer.toolCalls); without --only nothing else is asked",
@@ -54,12 +55,23 @@ kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving (~/.local/state), a
 passes: \`serving plan --against verified\` shows the way back to it. Exit code 1 when a probe fails, and
 before the first \`serving up\`.`,
     example: "verify --only models,chat-tools,native-messages-path",
-    run: verifyOutcome,
+    run: (options: VerifyCommandOptions & { readonly format: Format }, name?: string) =>
+      endingInOrder(async (interrupt) => {
+        const outcome = await verifyOutcome(options, name, interrupt);
+        // The signal ends this process before the command itself would print.
+        if (interrupt.aborted) printResult(options.format, outcome.result, outcome.text);
+        return outcome;
+      }),
   });
 }
 
-async function verifyOutcome(options: VerifyCommandOptions, name?: string): Promise<Outcome> {
-  const { text, plan: planned } = readStack(stackFile(options));
+async function verifyOutcome(
+  options: VerifyCommandOptions,
+  name: string | undefined,
+  interrupt: AbortSignal,
+): Promise<Outcome> {
+  const { baseUrl, timeout: timeoutSeconds, record } = options;
+  const { known, planned } = await askedPlan(options);
   // Loaded when it is used: other commands start faster without it.
   const { probeNames } = await import("../verify/run/catalog");
   const { verify } = await import("../verify/run/runner");
@@ -70,11 +82,11 @@ async function verifyOutcome(options: VerifyCommandOptions, name?: string): Prom
     "../verify/recordToolCalls"
   );
   const { TOOL_CALL_PROBES } = await import("../verify/probes/ollamaTools");
-  const { baseUrl, timeout: timeoutSeconds, record } = options;
   checkNames(options.only ?? [], probeNames());
   if (name !== undefined && baseUrl !== undefined)
     throw new WrongUse("--base-url is one server by itself: leave out its name.");
-  const about = name === undefined ? undefined : named(planned.machines, name);
+  const one = known === undefined ? planned.machines[0]?.inferenceServers[0]?.key : name;
+  const about = one === undefined ? undefined : named(planned.machines, one);
   const only = record ? [...(options.only ?? []), ...TOOL_CALL_PROBES] : options.only;
   const isWhole = only === undefined && baseUrl === undefined && about === undefined;
   // What answers though nothing is applied was started by hand: it is verified by its name.
@@ -84,7 +96,7 @@ async function verifyOutcome(options: VerifyCommandOptions, name?: string): Prom
   for (const machine of about === undefined ? planned.machines : [about.machine]) {
     const found = await verify(machine, {
       ...defined({ only, baseUrl, about: about && [about] }),
-      timeoutSeconds,
+      ...{ timeoutSeconds, interrupt },
       host: hostOf,
       machines: planned.machines,
       progress: verifyProgress(process.stderr),
@@ -92,6 +104,7 @@ async function verifyOutcome(options: VerifyCommandOptions, name?: string): Prom
     probes.push(...(record ? found.probes : proposingToolCalls(machine, found.probes)));
     edits.push(...toolCallEdits(machine, found.probes));
     causes.push(...found.causes);
+    if (interrupt.aborted) break;
     // The server at `--base-url` need not be the machine's.
     if (baseUrl === undefined) {
       const verified = { stackFile: stackFile(options), machine: machine.name };
@@ -99,10 +112,11 @@ async function verifyOutcome(options: VerifyCommandOptions, name?: string): Prom
     }
   }
   const summary = summaryOf(probes, causes);
-  if (isWhole && summary.pass > 0 && summary.fail === 0) keepPassed(stackFile(options), text);
+  if (isWhole && !interrupt.aborted && summary.pass > 0 && summary.fail === 0)
+    keepPassed(known?.file ?? "", known?.text ?? "");
   const said = { result: { probes, summary, causes }, text: verifyText(probes, causes) };
   const failed = summary.fail > 0;
-  if (record === undefined) return { ...said, failed };
+  if (record === undefined || interrupt.aborted) return { ...said, failed };
   // Read anew: it may have been edited in these minutes.
   const now = readStack(stackFile(options)).text;
   const { diff, backup, said: written } = recordToolCalls(stackFile(options), now, edits);
@@ -111,6 +125,15 @@ async function verifyOutcome(options: VerifyCommandOptions, name?: string): Prom
     text: `${said.text}\n\n${written}`,
     failed,
   };
+}
+
+/** The stack file that is meant, if any, and its plan, or that of the server at `--base-url`. */
+async function askedPlan(options: VerifyCommandOptions) {
+  const { baseUrl, record } = options;
+  const { foundServer, stackIfAny } = await import("../verify/foundServer");
+  const known = baseUrl === undefined ? readStack(stackFile(options)) : stackIfAny(options);
+  if (known === undefined && record) throw new WrongUse("--record needs a stack file to write to.");
+  return { known, planned: known?.plan ?? (await foundServer(baseUrl ?? "")) };
 }
 
 /** Whether anything listens where a plan has one of its servers or services. */
@@ -151,20 +174,4 @@ function checkNames(only: readonly string[], known: readonly string[]): void {
     return near === undefined ? `\`${name}\`` : `\`${name}\` (did you mean \`${near}\`?)`;
   });
   throw new WrongUse(`--only: no probe ${said.join(", ")}. There are: ${known.join(", ")}.`);
-}
-
-/** Scheme, host and port; a path such as /v1 is left off, since probes name their own. */
-function baseUrl(text: string): string {
-  if (!URL.canParse(text))
-    throw new InvalidArgumentError("Expected an address such as http://127.0.0.1:8001.");
-  const url = new URL(text);
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new InvalidArgumentError("Expected an address that begins with http:// or https://.");
-  }
-  if (!/^(\/v1)?\/?$/.test(url.pathname) || url.search !== "") {
-    throw new InvalidArgumentError(
-      "Expected scheme, host and port alone, such as http://127.0.0.1:8001.",
-    );
-  }
-  return url.origin;
 }

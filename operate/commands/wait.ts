@@ -4,6 +4,7 @@ import { Failed, WrongUse } from "../../commandLine/exit";
 import { wholeNumber } from "../../commandLine/values";
 import type { MachinePlan } from "../../components/plan";
 import type { DiagnosisReport } from "../doctor/report/diagnose";
+import { baseUrlOption } from "../stack/baseUrl";
 import { expectApplied } from "../stack/nothingApplied";
 import { type OnMachine, ranksOf } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
@@ -23,6 +24,7 @@ interface WaitCommandOptions extends StackFileOptions {
   readonly server?: string;
   readonly timeout: number;
   readonly warm?: true;
+  readonly baseUrl?: string;
 }
 
 export function waitCommand(): Command {
@@ -33,6 +35,7 @@ export function waitCommand(): Command {
     options: [
       ...stackFileOptions(),
       new Option("--server <key>", "wait only for this entry of inferenceServers"),
+      baseUrlOption("wait only for the inference server at this address; it needs no stack file"),
       new Option(
         "--warm",
         "then send each server a call of a tool and a long prompt, before a client does",
@@ -49,6 +52,16 @@ export function waitCommand(): Command {
 }
 
 async function waitOutcome(options: WaitCommandOptions): Promise<Outcome> {
+  if (options.baseUrl !== undefined) {
+    if (options.warm || options.server !== undefined)
+      throw new WrongUse("--base-url is one server by itself: leave out --server and --warm.");
+    const { waitForAddress } = await import("../wait/waitForAddress");
+    return waitForAddress(options.baseUrl, options.timeout);
+  }
+  return waitForServers(options);
+}
+
+async function waitForServers(options: WaitCommandOptions): Promise<Outcome> {
   const planned = plannedStack(options);
   const servers = planned.machines.flatMap((machine) =>
     machine.inferenceServers

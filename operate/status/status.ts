@@ -32,10 +32,10 @@ export interface ItemStatus {
 /**
  * What a server does, by its own metrics. Shares are from 0 to 1, `null` where nothing tells them.
  */
-interface ServerFigures {
+export interface ServerFigures {
   readonly kvUse: number | null;
-  readonly running: number;
-  readonly waiting: number;
+  readonly running: number | null;
+  readonly waiting: number | null;
   /** Tokens that it wrote between two looks, per second. */
   readonly tokensPerSecond: number | null;
   /**
@@ -124,7 +124,7 @@ async function ofContainer(
   const hasApi = server !== undefined && (server.rank?.index ?? 0) === 0;
   const { url } = hasApi ? originFromHere(machine, server.reach, tunnel) : {};
   const figures =
-    url === undefined ? undefined : await figuresOf(new Api(url)).catch(() => undefined);
+    url === undefined ? undefined : await figuresOfServer(new Api(url)).catch(() => undefined);
   const again = restartCount > 0 ? startedAgain(restartCount) : undefined;
   // The API of a dead engine still gives figures.
   const isAlive = figures === undefined || (await answersOk(`${url}/health`));
@@ -164,20 +164,22 @@ async function isStuck(
 }
 
 /** A server's figures, from two looks at its metrics. */
-async function figuresOf(api: Api): Promise<ServerFigures> {
+export async function figuresOfServer(api: Api): Promise<ServerFigures> {
   const first = await readMetrics(api);
   const began = Date.now();
   await sleep(1000);
   const last = await readMetrics(api).catch(() => first);
-  const figure = (name: string, metrics = last) => metrics.sum(`vllm:${name}`) ?? 0;
+  const told = (name: string, metrics = last) => metrics.sum(`vllm:${name}`);
   // One that started anew counts from the beginning.
-  const written = figure("generation_tokens_total") - figure("generation_tokens_total", first);
-  const asked = figure("prefix_cache_queries_total");
+  const [before, after] = [first, last].map((each) => told("generation_tokens_total", each));
+  const written = before === undefined || after === undefined ? -1 : after - before;
+  const asked = told("prefix_cache_queries_total") ?? 0;
+  const found = told("prefix_cache_hits_total");
   return {
     kvUse: last.sum("vllm:kv_cache_usage_perc") ?? null,
-    running: figure("num_requests_running"),
-    waiting: figure("num_requests_waiting"),
+    running: told("num_requests_running") ?? null,
+    waiting: told("num_requests_waiting") ?? null,
     tokensPerSecond: written < 0 ? null : (written / (Date.now() - began)) * 1000,
-    prefixHits: asked > 0 ? figure("prefix_cache_hits_total") / asked : null,
+    prefixHits: asked > 0 && found !== undefined ? found / asked : null,
   };
 }

@@ -1,3 +1,4 @@
+import { interruption, untilInterrupted } from "../../../commandLine/interrupt";
 import { defined } from "../../../faults/defined";
 import { redact } from "../../programs/redact";
 import { sentence } from "../../sees/answer";
@@ -13,6 +14,8 @@ import { type Run, runProbe } from "./runProbe";
 
 export interface VerifyOptions extends TargetOptions {
   readonly progress?: VerifyProgress;
+  /** Ends the run: the probe that runs and those behind it are skipped. */
+  readonly interrupt?: AbortSignal;
   /** Gets what the probes saw of a server in which some failed. */
   readonly sees?: (seen: Seen) => void;
 }
@@ -44,7 +47,12 @@ export async function verifyTarget(
   const watched = target.kind === "inference-server" ? new WatchedApi(target.api) : undefined;
   const results = await probeAll(target, watched, secrets, options);
   const failed = results.filter(({ status }) => status === "fail").map(({ name }) => name);
-  if (target.kind !== "inference-server" || watched === undefined || failed.length === 0)
+  if (
+    target.kind !== "inference-server" ||
+    watched === undefined ||
+    failed.length === 0 ||
+    options.interrupt?.aborted === true
+  )
     return { probes: results, causes: [] };
   const seen = await lookCloser(target, watched, failed);
   options.sees?.(seen);
@@ -71,10 +79,13 @@ async function probeAll(
   let closed = aside ? NOT_THAT_SERVER : target.unreachable;
   for (const probe of probesFor(target).filter(chosen(options))) {
     const started = performance.now();
+    closed = interruptedBy(options) ?? closed;
     const reason = closed ?? probe.skip?.(target);
     if (reason === undefined) options.progress?.starts(probe.name, target.name, probe.about);
     const verdict: Run =
-      reason === undefined ? await ask(probe, target, watched, cut < NEVER_ENDING) : skip(reason);
+      reason === undefined
+        ? await untilEnd(ask(probe, target, watched, cut < NEVER_ENDING), options)
+        : skip(reason);
     if (verdict.noAnswer === "timeout") timeouts += 1;
     if (verdict.cut) cut += 1;
     if (timeouts >= TIMEOUTS_ALLOWED)
@@ -84,6 +95,16 @@ async function probeAll(
     results.push(report(resultOf(probe, target, run, secrets), options));
   }
   return results;
+}
+
+const interruptedBy = ({ interrupt }: VerifyOptions): string | undefined =>
+  interrupt?.aborted ? `not run to its end: ${interruption(interrupt)}` : undefined;
+
+/** What a probe finds, unless the run is interrupted before. */
+async function untilEnd(probing: Promise<Run>, options: VerifyOptions): Promise<Run> {
+  const { interrupt } = options;
+  if (interrupt === undefined) return probing;
+  return (await untilInterrupted(probing, interrupt)) ?? skip(interruptedBy(options) ?? "");
 }
 
 /** Runs a probe, and once more with more tokens where an answer was cut off. */

@@ -1,0 +1,54 @@
+import { stringify } from "yaml";
+import { WrongUse } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
+import { operatorHome } from "../../components/evidence";
+import { type Plan, plan } from "../../components/plan";
+import { parseStackFile } from "../../components/settings";
+import { Api } from "../sees/api";
+import { readServed } from "../sees/served";
+import { type PlannedStack, readStack } from "../stack/readStack";
+import { type StackFileOptions, stackFile } from "../stack/stackFile";
+
+/** The stack file that a command was pointed at; `undefined` where nobody named one and none is meant. */
+export function stackIfAny(options: StackFileOptions): PlannedStack | undefined {
+  try {
+    return readStack(stackFile(options));
+  } catch (error) {
+    if (error instanceof WrongUse && options.file === undefined && options.stack === undefined)
+      return undefined;
+    throw error;
+  }
+}
+
+/** Keys of the stand-in for a stack file: advice names settings by them. */
+const [MACHINE, SERVER] = ["this", "server"];
+
+/** No image is started: the plan of a server only needs one. */
+const IMAGE = `vllm/vllm-openai:latest@sha256:${"0".repeat(64)}`;
+
+/** vLLM's own default share, and a window that the smallest models have. */
+const [SHARE, WINDOW] = [0.92, 2048];
+
+/**
+ * A plan of the one server at an address, by what it says of itself: without a stack file it is
+ * probed as one that serves chat.
+ */
+export async function foundServer(url: string): Promise<Plan> {
+  const { names, root, maxModelLen } = await readServed(new Api(url));
+  const [name = ""] = names;
+  const server = {
+    // The plan of a server has it answer to its model's id, too.
+    model: { id: root !== null && names.includes(root) ? root : name, kind: "chat" },
+    servedModelName: name,
+    image: IMAGE,
+    port: Number(new URL(url).port) || 80,
+    gpuMemoryUtilization: SHARE,
+    maxModelLen: maxModelLen ?? WINDOW,
+  };
+  const machine = { totalGiB: 1000, instanceA: "none", inferenceServers: { [SERVER]: server } };
+  const text = stringify({ config: { "local-serving:machines": { [MACHINE]: machine } } });
+  say(
+    `No stack file: ${url} serves ${name}${maxModelLen === null ? "" : ` with a window of ${maxModelLen} tokens`}. Advice names the settings that a stack file would have.`,
+  );
+  return plan(parseStackFile(`what ${url} says`, text), { home: operatorHome() });
+}
