@@ -25,6 +25,35 @@ import { startWarnings } from "./startWarnings";
 /** First vLLM that doesn't know the FP4 variable. */
 const FP4_VARIABLE_GONE = "0.24.0";
 
+const TO_PROVE =
+  "After all have loaded and served a request, MemAvailable must stay above 0 with room to spare: `serving verify --only memory` says so, and prints what to record as `measured`.";
+
+/** One warning of what the servers' shares come to, or a note where only a proof is missing. */
+function warnOfShares(
+  machine: MachineSettings,
+  ledger: MemoryLedger,
+  servers: readonly KnownServer[],
+  warn: Warn,
+): void {
+  const aggregate = ledger.aggregateUtilization;
+  const recorded = servers.every(({ settings }) => isMeasured(settings));
+  // Of servers that start on request, those that run together.
+  const atOnce = servers.filter(({ plan }) =>
+    ledger.lines.some(({ name: line }) => line === plan.container.name),
+  );
+  const several = atOnce.length + (machine.instanceA === "none" ? 0 : 1) > 1;
+  const isOpen = several && !recorded && aggregate <= AGGREGATE_LIMIT;
+  const sum = `${(aggregate * machine.totalGiB).toFixed(1)} of ${machine.totalGiB.toFixed(1)} GiB`;
+  const open = `${sum}, which should fit on paper but has not been measured yet`;
+  const high = `${machinesSeen(machine.device)} were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`;
+  if (aggregate > AGGREGATE_CAUTION)
+    warn(
+      "aggregate-high",
+      `The servers together take ${utilizationText(aggregate)} of the memory${isOpen ? `: ${open}` : ""}. ${high}${isOpen ? ` ${TO_PROVE}` : ""}`,
+    );
+  else if (isOpen) warn("unproven", `These servers together are ${open}. ${TO_PROVE}`);
+}
+
 /**
  * What an operator should know of one machine before it runs. Refusals are the policies' business.
  */
@@ -36,23 +65,7 @@ export function machineWarnings(
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
-  const aggregate = ledger.aggregateUtilization;
-  if (aggregate > AGGREGATE_CAUTION)
-    warn(
-      "aggregate-high",
-      `The servers together take ${utilizationText(aggregate)} of the memory. ${machinesSeen(machine.device)} were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`,
-    );
-  const recorded = servers.every(({ settings }) => isMeasured(settings));
-  // Of servers that start on request, those that run together.
-  const atOnce = servers.filter(({ plan }) =>
-    ledger.lines.some(({ name: line }) => line === plan.container.name),
-  );
-  const several = atOnce.length + (machine.instanceA === "none" ? 0 : 1) > 1;
-  if (several && !recorded && aggregate <= AGGREGATE_LIMIT) {
-    const budgets = (aggregate * machine.totalGiB).toFixed(1);
-    const message = `These servers together are ${budgets} of ${machine.totalGiB.toFixed(1)} GiB, which should fit on paper but has not been measured yet. After all have loaded and served a request, MemAvailable must stay above 0 with room to spare: \`serving verify --only memory\` says so, and prints what to record as \`measured\`.`;
-    warn("unproven", message);
-  }
+  warnOfShares(machine, ledger, servers, warn);
   const left = Number((ledger.totalGiB - ledger.sumGiB).toFixed(2));
   const floor = machine.memoryFloorGiB;
   if (servers.length > 0 && left >= 0 && left < floor)

@@ -94,10 +94,10 @@ async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcom
     own?.[of] ?? published.find(({ what }) => what === of)?.tokensPerSecond ?? guess;
   const minutes = Math.ceil(secondsOf(shape, rate("prefill", 2000), rate("decode", 30)) / 60);
   const { name, image } = server.container;
-  say(
-    `Clients of ${name} will feel this for about ${minutes} to ${2 * minutes} minutes. Ctrl-C ends it.`,
+  const told = `Clients of ${name} will feel this for about ${minutes} to ${2 * minutes} minutes. Ctrl-C ends it.`;
+  const runs = await endingInOrder((interrupt) =>
+    measure(server, shape, machine, { told, interrupt }),
   );
-  const runs = await endingInOrder((interrupt) => measure(server, shape, machine, interrupt));
   const text = [
     `${name}: prompts of ${shape.prompt} tokens, ${shape.new} of them new; answers of ${shape.answer}`,
     "",
@@ -158,7 +158,7 @@ async function measure(
   server: InferenceServerPlan,
   shape: BenchShape,
   machine: MachinePlan,
-  interrupt: AbortSignal,
+  { told, interrupt }: { readonly told: string; readonly interrupt: AbortSignal },
 ) {
   const { name } = server.container;
   const tunnel = await tunnelTo({ ...machine, reach: [server.reach] });
@@ -169,6 +169,9 @@ async function measure(
     });
   const figures: BenchFigures[] = [];
   try {
+    // Nothing is announced of a server that doesn't answer.
+    await counters();
+    say(told);
     for (const run of runsOf(shape)) {
       const first = await counters();
       say(`Run ${figures.length + 1} of ${shape.agents + 1}: ${run.title}`);

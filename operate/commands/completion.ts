@@ -1,8 +1,8 @@
-import { Argument, type Command, type Option } from "commander";
+import { Argument, type Command } from "commander";
 import { type CommandTable, command } from "../../commandLine/command";
 import { attempt } from "../../faults/defined";
 import { quoted } from "../../machines/shell";
-import { stackNames, stackPath } from "../stack/stackFile";
+import { projectOrProgram, stackNames, stackPath } from "../stack/stackFile";
 
 export function completionCommand(table: CommandTable): Command {
   return command({
@@ -13,14 +13,15 @@ export function completionCommand(table: CommandTable): Command {
 zsh, in ~/.zshrc after compinit:  source <(serving completion zsh)
 fish, once:                       serving completion fish > ~/.config/fish/completions/serving.fish
 
-The script knows the stacks that the project has when it is printed, and the servers and services in them.`,
+The script knows the stacks that the project has when it is printed, the machines, servers and services in them, and the models
+of the catalogue.`,
     example: "completion bash",
     run: async (_, shell: keyof typeof SCRIPTS) => {
       const commands = await Promise.all(Object.values(table).map((load) => load([])));
-      const names = await namesInStacks();
+      const known = await readKnown();
       const script = SCRIPTS[shell]([
-        placeOf("", commands),
-        ...commands.flatMap((each) => placesOf("", each, names)),
+        placeOf("", commands, known),
+        ...commands.flatMap((each) => placesOf("", each, known)),
       ]);
       return { result: { shell, script }, text: script };
     },
@@ -33,48 +34,82 @@ interface Place {
   readonly at: string;
   /** Words that follow, each with its description: commands, or the values of an argument. */
   readonly words: readonly (readonly [word: string, description: string])[];
-  readonly options: readonly Option[];
+  readonly options: readonly OfferedOption[];
 }
 
-/** The servers and services of every stack; one that can't be planned has none. */
-async function namesInStacks(): Promise<string[]> {
+/** An option with its values: `undefined` where it takes none, no names where it takes anything. */
+interface OfferedOption {
+  readonly flag: string;
+  readonly description: string;
+  readonly values: readonly string[] | undefined;
+}
+
+/** What the project and the catalogue have, by what an option or argument wants of it. */
+interface Known {
+  readonly stacks: readonly string[];
+  readonly machines: readonly string[];
+  /** Keys of inference servers. */
+  readonly servers: readonly string[];
+  /** Everything with a name: servers, services and instance A. */
+  readonly names: readonly string[];
+  readonly models: readonly string[];
+}
+
+/** Arguments and options whose values are known, by their own names. */
+const KINDS: Readonly<Record<string, keyof Known>> = {
+  "--stack": "stacks",
+  "--machine": "machines",
+  "--server": "servers",
+  server: "servers",
+  name: "names",
+  model: "models",
+};
+
+/** Reads every stack; one that can't be planned has nothing. */
+async function readKnown(): Promise<Known> {
   const { readStack } = await import("../stack/readStack");
   const { knownNames } = await import("../stack/named");
-  const names = stackNames().flatMap(
-    (stack) => attempt(() => knownNames(readStack(stackPath({ stack })).plan.machines)) ?? [],
+  const { readCatalogue } = await import("../../components/catalogue");
+  const stacks = stackNames();
+  const plans = stacks.flatMap(
+    (stack) => attempt(() => readStack(stackPath({ stack })).plan) ?? [],
   );
-  return [...new Set(names)];
+  const once = (names: readonly string[]) => [...new Set(names)];
+  const machines = plans.flatMap((plan) => plan.machines);
+  return {
+    stacks,
+    machines: once(machines.map(({ name }) => name)),
+    servers: once(machines.flatMap((each) => each.inferenceServers.map(({ key }) => key))),
+    names: once(plans.flatMap((plan) => knownNames(plan.machines))),
+    models: once(readCatalogue(projectOrProgram()).map(({ servedModelName }) => servedModelName)),
+  };
 }
 
-function placesOf(before: string, command: Command, names: readonly string[]): Place[] {
+const knownFor = (name: string | undefined, known: Known): readonly string[] => {
+  const kind = KINDS[name ?? ""];
+  return kind === undefined ? [] : known[kind];
+};
+
+function placesOf(before: string, command: Command, known: Known): Place[] {
   const at = `${before} ${command.name()}`;
-  const values = command.registeredArguments.flatMap(
-    (each) => each.argChoices ?? (each.name() === "name" ? names : []),
-  );
-  const below = command.commands.flatMap((each) => placesOf(at, each, names));
-  return [placeOf(at, command.commands, values, command.options), ...below];
+  const below = command.commands.flatMap((each) => placesOf(at, each, known));
+  return [placeOf(at, command.commands, known, command), ...below];
 }
 
-function placeOf(
-  at: string,
-  commands: readonly Command[],
-  values: readonly string[] = [],
-  options: readonly Option[] = [],
-): Place {
+function placeOf(at: string, commands: readonly Command[], known: Known, command?: Command): Place {
   const words = commands.map((each) => [each.name(), each.description()] as const);
+  const values = (command?.registeredArguments ?? []).flatMap(
+    (each) => each.argChoices ?? knownFor(each.name(), known),
+  );
+  const options = (command?.options ?? []).map(
+    ({ long, short, flags, description, required, optional, argChoices }) => {
+      const given = argChoices ?? knownFor(long, known);
+      const values = required || optional ? given : undefined;
+      return { flag: long ?? short ?? flags, description, values };
+    },
+  );
   return { at, words: [...words, ...values.map((value) => [value, ""] as const)], options };
 }
-
-/**
- * The values of an option: `undefined` where it takes none, no names where it takes a file or
- * something else.
- */
-function valuesOf(option: Option): readonly string[] | undefined {
-  if (!option.required && !option.optional) return undefined;
-  return option.argChoices ?? (option.long === "--stack" ? stackNames() : []);
-}
-
-const flagOf = ({ long, short, flags }: Option) => long ?? short ?? flags;
 
 /** Every command that a place is behind: the first is the empty line. */
 const commandsIn = (places: readonly Place[]) => places.slice(1).map(({ at }) => quoted(at));
@@ -86,11 +121,11 @@ function posixBody(places: readonly Place[]): string {
   const cases = [
     ...places.flatMap(({ at, options }) =>
       options.flatMap((option) =>
-        offer(`${quoted(`${at}|${flagOf(option)}|`)}*`, valuesOf(option) ?? []),
+        offer(`${quoted(`${at}|${option.flag}|`)}*`, option.values ?? []),
       ),
     ),
     ...places.flatMap(({ at, options }) =>
-      offer(`${quoted(`${at}|`)}*'|-'*`, [...options.map(flagOf), "--help"]),
+      offer(`${quoted(`${at}|`)}*'|-'*`, [...options.map(({ flag }) => flag), "--help"]),
     ),
     ...places.flatMap(({ at, words }) =>
       offer(
@@ -136,14 +171,14 @@ compdef _serving serving
       return [
         ...words.map(([word, text]) => `${here} -f -a ${quoted(word)} -d ${quoted(text)}`),
         ...options.map((option) => {
-          const values = valuesOf(option);
+          const { values } = option;
           const takes =
             values === undefined
               ? ""
               : values.length > 0
                 ? ` -x -a ${quoted(values.join(" "))}`
                 : " -r";
-          return `${here} -l ${flagOf(option).replace(/^-+/, "")}${takes} -d ${quoted(option.description)}`;
+          return `${here} -l ${option.flag.replace(/^-+/, "")}${takes} -d ${quoted(option.description)}`;
         }),
       ];
     });

@@ -6,6 +6,7 @@ import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
+import { isHere } from "../../machines/address";
 import type { Facts, Stack } from "../doctor/facts";
 import { isForeign } from "../doctor/read/foreign";
 import { fromFiles, GIVEN, type GivenFiles } from "../doctor/read/fromFiles";
@@ -62,7 +63,8 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
       const { facts, foreign } = fromAfar
         ? ofItsOwnStack(given, options)
         : { facts: given, foreign: [] };
-      const notes = [...readNotes, ...foreign];
+      const meant = fromAfar || known.stack === undefined ? [] : whichMachine(known.stack, facts);
+      const notes = [...meant, ...readNotes, ...foreign];
       for (const note of notes) say(note);
       const diagnoses = diagnose(facts, options);
       const looked = lookedAt(facts);
@@ -73,6 +75,33 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
       };
     },
   });
+}
+
+/** Share of its memory by which a machine may differ from what its stack file says. */
+const SAME_MEMORY = 0.03;
+
+/**
+ * Says which machine is meant where that isn't clear: of several the first is looked at, and a
+ * `dockerHost` of this computer makes any computer the machine.
+ */
+function whichMachine({ plan, machines, file }: Stack, { meminfo }: Facts): string[] {
+  const name = basename(file);
+  const others = machines.filter((each) => each.name !== plan.name).map((each) => each.name);
+  const total = plan.ledger.totalGiB;
+  const isAnother =
+    isHere(plan) &&
+    meminfo !== undefined &&
+    Math.abs(meminfo.totalGiB - total) > SAME_MEMORY * total;
+  return [
+    ...(others.length === 0
+      ? []
+      : [`Looked at ${plan.name} of ${name}; name another with --machine: ${others.join(", ")}.`]),
+    ...(isAnother
+      ? [
+          `This computer was looked at as ${plan.name} of ${name}, since its \`dockerHost\` is a socket here. If ${plan.name} is another computer, run this there, set \`dockerHost: ssh://USER@HOST\`, or give copies of its logs and files (\`--log\`, \`--meminfo\`).`,
+        ]
+      : []),
+  ];
 }
 
 /** What is known of the stack file. */

@@ -14,6 +14,7 @@ import { chooseModel, keepConfig } from "../models/ownModel";
 import { aloneIn, type Seat, seatFor } from "../models/seat";
 import { changeWithImage, imageLines, writeLine } from "../models/useImage";
 import { chooseRecipe, seatOf } from "../models/useModel";
+import { terminalWidth } from "../plan/layout";
 import { readOneMachine } from "../stack/readStack";
 import {
   machineOption,
@@ -63,7 +64,7 @@ The first line of each entry's sources: serving models show MODEL. Exit code: 0,
       const text = [
         `Machine ${seat.machine}, server ${seat.server}, ${where}:`,
         "",
-        ...(never === undefined ? [...modelTable(rows), ""] : []),
+        ...(never === undefined ? [...modelTable(rows, terminalWidth(process.stdout)), ""] : []),
         never ?? "Next: serving models show MODEL, then serving models use MODEL --write",
       ];
       const result = { machine: seat.machine, server: seat.server, models: rows.map(rowResult) };

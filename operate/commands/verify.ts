@@ -119,12 +119,9 @@ async function verifyOutcome(
   if (record === undefined || interrupt.aborted) return { ...said, failed };
   // Read anew: it may have been edited in these minutes.
   const now = readStack(stackFile(options)).text;
-  const { diff, backup, said: written } = recordToolCalls(stackFile(options), now, edits);
-  return {
-    result: { ...said.result, diff, backup },
-    text: `${said.text}\n\n${written}`,
-    failed,
-  };
+  const { said: written, ...change } = recordToolCalls(stackFile(options), now, edits);
+  const result = { ...said.result, ...change };
+  return { result, text: `${said.text}\n\n${written}`, failed };
 }
 
 /** The stack file that is meant, if any, and its plan, or that of the server at `--base-url`. */

@@ -1,6 +1,7 @@
 import { columns, styled } from "../../commandLine/output";
 import type { Recipe } from "../../components/catalogue";
 import { isPooling } from "../../components/planned";
+import { hanging, type Width } from "../plan/layout";
 import type { Fit } from "./fit";
 
 /** What is said where nobody published a figure. */
@@ -9,18 +10,58 @@ const UNKNOWN = "not known";
 /** One model of the table: whether it fits where it would run, and whether it would fit alone. */
 export type ModelRow = { readonly fit: Fit; readonly alone: Fit["verdict"] };
 
-/** The catalogue for one machine, a line for each model. */
-export function modelTable(rows: readonly ModelRow[]): string[] {
-  return columns([
+/**
+ * The catalogue for one machine, a line for each model. Where that is wider than the terminal, what
+ * is read least stands below each model.
+ */
+export function modelTable(rows: readonly ModelRow[], width: Width): string[] {
+  const cells = rows.map(({ fit, alone }): Cells => {
+    const [share = "-", room = "-", windows = "-", agents = "-"] =
+      fit.verdict === "no" ? [] : figures(fit);
+    const { recipe } = fit;
+    const model = recipe.servedModelName;
+    const [fits, speed] = [fitText(fit), speedText(recipe)];
+    return { model, fits, share, room, windows, agents, speed, needs: needs(recipe, fit, alone) };
+  });
+  const whole = columns([
     ["model", "fits", "share", "KV room", "windows", "agents", "tokens/s", "needs"],
-    ...rows.map(({ fit, alone }) => [
-      fit.recipe.servedModelName,
-      fitText(fit),
-      ...(fit.verdict === "no" ? ["-", "-", "-", "-"] : figures(fit)),
-      speedText(fit.recipe),
-      needs(fit.recipe, fit, alone),
+    ...cells.map((each) => [
+      ...[each.model, each.fits, each.share, each.room, each.windows],
+      ...[each.agents, each.speed, each.needs],
     ]),
   ]);
+  return whole.every(({ length }) => length <= width) ? whole : narrowTable(cells, width);
+}
+
+type Cells = Readonly<
+  Record<"model" | "fits" | "share" | "room" | "windows" | "agents" | "speed" | "needs", string>
+>;
+
+/** Columns that the verdict of a model gets in a narrow table; a longer one stands below. */
+const VERDICT = 17;
+
+function narrowTable(cells: readonly Cells[], width: Width): string[] {
+  const short = (text: string) => (text === UNKNOWN ? "?" : text);
+  const [head = "", ...lines] = columns([
+    ["model", "fits", "share", "agents", "tokens/s"],
+    ...cells.map(({ model, fits, share, agents, speed }) => [
+      model,
+      fits.length > VERDICT ? "see below" : fits,
+      ...[share, short(agents), short(speed)],
+    ]),
+  ]);
+  const below = cells.map(({ fits, room, windows, needs }) =>
+    [
+      ...(fits.length > VERDICT ? [fits] : []),
+      ...(room === "-" ? [] : [`KV room ${room}`, `windows ${windows}`]),
+      needs,
+    ].join("; "),
+  );
+  return [
+    head,
+    ...lines.flatMap((line, index) => [line, `    ${hanging(below[index] ?? "", 4, width)}`]),
+    "?: not known",
+  ];
 }
 
 function fitText({ recipe, verdict, evidence, missingGiB, lacksMachines }: Fit): string {

@@ -330,7 +330,7 @@ describe("serving bench", () => {
     const silent = await runServing(["bench", "--file", down], env);
     expect([silent.code, silent.err]).toEqual([
       1,
-      expect.stringContaining("vllm-model-1 does not answer: "),
+      expect.stringMatching(/^vllm-model-1 does not answer: /),
     ]);
     const before = left();
     writeFileSync(join(container.folder, "vllm"), "#!/bin/sh\nexit 3\n");

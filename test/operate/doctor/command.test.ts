@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import * as memory from "../../../machines/memory";
 import { doctorText } from "../../../operate/doctor/report/diagnose";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { markApplied } from "../applied";
@@ -523,6 +524,19 @@ describe("serving doctor, on the machine", () => {
     const asked = readFileSync(docker.asked, "utf8").trim().split("\n");
     expect(asked.map((line) => line.split(" ")[1])).toEqual(["ps", "inspect", "logs"]);
     expect(asked.every((line) => line.startsWith("unix:///var/run/docker.sock "))).toBe(true);
+  });
+
+  it("says as which machine it looked at this computer, whose memory is another", async () => {
+    markApplied(folder, "dgx");
+    const docker = new FakeDocker({ "ps --all": { out: "" } });
+    const other = file("Pulumi.other.yaml", STACK_TEXT.replace("121.63", "4000"));
+    const meminfo = "MemTotal: 16000000 kB\nMemAvailable: 8000000 kB\n";
+    const seen = vi.spyOn(memory, "parseMeminfo").mockReturnValue(memory.parseMeminfo(meminfo));
+    const { err } = await runServing(["doctor", "--file", other], { ...docker.env, HOME: folder });
+    seen.mockRestore();
+    expect(err).toContain(
+      "This computer was looked at as dgx of Pulumi.other.yaml, since its `dockerHost` is a socket here. If dgx is another computer, run this there, set",
+    );
   });
 
   it("says so when no engine answers", async () => {

@@ -73,6 +73,13 @@ describe("serving models", () => {
   });
 
   it("shows a model with the source of each value, and what is not known", async () => {
+    const narrow = await runServing(["models", "--file", stackFile()], { COLUMNS: "80" });
+    const lines = narrow.out.split("\n");
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+    expect(lines).toContain("?: not known");
+    expect(narrow.out).toMatch(
+      /^glm-4\.7-flash +see below +\S+ +\? +\?\n {4}its KV cache can't be computed; /m,
+    );
     const { out } = await runServing(["models", "show", "glm-4.7-flash", "--file", stackFile()]);
     expect(out).toMatch(
       /parsers\.tool +glm47 +published: spark-arena recipe-registry, glm-4\.7-flash-awq-vllm\.yaml \(2026-11-22\)/,
