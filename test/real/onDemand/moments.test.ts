@@ -114,7 +114,8 @@ describeOnDemand(
       } finally {
         kill(pid, "SIGCONT");
       }
-      expect(await status("b")).toBe(200);
+      // Its sentence is said until a second after the last answer.
+      await expect.poll(() => status("b"), { interval: 2_000, timeout: 60_000 }).toBe(200);
       expect(await rig.running()).toEqual(["a", "b"]);
     });
 
