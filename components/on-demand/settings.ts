@@ -22,11 +22,11 @@ const program = strictObject({
     z.union([
       hostPath(
         /^\//,
-        "Expected an absolute path, or an address that begins with https:// or http://",
+        "Expected an absolute path, or an address such as https://example.org/llama-swap",
       ),
       textMatching(/^https?:\/\/[!-~]+[^/]$/, {
         error:
-          "Expected an address such as https://example.org/llama-swap, without a `/` at its end",
+          "Expected an absolute path, or an address such as https://example.org/llama-swap without a `/` at its end",
       }),
     ]),
   ).describe(

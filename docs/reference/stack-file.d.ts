@@ -250,7 +250,42 @@ export interface MachineSettings {
     readonly stopGraceSeconds?: number;
     /** `onRequest`: `up` makes the container and doesn't start it; `serving start NAME` does, and first stops the servers that it has no room beside. Such servers may be more than fit at once: the plan says which run together (guide: models on demand). Default: `"always"`. */
     readonly start?: "always" | "onRequest";
+    /** With `start: onRequest` and the machine's `onDemand`: minutes without a request after which the server is stopped; `never`: only when another one needs its memory. Default: 30. */
+    readonly idleMinutes?: "never" | number;
   } };
+  /** Starts servers with `start: onRequest` when their model is asked for, and stops others that it has no room beside (guide: models on demand). Left out: only `serving start` does. */
+  readonly onDemand?: {
+    /** TCP port at which llama-swap answers for every server with `start: onRequest`. Default: `8010`. */
+    readonly port?: number;
+    /** llama-swap, the program that starts and stops servers by request. */
+    readonly program: {
+      /** Release of llama-swap. v250 was tried. */
+      readonly version: string;
+      /** SHA-256 of the release's archive for this machine, or of the program where `from` is a path. A policy refuses a program without it; `serving pin` fills it in. */
+      readonly sha256?: string;
+      /** Where the program comes from: an address with a folder for each release and its archives in it, or the path of a program on the machine that you built yourself. Default: `"https://github.com/mostlygeek/llama-swap/releases/download"`. */
+      readonly from?: string;
+    };
+    /** NAME of the variable of your shell that holds the key which llama-swap asks for; its value travels as a file of mode 0600. Needed where the bridge or the chat UI asks such a server. */
+    readonly keyVariable?: string;
+    /** Docker network between llama-swap and the containers that ask it (bridge, chat UI): llama-swap listens on its first address. Where no container asks, it listens on 127.0.0.1 and there is no such network. Default: `"172.31.241.0/28"`. */
+    readonly subnet?: string;
+    /** Longest time in minutes from a request to a server that is ready; then the start counts as failed. Default: `60`. */
+    readonly startWithinMinutes?: number;
+    /** Minutes after a failed start in which the server isn't tried again, and nothing stops for it. Default: `10`. */
+    readonly retryAfterMinutes?: number;
+    /** Starts by request within an hour above which `serving doctor` and `serving status` warn: each takes minutes, and what many leave in the memory of a DGX Spark isn't known. Default: `12`. */
+    readonly swapsPerHour?: number;
+    /** What `serving bench --swaps` measured on this machine. Without it the plan calls swapping unproven here. */
+    readonly measuredSwaps?: {
+      /** Starts and stops that were made one after the other. */
+      readonly swaps: number;
+      /** MemAvailable before the first minus MemAvailable after the last, in GiB. */
+      readonly lostGiB: number;
+      /** When. */
+      readonly at: string;
+    };
+  };
   /** The simple model server (Ollama): on the host, inside the chat UI's container, or none. Default: `{"mode":"none"}`. */
   readonly simpleServer?: {
     /** Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, its models in a volume that the host does not see; takes `models`, `loadedGiB` and `residentModelsGiB`. `none`: there is no Ollama. */

@@ -84,7 +84,7 @@ function configuration(resource: DeclaredResource): Finding[] {
     found.push(
       violation(
         resource,
-        `${SUBJECT}'s configuration holds a key in clear. Name a variable, as \`\${env.NAME}\`.`,
+        `${SUBJECT}'s configuration holds a key in clear. Name a variable in its place.`,
       ),
     );
   return found;

@@ -1,0 +1,167 @@
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { containerArgs } from "../../components/host/containerArgs";
+import { dockerRun } from "../../operate/plan/dockerRun";
+import { KEY_VARIABLE, onRequest, plannedOnDemand, RESIDENT } from "../fixtures/onDemand";
+import { BRIDGE, fileOf } from "../fixtures/services";
+
+const { machine } = plannedOnDemand();
+const KEY_FILE = "/home/me/.local/share/local-serving/dgx/secrets/on-demand-key";
+const INSIDE = "/run/secrets/on-demand-key";
+const MOUNT = { type: "bind", source: KEY_FILE, target: INSIDE, readOnly: true };
+
+describe("the bridge", () => {
+  const container = machine.bridge?.container;
+  const config = parse(fileOf(machine, "bridge-config").text);
+  const entry = (name: string) =>
+    config.model_list.find((each: { model_name: string }) => each.model_name === name);
+
+  it("asks llama-swap with its key, and waits for a start", () => {
+    expect(entry("coder")).toEqual({
+      model_name: "coder",
+      litellm_params: {
+        model: "hosted_vllm/coder",
+        api_base: "http://172.31.241.1:8010/v1",
+        api_key: "os.environ/LOCAL_SERVING_ON_DEMAND_KEY",
+        timeout: 7200,
+        stream_timeout: 7200,
+      },
+      model_info: { disable_background_health_check: true },
+    });
+    expect(config.general_settings).toEqual({
+      master_key: "local-serving-placeholder",
+      health_check_skip_disabled_background_models: true,
+    });
+  });
+
+  it("asks a server that always runs as before", () => {
+    expect(entry("small")).toEqual({
+      model_name: "small",
+      litellm_params: {
+        model: "hosted_vllm/small",
+        api_base: "http://vllm-small-8001:8001/v1",
+        api_key: "local-serving-placeholder",
+      },
+    });
+  });
+
+  it("reads the key from its file, on the network of its own and on llama-swap's", () => {
+    expect(container?.entrypoint).toEqual([
+      "/bin/sh",
+      "-c",
+      `LOCAL_SERVING_ON_DEMAND_KEY=$(cat ${INSIDE}) && export LOCAL_SERVING_ON_DEMAND_KEY && exec litellm "$@"`,
+      "litellm",
+    ]);
+    expect(container?.mounts.at(-1)).toEqual(MOUNT);
+    expect(container?.secretEnv).toEqual([KEY_VARIABLE]);
+    expect(container && containerArgs(container).networksAdvanced).toEqual([
+      { name: "local-serving", aliases: ["litellm-8787"] },
+      { name: "local-serving-on-demand", aliases: ["litellm-8787"] },
+    ]);
+    expect(container && dockerRun(container).split("\n").at(-1)).toBe(
+      "docker network connect --alias litellm-8787 local-serving-on-demand litellm-8787",
+    );
+  });
+
+  it("reads both keys, its own first", () => {
+    const keyed = plannedOnDemand({ bridge: { ...BRIDGE, keyVariable: "MINE" } }).machine;
+    expect(keyed.bridge?.container.entrypoint?.[2]).toBe(
+      `LITELLM_MASTER_KEY=$(cat /run/secrets/bridge-key) && export LITELLM_MASTER_KEY && LOCAL_SERVING_ON_DEMAND_KEY=$(cat ${INSIDE}) && export LOCAL_SERVING_ON_DEMAND_KEY && exec litellm "$@"`,
+    );
+  });
+
+  it("has nothing of it before servers that always run", () => {
+    const other = plannedOnDemand({ bridge: { ...BRIDGE, servers: ["b"] } }).machine;
+    expect(other.bridge?.container).not.toHaveProperty("moreNetworks");
+    expect(other.bridge?.container.mounts).toHaveLength(1);
+    expect(fileOf(other, "bridge-config").text).not.toMatch(/health_check|os\.environ/);
+  });
+});
+
+describe("the chat UI", () => {
+  const container = machine.chatUi?.container;
+
+  it("is connected once for all that llama-swap starts", () => {
+    expect(container?.env).toMatchObject({
+      OPENAI_API_BASE_URLS: "http://vllm-small-8001:8001/v1;http://172.31.241.1:8010/v1",
+      TASK_MODEL_EXTERNAL: "small",
+    });
+    expect(container?.env).not.toHaveProperty("OPENAI_API_KEYS");
+    expect(container?.env).not.toHaveProperty("OPENAI_API_CONFIGS");
+    expect(container?.entrypoint).toEqual([
+      "/bin/sh",
+      "-c",
+      `OPENAI_API_KEYS="local-serving-placeholder;$(cat ${INSIDE})" && export OPENAI_API_KEYS && exec "$@"`,
+      "open-webui",
+    ]);
+    expect(container?.command).toEqual(["bash", "start.sh"]);
+    expect(container?.mounts.at(-1)).toEqual(MOUNT);
+    expect(container?.moreNetworks).toEqual(["local-serving-on-demand"]);
+  });
+
+  it("searches documents with one, and doesn't offer it", () => {
+    const { env, entrypoint } =
+      plannedOnDemand({
+        inferenceServers: {
+          b: RESIDENT,
+          c: onRequest("coder", 8002),
+          e: onRequest("embed", 8004, { model: { id: "org/embed", kind: "embedding" } }),
+        },
+      }).machine.chatUi?.container ?? {};
+    expect(env).toMatchObject({
+      OPENAI_API_CONFIGS: '{"1":{"model_ids":["coder","org/coder"]}}',
+      RAG_OPENAI_API_BASE_URL: "http://172.31.241.1:8010/v1",
+    });
+    expect(entrypoint?.[2]).toContain(`RAG_OPENAI_API_KEY="$(cat ${INSIDE})"`);
+  });
+});
+
+describe("warnings", () => {
+  const said = (more: Record<string, unknown> = {}) =>
+    plannedOnDemand(more).warnings.map(([code]) => code);
+  const onlyOnRequest = { inferenceServers: { c: onRequest("coder", 8002) } };
+
+  it("say who writes titles, where no model always runs, and not once one does", () => {
+    expect(said(onlyOnRequest)).toContain("task-model");
+    expect(said()).not.toContain("task-model");
+    expect(plannedOnDemand(onlyOnRequest).warnings).toContainEqual([
+      "task-model",
+      "open-webui-8080 is connected to no chat model that always runs, so the model of each chat writes its title and tags, too: each of them may start c, and stop another server. Connect a small chat model that always runs, or switch titles, tags and follow-ups off in its administration.",
+    ]);
+  });
+
+  it("call it unproven until it was measured, and name what was lost", () => {
+    const measured = (lostGiB: number) => ({
+      onDemand: {
+        program: { version: "v250" },
+        keyVariable: KEY_VARIABLE,
+        measuredSwaps: { swaps: 20, lostGiB, at: "2026-11-27" },
+      },
+    });
+    expect(said()).toContain("on-demand-unproven");
+    expect(said(measured(0.2))).not.toContain("on-demand-unproven");
+    expect(said(measured(0.2))).not.toContain("on-demand-loss");
+    expect(plannedOnDemand(measured(3)).warnings).toContainEqual([
+      "on-demand-loss",
+      "20 starts and stops left 3.0 GiB less available (2026-11-27): what is lost comes back with a reboot at the latest. Keep servers longer (`idleMinutes`), or let fewer of them start on request.",
+    ]);
+  });
+
+  it("say what no setting changes where servers stop for each other, and only there", () => {
+    expect(said()).toContain("on-demand-turns");
+    expect(said(onlyOnRequest)).not.toContain("on-demand-turns");
+  });
+
+  it("name clients that give up before a start may be over", () => {
+    const pi = (startWithinMinutes: number) => ({
+      clients: { pi: { server: "c" } },
+      onDemand: { program: { version: "v250" }, keyVariable: KEY_VARIABLE, startWithinMinutes },
+    });
+    expect(plannedOnDemand(pi(60)).warnings).toContainEqual([
+      "client-gives-up",
+      "pi gives up after 300 s without an answer, and a start of c may take 60 minutes: raise its HTTP idle timeout (`/settings`, or `httpIdleTimeoutMs` in its settings.json), or start the server first (`serving start c`).",
+    ]);
+    expect(said(pi(5))).not.toContain("client-gives-up");
+    expect(said({ clients: { pi: { server: "b" } } })).not.toContain("client-gives-up");
+  });
+});
