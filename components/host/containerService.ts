@@ -30,6 +30,8 @@ export interface ContainerServiceArgs {
   readonly replaceWith?: Input<string>;
   /** Containers this one depends on. It is replaced whenever one of them is, and removed first. */
   readonly after?: readonly Container[];
+  /** A network of its own that the container joins: one that is made anew takes it along. */
+  readonly joins?: Resource;
   /** Awaited once the image is here, just before the container is touched. */
   readonly before?: BeforeContainer | undefined;
   /** Makes what comes between the image and the container; its options name both ends. */
@@ -45,7 +47,8 @@ export class ContainerService extends ComponentResource {
 
   constructor(name: string, args: ContainerServiceArgs, opts?: ComponentResourceOptions) {
     super(TYPE.containerService, name, {}, opts);
-    const { container, after = [], before, between } = args;
+    const { container, after = [], joins, before, between } = args;
+    const needs = [...after, ...(joins === undefined ? [] : [joins])];
     const image = new RemoteImage(
       `${name}-image`,
       { name: container.image, keepLocally: true },
@@ -62,11 +65,11 @@ export class ContainerService extends ComponentResource {
       mergeOptions(
         { parent: this, dependsOn: ready },
         {
-          dependsOn: [...after],
+          dependsOn: [...needs],
           // The name and the port are taken while the old container lives.
           deleteBeforeReplace: true,
           replaceOnChanges: SILENT_UPDATES,
-          replaceWith: [...after],
+          replaceWith: [...needs],
           ...(args.replaceWith === undefined ? {} : { replacementTrigger: args.replaceWith }),
         },
       ),

@@ -14,11 +14,13 @@ import { Client } from "../clients/client";
 import { HarnessFiles } from "../harness-files/harnessFiles";
 import { commandsOn } from "../host/commandsOn";
 import type { BeforeContainer } from "../host/containerService";
-import { HostFile } from "../host/hostFile";
+import { HostFile, secretFileArgs } from "../host/hostFile";
 import { InferenceServer } from "../inference-server/inferenceServer";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { gateVolume } from "../inference-server/startGate";
 import { Monitoring } from "../monitoring/monitoring";
+import { OnDemand } from "../on-demand/onDemand";
+import { onDemandResource } from "../on-demand/plannedOnDemand";
 import type { MachinePlan } from "../plan/types";
 import { LABEL } from "../planned/container";
 import type { FileRole } from "../planned/file";
@@ -83,10 +85,15 @@ export class Machine extends ComponentResource {
       { needs: [network, ...startGate(machine, within)], workers, before },
       within,
     );
-    const things = [
+    const first = onDemandFirst(machine, within);
+    const containers = [
       ...servers.made,
-      ...servicesOf(machine, { network, before }, within),
+      ...servicesOf(machine, { network, onDemand: first, before }, within),
+    ];
+    const things = [
+      ...containers,
       ...filesOf(machine, within),
+      ...onDemandOf(machine, { after: containers, ...first }, within),
     ];
     // The applied plan is written last and removed first. If the file is there, everything in it
     // was applied.
@@ -104,6 +111,49 @@ export class Machine extends ComponentResource {
 type Within = { readonly parent: Machine; readonly providers: { readonly docker: Provider } };
 
 const fileOf = ({ files }: MachinePlan, role: FileRole) => files.find((file) => file.role === role);
+
+/** What is there of llama-swap before the containers that ask it. */
+interface OnDemandFirst {
+  /** The network between it and them. */
+  readonly network?: Network;
+  readonly keyFile?: HostFile;
+  readonly key?: Output<string>;
+}
+
+function onDemandFirst({ onDemand, ...machine }: MachinePlan, within: Within): OnDemandFirst {
+  if (onDemand === undefined) return {};
+  const { parent, providers } = within;
+  const resource = onDemandResource(machine.name);
+  const file = machine.secretFiles.find(({ partOf }) => partOf === resource);
+  const written = file && secretFileArgs(file);
+  const { name, subnet, gateway } = onDemand.network ?? {};
+  return defined({
+    network:
+      name === undefined
+        ? undefined
+        : new Network(
+            `${resource}-network`,
+            { name, driver: "bridge", ipamConfigs: [{ ...defined({ subnet, gateway }) }] },
+            // Two networks can't have one name.
+            { parent, provider: providers.docker, deleteBeforeReplace: true },
+          ),
+    keyFile: file && written && new HostFile(file.resource, written, { parent }),
+    key: written?.secretText,
+  });
+}
+
+/** llama-swap, after every container of its machine. */
+function onDemandOf(
+  machine: MachinePlan,
+  { after, keyFile, network, key }: OnDemandFirst & { readonly after: readonly Resource[] },
+  { parent }: Within,
+): Resource[] {
+  const { onDemand: planned } = machine;
+  if (planned === undefined) return [];
+  const dependsOn = [...after, ...(keyFile ? [keyFile] : []), ...(network ? [network] : [])];
+  const args = { machine, planned, ...defined({ key }) };
+  return [new OnDemand(onDemandResource(machine.name), args, { parent, dependsOn })];
+}
 
 /** What the start gates of a machine's servers read and write. */
 function startGate(machine: MachinePlan, { parent, providers }: Within): Resource[] {
@@ -145,7 +195,14 @@ function serversOf(
 /** Ollama where it is systemd's, and the services that run in containers. */
 function servicesOf(
   machine: MachinePlan,
-  { network, before }: Pick<MachineArgs, "before"> & { readonly network: Network },
+  {
+    network,
+    onDemand,
+    before,
+  }: Pick<MachineArgs, "before"> & {
+    readonly network: Network;
+    readonly onDemand: OnDemandFirst;
+  },
   within: Within,
 ): Resource[] {
   const { name, simpleServer: server, elevate } = machine;
@@ -158,10 +215,22 @@ function servicesOf(
       const run = serviceArgs(machine, service, before);
       return run === undefined
         ? []
-        : new RunningService(service.resource, { ...run, network }, within);
+        : new RunningService(
+            service.resource,
+            { ...run, network, onDemand: asksOnDemand(machine, run) ? onDemand : {} },
+            within,
+          );
     }),
   ];
 }
+
+/** Whether a container has the key of its machine's llama-swap, and asks it. */
+const asksOnDemand = (
+  { onDemand }: MachinePlan,
+  { container }: Pick<RunningServiceArgs, "container">,
+): boolean =>
+  onDemand?.keyPath !== undefined &&
+  container.mounts.some(({ source }) => source === onDemand.keyPath);
 
 /** What is files alone: clients, the harness, monitoring. */
 function filesOf({ name, clients, files }: MachinePlan, { parent }: Within): Resource[] {
@@ -180,7 +249,7 @@ function serviceArgs(
   planned: MachinePlan,
   service: MachinePlan["services"][number],
   before: BeforeContainer | undefined,
-): Omit<RunningServiceArgs, "network"> | undefined {
+): Omit<RunningServiceArgs, "network" | "onDemand"> | undefined {
   const { name: machine, containers, files, secretFiles } = planned;
   const { name, resource } = service;
   const container = containers.find((each) => each.resource === resource);

@@ -4,6 +4,7 @@ import {
   ComponentResource,
   type ComponentResourceOptions,
   type CustomResourceOptions,
+  type Output,
   type Resource,
 } from "@pulumi/pulumi";
 import { defined } from "../../faults/defined";
@@ -31,6 +32,12 @@ export interface RunningServiceArgs {
   readonly readsOnce?: boolean;
   /** Docker network that the container joins. */
   readonly network: Resource;
+  /** llama-swap's network and key, where the container asks it. */
+  readonly onDemand: {
+    readonly network?: Resource;
+    readonly keyFile?: Resource;
+    readonly key?: Output<string>;
+  };
   readonly before?: BeforeContainer | undefined;
   /** Its data, which are copied before another image takes them. */
   readonly copies?: DataCopies | undefined;
@@ -42,7 +49,7 @@ export interface RunningServiceArgs {
  */
 export class RunningService extends ComponentResource {
   constructor(name: string, args: RunningServiceArgs, opts?: ComponentResourceOptions) {
-    const { machine, component, service, container, network, before, copies } = args;
+    const { machine, component, service, container, network, onDemand, before, copies } = args;
     const facts = { machine, container: container.name, servers: service.servers };
     super(component, name, facts, opts);
     const volumes = service.volumes.map(
@@ -58,14 +65,28 @@ export class RunningService extends ComponentResource {
     const secretFiles = secrets.map(
       ({ file, written }) => new HostFile(file.resource, written, { parent: this }),
     );
-    const values = args.readsOnce ? secrets.map(({ written }) => written.secretText) : [];
+    const values = [
+      ...(args.readsOnce ? secrets.map(({ written }) => written.secretText) : []),
+      // Its entrypoint reads it once.
+      ...(onDemand.key === undefined ? [] : [onDemand.key]),
+    ];
+    const { network: asks, keyFile } = onDemand;
     const [replaceWith = undefined] =
       values.length > 1 ? [all(values).apply((texts) => texts.join("\n"))] : values;
     const between = copies && ((given: CustomResourceOptions) => dataCopy(name, copies, given));
     new ContainerService(
       name,
-      { container, before, between, ...defined({ replaceWith }) },
-      { parent: this, dependsOn: [network, ...volumes, ...files, ...secretFiles] },
+      { container, before, between, ...defined({ replaceWith, joins: asks }) },
+      {
+        parent: this,
+        dependsOn: [
+          network,
+          ...volumes,
+          ...files,
+          ...secretFiles,
+          ...(keyFile === undefined ? [] : [keyFile]),
+        ],
+      },
     );
     this.registerOutputs(facts);
   }
