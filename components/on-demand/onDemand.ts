@@ -85,8 +85,9 @@ export class OnDemand extends ComponentResource {
           URL: planned.url,
           STATE: `${planned.folder}/state`,
           READS: hashOf(own, planned),
-          ...defined({ KEY: key?.apply(sha256) }),
         },
+        // It reads none: another key is another input.
+        ...defined({ stdin: key?.apply(sha256) }),
         addPreviousOutputInEnv: false,
       },
       { parent: this, dependsOn: [program, ...files] },

@@ -1,0 +1,34 @@
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { sha256 } from "../../../machines/shell";
+
+/** Programs that play systemd's user manager and llama-swap for one test. */
+export interface UnitPrograms {
+  /** To be put before PATH. */
+  readonly bin: string;
+  /** A program that answers as a llama-swap which started nothing, and its sum. */
+  readonly program: { readonly version: string; readonly from: string; readonly sha256: string };
+  /** What systemctl, loginctl and journalctl were asked so far, below a home. */
+  calls(home: string): string[];
+}
+
+/** Puts these programs below a folder. */
+export function unitPrograms(folder: string): UnitPrograms {
+  const bin = join(folder, "bin");
+  mkdirSync(bin, { recursive: true });
+  const put = (file: string, path: string) => {
+    copyFileSync(join(__dirname, file), path);
+    chmodSync(path, 0o755);
+  };
+  for (const name of ["systemctl", "loginctl", "journalctl"]) put("systemctl.py", join(bin, name));
+  const from = join(folder, "llama-swap");
+  put("llamaSwap.py", from);
+  return {
+    bin,
+    program: { version: "v250", from, sha256: sha256(readFileSync(from, "utf8")) },
+    calls: (home) => {
+      const log = join(home, ".stand-in-systemd/calls");
+      return existsSync(log) ? readFileSync(log, "utf8").trimEnd().split("\n") : [];
+    },
+  };
+}
