@@ -1,7 +1,7 @@
 /** What was to come over the network. */
 export interface FetchTarget {
-  readonly kind: "image" | "model";
-  /** As a person knows it: the image's reference, the model's id. */
+  readonly kind: "image" | "model" | "program";
+  /** As a person knows it: the image's reference, the model's id, the program with its version. */
   readonly name: string;
   readonly revision?: string | undefined;
   /** Variable that holds the token of the hub, where the stack file names one. */
@@ -122,6 +122,8 @@ export function explained(
   again = "`serving fetch`: it goes on where it ended",
 ) {
   const { kind, name, revision = "main", tokenVariable: token } = of;
+  // What brings it is ours, and says itself why it fails.
+  if (kind === "program") return words.trim().split("\n").at(-1) ?? "";
   const known: Readonly<Record<string, string>> = {
     name,
     revision,

@@ -7,6 +7,7 @@ import { diskFor, filesOf } from "../../machines/files";
 import { cacheOn, isWhole } from "../../machines/hubCache";
 import type { CommandPlace } from "../../machines/onMachine";
 import { BYTES_PER_GB, gb } from "../../units/memory";
+import { programWords } from "../on-demand/programOnMachine";
 import { type MachinePlan, serversOn } from "../plan/types";
 import type { FetchTarget } from "./causes";
 import { askHub, bytesLeft, tokenIn } from "./hub";
@@ -41,6 +42,8 @@ export interface DiskNeed {
 export interface Needs {
   readonly images: readonly MissingImage[];
   readonly models: readonly MissingModel[];
+  /** llama-swap, where it is declared and not here. */
+  readonly program?: Missing;
   readonly disks: readonly DiskNeed[];
   /** Whether the engine runs as a user: then root inside a container is that user. */
   readonly rootless: boolean;
@@ -59,19 +62,30 @@ export interface ReadingNeeds {
  */
 const IMAGE_ON_DISK = 3;
 
+/** What a program takes for each byte of its archive: the archive, and twice that unpacked. */
+const PROGRAM_ON_DISK = 3;
+
+/** Longer than its address gets to answer. */
+const LOOK_SECONDS = 60;
+
 /** Reads what a machine lacks of its plan. Throws `Failed` where Docker doesn't answer. */
 export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}): Promise<Needs> {
   const info = objectOr(await dockerJson(["info", "--format", "{{json .}}"], machine.dockerHost));
-  const [images, models] = await Promise.all([
+  const [images, models, program] = await Promise.all([
     missingImages(machine),
     missingModels(machine, reading),
+    missingProgram(machine),
   ]);
   const root = textOr(info.DockerRootDir);
   const disks = await disksOf(machine, [
     ...images.map(({ bytes = 0 }) => ({ path: root, bytes: bytes * IMAGE_ON_DISK })),
     ...models.map(({ cache, bytes = 0 }) => ({ path: cache, bytes })),
+    ...(program === undefined
+      ? []
+      : [{ path: machine.onDemand?.folder ?? "", bytes: (program.bytes ?? 0) * PROGRAM_ON_DISK }]),
   ]);
-  return { images, models, disks, rootless: /rootless/.test(String(info.SecurityOptions)) };
+  const rootless = /rootless/.test(String(info.SecurityOptions));
+  return { images, models, ...defined({ program }), disks, rootless };
 }
 
 /** The images of a plan that an engine lacks. */
@@ -113,6 +127,19 @@ async function layersHere(repository: string, dockerHost: string): Promise<strin
     own.map((image) => layersOf(image, dockerHost).catch(() => new Map<string, number>())),
   );
   return layers.flatMap((each) => [...each.keys()]);
+}
+
+/** llama-swap as it is pinned, where the machine lacks it. */
+async function missingProgram(machine: MachinePlan): Promise<Missing | undefined> {
+  const { onDemand } = machine;
+  if (onDemand === undefined) return undefined;
+  const words = programWords(onDemand.program, "look");
+  const { code, out, err } = await filesOf(machine).ask(words, LOOK_SECONDS);
+  const of = { kind: "program", name: `llama-swap ${onDemand.program.version}` } as const;
+  if (code !== 0) return { ...of, problem: err };
+  const [, missing, bytes = ""] = /^(missing)? ?(\d*)/.exec(out.trim()) ?? [];
+  if (missing === undefined) return undefined;
+  return { ...of, ...(bytes === "" ? {} : { bytes: Number(bytes) }) };
 }
 
 /** The models of a plan that their cache lacks, or has in part. */
@@ -179,7 +206,7 @@ async function disksOf(
 }
 
 /** Says why what is missing doesn't fit on a machine's disks; `undefined` if it fits. */
-export function roomProblem({ images, models, disks }: Needs): string | undefined {
+export function roomProblem({ images, models, program, disks }: Needs): string | undefined {
   const full = disks.find(({ freeBytes, neededBytes }) => neededBytes > freeBytes);
   if (full === undefined) return undefined;
   const { paths, freeBytes, neededBytes } = full;
@@ -189,6 +216,7 @@ export function roomProblem({ images, models, disks }: Needs): string | undefine
     images.length > 0 &&
       `${sum(images)} of images, which take ${IMAGE_ON_DISK} times that unpacked`,
     models.length > 0 && `${sum(models)} of models`,
+    program !== undefined && `${sum([program])} of ${program.name}`,
   ].filter(Boolean);
   return `The disk of ${paths.join(" and ")} has ${gb(freeBytes)} free, and what is missing takes ${gb(neededBytes)} (${parts.join("; ")}). Free ${gb(neededBytes - freeBytes)} (\`docker image prune\`, or models below \`hub/\` of the cache), or set \`modelCache\` to a larger disk.`;
 }

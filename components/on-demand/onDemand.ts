@@ -1,37 +1,32 @@
 import { join } from "node:path";
 import { local } from "@pulumi/command";
-import { ComponentResource, type ComponentResourceOptions, type Output } from "@pulumi/pulumi";
-import { defined } from "../../faults/defined";
+import {
+  ComponentResource,
+  type ComponentResourceOptions,
+  type CustomResourceOptions,
+  type Output,
+} from "@pulumi/pulumi";
+import { originOf } from "../../machines/address";
 import { scriptText, sha256 } from "../../machines/shell";
 import { HostFile } from "../host/hostFile";
 import type { PlannedFile } from "../planned/file";
 import { TYPE } from "../planned/type";
 import { onDemandInputs, type PlannedMachine } from "./onDemandInputs";
 import type { OnDemandPlan } from "./onDemandPlan";
+import { programCommand, programEnvironment } from "./programOnMachine";
 
-/** Brings llama-swap to a machine and puts it in place; `serving fetch` runs it, too. */
-export const PROGRAM_SCRIPT = scriptText(join(__dirname, "program.sh"));
+const UNIT_SCRIPT = scriptText(join(__dirname, "unitOnMachine.sh"));
 
-const UNIT_SCRIPT = scriptText(join(__dirname, "unitInForce.sh"));
+/** systemd reads what is left once the unit's file is gone. Where no manager runs, none has to. */
+const READ_UNITS =
+  'XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-/run/user/$(id -u)}" systemctl --user daemon-reload || :';
 
-/** Where the archive of a release is kept on the machine. */
-export const archivePath = ({ folder, program }: Pick<OnDemandPlan, "folder" | "program">) =>
-  `${folder}/llama-swap-${program.version}.tar.gz`;
+/** llama-swap listens within a second, once Docker and its address are there. */
+const ANSWER_SECONDS = 60;
 
-/** What `program.sh` reads. */
-export const programVariables = (planned: Pick<OnDemandPlan, "folder" | "program">) => {
-  const { version, from, path, sha256: pinned = "" } = planned.program;
-  return {
-    VERSION: version,
-    FROM: from,
-    SHA256: pinned,
-    PROGRAM: path,
-    ARCHIVE: archivePath(planned),
-  };
-};
-
-/** A slow line takes long for 20 MB. */
-const BRING_TIMEOUT = "30m";
+/** A slow line takes long for 20 MB, and servers stop within the longest grace. */
+const TIMEOUT = "1h";
+const customTimeouts = { create: TIMEOUT, update: TIMEOUT, delete: TIMEOUT };
 
 export interface OnDemandArgs {
   readonly machine: PlannedMachine;
@@ -48,59 +43,80 @@ export interface OnDemandArgs {
 export class OnDemand extends ComponentResource {
   constructor(name: string, args: OnDemandArgs, opts?: ComponentResourceOptions) {
     const { machine, planned, key } = args;
-    const facts = onDemandInputs(machine) ?? {};
-    super(TYPE.onDemand, name, { ...facts }, opts);
+    const facts = { ...onDemandInputs(machine) };
+    super(TYPE.onDemand, name, facts, opts);
+    // Made before the unit's file, so that it goes after it.
+    const afterRemoval = new local.Command(
+      `${name}-after-removal`,
+      { delete: READ_UNITS, environment: {}, addPreviousOutputInEnv: false },
+      { parent: this },
+    );
     const own = machine.files.filter(({ partOf }) => partOf === name);
+    const files = own.map(
+      (file) => new HostFile(file.resource, { file }, { parent: this, dependsOn: [afterRemoval] }),
+    );
+    // After the files, which make and remove its folder.
     const program = new local.Command(
       `${name}-program`,
       {
-        create: 'sh -c "$PROGRAM_SCRIPT"',
-        delete: 'rm -f -- "$PROGRAM" "$ARCHIVE"',
-        environment: { PROGRAM_SCRIPT, ...programVariables(planned) },
+        create: programCommand("place"),
+        delete: programCommand("remove"),
+        environment: programEnvironment(planned.program),
         addPreviousOutputInEnv: false,
       },
-      { parent: this, customTimeouts: { create: BRING_TIMEOUT, update: BRING_TIMEOUT } },
-    );
-    // Made before the unit's file, so that it goes after it: then systemd forgets the unit.
-    const forget = new local.Command(
-      `${name}-after-removal`,
       {
-        delete: doing("forget"),
-        environment: { UNIT_SCRIPT, UNIT: planned.unit },
-        addPreviousOutputInEnv: false,
+        ...{ parent: this, dependsOn: files, customTimeouts },
+        replaceOnChanges: ["environment.PROGRAM"],
+        deleteBeforeReplace: true,
       },
-      { parent: this },
     );
-    const files = own.map(
-      (file) => new HostFile(file.resource, { file }, { parent: this, dependsOn: [forget] }),
-    );
-    new local.Command(
-      `${name}-unit`,
-      {
-        create: doing("start"),
-        delete: doing("end"),
-        environment: {
-          UNIT_SCRIPT,
-          UNIT: planned.unit,
-          URL: planned.url,
-          STATE: `${planned.folder}/state`,
-          READS: hashOf(own, planned),
-        },
-        // It reads none: another key is another input.
-        ...defined({ stdin: key?.apply(sha256) }),
-        addPreviousOutputInEnv: false,
-      },
-      { parent: this, dependsOn: [program, ...files] },
-    );
-    this.registerOutputs({ ...facts });
+    unitOf(name, { planned, own, key }, { parent: this, dependsOn: [program, ...files] });
+    this.registerOutputs(facts);
   }
 }
 
-/** Command that does this with the unit. */
-const doing = (what: "start" | "end" | "forget"): string => `DO=${what} sh -c "$UNIT_SCRIPT"`;
+/** What the unit is made of. */
+interface UnitParts {
+  readonly planned: OnDemandPlan;
+  readonly own: readonly PlannedFile[];
+  readonly key: Output<string> | undefined;
+}
 
-/** A hash of everything that the unit reads but its key. */
-const hashOf = (files: readonly PlannedFile[], { program }: OnDemandPlan): string =>
-  sha256(
-    [...files.map(({ path, text }) => `${path}\n${text}`), JSON.stringify(program)].join("\n"),
+function unitOf(
+  name: string,
+  { planned: { unit, folder, program, address, port }, own, key }: UnitParts,
+  opts: CustomResourceOptions,
+): void {
+  const fileOf = (what: string) => own.find(({ role }) => role === `on-demand-${what}`);
+  const hashOf = (what: string) => sha256(fileOf(what)?.text ?? "");
+  new local.Command(
+    `${name}-unit`,
+    {
+      create: 'sh -c "$UNIT_SCRIPT" unit start',
+      delete: 'sh -c "$UNIT_SCRIPT" unit stop',
+      environment: {
+        UNIT_SCRIPT,
+        UNIT: unit,
+        UNIT_PATH: fileOf("unit")?.path ?? "",
+        STATE: `${folder}/state`,
+        URL: originOf({ address, port }),
+        ANSWER_SECONDS: String(ANSWER_SECONDS),
+        PROGRAM_SHA256: program.sha256 ?? "",
+        WRAPPER_SHA256: hashOf("wrapper"),
+        CONFIG_SHA256: hashOf("config"),
+        DECLARED_SHA256: hashOf("declared"),
+        UNIT_SHA256: hashOf("unit"),
+      },
+      // A hash of a key is a secret, too: in stdin it is one, here and over ssh.
+      stdin: key?.apply(sha256) ?? "",
+      addPreviousOutputInEnv: false,
+    },
+    {
+      ...opts,
+      // Another unit is stopped before this one takes its port.
+      replaceOnChanges: ["environment.UNIT", "environment.UNIT_PATH"],
+      deleteBeforeReplace: true,
+      customTimeouts,
+    },
   );
+}

@@ -8,6 +8,7 @@ import { newKey } from "../planned/networkKey";
 import { knownTroubles } from "../supply/kernel";
 import { hostInstanceFindings } from "./judgeHostInstance";
 import { judgeLink } from "./judgeLink";
+import { judgeOnDemand } from "./judgeOnDemand";
 import { judgeSimpleServer } from "./judgeSimpleServer";
 import { ownFolderFindings } from "./ownFolders";
 import { rankPorts } from "./readLink";
@@ -40,6 +41,7 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
       );
     }),
     ...judgeSimpleServer(machine, facts.simpleServer),
+    ...judgeOnDemand(machine, facts),
     ...roomFindings(facts),
   ];
 }

@@ -14,6 +14,7 @@ import { readKernel } from "../supply/kernel";
 import { oursOn } from "./ourContainers";
 import { readOwnFolders } from "./ownFolders";
 import { rankPorts, readLink } from "./readLink";
+import { readOnDemand } from "./readOnDemand";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
 
@@ -21,35 +22,49 @@ import type { DirectoryFacts, MachineFacts } from "./types";
 export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const ports = machine.containers.flatMap((container) => container.ports.map((port) => port.host));
   const files = filesOf(machine);
-  const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
+  const { hostInstance, onDemand: planned } = machine;
+  const hostPorts = [
+    ...(hostInstance === "none" ? [] : [hostInstance.port]),
+    ...(planned === undefined ? [] : [planned.port]),
+  ];
   const meminfo = files.text("/proc/meminfo");
   const ownFolders = await readOwnFolders(machine, files);
-  const [docker, listeners, directories, fileFolders, simpleServer, link, kernel, device] =
-    await Promise.all([
-      readDocker(machine.dockerHost, [...oursOn(machine), ...RUNNING]),
-      readListeners(
-        [...hostPort, ...ports, ...rankPorts(machine).map(({ port }) => port)],
-        "/proc",
-        files,
+  const [
+    docker,
+    listeners,
+    directories,
+    fileFolders,
+    simpleServer,
+    link,
+    kernel,
+    device,
+    onDemand,
+  ] = await Promise.all([
+    readDocker(machine.dockerHost, [...oursOn(machine), ...RUNNING]),
+    readListeners(
+      [...hostPorts, ...ports, ...rankPorts(machine).map(({ port }) => port)],
+      "/proc",
+      files,
+    ),
+    Promise.all(
+      [...new Set(serversOn(machine).map((server) => server.modelCache))].map((path) =>
+        readDirectory(path, files),
       ),
-      Promise.all(
-        [...new Set(serversOn(machine).map((server) => server.modelCache))].map((path) =>
-          readDirectory(path, files),
-        ),
-      ),
-      Promise.all([
-        ...foldersToWrite(machine).map((path) => readRealDirectory(path, files)),
-        ...foldersToWrite(machine, true).map(async (path) => {
-          const { problem } = await readRealDirectory(path, filesOf({ dockerHost: HERE }));
-          return { path: `${path} of this computer`, ...defined({ problem }) };
-        }),
-      ]),
-      readSimpleServer(machine, files),
-      readLink(machine, files, { meminfo }),
-      readKernel(files),
-      // What nobody declared isn't looked for.
-      machine.device === undefined ? undefined : readHardware(files).then(recognise),
-    ]);
+    ),
+    Promise.all([
+      ...foldersToWrite(machine).map((path) => readRealDirectory(path, files)),
+      ...foldersToWrite(machine, true).map(async (path) => {
+        const { problem } = await readRealDirectory(path, filesOf({ dockerHost: HERE }));
+        return { path: `${path} of this computer`, ...defined({ problem }) };
+      }),
+    ]),
+    readSimpleServer(machine, files),
+    readLink(machine, files, { meminfo }),
+    readKernel(files),
+    // What nobody declared isn't looked for.
+    machine.device === undefined ? undefined : readHardware(files).then(recognise),
+    readOnDemand(machine, files),
+  ]);
   const memory = parseMeminfo((await meminfo) ?? "");
   const needs = docker.reachable ? await readNeeds(machine, { trustsCache: true }) : undefined;
   return {
@@ -64,7 +79,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
       const fault = isKey || value === "" ? keyFault(value) : undefined;
       return fault === undefined ? [] : [{ name, fault }];
     }),
-    ...defined({ simpleServer, memory, needs, link, device: device?.id }),
+    ...defined({ simpleServer, memory, needs, link, onDemand, device: device?.id }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Needs } from "../fetch/needs";
 import type { SettingToChange } from "../settings/places";
 import type { Kernel } from "../supply/kernel";
 import type { LinkFacts } from "./readLink";
+import type { Subnet } from "./readOnDemand";
 
 /**
  * What was read of a machine before anything on it is touched. Everything here comes from reading
@@ -39,6 +40,8 @@ export interface MachineFacts {
   readonly device?: string;
   /** Its kernel and driver. */
   readonly kernel: Kernel;
+  /** What llama-swap needs, where it is declared. */
+  readonly onDemand?: OnDemandFacts;
   /** Its end of the link, where a rank is planned. */
   readonly link?: LinkFacts;
 }
@@ -63,6 +66,28 @@ export interface SimpleServerFacts {
   readonly directory?: readonly PathFacts[];
   /** Whether commands can be run as root. */
   readonly elevation?: { readonly works: boolean; readonly reason: string };
+}
+
+/** What was read of a machine for llama-swap. */
+export interface OnDemandFacts {
+  /** Who its unit runs as. */
+  readonly user: string;
+  /** Version of python3, such as `3.12`; "" where there is none. */
+  readonly python: string;
+  /** Programs that aren't there. */
+  readonly lacks: readonly string[];
+  /** Why systemd's user manager doesn't answer; absent where it does. */
+  readonly noManager?: string;
+  /** Whether the user's units go on after logout. */
+  readonly lingers: boolean;
+  /** Docker's networks, where llama-swap listens on one. */
+  readonly networks: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly subnets: readonly string[];
+  }[];
+  /** Routes but the default one, each with its interface. */
+  readonly routes: readonly { readonly name: string; readonly subnet: Subnet }[];
 }
 
 /** What answered where Ollama should. */

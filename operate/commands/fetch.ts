@@ -4,7 +4,7 @@ import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import type { Needs } from "../../components/fetch";
 import { fetchMissing } from "../fetch/fetchMissing";
-import { needsOf, needsText, whyNotFetched } from "../fetch/needs";
+import { missingOf, needsOf, needsText, whyNotFetched } from "../fetch/needs";
 import { expectConnection } from "../sees/tunnel";
 import { readOneMachine } from "../stack/readStack";
 import {
@@ -39,7 +39,7 @@ Exit code: 0 everything is here, 1 something is missing, doesn't fit or didn't c
       const { machine, settings } = readOneMachine(stackFile(options), options.machine);
       await expectConnection(machine);
       const needs = await needsOf(machine, settings);
-      const missing = [...needs.images, ...needs.models];
+      const missing = missingOf(needs);
       const refusals = whyNotFetched(needs);
       const changes = options.check !== true && refusals.length === 0 && missing.length > 0;
       if (changes) say(needsText(needs).join("\n"));
@@ -61,7 +61,7 @@ Exit code: 0 everything is here, 1 something is missing, doesn't fit or didn't c
 }
 
 /** What was missing at the start, as JSON has it. */
-function documentOf({ images, models, disks }: Needs) {
+function documentOf({ images, models, program, disks }: Needs) {
   return {
     missing: {
       images: images.map(({ name: image, bytes = null }) => ({ image, bytes })),
@@ -70,6 +70,7 @@ function documentOf({ images, models, disks }: Needs) {
         revision,
         bytes,
       })),
+      ...(program && { program: { name: program.name, bytes: program.bytes ?? null } }),
     },
     disks,
   };

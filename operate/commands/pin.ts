@@ -5,6 +5,7 @@ import { parseStackFile } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
 import { judgeImage } from "../pin/judgeImage";
+import { isProgram, pinProgram } from "../pin/pinProgram";
 import { type ImageReading, readImage, splitReference } from "../pin/readImage";
 import {
   chooseEntry,
@@ -32,7 +33,7 @@ export function pinCommand(): Command {
     arguments: [
       new Argument(
         "[image:tag]",
-        "image to pull and read, with its tag, its digest, or both: then its digest is read",
+        "image to pull and read, with its tag, its digest, or both: then its digest is read; or `llama-swap`, or `llama-swap:v250`",
       ),
     ],
     options: [
@@ -57,6 +58,9 @@ export function pinCommand(): Command {
     notes: `The image is pulled and one short-lived container without network reads the package versions. --write changes the
 lines concerned and nothing else, in one step; the old file is kept beside it as FILE.bak.
 
+\`llama-swap\` reads the SHA-256 of its archive for the machine that declares \`onDemand\`, there, and compares it with the list
+of its release. Without a version it is the stack file's.
+
 --newer and --check ask the registries and need no Docker. They use no key: images of a private registry aren't asked for,
 which --check takes for a fault.
 
@@ -68,6 +72,7 @@ Exit code: 0 read, and written where that was asked for, 1 an image is refused, 
         throw new WrongUse("Give an IMAGE:TAG to read, or --newer, or --check.");
       if (reference === undefined)
         return newer === undefined ? checkAll(options) : newerOf(newer, options);
+      if (isProgram(reference)) return pinProgram(stackFile(options), reference, options);
       const entry = options.write === true ? entryFor(reference, options) : undefined;
       const reading = await readImage(reference);
       const { verdict, reasons } = judgeImage(reading, entry);

@@ -6,6 +6,7 @@ import { say } from "../../commandLine/output";
 import { eachLine, type StartOptions, start } from "../../commandLine/run";
 import type { Needs } from "../../components/fetch";
 import { explained, LEFT_OUT } from "../../components/fetch";
+import { partOfArchive, programWords } from "../../components/on-demand";
 import type { MachinePlan } from "../../components/plan";
 import { isOverSsh } from "../../machines/address";
 import { docker, dockerCommand } from "../../machines/docker/docker";
@@ -62,6 +63,9 @@ except Exception:
 main()
 `.trim();
 
+const passedOn = () =>
+  PASSED_ON.flatMap((name) => (process.env[name] ? [`${name}=${process.env[name]}`] : []));
+
 /** Said in the end where the connection was lost for good. */
 const LOST =
   "The connection was lost, and the machine doesn't answer again. A model that is on its way goes on there; then `serving fetch` again.";
@@ -78,7 +82,7 @@ const [RESUMED, ASKED, PAUSE_MILLISECONDS] = [20, 60, 10_000];
  * and what was loaded stays.
  */
 export async function fetchMissing(
-  { images, models, rootless }: Needs,
+  { images, models, program, rootless }: Needs,
   machine: MachinePlan,
   interrupt: AbortSignal,
 ): Promise<string | undefined> {
@@ -88,6 +92,7 @@ export async function fetchMissing(
       const container = `local-serving-fetch-${randomBytes(4).toString("hex")}`;
       return () => download(model, { container, rootless }, machine, interrupt);
     }),
+    ...(program === undefined ? [] : [() => bring(program, machine, interrupt)]),
   ];
   for (const fetch of each) {
     let problem = await fetch();
@@ -129,6 +134,20 @@ function pull(image: Needs["images"][number], machine: MachinePlan, interrupt: A
   return followed(image, machine, { words, env, held: true, came, line }, interrupt);
 }
 
+/** Brings llama-swap's archive, through the proxy of this shell. */
+async function bring(
+  of: ToFetch,
+  machine: MachinePlan,
+  interrupt: AbortSignal,
+): Promise<string | undefined> {
+  const { onDemand } = machine;
+  if (onDemand === undefined) return undefined;
+  const words = programWords(onDemand.program, "bring", passedOn());
+  const size = ["stat", "-c", "%s", partOfArchive(onDemand)];
+  const came = async () => Number((await filesOf(machine).ask(size)).out) || 0;
+  return followed(of, machine, { words: followedOn(machine, words), held: true, came }, interrupt);
+}
+
 /** Hands its stdin on as a file that docker can open. */
 const WITH_INPUT = 'cat | "$@"';
 
@@ -158,10 +177,7 @@ async function download(
   const user = rootless ? "0:0" : `${owner.uid}:${owner.gid}`;
   const args = toolArguments(model, container, user);
   const token = process.env[tokenVariable ?? ""];
-  const passed = PASSED_ON.flatMap((name) =>
-    process.env[name] ? [`${name}=${process.env[name]}`] : [],
-  );
-  const input = [...TOOL_ENVIRONMENT, ...passed, ...(token ? [`HF_TOKEN=${token}`] : [])].join(
+  const input = [...TOOL_ENVIRONMENT, ...passedOn(), ...(token ? [`HF_TOKEN=${token}`] : [])].join(
     "\n",
   );
   const { words, env } = dockerCommand(args, dockerHost, (place, given) =>

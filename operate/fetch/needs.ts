@@ -4,6 +4,7 @@ import type { MachinePlan } from "../../components/plan";
 import type { MachineSettings } from "../../components/settings";
 import { gb } from "../../units/memory";
 import { projectOrProgram } from "../stack/stackFile";
+import type { ToFetch } from "./progress";
 
 /** What a machine lacks of its plan. Sizes that the hub doesn't say are those of the stack file. */
 export function needsOf(machine: MachinePlan, settings: MachineSettings): Promise<Needs> {
@@ -14,10 +15,17 @@ export function needsOf(machine: MachinePlan, settings: MachineSettings): Promis
   return readNeeds(machine, { knownGB });
 }
 
+/** Everything that is missing. */
+export const missingOf = ({ images, models, program }: Needs): ToFetch[] => [
+  ...images,
+  ...models,
+  ...(program === undefined ? [] : [program]),
+];
+
 /** Why it is no use to begin. */
 export function whyNotFetched(needs: Needs): string[] {
   return [
-    ...[...needs.images, ...needs.models].map((each) =>
+    ...missingOf(needs).map((each) =>
       isCertain(each.problem ?? "") ? explained(each, each.problem ?? "") : undefined,
     ),
     roomProblem(needs),
@@ -25,14 +33,14 @@ export function whyNotFetched(needs: Needs): string[] {
 }
 
 /** What is missing and how much room it needs, for people. */
-export function needsText({ images, models, disks }: Needs): string[] {
+export function needsText(needs: Needs): string[] {
   return [
     "Missing:",
-    ...[...images, ...models].map(
-      ({ kind, name, bytes, problem }) =>
-        `  ${kind} ${name}  ${bytes === undefined ? `(size not known: ${problem?.trim().split("\n")[0]})` : gb(bytes)}`,
+    ...missingOf(needs).map(
+      ({ kind, name, bytes, problem = "its address doesn't say" }) =>
+        `  ${kind} ${name}  ${bytes === undefined ? `(size not known: ${problem.trim().split("\n")[0]})` : gb(bytes)}`,
     ),
-    ...disks.map(
+    ...needs.disks.map(
       ({ paths, freeBytes, neededBytes }) =>
         `${paths.join(", ")}: needs ${gb(neededBytes)}, has ${gb(freeBytes)} free`,
     ),

@@ -3,7 +3,7 @@ import type { Needs } from "../../components/fetch";
 import { duration } from "../../units/duration";
 import { gb } from "../../units/memory";
 
-/** What a machine lacks of its plan: an image or a model. */
+/** What a machine lacks of its plan: an image, a model or a program. */
 export type ToFetch = Omit<Needs["images"][number], "layers">;
 
 const LINE_SECONDS = 10;

@@ -13,6 +13,11 @@ import type { Update } from "./update";
 import { Workspace } from "./workspace";
 
 const UNIT = "local-serving-dgx-on-demand.service";
+const OTHER_MODEL = { id: "org/other", family: "qwen3", thinking: true };
+
+/** Calls without those that only repeat the one before: it waits until llama-swap answers. */
+const deduplicated = (calls: readonly string[]) =>
+  calls.filter((call, index) => call !== calls[index - 1]);
 
 describeEngineWithGpus("models on demand", () => {
   let workspace: Workspace;
@@ -21,7 +26,7 @@ describeEngineWithGpus("models on demand", () => {
   let folder: string;
   let port: number;
   let portC: number;
-  const config = (onDemand: object | undefined = {}, b: object = {}, c: object = {}) =>
+  const config = (onDemand: object | null = {}, b: object = {}, c: object = {}) =>
     stackConfig(
       parts,
       { start: "onRequest", gpuMemoryUtilization: 0.5, ...b },
@@ -29,13 +34,21 @@ describeEngineWithGpus("models on demand", () => {
         instanceA: "none",
         operatingSystemGiB: 0.1,
         memoryFloorGiB: 0,
-        ...(onDemand === undefined
+        ...(onDemand === null
           ? {}
           : { onDemand: { port, program: programs.program, ...onDemand } }),
       },
-      { c: { port: portC, servedModelName: `c-${parts.unique}`, ...c } },
+      {
+        c: {
+          port: portC,
+          start: "onRequest",
+          model: OTHER_MODEL,
+          servedModelName: `c-${parts.unique}`,
+          ...c,
+        },
+      },
     );
-  const withoutOnDemand = () => config(undefined);
+  const withoutOnDemand = () => config(null, { gpuMemoryUtilization: 0.3 });
   const nameOf = (key: "b" | "c") =>
     key === "b" ? `vllm-model-${parts.unique}-${parts.portB}` : `vllm-c-${parts.unique}-${portC}`;
   const own = (...names: string[]) =>
@@ -74,13 +87,17 @@ describeEngineWithGpus("models on demand", () => {
 
   it("are llama-swap as a user unit with linger, and containers that nothing has started", async () => {
     expect([await stateOf("b"), await stateOf("c")]).toEqual(["created", "created"]);
-    expect(programs.calls(workspace.home)).toEqual([
-      "systemctl --user show-environment",
-      expect.stringMatching(/^loginctl show-user \S+ --property Linger --value$/),
-      expect.stringMatching(/^loginctl enable-linger \S+$/),
+    expect(deduplicated(programs.calls(workspace.home))).toEqual([
+      // The preflight asks first.
+      "systemctl --user show --property=Version",
+      expect.stringMatching(/^loginctl show-user \S+ --property=Linger --value$/),
+      expect.stringMatching(/^loginctl show-user \S+ --property=Linger --value$/),
+      "loginctl enable-linger",
+      "systemctl --user show --property=Version",
       "systemctl --user daemon-reload",
-      `systemctl --user enable -- ${UNIT}`,
-      `systemctl --user restart -- ${UNIT}`,
+      `systemctl --user enable --quiet ${UNIT}`,
+      `systemctl --user restart ${UNIT}`,
+      expect.stringMatching(/ is-active --quiet /),
     ]);
     expect(await health()).toBe(200);
     expect(readFileSync(own("llama-swap"))).toEqual(readFileSync(programs.program.from));
@@ -125,7 +142,7 @@ describeEngineWithGpus("models on demand", () => {
     const { code, stdout, stderr } = await workspace.up("--skip-preview");
     expect(code).not.toBe(0);
     expect(`${stdout}${stderr}`).toContain(
-      `${wrong.from} has another SHA-256 (${programs.program.sha256}) than \`onDemand.program.sha256\` (${wrong.sha256}): it was not used.`,
+      `${wrong.from} has the SHA-256 ${programs.program.sha256}, and \`onDemand.program.sha256\` is ${wrong.sha256}. It is not taken, and nothing was replaced.`,
     );
     expect(readFileSync(own("llama-swap"))).toEqual(readFileSync(programs.program.from));
     expect(await health()).toBe(200);
@@ -147,8 +164,10 @@ describeEngineWithGpus("models on demand", () => {
     workspace.configure(withoutOnDemand());
     const before = await idOf("c");
     succeeded(await workspace.up("--skip-preview"));
-    expect(programs.calls(workspace.home).slice(-2)).toEqual([
-      `systemctl --user disable --now -- ${UNIT}`,
+    expect(programs.calls(workspace.home).slice(-4)).toEqual([
+      "systemctl --user show --property=Version",
+      `systemctl --user disable --now --quiet ${UNIT}`,
+      `systemctl --user is-active --quiet ${UNIT}`,
       "systemctl --user daemon-reload",
     ]);
     expect([existsSync(own()), existsSync(unitFile())]).toEqual([false, false]);

@@ -113,6 +113,7 @@ def main(program, words):
         return linger(words)
     if program == "journalctl":
         return None
+    quiet = "--quiet" in words
     words = [word for word in words if word not in ("--user", "--", "--now", "--quiet")]
     action, names = words[0], words[1:]
     for name in names:
@@ -125,7 +126,8 @@ def main(program, words):
         if action == "disable" and os.path.exists(path(f"{name}.enabled")):
             os.remove(path(f"{name}.enabled"))
         if action == "is-active":
-            print("active" if pid_of(name) else "inactive")
+            if not quiet:
+                print("active" if pid_of(name) else "inactive")
             sys.exit(0 if pid_of(name) else 3)
         if action == "is-enabled":
             enabled = os.path.exists(path(f"{name}.enabled"))

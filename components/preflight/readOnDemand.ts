@@ -1,0 +1,89 @@
+import { join } from "node:path";
+import { isRecord, objectOr } from "../../faults/json";
+import { docker, dockerJson } from "../../machines/docker/docker";
+import type { Files } from "../../machines/files";
+import { scriptText } from "../../machines/shell";
+import type { MachinePlan } from "../plan/types";
+import type { OnDemandFacts } from "./types";
+
+const SCRIPT = scriptText(join(__dirname, "readOnDemand.sh"));
+
+/** A range of addresses: its first one as a number, and how many of its bits are the network's. */
+export interface Subnet {
+  readonly first: number;
+  readonly prefix: number;
+}
+
+/** Reads what llama-swap needs of a machine. Changes nothing. */
+export async function readOnDemand(
+  { onDemand, dockerHost }: MachinePlan,
+  files: Files,
+): Promise<OnDemandFacts | undefined> {
+  if (onDemand === undefined) return undefined;
+  const [{ out }, networks] = await Promise.all([
+    files.ask(["sh", "-c", SCRIPT, "on-demand"]),
+    onDemand.network === undefined ? [] : networksOf(dockerHost),
+  ]);
+  return { ...factsIn(out), networks };
+}
+
+/** What the script says. */
+export function factsIn(said: string): Omit<OnDemandFacts, "networks"> {
+  const lines = said.split("\n").map((line) => line.split(" "));
+  const valuesOf = (word: string) =>
+    lines.flatMap(([first, ...rest]) => (first === word ? [rest.join(" ")] : []));
+  const [user = ""] = valuesOf("user");
+  const [python = ""] = valuesOf("python");
+  const [noManager] = valuesOf("manager");
+  const routes = lines.flatMap(([word, name = "", destination = "", mask = ""]) =>
+    word === "route" ? [{ name, subnet: routeOf(destination, mask) }] : [],
+  );
+  return {
+    user,
+    python,
+    lacks: valuesOf("lacks"),
+    ...(noManager === undefined ? {} : { noManager }),
+    lingers: lines.some(([word]) => word === "lingers"),
+    // The default route reaches everything, and says nothing.
+    routes: routes.filter(({ subnet }) => subnet.prefix > 0),
+  };
+}
+
+function routeOf(destination: string, mask: string): Subnet {
+  const number = (hex: string) => {
+    const bytes = (hex.match(/../g) ?? []).reverse().map((byte) => Number.parseInt(byte, 16));
+    return bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+  };
+  const prefix = number(mask).toString(2).replace(/0/g, "").length;
+  return { first: number(destination), prefix };
+}
+
+/** `172.31.241.0/28` as numbers; `undefined` for what is no IPv4 range. */
+export function subnetOf(text: string): Subnet | undefined {
+  const [, address = "", prefix = ""] = /^(\d+\.\d+\.\d+\.\d+)\/(\d+)$/.exec(text) ?? [];
+  if (address === "") return undefined;
+  const first = address.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
+  return { first, prefix: Number(prefix) };
+}
+
+/** Whether two ranges have an address in common: then one holds the other. */
+export function overlap(one: Subnet, other: Subnet): boolean {
+  const size = 2 ** (32 - Math.min(one.prefix, other.prefix));
+  return Math.floor(one.first / size) === Math.floor(other.first / size);
+}
+
+/** Docker's networks with their ranges; none where Docker doesn't answer, which others say. */
+async function networksOf(dockerHost: string): Promise<OnDemandFacts["networks"]> {
+  const ids = await docker(["network", "ls", "--quiet"], dockerHost).catch(() => "");
+  const all = ids.split("\n").filter(Boolean);
+  if (all.length === 0) return [];
+  const read = await dockerJson(["network", "inspect", ...all], dockerHost).catch(() => []);
+  return (Array.isArray(read) ? read : []).filter(isRecord).map(({ Id, Name, IPAM }) => {
+    const { Config } = objectOr(IPAM);
+    const subnets = (Array.isArray(Config) ? Config : []).flatMap((each) => {
+      const { Subnet } = objectOr(each);
+      return typeof Subnet === "string" ? [Subnet] : [];
+    });
+    return { id: String(Id), name: String(Name), subnets };
+  });
+}
