@@ -44,6 +44,8 @@ export interface ContainerChange {
   readonly kind: "created" | "replaced" | "removed" | "unchanged";
   /** Set where the new container is made and not started. */
   readonly startsOnRequest?: true;
+  /** Set where requests start it, by llama-swap. */
+  readonly startsByRequest?: true;
   /** What differs, where it is replaced. */
   readonly changes: readonly ArgumentChange[];
   /**
@@ -151,6 +153,7 @@ function containerChange(
     name,
     kind,
     ...(now?.start === "onRequest" ? { startsOnRequest: true as const } : {}),
+    ...(now?.start === "onRequest" && after?.onDemand ? { startsByRequest: true as const } : {}),
     changes,
     steps:
       !now || !after || kind === "unchanged"

@@ -5,3 +5,4 @@ export { changesOf, isUnchanged, type MachineChange } from "./changesOf";
 export { argumentChanges } from "./containerChange";
 export { stepsWithSources } from "./downtime";
 export { goneText, lossText } from "./losses";
+export { neverStartedText, PROVE } from "./neverStarted";

@@ -17,9 +17,8 @@ import { programCommand, programEnvironment } from "./programOnMachine";
 
 const UNIT_SCRIPT = scriptText(join(__dirname, "unitOnMachine.sh"));
 
-/** systemd reads what is left once the unit's file is gone. Where no manager runs, none has to. */
-const READ_UNITS =
-  'XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-/run/user/$(id -u)}" systemctl --user daemon-reload || :';
+const unitCommand = (word: "start" | "stop" | "forget"): string =>
+  `sh -c "$UNIT_SCRIPT" unit ${word}`;
 
 /** llama-swap listens within a second, once Docker and its address are there. */
 const ANSWER_SECONDS = 60;
@@ -48,7 +47,11 @@ export class OnDemand extends ComponentResource {
     // Made before the unit's file, so that it goes after it.
     const afterRemoval = new local.Command(
       `${name}-after-removal`,
-      { delete: READ_UNITS, environment: {}, addPreviousOutputInEnv: false },
+      {
+        delete: unitCommand("forget"),
+        environment: { UNIT_SCRIPT, STATE: `${planned.folder}/state` },
+        addPreviousOutputInEnv: false,
+      },
       { parent: this },
     );
     const own = machine.files.filter(({ partOf }) => partOf === name);
@@ -92,8 +95,8 @@ function unitOf(
   new local.Command(
     `${name}-unit`,
     {
-      create: 'sh -c "$UNIT_SCRIPT" unit start',
-      delete: 'sh -c "$UNIT_SCRIPT" unit stop',
+      create: unitCommand("start"),
+      delete: unitCommand("stop"),
       environment: {
         UNIT_SCRIPT,
         UNIT: unit,

@@ -1,6 +1,6 @@
 # Starts llama-swap's unit as it is planned, or takes it away. Run as
 #
-#   sh -c "$(cat unitOnMachine.sh)" unit start|stop < hash of the key
+#   sh -c "$(cat unitOnMachine.sh)" unit start|stop|forget < hash of the key
 #
 # with UNIT, UNIT_PATH (its file), STATE (folder of what it writes), URL (where llama-swap answers,
 # within ANSWER_SECONDS), and the hashes of all that it is made of: PROGRAM_SHA256 and so on. Only one of these that changed
@@ -103,5 +103,7 @@ stop() {
 case ${1-} in
   start) start ;;
   stop) stop ;;
-  *) refuse 'Expected `start` or `stop`.' ;;
+  # Its file is gone, and systemd reads what is left. Where no manager runs, none has to.
+  forget) systemctl --user daemon-reload || : ;;
+  *) refuse 'Expected `start`, `stop` or `forget`.' ;;
 esac

@@ -14,6 +14,7 @@ import { judge } from "../../policies/judge";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE, readLevels } from "../../policies/levels";
 import { changesOf } from "../change/changesOf";
 import { lossText } from "../change/losses";
+import { neverStartedText } from "../change/neverStarted";
 import { readAppliedPlans } from "../evidence/readAppliedPlan";
 import { readEvidence } from "../evidence/readEvidence";
 import { declaredResources } from "../machine/declaredResources";
@@ -122,6 +123,10 @@ async function changesIn(planned: Plan) {
   const changes = changesOf(applied, planned.machines);
   for (const { machine, losses } of changes)
     for (const loss of losses) log.warn(plainText(`${machine}: ${lossText(loss)}`));
+  for (const change of changes) {
+    const text = neverStartedText(change);
+    if (text !== undefined) void log.info(plainText(text));
+  }
   return { applied, changes };
 }
 

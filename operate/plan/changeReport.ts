@@ -3,6 +3,7 @@ import {
   isUnchanged,
   lossText,
   type MachineChange,
+  PROVE,
   stepsWithSources,
 } from "../../components/change";
 import { gibRange, timesRange } from "../../components/memory";
@@ -90,10 +91,13 @@ function containerLines(change: MachineChange["containers"][number], fails: bool
 }
 
 /** When a container that is made or replaced answers. */
-function startText({ key, kind, steps, startsOnRequest }: MachineChange["containers"][number]) {
+function startText(change: MachineChange["containers"][number]): string {
+  const { key, kind, steps, startsOnRequest, startsByRequest } = change;
   const isNew = kind !== "replaced";
   if (startsOnRequest === undefined)
     return `${key} ${isNew ? "answers after" : "is gone for"} ${stepsWithSources(steps)}.`;
+  if (isNew && startsByRequest)
+    return `${key} starts by request: it is made, and never started. ${PROVE}`;
   const start = `\`serving start ${key}\``;
   return isNew
     ? `${key} starts on request: it is made and not started (${start}).`

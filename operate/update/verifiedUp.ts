@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Failed } from "../../commandLine/exit";
 import { printResult, say } from "../../commandLine/output";
 import { saysYes } from "../../commandLine/saysYes";
-import { changesOf } from "../../components/change";
+import { changesOf, neverStartedText } from "../../components/change";
 import { readAppliedPlans } from "../../components/evidence";
 import { defined } from "../../faults/defined";
 import { thisProcess } from "../../machines/update/process";
@@ -11,7 +11,7 @@ import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { settleEngine } from "../engine/brokenOff";
 import { policyLevels, SAYS_YES } from "../engine/drive";
 import { fetchMissing } from "../fetch/fetchMissing";
-import { needsOf, needsText, whyNotFetched } from "../fetch/needs";
+import { missingOf, needsOf, needsText, whyNotFetched } from "../fetch/needs";
 import { compare } from "../plan/against";
 import { sectionText } from "../plan/changeReport";
 import { policiesOn } from "../plan/judgedPlan";
@@ -71,7 +71,10 @@ export async function verifiedUp(task: Task, earlier?: UnderWay): Promise<number
   }
   const passed = before.filter(({ status }) => status === "pass").map(({ id }) => id);
   const figures = figuresToKeep(before, applied.machines, now.plan.machines);
-  return forward(task, back, { ...begun, passed, figures });
+  const code = await forward(task, back, { ...begun, passed, figures });
+  const never = code === 0 ? changes.flatMap((each) => neverStartedText(each) ?? []) : [];
+  for (const text of never) tell(task, text);
+  return code;
 }
 
 /** Loads what is missing while everything runs; `false` where something doesn't come. */
@@ -81,7 +84,7 @@ async function everythingIsHere({ now, signal }: Task): Promise<boolean> {
     if (settings === undefined) continue;
     await expectConnection(machine);
     const needs = await needsOf(machine, settings);
-    if (needs.images.length + needs.models.length === 0) continue;
+    if (missingOf(needs).length === 0) continue;
     say(needsText(needs).join("\n"));
     const [refusal] = whyNotFetched(needs);
     const problem = refusal ?? (await fetchMissing(needs, machine, signal));
