@@ -17,6 +17,8 @@ export interface Asking {
   readonly headers?: Readonly<Record<string, string>>;
   /** Seconds for everything: connecting, waiting, reading. */
   readonly timeoutSeconds?: number;
+  /** Ends an answer that has no end of its own, once this holds of what came so far. */
+  readonly enough?: (text: string) => boolean;
 }
 
 /**
@@ -46,7 +48,7 @@ export class NoAnswer extends Error {
  */
 export async function ask(
   url: string,
-  { body: value, method, headers, timeoutSeconds = ANSWER_SECONDS }: Asking = {},
+  { body: value, method, headers, timeoutSeconds = ANSWER_SECONDS, enough }: Asking = {},
 ): Promise<WholeAnswer> {
   const body = value === undefined ? undefined : JSON.stringify(value);
   const send = url.startsWith("https:") ? requestHttps : requestHttp;
@@ -67,16 +69,18 @@ export async function ask(
   } catch {
     throw new NoAnswer("protocol", "no request can be made of this address or key");
   }
-  return wholeAnswer(request, body, timeoutSeconds);
+  return wholeAnswer(request, body, { timeoutSeconds, enough });
 }
+
+type Enough = Asking["enough"];
 
 export type WholeAnswer = HttpAnswer & { readonly headers: IncomingHttpHeaders };
 
-/** Sends a request and reads its answer to the end. */
+/** Sends a request and reads its answer to the end, or until it is enough. */
 function wholeAnswer(
   request: ClientRequest,
   body: string | undefined,
-  timeoutSeconds: number,
+  { timeoutSeconds, enough }: { readonly timeoutSeconds: number; readonly enough: Enough },
 ): Promise<WholeAnswer> {
   let timer: NodeJS.Timeout | undefined;
   const answer = new Promise<WholeAnswer>((resolve, reject) => {
@@ -97,6 +101,12 @@ function wholeAnswer(
     request.on("response", (response) => {
       const chunks: Buffer[] = [];
       let bytes = 0;
+      const answered = () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString("utf8"),
+        });
       response.on("data", (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes <= LARGEST_ANSWER_BYTES) chunks.push(chunk);
@@ -105,6 +115,10 @@ function wholeAnswer(
             "too-large",
             `an answer of more than ${LARGEST_ANSWER_BYTES / 1024 ** 2} MiB, which was cut off`,
           );
+        if (enough?.(Buffer.concat(chunks).toString("utf8")) === true) {
+          answered();
+          request.destroy();
+        }
       });
       response.on("error", failed);
       response.on("close", () => {
@@ -112,12 +126,7 @@ function wholeAnswer(
           fail("closed", "the connection was closed in the middle of the answer");
       });
       response.on("end", () => {
-        if (response.complete)
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text: Buffer.concat(chunks).toString("utf8"),
-          });
+        if (response.complete) answered();
       });
     });
     request.end(body);

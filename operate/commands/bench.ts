@@ -22,6 +22,7 @@ import {
 } from "../bench/runs";
 import { Api } from "../sees/api";
 import { cacheCounters } from "../sees/metrics";
+import { hasOnDemand, llamaSwapOf } from "../sees/onDemand/onDemand";
 import { expectConnection, originFromHere, tunnelTo } from "../sees/tunnel";
 import { expectApplied } from "../stack/nothingApplied";
 import { readOneMachine } from "../stack/readStack";
@@ -36,7 +37,12 @@ import type { EditValue } from "../stackEdit/applyEdits";
 import { editStackFile } from "../stackEdit/writeStackFile";
 
 type BenchOptions = StackFileOptions &
-  Parameters<typeof shapeFor>[1] & { machine?: string; record?: true };
+  Parameters<typeof shapeFor>[1] & {
+    machine?: string;
+    record?: true;
+    swaps?: number;
+    yes?: true;
+  };
 
 export function benchCommand(): Command {
   return command({
@@ -77,10 +83,21 @@ function benchOptions(): Option[] {
       "--record",
       "write the rates into the stack file (measuredSpeeds), for the plan and `models`",
     ),
+    new Option(
+      "--swaps <n>",
+      "instead, start and stop the servers that llama-swap starts so often (at most 100), and read what is left in memory",
+    ).argParser(wholeNumber(1)),
+    new Option("-y, --yes", "with --swaps: ask nothing"),
   ];
 }
 
 async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcome> {
+  if (options.swaps !== undefined) {
+    // Loaded when it is used: it starts servers, which a measurement doesn't.
+    const { measureSwaps } = await import("../onRequest/measureSwaps");
+    const { machine } = readOneMachine(stackFile(options), options.machine);
+    return measureSwaps(machine, options.swaps, options);
+  }
   const file = stackFile(options);
   const { machine, settings, plan } = readOneMachine(file, options.machine);
   const server = serverToMeasure(machine, key);
@@ -96,7 +113,7 @@ async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcom
   const { name, image } = server.container;
   const told = `Clients of ${name} will feel this for about ${minutes} to ${2 * minutes} minutes. Ctrl-C ends it.`;
   const runs = await endingInOrder((interrupt) =>
-    measure(server, shape, machine, { told, interrupt }),
+    inUse(machine, server, () => measure(server, shape, machine, { told, interrupt })),
   );
   const text = [
     `${name}: prompts of ${shape.prompt} tokens, ${shape.new} of them new; answers of ${shape.answer}`,
@@ -149,6 +166,30 @@ const BEGIN =
  * without its folder.
  */
 const END = 'mv "$0" "$0.over" && { kill -KILL "-$(cat "$0.over/pid")"; rm -rf "$0.over"; }';
+
+/**
+ * Measures with llama-swap told that the server is in use, where it starts it: the client asks the
+ * server from inside its container, which llama-swap doesn't see, and would stop it in mid-run.
+ */
+async function inUse<Result>(
+  machine: MachinePlan,
+  server: InferenceServerPlan,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (!hasOnDemand(machine) || server.container.start !== "onRequest") return work();
+  const tunnel = await tunnelTo(machine);
+  try {
+    const swap = await llamaSwapOf(machine, tunnel);
+    if ((await swap.states()).get(server.key) !== "ready")
+      throw new Failed(
+        `${server.key} doesn't run, or llama-swap doesn't know it: \`serving start ${server.key}\` first.`,
+      );
+    const release = swap.hold(server.key);
+    return await work().finally(release);
+  } finally {
+    tunnel.close();
+  }
+}
 
 /**
  * All runs, one after another, with vLLM's own words on stderr. Throws `Failed` where one doesn't

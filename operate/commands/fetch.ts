@@ -49,7 +49,14 @@ Exit code: 0 everything is here, 1 something is missing, doesn't fit or didn't c
       const problems = failure === undefined ? refusals : [failure];
       const complete = missing.length === 0 || (changes && failure === undefined);
       const text = complete
-        ? [`${machine.name} has every image and model of ${stackFile(options)}.`]
+        ? [
+            `${machine.name} has every image and model of ${stackFile(options)}.`,
+            ...(machine.onDemand === undefined
+              ? []
+              : [
+                  "After `serving up`, `serving verify --each` starts each server on demand once: its first start compiles kernels, which then no client waits for.",
+                ]),
+          ]
         : [
             ...(changes ? [] : needsText(needs)),
             ...(problems.length > 0 ? problems : ["Next: serving fetch"]),

@@ -96,6 +96,7 @@ function inventoryText(found: Inventory, diff: string): string {
     ...gates,
     "",
     ...table(["venv", "versions"], venvs),
+    ...(found.onDemand === undefined ? [] : ["", ...onDemandText(found.onDemand)]),
     ...(found.problems.length === 0
       ? []
       : ["", ...found.problems.map((problem) => `not read: ${problem}`)]),
@@ -103,6 +104,15 @@ function inventoryText(found: Inventory, diff: string): string {
       ? []
       : ["", "What was read, for the stack file (apply with `git apply` or `patch -p1`):", diff]),
   ].join("\n");
+}
+
+function onDemandText(found: NonNullable<Inventory["onDemand"]>): string[] {
+  const { program, version, sha256, unit, state, config } = found;
+  const sum = (hex: string | null) => (hex === null ? "not read" : hex.slice(0, 12));
+  return columns([
+    ["llama-swap", "version", "sha256", "configuration", "unit", "state"],
+    [program, version ?? "not read", sum(sha256), sum(config), unit, state ?? "not read"],
+  ]);
 }
 
 function versionText(versions: Readonly<Record<string, string>>): string {

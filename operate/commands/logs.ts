@@ -10,7 +10,7 @@ import { SERVICES } from "../../components/services";
 import { dockerCommand } from "../../machines/docker/docker";
 import { commandOn, followedOn } from "../../machines/onMachine";
 import { redact } from "../programs/redact";
-import { type Named, named, namedContainers } from "../stack/named";
+import { type Named, named, namedContainers, ON_DEMAND } from "../stack/named";
 import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
@@ -87,17 +87,14 @@ function sourcesOf(found: Named, machines: readonly MachinePlan[], { follow, tai
         ...dockerCommand(["logs", "--tail", `${tail}`, ...going, name], dockerHost, on),
       }),
     );
-  if (machine.simpleServer.mode !== "host" || key !== SIMPLE_SERVER)
+  const { simpleServer, onDemand } = machine;
+  const journal = (unit: string, words: readonly string[]) => {
+    const all = [...words, unit, "--lines", `${tail}`, ...going];
+    return [{ machine: machine.name, name: unit, words: on(machine, all), env: {} }];
+  };
+  if (onDemand !== undefined && key === ON_DEMAND)
+    return journal(onDemand.unit, ["journalctl", "--no-pager", "--user", "--unit"]);
+  if (simpleServer.mode !== "host" || key !== SIMPLE_SERVER)
     throw new WrongUse("Instance A isn't ours: whoever starts it knows where its log is.");
-  const { unit } = machine.simpleServer;
-  const words = on(machine, [
-    "journalctl",
-    "--no-pager",
-    "--unit",
-    unit,
-    "--lines",
-    `${tail}`,
-    ...going,
-  ]);
-  return [{ machine: machine.name, name: unit, words, env: {} }];
+  return journal(simpleServer.unit, ["journalctl", "--no-pager", "--unit"]);
 }

@@ -1,15 +1,18 @@
 import { type Command, Option } from "commander";
-import { command } from "../../commandLine/command";
+import { command, type Outcome } from "../../commandLine/command";
 import { Failed } from "../../commandLine/exit";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/fields";
 import { docker } from "../../machines/docker/docker";
 import { parseMeminfo } from "../../machines/memory";
 import { freshBudget } from "../onRequest/freshBudget";
+import type { OnDemandServer } from "../onRequest/startByRequest";
 import type { StartCommandOptions } from "../onRequest/startOnRequest";
 import { hostOf } from "../sees/host";
+import { hasOnDemand } from "../sees/onDemand/onDemand";
 import { expectConnection } from "../sees/tunnel";
-import { type Named, named, namedContainers } from "../stack/named";
+import { type Named, named, namedContainers, ON_DEMAND } from "../stack/named";
 import { expectApplied } from "../stack/nothingApplied";
+import type { OnMachine } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
 import { stackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";
@@ -62,11 +65,10 @@ function turn(
       const theirs = notForUs(found, word);
       if (theirs !== undefined) throw new Failed(theirs);
       await expectApplied(machines, options);
-      if (word === "start" && found.server?.container.start === "onRequest") {
-        await expectConnection(found.machine);
-        // Loaded when it is used: it waits and diagnoses, which the other starts don't.
-        const { startOnRequest } = await import("../onRequest/startOnRequest");
-        return startOnRequest({ machine: found.machine, server: found.server }, options);
+      if (found.server?.container.start === "onRequest") {
+        const one = { machine: found.machine, server: found.server };
+        const turned = await turnOnRequest(word, one, { options, name });
+        if (turned !== undefined) return turned;
       }
       const ranks = namedContainers(found, machines);
       // A head without its workers waits; workers without their head have nobody to ask them.
@@ -91,10 +93,9 @@ function turn(
           parseMeminfo(await hostOf(machine.dockerHost).meminfo()) ?? {};
         results.push({ machine: machine.name, container: container.name, availableGiB });
       }
-      const lines = results.map(({ container, availableGiB }) => {
-        if (word === "start") return `${container} is started.`;
-        return `${container} is stopped.${availableGiB === null ? "" : ` MemAvailable is ${availableGiB.toFixed(1)} GiB.`}`;
-      });
+      const lines = results.map((each) =>
+        word === "start" ? `${each.container} is started.` : stoppedText(each),
+      );
       if (word === "stop")
         lines.push(`\`${forStack(`serving start ${name}`, options)}\` starts it again.`);
       else if (found.server) lines.push(`\`${forStack("serving wait", options)}\` follows it.`);
@@ -103,9 +104,51 @@ function turn(
   });
 }
 
+/** Starts or stops a server that starts on request; `undefined` where it is stopped as any other. */
+async function turnOnRequest(
+  word: Word,
+  { machine, server }: OnMachine,
+  { options, name }: { readonly options: StartCommandOptions; readonly name: string },
+): Promise<Outcome | undefined> {
+  await expectConnection(machine);
+  if (hasOnDemand(machine)) {
+    if (word === "stop") return stopOnDemand({ machine, server }, options, name);
+    const { startByRequest } = await import("../onRequest/startByRequest");
+    return startByRequest({ machine, server }, options);
+  }
+  if (word === "stop") return undefined;
+  // Loaded when it is used: it waits and diagnoses, which the other starts don't.
+  const { startOnRequest } = await import("../onRequest/startOnRequest");
+  return startOnRequest({ machine, server }, options);
+}
+
+/** Stops a server that llama-swap starts: it must know, or it would take it for running. */
+async function stopOnDemand(
+  one: OnDemandServer,
+  options: StartCommandOptions,
+  name: string,
+): Promise<Outcome> {
+  const { stopByRequest } = await import("../onRequest/stopByRequest");
+  const stopped = await stopByRequest(one);
+  const { model } = one.machine.onDemand.servers.find(({ key }) => key === one.server.key) ?? {};
+  const again = `The next request for ${model} starts it again, and so does \`${forStack(`serving start ${name}`, options)}\`.`;
+  return { result: { stop: [stopped] }, text: `${stoppedText(stopped)}\n${again}` };
+}
+
+const stoppedText = ({
+  container,
+  availableGiB,
+}: {
+  readonly container: string;
+  readonly availableGiB: number | null;
+}): string =>
+  `${container} is stopped.${availableGiB === null ? "" : ` MemAvailable is ${availableGiB.toFixed(1)} GiB.`}`;
+
 /** Why something isn't ours to start or stop, and how it is done. */
 function notForUs({ machine, key, container }: Named, word: Word): string | undefined {
-  const { simpleServer } = machine;
+  const { simpleServer, onDemand } = machine;
+  if (key === ON_DEMAND)
+    return `llama-swap is the operator's unit, and ${word === "stop" ? "its end stops every server that it starts" : "systemd starts it"}: run \`${typedOn(machine, ["systemctl", "--user", word, onDemand?.unit ?? ""])}\`.`;
   if (key === INSTANCE_A)
     return "Instance A isn't ours: nothing here starts or stops it. Whoever runs it does that.";
   if (key !== SIMPLE_SERVER) return undefined;

@@ -11,8 +11,10 @@ import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
+import type { ItemStatus } from "../status/itemStatus";
+import type { OnDemandStatus } from "../status/onDemandStatus";
 import { type SinceVerify, sinceVerify, sinceVerifyText } from "../status/sinceVerify";
-import type { ItemStatus, MachineStatus } from "../status/status";
+import type { MachineStatus } from "../status/status";
 import { driftLine } from "./drift";
 
 export function statusCommand(): Command {
@@ -25,6 +27,7 @@ export function statusCommand(): Command {
       baseUrlOption("show only the inference server at this address; it needs no stack file"),
     ],
     notes: `Tokens a second are counted between two looks; prefix hits since the server's start. Nothing is changed.
+Of servers that llama-swap starts it says what runs, who waits for whom, and which start failed.
 If the machine booted since the last \`serving verify\`, or its kernel, driver, Docker or container toolkit is another, that is said, too.
 
 Exit code: 0 everything declared is ready, 1 something isn't, or a machine can't be read, 2 wrong use.`,
@@ -78,6 +81,7 @@ async function lookAt(machine: MachinePlan, file: string): Promise<Seen> {
   const { statusOf } = await import("../status/status");
   const { driftOf } = await import("../drift/drift");
   const { readSystem } = await import("../sees/system");
+  const { keptStarts } = await import("../verify/keptStarts");
   const { lastVerify, verifiedSystem } = await import("../verify/lastVerify");
   const { name } = machine;
   const away = await connectionProblem(machine);
@@ -95,7 +99,7 @@ async function lookAt(machine: MachinePlan, file: string): Promise<Seen> {
   const verified = { stackFile: file, machine: name };
   const [kept, then] = [await lastVerify(verified), await verifiedSystem(verified)];
   const [status, drift, since] = await Promise.all([
-    statusOf(machine),
+    statusOf(machine, keptStarts(file, name)),
     driftOf(machine),
     then && readSystem(machine.dockerHost).then((now) => sinceVerify(then, now)),
   ]);
@@ -140,12 +144,36 @@ function machineText(seen: Seen, verifyCommand: string): string {
     ...(problem !== undefined && items.length === 0
       ? []
       : columns(shown).map((line) => `  ${line}`)),
+    ...(seen.onDemand === undefined ? [] : onDemandLines(seen.onDemand)),
     ...(drift === "" ? [] : [`  drift: ${drift}`]),
     ...(verify === null
       ? []
       : [`  last verify: ${verify.pass} passed, ${verify.fail} failed, at ${verify.at}`]),
     ...(since === null ? [] : sinceVerifyText(since, verifyCommand).map((line) => `  ${line}`)),
   ].join("\n");
+}
+
+/** What llama-swap runs, who waits, and how often servers were started. */
+function onDemandLines({
+  problem,
+  running,
+  waiting,
+  orphans,
+  swapsInLastHour: swaps,
+  swapsPerHour: most,
+}: OnDemandStatus): string[] {
+  if (problem !== null) return [];
+  const starts = `${swaps} ${swaps === 1 ? "start" : "starts"} in the last hour`;
+  const many = swaps > most ? styled("red", ` (above swapsPerHour: ${most})`) : "";
+  const now = running.length === 0 ? "nothing runs" : `${running.join(", ")} now`;
+  return [
+    `  on demand: ${now}; ${starts}${many}`,
+    ...waiting.map(({ says, requests }) => {
+      const count = `${requests} ${requests === 1 ? "request" : "requests"}`;
+      return `  ${says} (${count})`;
+    }),
+    ...orphans.map((name) => styled("red", `  ${name} runs, and llama-swap doesn't know`)),
+  ];
 }
 
 function memoryText({

@@ -9,7 +9,7 @@ import { SERVICES } from "../../components/services";
 import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
 import { baseUrlOption } from "../stack/baseUrl";
-import { named } from "../stack/named";
+import { type Named, named } from "../stack/named";
 import { expectApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
@@ -23,6 +23,8 @@ interface VerifyCommandOptions extends StackFileOptions {
   readonly timeout: number;
   readonly baseUrl?: string;
   readonly record?: true;
+  readonly each?: true;
+  readonly yes?: true;
 }
 
 export function verifyCommand(): Command {
@@ -49,6 +51,11 @@ export function verifyCommand(): Command {
         "--record",
         "ask the simple server's models for tool calls, and write which made them into the stack file (simpleServer.toolCalls); without --only nothing else is asked",
       ),
+      new Option(
+        "--each",
+        "start each server that llama-swap starts once, and probe it; what ran before is started again",
+      ),
+      new Option("-y, --yes", "with --each: ask nothing"),
     ],
     notes: `Probes only ask and change nothing. With --record the old stack file is kept beside it as FILE.bak. The harness's healthchecks run from its profile on the machine. Results are
 kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving (~/.local/state), and so is the stack file once all of it
@@ -93,8 +100,9 @@ async function verifyOutcome(
   if (isWhole || (baseUrl === undefined && !(await listens(planned.machines))))
     await expectApplied(planned.machines, options);
   const [probes, causes, edits]: [ProbeResult[], Cause[], Edit[]] = [[], [], []];
+  const ask = options.each ? await inTurn(options, planned.machines, about) : verify;
   for (const machine of about === undefined ? planned.machines : [about.machine]) {
-    const found = await verify(machine, {
+    const found = await ask(machine, {
       ...defined({ only, baseUrl, about: about && [about] }),
       ...{ timeoutSeconds, interrupt },
       host: hostOf,
@@ -141,6 +149,16 @@ async function listens(machines: readonly MachinePlan[]): Promise<boolean> {
     if (reach.some(({ port }) => open.includes(port))) return true;
   }
   return false;
+}
+
+/** What probes a machine, and each server that llama-swap starts there in its turn. */
+async function inTurn(
+  options: VerifyCommandOptions,
+  machines: readonly MachinePlan[],
+  about: Named | undefined,
+) {
+  const { eachInTurn } = await import("../onRequest/eachOnce");
+  return eachInTurn(machines, about, options);
 }
 
 /** The system of a machine that a run asked something on. */

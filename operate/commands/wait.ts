@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { wholeNumber } from "../../commandLine/values";
@@ -25,6 +25,7 @@ interface WaitCommandOptions extends StackFileOptions {
   readonly timeout: number;
   readonly warm?: true;
   readonly baseUrl?: string;
+  readonly yes?: true;
 }
 
 export function waitCommand(): Command {
@@ -32,6 +33,7 @@ export function waitCommand(): Command {
     name: "wait",
     description:
       "Follow the start of the inference servers until they are ready, or say why one died.",
+    arguments: [new Argument("[server]", "the same as --server")],
     options: [
       ...stackFileOptions(),
       new Option("--server <key>", "wait only for this entry of inferenceServers"),
@@ -43,15 +45,20 @@ export function waitCommand(): Command {
       new Option("--timeout <seconds>", "longest wait")
         .argParser(wholeNumber(1))
         .default(START_SECONDS),
+      new Option(
+        "-y, --yes",
+        "ask nothing, where a server has to be started and others stop for it",
+      ),
     ],
     notes:
-      "It only looks at the containers. A server that starts on request and doesn't run is not waited for: `serving start NAME` starts it and waits. Exit code 1 when one died or was not ready in time, or failed what --warm asks.",
+      "It only looks at the containers. A server that starts on request and doesn't run is not waited for: `serving start NAME` starts it and waits. Where llama-swap starts it (`onDemand`), `serving wait NAME` does so, too. Exit code 1 when one died or was not ready in time, or failed what --warm asks.",
     example: "wait --warm && serving verify",
     run: waitOutcome,
   });
 }
 
-async function waitOutcome(options: WaitCommandOptions): Promise<Outcome> {
+async function waitOutcome(given: WaitCommandOptions, key?: string): Promise<Outcome> {
+  const options = key === undefined ? given : { ...given, server: key };
   if (options.baseUrl !== undefined) {
     if (options.warm || options.server !== undefined)
       throw new WrongUse("--base-url is one server by itself: leave out --server and --warm.");
@@ -70,7 +77,11 @@ async function waitForServers(options: WaitCommandOptions): Promise<Outcome> {
   );
   if (servers.length === 0) throw noServer(planned.machines, options.server);
   await expectAnUp(options, servers);
-  const { running, stopped } = await byState(servers);
+  const seen = await byState(servers);
+  const started = options.server === undefined ? [] : await startedNow(seen.away, options);
+  if (!Array.isArray(started)) return started;
+  const running = [...seen.running, ...started];
+  const stopped = seen.stopped.slice(started.length);
   if (options.server !== undefined && stopped.length > 0)
     throw new Failed(
       stopped.map((text) => `${forStack(text, options)} and waits for it.`).join("\n"),
@@ -112,7 +123,7 @@ async function waitForServers(options: WaitCommandOptions): Promise<Outcome> {
 /** The servers to wait for, and sentences of those that don't run, as planned. */
 async function byState(servers: readonly OnMachine[]) {
   if (servers.every(({ server }) => server.container.start === undefined))
-    return { running: servers, stopped: [] };
+    return { running: servers, away: [], stopped: [] };
   const { stoppedServers } = await import("../sees/onRequest");
   const { hostOf } = await import("../sees/host");
   const stopped = new Map<MachinePlan, ReadonlyMap<string, string>>();
@@ -121,8 +132,26 @@ async function byState(servers: readonly OnMachine[]) {
   const why = ({ machine, server }: OnMachine) => stopped.get(machine)?.get(server.container.name);
   return {
     running: servers.filter((each) => why(each) === undefined),
+    away: servers.filter((each) => why(each) !== undefined),
     stopped: servers.flatMap((each) => why(each) ?? []),
   };
+}
+
+/** Starts the servers that llama-swap starts; the outcome of one that did not start. */
+async function startedNow(
+  away: readonly OnMachine[],
+  options: WaitCommandOptions,
+): Promise<OnMachine[] | Outcome> {
+  const started: OnMachine[] = [];
+  for (const { machine, server } of away) {
+    const { hasOnDemand } = await import("../sees/onDemand/onDemand");
+    if (!hasOnDemand(machine)) continue;
+    const { startByRequest } = await import("../onRequest/startByRequest");
+    const { failed, ...said } = await startByRequest({ machine, server }, options);
+    if (failed) return { ...said, failed };
+    started.push({ machine, server });
+  }
+  return started;
 }
 
 type Result = WaitedOn & { readonly warm?: readonly ProbeResult[] };

@@ -9,6 +9,8 @@ import type { FileState } from "../sees/file";
 import type { GpuState } from "../sees/gpu";
 import type { Hit, LogReading } from "../sees/log/scanLog";
 import { READY, type Sign, STARTED_WITH_PORT } from "../sees/log/sign";
+import type { OnDemandSeen } from "../sees/onDemand/onDemand";
+import type { SwapUnit } from "../sees/onDemand/swapFiles";
 import type { Edit, EditValue } from "../stackEdit/applyEdits";
 import type { ProbeResult } from "../verify/probe";
 
@@ -31,6 +33,8 @@ export interface Facts {
   /** Files of the plan that were looked for on the machine. */
   readonly files?: readonly FileState[];
   readonly probes?: readonly ProbeFacts[];
+  /** What starts servers by request, where the machine has that. */
+  readonly onDemand?: OnDemandFacts;
   /** The stack file of the machine, where one was given. */
   readonly stack?: Stack;
   /**
@@ -42,6 +46,13 @@ export interface Facts {
   readonly stackIsAGuess?: true;
   /** Key of the server that a log without a name belongs to, where the user said so. */
   readonly serverKey?: string;
+}
+
+/** llama-swap, its unit, and what it starts. */
+export interface OnDemandFacts {
+  readonly seen: OnDemandSeen;
+  /** Absent where no systemd of the user's answers. */
+  readonly unit?: SwapUnit;
 }
 
 export interface Stack {

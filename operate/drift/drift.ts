@@ -12,6 +12,7 @@ import { inKeyOrder } from "../../faults/json";
 import { filesOf } from "../../machines/files";
 import { parseMeminfo } from "../../machines/memory";
 import { type Host, hostOf, inspected } from "../sees/host";
+import { hasOnDemand } from "../sees/onDemand/onDemand";
 import { namedOn } from "../stack/named";
 import type { StackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";
@@ -19,11 +20,19 @@ import { containerDifferences } from "./containers";
 import type { Difference } from "./difference";
 import { fileDifference } from "./files";
 import { folderDifferences } from "./folders";
+import { onDemandDifferences } from "./onDemand";
 import { simpleServerDifferences } from "./simpleServer";
 
 /** Something on a machine that isn't as it was applied. */
 export interface Drift extends Difference {
-  readonly kind: "client" | "container" | "file" | "instance-a" | "memory" | "simple-server";
+  readonly kind:
+    | "client"
+    | "container"
+    | "file"
+    | "instance-a"
+    | "memory"
+    | "on-demand"
+    | "simple-server";
   /** A container's name, a path, a unit, or words such as `instance A`. */
   readonly where: string;
   readonly mend: Mend;
@@ -58,7 +67,7 @@ export async function driftOf(machine: MachinePlan): Promise<MachineDrift> {
   if (!("plan" in applied))
     return { machine: machine.name, drifts: [], missing: applied.missing, unread: [] };
   const { plan } = applied;
-  const parts = [ofContainers, ofFiles, ofSimpleServer, ofMemory].map((part) =>
+  const parts = [ofContainers, ofFiles, ofSimpleServer, ofOnDemand, ofMemory].map((part) =>
     part(plan, host).catch(unreadPart),
   );
   const found = [...(await Promise.all(parts)).flat(), ...folderDrifts(plan, machine)];
@@ -79,7 +88,7 @@ function unreadPart(error: unknown): string[] {
  * What an update acts on: figures of the plan may change with the evidence, such as a model that
  * was downloaded since.
  */
-function acted({ containers, files, secretFiles, simpleServer }: MachinePlan): string {
+function acted({ containers, files, secretFiles, simpleServer, ...rest }: MachinePlan): string {
   const made = containers.map(({ env, labels, ...rest }) => {
     const { [LABEL.folders]: _, ...others } = labels;
     const container = { ...rest, env: inNameOrder(env), labels: inNameOrder(others) };
@@ -97,7 +106,9 @@ function acted({ containers, files, secretFiles, simpleServer }: MachinePlan): s
   const { mode } = simpleServer;
   const { unit, baseUrl, models, pull } = mode === "host" ? simpleServer : {};
   const ollama = { mode, unit, baseUrl, models, pull };
-  return JSON.stringify(inKeyOrder({ made, written, secret, ollama }));
+  const { program, network } = rest.onDemand ?? {};
+  const onDemand = rest.onDemand && { program, network };
+  return JSON.stringify(inKeyOrder({ made, written, secret, ollama, onDemand }));
 }
 
 async function ofContainers(plan: MachinePlan, host: Host): Promise<Drift[]> {
@@ -184,9 +195,14 @@ function mendFile(
   const reader = plan.services.find(
     (each) => each.resource === partOf && serviceNamed(each.name)?.readsOnce,
   );
+  const { onDemand } = plan;
+  // llama-swap reads its files once, too.
+  const swap = onDemand !== undefined && partOf === `${plan.name}-on-demand`;
+  const restart = swap ? ["systemctl", "--user", "restart", onDemand.unit] : undefined;
+  const again = reader?.container ? ["docker", "restart", reader.container] : restart;
   return {
     up: resources.map((each) => `--replace '**::${each}'`),
-    after: reader?.container ? [typedOn(plan, ["docker", "restart", reader.container])] : [],
+    after: again === undefined ? [] : [typedOn(plan, again)],
   };
 }
 
@@ -203,6 +219,15 @@ async function ofSimpleServer(plan: MachinePlan, host: Host): Promise<Drift[]> {
     where: unit,
     ...each,
     mend: { after: overruled ? show : restart },
+  }));
+}
+
+async function ofOnDemand(plan: MachinePlan, host: Host): Promise<Drift[]> {
+  if (!hasOnDemand(plan)) return [];
+  return (await onDemandDifferences(plan, host)).map(({ after, up, ...each }) => ({
+    kind: "on-demand",
+    ...each,
+    mend: { ...(up ? { up: ANEW } : {}), ...(after === undefined ? {} : { after: [after] }) },
   }));
 }
 

@@ -9,6 +9,8 @@ import { homeOn, onMachine } from "../../machines/home";
 import { recordEdits, shortDigest } from "../pin/writePin";
 import { type Host, hostOf } from "../sees/host";
 import { startedWith, toDeclare } from "../sees/instanceA";
+import { hasOnDemand, type SwapMachine } from "../sees/onDemand/onDemand";
+import { swapUnit } from "../sees/onDemand/swapFiles";
 import { MISSING, type RecordedVersions, recorded, type VenvEntry } from "../sees/packageVersions";
 import type { Edit } from "../stackEdit/applyEdits";
 
@@ -17,6 +19,8 @@ export interface Inventory {
   readonly machine: string;
   readonly containers: readonly ContainerEntry[];
   readonly venvs: readonly VenvEntry[];
+  /** llama-swap, where the machine has it. */
+  readonly onDemand?: OnDemandEntry;
   /**
    * What the stack file should record of the versions and of instance A's argv, if it records
    * something else.
@@ -24,6 +28,20 @@ export interface Inventory {
   readonly record: readonly Edit[];
   /** What could not be read, and why. */
   readonly problems: readonly string[];
+}
+
+/** llama-swap and what it runs with; `null` where a thing can't be read. */
+interface OnDemandEntry {
+  /** Its path on the machine. */
+  readonly program: string;
+  /** As the program itself says it. */
+  readonly version: string | null;
+  readonly sha256: string | null;
+  readonly unit: string;
+  /** As systemd says it. */
+  readonly state: string | null;
+  /** SHA-256 of its configuration on the machine. */
+  readonly config: string | null;
 }
 
 /** A container and what is in it. */
@@ -58,7 +76,23 @@ export async function inventory(
     ...differingRecords(machine, settings, containers),
     ...(await hostInstanceRecord(machine, host)),
   ];
-  return { machine: machine.name, containers, venvs, record, problems };
+  const onDemand = hasOnDemand(machine) ? await onDemandEntry(machine, host) : undefined;
+  return { machine: machine.name, containers, venvs, ...defined({ onDemand }), record, problems };
+}
+
+async function onDemandEntry({ onDemand }: SwapMachine, host: Host): Promise<OnDemandEntry> {
+  const { program, unit, folder } = onDemand;
+  const sum = async (path: string) =>
+    /^[\da-f]{64}/.exec((await host.ask(["sha256sum", "--", path])).out)?.[0] ?? null;
+  const { out, err } = await host.ask([program.path, "-version"]);
+  return {
+    program: program.path,
+    version: /version: (\w+)/.exec(`${out}${err}`)?.[1] ?? null,
+    sha256: await sum(program.path),
+    unit,
+    state: (await swapUnit(onDemand, host))?.active ?? null,
+    config: await sum(`${folder}/config.yaml`),
+  };
 }
 
 async function allContainers(

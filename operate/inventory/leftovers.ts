@@ -92,8 +92,12 @@ async function unusedNetworks(
   ours: readonly ContainerState[],
 ): Promise<Leftover[]> {
   if (ours.length > 0) return [];
-  const filter = `name=^${machine.network}$`;
-  const list = ["network", "ls", "--format", "{{.Name}}", "--filter", filter];
+  const names = [
+    machine.network,
+    ...(machine.onDemand?.network ? [machine.onDemand.network.name] : []),
+  ];
+  const filters = names.flatMap((name) => ["--filter", `name=^${name}$`]);
+  const list = ["network", "ls", "--format", "{{.Name}}", ...filters];
   return lines(await docker(list)).map((name) =>
     left(machine, "network", { name, what: "no container of ours is on it" }),
   );

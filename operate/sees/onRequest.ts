@@ -20,15 +20,24 @@ export const endedBadly = ({ exitCode, oomKilled }: ContainerState): boolean =>
   oomKilled || !ENDED_WELL.includes(exitCode);
 
 /** What is said of a server that doesn't run, as planned. */
-export const notRunningText = (key: string): string =>
-  `${key} is not running, and that is as planned: \`serving start ${key}\` starts it`;
+export function notRunningText({ onDemand }: Pick<MachinePlan, "onDemand">, key: string): string {
+  const { model } = onDemand?.servers.find((each) => each.key === key) ?? {};
+  const start = `\`serving start ${key}\``;
+  const how =
+    model === undefined
+      ? `${start} starts it`
+      : `the next request for ${model} starts it, and so does ${start}`;
+  return `${key} is not running, and that is as planned: ${how}`;
+}
 
 /** The servers of a machine that don't run, as planned: the sentence for each, by its container. */
 export async function stoppedServers(
-  { inferenceServers }: Pick<MachinePlan, "inferenceServers">,
+  machine: Pick<MachinePlan, "inferenceServers" | "onDemand">,
   host: Pick<Host, "containers">,
 ): Promise<ReadonlyMap<string, string>> {
-  const onRequest = inferenceServers.filter(({ container }) => container.start === "onRequest");
+  const onRequest = machine.inferenceServers.filter(
+    ({ container }) => container.start === "onRequest",
+  );
   if (onRequest.length === 0) return new Map();
   const states = await host.containers();
   return new Map(
@@ -37,7 +46,7 @@ export async function stoppedServers(
         container,
         states.find(({ name }) => name === container.name),
       )
-        ? [[container.name, notRunningText(key)] as const]
+        ? [[container.name, notRunningText(machine, key)] as const]
         : [],
     ),
   );

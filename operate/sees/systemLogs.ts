@@ -7,8 +7,8 @@ import type { Sign } from "./log/sign";
 export interface SystemLogs {
   /** Looks for these signs in the kernel's log. */
   kernelLog(signs: readonly Sign[]): Promise<LogReading | undefined>;
-  /** Looks for these signs in what systemd keeps of a unit. */
-  journal(unit: string, signs: readonly Sign[]): Promise<LogReading | undefined>;
+  /** Looks for these signs in what systemd keeps of a unit, or of one of the user's own. */
+  journal(unit: string, signs: readonly Sign[], of?: "user"): Promise<LogReading | undefined>;
 }
 
 /** With times that can be compared. */
@@ -32,9 +32,10 @@ export function systemLogsOn(machine: CommandPlace): SystemLogs {
       if (journal !== undefined && journal.lines >= FEWEST_KERNEL_LINES) return journal;
       return scan(about, ["dmesg", "--time-format", "iso"], signs);
     },
-    journal: (unit, signs) => {
+    journal: (unit, signs, of) => {
       const about = { name: `journal of ${unit}`, kind: "service" } as const;
-      return scan(about, ["journalctl", "--unit", unit, ...NEWEST_LINES], signs);
+      const whose = of === undefined ? [] : [`--${of}`];
+      return scan(about, ["journalctl", ...whose, "--unit", unit, ...NEWEST_LINES], signs);
     },
   };
 }

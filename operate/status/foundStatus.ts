@@ -4,7 +4,8 @@ import { Failed } from "../../faults/fault";
 import { quote } from "../sees/answer";
 import { Api } from "../sees/api";
 import { readServed, type Served } from "../sees/served";
-import { figuresOfServer, type ServerFigures } from "./status";
+import type { ServerFigures } from "./itemStatus";
+import { figuresOfServer } from "./status";
 
 /** What a server at an address does, whoever started it: nothing but the server itself is asked. */
 export async function foundStatus(url: string): Promise<Outcome> {

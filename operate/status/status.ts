@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { INSTANCE_A } from "../../components/fields";
+import { SIMPLE_SERVER } from "../../components/fields";
 import type { MachinePlan } from "../../components/plan";
 import { isPooling } from "../../components/planned";
 import { defined } from "../../faults/defined";
@@ -12,38 +12,20 @@ import { type GpuState, readGpu } from "../sees/gpu";
 import { type Host, hostOf } from "../sees/host";
 import { READY } from "../sees/log/sign";
 import { readMetrics } from "../sees/metrics";
+import { hasOnDemand, type OnDemandSeen, type SwapMachine } from "../sees/onDemand/onDemand";
 import { endedBadly, isStoppedAsPlanned } from "../sees/onRequest";
 import { originFromHere, type Tunnel, tunnelTo } from "../sees/tunnel";
-import { type Named, namedOn } from "../stack/named";
-
-/** A server or service at one moment. */
-export interface ItemStatus {
-  readonly key: string;
-  /** `ready`, or Docker's word for its container, the phase of its start, `not there` ... */
-  readonly state: string;
-  readonly well: boolean;
-  /** Figures of the phase, or what the start gate says. */
-  readonly note?: string;
-  /** Seconds since its container started, or ended. */
-  readonly seconds?: number;
-  readonly figures?: ServerFigures;
-}
-
-/**
- * What a server does, by its own metrics. Shares are from 0 to 1, `null` where nothing tells them.
- */
-export interface ServerFigures {
-  readonly kvUse: number | null;
-  readonly running: number | null;
-  readonly waiting: number | null;
-  /** Tokens that it wrote between two looks, per second. */
-  readonly tokensPerSecond: number | null;
-  /**
-   * Share of the prompts' tokens that the prefix cache had, since its start; `null` before the
-   * first.
-   */
-  readonly prefixHits: number | null;
-}
+import { type Named, namedOn, ON_DEMAND } from "../stack/named";
+import type { ItemStatus, ServerFigures } from "./itemStatus";
+import {
+  type LastStart,
+  lookOnDemand,
+  type OnDemandStatus,
+  onDemandStatus,
+  runningItem,
+  stoppedItem,
+  swapItem,
+} from "./onDemandStatus";
 
 export interface MachineStatus {
   readonly machine: string;
@@ -56,12 +38,17 @@ export interface MachineStatus {
   /** The first GPU; `null` where nvidia-smi says nothing. */
   readonly gpu: GpuState | null;
   readonly items: readonly ItemStatus[];
+  /** What starts servers by request, where the machine has that. */
+  readonly onDemand?: OnDemandStatus;
   /** Why nothing is known of its containers. */
   readonly problem?: string;
 }
 
 /** Looks at a machine that is there. It only asks. */
-export async function statusOf(machine: MachinePlan): Promise<MachineStatus> {
+export async function statusOf(
+  machine: MachinePlan,
+  lastStart: LastStart = () => undefined,
+): Promise<MachineStatus> {
   const host = hostOf(machine.dockerHost);
   const [meminfo, gpu = null, [found, problem]] = await Promise.all([
     host.meminfo().then(parseMeminfo),
@@ -75,19 +62,70 @@ export async function statusOf(machine: MachinePlan): Promise<MachineStatus> {
     ),
   ]);
   const tunnel = await tunnelTo(machine);
-  const looks = namedOn(machine).map((each) =>
-    each.container === undefined || each.own === false
-      ? outside(each, tunnel)
-      : ofContainer(
-          each,
-          host,
-          tunnel,
-          found.find(({ name }) => name === each.container?.name),
-        ),
-  );
-  const items = await Promise.all(looks).finally(tunnel.close);
+  const look = async () => {
+    const seen = await onDemandOf(machine, host, { tunnel, problem });
+    const items = await Promise.all(
+      namedOn(machine).map(async (each) =>
+        onDemandItem(each, await itemOf(each, host, tunnel, found), { seen, lastStart }),
+      ),
+    );
+    return { items, ...defined({ onDemand: seen && onDemandStatus(seen.machine, seen.seen) }) };
+  };
+  const looked = await look().finally(tunnel.close);
   const memory = meminfo === undefined ? null : { ...meminfo, floorGiB: floorOf(machine) };
-  return { machine: machine.name, memory, gpu, items, ...defined({ problem }) };
+  return { machine: machine.name, memory, gpu, ...looked, ...defined({ problem }) };
+}
+
+/** What llama-swap, Docker and the wrapper say, where a machine has them and Docker answers. */
+async function onDemandOf(
+  machine: MachinePlan,
+  host: Host,
+  { tunnel, problem }: { readonly tunnel: Tunnel; readonly problem: string | undefined },
+): Promise<OnDemandLook | undefined> {
+  if (!hasOnDemand(machine) || problem !== undefined) return undefined;
+  return { machine, seen: await lookOnDemand(machine, host, tunnel) };
+}
+
+interface OnDemandLook {
+  readonly machine: SwapMachine;
+  readonly seen: OnDemandSeen;
+}
+
+const itemOf = (
+  each: Named,
+  host: Host,
+  tunnel: Tunnel,
+  found: readonly ContainerState[],
+): Promise<ItemStatus> =>
+  each.container === undefined || each.own === false
+    ? outside(each, tunnel)
+    : ofContainer(
+        each,
+        host,
+        tunnel,
+        found.find(({ name }) => name === each.container?.name),
+      );
+
+/** The same of what llama-swap starts, and of itself, with what it says. */
+function onDemandItem(
+  { key, container, server }: Named,
+  item: ItemStatus,
+  {
+    seen: look,
+    lastStart,
+  }: { readonly seen: OnDemandLook | undefined; readonly lastStart: LastStart },
+): ItemStatus {
+  if (look === undefined) return item;
+  const { machine, seen } = look;
+  if (key === ON_DEMAND) return swapItem(seen);
+  if (server?.container.start !== "onRequest" || container === undefined) return item;
+  const found = seen.containers.get(key);
+  if (found === undefined) return item;
+  if (found.status === "running") return runningItem(machine, seen, item);
+  const failed = seen.failed.has(key);
+  return isStoppedAsPlanned(container, found) && (failed || !endedBadly(found))
+    ? { ...item, ...stoppedItem(machine, seen, { key, container }, lastStart) }
+    : item;
 }
 
 /** The floor below which a start gate stops its server; 0 where no server has one. */
@@ -96,7 +134,7 @@ const floorOf = ({ containers, memoryFloorGiB }: MachinePlan): number =>
 
 /** What runs in no container of ours: whether it answers. */
 async function outside({ key, machine }: Named, tunnel: Tunnel): Promise<ItemStatus> {
-  const path = key === INSTANCE_A ? "/health" : "/api/version";
+  const path = key === SIMPLE_SERVER ? "/api/version" : "/health";
   const reach = machine.reach.find((each) => each.key === key);
   // Ollama inside the chat UI has no port of its own.
   if (reach === undefined) return { key, state: "inside chat-ui", well: true };

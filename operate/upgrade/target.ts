@@ -3,7 +3,7 @@ import type { MachinePlan } from "../../components/plan";
 import { SERVICES } from "../../components/services";
 import type { StackSettings } from "../../components/settings";
 import { entryName, type ImageEntry, imageEntries } from "../pin/writePin";
-import { type Named, named } from "../stack/named";
+import { type Named, named, ON_DEMAND } from "../stack/named";
 import { ranksOf } from "../stack/ranksOf";
 
 /** An entry with an image, and the container that runs it. */
@@ -27,6 +27,10 @@ export function targetOf(
   if (found.key === INSTANCE_A)
     return {
       message: `Instance A is only counted here: whoever runs it upgrades it as it was installed, and \`serving verify ${name}\` asks it afterwards.`,
+    };
+  if (found.key === ON_DEMAND)
+    return {
+      message: `llama-swap is no image: write another release into onDemand.program.version of ${found.machine.name}, and \`serving pin\` fills in its sum.`,
     };
   const { machine, key, container } = headOf(found, machines);
   const entry = imageEntries(settings).find(

@@ -9,6 +9,7 @@ import type { AskedProvider } from "../../harness/providers/probe";
 import type { Api } from "../sees/api";
 import type { Host } from "../sees/host";
 import type { ProcessStart } from "../sees/metrics";
+import type { LlamaSwap, SwapPlan } from "../sees/onDemand/llamaSwap";
 import type { Named } from "../stack/named";
 import type { OnMachine } from "../stack/ranksOf";
 import type { Probe } from "./probe";
@@ -26,6 +27,8 @@ interface Common {
    * files.
    */
   readonly keyVariables?: readonly string[];
+  /** Keys that were read elsewhere. */
+  readonly keys?: readonly string[];
 }
 
 /** Something on a machine that probes ask. */
@@ -39,6 +42,7 @@ export type Target =
   | SimpleServerTarget
   | SimpleModelTarget
   | ServiceTarget
+  | OnDemandTarget
   | HarnessTarget
   | ProviderTarget
   | MachineTarget;
@@ -138,6 +142,13 @@ export interface SimpleModelTarget extends Common {
   readonly named: boolean;
 }
 
+/** llama-swap, which starts servers by request. */
+export interface OnDemandTarget extends Common {
+  readonly kind: "on-demand";
+  readonly planned: SwapPlan;
+  readonly swap: LlamaSwap;
+}
+
 /** A service without probes of its own. */
 export interface ServiceTarget extends Common {
   readonly kind: "service";
@@ -189,6 +200,8 @@ export interface TargetOptions {
   readonly baseUrl?: string;
   /** Run these probes alone. */
   readonly only?: readonly string[];
+  /** Containers of servers that are probed otherwise. */
+  readonly except?: readonly string[];
   /** Probe these servers and services alone. */
   readonly about?: readonly Named[];
   /** The machine's files, processes and Docker, by the machine's Docker address. */

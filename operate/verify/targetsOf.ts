@@ -11,6 +11,9 @@ import { parseProfile } from "../../harness/providers/profile";
 import { isHere, isLoopback } from "../../machines/address";
 import { Api, MESSAGES_VERSION } from "../sees/api";
 import type { Host } from "../sees/host";
+import type { LlamaSwap } from "../sees/onDemand/llamaSwap";
+import { hasOnDemand, llamaSwapOf } from "../sees/onDemand/onDemand";
+import { SwapApi } from "../sees/onDemand/swapApi";
 import { stoppedServers } from "../sees/onRequest";
 import { originFromHere, type Tunnel } from "../sees/tunnel";
 import { ranksOf } from "../stack/ranksOf";
@@ -20,6 +23,7 @@ import { simpleModelName } from "./probes/ollamaTools";
 import type {
   ChatUiTarget,
   HarnessTarget,
+  OnDemandTarget,
   ProviderTarget,
   RanksTarget,
   ReadFile,
@@ -59,11 +63,13 @@ export async function targetsOf(
     return { machine, host, api: new Api(url, timeoutSeconds, headers), unreachable };
   };
   const stopped = await stoppedServers(machine, host);
-  const servers = inferenceServers(machine, at, options, stopped);
+  const swap = hasOnDemand(machine) ? await llamaSwapOf(machine, tunnel, host) : undefined;
+  const servers = inferenceServers(machine, at, options, { stopped, swap });
   return [
     ...(await instanceATargets(here, options, tunnel)),
     ...serversOverMachines(machine, at, options),
     ...servers,
+    ...onDemandTargets(machine, at, swap),
     ...bridgeTargets(machine, host, at, servers),
     ...chatUis(machine, at, [...stopped.keys()]),
     ...simpleServers(machine, at),
@@ -78,11 +84,20 @@ function inferenceServers(
   machine: MachinePlan,
   at: At,
   { baseUrl, timeoutSeconds }: TargetOptions,
-  stopped: Stopped,
+  { stopped, swap }: { readonly stopped: Stopped; readonly swap: LlamaSwap | undefined },
 ): ServerTarget[] {
+  const { onDemand } = machine;
   const all = machine.inferenceServers.map((server): ServerTarget => {
     const { names, maxModelLen } = server.serve;
-    const place = at(server.reach, SERVER_HEADERS);
+    const bySwap = onDemand?.servers.some(({ key }) => key === server.key) === true && swap;
+    // Who asks it behind llama-swap's back isn't counted, and has it stopped in mid-answer.
+    const place = bySwap
+      ? {
+          ...at(onDemand),
+          api: new SwapApi(bySwap, server.key, timeoutSeconds, MESSAGES_VERSION),
+          keys: bySwap.keys,
+        }
+      : at(server.reach, SERVER_HEADERS);
     return {
       kind: "inference-server",
       name: server.container.name,
@@ -104,6 +119,16 @@ function inferenceServers(
   return [
     { ...meant, api: new Api(baseUrl, timeoutSeconds, SERVER_HEADERS), unreachable: undefined },
   ];
+}
+
+function onDemandTargets(
+  { onDemand: planned }: MachinePlan,
+  at: At,
+  swap: LlamaSwap | undefined,
+): OnDemandTarget[] {
+  if (planned === undefined || swap === undefined) return [];
+  const { api: _, ...place } = at(planned);
+  return [{ kind: "on-demand", name: "llama-swap", ...place, keys: swap.keys, planned, swap }];
 }
 
 function serversOverMachines(

@@ -10,6 +10,7 @@ import { type Diagnosis, KNOWN, rowOf } from "./known";
 import { memory } from "./memory";
 import { model } from "./model";
 import { network } from "./network";
+import { onDemandDiagnoses } from "./onDemand";
 import { ranks } from "./ranks";
 import { room } from "./room";
 import { stackFileDiagnoses } from "./stackFile";
@@ -31,6 +32,7 @@ const coded: readonly (Weighed | Row)[] = [
   ...bridgeDiagnoses,
   ...client,
   ...network,
+  ...onDemandDiagnoses,
 ];
 
 /** Every known trouble, in the order in which it is shown. */

@@ -142,7 +142,9 @@ export const network: readonly (Weighed | Row)[] = [
         /port is already allocated|address already in use/.test(error),
       );
       const evidence = hit?.line ?? failed?.error;
-      if (evidence === undefined) return undefined;
+      // llama-swap's own port has a setting: `on-demand-port-taken` tells.
+      if (evidence === undefined || /http server error error="listen/.test(evidence))
+        return undefined;
       // vLLM names its port in another line.
       const started = hit?.log.hits.get(STARTED_WITH_PORT)?.groups ?? [];
       const groups = [...started, ...(hit?.groups ?? /:(\d{2,5})\b/.exec(evidence) ?? [])];

@@ -11,12 +11,15 @@ import { scanContainer } from "../../sees/containerLog";
 import { readGpu } from "../../sees/gpu";
 import { hostOf } from "../../sees/host";
 import { type LogReading, withoutCrash } from "../../sees/log/logReading";
+import { hasOnDemand, llamaSwapOf, seeOnDemand } from "../../sees/onDemand/onDemand";
+import { swapUnit } from "../../sees/onDemand/swapFiles";
+import { tunnelTo } from "../../sees/tunnel";
 import { ranksOf } from "../../stack/ranksOf";
 import { readOneMachine } from "../../stack/readStack";
 import { projectOrProgram } from "../../stack/stackFile";
 import { type KeptResult, lastVerify } from "../../verify/lastVerify";
 import { SIGNS } from "../diagnoses";
-import type { Stack } from "../facts";
+import type { OnDemandFacts, Stack } from "../facts";
 import { scanProbes } from "./fromFiles";
 
 /** Hours after which a result of `serving verify`, or a crash, says nothing about today. */
@@ -125,14 +128,15 @@ async function readThere(machine: MachinePlan) {
   const journal =
     simpleServer.mode === "host" ? await reader.journal(simpleServer.unit, SIGNS) : undefined;
   const meminfo = parseMeminfo(await reader.meminfo());
+  const swap = machine.onDemand && (await reader.journal(machine.onDemand.unit, SIGNS, "user"));
   return {
-    logs: [kernel, journal].filter((log) => log !== undefined),
+    logs: [kernel, journal, swap].filter((log) => log !== undefined),
     notes:
       kernel === undefined
         ? ["The kernel's log can't be read: give it with --dmesg FILE (`sudo dmesg > FILE`)."]
         : [],
     facts: {
-      ...defined({ meminfo, gpu: await readGpu(reader) }),
+      ...defined({ meminfo, gpu: await readGpu(reader), onDemand: await onDemandOf(machine) }),
       sockets: await reader.sockets(),
       addresses: await reader.addresses(),
       // The applied plan is a record, not a setting.
@@ -141,6 +145,22 @@ async function readThere(machine: MachinePlan) {
       ),
     },
   };
+}
+
+/** What llama-swap, its unit, Docker and the wrapper say; `undefined` where Docker says nothing. */
+async function onDemandOf(machine: MachinePlan): Promise<OnDemandFacts | undefined> {
+  if (!hasOnDemand(machine)) return undefined;
+  const host = hostOf(machine.dockerHost);
+  const tunnel = await tunnelTo(machine);
+  try {
+    const seen = await seeOnDemand(machine, host, await llamaSwapOf(machine, tunnel, host));
+    return { seen, ...defined({ unit: await swapUnit(machine.onDemand, host) }) };
+  } catch (error) {
+    if (error instanceof Failed) return undefined;
+    throw error;
+  } finally {
+    tunnel.close();
+  }
 }
 
 /**

@@ -57,7 +57,8 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
   const { name } = server.container;
   const state = await inspect(host, name).catch(() => undefined);
   if (state === undefined) return skip(`${name} is not there`);
-  if (isStoppedAsPlanned(server.container, state)) return skip(notRunningText(server.key));
+  if (isStoppedAsPlanned(server.container, state))
+    return skip(notRunningText(target.machine, server.key));
   const { text, cutShort } = await host.memoryLines(name);
   const log = readEngineLog(text);
   const started = startedServer(target, server, state);

@@ -12,6 +12,7 @@ import { memoryProbes } from "../probes/memory";
 import { nativePathProbes } from "../probes/nativeMessagesPath";
 import { ollamaProbes } from "../probes/ollama";
 import { ollamaToolProbes } from "../probes/ollamaTools";
+import { onDemandProbes } from "../probes/onDemand";
 import { poolingProbes } from "../probes/pooling";
 import { rankProbes } from "../probes/ranks";
 import { serverProbes, windowProbes } from "../probes/server";
@@ -21,7 +22,7 @@ import type { ProbesOf, Target } from "../target";
 
 /**
  * Probes by kind of target, in the order of a run: first what the others depend on. `absent` says
- * why there are none to run.
+ * why there are none to run, or nothing where that isn't worth a word.
  */
 const CATALOG: {
   readonly [Kind in Target["kind"]]: { readonly absent: string; readonly probes: ProbesOf<Kind> };
@@ -41,6 +42,11 @@ const CATALOG: {
       ...longPromptProbes,
       ...kvCacheProbes,
     ],
+  },
+  "on-demand": {
+    // Nothing is said of it where it isn't declared.
+    absent: "",
+    probes: onDemandProbes,
   },
   bridge: { absent: "the plan has no bridge", probes: bridgeProbes },
   "chat-ui": { absent: "the plan has no chat UI", probes: chatUiProbes },

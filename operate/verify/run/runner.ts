@@ -26,8 +26,10 @@ export async function verify(machine: MachinePlan, options: VerifyOptions): Prom
   // The server at `--base-url` has an address of its own.
   const tunnel = options.baseUrl === undefined ? await tunnelTo(machine) : undefined;
   try {
-    const { about } = options;
-    const all = await targetsOf(machine, host, options, tunnel);
+    const { about, except = [] } = options;
+    const all = (await targetsOf(machine, host, options, tunnel)).filter(
+      ({ kind, name }) => kind !== "inference-server" || !except.includes(name),
+    );
     const targets =
       about === undefined ? all : all.filter((target) => about.some((each) => isOf(target, each)));
     const secrets = secretsOf(machine, targets, host);
@@ -35,7 +37,8 @@ export async function verify(machine: MachinePlan, options: VerifyOptions): Prom
     for (const kind of KINDS) {
       const ofKind = targets.filter((target) => target.kind === kind);
       const absent = { ...skip(whyAbsent(kind)), fix: "", target: machine.name, seconds: 0 };
-      const isAbsent = ofKind.length === 0 && about === undefined;
+      const isAbsent =
+        whyAbsent(kind) !== "" && ofKind.length === 0 && about === undefined && except.length === 0;
       const without = isAbsent ? probesOf(kind).filter(chosen(options)) : [];
       results.push(...without.map(({ name }) => report({ ...absent, name }, options)));
       for (const target of ofKind) {
@@ -69,5 +72,8 @@ function secretsOf(machine: MachinePlan, targets: readonly Target[], host: Host)
     ...machine.secretFiles.map((file) => file.variable),
     ...targets.flatMap(({ keyVariables = [] }) => keyVariables),
   ];
-  return names.map((name) => host.env[name] ?? "").filter((value) => !isPlaceholder(value));
+  const read = targets.flatMap(({ keys = [] }) => keys);
+  return [...names.map((name) => host.env[name] ?? ""), ...read].filter(
+    (value) => !isPlaceholder(value),
+  );
 }

@@ -6,6 +6,7 @@ import QWEN from "../../../models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json";
 import { SIGNS } from "../../../operate/doctor/diagnoses";
 import type { Facts, Stack } from "../../../operate/doctor/facts";
 import { gpuIn } from "../../../operate/sees/gpu";
+import { ON_DEMAND } from "./onDemandCases";
 import { REAL_STARTS } from "./realStarts";
 import { SAID } from "./saidCases";
 import { withMachine, withServer } from "./stack";
@@ -879,6 +880,7 @@ export const cases: readonly MatrixCase[] = [
     edits: [["inferenceServers.b.maxLoraRank", undefined]],
   },
 
+  ...ON_DEMAND,
   ...SAID,
 
   own("rank-gone", "Connection reset by peer", { cause: "(10.77.0.2)" }),

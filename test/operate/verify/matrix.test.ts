@@ -191,6 +191,7 @@ describe("the names of the probes", () => {
         "responses responses-stream responses-developer responses-tools responses-tools-stream",
         "messages messages-stream messages-tools messages-tools-stream count-tokens alias unknown-tier adapters",
         "native-messages-path window needle long-prompt prefix-reuse kv-cache",
+        "on-demand-models",
         "bridge-health bridge-key bridge-models bridge-messages bridge-routing bridge-tools bridge-tools-stream",
         "bridge-system bridge-prefix-reuse bridge-unknown-tier bridge-tiers chat-ui-health chat-ui-models",
         "ollama-version ollama-models ollama-listen ollama-directory ollama-memory",
