@@ -165,11 +165,23 @@ function keySections(schema: z.ZodType, prefix: string): ReferenceSection[] {
     const own = keys.filter((key) => !key.block && isChild(path, key.path));
     if (block === undefined && own.length === 0) return [];
     const heading = block === undefined ? "Keys of the file itself" : code(path.join("."));
-    const text = block === undefined ? [] : blockText(block, prefix);
+    const text = block === undefined ? [] : [anchor(path), ...blockText(block, prefix)];
     return [
       { heading, text: own.length === 0 ? text : [...text, keyTable(own, path.length, prefix)] },
     ];
   });
+}
+
+/** Makes a key's row or block the target of `PAGE.md#ADDRESS`. */
+const anchor = (path: readonly string[]): string => `<a id="${keyAddress(path)}"></a>`;
+
+/**
+ * The address of a key on its page, as in `stack-file.md#machines.instanceA.port`: its path without
+ * the names that people choose, but for one that stands last.
+ */
+function keyAddress(path: readonly string[]): string {
+  const parts = path.filter((part, at) => at === path.length - 1 || !/^<.*>$/.test(part));
+  return parts.map((part) => part.replaceAll(/\[\]|[<>]/g, "")).join(".");
 }
 
 /** Keys of records in a list are listed with the block that holds the list. */
@@ -201,7 +213,7 @@ const sentences = (...texts: readonly (string | false | undefined)[]): string =>
 /** Keys are shown relative to their block, whose whole path is the heading. */
 function keyTable(keys: readonly SchemaKey[], depth: number, prefix: string): string {
   const columns: { head: string; cell: (key: SchemaKey) => string }[] = [
-    { head: "Key", cell: ({ path }) => code(path.slice(depth).join(".")) },
+    { head: "Key", cell: ({ path }) => `${anchor(path)}${code(path.slice(depth).join("."))}` },
     { head: "Type", cell: ({ schema }) => typeText(schema) },
     {
       head: "Default",

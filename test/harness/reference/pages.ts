@@ -38,5 +38,6 @@ function cellsOf(line: string): string[] {
 }
 
 export function plain(cell: string): string {
-  return /^(`+) ?(.*?) ?\1$/.exec(cell)?.[2] ?? cell;
+  const shown = cell.replace(/^<a id="[^"]*"><\/a>/, "");
+  return /^(`+) ?(.*?) ?\1$/.exec(shown)?.[2] ?? shown;
 }

@@ -79,16 +79,18 @@ What it is.
 
 | Key | Type | Default | Variable | Meaning |
 | --- | --- | --- | --- | --- |
-| \`port\` | whole number from 1 to 9 | \`8\` | \`HX_PORT\` | A port \\| or not. Really. |
-| \`mode\` | \`a\`, \`b\` or \`c\` | **required** |  | How. |
+| <a id="port"></a>\`port\` | whole number from 1 to 9 | \`8\` | \`HX_PORT\` | A port \\| or not. Really. |
+| <a id="mode"></a>\`mode\` | \`a\`, \`b\` or \`c\` | **required** |  | How. |
 
 ## \`inner\`
+
+<a id="inner"></a>
 
 A block.
 
 | Key | Type | Meaning |
 | --- | --- | --- |
-| \`share\` | number from 0 to 1 (USD) | Part. Example: \`0.5\` |
+| <a id="inner.share"></a>\`share\` | number from 0 to 1 (USD) | Part. Example: \`0.5\` |
 
 ## More
 
