@@ -1,7 +1,7 @@
 import { type Locate, nowhere, placed, type SettingToChange } from "../components/settings";
 import { defined } from "../faults/defined";
 import { blockOf } from "./lib/block";
-import { type DeclaredResource, withPlainProps } from "./lib/container";
+import { type DeclaredResource, ofType, withPlainProps } from "./lib/container";
 import { rules } from "./rules";
 import { type Finding, findingsOf, type Level, stackJudge } from "./rules/rule";
 
@@ -41,6 +41,7 @@ export function judge(
     // A fixed rule keeps its own level, whatever is asked.
     const level = rule.fixed ? rule.level : (levels[rule.name] ?? levels.all ?? rule.level);
     if (level === "disabled") return [];
+    if (rule.concerns !== undefined && ofType(plain, rule.concerns).length === 0) return [];
     const findings = [
       ...plain.flatMap((resource) => findingsOf(rule, resource)),
       ...(stackJudge(rule)?.(plain) ?? []),

@@ -39,7 +39,9 @@ const measuredSwaps = strictObject({
   lostGiB: z
     .number()
     .describe("MemAvailable before the first minus MemAvailable after the last, in GiB."),
-  at: textMatching(/^\d{4}-\d\d-\d\d$/, "Expected a date such as 2026-11-27").describe("When."),
+  at: textMatching(/^\d{4}-\d\d-\d\d$/, "Expected a date such as 2026-11-27").describe(
+    "Day on which it was measured.",
+  ),
 }).describe(
   "What `serving bench --swaps` measured on this machine. Without it the plan calls swapping unproven here.",
 );

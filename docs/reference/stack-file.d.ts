@@ -282,7 +282,7 @@ export interface MachineSettings {
       readonly swaps: number;
       /** MemAvailable before the first minus MemAvailable after the last, in GiB. */
       readonly lostGiB: number;
-      /** When. */
+      /** Day on which it was measured. */
       readonly at: string;
     };
   };

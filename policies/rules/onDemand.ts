@@ -1,3 +1,4 @@
+import { TYPE } from "../../components/planned";
 import { isLoopback } from "../../machines/address";
 import { knownMap, knownMaps, list, UNKNOWN } from "../../vllm/argv/unknown";
 import {
@@ -18,8 +19,9 @@ import { type Finding, type Rule, violation } from "./rule";
 export const onDemand: Rule = {
   name: "on-demand",
   description:
-    "llama-swap is a program that is known by its SHA-256, listens where nobody but the machine and its own Docker network reaches it, asks for a key there, keeps no prompts, and starts servers that nothing else starts or reaches, in sets that fit.",
+    "The llama-swap of a machine is known by its SHA-256, listens where nobody but the machine and its own Docker network reaches it, asks for a key there, keeps no prompts, and starts servers that nothing else starts or reaches, in sets that fit.",
   level: "mandatory",
+  concerns: TYPE.onDemand,
   judgeMachine: (group) =>
     group.onDemand.flatMap((resource) => [
       ...listening(resource),

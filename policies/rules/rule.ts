@@ -65,6 +65,8 @@ export interface Rule {
    * mandatory.
    */
   readonly advises?: true;
+  /** Type of a resource without which there is nothing to judge, and no verdict is shown. */
+  readonly concerns?: string;
   /** Type of the resources that `judgeResource` is asked about; all if it is absent. */
   readonly of?: string;
   /**

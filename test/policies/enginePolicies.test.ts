@@ -136,13 +136,15 @@ describe("the policies of the pack", () => {
 describe("judge", () => {
   it("says one pass for each rule without findings", () => {
     expect(judge(clean)).toEqual(
-      rules.map((rule) => ({
-        name: rule.name,
-        level: rule.level,
-        verdict: "pass",
-        message: "",
-        resource: "",
-      })),
+      rules
+        .filter(({ concerns }) => concerns === undefined)
+        .map((rule) => ({
+          name: rule.name,
+          level: rule.level,
+          verdict: "pass",
+          message: "",
+          resource: "",
+        })),
     );
   });
 
