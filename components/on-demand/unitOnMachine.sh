@@ -31,9 +31,10 @@ lingers() {
 }
 
 # Without it the unit ends with the operator's last logout, and doesn't start at boot.
+# By name, since a login without a session of logind has no other.
 keep_after_logout() {
   if lingers; then return; fi
-  said=$(loginctl enable-linger 2>&1) ||
+  said=$(loginctl enable-linger "$user" 2>&1) ||
     refuse "The units of $user end at logout, and that can't be changed from here (${said:-loginctl enable-linger failed}). Run \`sudo loginctl enable-linger $user\` on this machine, then \`serving up\` again."
 }
 

@@ -92,7 +92,7 @@ describeEngineWithGpus("models on demand", () => {
       "systemctl --user show --property=Version",
       expect.stringMatching(/^loginctl show-user \S+ --property=Linger --value$/),
       expect.stringMatching(/^loginctl show-user \S+ --property=Linger --value$/),
-      "loginctl enable-linger",
+      expect.stringMatching(/^loginctl enable-linger \S+$/),
       "systemctl --user show --property=Version",
       "systemctl --user daemon-reload",
       `systemctl --user enable --quiet ${UNIT}`,

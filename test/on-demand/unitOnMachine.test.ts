@@ -110,14 +110,14 @@ describe("llama-swap's unit", () => {
     const off = await machine({ linger: "no" });
     expect((await off.run("start")).calls.slice(0, 2)).toEqual([
       START[0],
-      "loginctl enable-linger",
+      "loginctl enable-linger me",
     ]);
     const refused = await machine({ linger: "refused" });
     expect(await refused.run("start")).toMatchObject({
       code: 1,
       out: "",
       err: "The units of me end at logout, and that can't be changed from here (Access denied). Run `sudo loginctl enable-linger me` on this machine, then `serving up` again.",
-      calls: [START[0], "loginctl enable-linger"],
+      calls: [START[0], "loginctl enable-linger me"],
     });
   });
 
