@@ -69,7 +69,13 @@ const MAY_USE = {
     "faults",
     "machines",
   ],
-  "components/fetch": ["components/(inference-server|on-demand|plan)", "faults", "http", "machines", "units"],
+  "components/fetch": [
+    "components/(inference-server|on-demand|plan)",
+    "faults",
+    "http",
+    "machines",
+    "units",
+  ],
   "components/machine": [
     "components/(?!preflight|program|evidence|fetch|change)",
     "faults",
