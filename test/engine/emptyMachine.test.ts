@@ -11,7 +11,7 @@ import { engineEnvironment } from "./environment";
 import { TOTAL_GIB } from "./stackConfig";
 import { writeStackFile } from "./stackFile";
 
-const PAGE = readFileSync(join(__dirname, "../../docs/guide/operations.md"), "utf8");
+const PAGE = readFileSync(join(__dirname, "../../docs/guide/backup.md"), "utf8");
 
 /** The commands of the page between a line of prose and the end of its block. */
 function commandsAfter(prose: string): string {
@@ -85,7 +85,7 @@ describeEngineWithDocker("an empty machine", () => {
     await run("docker", ["network", "rm", network]);
   });
 
-  it("gets all of it back by the commands of the operations page", async () => {
+  it("gets all of it back by the commands of the backup page", async () => {
     const before = await projectIn("spark");
     writeStackFile(join(before, "Pulumi.dgx.yaml"), {
       "local-serving:machines": {

@@ -22,7 +22,7 @@ const FIRST_PACKAGE = "42199716";
 /** What a release since these commits replaces or writes again, as UPGRADE.md names it: nothing. */
 const CHANGED_SINCE: readonly string[] = [];
 
-const README = readFileSync(join(__dirname, "../../README.md"), "utf8");
+const PAGE = readFileSync(join(__dirname, "../../docs/guide/own-repository.md"), "utf8");
 
 /** The operator's own file, which the first `up` replaces. */
 const THEIRS = "MINE=1\n";
@@ -127,7 +127,7 @@ describeWithHistory(
       await npmRun("serving", "wait");
       await npmRun("serving", "verify");
       started = await stack.running();
-      const [, copy = ""] = /```sh\n(cp -r CLONE.*?) +#/.exec(README) ?? [];
+      const [, copy = ""] = /```sh\n(cp -r CLONE.*?) +#/.exec(PAGE) ?? [];
       const command = copy.replaceAll("CLONE", clone).replaceAll("NAME", "spark");
       await stack.must(own, "sh", "-c", command);
       await stack.must(own, "node", bin(own), "init", "--no-install", "--pin", "0.0.0");

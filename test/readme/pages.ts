@@ -12,6 +12,7 @@ export const PAGES: readonly string[] = [
   "models/README.md",
   "harness/README.md",
   "policies/README.md",
+  "docs/README.md",
   "docs/architecture.md",
   "docs/review.md",
   ...["docs/guide", "docs/decisions"].flatMap((folder) =>

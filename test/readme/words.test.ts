@@ -48,7 +48,7 @@ it("no message names an npm script that only a clone has", () => {
     "UPGRADE.md",
     // Every server starts from this text: another word in it would replace all containers.
     "components/inference-server/startGate.sh",
-    "docs/guide/operations.md",
+    "docs/guide/what-up-touches.md",
     // It reads what the script says.
     "operate/doctor/diagnoses/memory.ts",
   ]);

@@ -9,6 +9,7 @@ import {
   schemaKeys,
 } from "../../../harness/schema/jsonSchema";
 import { referenceDocuments } from "../../../operate/reference/documents";
+import { PAGES } from "../../readme/pages";
 import { plain, type ShownKey, shownKeys } from "./pages";
 
 const FOLDER = join(__dirname, "../../../docs/reference");
@@ -73,6 +74,24 @@ describe("docs/reference", () => {
     const paths = shown.map(({ path }) => path);
     expect(paths.toSorted()).toEqual(keys.map(({ path }) => path.join(".")).toSorted());
     expect(new Set(paths).size).toBe(paths.length);
+  });
+
+  it.each(pages)("gives each key of $name an address of its own", ({ name, keys }) => {
+    const page = readFileSync(join(FOLDER, `${name}.md`), "utf8");
+    const addresses = [...page.matchAll(/<a id="([^"]+)"><\/a>/g)].map(([, id]) => id);
+    expect(addresses).toHaveLength(keys.length);
+    expect(new Set(addresses).size).toBe(keys.length);
+    const path = /[<>[\]]|<a|\s/;
+    expect(addresses.filter((address = "") => path.test(address))).toEqual([]);
+  });
+
+  it("has the addresses that pages link to, letter for letter", () => {
+    const stackFile = readFileSync(join(FOLDER, "stack-file.md"), "utf8");
+    const linked = PAGES.flatMap((page) => [
+      ...readFileSync(page, "utf8").matchAll(/reference\/stack-file\.md#([\w.]+)/g),
+    ]).map(([, address]) => address);
+    expect(linked).toContain("machines.inferenceServers.maxModelLen");
+    expect(linked.filter((id) => !stackFile.includes(`<a id="${id}"></a>`))).toEqual([]);
   });
 
   it.each(pages)(
