@@ -34,7 +34,7 @@ export interface Facts {
   readonly files?: readonly FileState[];
   readonly probes?: readonly ProbeFacts[];
   /** What starts servers by request, where the machine has that. */
-  readonly onDemand?: OnDemandFacts;
+  readonly onDemand?: SwapFacts;
   /** The stack file of the machine, where one was given. */
   readonly stack?: Stack;
   /**
@@ -49,7 +49,7 @@ export interface Facts {
 }
 
 /** llama-swap, its unit, and what it starts. */
-export interface OnDemandFacts {
+export interface SwapFacts {
   readonly seen: OnDemandSeen;
   /** Absent where no systemd of the user's answers. */
   readonly unit?: SwapUnit;

@@ -19,7 +19,7 @@ import { readOneMachine } from "../../stack/readStack";
 import { projectOrProgram } from "../../stack/stackFile";
 import { type KeptResult, lastVerify } from "../../verify/lastVerify";
 import { SIGNS } from "../diagnoses";
-import type { OnDemandFacts, Stack } from "../facts";
+import type { Stack, SwapFacts } from "../facts";
 import { scanProbes } from "./fromFiles";
 
 /** Hours after which a result of `serving verify`, or a crash, says nothing about today. */
@@ -148,7 +148,7 @@ async function readThere(machine: MachinePlan) {
 }
 
 /** What llama-swap, its unit, Docker and the wrapper say; `undefined` where Docker says nothing. */
-async function onDemandOf(machine: MachinePlan): Promise<OnDemandFacts | undefined> {
+async function onDemandOf(machine: MachinePlan): Promise<SwapFacts | undefined> {
   if (!hasOnDemand(machine)) return undefined;
   const host = hostOf(machine.dockerHost);
   const tunnel = await tunnelTo(machine);

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { OnDemandFacts } from "../../../operate/doctor/facts";
+import type { SwapFacts } from "../../../operate/doctor/facts";
 import { SwapProblem } from "../../../operate/sees/onDemand/llamaSwap";
 import type { SwapEvent } from "../../../operate/sees/onDemand/swapFiles";
 import type { MatrixCase } from "./cases";
@@ -31,8 +31,8 @@ const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOSt
 const WELL = { active: "active", enabled: "enabled", linger: true };
 
 function seen(
-  overlay: Partial<OnDemandFacts["seen"]>,
-  unit: OnDemandFacts["unit"] = WELL,
+  overlay: Partial<SwapFacts["seen"]>,
+  unit: SwapFacts["unit"] = WELL,
 ): Pick<MatrixCase, "files" | "text" | "more"> {
   const nothing = {
     ...{ states: new Map(), requests: [], lastAnswers: new Map(), containers: new Map() },
