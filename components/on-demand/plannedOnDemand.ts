@@ -38,6 +38,8 @@ export interface OnDemandContext extends Omit<OnDemandAround, "together"> {
   readonly folder: string;
   /** Home of the operator on the machine. */
   readonly home: string;
+  /** Docker engine of the machine. */
+  readonly dockerHost: string;
 }
 
 /** What of llama-swap a machine's plan gets. */
@@ -167,7 +169,7 @@ function keyFile(
 
 function filesOf(
   planned: OnDemandPlan,
-  { machine, home, servers, together }: OnDemandContext & OnDemandAround,
+  { machine, home, dockerHost, servers, together }: OnDemandContext & OnDemandAround,
 ): PlannedFile<FileRole>[] {
   const partOf = onDemandResource(machine);
   const { folder, unit } = planned;
@@ -202,7 +204,7 @@ function filesOf(
     file("unit", {
       purpose: "systemd user unit of llama-swap.",
       path: `${home.replace(/\/$/, "")}/.config/systemd/user/${unit}`,
-      text: unitText(planned, machine),
+      text: unitText(planned, { machine, dockerHost }),
     }),
   ];
 }

@@ -14,7 +14,7 @@ export type ProgramWord = "look" | "bring" | "place" | "read" | "remove";
 type Program = OnDemandPlan["program"];
 
 /** The variables by which the script knows the program. */
-export const programVariables = ({ path, from, version, sha256 = "" }: Program) => ({
+const programVariables = ({ path, from, version, sha256 = "" }: Program) => ({
   PROGRAM: path,
   PROGRAM_FROM: from,
   PROGRAM_VERSION: version,

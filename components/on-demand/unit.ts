@@ -1,3 +1,4 @@
+import { HERE, isOverSsh } from "../../machines/address";
 import { environmentLine } from "../host/systemdText";
 import type { OnDemandPlan } from "./onDemandPlan";
 
@@ -8,7 +9,10 @@ const MORE_SECONDS = 90;
  * The systemd user unit of llama-swap. Every server that starts on request is stopped before it
  * starts and after it ended, however it ended: nothing runs that it doesn't know.
  */
-export function unitText(planned: OnDemandPlan, machine: string): string {
+export function unitText(
+  planned: OnDemandPlan,
+  { machine, dockerHost }: { readonly machine: string; readonly dockerHost: string },
+): string {
   const { address, port, folder, program, keyPath = "", servers } = planned;
   const wrapper = `/usr/bin/env python3 -I "${folder.replaceAll("%", "%%")}/on-demand.py"`;
   const seconds = MORE_SECONDS + Math.max(0, ...servers.map((each) => each.graceSeconds));
@@ -20,6 +24,8 @@ export function unitText(planned: OnDemandPlan, machine: string): string {
     LOCAL_SERVING_CONFIG: `${folder}/config.yaml`,
     LOCAL_SERVING_DECLARED: `${folder}/on-demand.json`,
     LOCAL_SERVING_STATE: `${folder}/state`,
+    // An engine of its own, such as a rootless one; over ssh it is the machine's usual one.
+    ...(dockerHost === HERE || isOverSsh({ dockerHost }) ? {} : { DOCKER_HOST: dockerHost }),
   };
   const lines = [
     "# Made by local-serving from the stack file: change it there.",

@@ -124,6 +124,7 @@ export function machinePlan(
     machine: name,
     folder: `${state}/${name}`,
     home: evidence.home,
+    dockerHost: machine.dockerHost,
     servers: inferenceServers,
     together: memory.together,
   });

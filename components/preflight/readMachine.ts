@@ -20,13 +20,7 @@ import type { DirectoryFacts, MachineFacts } from "./types";
 
 /** Reads everything the preflight judges. It only ever reads, instance A included. */
 export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
-  const ports = machine.containers.flatMap((container) => container.ports.map((port) => port.host));
   const files = filesOf(machine);
-  const { hostInstance, onDemand: planned } = machine;
-  const hostPorts = [
-    ...(hostInstance === "none" ? [] : [hostInstance.port]),
-    ...(planned === undefined ? [] : [planned.port]),
-  ];
   const meminfo = files.text("/proc/meminfo");
   const ownFolders = await readOwnFolders(machine, files);
   const [
@@ -41,11 +35,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     onDemand,
   ] = await Promise.all([
     readDocker(machine.dockerHost, [...oursOn(machine), ...RUNNING]),
-    readListeners(
-      [...hostPorts, ...ports, ...rankPorts(machine).map(({ port }) => port)],
-      "/proc",
-      files,
-    ),
+    readListeners(portsOf(machine), "/proc", files),
     Promise.all(
       [...new Set(serversOn(machine).map((server) => server.modelCache))].map((path) =>
         readDirectory(path, files),
@@ -81,6 +71,17 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     }),
     ...defined({ simpleServer, memory, needs, link, onDemand, device: device?.id }),
   };
+}
+
+/** Ports that are to be ours, or instance A's. */
+function portsOf(machine: MachinePlan): number[] {
+  const { hostInstance, onDemand, containers } = machine;
+  return [
+    ...(hostInstance === "none" ? [] : [hostInstance.port]),
+    ...(onDemand === undefined ? [] : [onDemand.port]),
+    ...containers.flatMap(({ ports }) => ports.map(({ host }) => host)),
+    ...rankPorts(machine).map(({ port }) => port),
+  ];
 }
 
 /**

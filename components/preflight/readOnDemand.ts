@@ -4,15 +4,9 @@ import { docker, dockerJson } from "../../machines/docker/docker";
 import type { Files } from "../../machines/files";
 import { scriptText } from "../../machines/shell";
 import type { MachinePlan } from "../plan/types";
-import type { OnDemandFacts } from "./types";
+import type { OnDemandFacts, Subnet } from "./types";
 
 const SCRIPT = scriptText(join(__dirname, "readOnDemand.sh"));
-
-/** A range of addresses: its first one as a number, and how many of its bits are the network's. */
-export interface Subnet {
-  readonly first: number;
-  readonly prefix: number;
-}
 
 /** Reads what llama-swap needs of a machine. Changes nothing. */
 export async function readOnDemand(

@@ -5,7 +5,6 @@ import type { Needs } from "../fetch/needs";
 import type { SettingToChange } from "../settings/places";
 import type { Kernel } from "../supply/kernel";
 import type { LinkFacts } from "./readLink";
-import type { Subnet } from "./readOnDemand";
 
 /**
  * What was read of a machine before anything on it is touched. Everything here comes from reading
@@ -66,6 +65,12 @@ export interface SimpleServerFacts {
   readonly directory?: readonly PathFacts[];
   /** Whether commands can be run as root. */
   readonly elevation?: { readonly works: boolean; readonly reason: string };
+}
+
+/** A range of addresses: its first one as a number, and how many of its bits are the network's. */
+export interface Subnet {
+  readonly first: number;
+  readonly prefix: number;
 }
 
 /** What was read of a machine for llama-swap. */

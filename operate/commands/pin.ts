@@ -72,20 +72,26 @@ Exit code: 0 read, and written where that was asked for, 1 an image is refused, 
         throw new WrongUse("Give an IMAGE:TAG to read, or --newer, or --check.");
       if (reference === undefined)
         return newer === undefined ? checkAll(options) : newerOf(newer, options);
-      if (isProgram(reference)) return pinProgram(stackFile(options), reference, options);
-      const entry = options.write === true ? entryFor(reference, options) : undefined;
-      const reading = await readImage(reference);
-      const { verdict, reasons } = judgeImage(reading, entry);
-      const refused = verdict === "refused";
-      const written =
-        entry === undefined || refused ? undefined : writePin(stackFile(options), entry, reading);
-      const done = { written: written !== undefined && written.diff !== "", ...written };
-      const result = { ...reading, verdict, reasons, ...(entry === undefined ? {} : done) };
-      const record = entry === undefined ? recordText(reading) : writtenText(written);
-      const text = [...imageText(reading, verdict, reasons), "", ...record].join("\n");
-      return { result, text, failed: refused };
+      return isProgram(reference)
+        ? pinProgram(stackFile(options), reference, options)
+        : pinImage(reference, options);
     },
   });
+}
+
+/** Pulls an image, judges it, and writes it into the stack file where that was asked for. */
+async function pinImage(reference: string, options: PinOptions) {
+  const entry = options.write === true ? entryFor(reference, options) : undefined;
+  const reading = await readImage(reference);
+  const { verdict, reasons } = judgeImage(reading, entry);
+  const refused = verdict === "refused";
+  const written =
+    entry === undefined || refused ? undefined : writePin(stackFile(options), entry, reading);
+  const done = { written: written !== undefined && written.diff !== "", ...written };
+  const result = { ...reading, verdict, reasons, ...(entry === undefined ? {} : done) };
+  const record = entry === undefined ? recordText(reading) : writtenText(written);
+  const text = [...imageText(reading, verdict, reasons), "", ...record].join("\n");
+  return { result, text, failed: refused };
 }
 
 async function newerOf(named: string | true, options: PinOptions) {
