@@ -35,7 +35,8 @@ interface SwapModel {
 interface SwapConfig {
   readonly healthCheckTimeout: number;
   readonly unloadTimeout: number;
-  readonly logLevel: "info";
+  /** At `info` it writes a line for each look of the wrapper. */
+  readonly logLevel: "warn";
   /** Prompts and answers that are kept for its pages, in MB. */
   readonly captureBuffer: 0;
   /** With it a start that fails looks like an empty answer. */
@@ -68,7 +69,7 @@ export function swapConfig(planned: OnDemandPlan, around: OnDemandAround): strin
   const config: SwapConfig = {
     healthCheckTimeout: planned.startWithinMinutes * 60 + grace + MORE_SECONDS,
     unloadTimeout: grace + STOP_SECONDS,
-    logLevel: "info",
+    logLevel: "warn",
     captureBuffer: 0,
     sendLoadingState: false,
     performance: { disabled: true },

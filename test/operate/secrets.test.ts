@@ -113,6 +113,7 @@ describe("a secret in a stack file", () => {
       "clients.keyVariable",
       "harness.apiKeyVariable",
       "instanceA.keyVariable",
+      "onDemand.keyVariable",
     ]);
     const maps = ["inferenceServers.b", "clients.claudeCode"].map(
       (block) => `all.${block}.environment`,

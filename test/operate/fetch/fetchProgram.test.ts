@@ -46,7 +46,10 @@ describe("serving fetch of a machine with llama-swap", () => {
     ]);
     expect(existsSync(path)).toBe(false);
     const { code, out, err } = await fetch();
-    expect([code, out]).toEqual([0, `dgx has every image and model of ${file}.\n`]);
+    expect([code, out]).toEqual([
+      0,
+      `dgx has every image and model of ${file}.\nAfter \`serving up\`, \`serving verify --each\` starts each server on demand once: its first start compiles kernels, which then no client waits for.\n`,
+    ]);
     expect(err).toContain("Missing:\n  program llama-swap v250  ");
     expect(err).toContain("llama-swap v250: is here\n");
     expect(existsSync(path)).toBe(true);

@@ -153,7 +153,7 @@ describe("a plan against what was applied", () => {
 
   it("is what a plan begins with, where there is one", async () => {
     expect((await serving()).out.split("\n").slice(0, 3)).toEqual([
-      "Nothing is refused. 2 warnings, 6 notes.",
+      "Nothing is refused. 2 warnings, 5 notes.",
       "",
       "Nothing is applied yet.",
     ]);
@@ -328,7 +328,7 @@ describe("the summary of the shipped stack", () => {
     const { out } = await serving();
     expect(out.trimEnd().split("\n").length).toBeLessThanOrEqual(52);
     expect(out.match(/^ {2}! /gm)).toHaveLength(2);
-    expect(out.match(/^ {2}- /gm)).toHaveLength(6);
+    expect(out.match(/^ {2}- /gm)).toHaveLength(5);
     expect(out).toContain("  pass    23 of 24\n");
     expect(out).toMatch(
       /\nMore: `serving plan --full`, or one server or service: `serving plan b`\.\n$/,
