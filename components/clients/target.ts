@@ -94,10 +94,7 @@ export function clientTarget(
     baseUrl: `${origin}/v1`,
     model,
     window: server.maxModelLen,
-    key:
-      secret === undefined
-        ? { variable: clients.keyVariable, placeholder: PLACEHOLDER_KEY }
-        : { variable: secret, placeholder: undefined },
+    key: keyOf(secret, clients.keyVariable),
     startMs: (server.startWithinMinutes ?? 0) * MS_PER_MINUTE,
     names: through === null ? everyName(server) : through.names,
     checks: [
@@ -121,3 +118,8 @@ export function clientTarget(
         : undefined,
   };
 }
+
+const keyOf = (secret: string | undefined, usual: string): ClientTarget["key"] =>
+  secret === undefined
+    ? { variable: usual, placeholder: PLACEHOLDER_KEY }
+    : { variable: secret, placeholder: undefined };

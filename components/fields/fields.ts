@@ -57,26 +57,26 @@ export const variableName = () =>
  * Whether a path means the same to us, to Docker's mounts (which take a comma for an end) and in a
  * script's line.
  */
-const isPlain = (path: string) =>
+export const isPlainPath = (path: string) =>
   !/[\p{Cc},]/u.test(path) &&
   !/^\/(dev|proc|sys)(\/|$)/.test(path) &&
   path !== "/" &&
   !/(^|\/)\.{1,2}(\/|$)|\/\//.test(path);
-const PLAIN_PATH =
+export const PLAIN_PATH =
   "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys";
 
 /** Path on the machine: absolute, or below the operator's home (`~/`). */
 export const hostPath = (
   form = /^(\/|~\/)/,
   expected = "Expected an absolute path, or one that starts with `~/`",
-) => textMatching(form, { error: expected, abort: true }).refine(isPlain, PLAIN_PATH);
+) => textMatching(form, { error: expected, abort: true }).refine(isPlainPath, PLAIN_PATH);
 
 /** Path inside a container: absolute, and as plain as one on the machine. */
 export const containerPath = () =>
   textMatching(/^\//, {
     error: "Expected an absolute path inside the container",
     abort: true,
-  }).refine(isPlain, PLAIN_PATH);
+  }).refine(isPlainPath, PLAIN_PATH);
 
 /** A key that JavaScript programs, clients included, lose in their maps. */
 export const isProto = (name: string) => name === "__proto__";

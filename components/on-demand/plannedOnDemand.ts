@@ -13,7 +13,7 @@ import { swapConfig } from "./swapConfig";
 import { unitText } from "./unit";
 
 /** Comments stay where it is written: on a machine it travels without them. */
-export const WRAPPER = scriptText(join(__dirname, "onDemand.py"));
+const WRAPPER = scriptText(join(__dirname, "onDemand.py"));
 
 /** Where the key is, below the folder of the machine's files. */
 export const onDemandKeyPath = (folder: string): string => `${folder}/secrets/on-demand-key`;
@@ -47,7 +47,7 @@ export interface PlannedOnDemand {
   readonly onDemand: OnDemandPlan;
   readonly files: readonly PlannedFile<FileRole>[];
   readonly secretFiles: readonly SecretFile[];
-  readonly reach: Reach;
+  readonly reach: readonly Reach[];
 }
 
 /** llama-swap took 17 MiB idle and 216 MiB after a body of 60 MiB (v250, measured on x64). */
@@ -74,14 +74,16 @@ export function plannedOnDemand(
     onDemand: planned,
     files: filesOf(planned, { ...context, together }),
     secretFiles,
-    reach: {
-      key: "on-demand",
-      name: "llama-swap",
-      address: listener.address,
-      port: listener.port,
-      path: "/v1",
-      ...(listener.onLink ? { onLink: true } : {}),
-    },
+    reach: [
+      {
+        key: "on-demand",
+        name: "llama-swap",
+        address: listener.address,
+        port: listener.port,
+        path: "/v1",
+        ...(listener.onLink ? { onLink: true } : {}),
+      },
+    ],
   };
 }
 

@@ -1,5 +1,13 @@
 import { optional, strictObject, z } from "zod";
-import { count, hostPath, port, textMatching, usual, variableName } from "../fields/fields";
+import {
+  count,
+  isPlainPath,
+  PLAIN_PATH,
+  port,
+  textMatching,
+  usual,
+  variableName,
+} from "../fields/fields";
 
 /** Where llama-swap's maker puts its releases. */
 const RELEASES = "https://github.com/mostlygeek/llama-swap/releases/download";
@@ -19,16 +27,11 @@ const program = strictObject({
   ),
   from: usual(
     RELEASES,
-    z.union([
-      hostPath(
-        /^\//,
-        "Expected an absolute path, or an address such as https://example.org/llama-swap",
-      ),
-      textMatching(/^https?:\/\/[!-~]+[^/]$/, {
-        error:
-          "Expected an absolute path, or an address such as https://example.org/llama-swap without a `/` at its end",
-      }),
-    ]),
+    textMatching(/^(?:\/|https?:\/\/[!-~]+[^/]$)/, {
+      error:
+        "Expected an absolute path, or an address such as https://example.org/llama-swap without a `/` at its end",
+      abort: true,
+    }).refine((from) => !from.startsWith("/") || isPlainPath(from), PLAIN_PATH),
   ).describe(
     "Where the program comes from: an address with a folder for each release and its archives in it, or the path of a program on the machine that you built yourself.",
   ),

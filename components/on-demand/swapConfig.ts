@@ -3,7 +3,7 @@ import { isPooling } from "../planned/modelKind";
 import type { OnDemandAround, OnDemandPlan } from "./onDemandPlan";
 
 /** Variable by which llama-swap reads its key; the wrapper sets it from the file. */
-export const KEY_VARIABLE = "LOCAL_SERVING_SWAP_KEY";
+const KEY_VARIABLE = "LOCAL_SERVING_SWAP_KEY";
 
 /** What llama-swap waits beyond a start and the stops before it, in seconds. */
 const MORE_SECONDS = 60;

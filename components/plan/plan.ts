@@ -88,6 +88,38 @@ export interface MachinePlanned {
   readonly unreached: readonly MachineFault[];
 }
 
+/** Servers whose API is on a machine, and ranks of others. */
+const headsAndRanks = (all: readonly InferenceServerPlan[]) =>
+  [all.filter((plan) => isHead(plan)), all.filter((plan) => !isHead(plan))] as const;
+
+const reachesOf = (servers: readonly InferenceServerPlan[]) => servers.map(({ reach }) => reach);
+
+/** What parts of a machine have that runs or is written there. */
+interface Written {
+  readonly containers?: MachinePlan["containers"];
+  readonly files: MachinePlan["files"];
+  readonly secretFiles?: MachinePlan["secretFiles"];
+}
+
+/** The containers and files of a machine: its servers' first, then those of other parts. */
+const writtenOn = (
+  servers: readonly InferenceServerPlan[],
+  parts: readonly Written[],
+): Required<Written> => ({
+  containers: [
+    ...servers.map(({ container }) => container),
+    ...parts.flatMap(({ containers = [] }) => containers),
+  ],
+  files: parts.flatMap(({ files }) => files),
+  secretFiles: [
+    ...servers.flatMap(({ tokenFile }) => tokenFile ?? []),
+    ...parts.flatMap(({ secretFiles = [] }) => secretFiles),
+  ],
+});
+
+/** What a machine has of llama-swap that declares none. */
+const NO_ON_DEMAND = { onDemand: undefined, files: [], secretFiles: [], reach: [] };
+
 /** Plans one machine, without the checks that need all machines. */
 export function machinePlan(
   name: string,
@@ -104,30 +136,27 @@ export function machinePlan(
   const { state, gate } = directories;
 
   const servers = serversOf(name, machine, { directories, machines, evidence });
-  const inferenceServers = servers.filter(({ plan }) => isHead(plan)).map(({ plan }) => plan);
-  const ranks = servers.filter(({ plan }) => !isHead(plan)).map(({ plan }) => plan);
+  const [inferenceServers, ranks] = headsAndRanks(servers.map(({ plan }) => plan));
   const around = services(name, machine, inferenceServers, { evidence, machines });
   const added = machineMemory(machine, servers, around.memory, meminfo);
   const { apart = [], ...memory } = memoryOn(machine.device, added);
-  const withKv = servers.map((server) => ({
-    ...server,
-    kv: kvOfServer(machine, server, {
-      least: leastMemory(name, server.settings.nodes, totalOf),
-      maxOutputTokens: longestAnswer(around.clients, server.plan.key),
-    }),
-  }));
+  const withKv = servers.map((server) => {
+    const least = leastMemory(name, server.settings.nodes, totalOf);
+    const maxOutputTokens = longestAnswer(around.clients, server.plan.key);
+    return { ...server, kv: kvOfServer(machine, server, { least, maxOutputTokens }) };
+  });
   const served = { servers: inferenceServers, simpleServer: around.detail.simpleServer };
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
   const running = [...inferenceServers, ...ranks];
   const needs = { servers: running, ledger: [...memory.ledger.lines, ...apart], folder: gate };
-  const onDemand = plannedOnDemand(machine, {
+  const where = {
     machine: name,
     folder: `${state}/${name}`,
     home: evidence.home,
     dockerHost: machine.dockerHost,
-    servers: inferenceServers,
-    together: memory.together,
-  });
+  };
+  const started = { ...where, servers: inferenceServers, together: memory.together };
+  const { onDemand, ...llamaSwap } = plannedOnDemand(machine, started) ?? NO_ON_DEMAND;
   const planned: MachinePlan = {
     ...declaredFacts(name, machine, evidence.home),
     inferenceServers,
@@ -137,26 +166,11 @@ export function machinePlan(
     ...around.detail,
     clients: around.clients,
     harness: harness.plan,
-    containers: [...running.map(({ container }) => container), ...around.containers],
-    files: [
-      ...gateFiles(name, machine, needs),
-      ...around.files,
-      ...(onDemand?.files ?? []),
-      ...harness.files,
-    ],
-    secretFiles: [
-      ...running.flatMap(({ tokenFile }) => tokenFile ?? []),
-      ...around.secretFiles,
-      ...(onDemand?.secretFiles ?? []),
-    ],
+    ...writtenOn(running, [{ files: gateFiles(name, machine, needs) }, around, llamaSwap, harness]),
     ...memory,
-    ...defined({ onDemand: onDemand?.onDemand }),
+    ...defined({ onDemand }),
     ...startsOf(withKv, machine.totalGiB),
-    ...reachOf(machine, [
-      ...inferenceServers.map(({ reach }) => reach),
-      ...(onDemand === undefined ? [] : [onDemand.reach]),
-      ...around.reach,
-    ]),
+    ...reachOf(machine, [...reachesOf(inferenceServers), ...llamaSwap.reach, ...around.reach]),
     commands: around.commands,
   };
   const appliedWindows = evidence.appliedWindows?.[name];

@@ -56,5 +56,5 @@ export const indented = (text: string, by = 4): string =>
 export const heading = (text: string): string => `  ${styled("cyan", text)}`;
 
 /** A number of things: `1 minute`, `2 minutes`. */
-export const count = (number: number, word: string): string =>
+export const counted = (number: number, word: string): string =>
   number === 1 ? `1 ${word}` : `${number} ${word}s`;

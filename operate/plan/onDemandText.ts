@@ -2,7 +2,7 @@ import type { MachinePlan } from "../../components/plan";
 import { listOf } from "../../faults/quoting";
 import { duration } from "../../units/duration";
 import type { KeptStart } from "../verify/keptStarts";
-import { count, heading, table, type Width } from "./layout";
+import { counted, heading, table, type Width } from "./layout";
 
 const SECONDS = 60;
 
@@ -22,7 +22,7 @@ export function onDemandText(machine: MachinePlan, keptStart: KeptStart, width: 
         ...onDemand.servers.map((server) => [server.key, serverText(machine, server, keptStart)]),
         [
           "a start",
-          `within ${count(startWithinMinutes, "minute")}; after one that failed, none for ${count(retryAfterMinutes, "minute")}`,
+          `within ${counted(startWithinMinutes, "minute")}; after one that failed, none for ${counted(retryAfterMinutes, "minute")}`,
         ],
         ["program", `${program.from}, ${sum}`],
       ],
@@ -64,5 +64,5 @@ function serverText(
     took !== undefined && took > idleMinutes * SECONDS
       ? `, less than its start took (${duration(took)}): raise \`idleMinutes\``
       : "";
-  return `${asked}; stopped after ${count(idleMinutes, "minute")} without a request${short}`;
+  return `${asked}; stopped after ${counted(idleMinutes, "minute")} without a request${short}`;
 }

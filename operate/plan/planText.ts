@@ -7,7 +7,7 @@ import { type Named, namedOn, ON_DEMAND } from "../stack/named";
 import type { KeptStart } from "../verify/keptStarts";
 import { type Section, sectionText } from "./changeReport";
 import { dockerRun } from "./dockerRun";
-import { count, hanging, heading, indented, table, UNBOUNDED, type Width } from "./layout";
+import { counted, hanging, heading, indented, table, UNBOUNDED, type Width } from "./layout";
 import { graveWarnings, kvText, ledgerText } from "./memoryText";
 import { onDemandText } from "./onDemandText";
 import { togetherText } from "./togetherText";
@@ -35,7 +35,7 @@ export function planText(
   const all: Plan["warnings"][number][] = [...warnings, ...policies.filter(isNote).map(asNote)];
   const [notes, warned] = [all.filter(({ note }) => note), all.filter(({ note }) => !note)];
   const refusing = policies.filter((each) => each.verdict === "warned" && !isNote(each));
-  const counts = `${count(warned.length + refusing.length, "warning")}, ${count(notes.length, "note")}.`;
+  const counts = `${counted(warned.length + refusing.length, "warning")}, ${counted(notes.length, "note")}.`;
   const said = verdictOf(machines, policies);
   const verdict = hanging(`${said === FINE ? said : styled("red", said)} ${counts}`, 0, width);
   const [first] = machines.flatMap(namedOn);
@@ -117,7 +117,7 @@ function adaptersText({ inferenceServers }: MachinePlan, width: Width): string[]
       name,
       path ?? `${id} at ${revision?.slice(0, 12)}`,
     ]);
-    const used = `${count(slots, "slot")} of rank ${rank}: so many are in use at once`;
+    const used = `${counted(slots, "slot")} of rank ${rank}: so many are in use at once`;
     return [heading(`Adapters of ${container.name}`), ...table([...rows, ["", used]], width), ""];
   });
 }

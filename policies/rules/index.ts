@@ -8,7 +8,7 @@ import { inferenceContainer } from "./inferenceContainer";
 import { inferenceImage } from "./inferenceImage";
 import { lanExposure } from "./lanExposure";
 import { memorySum, otherGpuMemory } from "./memorySum";
-import { onDemand } from "./onDemand";
+import { modelsOnDemand } from "./onDemand";
 import { adapterNames, serverMounts } from "./ownModels";
 import { reasoningParser, toolCalling } from "./parsers";
 import { ranksAgree } from "./ranksAgree";
@@ -42,7 +42,7 @@ export const rules: readonly Rule[] = [
   clientServer,
   bridgePrefix,
   simpleServerPlace,
-  onDemand,
+  modelsOnDemand,
   secretValues,
   lanExposure,
 ];

@@ -16,7 +16,7 @@ import { type Finding, type Rule, violation } from "./rule";
  * llama-swap starts servers for whoever asks it, and believes that nobody else does: so nobody but
  * our bridge and chat UI reaches it, and nothing goes round it.
  */
-export const onDemand: Rule = {
+export const modelsOnDemand: Rule = {
   name: "on-demand",
   description:
     "The llama-swap of a machine is known by its SHA-256, listens where nobody but the machine and its own Docker network reaches it, asks for a key there, keeps no prompts, and starts servers that nothing else starts or reaches, in sets that fit.",
