@@ -20,6 +20,8 @@ export const onDemandKeyPath = (folder: string): string => `${folder}/secrets/on
 
 /** The blocks of a machine that this reads. */
 export interface OnDemandMachine extends OnDemandBlocks {
+  /** Docker engine of the machine. */
+  readonly dockerHost: string;
   readonly inferenceServers: Readonly<
     Record<
       string,
@@ -38,8 +40,6 @@ export interface OnDemandContext extends Omit<OnDemandAround, "together"> {
   readonly folder: string;
   /** Home of the operator on the machine. */
   readonly home: string;
-  /** Docker engine of the machine. */
-  readonly dockerHost: string;
 }
 
 /** What of llama-swap a machine's plan gets. */
@@ -72,7 +72,7 @@ export function plannedOnDemand(
   const { secretFiles } = keyFile(planned, context.machine);
   return {
     onDemand: planned,
-    files: filesOf(planned, { ...context, together }),
+    files: filesOf(planned, machine, { ...context, together }),
     secretFiles,
     reach: [
       {
@@ -171,7 +171,8 @@ function keyFile(
 
 function filesOf(
   planned: OnDemandPlan,
-  { machine, home, dockerHost, servers, together }: OnDemandContext & OnDemandAround,
+  { dockerHost }: OnDemandMachine,
+  { machine, home, servers, together }: OnDemandContext & OnDemandAround,
 ): PlannedFile<FileRole>[] {
   const partOf = onDemandResource(machine);
   const { folder, unit } = planned;

@@ -149,12 +149,7 @@ export function machinePlan(
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
   const running = [...inferenceServers, ...ranks];
   const needs = { servers: running, ledger: [...memory.ledger.lines, ...apart], folder: gate };
-  const where = {
-    machine: name,
-    folder: `${state}/${name}`,
-    home: evidence.home,
-    dockerHost: machine.dockerHost,
-  };
+  const where = { machine: name, folder: `${state}/${name}`, home: evidence.home };
   const started = { ...where, servers: inferenceServers, together: memory.together };
   const { onDemand, ...llamaSwap } = plannedOnDemand(machine, started) ?? NO_ON_DEMAND;
   const planned: MachinePlan = {

@@ -74,7 +74,10 @@ describe("the worked example of docs/guide/memory.md", () => {
   });
 
   it("ends with a pair that counts as proven", () => {
-    const told = (of: StackSettings) => planned(of).warnings.map(({ message }) => message).join("\n");
+    const told = (of: StackSettings) =>
+      planned(of)
+        .warnings.map(({ message }) => message)
+        .join("\n");
     expect(told(settings)).toContain("has not been measured yet");
     expect(told(recorded())).not.toContain("has not been measured yet");
   });
