@@ -57,6 +57,7 @@ const WITH_LAYERS = [
   "test/real/ranks/*.test.ts",
   "test/real/update/*.test.ts",
   "test/real/python/*.test.ts",
+  "test/real/on-demand-stack/*.test.ts",
 ];
 
 /**

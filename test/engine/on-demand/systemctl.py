@@ -98,7 +98,8 @@ def start(name):
 
 def linger(words):
     if words[0] == "show-user":
-        print("yes" if os.path.exists(path("linger")) else "no")
+        name = "" if "--value" in words else "Linger="
+        print(name + ("yes" if os.path.exists(path("linger")) else "no"))
     elif words[0] == "enable-linger":
         open(path("linger"), "w", encoding="utf-8").close()
 
@@ -116,6 +117,12 @@ def main(program, words):
     quiet = "--quiet" in words
     words = [word for word in words if word not in ("--user", "--", "--now", "--quiet")]
     action, names = words[0], words[1:]
+    if action == "show":
+        name = names[-1]
+        enabled = os.path.exists(path(f"{name}.enabled"))
+        print(f"ActiveState={'active' if pid_of(name) else 'inactive'}")
+        print(f"UnitFileState={'enabled' if enabled else 'disabled'}")
+        return None
     for name in names:
         if action in ("stop", "restart", "disable"):
             stop(name)
