@@ -12,9 +12,20 @@ import {
 /** Where llama-swap's maker puts its releases. */
 const RELEASES = "https://github.com/mostlygeek/llama-swap/releases/download";
 
+/** The first addresses of networks, by how many of their bits are the network's. */
+const FIRST = [24, 25, 26, 27, 28].map((bits) => {
+  const size = 2 ** (32 - bits);
+  const lasts = Array.from({ length: 256 / size }, (_, index) => index * size);
+  return `(?:${lasts.join("|")})/${bits}`;
+});
+
 /** A private network of 16 to 256 addresses, by its first one. */
-const SUBNET =
-  /^(?:10\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])|192\.168)\.\d{1,3}\.(?:0|16|32|48|64|80|96|112|128|144|160|176|192|208|224|240)\/(?:24|25|26|27|28)$/;
+const SUBNET = new RegExp(
+  String.raw`^(?:10\.B|172\.(?:1[6-9]|2\d|3[01])|192\.168)\.B\.(?:${FIRST.join("|")})$`.replaceAll(
+    "B",
+    String.raw`(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`,
+  ),
+);
 
 const program = strictObject({
   version: textMatching(/^v\d+$/, "Expected a release of llama-swap, such as v250").describe(

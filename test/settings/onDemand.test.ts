@@ -81,16 +81,20 @@ describe("what llama-swap is", () => {
     expect(faults(program({ from: "http://127.0.0.1:8099/releases", sha256: SHA256 }))).toEqual([]);
   });
 
-  it.each(["172.31.241.0/16", "8.8.8.0/24", "172.31.241.7/28", "172.32.0.0/24"])(
-    "has no network %s",
-    (subnet) => {
-      expect(faults({ onDemand: { ...ON_DEMAND, subnet } })).toEqual([
-        expect.stringContaining(
-          "onDemand.subnet: Expected a private network of 16 to 256 addresses by its first one, such as 172.31.241.0/28.",
-        ),
-      ]);
-    },
-  );
+  it.each([
+    "172.31.241.0/16",
+    "8.8.8.0/24",
+    "172.31.241.7/28",
+    "172.31.241.16/24",
+    "10.300.0.0/24",
+    "172.32.0.0/24",
+  ])("has no network %s", (subnet) => {
+    expect(faults({ onDemand: { ...ON_DEMAND, subnet } })).toEqual([
+      expect.stringContaining(
+        "onDemand.subnet: Expected a private network of 16 to 256 addresses by its first one, such as 172.31.241.0/28.",
+      ),
+    ]);
+  });
 });
 
 describe("idleMinutes", () => {

@@ -143,7 +143,7 @@ describe("a record in the shipped stack file", () => {
     const passed = await planOf(file);
     expect([passed.code, passed.out.split("\n")[0]]).toEqual([
       0,
-      "Nothing is refused. 2 warnings, 5 notes.",
+      "Nothing is refused. 2 warnings, 4 notes.",
     ]);
   });
 });

@@ -193,7 +193,7 @@ describe("the last line of a plan that is only warned of", () => {
   };
 
   it("says what should still not be started", () => {
-    expect(last({})).toBe("Nothing is refused. 2 warnings, 5 notes.");
+    expect(last({})).toBe("Nothing is refused. 2 warnings, 4 notes.");
     // 95 GB of weights, compiled beside each other: a default line of 56.45 GiB.
     const heavy = { ...settings.machines.dgx?.inferenceServers.b?.model, weightsGB: 95 };
     expect(last({}, { model: heavy })).toContain(
