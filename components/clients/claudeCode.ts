@@ -35,6 +35,12 @@ const COMPACTION_RESERVE_TOKENS = 20_000;
  */
 const FIRST_BYTE_TIMEOUT_MS = 1_800_000;
 
+/**
+ * Its own ten take over three minutes, in which it shows nothing of why a server did not start. The
+ * bridge doesn't pass on that a retry is useless.
+ */
+const RETRIES_OF_A_START = 2;
+
 export const claudeCode = clientKind({
   key: "claudeCode",
   name: "claude-code",
@@ -75,6 +81,7 @@ export const claudeCode = clientKind({
           ? undefined
           : String(claudeWindow(target.window, settings.maxOutputTokens)),
       CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(settings.maxOutputTokens),
+      CLAUDE_CODE_MAX_RETRIES: target.startMs === 0 ? undefined : String(RETRIES_OF_A_START),
       // For models that it knows (2.1.330), it counts down tokens that no window of ours has. Where
       // vLLM merges its system elements into the first one, no prefix is found behind that.
       CLAUDE_CODE_TOTAL_TOKENS_REMINDER: "off",

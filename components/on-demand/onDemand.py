@@ -570,15 +570,15 @@ class Start:
         """Says it on the server's own port, where llama-swap passes it on to whoever asked."""
         self.machine.event("refused", self.container, reason=sentence)
         record = self.machine.failed(self.container, self.identity)
-        retry = max(1, int(record["left"])) if record else 5
-        say_on_port(self.server["port"], sentence, retry, self.over)
+        say_on_port(self.server["port"], sentence, record["left"] if record else 5, self.over)
 
 
-def say_on_port(port: int, sentence: str, retry: int, over) -> None:
+def say_on_port(port: int, sentence: str, holds: float, over) -> None:
     """Answers 200 to /health and the sentence to all else, until a second after the last answer, or
-    five seconds without one."""
+    five seconds without one. It `holds` for so many seconds. No answer says Retry-After: Codex
+    (0.169.0) waits for so long before it shows anything."""
     last = time.monotonic() + 5
-    latest = time.monotonic() + max(5, min(retry, 60))
+    latest = time.monotonic() + max(5, min(holds, 60))
 
     class Answer(BaseHTTPRequestHandler):
         timeout = 2
@@ -594,7 +594,6 @@ def say_on_port(port: int, sentence: str, retry: int, over) -> None:
             self.send_response(200 if health else 503)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
-            self.send_header("Retry-After", str(retry))
             self.send_header("x-should-retry", "false")
             self.end_headers()
             self.wfile.write(body)

@@ -36,6 +36,7 @@ describe("clients of a server that llama-swap starts", () => {
   ] as const)("wait for a start: %s", (_, machine) => {
     const claude = json(machine, "claude-code-settings");
     expect(claude.env.API_TIMEOUT_MS).toBe("5400000");
+    expect(claude.env.CLAUDE_CODE_MAX_RETRIES).toBe("2");
     const { options } = json(machine, "opencode-config").provider["local-serving"];
     expect([options.headerTimeout, options.timeout]).toEqual([7_200_000, 7_200_000]);
     const [qwen] = json(machine, "qwen-code-settings").modelProviders.openai;
@@ -53,7 +54,9 @@ describe("clients of a server that llama-swap starts", () => {
         qwenCode: { server: "b" },
       },
     }).machine;
-    expect(json(other, "claude-code-settings").env.API_TIMEOUT_MS).toBe("1800000");
+    const { env } = json(other, "claude-code-settings");
+    expect(env.API_TIMEOUT_MS).toBe("1800000");
+    expect(env).not.toHaveProperty("CLAUDE_CODE_MAX_RETRIES");
     const { options } = json(other, "opencode-config").provider["local-serving"];
     expect(Object.keys(options)).toEqual(["apiKey", "baseURL"]);
     const [qwen] = json(other, "qwen-code-settings").modelProviders.openai;

@@ -196,8 +196,6 @@ describeOnDemand("models on demand: whatever is killed, Docker says what runs", 
     rig.declare({ retryAfter: 6 });
     rig.behave("c", { fails: "ValueError: no" });
     expect(await status("c")).toBe(503);
-    const { headers } = await ask(rig.address, "c");
-    expect(Number(headers["retry-after"])).toBeLessThanOrEqual(6);
     rig.behave("c", {});
     await served("c");
   });

@@ -110,7 +110,8 @@ describeOnDemand("models on demand: llama-swap, the wrapper and the start gate",
         text: first.text,
         headers: { "x-should-retry": "false", "content-type": "application/json" },
       });
-      expect(Number(refused.headers["retry-after"])).toBeGreaterThan(500);
+      // Codex would wait for as long before it shows anything.
+      expect(refused.headers).not.toHaveProperty("retry-after");
       expect(refused.seconds).toBeLessThan(3);
       const again = await Promise.all([ask(rig.address, "a"), ask(rig.address, "b")]);
       expect(again.map(({ status }) => status)).toEqual([200, 200]);
