@@ -1,20 +1,9 @@
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { delimiter, join, resolve } from "node:path";
-import { build } from "esbuild";
 import { gatedEntrypoint } from "../../../components/inference-server/startGate";
-import { copyTools, makeRootfs } from "../../docker/rootfs";
-import { mustRun } from "../../layers/run";
 import { type OwnDaemon, startOwnDaemon } from "../docker/ownDaemon";
+import { importRoot, putProgram, rootWithServer } from "./image";
 import { makeNetwork, type OwnNetwork } from "./network";
 import { withVariable } from "./processes";
 import type { Behaviour } from "./stubServer";
@@ -250,32 +239,13 @@ function measure(folder: string, gib: number): void {
   writeFileSync(path, text, { flag: before ? "r+" : "w" });
 }
 
-/** The stand-in's root with real curl, a short sleep, and a `vllm` that is one small file. */
-async function makeImage({ docker, folder }: OwnDaemon): Promise<void> {
-  const root = join(folder, "rootfs");
+/** `vllm` is the stub, and sleeps are short. */
+async function makeImage(daemon: OwnDaemon): Promise<void> {
+  const root = join(daemon.folder, "rootfs");
   mkdirSync(root);
-  await makeRootfs(root);
-  rmSync(join(root, "usr/local/bin/curl"));
-  await copyTools(root, ["curl"]);
-  await build({
-    entryPoints: [join(__dirname, "stubServer.ts")],
-    outfile: join(root, "opt/stub.cjs"),
-    bundle: true,
-    platform: "node",
-    target: "node20",
-    logLevel: "error",
-  });
-  const programs = { sleep: SLEEP, vllm: '#!/bin/sh\nexec node /opt/stub.cjs "$@"\n' };
-  for (const [name, text] of Object.entries(programs)) {
-    writeFileSync(join(root, "usr/local/bin", name), text);
-    chmodSync(join(root, "usr/local/bin", name), 0o755);
-  }
-  const archive = `${root}.tar`;
-  const owner = ["--owner=0", "--group=0"];
-  await mustRun("tar", ["--create", "--file", archive, "--directory", root, ...owner, "."]);
-  await docker("import", "--change", "ENV PATH=/usr/local/bin:/usr/bin:/bin", archive, IMAGE);
-  rmSync(root, { recursive: true });
-  rmSync(archive);
+  await rootWithServer(root, "stubServer");
+  putProgram(root, "sleep", SLEEP);
+  await importRoot(daemon, root, IMAGE);
 }
 
 function asked<Answer>(socketPath: string, path: string): Promise<Answer> {

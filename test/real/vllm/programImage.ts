@@ -37,7 +37,7 @@ export interface ProgramImageOptions {
 }
 
 /** What Python asks the system for: users, how names are found, certificates. */
-const OF_THE_SYSTEM = [
+export const OF_THE_SYSTEM = [
   "/etc/passwd",
   "/etc/group",
   "/etc/nsswitch.conf",
@@ -101,7 +101,7 @@ export async function programImage(
  * Paths of a Python environment, its interpreter, its standard library, and the system's libraries
  * behind them all.
  */
-async function pathsOf(environment: string): Promise<string[]> {
+export async function pathsOf(environment: string): Promise<string[]> {
   const python = join(environment, "bin/python");
   const stdlib = await mustRun(python, [
     "-c",
