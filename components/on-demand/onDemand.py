@@ -571,6 +571,7 @@ class Start:
         self.machine.event("refused", self.container, reason=sentence)
         record = self.machine.failed(self.container, self.identity)
         say_on_port(self.server["port"], sentence, record["left"] if record else 5, self.over)
+        os._exit(0)
 
 
 def say_on_port(port: int, sentence: str, holds: float, over) -> None:
@@ -605,8 +606,6 @@ def say_on_port(port: int, sentence: str, holds: float, over) -> None:
             """Says nothing of a request."""
 
     class Server(ThreadingHTTPServer):
-        # Its end waits for the answers that it gives.
-        daemon_threads = False
         request_queue_size = 128
         # The library's own asks the name service, which may take long.
         server_bind = TCPServer.server_bind
@@ -614,11 +613,15 @@ def say_on_port(port: int, sentence: str, holds: float, over) -> None:
         def handle_error(self, *_: object) -> None:
             """A client that left is no error."""
 
-    with Server(("127.0.0.1", port), Answer) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        while time.monotonic() < min(last, latest) and not over():
-            time.sleep(0.05)
-        server.shutdown()
+    server = Server(("127.0.0.1", port), Answer)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    while time.monotonic() < min(last, latest) and not over():
+        time.sleep(0.05)
+    # The port stays open to the end: between its end and this program's, llama-swap would answer
+    # whoever asks with 502 and no word. Beside this thread and the one that accepts, some answer.
+    until = time.monotonic() + END
+    while threading.active_count() > 2 and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 class Run:
