@@ -103,12 +103,17 @@ describeDocker("serving bench with a real container", () => {
     expect(await left()).toEqual([]);
   });
 
-  it("says that the container is gone, in Docker's words", async () => {
-    await mustRun("docker", ["rm", "--force", name]);
-    const { code, err } = await runServing(["bench", "--file", file]);
-    expect([code, err]).toEqual([
+  it("says that the server doesn't answer, and that nothing is applied once its container is gone", async () => {
+    const bench = async () => {
+      const { code, err } = await runServing(["bench", "--file", file]);
+      return [code, err];
+    };
+    await mustRun("docker", ["stop", "--time", "1", name]);
+    expect(await bench()).toEqual([
       1,
       expect.stringMatching(/vllm-model-\d+ does not answer: .* Follow its start: serving wait/),
     ]);
+    await mustRun("docker", ["rm", "--force", name]);
+    expect(await bench()).toEqual([1, "Nothing is applied yet: run `serving up --stack test`.\n"]);
   });
 });
