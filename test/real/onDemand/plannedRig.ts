@@ -177,8 +177,8 @@ function unitOf(machine: MachinePlan, { folder }: OwnDaemon, network: OwnNetwork
       ...["python3", "-I", fileOf(machine, "on-demand-wrapper").path],
     ],
     env: {
-      DOCKER_HOST: `unix://${folder}/docker.sock`,
       ...Object.fromEntries(variables.map(([, name = "", value = ""]) => [name, value])),
+      DOCKER_HOST: `unix://${folder}/docker.sock`,
     },
     mark: "LOCAL_SERVING_STATE",
     log: join(folder, "unit.log"),
