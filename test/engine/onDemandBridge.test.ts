@@ -15,17 +15,19 @@ import { Workspace } from "./workspace";
 const KEY = "s3cret-NoOutputMayHoldThis";
 const OTHER_KEY = "s3cret-NorMayItHoldThisOne";
 
-/** Stands for LiteLLM: it stays up, and that is all. */
+/** Stands for LiteLLM and Open WebUI: it stays up, and that is all. */
 const WAIT = "#!/bin/sh\ntrap 'exit 0' TERM\nwhile :; do sleep 1; done\n";
 
 describeEngineWithGpus("models on demand behind a bridge", () => {
   let workspace: Workspace;
   let parts: StackParts;
   let bridgeImage: PinnedImage;
+  let chatUiImage: PinnedImage;
   let programs: UnitPrograms;
   let folder: string;
   let port: number;
   let bridgePort: number;
+  let chatUiPort: number;
   // Test files share one daemon, and each network needs addresses of its own.
   const net = (fourth: number) => `10.213.${parts.portB % 250}.${fourth}`;
   const config = (subnet: string) =>
@@ -41,6 +43,7 @@ describeEngineWithGpus("models on demand behind a bridge", () => {
           subnet,
         },
         bridge: { image: bridgeImage.reference, port: bridgePort, servers: ["b"] },
+        chatUi: { image: chatUiImage.reference, port: chatUiPort, connections: ["b"] },
       },
     );
   const network = () => `net-${parts.unique}-on-demand`;
@@ -67,11 +70,15 @@ describeEngineWithGpus("models on demand behind a bridge", () => {
     folder = mkdtempSync(join(tmpdir(), "on-demand-"));
     programs = unitPrograms(folder);
     const portB = await freePort();
-    [port, bridgePort] = [await freePort(), await freePort()];
+    [port, bridgePort, chatUiPort] = [await freePort(), await freePort(), await freePort()];
     parts = { image: await pinnedImage(), portA: await freePort(), portB, unique: `e${portB}` };
     bridgeImage = await pinnedImage({
       ...{ programs: { litellm: WAIT }, entrypoint: ["litellm"] },
       ...{ repository: "berriai/litellm", tag: "v1.103.0" },
+    });
+    chatUiImage = await pinnedImage({
+      ...{ programs: { bash: WAIT }, entrypoint: ["bash"], command: ["start.sh"] },
+      ...{ repository: "open-webui/open-webui", tag: "v0.12.4" },
     });
     workspace = await Workspace.open({
       config: config(`${net(0)}/28`),
@@ -90,6 +97,24 @@ describeEngineWithGpus("models on demand behind a bridge", () => {
     const networks = JSON.parse(await inspect(bridge(), "{{json .NetworkSettings.Networks}}"));
     expect(Object.keys(networks).sort()).toEqual([`net-${parts.unique}`, network()]);
     await expectQuiet();
+  });
+
+  it("reach llama-swap from both containers and the machine, with the key, and from nowhere else", async () => {
+    const url = `http://${net(1)}:${port}/running`;
+    const asks = (key: string) =>
+      `fetch("${url}", { headers: { authorization: "Bearer " + ${key} }, signal: AbortSignal.timeout(5000) }).then((r) => console.log(r.status), () => console.log("no way"))`;
+    const keyInside = 'require("fs").readFileSync("/run/secrets/on-demand-key", "utf8")';
+    const within = async (container: string, key: string) =>
+      (await mustRun("docker", ["exec", container, "node", "-e", asks(key)])).trim();
+    for (const container of [bridge(), `open-webui-${chatUiPort}`])
+      expect(await within(container, keyInside), container).toBe("200");
+    expect((await mustRun("node", ["-e", asks(JSON.stringify(KEY))])).trim()).toBe("200");
+    // The stand-in of llama-swap asks for no key.
+    if (process.env.LLAMA_SWAP !== undefined)
+      expect(await within(bridge(), '"another"')).toBe("401");
+    const elsewhere = ["run", "--rm", "--network", "none", "--entrypoint", "node"];
+    const args = [bridgeImage.reference, "-e", asks(JSON.stringify(KEY))];
+    expect((await mustRun("docker", [...elsewhere, ...args])).trim()).toBe("no way");
   });
 
   it("have a key that only its file and the bridge's mount hold", async () => {
@@ -114,7 +139,10 @@ describeEngineWithGpus("models on demand behind a bridge", () => {
     const update = await workspace.up("--skip-preview", "--diff");
     succeeded(update);
     expect(steps(update)).toEqual([
-      ...["create-replacement", "delete-replaced", "replace"].map((op) => `${op} dgx-bridge`),
+      ...["create-replacement", "delete-replaced", "replace"].flatMap((op) => [
+        `${op} dgx-bridge`,
+        `${op} dgx-chat-ui`,
+      ]),
       "update dgx-on-demand-key",
       "update dgx-on-demand-unit",
     ]);
