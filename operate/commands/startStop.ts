@@ -7,6 +7,7 @@ import { parseMeminfo } from "../../machines/memory";
 import { freshBudget } from "../onRequest/freshBudget";
 import type { OnDemandServer } from "../onRequest/startByRequest";
 import type { StartCommandOptions } from "../onRequest/startOnRequest";
+import { noContainer, stoppedText } from "../onRequest/startTexts";
 import { hostOf } from "../sees/host";
 import { hasOnDemand } from "../sees/onDemand/onDemand";
 import { expectConnection } from "../sees/tunnel";
@@ -84,17 +85,16 @@ function turn(
           ANSWER_SECONDS + stopGraceSeconds,
         ).catch((error) => {
           if (!/No such container/i.test(error instanceof Failed ? error.message : "")) throw error;
-          const up = forStack("serving up --refresh", options);
-          throw new Failed(
-            `There is no container ${container.name} on ${machine.name}: \`${up}\` makes it.`,
-          );
+          throw noContainer(container.name, machine.name, options);
         });
         const { availableGiB = null } =
           parseMeminfo(await hostOf(machine.dockerHost).meminfo()) ?? {};
         results.push({ machine: machine.name, container: container.name, availableGiB });
       }
       const lines = results.map((each) =>
-        word === "start" ? `${each.container} is started.` : stoppedText(each),
+        word === "start"
+          ? `${each.container} is started.`
+          : stoppedText(each.container, each.availableGiB),
       );
       if (word === "stop")
         lines.push(`\`${forStack(`serving start ${name}`, options)}\` starts it again.`);
@@ -132,17 +132,11 @@ async function stopOnDemand(
   const stopped = await stopByRequest(one);
   const { model } = one.machine.onDemand.servers.find(({ key }) => key === one.server.key) ?? {};
   const again = `The next request for ${model} starts it again, and so does \`${forStack(`serving start ${name}`, options)}\`.`;
-  return { result: { stop: [stopped] }, text: `${stoppedText(stopped)}\n${again}` };
+  return {
+    result: { stop: [stopped] },
+    text: `${stoppedText(stopped.container, stopped.availableGiB)}\n${again}`,
+  };
 }
-
-const stoppedText = ({
-  container,
-  availableGiB,
-}: {
-  readonly container: string;
-  readonly availableGiB: number | null;
-}): string =>
-  `${container} is stopped.${availableGiB === null ? "" : ` MemAvailable is ${availableGiB.toFixed(1)} GiB.`}`;
 
 /** Why something isn't ours to start or stop, and how it is done. */
 function notForUs({ machine, key, container }: Named, word: Word): string | undefined {

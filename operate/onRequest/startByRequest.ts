@@ -3,9 +3,7 @@ import type { Outcome } from "../../commandLine/command";
 import { Failed } from "../../commandLine/exit";
 import { endingInOrder, interruption } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
-import { expectTerminal, saysYes } from "../../commandLine/saysYes";
 import type { InferenceServerPlan } from "../../components/inference-server";
-import { listOf } from "../../faults/quoting";
 import { quote } from "../sees/answer";
 import { refusalText } from "../sees/api";
 import { hostOf } from "../sees/host";
@@ -21,6 +19,7 @@ import { keepStart } from "../verify/keptStarts";
 import { type WaitedOn, waitedText, waitForServer } from "../wait/waitForServer";
 import { freshBudget } from "./freshBudget";
 import { giveWay } from "./giveWay";
+import { agreeToStops, goesOnText, noContainer } from "./startTexts";
 
 /** A server that llama-swap starts, and where. */
 export interface OnDemandServer {
@@ -121,10 +120,7 @@ class ByRequest {
     await this.swap.states();
     const states = await this.host.containers();
     const own = states.find(({ name }) => name === container.name);
-    if (own === undefined)
-      throw new Failed(
-        `There is no container ${container.name} on ${machine.name}: \`${forStack("serving up --refresh", options)}\` makes it.`,
-      );
+    if (own === undefined) throw noContainer(container.name, machine.name, options);
     const ran = own.status === "running";
     if (ran) say(`${key} runs already.`);
     else if (!(await this.agreed(states))) return "Nothing was changed.";
@@ -146,14 +142,8 @@ class ByRequest {
         : giveWay(machine, together, server.key, states);
     if (refused !== undefined) throw new Failed(`${refused} Nothing was changed.`);
     if (stops.length === 0) return true;
-    const names = listOf(stops.map(({ key, takenGiB }) => `${key} (${takenGiB.toFixed(2)} GiB)`));
-    say(
-      `${why} So ${names} ${stops.length === 1 ? "stops" : "stop"} first, once no request runs there.`,
-    );
-    if (options.yes) return true;
-    expectTerminal();
-    const keys = listOf(stops.map(({ key }) => key));
-    return saysYes(`Stop ${keys} and start ${server.key}?`, signal);
+    const when = "first, once no request runs there.";
+    return agreeToStops({ stops, why }, server.key, when, { options, signal });
   }
 
   /** Lets the wrapper and the start gate forget failed starts. */
@@ -229,10 +219,7 @@ class ByRequest {
     const { key, container } = server;
     const within = machine.onDemand.startWithinMinutes * 60 + container.stopGraceSeconds;
     const [waited] = await waitForServer([this.one], within, () => signal.aborted);
-    if (waited === undefined) {
-      const wait = forStack(`serving wait --server ${key}`, options);
-      return `${key} goes on starting, ${interruption(signal)}: \`${wait}\` follows it.`;
-    }
+    if (waited === undefined) return goesOnText(key, signal, options);
     if (waited.outcome === "ready") {
       if (!ran) keepStart(stackFile(options), machine.name, { container, seconds: waited.seconds });
       return { waited, ran };

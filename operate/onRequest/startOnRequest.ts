@@ -1,8 +1,7 @@
 import type { Outcome } from "../../commandLine/command";
 import { Failed } from "../../commandLine/exit";
-import { endingInOrder, interruption, untilInterrupted } from "../../commandLine/interrupt";
+import { endingInOrder, untilInterrupted } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
-import { expectTerminal, saysYes } from "../../commandLine/saysYes";
 import type { InferenceServerPlan } from "../../components/inference-server";
 import type { MachinePlan } from "../../components/plan";
 import { untilIdle } from "../../components/program";
@@ -19,6 +18,7 @@ import { START_SECONDS } from "../wait/startSeconds";
 import { type WaitedOn, waitedText, waitForServer } from "../wait/waitForServer";
 import { freshBudget } from "./freshBudget";
 import { type GivesWay, giveWay } from "./giveWay";
+import { agreeToStops, goesOnText, noContainer, stoppedText } from "./startTexts";
 
 /** Options of a start. */
 export interface StartCommandOptions extends StackFileOptions {
@@ -89,10 +89,7 @@ class Start {
     const { name } = server.container;
     const states = await this.host.containers();
     const own = states.find((each) => each.name === name);
-    if (own === undefined) {
-      const up = forStack("serving up --refresh", this.options);
-      throw new Failed(`There is no container ${name} on ${machine.name}: \`${up}\` makes it.`);
-    }
+    if (own === undefined) throw noContainer(name, machine.name, this.options);
     const { together } = machine;
     const given: GivesWay =
       together === undefined
@@ -108,19 +105,15 @@ class Start {
     );
   }
 
-  private async agreed({ stops, why }: GivesWay): Promise<boolean> {
+  private agreed(seen: GivesWay): Promise<boolean> {
     const { machine, server } = this.one;
-    const names = listOf(stops.map(({ key, takenGiB }) => `${key} (${takenGiB.toFixed(2)} GiB)`));
     const minutes = machine.waitForRequestsMinutes;
     const ends =
       minutes === 0
         ? "Requests that run are cut off (`waitForRequestsMinutes: 0`)."
         : `Requests that run get ${minutes} min to end.`;
-    say(`${why} So ${names} ${stops.length === 1 ? "stops" : "stop"} first. ${ends}`);
-    if (this.options.yes) return true;
-    expectTerminal();
-    const keys = listOf(stops.map(({ key }) => key));
-    return saysYes(`Stop ${keys} and start ${server.key}?`, this.signal);
+    const { options, signal } = this;
+    return agreeToStops(seen, server.key, `first. ${ends}`, { options, signal });
   }
 
   /** Lets a server's requests end, and stops it. */
@@ -136,9 +129,7 @@ class Start {
     await docker(["stop", name], machine.dockerHost, ANSWER_SECONDS + stopGraceSeconds);
     this.stopped.push(server);
     const { availableGiB } = parseMeminfo(await this.host.meminfo()) ?? {};
-    const free =
-      availableGiB === undefined ? "" : ` MemAvailable is ${availableGiB.toFixed(1)} GiB.`;
-    say(`${name} is stopped.${free}`);
+    say(stoppedText(name, availableGiB));
   }
 
   /** Starts the server, unless something was started meanwhile that it has no room beside. */
@@ -182,8 +173,7 @@ class Start {
     const isOver = () => this.signal.aborted;
     const [waited] = await waitForServer([this.one], START_SECONDS, isOver);
     if (waited === undefined) {
-      const wait = forStack(`serving wait --server ${server.key}`, this.options);
-      const goesOn = `${server.key} goes on starting, ${interruption(this.signal)}: \`${wait}\` follows it.`;
+      const goesOn = goesOnText(server.key, this.signal, this.options);
       return this.ended(`${goesOn} ${this.stoppedText()}`.trim());
     }
     const { container } = server;
