@@ -1,6 +1,7 @@
 import { goneText, type MachineChange } from "../../components/change";
 import type { MachinePlan } from "../../components/plan";
 import { memoryVerdict } from "./changeReport";
+import { counted } from "./layout";
 
 /** A finding that only the new plan has. */
 interface Added {
@@ -45,13 +46,13 @@ export function reachedLines(
   return lines.length > 0 ? lines : ["Nothing is newly reachable from the network."];
 }
 
-const counted = (many: number, what: string): string[] =>
-  many === 0 ? [] : [`${many} new ${what}${many === 1 ? "" : "s"}`];
+const newOnes = (many: number, what: string): string[] =>
+  many === 0 ? [] : [counted(many, `new ${what}`)];
 
 /** How many findings are new; those that refuse are named by the verdict. */
 export function countLine(added: readonly Added[]): string {
   const of = (kind: Added["kind"]) => added.filter((each) => each.kind === kind).length;
-  const said = [...counted(of("warning"), "warning"), ...counted(of("note"), "note")];
+  const said = [...newOnes(of("warning"), "warning"), ...newOnes(of("note"), "note")];
   return said.length === 0 ? "No new warning." : `${said.join(" and ")}, below in Findings.`;
 }
 

@@ -4,6 +4,7 @@ import { say } from "../../commandLine/output";
 import { operatorHome } from "../../components/evidence";
 import { type Plan, plan } from "../../components/plan";
 import { parseStackFile } from "../../components/settings";
+import { VLLM_DEFAULT_UTILIZATION } from "../../vllm/utilization";
 import { Api } from "../sees/api";
 import { readServed } from "../sees/served";
 import { type PlannedStack, readStack } from "../stack/readStack";
@@ -26,8 +27,8 @@ const [MACHINE, SERVER] = ["this", "server"];
 /** No image is started: the plan of a server only needs one. */
 const IMAGE = `vllm/vllm-openai:latest@sha256:${"0".repeat(64)}`;
 
-/** vLLM's own default share, and a window that the smallest models have. */
-const [SHARE, WINDOW] = [0.92, 2048];
+/** Tokens of a window that the smallest models have. */
+const WINDOW = 2048;
 
 /**
  * A plan of the one server at an address, by what it says of itself: without a stack file it is
@@ -42,7 +43,7 @@ export async function foundServer(url: string): Promise<Plan> {
     servedModelName: name,
     image: IMAGE,
     port: Number(new URL(url).port) || 80,
-    gpuMemoryUtilization: SHARE,
+    gpuMemoryUtilization: VLLM_DEFAULT_UTILIZATION,
     maxModelLen: maxModelLen ?? WINDOW,
   };
   const machine = { totalGiB: 1000, instanceA: "none", inferenceServers: { [SERVER]: server } };

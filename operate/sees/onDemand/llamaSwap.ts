@@ -106,8 +106,7 @@ export class LlamaSwap {
 
   /** Lets a server go. */
   async unload(key: string): Promise<void> {
-    const model = this.modelOf(key).split("/").map(encodeURIComponent).join("/");
-    await this.asked(`/api/models/unload/${model}`, { body: {} });
+    await this.asked(`/api/models/unload/${this.segmentsOf(key)}`, { body: {} });
   }
 
   /**
@@ -126,7 +125,12 @@ export class LlamaSwap {
 
   /** Path by which anything of a server is asked. It starts the server. */
   pathOf(key: string, path: string): string {
-    return `/upstream/${this.modelOf(key).split("/").map(encodeURIComponent).join("/")}${path}`;
+    return `/upstream/${this.segmentsOf(key)}${path}`;
+  }
+
+  /** A server's model as a part of a path. */
+  private segmentsOf(key: string): string {
+    return this.modelOf(key).split("/").map(encodeURIComponent).join("/");
   }
 
   private modelOf(key: string): string {
