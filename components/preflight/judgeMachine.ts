@@ -12,6 +12,7 @@ import { judgeOnDemand } from "./judgeOnDemand";
 import { judgeSimpleServer } from "./judgeSimpleServer";
 import { ownFolderFindings } from "./ownFolders";
 import { rankPorts } from "./readLink";
+import { takenPort } from "./takenPort";
 import { type MachineFacts, type PreflightFinding, refused, warned } from "./types";
 
 /** Judges what was read against what is planned. Pure; every finding carries its figures. */
@@ -190,8 +191,7 @@ function portFindings(
   );
   return [...published, ...ranks]
     .filter(({ port }) => listeners.some((each) => each.port === port))
-    .map(({ name, port, setting }) => {
-      const message = `Port ${port} of ${name} is taken by something that isn't ours. Look with \`ss -lntp 'sport = :${port}'\`, then stop it or choose another \`${setting?.split(".").at(-1) ?? "masterPort"}\`.`;
-      return refused(message, setting);
-    });
+    .map(({ name, port, setting }) =>
+      takenPort(name, port, setting?.split(".").at(-1) ?? "masterPort", setting),
+    );
 }

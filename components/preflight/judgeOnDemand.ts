@@ -1,5 +1,6 @@
 import type { MachinePlan } from "../plan/types";
 import { overlap, subnetOf } from "./readOnDemand";
+import { takenPort } from "./takenPort";
 import {
   type MachineFacts,
   type OnDemandFacts,
@@ -88,8 +89,7 @@ function portFindings(
     (each) => each.port === port && !each.argv?.includes(program.path),
   );
   if (others.length === 0) return [];
-  const message = `Port ${port} of llama-swap is taken by something that isn't ours. Look with \`ss -lntp 'sport = :${port}'\`, then stop it or choose another \`onDemand.port\`.`;
-  return [refused(message, "onDemand.port")];
+  return [takenPort("llama-swap", port, "onDemand.port", "onDemand.port")];
 }
 
 function subnetFindings(
