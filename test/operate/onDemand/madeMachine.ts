@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { plan } from "../../../components/plan/plan";
@@ -8,7 +8,7 @@ import { hasOnDemand, type SwapMachine } from "../../../operate/sees/onDemand/on
 import { serverInput } from "../../fixtures/machine";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { FakeDocker, inspectedAsPlanned } from "../fakeDocker";
-import { runServing } from "../runServing";
+import { servingOn } from "../onRequest/servingOn";
 
 export type State = Record<string, unknown>;
 export const STOPPED: State = { Status: "exited", ExitCode: 0 };
@@ -100,15 +100,8 @@ export class MadeMachine {
     return only;
   }
 
-  async serving(...args: string[]) {
-    const env = { ...this.docker.env, HOME: this.home };
-    const ran = await runServing([...args, "--file", this.file], env);
-    const plain = (text: string) => text.replaceAll(` --file ${this.file}`, "");
-    const asked = readFileSync(this.docker.asked, "utf8").split("\n");
-    const did = asked
-      .map((line) => line.replace(/^\S* /, ""))
-      .filter((line) => /^(start|stop|run) /.test(line));
-    return { code: ran.code, out: plain(ran.out), err: plain(ran.err), did };
+  serving(...args: string[]) {
+    return servingOn(this, args);
   }
 
   private inspected(): string {

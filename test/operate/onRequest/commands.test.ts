@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
@@ -17,7 +17,7 @@ import { serverInput } from "../../fixtures/machine";
 import { fileOf } from "../../fixtures/services";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { FakeDocker, inspectedAsPlanned } from "../fakeDocker";
-import { runServing } from "../runServing";
+import { servingOn } from "./servingOn";
 
 type State = Record<string, unknown>;
 const STOPPED = { Status: "exited", ExitCode: 0 };
@@ -69,15 +69,8 @@ class Machine {
     return only;
   }
 
-  async serving(...args: string[]) {
-    const env = { ...this.docker.env, HOME: this.home };
-    const ran = await runServing([...args, "--file", this.file], env);
-    const plain = (text: string) => text.replaceAll(` --file ${this.file}`, "");
-    const asked = readFileSync(this.docker.asked, "utf8").split("\n");
-    const did = asked
-      .map((line) => line.replace(/^\S* /, ""))
-      .filter((line) => /^(start|stop|run) /.test(line));
-    return { code: ran.code, out: plain(ran.out), err: plain(ran.err), did };
+  serving(...args: string[]) {
+    return servingOn(this, args);
   }
 }
 
