@@ -8,8 +8,8 @@ import { freePort } from "../layers/freePort";
 import { mustRun } from "../layers/run";
 import { describeEngineWithGpus } from "./available";
 import { type UnitPrograms, unitPrograms } from "./on-demand/unitPrograms";
+import { expectQuiet, succeeded } from "./quiet";
 import { type StackParts, stackConfig } from "./stackConfig";
-import type { Update } from "./update";
 import { Workspace } from "./workspace";
 
 const UNIT = "local-serving-dgx-on-demand.service";
@@ -61,11 +61,6 @@ describeEngineWithGpus("models on demand", () => {
     (await mustRun("docker", ["inspect", "--format", "{{.Id}}", nameOf(key)])).trim();
   const restarts = () =>
     programs.calls(workspace.home).filter((call) => call.includes(" restart ")).length;
-  const succeeded = (update: Update) => expect(update.code, update.stdout).toBe(0);
-  const expectQuiet = async () => {
-    for (const update of [await workspace.preview(), await workspace.refresh()])
-      expect([update.code, update.steps], update.stdout).toEqual([0, []]);
-  };
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "on-demand-"));
@@ -100,15 +95,15 @@ describeEngineWithGpus("models on demand", () => {
     ]);
     expect(await health()).toBe(200);
     expect(readFileSync(own("llama-swap")).equals(readFileSync(programs.program.from))).toBe(true);
-    await expectQuiet();
+    await expectQuiet(workspace);
   });
 
   it("stay quiet for Pulumi while they run, exited and killed", async () => {
     await mustRun("docker", ["start", nameOf("b")]);
-    await expectQuiet();
+    await expectQuiet(workspace);
     await mustRun("docker", ["kill", nameOf("b")]);
     expect(await stateOf("b")).toBe("exited");
-    await expectQuiet();
+    await expectQuiet(workspace);
   });
 
   it("have their unit left alone where a container is replaced alone", async () => {
@@ -156,7 +151,7 @@ describeEngineWithGpus("models on demand", () => {
     succeeded(await workspace.up("--skip-preview"));
     expect(await stateOf("b")).toBe("created");
     expect(readFileSync(own("config.yaml"), "utf8")).toContain(`model-${parts.unique}`);
-    await expectQuiet();
+    await expectQuiet(workspace);
   });
 
   it("leave nothing of llama-swap where `onDemand` goes, and the containers stay", async () => {
@@ -172,6 +167,6 @@ describeEngineWithGpus("models on demand", () => {
     expect([existsSync(own()), existsSync(unitFile())]).toEqual([false, false]);
     await expect(health()).resolves.not.toBe(200);
     expect(await idOf("c")).toBe(before);
-    await expectQuiet();
+    await expectQuiet(workspace);
   });
 });

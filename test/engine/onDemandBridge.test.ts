@@ -8,6 +8,7 @@ import { freePort } from "../layers/freePort";
 import { mustRun } from "../layers/run";
 import { describeEngineWithGpus } from "./available";
 import { type UnitPrograms, unitPrograms } from "./on-demand/unitPrograms";
+import { expectQuiet, succeeded } from "./quiet";
 import { type StackParts, stackConfig } from "./stackConfig";
 import type { Update } from "./update";
 import { Workspace } from "./workspace";
@@ -55,11 +56,6 @@ describeEngineWithGpus("models on demand behind a bridge", () => {
   const server = () => inspect(`vllm-model-${parts.unique}-${parts.portB}`, "{{.Id}}");
   const restarts = () =>
     programs.calls(workspace.home).filter((call) => call.includes(" restart ")).length;
-  const succeeded = (update: Update) => expect(update.code, update.stdout).toBe(0);
-  const expectQuiet = async () => {
-    for (const update of [await workspace.preview(), await workspace.refresh()])
-      expect([update.code, update.steps], update.stdout).toEqual([0, []]);
-  };
   /** What changed, without the machine's facts and its copy of the plan. */
   const steps = ({ steps: all }: Update) =>
     [...new Set(all.map(({ op, name }) => `${op} ${name}`))]
@@ -96,7 +92,7 @@ describeEngineWithGpus("models on demand behind a bridge", () => {
     expect(await statusOf(`http://127.0.0.1:${port}/health`)).not.toBe(200);
     const networks = JSON.parse(await inspect(bridge(), "{{json .NetworkSettings.Networks}}"));
     expect(Object.keys(networks).sort()).toEqual([`net-${parts.unique}`, network()]);
-    await expectQuiet();
+    await expectQuiet(workspace);
   });
 
   it("reach llama-swap from both containers and the machine, with the key, and from nowhere else", async () => {
@@ -152,7 +148,7 @@ describeEngineWithGpus("models on demand behind a bridge", () => {
       before[1],
     ]);
     expect(`${update.stdout}${update.stderr}${await workspace.state()}`).not.toContain(OTHER_KEY);
-    await expectQuiet();
+    await expectQuiet(workspace);
   });
 
   it("move to another subnet, the bridge with them", async () => {
@@ -171,7 +167,7 @@ describeEngineWithGpus("models on demand behind a bridge", () => {
         network(),
       ]),
     ).toContain(`"Subnet":"${net(16)}/28"`);
-    await expectQuiet();
+    await expectQuiet(workspace);
   });
 
   it("refuse a subnet that another network has, before anything is touched", async () => {

@@ -10,8 +10,8 @@ import { freePort } from "../layers/freePort";
 import { mustRun, run } from "../layers/run";
 import { runServing } from "../operate/runServing";
 import { describeEngineWithGpus } from "./available";
+import { expectQuiet, succeeded } from "./quiet";
 import { type StackParts, stackConfig } from "./stackConfig";
-import type { Update } from "./update";
 import { Workspace } from "./workspace";
 
 const UP_SECONDS = 600;
@@ -47,11 +47,6 @@ describeEngineWithGpus("servers that start on request", () => {
       ])
     ).trim();
   const ready = (key: "b" | "c") => expect.poll(() => statusOf(`${urlOf(key)}/health`)).toBe(200);
-  const expectQuiet = async () => {
-    for (const update of [await workspace.preview(), await workspace.refresh()])
-      expect([update.code, update.steps], update.stdout).toEqual([0, []]);
-  };
-  const succeeded = (update: Update) => expect(update.code, update.stdout).toBe(0);
 
   beforeAll(async () => {
     const portB = await freePort();
@@ -64,7 +59,7 @@ describeEngineWithGpus("servers that start on request", () => {
 
   it("are made and not started, and that is as planned for every command", async () => {
     expect([await stateOf("b"), await stateOf("c")]).toEqual(["created 0 no", "created 0 no"]);
-    await expectQuiet();
+    await expectQuiet(workspace);
     expect((await serving("drift")).out).toBe("dgx: as it was applied\n");
     const status = JSON.parse((await serving("status", "--format", "json")).out).machines[0];
     expect(status.items).toEqual([
@@ -89,19 +84,19 @@ describeEngineWithGpus("servers that start on request", () => {
       expect.stringMatching(new RegExp(`^${nameOf("b")} is ready \\(\\d+ s\\)\\.\n$`)),
     ]);
     expect(await stateOf("b")).toBe("running 0 no");
-    await expectQuiet();
+    await expectQuiet(workspace);
     succeeded(await workspace.up("--skip-preview"));
     expect(await stateOf("b")).toBe("running 0 no");
     expect((await serving("drift")).code).toBe(0);
     const stop = await serving("stop", "b");
     expect([stop.code, stop.out]).toEqual([0, expect.stringMatching(/starts it again\.\n$/)]);
     expect(await stateOf("b")).toBe("exited 0 no");
-    await expectQuiet();
+    await expectQuiet(workspace);
     await mustRun("docker", ["start", nameOf("b")]);
     await ready("b");
     await mustRun("docker", ["kill", nameOf("b")]);
     expect(await stateOf("b")).toBe("exited 137 no");
-    await expectQuiet();
+    await expectQuiet(workspace);
     expect((await serving("drift")).code).toBe(0);
     const [item] = JSON.parse((await serving("status", "--format", "json")).out).machines[0].items;
     expect(item).toMatchObject({ key: "b", state: "not running", well: true });
@@ -182,7 +177,7 @@ describeEngineWithGpus("servers that start on request", () => {
     );
     succeeded(await workspace.up("--skip-preview"));
     expect(await stateOf("c")).toBe("created 0 no");
-    await expectQuiet();
+    await expectQuiet(workspace);
   });
 
   it("become servers that always run, and back", async () => {
@@ -193,7 +188,7 @@ describeEngineWithGpus("servers that start on request", () => {
     workspace.configure(config({}, { gpuMemoryUtilization: 0.3 }));
     succeeded(await workspace.up("--skip-preview"));
     expect(await stateOf("b")).toBe("created 0 no");
-    await expectQuiet();
+    await expectQuiet(workspace);
   });
 
   async function requestsAt(key: "b" | "c") {

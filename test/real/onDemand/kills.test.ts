@@ -1,28 +1,22 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { describeOnDemand } from "./available";
-import { answers, ask, emptied, readies } from "./client";
+import { answers, ask, readies } from "./client";
 import { kill } from "./processes";
-import { container, KEYS, type Key, type Rig, SETS, startRig } from "./rig";
+import { container, type Key, type Rig, SETS } from "./rig";
+import { withRig } from "./withRig";
 
 const within = (seconds: number) => ({ timeout: seconds * 1000, interval: 100 });
 
 describeOnDemand("models on demand: whatever is killed, Docker says what runs", () => {
   let rig: Rig;
 
-  beforeAll(async () => {
-    rig = await startRig();
-    rig.unit.start();
+  withRig((made) => {
+    rig = made;
   });
-  afterAll(() => rig?.close());
-  beforeEach(async () => {
-    rig.declare();
-    for (const key of KEYS) rig.behave(key, {});
-    await emptied(rig);
-    rmSync(join(rig.folder, "state/failed"), { recursive: true, force: true });
-  });
+  beforeEach(() => rmSync(join(rig.folder, "state/failed"), { recursive: true, force: true }));
 
   const status = async (key: Key) => (await ask(rig.address, key)).status;
   /** Answers once the unit runs again; a request that it cut is asked anew, as clients do. */

@@ -2,12 +2,13 @@ import { spawn } from "node:child_process";
 import { readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { mustRun } from "../../layers/run";
 import { describeOnDemand } from "./available";
-import { answers, ask, emptied, readies, unload } from "./client";
+import { answers, ask, readies, unload } from "./client";
 import { kill } from "./processes";
-import { container, KEYS, type Key, type Rig, startRig } from "./rig";
+import { container, type Key, type Rig } from "./rig";
+import { withRig } from "./withRig";
 
 const within = (seconds: number) => ({ timeout: seconds * 1000, interval: 50 });
 
@@ -16,15 +17,8 @@ describeOnDemand(
   () => {
     let rig: Rig;
 
-    beforeAll(async () => {
-      rig = await startRig();
-      rig.unit.start();
-    });
-    afterAll(() => rig?.close());
-    beforeEach(async () => {
-      rig.declare();
-      for (const key of KEYS) rig.behave(key, {});
-      await emptied(rig);
+    withRig((made) => {
+      rig = made;
     });
 
     const status = async (key: Key) => (await ask(rig.address, key)).status;

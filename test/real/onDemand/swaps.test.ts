@@ -1,24 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { describeOnDemand } from "./available";
-import { answers, ask, emptied, readies, unload } from "./client";
-import { KEY, KEYS, type Key, model, type Rig, startRig } from "./rig";
+import { ask, readies, unload } from "./client";
+import { KEY, type Key, model, type Rig } from "./rig";
+import { withRig } from "./withRig";
 
 const within = (seconds: number) => ({ timeout: seconds * 1000, interval: 100 });
 
 describeOnDemand("models on demand: llama-swap, the wrapper and the start gate", () => {
   let rig: Rig;
 
-  beforeAll(async () => {
-    rig = await startRig();
-    rig.unit.start();
-    while (!(await answers(rig.address))) await sleep(100);
-  });
-  afterAll(() => rig?.close());
-  beforeEach(async () => {
-    rig.declare();
-    for (const key of KEYS) rig.behave(key, {});
-    await emptied(rig);
+  withRig((made) => {
+    rig = made;
   });
 
   const answered = async (key: Key, path?: string) => {

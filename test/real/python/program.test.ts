@@ -31,6 +31,8 @@ pulumi.export("memory", serving.memory)
 pulumi.export("clients", serving.clients)
 `;
 
+import { expectOneMachine } from "../../engine/oneMachine";
+
 // It needs the network: its SDK comes from Python's registry.
 describeEngineWithHost("python", "a Python program of somebody else", () => {
   let workspace: Workspace;
@@ -75,14 +77,6 @@ describeEngineWithHost("python", "a Python program of somebody else", () => {
 
   it("previews and applies one machine, and has no change in the next preview", async () => {
     declare();
-    const up = await workspace.up();
-    expect(up, up.stdout + up.stderr).toMatchObject({ code: 0 });
-    expect(await workspace.outputs()).toMatchObject({
-      endpoints: { dgx: { b: `http://127.0.0.1:${parts.portB}/v1` } },
-      memory: { dgx: { aggregateUtilization: 0.02 } },
-      clients: { dgx: { codex: expect.stringContaining("codex") } },
-    });
-    const again = await workspace.preview("--diff");
-    expect(again.steps, again.stdout).toEqual([]);
+    await expectOneMachine(workspace, parts);
   });
 });
