@@ -7,6 +7,7 @@ import { stringify } from "yaml";
 import { WrongUse } from "../../commandLine/exit";
 import { writeBundle } from "../../operate/clients/bundle";
 import { serverInput } from "../fixtures/machine";
+import { machine } from "../fixtures/onDemand";
 import { ALL_CLIENTS, BRIDGE } from "../fixtures/services";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { runServing } from "./runServing";
@@ -288,5 +289,28 @@ describe("the folder of a bundle", () => {
     await ended;
     expect(filesIn(bundle)).toEqual(FILES.filter((path) => /README|codex/.test(path)));
     expect(readdirSync(join(bundle, ".."))).toEqual(["Pulumi.test.yaml", "laptop"]);
+  });
+});
+
+describe("serving clients export of a server that llama-swap starts", () => {
+  const codex = (via: "native" | "bridge") => ({
+    ...machine(),
+    bridge: ON_NETWORK,
+    clients: { host: "dgx.local", codex: { server: "c", via } },
+  });
+
+  it("sends other computers to the bridge, as llama-swap is reached from the machine alone", async () => {
+    const refused = await exported(codex("native")).run();
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining(
+        "machines.dgx.clients.codex.via: codex talks to `c` itself, which listens on 172.31.241.1 only: no other computer reaches it. Write `clients.codex.via: bridge`.",
+      ),
+    ]);
+    const advised = exported(codex("bridge"));
+    expect((await advised.run()).code).toBe(0);
+    const text = textOf(advised.bundle);
+    expect(text).toContain('base_url = "http://dgx.local:8787/v1"');
+    expect(text).not.toMatch(/8010|172\.31\.|LOCAL_SERVING_ON_DEMAND_KEY/);
   });
 });
