@@ -13,7 +13,7 @@ import { swapConfig } from "./swapConfig";
 import { unitText } from "./unit";
 
 /** Comments stay where it is written: on a machine it travels without them. */
-const WRAPPER = scriptText(join(__dirname, "onDemand.py"));
+const wrapper = (): string => scriptText(join(__dirname, "onDemand.py"));
 
 /** Where the key is, below the folder of the machine's files. */
 export const onDemandKeyPath = (folder: string): string => `${folder}/secrets/on-demand-key`;
@@ -192,7 +192,7 @@ function filesOf(
     file("wrapper", {
       purpose: "Starts and stops containers for llama-swap, by what Docker says.",
       path: `${folder}/on-demand.py`,
-      text: WRAPPER,
+      text: wrapper(),
     }),
     file("declared", {
       purpose: "What that is told: the servers, and which of them run together.",
