@@ -411,6 +411,9 @@ class Start:
         self.identity: str | None = None
         # Whether the container may run because of this start.
         self.holds = False
+        # Seconds of the clock at which Docker was told to start it. On a busy machine it notes its
+        # own time of the start behind the first lines of the log.
+        self.told: float | None = None
 
     def over(self) -> bool:
         """Whether llama-swap wants an end, or is gone."""
@@ -461,6 +464,7 @@ class Start:
             raise LetGo()
         self.holds, self.began = True, time.monotonic()
         if not decision["take"]:
+            self.told = time.time()
             try:
                 docker("start", container, seconds=2 * DOCKER, until=self.over)
             except Fault as fault:
@@ -544,9 +548,10 @@ class Start:
         return self.fail(f"it was not ready within {self.machine.start_within} s{said}")
 
     def said(self, shown: dict) -> str:
-        since = ("--tail", "200", "--since", shown["state"]["StartedAt"])
+        since = shown["state"]["StartedAt"] if self.told is None else f"{self.told:.3f}"
+        words = ("--tail", "200", "--since", since, shown["id"])
         try:
-            log = docker("logs", *since, shown["id"], seconds=10, merged=True)
+            log = docker("logs", *words, seconds=10, merged=True)
         except Fault:
             return "its log can't be read"
         named = [each.partition("=") for each in shown["env"] or []]
