@@ -1,25 +1,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { objectOr, textOr } from "../../../faults/json";
 import { onRequest, plannedOnDemand, RESIDENT } from "../../fixtures/onDemand";
 import { fileOf } from "../../fixtures/services";
+import { freePort } from "../../layers/freePort";
 import { llamaSwap } from "./rig";
 
 const program = llamaSwap();
 const KEY = "a-key-of-the-test-0123456789";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 /** What llama-swap answers to /v1/models, and its exit code; it is stopped after that. */
 async function asked(text: string, key: string) {
