@@ -6,7 +6,7 @@ import { type Format, formatOption, printResult } from "./output";
 /** How a command ended. */
 export interface Outcome {
   /** The document that `--format json` prints. */
-  readonly result: unknown;
+  readonly result: object;
   /** What a person reads instead. Empty text prints nothing. */
   readonly text: string;
   /**
@@ -34,7 +34,7 @@ export interface CommandForm<Options extends object, Arguments extends unknown[]
    * What `--format json` prints when the input has faults. They go to stderr too, and the exit code
    * is 1.
    */
-  readonly refused?: (error: FaultyInput) => unknown;
+  readonly refused?: (error: FaultyInput) => object;
   run(
     options: Options & { readonly format: Format },
     ...values: Arguments

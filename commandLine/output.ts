@@ -13,9 +13,16 @@ export type Format = "text" | "json" | "markdown";
 export const formatOption = (formats: readonly Format[] = ["text", "json"]): Option =>
   new Option("--format <format>", "how to print the result").choices(formats).default("text");
 
+/**
+ * Version of what commands print as JSON. It is raised when a key goes or changes its meaning; keys
+ * are added without that.
+ */
+export const OUTPUT_VERSION = 1;
+
 /** Writes a command's result to stdout; empty text writes nothing. */
-export function printResult(format: Format, result: unknown, text: string): void {
-  const out = format === "json" ? plainJson(result) : forTerminal(text);
+export function printResult(format: Format, result: object | undefined, text: string): void {
+  const out =
+    format === "json" ? plainJson({ version: OUTPUT_VERSION, ...result }) : forTerminal(text);
   if (out === "") return;
   process.stdout.write(out.endsWith("\n") ? out : `${out}\n`);
 }

@@ -23,7 +23,8 @@ type Program = Pick<
 /** What `serving pin` reads of llama-swap. */
 export interface ProgramReading {
   readonly machine: string;
-  readonly version: string;
+  /** llama-swap's own version. */
+  readonly release: string;
   /** Address of the archive, or path of the program. */
   readonly name: string;
   readonly sha256: string;
@@ -97,19 +98,19 @@ async function readProgram(
   const { version } = program;
   return {
     machine,
-    version,
+    release: version,
     name: said.get("name") ?? "",
     sha256: said.get("sha256") ?? "",
     listed: said.get("listed") ?? null,
   };
 }
 
-function writeProgram(file: string, { machine, version, sha256 }: ProgramReading): Written {
+function writeProgram(file: string, { machine, release, sha256 }: ProgramReading): Written {
   const before = readTextFile(file);
   const entry = `${machine}.onDemand`;
   const program = ["machines", machine, "onDemand", "program"];
   const edits = [
-    { path: [...program, "version"], value: version },
+    { path: [...program, "version"], value: release },
     { path: [...program, "sha256"], value: sha256 },
   ];
   return { file, entry, ...editStackFile(file, before, edits) };
@@ -118,7 +119,7 @@ function writeProgram(file: string, { machine, version, sha256 }: ProgramReading
 const isPath = ({ name }: ProgramReading) => name.startsWith("/");
 
 function readingText(reading: ProgramReading): string[] {
-  const { version, name, sha256, listed, machine } = reading;
+  const { release, name, sha256, listed, machine } = reading;
   if (isPath(reading)) return [`${name} of ${machine}`, `  SHA-256: ${sha256}`];
   const compared =
     listed === null
@@ -129,7 +130,7 @@ function readingText(reading: ProgramReading): string[] {
           ? "The release's own list doesn't name this archive."
           : `The release's own list says ${listed}: this is not the archive that its maker listed.`;
   return [
-    `llama-swap ${version} for ${machine}: ${name}`,
+    `llama-swap ${release} for ${machine}: ${name}`,
     `  SHA-256: ${sha256}`,
     `  ${compared}`,
     "  llama-swap's releases are not signed: whoever could change the archive could change its list, too. From now on no other archive is taken.",
@@ -137,7 +138,7 @@ function readingText(reading: ProgramReading): string[] {
 }
 
 function nextText(
-  { version, sha256, listed }: ProgramReading,
+  { release, sha256, listed }: ProgramReading,
   written: Written | undefined,
   { write }: PinProgramOptions,
 ): string[] {
@@ -147,6 +148,6 @@ function nextText(
     return [write ? "Nothing was written: the sums differ." : "Don't use it: the sums differ."];
   return [
     "For the stack file (--write puts it there):",
-    `        program: { version: ${version}, sha256: ${sha256} }`,
+    `        program: { version: ${release}, sha256: ${sha256} }`,
   ];
 }

@@ -34,6 +34,15 @@ export interface NewerImages {
   readonly problem?: string;
 }
 
+/** Whether an entry's tag still points to its digest, and whether its image may still run. */
+export interface CheckedPin {
+  readonly entry: string;
+  readonly image: string;
+  /** Digest that the tag points to now, where the registry says it. */
+  readonly points?: string;
+  readonly faults: readonly string[];
+}
+
 /**
  * Asks the registry of an entry's image for newer releases, the newest first, each with the image
  * as a stack file names it and why it must not be taken, as far as its version tells. `more` counts
@@ -100,7 +109,7 @@ export function newerText(found: readonly NewerImages[], stackOptions: string): 
  * Whether an entry's tag still points to its digest, and whether it may still run. `points`: what
  * the tag points to now, where the registry was asked.
  */
-export async function checkPin(entry: ImageEntry) {
+export async function checkPin(entry: ImageEntry): Promise<CheckedPin> {
   const { image, versions: { digest: recordedOf = "", evidence, vllm, transformers } = {} } = entry;
   const of = { entry: entryName(entry), image };
   const { repository, tag, digest } = imageReference(image) ?? {};
@@ -126,7 +135,7 @@ export async function checkPin(entry: ImageEntry) {
   return { ...of, ...defined({ points }), faults: [...faults, ...denied] };
 }
 
-export const checkText = (checked: readonly Awaited<ReturnType<typeof checkPin>>[]): string =>
+export const checkText = (checked: readonly CheckedPin[]): string =>
   checked
     .flatMap(({ entry, image, faults }) => [
       `${faults.length === 0 ? "ok   " : "FAULT"} ${entry}: ${image}`,

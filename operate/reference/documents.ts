@@ -1,6 +1,9 @@
+import { join } from "node:path";
 import { recipe } from "../../components/catalogue";
 import { planDocument } from "../../components/planned/schema/document";
 import { NAMESPACE, stackSettings } from "../../components/settings";
+import { readJsonFile } from "../../faults/jsonDocument";
+import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { analyticsSchema, KEYLESS_VARIABLES } from "../../harness/analytics/schema";
 import { automationSchema } from "../../harness/automation/schema";
 import { DEFAULT_HARNESS } from "../../harness/harness";
@@ -12,10 +15,10 @@ import {
   readPage,
   renderTable,
 } from "../../harness/reference/render";
-import type { JsonSchema } from "../../harness/schema/jsonSchema";
+import { type JsonSchema, jsonSchemaOf } from "../../harness/schema/jsonSchema";
 import { template } from "../../harness/templates/template";
 import { rules } from "../../policies/rules";
-import { planKeys } from "./planKeys";
+import { keysOfParts } from "./keysOfParts";
 
 const { home, prefix } = DEFAULT_HARNESS;
 
@@ -34,9 +37,14 @@ export function referenceDocuments(): ReferenceDocument[] {
       declarations: machineTypes,
     },
     {
-      ...readPage("plan", { keys: planKeys(planDocument) }),
+      ...readPage("plan", { keys: keysOfParts(jsonSchemaOf(planDocument)) }),
       madeFrom: "components/planned/schema",
       output: planDocument,
+    },
+    {
+      ...readPage("command-output", { keys: keysOfParts(publishedOutputs()) }),
+      madeFrom: OUTPUTS,
+      isPublished: true,
     },
     { ...readPage("model-recipe"), madeFrom: "components/catalogue", schema: recipe },
     { ...readPage("policies", { rules: rulesTable() }), madeFrom: "policies/rules" },
@@ -61,6 +69,12 @@ export function referenceDocuments(): ReferenceDocument[] {
     },
   ];
 }
+
+/** Made from types, by `npm run outputs`. */
+const OUTPUTS = "docs/reference/command-output.schema.json";
+
+/** Its keywords are those of draft 7. */
+const publishedOutputs = () => readJsonFile(join(PROGRAM_FOLDER, OUTPUTS)).value as JsonSchema;
 
 function rulesTable(): string {
   const rows = rules.map(({ name, level, fixed, advises, description }) => {

@@ -18,7 +18,7 @@ export interface Edit {
   /** Path below our namespace: `["machines", "dgx", "totalGiB"]`. */
   readonly path: readonly string[];
   /** What the key should hold; `undefined` removes the key. */
-  readonly value: EditValue | undefined;
+  readonly value?: EditValue | undefined;
 }
 
 type Plain = string | number | boolean;

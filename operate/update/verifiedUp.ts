@@ -110,7 +110,7 @@ async function sayPlan({ now, options }: Task, applied: Applied): Promise<void> 
   const read = readLevels(levels ?? join(projectOrProgram(), LEVELS_FILE));
   const { sections } = await compare("applied", asked, read);
   const width = terminalWidth(process.stdout);
-  printResult("text", null, sections.map((each) => sectionText(each, width)).join("\n\n"));
+  printResult("text", undefined, sections.map((each) => sectionText(each, width)).join("\n\n"));
 }
 
 /** Whether somebody said yes. */

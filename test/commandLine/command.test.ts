@@ -85,7 +85,9 @@ describe("a command", () => {
       text: "one\n",
       code: 0,
     });
-    expect((await run(outcome, "x", "--format", "json")).text).toBe('{\n  "a": 1\n}\n');
+    expect((await run(outcome, "x", "--format", "json")).text).toBe(
+      '{\n  "version": 1,\n  "a": 1\n}\n',
+    );
   });
 
   it.each([
@@ -99,7 +101,7 @@ describe("a command", () => {
   it("with a faulty input prints what a script wants, and throws the faults on", async () => {
     const faulty = new FaultyInput("f", []);
     expect(await run(faulty, "x", "--format", "json")).toMatchObject({
-      text: '{\n  "refused": []\n}\n',
+      text: '{\n  "version": 1,\n  "refused": []\n}\n',
       failure: faulty,
     });
     expect(await run(faulty, "x")).toMatchObject({ text: "", failure: faulty });

@@ -150,6 +150,7 @@ Then start a client by its launcher, such as \`local-codex\`, which says what is
     const { code, out } = await run("--format", "json");
     expect(code).toBe(0);
     expect(JSON.parse(out)).toEqual({
+      version: 1,
       machine: "dgx",
       folder: bundle,
       files: [

@@ -1,7 +1,8 @@
-import { vi } from "vitest";
+import { expect, vi } from "vitest";
 import { explainFailure } from "../../commandLine/exit";
 import * as machine from "../../operate/sees/host";
 import { serving } from "../../operate/servingCommand";
+import { faultsOfForm } from "./publishedForm";
 
 export interface Run {
   readonly code: number;
@@ -55,5 +56,8 @@ export async function runServing(
   process.exitCode = 0;
   for (const spy of spies) spy.mockRestore();
   vi.unstubAllEnvs();
-  return { code, out: out.join(""), err: err.join("") };
+  const run = { code, out: out.join(""), err: err.join("") };
+  if (args.some((each) => /^(--format=)?json$/.test(each)) && run.out !== "")
+    expect(faultsOfForm(args, run.out), `form of what ${args[0]} printed`).toEqual([]);
+  return run;
 }

@@ -67,6 +67,7 @@ describe("serving stop and start", () => {
   it("gives JSON", async () => {
     const { out } = await serving(["stop", "bridge", "--format", "json"], { "stop ": FINE });
     expect(JSON.parse(out)).toEqual({
+      version: 1,
       stop: [{ machine: "dgx", container: "litellm-8787", availableGiB: expect.any(Number) }],
     });
   });
@@ -130,7 +131,10 @@ describe("serving logs", () => {
       logs: { out: `a\ntoken=${SECRET}\n` },
     });
     const lines = ["a", "token=<redacted>"];
-    expect(JSON.parse(out)).toEqual({ logs: [{ machine: "dgx", name: "open-webui-8080", lines }] });
+    expect(JSON.parse(out)).toEqual({
+      version: 1,
+      logs: [{ machine: "dgx", name: "open-webui-8080", lines }],
+    });
   });
 
   it("says that there is no such container, and how one comes", async () => {

@@ -230,7 +230,14 @@ Images of the stack file:
 `);
     const { images, ...program } = JSON.parse((await upgrade(NEWER, "--format", "json")).out);
     expect(program).toEqual({
-      ...{ pinned: "99.0.0", newest: "99.0.0", isNewer: false, plan: null, written: false },
+      ...{
+        version: 1,
+        pinned: "99.0.0",
+        newest: "99.0.0",
+        isNewer: false,
+        plan: null,
+        written: false,
+      },
     });
     expect(images.map(({ name, command }: Record<string, string>) => [name, command])).toEqual([
       ["b", "serving upgrade b"],

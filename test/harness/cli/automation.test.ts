@@ -52,6 +52,7 @@ describe("serving config check automation", () => {
     const json = await run(directory, "check", "automation", "a.yaml", "--format", "json");
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toEqual({
+      version: 1,
       valid: false,
       issues: [
         {

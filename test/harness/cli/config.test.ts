@@ -501,7 +501,7 @@ describe("serving config reference", () => {
       "json",
     ]);
     expect(run.code).toBe(1);
-    expect(json(run.out)).toEqual({ stale: [page] });
+    expect(json(run.out)).toEqual({ version: 1, stale: [page] });
     expect(readFileSync(page, "utf8")).toBe("edited");
     mkdirSync(join(out, "empty"));
     const missing = await runServing([

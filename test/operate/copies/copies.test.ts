@@ -62,6 +62,7 @@ describe("serving backup", () => {
     );
     const json = await serving(volume, ["backup", "chatUi", "--format", "json"]);
     expect(JSON.parse(json.out)).toEqual({
+      version: 1,
       backup: {
         machine: "dgx",
         service: "chat-ui",
@@ -166,6 +167,7 @@ describe("serving restore", () => {
     ]);
     expect([back.code, volume.running]).toEqual([0, false]);
     expect(JSON.parse(back.out)).toEqual({
+      version: 1,
       restored: {
         machine: "dgx",
         service: "chat-ui",

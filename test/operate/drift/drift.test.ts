@@ -145,6 +145,7 @@ describe("serving drift", () => {
     expect(await machine.drift()).toEqual({ code: 0, out: "dgx: as it was applied\n", err: "" });
     expect(await machine.found()).toEqual({
       code: 0,
+      version: 1,
       machines: [{ machine: "dgx", drifts: [], ahead: false, unread: [] }],
       mend: [],
     });

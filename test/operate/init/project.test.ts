@@ -98,6 +98,7 @@ describe("serving init in an empty folder", () => {
     const { code, out } = await init("--format", "json");
     expect(code).toBe(0);
     expect(JSON.parse(out)).toEqual({
+      version: 1,
       file: join(folder, "Pulumi.mine.yaml"),
       made: [".gitignore", "package.json", "Pulumi.yaml"],
       mend: [],

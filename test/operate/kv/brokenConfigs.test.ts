@@ -196,6 +196,7 @@ describe("a config.json that can be read but not planned: exit 1, each fault onc
     expect([code, JSON.parse(out)]).toEqual([
       1,
       {
+        version: 1,
         fits: null,
         issues: [
           {

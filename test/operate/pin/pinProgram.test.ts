@@ -91,8 +91,9 @@ describe("serving pin llama-swap", () => {
     );
     const { out } = await same.pin("llama-swap", "--format", "json");
     expect(JSON.parse(out)).toEqual({
+      version: 1,
       machine: "dgx",
-      version: "v250",
+      release: "v250",
       name: `${same.url}/v250/${ASSET}`,
       sha256: same.made.sha256,
       listed: same.made.sha256,

@@ -122,6 +122,7 @@ describe("serving upgrade NAME", () => {
     const { code, change, ...found } = await data(scene, ["b"]);
     expect({ code, ...found }).toEqual({
       code: 0,
+      version: 1,
       name: "b",
       entry: "dgx.inferenceServers.b",
       image: scene.image,
@@ -369,7 +370,7 @@ describe("serving upgrade of what has no image", () => {
     const said = `${start} \`serving verify ${name}\` asks it afterwards.`;
     expect(await upgrade(scene, [name])).toMatchObject({ code: 0, out: `${said}\n`, err: "" });
     expect(await data(scene, [name])).toEqual({
-      ...{ code: 0, name, entry: null, image: null, message: said },
+      ...{ code: 0, version: 1, name, entry: null, image: null, message: said },
     });
     expect(await upgrade(scene, [name, "--write"])).toMatchObject({ code: 2, out: "" });
     // What the sentence says to write is a name that `verify` takes.
