@@ -60,7 +60,7 @@ function renderContents(documents: readonly ReferenceDocument[]): string {
   return [
     `<!-- Made by \`${REFERENCE_COMMAND}\`. Edits here are lost. -->`,
     "# Reference",
-    "Every key, default, range and variable, made from the schemas that judge the files. An editor that is given the JSON Schema beside a page completes and checks that file.",
+    "Every key, default, range and variable, made from the schemas that judge the files. With the JSON Schema beside a page, your editor completes and checks that file.",
     `${renderTable(["Page", "For editors"], rows)}\n`,
   ].join("\n\n");
 }
