@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { bugText, commandOf } from "../faults/bug";
-import { Failed, FaultyInput, UnreadableInput } from "../faults/fault";
+import { Failed, type Fault, FaultyInput, UnreadableInput } from "../faults/fault";
 import { say } from "./output";
 
 export { Failed };
@@ -29,15 +29,23 @@ export function explainWriting(file: string, error: unknown): never {
 
 /**
  * Says what went wrong and returns the exit code. A user's mistake gets no stack trace; whatever
- * else was thrown is a bug of `program`.
+ * else was thrown is a bug of `program`. `more` gives lines to print below faults.
  */
-export function explainFailure(error: unknown, program: string): number {
+export function explainFailure(
+  error: unknown,
+  program: string,
+  more: (faults: readonly Fault[]) => readonly string[] = () => [],
+): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.wrongUse;
   if (error instanceof WrongUse || error instanceof UnreadableInput) {
     say(error.message);
     return EXIT.wrongUse;
   }
-  if (error instanceof FaultyInput || error instanceof Failed) {
+  if (error instanceof FaultyInput) {
+    say([error.message, ...more(error.faults)].join("\n"));
+    return EXIT.faults;
+  }
+  if (error instanceof Failed) {
     say(error.message);
     return EXIT.faults;
   }

@@ -2,6 +2,7 @@ import "../faults/interpretSchemas";
 import { EXIT, explainEscapes, explainFailure } from "../commandLine/exit";
 import { say } from "../commandLine/output";
 import { serving } from "./servingCommand";
+import { keyReference } from "./stack/keyReference";
 
 async function main(): Promise<void> {
   explainEscapes("serving");
@@ -14,7 +15,7 @@ async function main(): Promise<void> {
   try {
     await (await serving(process.argv.slice(2))).parseAsync();
   } catch (error) {
-    process.exitCode = explainFailure(error, "serving");
+    process.exitCode = explainFailure(error, "serving", keyReference);
   }
 }
 

@@ -313,7 +313,7 @@ interface UpgradeImageOutput extends Newest, Partial<Review>, Partial<Change> {
   readonly written: boolean;
 }
 
-/** Of a name that has no image. */
+/** A name that has no image. */
 interface NoImageOutput {
   readonly name: string;
   readonly entry: null;

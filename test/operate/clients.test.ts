@@ -180,6 +180,7 @@ Then start a client by its launcher, such as \`local-codex\`, which says what is
       "clients.claudeCode.environment.ANTHROPIC_BASE_URL: Other computers would ask themselves at http://localhost:9. Delete `clients.claudeCode.environment.ANTHROPIC_BASE_URL`: the file gets the right one.",
       `bridge.listen: The bridge ${only} \`bridge.listen: 0.0.0.0\`, and \`bridge.keyVariable: LOCAL_SERVING_BRIDGE_KEY\`, the NAME of the variable of your shell with its key.`,
       "clients.host: Nothing says by which name other computers reach the machine. Write it, such as `clients.host: dgx.local`.",
+      "Reference: docs/reference/stack-file.md",
       "",
     ]);
     expect(err).toMatch(/Pulumi\.test\.yaml:\d+:\d+ machines\.dgx\.clients\.codex\.via: /);

@@ -2,6 +2,7 @@ import { expect, vi } from "vitest";
 import { explainFailure } from "../../commandLine/exit";
 import * as machine from "../../operate/sees/host";
 import { serving } from "../../operate/servingCommand";
+import { keyReference } from "../../operate/stack/keyReference";
 import { faultsOfForm } from "./publishedForm";
 
 export interface Run {
@@ -50,7 +51,7 @@ export async function runServing(
   try {
     await (await serving(args)).parseAsync([...args], { from: "user" });
   } catch (error) {
-    process.exitCode = explainFailure(error, "serving");
+    process.exitCode = explainFailure(error, "serving", keyReference);
   }
   const code = Number(process.exitCode);
   process.exitCode = 0;
