@@ -32,15 +32,33 @@ function named(probes: readonly string[]): string {
 }
 
 /** What explains failures comes first, then each step with the probes that ask for it. */
-function nextSteps(results: readonly ProbeResult[], causes: readonly Cause[]): string[] {
-  const open = results.filter((each) => !isExplained(each, causes));
-  const asking = ["fail", "pass"].flatMap((status) =>
-    open.filter((each) => each.status === status && each.fix !== ""),
-  );
+const nextSteps = (results: readonly ProbeResult[], causes: readonly Cause[]): string[] => [
+  ...causes.map(({ probes, cause, advice }) => `${named(probes)}: ${cause} ${advice}`),
+  ...namesBy("fix", asking(results, causes), ({ name }) => name).map(
+    ([fix, names]) => `${names}: ${fix}`,
+  ),
+];
+
+/** The same steps below the verdicts, which name each cause already. */
+function shownSteps(results: readonly ProbeResult[], causes: readonly Cause[]): string[] {
+  const asked = results.filter(({ status }) => status !== "skip");
+  const label = ({ name, target }: Pick<ProbeResult, "name" | "target">): string =>
+    asked.some((each) => each.name === name && each.target !== target)
+      ? `${name} (${target})`
+      : name;
   return [
-    ...causes.map(({ probes, cause, advice }) => `${named(probes)}: ${cause} ${advice}`),
-    ...namesBy("fix", asking).map(([fix, names]) => `${names}: ${fix}`),
+    ...causes.map(({ probes, target, advice }) => {
+      const names = named(probes.map((name) => label({ name, target })));
+      return `${names}: ${advice}`;
+    }),
+    ...namesBy("fix", asking(results, causes), label).map(([fix, names]) => `${names}: ${fix}`),
   ];
+}
+
+/** Results whose own fix is a next step: failures, then what passed and could be better. */
+function asking(results: readonly ProbeResult[], causes: readonly Cause[]): ProbeResult[] {
+  const open = results.filter((each) => each.fix !== "" && !isExplained(each, causes));
+  return ["fail", "pass"].flatMap((status) => open.filter((each) => each.status === status));
 }
 
 const isExplained = ({ name, target }: ProbeResult, causes: readonly Cause[]): boolean =>
@@ -50,10 +68,11 @@ const isExplained = ({ name, target }: ProbeResult, causes: readonly Cause[]): b
 function namesBy(
   key: "fix" | "detail",
   results: readonly ProbeResult[],
+  label: (result: ProbeResult) => string,
 ): [text: string, names: string][] {
   return [...new Set(results.map((each) => each[key]))].map((text) => {
     const same = results.filter((each) => each[key] === text);
-    return [text, same.map(({ name }) => name).join(", ")];
+    return [text, same.map(label).join(", ")];
   });
 }
 
@@ -68,7 +87,8 @@ export function verifyText(results: readonly ProbeResult[], causes: readonly Cau
   const targets = [...new Set(results.map((result) => result.target))];
   const shown = results.filter((result) => result.status !== "skip");
   const width = Math.max(0, ...shown.map((result) => result.name.length));
-  const { pass, fail, skip, next } = summaryOf(results, causes);
+  const { pass, fail, skip } = summaryOf(results, causes);
+  const next = shownSteps(results, causes);
   return [
     ...causes.flatMap(causeLines),
     ...targets.flatMap((target) => {
@@ -78,8 +98,10 @@ export function verifyText(results: readonly ProbeResult[], causes: readonly Cau
         styled("bold", target),
         ...here
           .filter((result) => result.status !== "skip")
-          .flatMap((result) => lines(result, width, isExplained(result, causes))),
-        ...namesBy("detail", skipped).map(
+          .map(
+            ({ name, status, detail }) => `  ${MARKS[status]()} ${name.padEnd(width)}  ${detail}`,
+          ),
+        ...namesBy("detail", skipped, ({ name }) => name).map(
           ([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names}`,
         ),
         "",
@@ -96,29 +118,11 @@ export function verifyText(results: readonly ProbeResult[], causes: readonly Cau
   ].join("\n");
 }
 
-function causeLines({ target, cause, advice, probes }: Cause): string[] {
-  return [
-    `${styled("bold", target)}: ${cause}`,
-    `  ${styled("cyan", "fix:")} ${advice}`,
-    `  It explains ${probes.join(", ")}.`,
-    "",
-  ];
-}
-
-function lines(
-  { name, status, detail, fix }: ProbeResult,
-  width: number,
-  explained: boolean,
-): string[] {
-  const line = `  ${MARKS[status]()} ${name.padEnd(width)}  ${detail}`;
-  // A probe that passed may still propose something.
-  const label = status === "fail" ? "fix:" : "better:";
-  // Lines to copy are printed once, under the next steps.
-  const short = fix.includes("\n") ? "see below" : fix;
-  return fix === "" || explained
-    ? [line]
-    : [line, `       ${" ".repeat(width)}  ${styled("cyan", label)} ${short}`];
-}
+const causeLines = ({ target, cause, probes }: Cause): string[] => [
+  `${styled("bold", target)}: ${cause}`,
+  `  It explains ${probes.join(", ")}.`,
+  "",
+];
 
 /**
  * On a terminal the running probe on one line that comes and goes; elsewhere a line for each probe

@@ -27,16 +27,13 @@ const RESULTS = [
 ];
 
 describe("what a person reads at the end", () => {
-  it("is every verdict, each reason to skip once, and each thing to do once, faults first", () => {
+  it("is every verdict with its reason, and below them each thing to do once, faults first", () => {
     expect(verifyText(RESULTS).split("\n")).toEqual([
       "b",
       "  pass models  model",
       "  pass native  PASS",
-      "               better: via: native",
       "  FAIL chat    empty",
-      "               fix: the parser",
       "  FAIL tools   empty",
-      "               fix: the parser",
       "  skip a chat model: completions",
       "  skip it does not think: thinking-on, thinking-off",
       "",
@@ -55,7 +52,6 @@ describe("what a person reads at the end", () => {
     expect(text.split("\n")).toEqual([
       "b",
       "  pass memory  4.61 GiB",
-      "               better: see below",
       "",
       "1 passed, 0 failed, 0 skipped",
       "",
@@ -63,6 +59,59 @@ describe("what a person reads at the end", () => {
       "  - memory: Record:",
       "      measured:",
       "        kvTokens: 1",
+    ]);
+  });
+
+  it("says a cause once, above, and what to do about it once, below", () => {
+    const cause = {
+      target: "b",
+      id: "key-wanted",
+      cause: "The server wants a key.",
+      advice: "Apply the stack file.",
+      probes: ["chat", "tools"],
+    };
+    const explained = RESULTS.map((each) =>
+      each.status === "fail"
+        ? { ...each, fix: "See chat: it has the cause.", cause: cause.id }
+        : each,
+    );
+    const text = verifyText(explained, [cause]);
+    expect(text.split("\n")).toEqual([
+      "b: The server wants a key.",
+      "  It explains chat, tools.",
+      "",
+      "b",
+      "  pass models  model",
+      "  pass native  PASS",
+      "  FAIL chat    empty",
+      "  FAIL tools   empty",
+      "  skip a chat model: completions",
+      "  skip it does not think: thinking-on, thinking-off",
+      "",
+      "2 passed, 2 failed, 3 skipped",
+      "",
+      "What to do next",
+      "  - chat, tools: Apply the stack file.",
+      "  - native: via: native",
+    ]);
+    expect(summaryOf(explained, [cause]).next).toEqual([
+      "chat, tools: The server wants a key. Apply the stack file.",
+      "native: via: native",
+    ]);
+  });
+
+  it("names the target of a step where another target has a probe of that name", () => {
+    const other = { ...result("chat", "pass", "hello"), target: "c" };
+    const steps = (...results: ProbeResult[]) =>
+      verifyText(results).split("What to do next\n")[1]?.split("\n");
+    expect(steps(...RESULTS, other)).toEqual([
+      "  - chat (b), tools: the parser",
+      "  - native: via: native",
+    ]);
+    const skipped = { ...other, status: "skip" as const };
+    expect(steps(...RESULTS, skipped)).toEqual([
+      "  - chat, tools: the parser",
+      "  - native: via: native",
     ]);
   });
 
