@@ -56,7 +56,7 @@ export async function targetsOf(
     unreachable:
       isHere(machine) || tunnel !== undefined
         ? undefined
-        : `it is read on the machine itself: run this command on ${machine.name}`,
+        : `it can only be read on the machine itself: run this command on ${machine.name}`,
   };
   const at: At = (listening, headers) => {
     const { url = "", unreachable } = originFromHere(machine, listening, tunnel);

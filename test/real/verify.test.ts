@@ -22,7 +22,7 @@ const LOADS = "asking would load the model; `serving verify --record` does it";
 const LEFT_OUT: Readonly<Record<string, string>> = {
   completions: "its model is a chat model, asked by chat completions",
   // The smallest model has no tensor, so it can be neither loaded nor asked.
-  "ollama-memory": "no model is loaded: ask one something, then look again",
+  "ollama-memory": "no model is loaded: send one a request, then run this again",
   "ollama-chat-tools": LOADS,
   "ollama-messages-tools": LOADS,
   "ollama-responses-tools": LOADS,
@@ -271,7 +271,9 @@ describe.skipIf("missing" in program)(
           // No container reaches it either.
           fails: ["chat-ui-models", "ollama-listen"],
           said: "ollama-listen",
-          detail: new RegExp(`^declared for the network, it does not answer on ${OTHER_ADDRESS}$`),
+          detail: new RegExp(
+            `^it is declared for the network, but does not answer on ${OTHER_ADDRESS}$`,
+          ),
           fix: "The listen override was not applied: sudo systemctl daemon-reload && sudo systemctl restart ollama.service",
         });
       });

@@ -8,8 +8,8 @@ const refusesKeyless = ({ status }: Exchange): boolean => status === 401 || stat
 export const keyWanted: KnownCause = {
   id: "key-wanted",
   find: (seen) => ({
-    cause: "The server wants a key, and the stack file gives its servers none.",
-    advice: `It was started with --api-key or VLLM_API_KEY, or a proxy stands before it. ${APPLY_STACK_FILE}`,
+    cause: "The server wants a key, but the stack file gives its servers none.",
+    advice: `It was started with --api-key or VLLM_API_KEY, or there is a proxy in front of it. ${APPLY_STACK_FILE}`,
     probes: failedWith(seen, refusesKeyless),
   }),
 };
@@ -30,8 +30,8 @@ export const engineDied: KnownCause = {
     const now =
       health.status === undefined ? "nothing answers any more" : `/health answers ${health.status}`;
     return {
-      cause: `The engine died while it was asked: ${now}.`,
-      advice: `See why in docker logs ${seen.declared.name}, then serving doctor. The probes before it died passed or failed for their own reasons: run serving verify again once it serves.`,
+      cause: `The engine died during the probes: ${now}.`,
+      advice: `Read docker logs ${seen.declared.name}, then run serving doctor. Once it serves, run serving verify again: other probes may have failed for reasons of their own.`,
       probes: failedWith(seen, (each) => brokeOff(each) || each.noAnswer === "timeout"),
     };
   },
@@ -56,7 +56,7 @@ const slow = (_seen: Seen, probes: readonly string[]): CauseFinding => ({
 
 const hung = (seen: Seen, probes: readonly string[]): CauseFinding => ({
   cause:
-    "The server takes requests and answers none, not even with one token: its engine hangs or is stopped.",
-  advice: `See what it did last in ${logOf(seen)}, then serving doctor; docker restart ${seen.declared.name} frees it. If a first answer takes that long here, a longer --timeout.`,
+    "The server accepts requests but answers none, not even with one token: its engine hangs or is stopped.",
+  advice: `See what it did last in ${logOf(seen)}, then run serving doctor. docker restart ${seen.declared.name} frees it. If a first answer takes that long here, set a longer --timeout.`,
   probes,
 });

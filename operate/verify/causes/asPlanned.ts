@@ -3,7 +3,7 @@ import type { Seen } from "./seen";
 
 /** How what runs becomes what the stack file says. */
 export const APPLY_STACK_FILE =
-  "Apply the stack file: `serving up`; what that leaves, serving drift says how to mend.";
+  "Apply the stack file: `serving up`. If a difference stays, `serving drift` says how to mend it.";
 
 const optionsOf = (argv: readonly string[]) => readServerArguments(argv).options;
 
@@ -28,7 +28,7 @@ export function optionOtherwise(
   const [runs, planned] = [written(argv, option), written(declared.argv, option)];
   return runs === planned
     ? undefined
-    : `It was started with ${runs}, the stack file has ${planned}.`;
+    : `It was started with ${runs}, but the stack file has ${planned}.`;
 }
 
 /** Whether the container's own arguments say the same as the stack file. */
@@ -40,7 +40,7 @@ export const startedAsPlanned = (
 /** Advice where the stack file has the right value already. */
 export const alreadyDeclared = (seen: Seen, option: string, setting: string): string => {
   const otherwise = optionOtherwise(seen, option);
-  const older = `The stack file has it (${setting}), so what runs is older or another.`;
+  const older = `The stack file already has it (${setting}), so the server runs with an older or different configuration.`;
   return `${otherwise ?? older} ${APPLY_STACK_FILE}`;
 };
 

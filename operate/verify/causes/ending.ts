@@ -45,7 +45,7 @@ export const capped: KnownCause = {
     if (cap === undefined) return undefined;
     return {
       cause: `Every answer is cut off after ${cap} tokens, however many are asked for.`,
-      advice: `A cap is set: \`max_new_tokens\` in generation_config.json of ${seen.declared.model} or in --override-generation-config (${serverSetting(seen, "extraArgs")}). \`--generation-config vllm\` ignores the model's. If the stack file has none, what runs is older or another: \`serving up\`.`,
+      advice: `A cap is set: \`max_new_tokens\` in generation_config.json of ${seen.declared.model} or in --override-generation-config (${serverSetting(seen, "extraArgs")}). \`--generation-config vllm\` ignores the model's. If the stack file sets no cap, the server runs with an older or different configuration: \`serving up\`.`,
       probes: failedWith(seen, (each) => cutOff(each) && each.answer?.completion === cap),
     };
   },
@@ -60,8 +60,8 @@ export const neverEnding: KnownCause = {
     const { first, second } = twice;
     const then =
       second === undefined
-        ? "and not in time with four times as many"
-        : `and not after ${second.completion}`;
+        ? "nor in time with four times as many"
+        : `nor after ${second.completion}`;
     return {
       cause: `The model never ends its answers: it had not ended after ${first.completion} tokens, ${then}.`,
       advice: `It doesn't write the token that ends a turn, or the server doesn't know it: compare \`eos_token_id\` in generation_config.json of ${seen.declared.model} with the token that ends its turns, and try another build or quantization of it.`,

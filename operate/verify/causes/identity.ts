@@ -12,8 +12,8 @@ export const anotherModel: KnownCause = {
     const root = otherModel(declared.model, running.models ?? []);
     if (root === undefined) return undefined;
     return {
-      cause: `Another model is served: ${root}, and the stack file says ${declared.model}.`,
-      advice: `${APPLY_STACK_FILE} If you meant ${root}, ${serverSetting(seen, "model.id")}.`,
+      cause: `Another model is served: ${root}, but the stack file says ${declared.model}.`,
+      advice: `${APPLY_STACK_FILE} If you meant ${root}, set ${serverSetting(seen, "model.id")} to it.`,
       probes: failed,
     };
   },
@@ -35,7 +35,7 @@ export const otherNames: KnownCause = {
     const aliases = declared.names.slice(1).join(", ") || "none";
     const otherwise = optionOtherwise(seen, "served-model-name");
     return {
-      cause: `What runs has other names (${served}) than the stack file (${serverSetting(seen, "servedModelName")}: ${declared.names[0]}, ${serverSetting(seen, "aliases")}: ${aliases}).`,
+      cause: `The server runs with other names (${served}) than the stack file has (${serverSetting(seen, "servedModelName")}: ${declared.names[0]}, ${serverSetting(seen, "aliases")}: ${aliases}).`,
       advice: [otherwise, APPLY_STACK_FILE].filter(Boolean).join(" "),
       probes: failed.filter((name) => NAME_PROBES.includes(name)),
     };
@@ -50,7 +50,7 @@ export const startedOtherwise: KnownCause = {
     const differs = running.differs ?? [];
     if (differs.length === 0) return undefined;
     return {
-      cause: `What runs is not what the stack file says: ${declared.name} ${differs.join(", ")}.`,
+      cause: `The server doesn't run as the stack file says: ${declared.name} ${differs.join(", ")}.`,
       advice: `${APPLY_STACK_FILE} Then run serving verify again.`,
       probes: failed,
     };
@@ -72,7 +72,7 @@ export const otherWindow: KnownCause = {
         answer.prompt + answer.completion >= window - 1);
     const cut = failedWith(seen, tooLong);
     return {
-      cause: `What runs has a window of ${window} tokens, and the stack file says ${declared.maxModelLen}.`,
+      cause: `The server runs with a window of ${window} tokens, but the stack file says ${declared.maxModelLen}.`,
       advice: alreadyDeclared(
         seen,
         "max-model-len",

@@ -61,7 +61,7 @@ export const otherReasoningParser: KnownCause = {
     const lost = lostInStream(seen);
     return {
       cause:
-        "The model's thoughts come in its text: no reasoning parser of its family takes them out.",
+        "The model's thoughts are in its text: no reasoning parser of its family takes them out.",
       advice,
       probes: seen.failed.filter((name) => inText.includes(name) || lost.includes(name)),
     };
@@ -107,8 +107,8 @@ export const toolParser: KnownCause = {
     return {
       cause:
         reader === undefined
-          ? "The model writes calls, and the parser that runs reads none of them."
-          : `The model writes its calls in the form that \`${reader}\` reads, and the parser that runs doesn't read it.`,
+          ? "The model writes calls, but the parser that runs reads none of them."
+          : `The model writes its calls in the form that \`${reader}\` reads, but the parser that runs doesn't read it.`,
       advice: parserAdvice(seen, written),
       probes: failedWith(seen, uncalled),
     };
@@ -119,7 +119,7 @@ function parserAdvice(seen: Seen, written: string): string {
   const { toolParser: declared, vllm } = seen.declared;
   const setting = serverSetting(seen, "tools.parser");
   const reads = parsersFor(written);
-  if (reads.length === 0) return `${setting}: the parser of the model's family.`;
+  if (reads.length === 0) return `Set ${setting} to the parser of the model's family.`;
   const wanted = parserToSet(written, declared, seen.running.version ?? vllm);
   const fits = declared !== null && reads.includes(declared);
   if (wanted === undefined || (fits && optionOtherwise(seen, "tool-call-parser") !== undefined))

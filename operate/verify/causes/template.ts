@@ -39,7 +39,7 @@ export const templateError: KnownCause = {
     if (!OF_TEMPLATE.test(common.refusal) && !answersText) return undefined;
     return {
       cause: `The chat template has an error: ${common.refusal}.`,
-      advice: templateAdvice(seen, "Correct it"),
+      advice: templateAdvice(seen, "Correct the template"),
       probes: common.probes,
     };
   },
@@ -53,7 +53,7 @@ export const refusesAlike: KnownCause = {
     return (
       common && {
         cause: `The server refuses ${common.probes.length} probes with the same words: ${common.refusal}.`,
-        advice: `Its log says more (docker logs ${seen.declared.name}), then serving doctor.`,
+        advice: `See its log (docker logs ${seen.declared.name}), then run serving doctor.`,
         probes: common.probes,
       }
     );
@@ -66,8 +66,8 @@ function templateAdvice(seen: Seen, what: string): string {
   if (otherwise !== undefined) return `${otherwise} ${APPLY_STACK_FILE}`;
   const setting = serverSetting(seen, "chatTemplate");
   return seen.declared.argv.includes("--chat-template")
-    ? `${what} where ${setting} names it. If the stack file's has it right, what runs is older: \`serving up\`.`
-    : `${what}, or give the model another by ${setting}. If the model's own has it right, what runs was started with another: \`serving up\`.`;
+    ? `${what} (${setting}). If that one is right already, the server was started with an older one: \`serving up\`.`
+    : `${what} (${setting} sets another). If the model's own is right already, the server was started with another: \`serving up\`.`;
 }
 
 /** Prompt tokens of the same turns with few tools and with more. */
@@ -97,7 +97,7 @@ export const templateWithoutTools: KnownCause = {
     if (calls || writtenCall(seen) !== undefined) return undefined;
     return {
       cause: `The chat template leaves the tools out: the prompt has ${first} tokens, however many tools are offered.`,
-      advice: templateAdvice(seen, "Take a template that lists the tools"),
+      advice: templateAdvice(seen, "Use a template that lists the tools"),
       probes: failedWith(
         seen,
         ({ tools: offered, answer }) => offered > 0 && answer !== undefined && answer.calls === 0,

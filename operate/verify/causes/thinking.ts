@@ -30,8 +30,8 @@ export const noThoughts: KnownCause = {
     if (asked.length === 0 || thinks) return undefined;
     if (readsLikeThoughts(seen)) return undefined;
     return {
-      cause: "The model answers without thinking, and the stack file says that it thinks.",
-      advice: `${serverSetting(seen, "model.thinking")}: false, then \`serving up\`: no reasoning parser is passed then.`,
+      cause: "The model answers without thinking, but the stack file says that it thinks.",
+      advice: `${serverSetting(seen, "model.thinking")}: false, then \`serving up\`. Then no reasoning parser is passed.`,
       probes: failedWith(seen, (each) => toldToThink(each) || each.thinking === undefined),
     };
   },
@@ -51,7 +51,7 @@ export const alwaysThinks: KnownCause = {
     const otherwise = optionOtherwise(seen, "chat-template");
     return {
       cause:
-        "The model thinks though a request switches it off: its template ignores `enable_thinking`.",
+        "The model thinks even when a request switches that off: its template ignores `enable_thinking`.",
       advice:
         otherwise === undefined
           ? `See ${setting}, and set no \`disable_thinking\` in the harness's profile.`

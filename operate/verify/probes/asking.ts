@@ -10,7 +10,9 @@ import { answerTokens } from "../tools";
 
 /** Why a probe that needs a chat template is left out. */
 export const chatOnly = ({ server: { model } }: ServerTarget) =>
-  model.kind === "chat" ? undefined : `its model is no chat model (\`model.kind: ${model.kind}\`)`;
+  model.kind === "chat"
+    ? undefined
+    : `its model isn't a chat model (\`model.kind: ${model.kind}\`)`;
 
 /** Most tokens that a word of a probe's text takes. */
 const MOST_TOKENS_PER_WORD = 1.3;
@@ -95,7 +97,7 @@ export const asAgent = ({ maxModelLen, moreTokens, server }: ServerTarget): Part
 export const cutOff = ({ shape, tokens: { completion } }: Answer): Verdict => ({
   ...fail(
     `it was cut off after ${completion} tokens (${quote(shape)})`,
-    "See `max_new_tokens` in the model's generation_config.json, and whether the model ends its answers at all.",
+    "Check `max_new_tokens` in the model's generation_config.json, and whether the model ends its answers at all.",
   ),
   cut: true,
 });

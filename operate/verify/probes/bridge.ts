@@ -66,7 +66,7 @@ export const bridgeProbes: readonly BridgeProbe[] = [
   },
   {
     name: "bridge-key",
-    about: "its key is a good one, and nothing is answered without it",
+    about: "its key is valid, and nothing is answered without it",
     skip: ({ keyVariable }) => (keyVariable === undefined ? "its key is a placeholder" : undefined),
     fix: ({ name }) =>
       `Something else answers on its port, or it has another configuration than planned: \`serving up\`, docker logs ${name}.`,
@@ -74,7 +74,7 @@ export const bridgeProbes: readonly BridgeProbe[] = [
       const fault = keyFault(host.env[keyVariable] ?? "");
       if (fault !== undefined) {
         const fix = `Give the bridge a new one: ${newKey(keyVariable)}, then \`serving up\`.`;
-        return { ...fail(`${keyVariable} ${fault}`, fix), closes: "its key is a bad one" };
+        return { ...fail(`${keyVariable} ${fault}`, fix), closes: "its key isn't valid" };
       }
       const { status } = await ask(`${api.baseUrl}/v1/models`, { timeoutSeconds: 10 });
       const answers = new Map<string, number | "other">([[api.baseUrl, status]]);
@@ -85,13 +85,16 @@ export const bridgeProbes: readonly BridgeProbe[] = [
         const fix =
           "It was started with another `bridge.listen` (`serving up`), or a firewall is in between.";
         if (silent.length > 0)
-          return fail(`declared for the network, it does not answer on ${silent.join(", ")}`, fix);
+          return fail(
+            `it is declared for the network, but does not answer on ${silent.join(", ")}`,
+            fix,
+          );
         for (const [address, answer] of seen) answers.set(address, answer);
       }
       const open = [...answers].filter(([, answer]) => answer === "other" || answer < 400);
       if (open.length > 0)
         return fail(`without a key it answers ${open.map((each) => each.join(": ")).join(", ")}`);
-      return pass(`refused without it: ${[...answers.keys()].join(", ")}`);
+      return pass(`without the key it refuses requests: ${[...answers.keys()].join(", ")}`);
     },
   },
   {
@@ -170,13 +173,13 @@ export const bridgeProbes: readonly BridgeProbe[] = [
         target,
       );
       if (reused) return pass(seen);
-      const fix = `Where prefix-reuse passes on the server itself, the adapter of this LiteLLM moves a new system element to the beginning: pin another version for ${target.name} (\`bridge.image\`; 1.103 leaves it where it stands).`;
+      const fix = `If prefix-reuse passes on the server itself, the adapter of this LiteLLM moves a new system element to the beginning: pin another version for ${target.name} (\`bridge.image\`; 1.103 leaves it where it stands).`;
       return fail(seen, fix);
     },
   },
   {
     name: "bridge-unknown-tier",
-    about: "a model that nobody declared is refused with a message",
+    about: "an undeclared model is refused with a message",
     fix: upstreamFix,
     run: async (target) => {
       const answer = await target.api.post(

@@ -26,7 +26,7 @@ export const chatUiProbes: ProbesOf<"chat-ui"> = [
     name: "chat-ui-models",
     about: "the chat UI sees the models of each of its connections",
     fix: ({ name }) =>
-      `A connection is an address as the container sees it (docker exec ${name} curl URL/models): \`chatUi.connections\`, and \`listen\` of the server.`,
+      `The container must reach each connection's address: try docker exec ${name} curl URL/models, then see \`chatUi.connections\`, and \`listen\` of the server.`,
     run: seeModels,
   },
 ];
@@ -50,7 +50,7 @@ type Connection = ReturnType<typeof connectionsOf>[number];
 async function seeModels(target: ChatUiTarget): Promise<Verdict> {
   const connections = connectionsOf(target.container.env);
   if (connections.length === 0)
-    return fail("it has no connection to any server", "`chatUi.connections`");
+    return fail("it has no connection to any server", "Set `chatUi.connections`.");
   const running = await runningVariables(target);
   const there = running === undefined ? connections : connectionsOf(running);
   const lost = connections.filter(
@@ -65,7 +65,7 @@ async function seeModels(target: ChatUiTarget): Promise<Verdict> {
     );
   }
   const asked = connections.filter(({ url }) => !target.stopped.includes(hostnameOf(url)));
-  if (asked.length === 0) return skip("no server that it is connected to runs, as planned");
+  if (asked.length === 0) return skip("none of the servers it is connected to runs, as planned");
   const offered = await Promise.all(asked.map((each) => modelsBehind(target, each)));
   const blind = offered.filter((each) => typeof each === "string");
   if (blind.length > 0) return fail(blind.join("; "));
@@ -74,7 +74,7 @@ async function seeModels(target: ChatUiTarget): Promise<Verdict> {
   const token = target.host.env[CHAT_UI_KEY_VARIABLE] ?? "";
   if (token === "")
     return pass(
-      `${models} (asked from inside its container; with its token in ${CHAT_UI_KEY_VARIABLE} its own list is compared too)`,
+      `${models} (asked from inside its container; set ${CHAT_UI_KEY_VARIABLE} to its token to compare its own list too)`,
     );
   const listed = await ownList(target, token);
   if (listed === "refused") {

@@ -65,7 +65,7 @@ export const harnessFileProbes: ProbesOf<"harness"> = [
     name: "harness-embedding",
     about: "the session-analytics file's embedding model turns a word into a vector",
     fix: (target) =>
-      `${embeddingSetting(target)} names a model of Ollama (\`simpleServer\` says where that is), \`embeddingServer\` beside it an inference server.`,
+      `${embeddingSetting(target)} names a model of Ollama (\`simpleServer\` says where that is); \`embeddingServer\` names an inference server instead.`,
     run: (target) => byAnalytics(target, (values) => asked(() => embed(target, values))),
   },
 ];
@@ -131,7 +131,7 @@ async function askJudge(
   if (backend !== "openai")
     return skip(`\`${quote(backend)}\` is a program, which is not asked here`);
   const url = textAt(values, "judge.base_url");
-  if (url === "") return fail("`judge.base_url` is empty, and the judge's backend is `openai`");
+  if (url === "") return fail("`judge.base_url` is empty, but the judge's backend is `openai`");
   const key = target.host.env[target.judgeKeyVariable] ?? "";
   const api = apiAt(
     url,

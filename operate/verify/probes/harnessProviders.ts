@@ -106,7 +106,7 @@ const whereFix: ServerFix = (of, container) =>
 /** What to set for an inference server, by the cause of the failure. */
 const OF_A_SERVER: Readonly<Record<ProbeCause, ServerFix>> = {
   "healthcheck-failed": whereFix,
-  "no-bash": () => "The harness runs healthchecks by bash: install it.",
+  "no-bash": () => "The harness runs healthchecks with bash: install it.",
   "no-key": (_, __, variable) => `Export ${variable} with any text.`,
   "key-refused": (of, _, variable) =>
     `The server asks for its own key: take \`--api-key\` out of \`${of}.extraArgs\`, or export ${variable} with that key.`,
@@ -114,7 +114,7 @@ const OF_A_SERVER: Readonly<Record<ProbeCause, ServerFix>> = {
     `The harness asks for \`${of}.servedModelName\`: \`serving up\` brings server and profile to the same name.`,
   "request-refused": (of, container) =>
     `See docker logs ${container}: \`${of}.model.kind\` must be chat, and \`${of}.chatTemplate\` one that takes a plain request.`,
-  "server-error": (_, container) => `serving doctor, or docker logs ${container}.`,
+  "server-error": (_, container) => `See serving doctor, or docker logs ${container}.`,
   "no-message": (of) => `Another program answers at \`${of}.port\`: \`ss -lntp\` shows which.`,
   "no-connection": whereFix,
   timeout: (_, container) =>

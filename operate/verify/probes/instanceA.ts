@@ -34,7 +34,10 @@ export const instanceAProbes: ProbesOf<"instance-a"> = [
         return pass(`${serves}; same process as before (${now.words})`);
       const fix =
         "Nothing here restarts it: see its own log, and the kernel's for a process killed for memory.";
-      return fail("it is another process than before the probes: it was restarted meanwhile", fix);
+      return fail(
+        "it is not the same process as before the probes: it was restarted meanwhile",
+        fix,
+      );
     },
   },
 ];
@@ -89,7 +92,7 @@ export const instanceAClientProbes: ProbesOf<"instance-a-clients"> = [
       const fix =
         open.length === 0
           ? ""
-          : `Declare below \`instanceA\` ${open.join(", ")}: serving inventory prints the change.`;
+          : `Declare ${open.join(", ")} below \`instanceA\`: serving inventory prints the change.`;
       if (toolParser === "none" && clients.length > 0)
         return fail(
           `it makes no structured tool calls, which ${namesOf(target)} can't work without: it runs without \`--enable-auto-tool-choice --tool-call-parser\``,
@@ -110,7 +113,7 @@ export const instanceAClientProbes: ProbesOf<"instance-a-clients"> = [
   },
   {
     name: "instance-a-models",
-    about: "GET /v1/models of instance A: the key is taken, and what its clients ask for is served",
+    about: "GET /v1/models of instance A: it takes the key, and serves what its clients ask for",
     skip: keyless,
     fix: listens,
     run: async (target) => {
@@ -123,14 +126,14 @@ export const instanceAClientProbes: ProbesOf<"instance-a-clients"> = [
       const faults = [
         ...names
           .filter((name) => !ids.includes(name))
-          .map((name) => `\`${name}\` is not served; served are ${quotedList(ids)}`),
+          .map((name) => `\`${name}\` is not served; it serves ${quotedList(ids)}`),
         ...names
           .filter((name) => name.includes("/"))
           .map((name) => `\`${name}\` has a slash, so a coding client can't address it`),
       ];
       const fix =
         short === undefined
-          ? "Restart instance A yourself with `--served-model-name` and a name without a slash in front, and declare that (`instanceA.servedModelName`)."
+          ? "Restart instance A yourself with a name without a slash first in `--served-model-name`, and declare that name (`instanceA.servedModelName`)."
           : `\`instanceA.servedModelName: ${short}\`, then \`serving up\`.`;
       if (faults.length > 0) return passUnless(faults, "", fix);
       const note =

@@ -11,7 +11,7 @@ import { cutOff } from "./asking";
 export type Settings = Pick<ServerTarget, "setting"> & Partial<Pick<ServerTarget, "server">>;
 
 export const parserFix = ({ setting }: Settings) =>
-  `${setting("tools.autoChoice")}: true and ${setting("tools.parser")}: the parser of the model's family.`;
+  `Set ${setting("tools.autoChoice")}: true, and ${setting("tools.parser")} to the parser of the model's family.`;
 
 /** How an answer ends that came to its end, on each API. */
 const WHOLE = ["stop", "completed", "end_turn"];
@@ -21,7 +21,7 @@ export function judgeText(answer: Answer, { setting }: Settings): Verdict {
   if (isCutOff(stop)) return cutOff(answer);
   if (text.trim() !== "") return pass(`\`${quote(text)}\``);
   if (reasoning === "") return fail(`no text (${quote(shape)})`);
-  const fix = `${setting("model.thinking")}: false, if the model has no thinking mode: then no reasoning parser is passed.`;
+  const fix = `If the model has no thinking mode, set ${setting("model.thinking")}: false. Then no reasoning parser is passed.`;
   return fail(`no text, only reasoning (${quote(shape)})`, fix);
 }
 
@@ -39,7 +39,7 @@ export function judgeCall(
   const [first] = calls;
   if (first === undefined) {
     if (holdsCallAsText(reasoning)) {
-      const fix = `The reasoning parser takes the call. For a model without a thinking mode ${setting("model.thinking")}: false, and no ${setting("reasoningParser")}.`;
+      const fix = `The reasoning parser takes the call. If the model has no thinking mode, set ${setting("model.thinking")}: false and remove ${setting("reasoningParser")}.`;
       return fail(
         `${words.noCall}, the call is written as XML in ${words.reasoning}: \`${quote(reasoning)}\``,
         fix,
@@ -61,10 +61,10 @@ export function judgeCall(
   const fault = calls.map((call) => callFault(tools, call)).find((each) => each !== undefined);
   if (fault !== undefined) return fail(fault, otherParser);
   if (holdsCallAsText(text))
-    return fail(`the call is structured, and written in ${words.text} once more`, otherParser);
+    return fail(`the call is structured, but also written in ${words.text}`, otherParser);
   if (callStop !== undefined && stop !== callStop)
     return fail(
-      `the call is structured, and not announced (${quote(shape)})`,
+      `the call is structured, but the answer doesn't end as a call does (${quote(shape)})`,
       parserFix({ setting }),
     );
   return pass(`${first.name}(${quote(first.arguments)})`);
@@ -77,6 +77,6 @@ function readFix(written: string, { setting, server }: Settings): string {
   const wanted = parserToSet(written, set, vllm);
   if (wanted !== undefined) return `${setting("tools.parser")}: ${wanted}`;
   return parsersFor(written).length > 0
-    ? `The stack file's ${setting("tools.parser")} (${set}) reads this form, so what runs is older or another: \`serving up\`.`
-    : `${setting("tools.parser")}: the parser of the model's family.`;
+    ? `The stack file's ${setting("tools.parser")} (${set}) reads this form, so the server runs with an older or different configuration: \`serving up\`.`
+    : `Set ${setting("tools.parser")} to the parser of the model's family.`;
 }

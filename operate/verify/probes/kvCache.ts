@@ -61,7 +61,7 @@ function judged(target: ServerTarget, { tokens, concurrency, source }: Measured)
     return fail(against, fix);
   }
   const record =
-    "Record what was measured, so that the next plan meets it: serving verify --only memory prints the lines.";
+    "Record what was measured, so that the next plan matches it: serving verify --only memory prints the lines.";
   return pass(against, Math.abs(off) > MEASURED_SHORTFALL ? record : "");
 }
 

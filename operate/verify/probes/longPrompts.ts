@@ -60,7 +60,7 @@ async function reusePrefix(target: ServerTarget): Promise<Verdict> {
   );
   if (reused) return pass(seen);
   if (!server.serve.prefixCaching) return fail(seen, `${setting("prefixCaching")}: true`);
-  const fix = `${setting("prefixCaching")} is on: a hybrid model finds whole blocks only (the block of serving plan), with draft tokens one less (--prefix-match-unit 16); see also whether the KV cache is too small to keep the prompt, or other requests ran meanwhile.`;
+  const fix = `${setting("prefixCaching")} is on. A hybrid model finds only whole blocks (serving plan shows the block), one less with draft tokens (--prefix-match-unit 16). Or the KV cache is too small to keep the prompt, or other requests ran meanwhile.`;
   return fail(seen, fix);
 }
 
@@ -151,14 +151,14 @@ export const longPromptProbes: ProbesOf<"inference-server"> = [
     about: "a prompt of 28,000 tokens and more is served: the activation peak fits",
     skip: fitting(PEAK_WORDS, ROOM_TOKENS),
     fix: ({ setting }) =>
-      `Memory at the peak: lower ${setting("maxNumBatchedTokens")}, or ${setting("gpuMemoryUtilization")} of this server or its neighbour; see serving doctor. If it was only slow, a longer --timeout.`,
+      `If memory ran out at the peak, lower ${setting("maxNumBatchedTokens")}, or ${setting("gpuMemoryUtilization")} of this server or its neighbour; see serving doctor. If it was only slow, set a longer --timeout.`,
     run: async (target) => {
       const verdict = await findCodes(target, PEAK_WORDS, PEAK_TOKENS);
       if (verdict.status !== "pass") return verdict;
       const { status } = await target.api.get("/health");
       if (status === 200) return verdict;
       return fail(
-        `answered, and then /health says ${status}`,
+        `it answered, but then /health says ${status}`,
         "The engine died at the peak: see serving doctor.",
       );
     },

@@ -43,7 +43,7 @@ export const machineProbes: ProbesOf<"machine"> = [
         if (health === "unhealthy" && status === "running") faults.push(`${name} is unhealthy`);
         if (Date.parse(startedAt) > began)
           faults.push(
-            `${name} was started during this run: it ended, and what answered before it is gone`,
+            `${name} was started during this run: what answered the earlier probes has ended`,
           );
         seen.push(
           restartCount === 0
@@ -52,7 +52,7 @@ export const machineProbes: ProbesOf<"machine"> = [
         );
       }
       const fix =
-        "serving drift says what mends it; `serving up` applies a changed stack file; serving doctor says why one stopped.";
+        "serving drift says what mends it; `serving up` applies a changed stack file; serving doctor says why a container stopped.";
       return passUnless(faults, seen.join(", "), fix);
     },
   },

@@ -107,12 +107,12 @@ function plannedFor(
   const share = serve.gpuMemoryUtilization;
   const differs: string[] = [];
   if (tenThousandths(share) !== tenThousandths(started.gpuMemoryUtilization))
-    differs.push(`utilization ${started.gpuMemoryUtilization} and the stack file ${share}`);
+    differs.push(`utilization ${started.gpuMemoryUtilization} (stack file: ${share})`);
   if (startedWindow !== undefined && startedWindow !== kv.maxModelLen)
-    differs.push(`a window of ${startedWindow} tokens and the stack file ${kv.maxModelLen}`);
+    differs.push(`a window of ${startedWindow} tokens (stack file: ${kv.maxModelLen})`);
   if (differs.length === 0) return kv;
   return {
-    none: `not comparable: it runs with ${differs.join(", with ")} (\`serving up\` applies it)`,
+    none: `not comparable: it runs with ${differs.join(" and ")}; \`serving up\` applies the stack file`,
   };
 }
 
@@ -125,7 +125,7 @@ function dayOf({ startedAt }: ContainerState): string {
 /** What a record taken now would not prove. */
 async function caution({ machine: { hostInstance }, host }: MachineTarget): Promise<string[]> {
   if (hostInstance === "none" || (await host.listener(hostInstance.port)) !== undefined) return [];
-  return ["Instance A is not running: only with it running is it proven that both fit."];
+  return ["Instance A is not running, so this record does not prove that both fit."];
 }
 
 /** Resident memory of our containers and of instance A. */

@@ -45,19 +45,19 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
   {
     name: "ollama-models",
     about: "GET /api/tags lists the declared models",
-    fix: () => `\`${SETTING}.models\`; \`ollama pull NAME\` brings one.`,
+    fix: () => `\`${SETTING}.models\` lists them; \`ollama pull NAME\` downloads one.`,
     run: async ({ api, plan: { models } }) => {
       const there = await modelsOf(api);
       const missing = models.filter((model) => !there.some(isNamed(model)));
       if (missing.length === 0) return pass(quotedList(there, "no model yet, none declared"));
-      const fix = `${missing.map((model) => `ollama pull ${model}`).join("; ")} (or \`${SETTING}.pull: true\`). If they were pulled before: an older container keeps its models in a volume of its own.`;
+      const fix = `${missing.map((model) => `ollama pull ${model}`).join("; ")} (or \`${SETTING}.pull: true\`). If you pulled them before, look for an older Ollama container: it keeps its models in its own volume.`;
       return fail(`not there: ${missing.join(", ")}`, fix);
     },
   },
   {
     name: "ollama-listen",
     about: "it listens on its declared address, and answers on the network only if declared",
-    fix: () => `\`${SETTING}.listen\``,
+    fix: () => `See \`${SETTING}.listen\`.`,
     run: async ({ host, plan: { listen, port, unit }, machine }) => {
       if (!isHere(machine)) return skip("addresses are read on the machine itself");
       const addresses = await host.lanAddresses();
@@ -68,17 +68,23 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
         const missing = addresses.filter((address) => !reachable.includes(address));
         if (missing.length === 0) return pass(`answers on ${reachable.join(", ")}`);
         const fix = `The listen override was not applied: sudo systemctl daemon-reload && sudo systemctl restart ${unit} (its drop-in sets OLLAMA_HOST), or a firewall is in between.`;
-        return fail(`declared for the network, it does not answer on ${missing.join(", ")}`, fix);
+        return fail(
+          `it is declared for the network, but does not answer on ${missing.join(", ")}`,
+          fix,
+        );
       }
       if (reachable.length === 0 || reachable.includes(listen)) return pass(`only on ${listen}`);
       const fix = `\`${SETTING}.listen: 0.0.0.0\`, if you want that; else restart the service so that its drop-in applies.`;
-      return fail(`declared for ${listen} alone, it answers on ${reachable.join(", ")}`, fix);
+      return fail(
+        `it is declared for ${listen} alone, but answers on ${reachable.join(", ")}`,
+        fix,
+      );
     },
   },
   {
     name: "ollama-directory",
     about: "its model directory exists",
-    fix: () => `\`${SETTING}.modelsDirectory\``,
+    fix: () => `See \`${SETTING}.modelsDirectory\`.`,
     run: async ({ host, plan: { modelsDirectory, serviceUser } }) => {
       if ((await host.file(modelsDirectory)) !== undefined) return pass(modelsDirectory);
       const fix = `Make it, owned by ${serviceUser}, or set \`${SETTING}.modelsDirectory\`.`;
@@ -88,7 +94,7 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
   {
     name: "ollama-memory",
     about: "GET /api/ps: memory of loaded models, against the memory ledger",
-    fix: () => `\`${SETTING}.loadedGiB\``,
+    fix: () => `See \`${SETTING}.loadedGiB\`.`,
     run: async ({ api, plan: { loadedGiB, models }, machine }) => {
       const loaded = objectsIn((await api.json("/api/ps")).models).flatMap(({ name, size }) =>
         typeof size === "number"
@@ -96,7 +102,7 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
           : [],
       );
       if (loaded.length === 0)
-        return skip("no model is loaded: ask one something, then look again");
+        return skip("no model is loaded: send one a request, then run this again");
       const seen = loaded.map(({ name, gib }) => `${quote(name)} ${gib.toFixed(2)} GiB`).join(", ");
       const other = loaded
         .flatMap(({ name, gib }) => {

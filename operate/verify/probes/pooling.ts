@@ -43,14 +43,14 @@ function judgeRanking(body: JsonObject, { setting }: ServerTarget): Verdict {
   const ranking = rankingIn(body);
   const [first, second] = ranking;
   if (ranking.length !== SEARCH.documents.length || first === undefined || second === undefined)
-    return fail(`it gave no score to each document: \`${quote(JSON.stringify(body))}\``);
+    return fail(`it did not score each document: \`${quote(JSON.stringify(body))}\``);
   const scores = ranking
     .map(({ index, score }) => `${String(index)}: ${score.toPrecision(3)}`)
     .join(", ");
   if (first.index === 0 && first.score > second.score) return pass(`document and score: ${scores}`);
-  const fix = `See ${setting("model.id")}: the model is no reranker, or its card names \`--hf-overrides\` that ${setting("extraArgs")} lacks.`;
+  const fix = `See ${setting("model.id")}: the model is not a reranker, or its card names \`--hf-overrides\` that ${setting("extraArgs")} lacks.`;
   return fail(
-    `it does not put the document that answers the question first (document and score: ${scores})`,
+    `the document that answers the question is not first (document and score: ${scores})`,
     fix,
   );
 }
@@ -59,7 +59,7 @@ function judgeRanking(body: JsonObject, { setting }: ServerTarget): Verdict {
 export const poolingProbes: ProbesOf<"inference-server"> = [
   {
     name: "embeddings",
-    about: "POST /v1/embeddings makes one vector of each text (embedding models)",
+    about: "POST /v1/embeddings makes one vector for each text (embedding models)",
     skip: only("embedding"),
     fix: ({ setting }) =>
       `See ${setting("model")}: \`kind: embedding\` is for a model that makes vectors.`,
@@ -69,7 +69,7 @@ export const poolingProbes: ProbesOf<"inference-server"> = [
       const vectors = vectorsIn(body);
       const [one, other] = vectors ?? [];
       if (vectors?.length !== SEARCH.documents.length || one?.length !== other?.length)
-        return fail(`it made no vector of each text: \`${quote(JSON.stringify(body))}\``);
+        return fail(`it did not make one vector for each text: \`${quote(JSON.stringify(body))}\``);
       if (one?.every((figure, at) => figure === other?.[at]) === true)
         return fail("two different texts get the same vector");
       return pass(`${one?.length} dimensions`);
@@ -77,7 +77,7 @@ export const poolingProbes: ProbesOf<"inference-server"> = [
   },
   {
     name: "rerank",
-    about: "POST /v1/rerank puts the document first that answers a question (rerank models)",
+    about: "POST /v1/rerank ranks the document that answers a question first (rerank models)",
     skip: only("rerank"),
     fix: ({ setting }) =>
       `See ${setting("model")}: \`kind: rerank\` is for a model that compares texts.`,

@@ -65,7 +65,7 @@ export const rankProbes: ProbesOf<"ranks"> = [
       const faults = ranks.map(async ({ machine, server: { container, rank }, host }) => {
         const mark = (await runningVariables({ host, name: container.name }))?.LOCAL_SERVING_RANKS;
         if (mark === rank?.mark) return [];
-        return `${container.name} on ${machine.name} has the mark ${mark ?? "of no plan"}, planned is ${rank?.mark}`;
+        return `${container.name} on ${machine.name} has ${mark === undefined ? "no mark of a plan" : `the mark ${mark}`}, but ${rank?.mark} is planned`;
       });
       const alike = `${ranks.length} ranks have the mark ${head.server.rank?.mark}`;
       return passUnless((await Promise.all(faults)).flat(), alike);
@@ -90,7 +90,7 @@ export const rankProbes: ProbesOf<"ranks"> = [
       });
       const seen = await Promise.all(read);
       const detail = seen.map(({ words }) => words).join(", ");
-      if (seen.every(({ gib }) => gib === undefined)) return skip("no log says it any more");
+      if (seen.every(({ gib }) => gib === undefined)) return skip("no log has that line any more");
       const most = Math.max(...seen.map(({ gib = 0 }) => gib));
       const short = seen.filter(
         ({ gib = most, least }) => gib < Math.max(least, most) * (1 - LARGEST_SHORTFALL),
@@ -98,7 +98,7 @@ export const rankProbes: ProbesOf<"ranks"> = [
       if (short.length === 0) return pass(detail);
       const planned = seen.map(({ least }) => least).join(" and ");
       return fail(
-        `${detail}: ${short.map(({ words }) => words).join(", ")} is too little, planned are ${planned} GiB`,
+        `${detail}: ${short.map(({ words }) => words).join(", ")} is too little; ${planned} GiB are planned`,
       );
     },
   },
@@ -107,7 +107,7 @@ export const rankProbes: ProbesOf<"ranks"> = [
     about: `each RDMA device moves ${LEAST_GBITS} Gb/s to the other machine`,
     skip: ({ head }) =>
       head.server.rank?.link.hcas.length === 0
-        ? "without `link.hcas` NCCL goes by sockets"
+        ? "without `link.hcas`, NCCL uses sockets"
         : undefined,
     fix: () => link,
     run: async ({ head, workers }) => {

@@ -85,15 +85,15 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       const record = `${setting("versions.vllm")}: ${running}`;
       if (recorded === undefined) return pass(`vLLM ${running}; none is recorded`, record);
       if (release(running) === release(recorded)) return pass(`vLLM ${running}, as recorded`);
-      const fix = `If the image was changed on purpose: ${record}. Else \`serving up\`.`;
-      return fail(`vLLM ${running} runs, the stack file records ${recorded}`, fix);
+      const fix = `If you changed the image on purpose, record it (${record}). Otherwise \`serving up\`.`;
+      return fail(`vLLM ${running} runs, but the stack file records ${recorded}`, fix);
     },
   },
   {
     name: "models",
     about:
       "GET /v1/models: the first id is the declared name without a slash, every alias and adapter is there",
-    fix: ({ setting }) => `The names are ${setting("servedModelName")} and ${setting("aliases")}.`,
+    fix: ({ setting }) => `${setting("servedModelName")} and ${setting("aliases")} set the names.`,
     run: async ({ api, server, aliases, setting }) => {
       const { servedModelName, model } = server;
       const entries = await servedModels(api);
@@ -118,17 +118,17 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       const adapters = server.serve.adapters?.filter((name) => !ids.includes(name)) ?? [];
       if (missing.length === 0 && adapters.length > 0)
         return fail(
-          `the adapters \`${adapters.join("`, `")}\` are not served; served are \`${ids.map(quote).join("`, `")}\``,
+          `the adapters \`${adapters.join("`, `")}\` are not served; it serves \`${ids.map(quote).join("`, `")}\``,
           `${setting("adapters")} names them. ${restart}`,
         );
       const root = otherModel(model.id, entries.map(servedModel));
       if (missing.length === 0 && root !== undefined)
         return fail(
-          `behind \`${quote(first)}\` is the model \`${quote(root)}\`, not ${model.id}`,
+          `\`${quote(first)}\` serves the model \`${quote(root)}\`, not ${model.id}`,
           `${setting("model.id")} names it. ${restart}`,
         );
       if (missing.length === 0) return pass(quotedList(ids));
-      const seen = `the aliases \`${missing.join("`, `")}\` are not served; served are \`${ids.map(quote).join("`, `")}\``;
+      const seen = `the aliases \`${missing.join("`, `")}\` are not served; it serves \`${ids.map(quote).join("`, `")}\``;
       const fix = `${setting("aliases")} names them. ${restart}`;
       return fail(seen, fix);
     },
@@ -136,7 +136,7 @@ export const serverProbes: ProbesOf<"inference-server"> = [
   {
     name: "max-model-len",
     about: "GET /v1/models: max_model_len is the declared window",
-    fix: ({ setting }) => `The window is ${setting("maxModelLen")}.`,
+    fix: ({ setting }) => `${setting("maxModelLen")} sets the window.`,
     run: async ({ api, maxModelLen: declared, setting }) => {
       // An adapter, which has a parent, has its model's window and lists none.
       const own = (await servedModels(api)).filter(({ parent }) => parent == null);
@@ -145,7 +145,7 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       const found = String(wrong.max_model_len);
       const fix = `${setting("maxModelLen")}: ${found}, if you meant that; else start the server as planned (\`serving up\`).`;
       return fail(
-        `\`${quote(textOr(wrong.id))}\` has a window of ${found} tokens, declared are ${declared}`,
+        `\`${quote(textOr(wrong.id))}\` has a window of ${found} tokens, but ${declared} are declared`,
         fix,
       );
     },
@@ -183,7 +183,7 @@ export const windowProbes: ProbesOf<"inference-server"> = [
     about: "prompt + max_tokens over max_model_len is refused with 400, naming the maximum",
     skip: chatOnly,
     fix: ({ setting }) =>
-      `The window is ${setting("maxModelLen")}; a proxy may answer in vLLM's place.`,
+      `${setting("maxModelLen")} sets the window. A proxy may be answering in vLLM's place.`,
     run: async (target) => {
       const [first] = await servedModels(target.api);
       const limit =

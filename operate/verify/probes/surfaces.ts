@@ -31,7 +31,7 @@ import { judgeCall, judgeText, parserFix, type Settings } from "./judging";
 type ServerProbes = ProbesOf<"inference-server">;
 type ServerProbe = ServerProbes[number];
 const chatFix = ({ setting }: Settings) =>
-  `See ${setting("model")}: a model without a chat template is \`kind: base\`; another template is ${setting("chatTemplate")}.`;
+  `A model without a chat template needs \`kind: base\` (${setting("model")}). Another template goes in ${setting("chatTemplate")}.`;
 const responsesFix = () =>
   "A Responses-style agent can't use this server: it needs a vLLM that answers /v1/responses (inferenceServers.*.image).";
 const messagesFix = ({ setting }: Settings) =>
@@ -49,7 +49,7 @@ function probesOf(surface: Surface, fix: (target: ServerTarget) => string) {
     run: async (target) => {
       const answer = await answerOf(target, surface, {}, streamed);
       if (!streamed || answer.tokens.completion !== 0) return judgeText(answer, target);
-      const meter = "Clients meter by it: see the server's version.";
+      const meter = "Clients count tokens by it: see the server's version.";
       return fail("the stream ended without the usage that was asked for", meter);
     },
   });
@@ -138,7 +138,7 @@ export const chatProbes: ServerProbes = [
     about: "with thinking on, the thoughts are in `reasoning` and the answer in `content`",
     skip: thinkingOnly,
     fix: ({ setting }) =>
-      `${setting("reasoningParser")} (auto takes the family's) and ${setting("model.thinking")}.`,
+      `See ${setting("reasoningParser")} (auto takes the family's) and ${setting("model.thinking")}.`,
     run: async (target) => {
       const answer = await thoughtOf(target, true);
       const { text, reasoning } = answer;
@@ -148,7 +148,7 @@ export const chatProbes: ServerProbes = [
         return fail(`the thoughts are in \`content\`: \`${quote(text)}\``, fix);
       }
       if (reasoning === "") return fail("`reasoning` is empty with thinking on");
-      if (text.trim() === "") return fail("there are thoughts, and no answer after them");
+      if (text.trim() === "") return fail("there are thoughts, but no answer after them");
       return pass(`${reasoning.length} characters of reasoning, then \`${quote(text)}\``);
     },
   },
@@ -196,7 +196,7 @@ export const messagesProbes: ServerProbes = [
   ...probesOf(MESSAGES, messagesFix),
   {
     name: "count-tokens",
-    about: `POST ${COUNT} counts, and counts more for more`,
+    about: `POST ${COUNT} counts tokens, and more for a longer text`,
     skip: chatOnly,
     fix: messagesFix,
     run: async (target) => {
@@ -214,7 +214,7 @@ export const messagesProbes: ServerProbes = [
     about: "an alias is answered, under the canonical name",
     skip: (target) =>
       chatOnly(target) ?? (target.aliases.length > 0 ? undefined : "no alias is declared"),
-    fix: ({ setting }) => `The names are ${setting("servedModelName")} and ${setting("aliases")}.`,
+    fix: ({ setting }) => `${setting("servedModelName")} and ${setting("aliases")} set the names.`,
     run: async (target) => {
       const [asked = ""] = target.aliases;
       const canonical = textOr((await servedModels(target.api))[0]?.id);
@@ -235,7 +235,7 @@ export const messagesProbes: ServerProbes = [
     name: "unknown-tier",
     about: "a model that is not served is refused with 404",
     skip: chatOnly,
-    fix: () => "Clients must learn of a wrong name: a proxy may answer in vLLM's place.",
+    fix: () => "Clients must be told of a wrong name. A proxy may be answering in vLLM's place.",
     run: async (target) => {
       const body = MESSAGES.ask(await questionOf(target, { model: UNKNOWN_TIER }));
       const answer = await target.api.post(MESSAGES.path, body);

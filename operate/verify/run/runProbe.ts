@@ -19,7 +19,7 @@ export async function runProbe(probe: Probe<Target>, target: Target): Promise<Ru
     if (error instanceof BadAnswer && error.isFailure)
       return fail(
         error.message,
-        `The server failed: its log says why${logOf(target)}, then serving doctor.`,
+        `The server failed. See its log${logOf(target)}, then run serving doctor.`,
       );
     if (error instanceof BadAnswer || error instanceof Failed) return fail(error.message);
     // An unforeseen answer, such as one nested a million deep, ends its own probe and not the run.
@@ -44,8 +44,8 @@ function unanswered(error: NoAnswer, probe: Probe<Target>, target: Target): Run 
   }
   const log = logOf(target);
   const fixes: Partial<Record<NoAnswerReason, string>> = {
-    timeout: `It answers too late or not at all: see what it does${log || " in its log"}, then serving doctor. If it is only slow, a longer --timeout.`,
-    closed: `It closed the connection, as a program does that dies: its log says why${log}, then serving doctor.`,
+    timeout: `It answers too late or not at all: see what it does${log || " in its log"}, then run serving doctor. If it is only slow, set a longer --timeout.`,
+    closed: `It closed the connection, as a dying program does. See its log${log}, then run serving doctor.`,
   };
   return { ...fail(message, fixes[reason]), noAnswer: reason };
 }

@@ -89,7 +89,7 @@ async function probeAll(
     if (verdict.noAnswer === "timeout") timeouts += 1;
     if (verdict.cut) cut += 1;
     if (timeouts >= TIMEOUTS_ALLOWED)
-      closed = `not run: ${target.name} let ${timeouts} requests time out`;
+      closed = `not run: ${timeouts} requests to ${target.name} timed out`;
     if (verdict.closes !== undefined) closed = `not run: ${verdict.closes} (see ${probe.name})`;
     const run = { verdict, seconds: (performance.now() - started) / 1000 };
     results.push(report(resultOf(probe, target, run, secrets), options));

@@ -164,7 +164,7 @@ describe("every probe of the bridge", () => {
     [
       KEY,
       { addresses: ["127.0.0.2"] },
-      "declared for the network, it does not answer on 127.0.0.2",
+      "it is declared for the network, but does not answer on 127.0.0.2",
     ],
     [KEY, { addresses: ["127.0.0.1"] }, undefined],
   ])(
@@ -188,7 +188,7 @@ describe("every probe of the bridge", () => {
       if (said === undefined)
         expect([status, detail]).toEqual([
           "pass",
-          expect.stringMatching(/^refused without it: .*, 127.0.0.1$/),
+          expect.stringMatching(/^without the key it refuses requests: .*, 127.0.0.1$/),
         ]);
       else expect([status, detail]).toEqual(["fail", expect.stringMatching(said)]);
       if (key !== KEY) {
@@ -196,7 +196,7 @@ describe("every probe of the bridge", () => {
           "Give the bridge a new one: export BRIDGE_KEY=$(openssl rand -hex 32), then `serving up`.",
         );
         expect(resultOf(results, "bridge-models").detail).toBe(
-          "not run: its key is a bad one (see bridge-key)",
+          "not run: its key isn't valid (see bridge-key)",
         );
         expect(JSON.stringify(results)).not.toContain(key);
       }

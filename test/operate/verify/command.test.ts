@@ -56,7 +56,10 @@ describe("serving verify", () => {
     );
     expect(out).toContain("1 passed, 1 failed, 0 skipped");
     expect(out).toMatch(
-      /What to do next\n {2}- chat-tools: The model writes its calls in the form that `qwen3_coder` reads, and the parser that runs doesn't read it\. The stack file has it \(machines\.dgx\.inferenceServers\.b\.tools\.parser, which gives qwen3_coder\)/,
+      /^vllm-model-\d+: The model writes its calls in the form that `qwen3_coder` reads, but the parser that runs doesn't read it\.\n {2}It explains chat-tools\.\n/,
+    );
+    expect(out).toMatch(
+      /What to do next\n {2}- chat-tools: The stack file already has it \(machines\.dgx\.inferenceServers\.b\.tools\.parser, which gives qwen3_coder\)/,
     );
     expect(out).not.toContain("chat-several-tools");
   });
@@ -86,7 +89,7 @@ describe("serving verify", () => {
     });
     expect(await verify("b", "--base-url", healthy.url)).toMatchObject({
       code: 2,
-      err: expect.stringContaining("--base-url is one server by itself: leave out its name."),
+      err: expect.stringContaining("--base-url probes a single server: leave out the name."),
     });
   });
 

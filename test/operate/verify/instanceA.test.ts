@@ -96,7 +96,7 @@ describe("an instance A that coding clients are pointed at", () => {
     expect(said.map(([status, , fix]) => [status, fix])).toEqual([
       [
         "pass",
-        "Declare below `instanceA` `toolParser: hermes`: serving inventory prints the change.",
+        "Declare `toolParser: hermes` below `instanceA`: serving inventory prints the change.",
       ],
       ["pass", "`instanceA.keyVariable: none` declares that it asks for no key."],
       ["pass", ""],
@@ -130,7 +130,7 @@ describe("an instance A that coding clients are pointed at", () => {
     expect(await models({ words: other, declared: ALL })).toEqual([
       [
         "fail",
-        "`old` is not served; served are org/new, new",
+        "`old` is not served; it serves org/new, new",
         "`instanceA.servedModelName: new`, then `serving up`.",
       ],
     ]);
@@ -139,7 +139,7 @@ describe("an instance A that coding clients are pointed at", () => {
       [
         "fail",
         "`org/new` has a slash, so a coding client can't address it",
-        "Restart instance A yourself with `--served-model-name` and a name without a slash in front, and declare that (`instanceA.servedModelName`).",
+        "Restart instance A yourself with a name without a slash first in `--served-model-name`, and declare that name (`instanceA.servedModelName`).",
       ],
     ]);
   });

@@ -70,7 +70,7 @@ describe("instance A", () => {
     const result = await probe(startTimes("4711", "4712"));
     expect([result.status, result.detail]).toEqual([
       "fail",
-      "it is another process than before the probes: it was restarted meanwhile",
+      "it is not the same process as before the probes: it was restarted meanwhile",
     ]);
   });
 
@@ -91,7 +91,7 @@ describe("instance A", () => {
       "restarted",
       [1_780_000_000, 1_780_000_300],
       "fail",
-      "it is another process than before the probes",
+      "it is not the same process as before the probes",
     ],
     ["lying", [1e300, 1e300], "pass", "it does not say when it started"],
   ])("of another user, by its own metrics: %s", async (_, starts, status, detail) => {
@@ -136,7 +136,7 @@ describe("containers", () => {
     ["starting", inspect({ Health: { Status: "starting" } }), "pass", "vllm-model-"],
     ["unhealthy", inspect({ Health: { Status: "unhealthy" } }), "fail", "is unhealthy"],
     ["ended", inspect({ Status: "exited" }), "fail", "is exited"],
-    ["another image", inspect({}, "other:latest"), "fail", "has image other:latest, planned is"],
+    ["another image", inspect({}, "other:latest"), "fail", "has image other:latest, but "],
     ["not there", "[]", "fail", "is not there"],
     [
       "no JSON",
@@ -330,14 +330,14 @@ describe("a server's KV cache", () => {
     const started = ["serve", "org/model", "--gpu-memory-utilization", "0.5"].join(" ");
     const { detail, fix } = await probe(LOGS["one line, from 0.28"], {}, { env: { CMD: started } });
     expect(detail).toContain(
-      "not comparable: it runs with utilization 0.5 and the stack file 0.45 (`serving up` applies it)",
+      "not comparable: it runs with utilization 0.5 (stack file: 0.45); `serving up` applies the stack file",
     );
     // 0.5 x 121.63 - 4.61
     expect(fix).toContain("nonKvGiB: 56.21\n");
   });
 
   it("without instance A proves nothing of the pair, and says so", async () => {
-    const words = "Instance A is not running: only with it running is it proven that both fit.";
+    const words = "Instance A is not running, so this record does not prove that both fit.";
     const log = LOGS["one line, from 0.28"];
     expect((await probe(log)).fix).not.toContain(words);
     expect((await probe(log, {}, { listener: async () => undefined })).fix).toContain(words);
@@ -410,13 +410,13 @@ describe("files", () => {
     [
       "another mode",
       { [SETTINGS]: { mode: "0666", text: "{}" } },
-      `${SETTINGS} has mode 0666, planned is 0644`,
+      `${SETTINGS} has mode 0666, but 0644 is planned`,
     ],
     ["unreadable", { [SETTINGS]: { mode: "0644", text: undefined } }, "can't be read by this user"],
     [
       "a key open to all",
       { [KEY]: { mode: "0644", text: "x" } },
-      `${KEY} has mode 0644, planned is 0600`,
+      `${KEY} has mode 0644, but 0600 is planned`,
     ],
     ["no key", { [KEY]: undefined }, `${KEY} is missing`],
   ])("%s", async (_, files: Record<string, FileOnDisk | undefined>, detail) => {
@@ -556,7 +556,7 @@ describe("a simple server that is declared for loopback", () => {
     const [result] = await run(plan, { only: ["ollama-listen"] }, host);
     expect([result?.status, result?.detail]).toEqual([
       "fail",
-      "declared for 127.0.0.1 alone, it answers on 127.0.0.2",
+      "it is declared for 127.0.0.1 alone, but answers on 127.0.0.2",
     ]);
   });
 });

@@ -31,20 +31,20 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   "alias-missing": [["models", "alias"], "aliases `org/model` are not served", `${B}.aliases`],
   "wrong-max-model-len": [
     ["max-model-len"],
-    "65536 tokens, declared are 131072",
-    `The stack file has it (machines.dgx.${B}.maxModelLen: 131072), so what runs is older or another.`,
+    "65536 tokens, but 131072 are declared",
+    `The stack file already has it (machines.dgx.${B}.maxModelLen: 131072), so the server runs with an older or different configuration.`,
   ],
   "no-reasoning-parser": [
     ["thinking-on"],
     "the thoughts are in `content`",
-    `The stack file has it (machines.dgx.${B}.reasoningParser, which gives qwen3)`,
+    `The stack file already has it (machines.dgx.${B}.reasoningParser, which gives qwen3)`,
   ],
   "no-prefix-caching": [["prefix-reuse"], "0 % of the second call", `${B}.prefixCaching`],
   "zero-prefix-hits": [["prefix-reuse"], "0 % of the second call", `${B}.prefixCaching`],
   "xml-in-content": [
     CHAT_TOOLS,
     "as XML in `content`: `<tool_call> <function=read_file>",
-    `The stack file has it (machines.dgx.${B}.tools.parser, which gives qwen3_coder)`,
+    `The stack file already has it (machines.dgx.${B}.tools.parser, which gives qwen3_coder)`,
   ],
   "xml-in-reasoning": [CHAT_TOOLS, "written as XML in `reasoning`", `${B}.model.thinking: false`],
   "arguments-no-json": [CHAT_TOOLS, "are not a JSON object", `${B}.tools.parser`],
@@ -60,7 +60,7 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   "think-tags-in-content": [
     ["thinking-on"],
     "the thoughts are in `content`",
-    `${B}.reasoningParser, which gives qwen3), so what runs is older or another. Apply the stack file: \`serving up\``,
+    `${B}.reasoningParser, which gives qwen3), so the server runs with an older or different configuration. Apply the stack file: \`serving up\``,
   ],
   "no-text-after-tool-result": [["chat-tool-result"], "no text (finish_reason stop)", `${B}.model`],
   lying: [
@@ -109,7 +109,7 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   "responses-without-text": [
     ["responses"],
     "it was cut off after 2048 tokens (status incomplete, items: none)",
-    "it had not ended after 512 tokens, and not after 2048",
+    "it had not ended after 512 tokens, nor after 2048",
   ],
   "end-turn-pseudo-xml": [
     NATIVE,
@@ -128,7 +128,7 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   "messages-without-text": [
     ["messages"],
     "it was cut off after 2048 tokens (stop_reason max_tokens, blocks: thinking)",
-    "it had not ended after 512 tokens, and not after 2048",
+    "it had not ended after 512 tokens, nor after 2048",
   ],
   "messages-stream-cut": [
     ["messages-stream", "messages-tools-stream"],
@@ -161,7 +161,7 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   ],
   "another-version": [
     ["version"],
-    "vLLM 0.29.0 runs, the stack file records 0.30.0",
+    "vLLM 0.29.0 runs, but the stack file records 0.30.0",
     `${B}.versions.vllm: 0.29.0`,
   ],
   "version-below-floor": [["version"], "below the floor of 0.26.0", `${B}.image`],

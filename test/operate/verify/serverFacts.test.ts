@@ -78,7 +78,7 @@ describe("a server with adapters", () => {
     await server.close();
     expect(result).toMatchObject({
       status: "fail",
-      detail: "the adapters `legal` are not served; served are `model`, `org/model`, `tone`",
+      detail: "the adapters `legal` are not served; it serves `model`, `org/model`, `tone`",
       fix: "machines.dgx.inferenceServers.b.adapters names them. The running server was started with other names: `serving up`.",
     });
   });
@@ -104,7 +104,7 @@ describe("a model that writes no text", () => {
       ],
     ]);
     expect(resultOf(results, "chat").detail).toBe(
-      `its model is no chat model (\`model.kind: ${kind}\`)`,
+      `its model isn't a chat model (\`model.kind: ${kind}\`)`,
     );
   });
 
@@ -121,10 +121,16 @@ describe("a model that writes no text", () => {
   };
 
   it.each([
-    [{ data: [{ embedding: [0.1, 0.2] }] }, "it made no vector of each text"],
-    [{ data: [{ embedding: [0.1] }, { embedding: [0.1, 0.2] }] }, "it made no vector of each text"],
-    [{ data: [{ embedding: [null] }, { embedding: [1] }] }, "it made no vector of each text"],
-    [{ data: [] }, "it made no vector of each text"],
+    [{ data: [{ embedding: [0.1, 0.2] }] }, "it did not make one vector for each text"],
+    [
+      { data: [{ embedding: [0.1] }, { embedding: [0.1, 0.2] }] },
+      "it did not make one vector for each text",
+    ],
+    [
+      { data: [{ embedding: [null] }, { embedding: [1] }] },
+      "it did not make one vector for each text",
+    ],
+    [{ data: [] }, "it did not make one vector for each text"],
     [
       { data: [{ embedding: [1, 2] }, { embedding: [1, 2] }] },
       "two different texts get the same vector",
@@ -140,17 +146,17 @@ describe("a model that writes no text", () => {
         { index: 1, relevance_score: 0.9 },
         { index: 0, relevance_score: 0.1 },
       ],
-      "it does not put the document",
+      "the document that answers the question is not first",
     ],
     [
       [
         { index: 0, relevance_score: 0.5 },
         { index: 1, relevance_score: 0.5 },
       ],
-      "it does not put the document",
+      "the document that answers the question is not first",
     ],
-    [[{ index: 0, relevance_score: 0.5 }], "it gave no score to each document"],
-    [[{ index: 0 }, { index: 1 }], "it gave no score to each document"],
+    [[{ index: 0, relevance_score: 0.5 }], "it did not score each document"],
+    [[{ index: 0 }, { index: 1 }], "it did not score each document"],
   ])("fails with the ranking %j", async (results, said) => {
     const result = await answering("rerank", "/v1/rerank", { results });
     expect([result?.status, result?.detail.startsWith(said)]).toEqual(["fail", true]);
@@ -325,7 +331,7 @@ describe("a call that a parser swallowed", () => {
       status: "fail",
       detail:
         "tool_calls is empty, and no text: the tool parser swallowed the call (finish_reason stop)",
-      fix: "The model writes calls, and the parser that runs reads none of them. machines.dgx.inferenceServers.b.tools.parser: the parser of the model's family.",
+      fix: "The model writes calls, but the parser that runs reads none of them. Set machines.dgx.inferenceServers.b.tools.parser to the parser of the model's family.",
     });
   });
 });

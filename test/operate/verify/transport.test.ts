@@ -102,7 +102,7 @@ describe("a server that gives no real answer", () => {
     );
     // A server that fails in itself says why in its log alone.
     expect(result?.fix).toBe(
-      `The server failed: its log says why (docker logs vllm-model-${port}), then serving doctor.`,
+      `The server failed. See its log (docker logs vllm-model-${port}), then run serving doctor.`,
     );
   });
 

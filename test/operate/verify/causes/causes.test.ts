@@ -11,9 +11,9 @@ import type { Seen } from "../../../../operate/verify/causes/seen";
 const SEEN = join(__dirname, "seen");
 const B = "machines.dgx.inferenceServers.b";
 const APPLY_STACK_FILE =
-  "Apply the stack file: `serving up`; what that leaves, serving drift says how to mend.";
+  "Apply the stack file: `serving up`. If a difference stays, `serving drift` says how to mend it.";
 const OLDER = (setting: string) =>
-  `The stack file has it (${B}.${setting}), so what runs is older or another. ${APPLY_STACK_FILE}`;
+  `The stack file already has it (${B}.${setting}), so the server runs with an older or different configuration. ${APPLY_STACK_FILE}`;
 
 /** The first line has what is declared and what runs, each further one a request. */
 function seenIn(name: string): Seen {
@@ -28,37 +28,37 @@ function seenIn(name: string): Seen {
 const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = {
   "a-cap-of-8-tokens-answers-are-cut-off": [
     "capped",
-    `A cap is set: \`max_new_tokens\` in generation_config.json of rig/dense or in --override-generation-config (${B}.extraArgs). \`--generation-config vllm\` ignores the model's. If the stack file has none, what runs is older or another: \`serving up\`.`,
+    `A cap is set: \`max_new_tokens\` in generation_config.json of rig/dense or in --override-generation-config (${B}.extraArgs). \`--generation-config vllm\` ignores the model's. If the stack file sets no cap, the server runs with an older or different configuration: \`serving up\`.`,
   ],
   "a-key-nobody-gives-it": [
     "key-wanted",
-    `It was started with --api-key or VLLM_API_KEY, or a proxy stands before it. ${APPLY_STACK_FILE}`,
+    `It was started with --api-key or VLLM_API_KEY, or there is a proxy in front of it. ${APPLY_STACK_FILE}`,
   ],
   "a-model-without-thinking-the-stack-file-says-it-thinks": [
     "no-thoughts",
-    `${B}.model.thinking: false, then \`serving up\`: no reasoning parser is passed then.`,
+    `${B}.model.thinking: false, then \`serving up\`. Then no reasoning parser is passed.`,
   ],
   "a-model-without-thinking-under-the-names-of-another": [
     "other-model",
-    `${APPLY_STACK_FILE} If you meant org/nothink, ${B}.model.id.`,
+    `${APPLY_STACK_FILE} If you meant org/nothink, set ${B}.model.id to it.`,
   ],
   "a-template-with-an-error-nothing-is-answered": [
     "template-error",
-    `Correct it, or give the model another by ${B}.chatTemplate. If the model's own has it right, what runs was started with another: \`serving up\`.`,
+    `Correct the template (${B}.chatTemplate sets another). If the model's own is right already, the server was started with another: \`serving up\`.`,
   ],
   "a-template-without-tools-no-call-comes": [
     "template-without-tools",
-    `Take a template that lists the tools, or give the model another by ${B}.chatTemplate. If the model's own has it right, what runs was started with another: \`serving up\`.`,
+    `Use a template that lists the tools (${B}.chatTemplate sets another). If the model's own is right already, the server was started with another: \`serving up\`.`,
   ],
   "a-window-of-2048-the-stack-file-has-more": ["other-window", OLDER("maxModelLen: 65536")],
   "as-it-should-be-another-model-has-its-names": [
     "other-model",
-    `${APPLY_STACK_FILE} If you meant rig/dense, ${B}.model.id.`,
+    `${APPLY_STACK_FILE} If you meant rig/dense, set ${B}.model.id to it.`,
   ],
   "as-it-should-be-it-has-another-name": ["other-names", APPLY_STACK_FILE],
   "as-it-should-be-its-engine-is-killed-meanwhile": [
     "engine-died",
-    expect.stringContaining("then serving doctor") as unknown as string,
+    expect.stringContaining("then run serving doctor") as unknown as string,
   ],
   "as-it-should-be-its-worker-hangs": [
     "late",
@@ -74,7 +74,7 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   ],
   "as-it-should-be-the-model-never-thinks": [
     "no-thoughts",
-    `${B}.model.thinking: false, then \`serving up\`: no reasoning parser is passed then.`,
+    `${B}.model.thinking: false, then \`serving up\`. Then no reasoning parser is passed.`,
   ],
   "as-it-should-be-the-model-writes-hermes-calls": [
     "tool-parser",
@@ -122,7 +122,7 @@ describe("the container's own arguments", () => {
   it("say what runs otherwise than the stack file", () => {
     const seen = seenIn("the-reasoning-parser-of-another-family-the-stack-file-has-the-family-s");
     expect(adviceOf(startedWith(seen, "--reasoning-parser", "granite"))).toEqual([
-      `It was started with --reasoning-parser granite, the stack file has --reasoning-parser qwen3. ${APPLY_STACK_FILE}`,
+      `It was started with --reasoning-parser granite, but the stack file has --reasoning-parser qwen3. ${APPLY_STACK_FILE}`,
     ]);
   });
 
@@ -137,21 +137,21 @@ describe("the container's own arguments", () => {
     const seen = seenIn("parser-hermes-the-stack-file-says-so");
     const declared = { ...seen.declared, toolParser: "qwen3_xml" };
     expect(adviceOf({ ...seen, declared })).toEqual([
-      `The stack file has it (${B}.tools.parser, which gives qwen3_xml), so what runs is older or another. ${APPLY_STACK_FILE}`,
+      `The stack file already has it (${B}.tools.parser, which gives qwen3_xml), so the server runs with an older or different configuration. ${APPLY_STACK_FILE}`,
     ]);
   });
 });
 
 describe("a container that was started otherwise", () => {
   const seen = seenIn("no-prefix-cache-the-stack-file-has-one");
-  const differs = ["has --max-num-seqs 2, planned is 4"];
+  const differs = ["has --max-num-seqs 2, but 4 is planned"];
   const found = (failed: readonly string[]) =>
     causesOf({ ...seen, failed, running: { ...seen.running, differs } }).map(
       ({ id, cause, probes }) => [id, cause, probes],
     );
 
   it("is behind what nothing else explains", () => {
-    const cause = `What runs is not what the stack file says: ${seen.declared.name} has --max-num-seqs 2, planned is 4.`;
+    const cause = `The server doesn't run as the stack file says: ${seen.declared.name} has --max-num-seqs 2, but 4 is planned.`;
     expect(found(["needle", "prefix-reuse"])).toEqual([
       ["prefix-cache-off", expect.any(String), ["prefix-reuse"]],
       ["started-otherwise", cause, ["needle"]],

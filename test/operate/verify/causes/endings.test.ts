@@ -65,7 +65,7 @@ describe("an answer that is cut off", () => {
       {
         id: "never-ends",
         cause:
-          "The model never ends its answers: it had not ended after 512 tokens, and not after 2048.",
+          "The model never ends its answers: it had not ended after 512 tokens, nor after 2048.",
         probes: WHOLE,
       },
     ]);
