@@ -50,7 +50,7 @@ export const SEE_THE_LINK =
 
 /** The plan's own file never has such a fault, so what runs is another one. */
 export const NOT_OUR_FILE =
-  "No setting to change: the file that the plan writes has no such entry, so the bridge runs another one or an older one. Apply the plan and restart the bridge.";
+  "No setting to change: the file that the plan writes has no such entry, so the bridge runs with another file or an older one. Apply the plan and restart the bridge.";
 
 const signs = new Map<string, readonly Sign[]>();
 

@@ -150,7 +150,7 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
           cause: "Prefix caching is off: the server computes every turn of an agent anew.",
           evidence: hit.line,
           edits: [server.set(["prefixCaching"], true)],
-          advice: "It decides between a working agent loop and a very slow one.",
+          advice: "Without it an agent loop is very slow.",
           command,
         };
       // The probe's own prompts hold no hash.
@@ -173,7 +173,7 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
       const variable = textSetting(facts, "bridge", "keyVariable");
       return {
         cause: hit.line.includes("No connected db")
-          ? "A client sent a key that isn't the bridge's; the bridge then asks a database for it and has none."
+          ? "A client sent another key than the bridge's, so the bridge looks for it in a database, and has none."
           : "A client sent no key to the bridge.",
         advice:
           variable === undefined
@@ -228,7 +228,7 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
         ...(facts.stack !== undefined && setting(facts, "bridge") === undefined
           ? {
               advice:
-                "No setting to change: it declares no bridge, so this one was started by hand.",
+                "No setting to change: the stack file declares no bridge, so this one was started by hand.",
             }
           : { edits: [machineEdit(facts, ["bridge", "image"], SOUND_IMAGE)] }),
         command: running === undefined ? APPLY : `docker stop ${shellWord(running.name)}`,

@@ -86,7 +86,7 @@ export const client: readonly (Weighed | Row)[] = [
       const path = ["clients", MESSAGES_CLIENT.key, "environment", MESSAGES_CLIENT.baseUrlVariable];
       return {
         cause: doubled
-          ? "A client's base URL ends in /v1 and it adds /v1 itself: a messages-style client takes the bare origin."
+          ? "A client's base URL ends in /v1, and the client adds /v1 itself: a messages-style client takes the bare origin."
           : "A client's base URL lacks the /v1 that this kind of client does not add.",
         ...(doubled && setting(facts, ...path) !== undefined
           ? { edits: [machineEdit(facts, path, undefined)] }
@@ -115,7 +115,7 @@ export const client: readonly (Weighed | Row)[] = [
         return {
           cause,
           advice:
-            "Raise `maxModelLen` where the KV plan has room, or lower the client's `maxOutputTokens`.",
+            "Raise `maxModelLen` if the KV plan has room, or lower the client's `maxOutputTokens`.",
           command: "serving plan",
         };
       const left = window - prompt;

@@ -33,7 +33,7 @@ export const containers: readonly (Weighed | Row)[] = [
         cause:
           "Docker can't give GPUs to containers: the NVIDIA Container Toolkit is missing or not set up.",
         evidence,
-        advice: "No setting to change: install the toolkit first where it is missing.",
+        advice: "No setting to change: install the toolkit first if it is missing.",
         command:
           "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker",
       };
@@ -71,17 +71,17 @@ export const containers: readonly (Weighed | Row)[] = [
         return {
           cause: died
             ? `${stopped.name} ended with ${stopped.exitCode}, as if somebody had stopped it, but its engine had died before.`
-            : `Somebody stopped ${stopped.name}, and the engine doesn't start it again by itself.`,
+            : `Somebody stopped ${stopped.name}, and Docker doesn't start it again by itself.`,
           evidence: stateLine(stopped),
           advice: "No setting to change.",
           command: `docker start ${stopped.name} && serving wait`,
         };
       if (missing === undefined || allContainers !== true) return undefined;
       return {
-        cause: `There is no container ${missing}: the stack file was not applied on this machine, or somebody removed it.`,
+        cause: `There is no container ${missing}: the stack file was not applied on this machine, or somebody removed the container.`,
         evidence: `containers: ${running.map(({ name }) => name).join(", ") || "none"}`,
         // Where it was removed, the engine sees that only when it looks.
-        advice: "No setting to change: apply it.",
+        advice: "No setting to change: apply the stack file.",
         command: "serving preview && serving up --refresh",
       };
     },

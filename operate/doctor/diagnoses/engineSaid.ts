@@ -81,8 +81,8 @@ function explained(facts: Facts, log: LogReading, raised: LastWord): Explanation
 
 function whoEnded({ by, isEnd, hadServed, afterServing }: LastWord): string {
   if (by === "docker") return "The container can't be started";
-  if (!isEnd) return "The server did not come up, and logged last";
-  return hadServed || afterServing === true ? "vLLM had served, and ended" : "vLLM ended";
+  if (!isEnd) return "The server did not come up. It logged last";
+  return hadServed || afterServing === true ? "vLLM served, then ended" : "vLLM ended";
 }
 
 /** How often it was started since, by Docker's own count where that was read. */
@@ -93,7 +93,7 @@ export function againText(
 ): string {
   const { restartCount = 0 } = (container && stateOf(facts, container)) || {};
   if (restartCount > 0) return ` ${startedAgain(restartCount)}.`;
-  return afterServing === true && starts > 1 ? " It was started again since." : "";
+  return afterServing === true && starts > 1 ? " It has been started again since." : "";
 }
 
 function startedWith(log: LogReading, words: string): string {

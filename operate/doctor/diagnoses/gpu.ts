@@ -12,8 +12,8 @@ export const gpu: readonly Weighed[] = [
         cause: `The GPU runs slower than it could: it is held back by ${state.slowedBy}.`,
         evidence: gpuText(state),
         advice: isHot
-          ? "No setting to change: give the machine air, or cap its clock (`sudo nvidia-smi -lgc 200,2150`; others run so)."
-          : "No setting to change: shut the machine down and take out its power plug for a minute. Others saw that a restart alone doesn't end this state.",
+          ? "No setting to change: cool the machine better, or cap its clock, as others do (`sudo nvidia-smi -lgc 200,2150`)."
+          : "No setting to change: shut the machine down and unplug it for a minute. Others saw that a restart alone doesn't end this state.",
         command: "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE,POWER",
       };
     },

@@ -73,7 +73,7 @@ export const hub: readonly Row[] = [
       return {
         cause: `A model isn't in the cache, and the hub can't be reached to fetch it: there is no network, a proxy doesn't answer, or HF_HUB_OFFLINE is set${thrown === undefined ? "" : ` (${thrown})`}.${further}`,
         advice:
-          "No setting to change, unless `modelCache` names another directory, or a proxy's variable another address: fill the cache while there is a network.",
+          "No setting to change, unless `modelCache` names the wrong directory, or a proxy's variable the wrong address: fill the cache while there is a network.",
         command: `hf download ${server.settings?.model.id ?? "<model>"}`,
       };
     },
@@ -83,9 +83,9 @@ export const hub: readonly Row[] = [
     when: startSign("HTTP Error 5", /HTTP Error (5\d\d) thrown while requesting/),
     unless: endedOtherwise,
     say: ({ hit: { groups } }) => ({
-      cause: `The hub, or a proxy before it, is out of service (status ${groups[0]}), and the cache lacks a file of the model.`,
+      cause: `The hub, or a proxy in front of it, is out of service (status ${groups[0]}), and the cache lacks a file of the model.`,
       advice:
-        "No setting to change: wait, and load the model into the cache once. From then on a start needs no hub.",
+        "No setting to change: wait, and load the model into the cache once. Later starts need no hub.",
       command: "serving fetch",
     }),
   },

@@ -181,7 +181,7 @@ export const killings: readonly (Weighed | Row)[] = [
       if (hit === undefined || COMPILER_VICTIMS.test(victim) || compiling(facts) !== undefined)
         return undefined;
       return {
-        cause: `The machine ran out of memory, and ${victim} was killed for it.`,
+        cause: `The machine ran out of memory, so ${victim} was killed.`,
         evidence: hit.line,
         ...lowerShare(facts, serverOf(facts, hit.log)),
       };
@@ -207,7 +207,7 @@ export const killings: readonly (Weighed | Row)[] = [
         cause: `${hit === undefined || hit === killed || hit === cut ? OUTSIDE : WITHOUT_A_WORD}${hit === undefined ? "" : againText(facts, hit.log, hit)}`,
         evidence,
         advice:
-          "This alone doesn't show which: the kernel's log says whether it was memory. Hand it over with `--dmesg`.",
+          "This alone doesn't show which. The kernel's log says whether it was memory: give it to doctor with `--dmesg`.",
         command: `sudo journalctl --dmesg --since -2h | grep -iE 'out of memory|oom|NVRM'; docker inspect --format '{{.State.OOMKilled}} {{.State.FinishedAt}}' ${container}`,
       };
     },
@@ -222,10 +222,10 @@ export const killings: readonly (Weighed | Row)[] = [
       const fewer = jobs > SAFE_JOBS ? SAFE_JOBS : 1;
       const running = stateOf(facts, container)?.compileJobs.MAX_JOBS;
       return {
-        cause: `Compilers of kernels were killed for lack of memory: several ran at once, each with 3 to 8 GiB, beside the resident weights${running === undefined ? "" : ` (MAX_JOBS is ${running})`}.`,
+        cause: `Kernel compilers were killed for lack of memory: several ran at once, each with 3 to 8 GiB, beside the resident weights${running === undefined ? "" : ` (MAX_JOBS is ${running})`}.`,
         evidence: hit.line,
         edits: [set(["compileJobs"], fewer)],
-        advice: "The volume of kernels keeps what was compiled: resume, don't wipe it.",
+        advice: "The volume of kernels keeps what was compiled: start again, don't wipe it.",
       };
     },
   },

@@ -82,13 +82,14 @@ function servesWell(facts: Facts): boolean {
 /** What to do where the start gate waits, by its words. */
 function waitsFor(words: string) {
   if (words.includes("serving drift"))
-    return { advice: "No setting to change: write the file anew.", command: "serving drift" };
+    return { advice: "No setting to change: write the file again.", command: "serving drift" };
   // The gate's script says it so.
-  if (words.includes("npm run up")) return { advice: "No setting to change: apply it." };
+  if (words.includes("npm run up"))
+    return { advice: "No setting to change: apply the stack file." };
   return {
     advice: words.includes("instance A")
-      ? "No setting to change where instance A is on its way: the gate opens by itself. If A is gone, declare `instanceA: none`."
-      : "No setting to change: the gate opens by itself once so much is available. If other programs keep the memory, end them, or lower `gpuMemoryUtilization`.",
+      ? "No setting to change if instance A is still starting: the gate opens by itself. If A is gone, declare `instanceA: none`."
+      : "No setting to change: the gate opens by itself once that much is available. If other programs keep the memory, end them, or lower `gpuMemoryUtilization`.",
     command: CHECK_NEIGHBOURS,
   };
 }
@@ -119,7 +120,7 @@ export const memory: readonly (Weighed | Row)[] = [
         advice:
           weights === undefined
             ? "Declare the size of the weights (`model.weightsGB`), so that the plan can judge it; or serve a smaller model (`serving models` lists what fits)."
-            : "Serve a smaller model (`serving models` lists what fits), or free what the neighbours hold.",
+            : "Serve a smaller model (`serving models` lists what fits), or free the memory that its neighbours hold.",
         command: CHECK_NEIGHBOURS,
       };
     },
@@ -164,14 +165,14 @@ export const memory: readonly (Weighed | Row)[] = [
       cause: `NVIDIA's kernel module found no physical pages (${hit.count} times) although MemAvailable counted some: the page cache or a neighbour held them.`,
       ...lowerShare(facts, server),
       advice:
-        "The message alone proves nothing: machines that serve well print it too. Dropping the page cache before a start (`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches`) may avert it once; a lower share leaves room for good.",
+        "The message alone proves nothing: machines that serve well print it too. Dropping the page cache before a start (`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches`) may avert it once; a lower share leaves room every time.",
     }),
   },
   {
     id: "stopped-at-the-floor",
     when: AT_THE_FLOOR,
     say: ({ facts, hit, server }) => ({
-      cause: `The machine ran out of memory: ${hit.groups[0]} GiB were available, below the floor of ${hit.groups[1]} GiB (\`memoryFloorGiB\`), so the server gave way. It starts again by itself once there is room.`,
+      cause: `The machine ran out of memory: ${hit.groups[0]} GiB were available, below the floor of ${hit.groups[1]} GiB (\`memoryFloorGiB\`), so the start gate stopped the server. It starts again by itself once there is room.`,
       ...lowerShare(facts, server),
     }),
   },

@@ -64,7 +64,7 @@ const plain = (parser: string) => parser.replaceAll("_", "");
 function unreadCalls(parser: string, { settings, set }: Server) {
   const declared = settings?.tools?.parser;
   const own = toolParserFor(settings?.model?.family, "auto");
-  const cause = `The tool parser (${parser}) fails at the calls that this model writes: clients get them as text.`;
+  const cause = `The tool parser (${parser}) fails on the calls that this model writes: clients get them as text.`;
   const wanted = own ?? declared;
   if (wanted !== undefined && !plain(wanted).startsWith(plain(parser))) {
     const value = wanted === declared ? declared : "auto";
@@ -72,7 +72,7 @@ function unreadCalls(parser: string, { settings, set }: Server) {
   }
   return {
     cause,
-    advice: "Look at what the model writes, and name the parser that reads it as `tools.parser`.",
+    advice: "Look at what the model writes, and set `tools.parser` to the parser that reads it.",
     command: VERIFY_TOOLS,
   };
 }
@@ -90,7 +90,7 @@ export const model: readonly Row[] = [
       hit.groups[1] !== "" && !isDraft(hit.groups[1] ?? "", hit.log, server.settings),
     say: ({ hit: { groups }, server }) => ({
       cause: groups[0]
-        ? `This model has no drafts of the method ${groups[0]}.`
+        ? `This model has no drafts for the method ${groups[0]}.`
         : `There is no model ${groups[1]}, neither in the cache nor in a folder.`,
       edits: [server.set(["speculative"], undefined)],
       advice: "Speculative decoding only saves time: without it the server starts.",
@@ -121,7 +121,7 @@ export const model: readonly Row[] = [
       if (isOneParser && !hermes && parser !== undefined && QWEN_PARSERS.includes(parser))
         return {
           cause,
-          advice: `No setting to change: from vLLM ${ONE_QWEN_PARSER} on both qwen3 names are one parser. What runs has another one than the stack file (apply it), or the model's chat template writes calls in another form.`,
+          advice: `No setting to change: from vLLM ${ONE_QWEN_PARSER} on both qwen3 names are one parser. Either the server runs with another parser than the stack file has (apply it), or the model's chat template writes calls in another form.`,
           command: VERIFY_TOOLS,
         };
       return {

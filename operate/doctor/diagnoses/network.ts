@@ -11,8 +11,8 @@ const PORT = 11434;
 /** Ollama's own word of where it listens. */
 const LISTENING = sign("Listening on ", /Listening on (\[?[\d.:a-f]+\]?):(\d+) \(version/);
 const REFUSED_FROM_AFAR = sign(
-  ["11434", "declared for the network, it does not answer"],
-  /(?:dial tcp |connect to |ECONNREFUSED )(?!127\.|0\.0\.0\.0|localhost)[\w.-]+(?: port |:)11434\b|declared for the network, it does not answer on/,
+  ["11434", "probe ollama-listen: "],
+  /(?:dial tcp |connect to |ECONNREFUSED )(?!127\.|0\.0\.0\.0|localhost)[\w.-]+(?: port |:)11434\b|probe ollama-listen: (?:it is )?declared for the network/,
 );
 const PORT_TAKEN = startSign(
   ["ddress already in use", "port is already allocated"],

@@ -47,9 +47,9 @@ export const onDemandDiagnoses: readonly (Weighed | Row)[] = [
       const state = unit === undefined ? "" : `; ${name} is ${unit.active}`;
       return {
         cause:
-          "llama-swap doesn't answer: no request starts a server, and those that run aren't reached.",
+          "llama-swap doesn't answer: requests start no server, and don't reach those that run.",
         evidence: `${seen.problem.message}${state}`,
-        advice: `${NO_CHANGE} \`serving logs on-demand\` says why it ended; it is started again within seconds, unless somebody stopped it.`,
+        advice: `${NO_CHANGE} \`serving logs on-demand\` says why it ended. systemd starts it again within seconds, unless somebody stopped it.`,
         command: `${unitCommand("start", name)} && serving logs on-demand`,
       };
     },
@@ -64,7 +64,7 @@ export const onDemandDiagnoses: readonly (Weighed | Row)[] = [
       const variable = machine?.onDemand.keyVariable ?? facts.stack?.plan.onDemand?.keyVariable;
       return {
         cause:
-          "llama-swap refuses a key: whoever asks has another one than it was started with, or none.",
+          "llama-swap refuses a key: a client has no key, or another one than llama-swap was started with.",
         evidence: hit?.line ?? seen?.problem?.message ?? "",
         advice: `${NO_CHANGE} Set ${variable ?? "the variable of `onDemand.keyVariable`"} to one value and apply it: the bridge and the chat UI get it, and llama-swap is started again.`,
         command: "serving up && serving verify on-demand",
@@ -100,12 +100,12 @@ export const onDemandDiagnoses: readonly (Weighed | Row)[] = [
       const declared = facts.stack?.settings.onDemand?.subnet;
       const other = OTHER_SUBNETS.find((each) => each !== declared);
       const cause =
-        "Docker can't make a network: its subnet overlaps with one that another network of the machine has.";
+        "Docker can't make a network: its subnet overlaps with that of another network on the machine.";
       return declared === undefined
         ? {
             cause,
             advice:
-              "Write a free private subnet for it; of models on demand it is `onDemand.subnet`.",
+              "Give it a free private subnet; for models on demand the setting is `onDemand.subnet`.",
             command: "docker network ls -q | xargs docker network inspect | grep Subnet",
           }
         : {
@@ -123,9 +123,9 @@ export const onDemandDiagnoses: readonly (Weighed | Row)[] = [
       if (machine === undefined || thrash === undefined) return undefined;
       const { keys, swaps, minutes } = thrash;
       return {
-        cause: `${listOf(keys)} were swapped ${swaps} times in the last hour, ${minutes} min of starts. Clients use them in turn, and each start stops the other.`,
+        cause: `${listOf(keys)} were swapped ${swaps} times in the last hour, which took ${minutes} min of starts. Clients use them in turn, and each start stops the other.`,
         evidence: `swaps.jsonl: ${swaps} starts that stopped another server`,
-        advice: `${NO_CHANGE} Give one its own time, or make one smaller${roomText(machine.together, keys)}.`,
+        advice: `${NO_CHANGE} Use them at different times, or make one smaller${roomText(machine.together, keys)}.`,
         command: "serving plan",
       };
     },
@@ -141,9 +141,9 @@ export const onDemandDiagnoses: readonly (Weighed | Row)[] = [
       );
       if (long === undefined) return undefined;
       return {
-        cause: `${long.text}. llama-swap stops only a server without requests, so requests for ${long.key} wait without a bound.`,
+        cause: `${long.text}. llama-swap stops only a server without requests, so requests for ${long.key} wait without a limit.`,
         evidence: `${long.requests} requests for ${long.key}, the first of ${long.since}`,
-        advice: `${NO_CHANGE} \`serving stop ${long.busy[0]}\` makes room, and cuts off what it answers.`,
+        advice: `${NO_CHANGE} \`serving stop ${long.busy[0]}\` makes room, but cuts off what it answers.`,
         command: "serving status",
       };
     },
@@ -165,11 +165,11 @@ export const onDemandDiagnoses: readonly (Weighed | Row)[] = [
       const late = hit.line.includes("health check timed out");
       return {
         cause: late
-          ? "A server that was asked for was not ready in time, and llama-swap gave up on it."
-          : "A server that was asked for ended before it was ready; llama-swap's own error doesn't say why.",
+          ? "A requested server was not ready in time, and llama-swap gave up on it."
+          : "A requested server ended before it was ready. llama-swap's own error doesn't say why.",
         evidence: hit.line,
         advice: late
-          ? "If it only takes long, raise `onDemand.startWithinMinutes`."
+          ? "If it is only slow, raise `onDemand.startWithinMinutes`."
           : `${NO_CHANGE} The server's log says why it ended.`,
         command: "serving status && serving doctor",
       };
@@ -184,9 +184,9 @@ export const onDemandDiagnoses: readonly (Weighed | Row)[] = [
       const server = machine.together?.servers.find(({ container }) => container === name);
       const gib = server === undefined ? "its memory is" : `${server.takenGiB.toFixed(1)} GiB are`;
       return {
-        cause: `${name} runs, and llama-swap doesn't know: ${gib} taken that it believes to be free.`,
+        cause: `${name} runs, but llama-swap doesn't know it: ${gib} taken that llama-swap believes to be free.`,
         evidence: `llama-swap has ${[...(seen?.states.keys() ?? [])].join(", ") || "nothing"}; Docker runs ${name}`,
-        advice: `${NO_CHANGE} The next start stops it, or takes it over where there is room; so does llama-swap's wrapper, which looks every 30 s.`,
+        advice: `${NO_CHANGE} The next start stops it, or takes it over if there is room; so does llama-swap's wrapper, which looks every 30 s.`,
         command: server === undefined ? `docker stop ${name}` : `serving stop ${server.key}`,
       };
     },

@@ -19,7 +19,7 @@ const SEVERAL_NODES = sign(["'nnodes': ", "'node_rank': ", "'headless': True"]);
 
 /** What a gate says of what it waits for, and what to do about it. */
 const WAITS: readonly (readonly [words: RegExp, advice: string])[] = [
-  [/other arguments/, "No setting to change: apply it, which replaces both ranks."],
+  [/other arguments/, "No setting to change: apply the stack file, which replaces both ranks."],
   [/can't listen/, "Correct `link.address`, or choose another `masterPort` if the port is taken."],
   [
     /^the link/,
@@ -27,11 +27,11 @@ const WAITS: readonly (readonly [words: RegExp, advice: string])[] = [
   ],
   [
     /does not answer$|firewall/,
-    "Start that machine, or apply it there; let all TCP through between the `link.address` of both, in both directions.",
+    "Start that machine, or apply the stack file there; let all TCP through between the `link.address` of both, in both directions.",
   ],
   [
     /^/,
-    "No setting to change: it starts as soon as the other one can; that one's log says what it waits for.",
+    "No setting to change: it starts as soon as the other rank can. That rank's log says what it waits for.",
   ],
 ];
 
@@ -42,8 +42,9 @@ export const ranks: readonly Row[] = [
     when: [STOPPED_FOR_OTHER, CLOSED_BY_PEER],
     unless: ({ hit: { log } }) => log.hits.has(HEADLESS) && !log.hits.has(STOPPED_FOR_OTHER),
     say: ({ hit }) => ({
-      cause: `Another rank of this server ended or can't be reached${hit.groups[0] ? ` (${hit.groups[0]})` : ""}, and this one can't go on without it.`,
-      advice: "No setting to change: its own log says why. The start gates start all ranks again.",
+      cause: `Another rank of this server ended or can't be reached${hit.groups[0] ? ` (${hit.groups[0]})` : ""}, so this one can't go on.`,
+      advice:
+        "No setting to change: the other rank's log says why. The start gates start all ranks again.",
       command: "serving wait",
     }),
   },
@@ -105,7 +106,7 @@ export const ranks: readonly Row[] = [
     unless: ({ hit: { log, afterServing } }) =>
       log.hits.has(RAISED) || afterServing === true || log.hits.has(READY),
     cause:
-      "A process of vLLM died without a word: mostly memory ran out while CUDA graphs were captured.",
+      "A process of vLLM died without a word: usually because memory ran out while CUDA graphs were captured.",
     advice: "A second start often passes. If not, lower `gpuMemoryUtilization` or `maxNumSeqs`.",
     command:
       "sudo journalctl --dmesg --since -1h | grep -iE 'out of memory|oom|NVRM'; serving wait",

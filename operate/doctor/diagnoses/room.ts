@@ -126,7 +126,7 @@ export const room: readonly Row[] = [
         advice:
           largest === undefined
             ? `Raise \`gpuMemoryUtilization\` by ${missing.toFixed(2)} GiB's worth, if the machine has it, and reduce \`maxModelLen\`.`
-            : `No setting gives it more: ${largest.toFixed(2)} is the largest utilization beside the other servers. Lower instance A where it is started (and its declaration), or serve a smaller model (\`serving models\` lists what fits).`,
+            : `No setting gives it more: ${largest.toFixed(2)} is the largest utilization beside the other servers. Lower instance A's share where it is started (and declared), or serve a smaller model (\`serving models\` lists what fits).`,
         command: "serving plan",
       };
     },
@@ -150,8 +150,7 @@ export const room: readonly Row[] = [
       return utilization === undefined
         ? {
             cause,
-            advice:
-              "Reduce `maxModelLen`, or raise `gpuMemoryUtilization` where the ledger has room.",
+            advice: "Reduce `maxModelLen`, or raise `gpuMemoryUtilization` if the ledger has room.",
             command: "serving plan",
           }
         : { cause, edits: [server.set(["gpuMemoryUtilization"], utilization)] };

@@ -117,7 +117,7 @@ function changeOf(stack: Stack | undefined, { edits = [], advice }: Explanation)
     return machine !== stack.machine || !isDeepStrictEqual(valueAt(stack.settings, below), value);
   });
   if (open.length === 0) {
-    const change = `The stack file has it already (${inWords(edits)}), but what runs is older. Apply it.`;
+    const change = `The stack file has it already (${inWords(edits)}), but an older configuration runs. Apply the stack file.`;
     return { change, edits: none };
   }
   const changed = applyEdits(stack.text, open);
@@ -165,7 +165,8 @@ function section(report: DiagnosisReport): string {
     `${report.id}${report.severity === "note" ? " (harmless)" : ""}: ${report.cause}`,
     `  evidence   ${indented(report.evidence)}`,
     `  change     ${indented(report.change)}`,
-    ...(report.advice === "" || report.advice === report.change
+    // Words of a change may begin with the advice.
+    ...(report.advice === "" || report.change.startsWith(report.advice)
       ? []
       : [`  note       ${indented(report.advice)}`]),
     `  next       ${report.command}`,

@@ -224,7 +224,7 @@ export const cases: readonly MatrixCase[] = [
     ids: ["admission-refused", "start-gate-closed"],
   },
   own("start-gate-waits", "31.40 GiB are available", {
-    change: "opens by itself once so much is available",
+    change: "opens by itself once that much is available",
   }),
   {
     ...own("start-gate-waits", "does not answer", {
@@ -235,14 +235,14 @@ export const cases: readonly MatrixCase[] = [
   },
   {
     ...own("start-gate-waits", "`npm run up` writes", {
-      change: "No setting to change: apply it.",
+      change: "No setting to change: apply the stack file.",
     }),
     name: "start-gate-waits, for its file",
     files: { log: "start-gate-waits-for-its-file.log" },
   },
   {
     ...own("start-gate-waits", "a number or a name in it is damaged", {
-      change: "No setting to change: write the file anew.",
+      change: "No setting to change: write the file again.",
       cause: "`serving drift` names the command that writes it anew",
     }),
     name: "start-gate-waits, for its file, which is damaged",
@@ -468,7 +468,7 @@ export const cases: readonly MatrixCase[] = [
     more: defined({ gpu: gpuIn("96, 2405, 71, 58.2, Not Active, Not Active, Not Active") }),
   },
   {
-    ...own("container-not-running", "containers: open-webui", { change: "apply it" }),
+    ...own("container-not-running", "containers: open-webui", { change: "apply the stack file" }),
     files: {},
     more: { containers: [container({ name: "open-webui" })], allContainers: true },
   },
@@ -579,7 +579,7 @@ export const cases: readonly MatrixCase[] = [
   {
     ...own("tool-parser-mismatch", "Error in extracting tool call", {
       text: withServer(["tools.parser", "hermes"], ["model.family", "other"]),
-      change: "name the parser that reads it as `tools.parser`",
+      change: "set `tools.parser` to the parser that reads it",
     }),
     name: "tool-parser-mismatch, of a family that is not known",
     files: { log: "tool-parser-raises.log" },
@@ -906,7 +906,9 @@ export const cases: readonly MatrixCase[] = [
   },
   own("rank-waits", "192.168.100.12:29502 does not answer", { change: "Start that machine" }),
   {
-    ...own("rank-waits", "it has other arguments", { change: "No setting to change: apply it" }),
+    ...own("rank-waits", "it has other arguments", {
+      change: "No setting to change: apply the stack file",
+    }),
     name: "rank-waits, for one with another mark",
     files: { log: "rank-waits-mark.log" },
   },
@@ -916,7 +918,7 @@ export const cases: readonly MatrixCase[] = [
     files: { log: "rank-waits-firewall.log" },
   },
   {
-    ...own("rank-waits", "it can't start", { change: "that one's log says what it waits for" }),
+    ...own("rank-waits", "it can't start", { change: "That rank's log says what it waits for" }),
     name: "rank-waits, for one without memory",
     files: { log: "rank-waits-memory.log" },
   },
@@ -1053,7 +1055,7 @@ export const cases: readonly MatrixCase[] = [
   },
   {
     ...own("engine-said", "RuntimeError: the flux capacitor", {
-      cause: "vLLM had served, and ended: the flux capacitor is misaligned.",
+      cause: "vLLM served, then ended: the flux capacitor is misaligned.",
     }),
     name: "engine-said, by the cause and not by what points to it",
     files: { log: "engine-dead.log" },

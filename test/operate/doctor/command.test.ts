@@ -148,6 +148,18 @@ describe("serving doctor, from afar", () => {
     ]);
   });
 
+  it("takes Ollama's own probe for an address that it lacks, and no other program's", async () => {
+    const diagnosed = async (name: string) => {
+      const detail = "it is declared for the network, but does not answer on 192.168.1.50";
+      const probes = [{ name, status: "fail", detail, fix: "" }];
+      const kept = file(`${name}.json`, JSON.stringify({ probes }));
+      const { out } = await runServing(["doctor", "--file", STACK, "--verify", kept, ...json]);
+      return JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id);
+    };
+    expect(await diagnosed("ollama-listen")).toEqual(["ollama-on-loopback"]);
+    expect(await diagnosed("bridge-key")).toEqual(["probe-failed"]);
+  });
+
   it("proposes no command that a log or a copied file could have put a word into", async () => {
     const trap = "$(touch/tmp/trap);`id`";
     const log = file("trap.log", `Error: mkdir /data/models/${trap}: permission denied\n`);
@@ -535,7 +547,7 @@ describe("serving doctor, on the machine", () => {
     const { err } = await runServing(["doctor", "--file", other], { ...docker.env, HOME: folder });
     seen.mockRestore();
     expect(err).toContain(
-      "This computer was looked at as dgx of Pulumi.other.yaml, since its `dockerHost` is a socket here. If dgx is another computer, run this there, set",
+      "This computer was taken for dgx of Pulumi.other.yaml, since its `dockerHost` is a socket here. If dgx is another computer, run this there, set",
     );
   });
 
@@ -548,5 +560,35 @@ describe("serving doctor, on the machine", () => {
       ({ id }: { id: string }) => id === "docker-unreachable",
     );
     expect(found.evidence).toBe("docker ps failed: Cannot connect to the Docker daemon");
+  });
+});
+
+describe("a diagnosis for people", () => {
+  const report = {
+    id: "an-id",
+    severity: "trouble",
+    cause: "It broke.",
+    evidence: "a line",
+    change: "Do this. No change is proposed: with a: 1 nothing changes.",
+    edits: [],
+    advice: "Do this.",
+    command: "serving plan",
+    source: "a source",
+    caughtByPlan: false,
+    caughtBy: "nothing catches it earlier",
+  } as const;
+
+  it("says its advice once where the change begins with it", () => {
+    const said = (advice: string) =>
+      doctorText([{ ...report, advice }], [])
+        .split("\n")
+        .slice(2, -3);
+    const above = [
+      "an-id: It broke.",
+      "  evidence   a line",
+      "  change     Do this. No change is proposed: with a: 1 nothing changes.",
+    ];
+    expect(said("Do this.")).toEqual(above);
+    expect(said("Then that.")).toEqual([...above, "  note       Then that."]);
   });
 });

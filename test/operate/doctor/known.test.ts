@@ -74,7 +74,7 @@ describe("a trouble that known.yaml tells as a whole", () => {
     [
       "Insufficient space in /dev/shm",
       withServer(),
-      { cause: /^Shared memory \(\/dev\/shm\) is full/ },
+      { cause: /^Shared memory \(\/dev\/shm\), through which/ },
     ],
     ["No space left on device", withServer(), { cause: /^A disk is full/ }],
     [

@@ -96,7 +96,7 @@ export const ON_DEMAND: readonly MatrixCase[] = [
   one("on-demand-address", "", {
     ...log("address"),
     evidence: "172.31.241.1:8010",
-    cause: "The machine has no address 172.31.241.1",
+    cause: "llama-swap can't listen on 172.31.241.1, because the machine has no such address",
   }),
   one("on-demand-unknown-set", "", {
     ...log("unknown-set"),
@@ -119,7 +119,7 @@ export const ON_DEMAND: readonly MatrixCase[] = [
       ],
     }),
     evidence: "4 starts that stopped another server",
-    cause: "b, c were swapped 4 times in the last hour, 6 min of starts.",
+    cause: "b, c were swapped 4 times in the last hour, which took 6 min of starts.",
     change: `or make one smaller: models fit together up to ${room()} GiB.`,
   }),
   one("on-demand-starved", "", {
@@ -167,7 +167,8 @@ export const ON_DEMAND: readonly MatrixCase[] = [
   one("on-demand-orphan", "", {
     ...seen({ orphans: ["vllm-gpt-oss-120b-8002"], states: new Map([["b", "ready"]]) }),
     evidence: "llama-swap has b; Docker runs vllm-gpt-oss-120b-8002",
-    cause: "and llama-swap doesn't know: 86.1 GiB are taken that it believes to be free.",
+    cause:
+      "but llama-swap doesn't know it: 86.1 GiB are taken that llama-swap believes to be free.",
   }),
   one("on-demand-unit", "without linger", {
     ...seen({}, { ...WELL, linger: false }),

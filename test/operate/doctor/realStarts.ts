@@ -101,7 +101,7 @@ export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
   "adapter-missing": {
     id: "adapter-missing",
     evidence: "Loading lora mine failed: No adapter found for",
-    change: "Write as its `path` below `adapters`",
+    change: "Set its `path` below `adapters` to the folder",
   },
   "adapter-dora": {
     id: "adapter-unsupported",

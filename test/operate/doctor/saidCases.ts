@@ -61,7 +61,7 @@ export const SAID: readonly MatrixCase[] = [
   said("module-shadowed", "tokenizers.py", "cannot import name 'Encoding' from 'tokenizers'"),
   said("rust-panic", "model.rs:351", "merge of a token that is not in the vocabulary"),
   said("cpp-terminate", "terminate called", "c10::AcceleratorError: CUDA error: unspecified"),
-  said("worker-failed", "Worker failed", "had served, and ended: The size of tensor a (128)"),
+  said("worker-failed", "Worker failed", "served, then ended: The size of tensor a (128)"),
   said("window-only-warned", "Invalid repository ID", "'/models/gen-greedy'", {
     change: "--generation-config /models/gen-greedy",
   }),
@@ -71,7 +71,7 @@ export const SAID: readonly MatrixCase[] = [
   said("docker-socket-forbidden", "docker.sock", "can't be started: permission denied", {
     change: "Look at line 1",
   }),
-  known("gguf-as-model", "gguf-as-model", "Q4_K_M.gguf", { change: "by Ollama" }),
+  known("gguf-as-model", "gguf-as-model", "Q4_K_M.gguf", { change: "with Ollama" }),
   known("weights-not-found", "weights-of-other-files", "Qwen3-8B-sql", { change: "loadFormat" }),
   known("weights-of-another-shape", "weights-of-another-shape", "dimension size (256)", {
     change: "from one revision of one model",
@@ -101,7 +101,7 @@ export const SAID: readonly MatrixCase[] = [
     cause: "model.safetensors.index.json",
   }),
   known("killed", "served-broke-off", "broke off without a word", {
-    cause: "It was started again since.",
+    cause: "It has been started again since.",
   }),
   known("parser-plugin", "parser-plugin", "Failed to load module 'acme_tools'", {
     cause: "/etc/vllm/plugins/acme_tools.py",
@@ -135,7 +135,7 @@ export const SAID: readonly MatrixCase[] = [
     cause: "ended without a word",
   }),
   known("killed", "served-killed-restarted", "engine core exited unexpectedly", {
-    cause: "It was started again since.",
+    cause: "It has been started again since.",
   }),
   known("prefix-cache-cold", "prefix-caching-off", "hit rate: 0.0%", {
     cause: "Prefix caching is off",
