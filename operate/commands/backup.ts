@@ -13,11 +13,11 @@ import { nameArgument } from "./logs";
 export function backupCommand(): Command {
   return command({
     name: "backup",
-    description: "Copy the data of the chat UI on its machine: it is stopped for as long.",
+    description: "Copy the chat UI's data on its machine. The chat UI is stopped meanwhile.",
     arguments: [nameArgument()],
     options: stackFileOptions(),
     notes: `An update that changes the image makes such a copy by itself. The last 3 are kept, on the machine's own disk.
-Exit code: 0 copied, 1 it could not be done (the data are as they were), 2 wrong use.`,
+Exit code: 0 copied, 1 not copied (the data are unchanged), 2 wrong use.`,
     example: "backup chat-ui",
     run: async (options: StackFileOptions, name: string) => {
       const { machines } = plannedStack(options);
@@ -28,7 +28,7 @@ Exit code: 0 copied, 1 it could not be done (the data are as they were), 2 wrong
       const [copy, seconds] = [textOr(made.copy), Number(made.goneSeconds)];
       const { service, folder } = copies;
       const result = { machine: machine.name, service, copy, folder, goneSeconds: seconds };
-      const gone = seconds === 0 ? "" : ` ${service} was gone for ${seconds} s.`;
+      const gone = seconds === 0 ? "" : ` ${service} was stopped for ${seconds} s.`;
       const text = `The data of ${service} are copied to ${folder}/${copy} on ${machine.name}.${gone}\n\`${forStack(`serving restore ${service} ${copy}`, options)}\` puts them back.`;
       return { result: { backup: result }, text };
     },

@@ -53,7 +53,7 @@ export function benchCommand(): Command {
       new Argument("[server]", "key of inferenceServers (default: the only one that writes text)"),
     ],
     options: benchOptions(),
-    notes: `Clients feel it: for minutes their answers come slower. It starts \`vllm bench serve\` in the server's container; Ctrl-C
+    notes: `Clients notice it: for minutes their answers are slower. It starts \`vllm bench serve\` in the server's container; Ctrl-C
 ends it there, too. With --record the old file is kept beside it as FILE.bak.
 
 Exit code: 0 measured, 1 the server doesn't answer or a request failed, 2 wrong use.`,
@@ -69,13 +69,14 @@ function benchOptions(): Option[] {
     ...stackFileOptions(),
     machineOption(),
     option("--prompt <tokens>", "prompt of each call").default(30_000),
-    option("--new <tokens>", "what is new in it; the rest is the same in all of them").default(
-      2000,
-    ),
+    option(
+      "--new <tokens>",
+      "new tokens of each prompt; the rest is the same in all of them",
+    ).default(2000),
     option("--answer <tokens>", "length of each answer").default(1024),
     option(
       "--cold <tokens>",
-      "one prompt with nothing in the cache (default: 131072, or what the window holds)",
+      "length of one prompt with nothing in the cache (default: 131072, or what the window holds)",
     ),
     option("--agents <n>", "most agents at once (default: 4, or maxNumSeqs)", 1),
     option("--calls <n>", "calls of each agent", 1).default(3),
@@ -85,7 +86,7 @@ function benchOptions(): Option[] {
     ),
     new Option(
       "--swaps <n>",
-      "instead, start and stop the servers that llama-swap starts so often (at most 100), and read what is left in memory",
+      "instead, start and stop the servers behind llama-swap this many times (at most 100), and read how much memory is left",
     ).argParser(wholeNumber(1)),
     new Option("-y, --yes", "with --swaps: ask nothing"),
   ];
@@ -111,7 +112,7 @@ async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcom
     own?.[of] ?? published.find(({ what }) => what === of)?.tokensPerSecond ?? guess;
   const minutes = Math.ceil(secondsOf(shape, rate("prefill", 2000), rate("decode", 30)) / 60);
   const { name, image } = server.container;
-  const told = `Clients of ${name} will feel this for about ${minutes} to ${2 * minutes} minutes. Ctrl-C ends it.`;
+  const told = `Clients of ${name} will notice this for about ${minutes} to ${2 * minutes} minutes. Ctrl-C ends it.`;
   const runs = await endingInOrder((interrupt) =>
     inUse(machine, server, () => measure(server, shape, machine, { told, interrupt })),
   );
@@ -122,7 +123,9 @@ async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcom
   ];
   const disturbed = runs.some((run) => run.disturbed);
   if (disturbed)
-    text.push("Clients used the server meanwhile, so nothing is recorded: alone it is faster.");
+    text.push(
+      "Clients used the server meanwhile, so nothing is recorded: without them it is faster.",
+    );
   const [{ prefill = 0 } = {}, { decode = null } = {}] = runs;
   if (decode === null)
     text.push("Answers came in one piece, so nothing is recorded: ask for longer ones (--answer).");

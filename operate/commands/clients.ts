@@ -20,7 +20,7 @@ export function clientsCommand(): Command {
       new Argument("<dir>", "folder of the bundle: new, empty, or from an earlier export"),
     ],
     options: [...stackFileOptions(), machineOption()],
-    notes: `They name the machine as the network knows it, and keys by the names of their variables.
+    notes: `They address the machine as the network knows it, and name keys by their variables.
 Exit code: 0 written, 1 faults or a laptop could not reach something, 2 wrong use or a folder that isn't ours.`,
     example: "clients export laptop && scp -r laptop me@laptop.local:",
     run: async (options: StackFileOptions & { readonly machine?: string }, folder: string) => {
@@ -40,7 +40,7 @@ Exit code: 0 written, 1 faults or a laptop could not reach something, 2 wrong us
       });
     },
   });
-  const description = "Files by which clients on other computers use a machine.";
+  const description = "Write files for clients on other computers.";
   return commandGroup({ name: "clients", description, example: "clients export laptop" }, [
     exporting,
   ]);

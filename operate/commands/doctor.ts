@@ -98,7 +98,7 @@ function whichMachine({ plan, machines, file }: Stack, { meminfo }: Facts): stri
       : [`Looked at ${plan.name} of ${name}; name another with --machine: ${others.join(", ")}.`]),
     ...(isAnother
       ? [
-          `This computer was looked at as ${plan.name} of ${name}, since its \`dockerHost\` is a socket here. If ${plan.name} is another computer, run this there, set \`dockerHost: ssh://USER@HOST\`, or give copies of its logs and files (\`--log\`, \`--meminfo\`).`,
+          `This computer was taken for ${plan.name} of ${name}, since its \`dockerHost\` is a socket here. If ${plan.name} is another computer, run this there, set \`dockerHost: ssh://USER@HOST\`, or give copies of its logs and files (\`--log\`, \`--meminfo\`).`,
         ]
       : []),
   ];
@@ -157,7 +157,7 @@ function ofItsOwnStack(facts: Facts, options: DoctorOptions) {
   const { stack, ...afar } = facts;
   const log = facts.logs.find((each) => isForeign(each, stack.plan));
   if (log === undefined) return { facts: { ...facts, stackIsAGuess: true as const }, foreign: [] };
-  const note = `${log.name} is of another model than those of ${basename(stack.file)}, so that file was left out: name the log's own with --stack or --file.`;
+  const note = `${log.name} is from another model than those of ${basename(stack.file)}, so that stack file was left out: name the log's own with --stack or --file.`;
   return { facts: afar, foreign: [note] };
 }
 

@@ -13,9 +13,9 @@ export function driftCommand(): Command {
     description:
       "Compare each machine with the plan that was applied to it, and say what mends the difference.",
     options: stackFileOptions(),
-    notes: `Compared are containers (what really runs, its image, arguments, variables and ports), files and launchers,
-Ollama's environment, llama-swap with its unit, how instance A was started, and the machine's memory. Nothing is changed. A file that holds a
-secret is compared by its mode only.
+    notes: `It compares containers (what really runs, its image, arguments, variables and ports), files and launchers,
+Ollama's environment, llama-swap with its unit, how instance A was started, and the machine's memory. Nothing is changed.
+For a file that holds a secret, only the mode is compared.
 
 Exit code: 0 everything is as it was applied, 1 something differs, or nothing is applied, or something could not be read.`,
     example: "drift --format json | jq -r '.mend[]'",

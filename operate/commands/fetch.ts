@@ -30,10 +30,11 @@ export function fetchCommand(): Command {
       new Option("--check", "only say what is missing and how much room it needs; nothing changes"),
     ],
     notes: `The free disk is checked first. A model is downloaded by the hub's own tool in the server's pinned image, as the owner of
-the model cache. Over ssh all of it comes to the machine itself. Run it again after an interruption: it goes on where it ended. Of two at once the later one waits for each
-file that the other is loading (the hub tool's own locks, and Docker's), so nothing is downloaded twice.
+the model cache. Over ssh everything is downloaded on the machine itself. After an interruption run it again: it goes on
+where it ended. If two run at once, the later one waits for each file that the other is downloading (the hub tool's own
+locks, and Docker's).
 
-Exit code: 0 everything is here, 1 something is missing, doesn't fit or didn't come, 2 wrong use.`,
+Exit code: 0 everything is here, 1 something is missing, doesn't fit or couldn't be downloaded, 2 wrong use.`,
     example: "fetch --check",
     run: async (options: FetchOptions) => {
       const { machine, settings } = readOneMachine(stackFile(options), options.machine);
@@ -54,7 +55,7 @@ Exit code: 0 everything is here, 1 something is missing, doesn't fit or didn't c
             ...(machine.onDemand === undefined
               ? []
               : [
-                  "After `serving up`, `serving verify --each` starts each server on demand once: its first start compiles kernels, which then no client waits for.",
+                  "After `serving up`, `serving verify --each` starts each server on demand once. The first start compiles kernels, so no client has to wait for that later.",
                 ]),
           ]
         : [

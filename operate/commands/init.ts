@@ -48,15 +48,15 @@ export function initCommand(): Command {
     name: "init",
     description: "Look at a machine and write its stack file, each value with its reason.",
     options: initOptions(),
-    notes: `In a folder without a project it makes one: package.json, Pulumi.yaml, .gitignore, and what \`npm install\` brings. In one
-with a project it adds a stack file, in one step, and only where none is yet. Nothing that is there is overwritten; nothing on
-the machine is changed or started. A server's argv is read without its keys.
+    notes: `In a folder without a project it makes one: package.json, Pulumi.yaml, .gitignore, and what \`npm install\` brings. In a
+folder with a project it adds a stack file, in one step. No existing file is overwritten; nothing on the machine is
+changed or started. A server's argv is read without its keys.
 
-With --from-command, server B runs what a published command runs: model, share, window and so on by their settings, the rest as
-\`extraArgs\`. What is not carried over is named with the reason, no secret is written, and nothing of the command is run.
+With --from-command, server B runs what a published command runs: model, share, window and so on become settings, the rest
+\`extraArgs\`. It names what it leaves out, with the reason. No secret is written, and the command is not run.
 
-Exit code: 0 written, 1 written and something has to be mended first, as it says, 2 wrong use, an unreadable
-file, or one that is there already.`,
+Exit code: 0 written, 1 written, but something has to be mended first, as it says, 2 wrong use, an unreadable
+file, or a stack file that is there already.`,
     example: "init --name spark",
     run: async (options: InitOptions) =>
       options.facts === true ? printed(await factsOf(options)) : initialized(options),
@@ -66,7 +66,7 @@ file, or one that is there already.`,
 const initOptions = (): Option[] => [
   new Option(
     "--name <name>",
-    "stack, whose file is to be Pulumi.<name>.yaml (default: $LOCAL_SERVING_STACK, else the machine's host name)",
+    "name of the stack; its file is Pulumi.<name>.yaml (default: $LOCAL_SERVING_STACK, else the machine's host name)",
   ),
   new Option("--on <address>", "look at another machine, as ssh://user@host, instead of this one")
     .argParser(machineOverSsh)
@@ -77,19 +77,22 @@ const initOptions = (): Option[] => [
   ),
   new Option(
     "--from-command <command>",
-    "server B as this command starts it: `vllm serve ...`, `docker run ...` or a recipe; - is stdin",
+    "take server B from this command: `vllm serve ...`, `docker run ...` or a recipe; - is stdin",
   ).conflicts("facts"),
   new Option("--facts", "print what was found as JSON, and write nothing"),
   new Option(
     "-y, --yes",
-    "ask nothing: the model that fits best, this machine alone, the clients on PATH",
+    "ask nothing: take the model that fits best, this machine alone, the clients on PATH",
   ),
   new Option(
     "--ci <service>",
-    `also a workflow that posts the plan of a pull request: ${WORKFLOW}`,
+    `also write a workflow that posts the plan of a pull request: ${WORKFLOW}`,
   ).choices(["github"]),
   new Option("--no-install", "print `npm install` instead of running it"),
-  new Option("--pin <spec>", "what package.json names instead of this version, such as a tarball"),
+  new Option(
+    "--pin <spec>",
+    "put this into package.json instead of this version, such as a tarball",
+  ),
 ];
 
 const printed = (facts: HostFacts) => ({ result: facts, text: plainJson(facts) });

@@ -29,8 +29,8 @@ export function inventoryCommand(): Command {
         "list what `down` or an earlier stack file left, and how to remove it",
       ),
     ],
-    notes: `A venv's packages are read by its own interpreter, those of an inference server in a short-lived container of its
-image without network. Nothing is imported, pulled or changed; a package that isn't there is shown as MISSING.
+    notes: `A venv's packages are read with its own interpreter, an inference server's in a short-lived container of its
+image, without network. Nothing is imported, pulled or changed; a package that isn't there is shown as MISSING.
 
 Exit code: 0 everything was read, 1 something could not be, 2 wrong use or an unreadable file.`,
     example: "inventory --format json | jq '.containers[] | {name, digest, versions}'",
@@ -70,7 +70,7 @@ function leftoversText(machine: string, found: readonly Leftover[]): string {
     "",
     ...columns([["left", "size", "name", "what"], ...rows]),
     "",
-    "Nothing was removed. Each goes by its command, for good:",
+    "Nothing was removed. These commands remove each of them for good:",
     ...found.map(({ remove }) => `  ${remove}`),
   ].join("\n");
 }

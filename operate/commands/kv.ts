@@ -65,8 +65,8 @@ function kvOptions(): Option[] {
     ),
     whole("--max-model-len <tokens>", "context window (default: the model's own)"),
     whole("--max-num-seqs <count>", "concurrent sequences (default: not checked)"),
-    whole("--max-num-batched-tokens <tokens>", "tokens of a batch", defaults.maxNumBatchedTokens),
-    whole("--drafts <count>", "draft tokens of a step, 0 for none", defaults.draftTokens, 0),
+    whole("--max-num-batched-tokens <tokens>", "tokens per batch", defaults.maxNumBatchedTokens),
+    whole("--drafts <count>", "draft tokens per step, 0 for none", defaults.draftTokens, 0),
     new Option("--no-prefix-caching", "plan without prefix caching"),
     choice(
       "--gdn-prefill-backend <backend>",

@@ -37,7 +37,7 @@ export function logsCommand(): Command {
     arguments: [nameArgument()],
     options: [
       ...stackFileOptions(),
-      new Option("-f, --follow", "go on with what is written from now on, until Ctrl-C"),
+      new Option("-f, --follow", "then print new lines as they are written, until Ctrl-C"),
       new Option("--tail <lines>", "newest lines").argParser(wholeNumber(1)).default(LINES),
     ],
     notes:

@@ -38,21 +38,20 @@ const seatOptions = () => [
   ),
 ];
 const model = () =>
-  new Argument("<model>", "hub id, or a name or a part of one that only one model has");
+  new Argument("<model>", "hub id, or a name or part of a name that only one model has");
 
 /** The catalogue, and what becomes of a stack file with one of its models. */
 export function modelsCommand(): Command {
   const list = command({
     name: "models",
-    description:
-      "List the models that are known, and whether each fits on the machine of the stack file.",
+    description: "List the known models, and whether each fits on the machine of the stack file.",
     options: [
       ...seatOptions(),
-      new Option("--all", "also those for more machines than are linked"),
+      new Option("--all", "also list models that need more machines than are linked"),
     ],
-    notes: `What fits says what that rests on, best first: "started here" (measured), "started at SHARE for SOURCE" (published, at
-that share or lower), "computed", and "computed at best": what it takes beside its weights is not known of that model.
-The first line of each entry's sources: serving models show MODEL. Exit code: 0, or 2 for wrong use.`,
+    notes: `For each model that fits, the list says how that is known, best first: "started here" (measured), "started at SHARE
+for SOURCE" (published, at that share or lower), "computed", and "computed at best": how much the model takes beside its
+weights is not known. serving models show MODEL names the sources. Exit code: 0, or 2 for wrong use.`,
     example: "models",
     run: (options: Options & { readonly all?: true }) => {
       const { seat } = placed(options);
@@ -77,7 +76,7 @@ The first line of each entry's sources: serving models show MODEL. Exit code: 0,
 function show(): Command {
   return command({
     name: "show",
-    description: "Show everything that is known of a model, each value with its source.",
+    description: "Show everything that is known about a model, each value with its source.",
     arguments: [model()],
     options: seatOptions(),
     example: "models show gpt-oss-120b",
@@ -98,25 +97,25 @@ function use(): Command {
   return command({
     name: "use",
     description:
-      "Show the change of the stack file by which a server serves this model; --write makes it.",
+      "Show how the stack file changes so that a server serves this model; --write changes it.",
     arguments: [model()],
     options: [
       ...seatOptions(),
       new Option("--drafts", "with speculative decoding, where a recipe is published"),
       new Option(
         "--image <image:tag>",
-        "image that the server gets with the model (default: its own, or the one that the model needs)",
+        "image for the server with this model (default: its own, or the one that the model needs)",
       ),
       new Option("--write", "write the change; the old file is kept beside it as FILE.bak"),
     ],
     notes: `A hub id that the catalogue lacks is read from the machine's model cache, else from the hub: share and window are
-then computed from its own files, and nobody has proven them. --write keeps its config.json in models/.
+then computed from its own files, not proven by a start. --write keeps its config.json in models/.
 
-What belongs to the model that was there goes with it: parsers, window, share, variables of its recipe. A model
+What belongs to the earlier model is removed with it: parsers, window, share, variables of its recipe. A model
 of another kind than the server's gets a server of its own, named after the kind: embedding or rerank.
 
 A model that needs another image gets it: --write pulls it and reads its digest and versions, as \`serving pin\` does.
-Exit code: 0 shown or written, 1 the model doesn't fit or its image can't be had, 2 wrong use.`,
+Exit code: 0 shown or written, 1 the model doesn't fit or its image can't be read, 2 wrong use.`,
     example: "models use gpt-oss-120b --write && serving plan",
     run: useOutcome,
   });
@@ -170,7 +169,7 @@ function add(): Command {
       new Option("--config <file>", "its config.json").conflicts("fromCache"),
       new Option(
         "--from-cache",
-        "take the config.json of the model cache of the stack file's machine",
+        "take config.json from the model cache of the stack file's machine",
       ),
       ...stackFileOptions(),
       machineOption(),

@@ -33,7 +33,7 @@ export function pinCommand(): Command {
     arguments: [
       new Argument(
         "[image:tag]",
-        "image to pull and read, with its tag, its digest, or both: then its digest is read; or `llama-swap`, or `llama-swap:v250`",
+        "image to pull and read, with its tag, its digest, or both (then the digest counts); or `llama-swap`, or `llama-swap:v250`",
       ),
     ],
     options: [
@@ -58,11 +58,11 @@ export function pinCommand(): Command {
     notes: `The image is pulled and one short-lived container without network reads the package versions. --write changes the
 lines concerned and nothing else, in one step; the old file is kept beside it as FILE.bak.
 
-\`llama-swap\` reads the SHA-256 of its archive for the machine that declares \`onDemand\`, there, and compares it with the list
-of its release. Without a version it is the stack file's.
+\`llama-swap\` reads the SHA-256 of its archive on the machine that declares \`onDemand\`, and compares it with the release's
+own list. Without a version, that of the stack file is read.
 
---newer and --check ask the registries and need no Docker. They use no key: images of a private registry aren't asked for,
-which --check takes for a fault.
+--newer and --check ask the registries and need no Docker. They use no key, so images of a private registry aren't
+looked up, and --check counts each as a fault.
 
 Exit code: 0 read, and written where that was asked for, 1 an image is refused, moved or can't be read, 2 wrong use.`,
     example: "pin vllm/vllm-openai:v0.30.0 --write && serving preview",

@@ -57,7 +57,7 @@ export function planCommand(): Command {
     formats: ["text", "json", "markdown"],
     options: planOptions(),
     notes:
-      "Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (JSON is whole then, too; of faults it has `faults` and no `machines`),\n2 wrong use or a file that can't be read. `--format markdown` goes with `--against`.",
+      "Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (the JSON is complete then, too; with faults it has `faults` and no `machines`),\n2 wrong use or a file that can't be read. `--format markdown` goes with `--against`.",
     refused: ({ faults }) => ({ version: PLAN_VERSION, faults }),
     example: "plan --against HEAD~1 --format markdown",
     run: planOutcome,
@@ -75,7 +75,7 @@ const planOptions = (): Option[] => [
   new Option("--full", "also every container as `docker run`, and every file"),
   new Option(
     "--against <source>",
-    "what changes, for a review: against what was `applied`, what was last `verified`, a stack file, or that of a commit",
+    "show what changes, for a review: against what was `applied`, what was last `verified`, a stack file, or that of a commit",
   ),
   new Option("--out <dir>", "write every rendered file to DIR/<machine>/<role>"),
   new Option(
@@ -88,7 +88,7 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   const { full = false, against, format } = options;
   if (format === "markdown" && against === undefined)
     throw new WrongUse(
-      "--format markdown is what a review gets: add --against applied|verified|FILE|COMMIT.",
+      "--format markdown is for reviews: add --against applied|verified|FILE|COMMIT.",
     );
   const file = stackFile(options);
   const text = readTextFile(file);

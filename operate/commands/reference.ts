@@ -23,7 +23,7 @@ export function referenceCommand(): Command {
         for (const { name, text } of stale)
           replaceFile(join(folder, name), text, { newFileMode: 0o644 });
       const [key, remedy] =
-        check === true ? ["stale", ["Make it anew: serving config reference"]] : ["written", []];
+        check === true ? ["stale", ["Write it again: serving config reference"]] : ["written", []];
       const lines = [...names.map((name) => `${key}: ${name}`), ...remedy];
       const text = names.length === 0 ? "The reference is up to date." : lines.join("\n");
       return { result: { [key]: names }, text, failed: check === true && names.length > 0 };

@@ -27,7 +27,7 @@ export function restoreCommand(): Command {
     description: "List the copies of the chat UI's data, or put one back.",
     arguments: [nameArgument(), new Argument("[copy]", "name of a copy, as the list has it")],
     options: [...stackFileOptions(), new Option("-y, --yes", "ask nothing")],
-    notes: `The present data are kept as a further copy first. A run that was interrupted is finished or undone by the next one.
+    notes: `The present data are first kept as another copy. The next run finishes or undoes an interrupted one.
 Exit code: 0 listed or put back, 1 it could not be done, 2 wrong use.`,
     example: "restore chat-ui",
     run: async (options: RestoreOptions, name: string, copy?: string) => {
@@ -99,11 +99,11 @@ async function putBack(
     started: starts && now.image !== "",
   };
   const lines = [
-    `The data of ${service} are those of ${copy.at} again.`,
+    `${service} has its data of ${copy.at} again.`,
     ...(kept === null
       ? []
       : [
-          `Those from before are kept: \`${forStack(`serving restore ${service} ${kept}`, options)}\`.`,
+          `The data from before are kept: \`${forStack(`serving restore ${service} ${kept}`, options)}\` puts them back.`,
         ]),
     ...(note === "" ? [] : [note]),
   ];
@@ -112,8 +112,8 @@ async function putBack(
 
 const whatHappens = ({ copy, at, bytes }: Copy, service: string, note: string): string =>
   [
-    `This stops ${service}, keeps its present data as a further copy, and replaces all of them by ${copy} (${sizeText(bytes)}).`,
-    `What was written since ${at} is not in it.`,
+    `This stops ${service}, keeps its present data as another copy, and replaces all of them with ${copy} (${sizeText(bytes)}).`,
+    `That copy lacks what was written since ${at}.`,
     ...(note === "" ? [] : [note]),
   ].join("\n");
 

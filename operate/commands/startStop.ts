@@ -27,7 +27,7 @@ const ANSWER_SECONDS = 60;
 export const stopCommand = (): Command =>
   turn(
     "stop",
-    "Stop a server or service: its memory is free, and everything else is kept.",
+    "Stop a server or service to free its memory. Everything else is kept.",
     `It stays stopped when Docker or the machine starts again, until \`serving start\`, or until an update replaces it.
 Requests that run are cut off once the server's \`stopGraceSeconds\` are over.`,
   );
@@ -35,8 +35,8 @@ Requests that run are cut off once the server's \`stopGraceSeconds\` are over.`,
 export const startCommand = (): Command =>
   turn(
     "start",
-    "Start a server or service that was stopped; for one that starts on request make room first.",
-    `\`serving wait\` follows the start of a server. For one with \`start: onRequest\` the command says which others have no
+    "Start a stopped server or service. For a server that starts on request, make room first.",
+    `\`serving wait\` follows the start of a server. For a server with \`start: onRequest\` the command says which others have no
 room beside it, asks, lets their requests end, stops them, and waits until the server is ready.`,
     [
       new Option("-y, --yes", "ask nothing"),
@@ -58,7 +58,7 @@ function turn(
     description,
     arguments: [nameArgument()],
     options: [...stackFileOptions(), ...options],
-    notes: `${notes}\nExit code: 0 done, 1 it could not be done or isn't for us to do, 2 wrong use.`,
+    notes: `${notes}\nExit code: 0 done, 1 it failed, or that is not ours to start or stop, 2 wrong use.`,
     example: `${word} b`,
     run: async (options: StartCommandOptions, name: string) => {
       const { machines } = plannedStack(options);
@@ -142,7 +142,7 @@ async function stopOnDemand(
 function notForUs({ machine, key, container }: Named, word: Word): string | undefined {
   const { simpleServer, onDemand } = machine;
   if (key === ON_DEMAND)
-    return `llama-swap is the operator's unit, and ${word === "stop" ? "its end stops every server that it starts" : "systemd starts it"}: run \`${typedOn(machine, ["systemctl", "--user", word, onDemand?.unit ?? ""])}\`.`;
+    return `llama-swap is the operator's unit, and ${word === "stop" ? "stopping it stops every server that it starts" : "systemd starts it"}: run \`${typedOn(machine, ["systemctl", "--user", word, onDemand?.unit ?? ""])}\`.`;
   if (key === INSTANCE_A)
     return "Instance A isn't ours: nothing here starts or stops it. Whoever runs it does that.";
   if (key !== SIMPLE_SERVER) return undefined;

@@ -27,8 +27,8 @@ export function statusCommand(): Command {
       baseUrlOption("show only the inference server at this address; it needs no stack file"),
     ],
     notes: `Tokens a second are counted between two looks; prefix hits since the server's start. Nothing is changed.
-Of servers that llama-swap starts it says what runs, who waits for whom, and which start failed.
-If the machine booted since the last \`serving verify\`, or its kernel, driver, Docker or container toolkit is another, that is said, too.
+For servers behind llama-swap it says what runs, which requests wait for which server, and which start failed.
+It also says if the machine has booted since the last \`serving verify\`, or has another kernel, driver, Docker or container toolkit.
 
 Exit code: 0 everything declared is ready, 1 something isn't, or a machine can't be read, 2 wrong use.`,
     example: "status --format json | jq '.machines[].items[] | {key, state}'",
@@ -172,7 +172,7 @@ function onDemandLines({
       const count = `${requests} ${requests === 1 ? "request" : "requests"}`;
       return `  ${says} (${count})`;
     }),
-    ...orphans.map((name) => styled("red", `  ${name} runs, and llama-swap doesn't know`)),
+    ...orphans.map((name) => styled("red", `  ${name} runs, but llama-swap doesn't know it`)),
   ];
 }
 

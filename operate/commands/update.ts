@@ -29,10 +29,10 @@ const FORMS: Readonly<Record<Word, Form>> = {
         "--verified",
         "fetch first, then apply, wait and verify; if that fails, go back to the stack file that was verified last",
       ],
-      ["--again", "apply settings that were tried by --verified and put back"],
+      ["--again", "apply settings that --verified tried and put back"],
     ],
     notes: `The preview is never skipped. Requests that run may end before their server is replaced.
-An update by --verified that was broken off is finished by the next \`serving up\`.`,
+The next \`serving up\` finishes an update by --verified that was broken off.`,
   },
   down: {
     description:
@@ -41,7 +41,7 @@ An update by --verified that was broken off is finished by the next \`serving up
   },
   refresh: {
     description:
-      "Read from the machine what is still there of what was applied, so that the next `up` makes what is gone.",
+      "Read from the machine what is left of what was applied, so that the next `up` makes what is gone.",
     example: "refresh --preview-only",
   },
 };

@@ -13,11 +13,11 @@ export function upgradeCommand(): Command {
   return command({
     name: "upgrade",
     description:
-      "Say which release of this program, or of a server's or service's image, is newer, what it would change here, and pin it.",
+      "Find a newer release of this program, or of a server's or service's image, show what it would change here, and pin it.",
     arguments: [
       new Argument(
         "[name]",
-        "a server or service whose image is meant: `b`, `bridge`, `chat-ui`; without it the program itself, and a list of the images",
+        "server or service whose image to look up: `b`, `bridge`, `chat-ui`; left out, the program itself and a list of the images",
       ),
     ],
     options: [
@@ -31,8 +31,8 @@ export function upgradeCommand(): Command {
     notes: `It asks the registry of your npm settings, installs the newer release in a folder of its own, and prints that release's plan
 against what is applied here. Nothing on the machine changes before \`serving up\`. UPGRADE.md says what each release restarts.
 
-With a name it asks the registry of its image, without Docker and without a key, and prints what the newest release that nothing
-denies would change: flags, parsers and variables that its vLLM lacks, the KV cache, what is replaced and for how long, findings.
+With a name it asks the registry of its image, without Docker and without a key, and prints what the newest release that isn't
+denied would change: flags, parsers and variables that its vLLM lacks, the KV cache, what is replaced and for how long, findings.
 --write pulls the image, reads the versions inside it, and writes as \`serving pin --write\` does, unless the result is refused.
 
 Exit code: 0 it is the newest, or what a newer one would change; 1 npm or a registry can't say, or the newer one is refused; 2 wrong use.`,

@@ -53,14 +53,14 @@ export function verifyCommand(): Command {
       ),
       new Option(
         "--each",
-        "start each server that llama-swap starts once, and probe it; what ran before is started again",
+        "start each server behind llama-swap once and probe it; what ran before is started again",
       ),
       new Option("-y, --yes", "with --each: ask nothing"),
     ],
-    notes: `Probes only ask and change nothing. With --record the old stack file is kept beside it as FILE.bak. The harness's healthchecks run from its profile on the machine. Results are
-kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving (~/.local/state), and so is the stack file once all of it
-passes: \`serving plan --against verified\` shows the way back to it. Exit code 1 when a probe fails, and
-before the first \`serving up\`.`,
+    notes: `Probes only ask and change nothing. With --record the old stack file is kept beside it as FILE.bak. The harness's
+healthchecks run from its profile on the machine. Results are kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving
+(~/.local/state), and so is the stack file once a whole run passes: \`serving plan --against verified\` shows the way back
+to it. Exit code 1 when a probe fails, and before the first \`serving up\`.`,
     example: "verify --only models,chat-tools,native-messages-path",
     run: (options: VerifyCommandOptions & { readonly format: Format }, name?: string) =>
       endingInOrder(async (interrupt) => {
@@ -91,7 +91,7 @@ async function verifyOutcome(
   const { TOOL_CALL_PROBES } = await import("../verify/probes/ollamaTools");
   checkNames(options.only ?? [], probeNames());
   if (name !== undefined && baseUrl !== undefined)
-    throw new WrongUse("--base-url is one server by itself: leave out its name.");
+    throw new WrongUse("--base-url probes a single server: leave out the name.");
   const one = known === undefined ? planned.machines[0]?.inferenceServers[0]?.key : name;
   const about = one === undefined ? undefined : named(planned.machines, one);
   const only = record ? [...(options.only ?? []), ...TOOL_CALL_PROBES] : options.only;

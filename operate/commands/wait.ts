@@ -40,18 +40,15 @@ export function waitCommand(): Command {
       baseUrlOption("wait only for the inference server at this address; it needs no stack file"),
       new Option(
         "--warm",
-        "then send each server a call of a tool and a long prompt, before a client does",
+        "then send each server a tool call and a long prompt, before a client does",
       ),
       new Option("--timeout <seconds>", "longest wait")
         .argParser(wholeNumber(1))
         .default(START_SECONDS),
-      new Option(
-        "-y, --yes",
-        "ask nothing, where a server has to be started and others stop for it",
-      ),
+      new Option("-y, --yes", "ask nothing when a server has to be started and others stop for it"),
     ],
     notes:
-      "It only looks at the containers. A server that starts on request and doesn't run is not waited for: `serving start NAME` starts it and waits. Where llama-swap starts it (`onDemand`), `serving wait NAME` does so, too. Exit code 1 when one died or was not ready in time, or failed what --warm asks.",
+      "It only looks at the containers. A server that starts on request and doesn't run is not waited for: `serving start NAME` starts it and waits. If llama-swap starts it (`onDemand`), `serving wait NAME` starts it and waits, too. Exit code 1 when a server died, was not ready in time, or failed what --warm asks.",
     example: "wait --warm && serving verify",
     run: waitOutcome,
   });
@@ -61,7 +58,7 @@ async function waitOutcome(given: WaitCommandOptions, key?: string): Promise<Out
   const options = key === undefined ? given : { ...given, server: key };
   if (options.baseUrl !== undefined) {
     if (options.warm || options.server !== undefined)
-      throw new WrongUse("--base-url is one server by itself: leave out --server and --warm.");
+      throw new WrongUse("--base-url waits for a single server: leave out --server and --warm.");
     const { waitForAddress } = await import("../wait/waitForAddress");
     return waitForAddress(options.baseUrl, options.timeout);
   }

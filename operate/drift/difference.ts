@@ -23,7 +23,7 @@ export const differs = (
     found === null
       ? `lacks ${what} ${planned}`.trim()
       : `has ${what} ${found}`.trim() +
-        (planned === null ? ", which is not planned" : `, planned is ${planned}`),
+        (planned === null ? ", which is not planned" : `, but ${planned} is planned`),
 });
 
 /** One that isn't there, or isn't as it is to be, in one word. */
@@ -42,5 +42,5 @@ export function saidOf(differences: readonly Difference[]): string[] {
   const said = differences.map(({ says }) => says);
   return said.length <= MOST
     ? said
-    : [...said.slice(0, MOST), `differs in ${said.length - MOST} things more`];
+    : [...said.slice(0, MOST), `differs in ${said.length - MOST} more things`];
 }

@@ -17,7 +17,7 @@ export function folderDifferences(
   const found = folderHashes(now);
   return [...folderHashes(applied)].flatMap(([what, planned]) => {
     const hash = found.get(what);
-    const says = `was started with other files than are now in ${what}`;
+    const says = `was started with other files than ${what} has now`;
     return hash === undefined || hash === planned ? [] : [{ what, planned, found: hash, says }];
   });
 }

@@ -30,7 +30,7 @@ async function ofUnit(plan: SwapMachine, host: Host): Promise<OnDemandDifference
   const { unit } = plan.onDemand;
   const found = await swapUnit(plan.onDemand, host);
   if (found === undefined)
-    throw new Failed(`The user's systemd on ${plan.name} doesn't say how ${unit} is.`);
+    throw new Failed(`The user's systemd on ${plan.name} doesn't report the state of ${unit}.`);
   const typed = (...words: string[]) => typedOn(plan, words);
   const { active, enabled, linger } = found;
   return [
@@ -111,7 +111,7 @@ async function ofServers(plan: SwapMachine, host: Host): Promise<OnDemandDiffere
       return {
         where: name,
         ...isNot("on demand", "known", "unknown"),
-        says: "runs, and llama-swap doesn't know",
+        says: "runs, but llama-swap doesn't know it",
         after: stop,
       };
     }),

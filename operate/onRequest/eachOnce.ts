@@ -33,7 +33,7 @@ export async function eachInTurn(
   const servers = await serversOnDemand(machines, about);
   if (servers.length === 0)
     throw new WrongUse(
-      "--each: llama-swap starts no such server (`onDemand`, `start: onRequest`).",
+      "--each: llama-swap starts none of these servers (`onDemand`, `start: onRequest`).",
     );
   if (!(await endingInOrder((signal) => agreeToEach(servers, options, signal))))
     throw new Failed("Nothing was started.");
@@ -85,7 +85,7 @@ async function agreeToEach(
       : `${key} (${Math.max(1, Math.round(seconds / 60))} min last time)`;
   });
   say(
-    `Each is started once and asked: ${listOf(takes)}. Others stop for it once no request runs there, and what runs now is started again at the end.`,
+    `Each is started once and asked: ${listOf(takes)}. Other servers stop for it once they have no requests. What runs now is started again at the end.`,
   );
   if (options.yes) return true;
   expectTerminal();
@@ -149,7 +149,7 @@ async function startOf(
     if (waited.outcome !== "ready") return result("fail", waited.reason, seconds);
     return result(
       "pass",
-      ran ? "it ran already" : `it was ready after ${Math.round(seconds)} s`,
+      ran ? "it was already running" : `it was ready after ${Math.round(seconds)} s`,
       seconds,
     );
   } catch (error) {

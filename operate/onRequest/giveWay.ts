@@ -70,7 +70,7 @@ export function giveWay(
 /** What is too much where these run at once. */
 function shortage(figures: TogetherFigures, members: readonly OnRequest[]): string {
   const left = leftBeside(figures, members);
-  const floor = members.length > 1 ? `, the floor of ${figures.floorGiB} GiB counted` : "";
+  const floor = members.length > 1 ? `, counting the floor of ${figures.floorGiB} GiB` : "";
   return left < 0
     ? `${(-left).toFixed(2)} GiB are missing${floor}`
     : `the shares come to ${(AGGREGATE_LIMIT - shareLeft(figures, members)).toFixed(2)}, above the limit of ${AGGREGATE_LIMIT.toFixed(2)}`;
@@ -82,10 +82,10 @@ function refusal(
   strangers: readonly SeenContainer[],
 ): string {
   const names = strangers.map(({ name }) => name);
-  const fits = `${wanted.key} takes ${wanted.takenGiB.toFixed(2)} GiB, and it doesn't fit beside what always runs: ${shortage(figures, [wanted])}.`;
+  const fits = `${wanted.key} takes ${wanted.takenGiB.toFixed(2)} GiB and doesn't fit beside what always runs: ${shortage(figures, [wanted])}.`;
   return names.length === 0
-    ? `${fits} \`serving plan\` says what fits, and \`serving drift\` whether something runs with more than that.`
-    : `${fits} ${listOf(names)} of this machine ${names.length === 1 ? "runs and isn't" : "run and aren't"} in the stack file: \`docker stop ${names.join(" ")}\`.`;
+    ? `${fits} \`serving plan\` shows what fits, and \`serving drift\` whether something runs with more memory than planned.`
+    : `${fits} ${listOf(names)} ${names.length === 1 ? "runs on this machine but isn't" : "run on this machine but aren't"} in the stack file: \`docker stop ${names.join(" ")}\`.`;
 }
 
 /** The running servers that may stay, most of the memory first; `undefined` where none may. */

@@ -59,7 +59,7 @@ export function measureSwaps(
   if (count > MOST_SWAPS) throw new WrongUse(`--swaps ${count}: at most ${MOST_SWAPS}.`);
   if (!hasOnDemand(machine))
     throw new WrongUse(
-      `--swaps measures servers that llama-swap starts, and ${machine.name} has no \`onDemand\`.`,
+      `--swaps measures servers that llama-swap starts, but ${machine.name} has no \`onDemand\`.`,
     );
   return endingInOrder(async (signal) => {
     const keys = swappedServers(machine);
@@ -105,7 +105,7 @@ function beforeText(
   const guess = known.includes(undefined)
     ? `; starts that weren't measured count as ${USUAL_MINUTES} min`
     : "";
-  return `${keys.join(" and ")} ${keys.length === 1 ? "is" : "are"} started and stopped ${count} times${keys.length === 1 ? "" : " in turn"}: about ${minutes} min${guess}. Clients wait meanwhile, and what runs is stopped. Ctrl-C ends it, and prints what it has.`;
+  return `${keys.join(" and ")} ${keys.length === 1 ? "is" : "are"} started and stopped ${count} times${keys.length === 1 ? "" : " in turn"}: about ${minutes} min${guess}. What runs now is stopped, and clients wait meanwhile. Ctrl-C ends it and prints what was measured.`;
 }
 
 async function swapsOf(

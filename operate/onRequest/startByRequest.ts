@@ -193,9 +193,9 @@ class ByRequest {
           `llama-swap did not start ${key}: ${quote(over)}. See: serving logs ${key}`,
         );
       if (over === "")
-        throw new Failed(`${key} was ready, and doesn't run any more. See: serving logs ${key}`);
+        throw new Failed(`${key} was ready, but has stopped again. See: serving logs ${key}`);
       if (signal.aborted)
-        return `${key} isn't asked for any more, ${interruption(signal)}: nothing starts.`;
+        return `The request for ${key} was ${interruption(signal)}: nothing starts.`;
       const own = { key, since: new Date(this.began).toISOString() };
       const waits = waitingFor(machine, { ...seen, requests: [...seen.requests, own] });
       const found = waits.find((each) => each.key === key && each.busy.length > 0);

@@ -22,7 +22,7 @@ export function stoppedText(container: string, availableGiB: number | null | und
 /** That a start goes on for which nobody waits any more, and what follows it. */
 export function goesOnText(key: string, signal: AbortSignal, options: StackFileOptions): string {
   const wait = forStack(`serving wait --server ${key}`, options);
-  return `${key} goes on starting, ${interruption(signal)}: \`${wait}\` follows it.`;
+  return `The wait was ${interruption(signal)}, and ${key} goes on starting: \`${wait}\` follows it.`;
 }
 
 /** Options of a command that asks. */

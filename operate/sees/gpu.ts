@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * that was 96 % busy (hasso5703/dgx-spark-qwen38 #8), where 2,000 and more are usual.
  */
 const SLOW = { busy: 0.9, clockMHz: 900 };
-const LOW_POWER = "a state of low power (busy, and its clock is below 900 MHz)";
+const LOW_POWER = "a state of low power (busy, but its clock is below 900 MHz)";
 
 /** The first GPU of a machine, by nvidia-smi; `undefined` where that isn't there or doesn't say. */
 export async function readGpu({ ask }: Pick<Host, "ask">): Promise<GpuState | undefined> {

@@ -27,7 +27,7 @@ export function notRunningText({ onDemand }: Pick<MachinePlan, "onDemand">, key:
     model === undefined
       ? `${start} starts it`
       : `the next request for ${model} starts it, and so does ${start}`;
-  return `${key} is not running, and that is as planned: ${how}`;
+  return `${key} is not running, as planned: ${how}`;
 }
 
 /** The servers of a machine that don't run, as planned: the sentence for each, by its container. */

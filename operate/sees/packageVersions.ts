@@ -120,7 +120,7 @@ function problemText(python: string, { code, notStarted, stopped }: Ran, seconds
   if (notStarted === "EACCES" || code === 126) return `no right to run ${python}`;
   if (notStarted !== undefined) return `${python} ${notStarted}`;
   if (stopped === "timeout") return `${python} gave no answer within ${seconds} s`;
-  if (stopped === "output") return `${python} failed: it prints without an end`;
+  if (stopped === "output") return `${python} failed: it doesn't stop printing`;
   return code === 0
     ? `${python} printed something other than versions`
     : `${python} failed (exit code ${String(code)})`;

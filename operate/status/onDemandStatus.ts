@@ -104,13 +104,13 @@ export function runningItem(
     return {
       ...gate,
       well: false,
-      note: `runs, and llama-swap doesn't know: \`serving stop ${key}\` stops it, \`serving start ${key}\` tells it`,
+      note: `runs, but llama-swap doesn't know it: \`serving stop ${key}\` stops it, \`serving start ${key}\` tells llama-swap`,
     };
   if (seen.problem !== undefined || item.state !== "ready") return gate;
   if (!seen.states.has(key))
     return {
       ...gate,
-      note: "llama-swap has let it go: it stops in a moment, unless it is asked for",
+      note: "llama-swap has let it go: it stops in a moment, unless a request comes",
     };
   const left = idleMinutesLeft(machine, seen, key);
   const again = gate.note === undefined ? "" : `${gate.note}; `;

@@ -57,7 +57,7 @@ export function sinceVerifyText(
   const noTrouble =
     changes.length === 0 ? [] : ["The supply list knows no trouble with what runs now."];
   return [
-    `since the last verify: ${what.join("; ")}. \`${command}\` says whether all of it still works.`,
+    `since the last verify: ${what.join("; ")}. \`${command}\` shows whether everything still works.`,
     ...(troubles.length === 0 ? noTrouble : troubles).map((line) => `  ${line}`),
   ];
 }

@@ -183,7 +183,11 @@ async function ofContainer(
 /** A server that starts on request, and doesn't run. */
 function stoppedStatus(key: string, found: ContainerState) {
   if (!endedBadly(found))
-    return { state: "not running", well: true, note: `as planned: \`serving start ${key}\`` };
+    return {
+      state: "not running",
+      well: true,
+      note: `as planned: \`serving start ${key}\` starts it`,
+    };
   const ended = found.oomKilled ? "killed for memory" : `it ended with exit code ${found.exitCode}`;
   const note = `${ended}: \`serving logs ${key}\` says why, \`serving start ${key}\` starts it again`;
   return { state: found.status, well: false, note };

@@ -20,7 +20,7 @@ export async function waitForAddress(url: string, timeoutSeconds: number): Promi
     result: { servers: [{ url, outcome, seconds }], diagnoses: [] },
     text: ready
       ? `${url} is ready after ${seconds} s.`
-      : `${url} is not ready after ${seconds} s: its own log says what it does.`,
+      : `${url} is not ready after ${seconds} s: see its own log.`,
     failed: !ready,
   };
 }

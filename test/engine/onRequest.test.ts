@@ -63,13 +63,23 @@ describeEngineWithGpus("servers that start on request", () => {
     expect((await serving("drift")).out).toBe("dgx: as it was applied\n");
     const status = JSON.parse((await serving("status", "--format", "json")).out).machines[0];
     expect(status.items).toEqual([
-      { key: "b", state: "not running", well: true, note: "as planned: `serving start b`" },
-      { key: "c", state: "not running", well: true, note: "as planned: `serving start c`" },
+      {
+        key: "b",
+        state: "not running",
+        well: true,
+        note: "as planned: `serving start b` starts it",
+      },
+      {
+        key: "c",
+        state: "not running",
+        well: true,
+        note: "as planned: `serving start c` starts it",
+      },
     ]);
     const wait = await serving("wait");
-    expect([wait.code, wait.out.match(/is not running, and that is as planned/g)]).toEqual([
+    expect([wait.code, wait.out.match(/is not running, as planned/g)]).toEqual([
       0,
-      Array(2).fill("is not running, and that is as planned"),
+      Array(2).fill("is not running, as planned"),
     ]);
     const plan = JSON.parse((await serving("plan", "--format", "json")).out);
     expect(plan.machines[0].together.sets).toEqual([["b"], ["c"]]);
@@ -107,7 +117,7 @@ describeEngineWithGpus("servers that start on request", () => {
     const refused = await serving("start", "c");
     expect([refused.code, refused.out]).toEqual([2, ""]);
     expect(refused.err).toMatch(
-      /^c takes [\d.]+ GiB\. Beside b, [\d.]+ GiB are missing, the floor of 0 GiB counted\. So b \([\d.]+ GiB\) stops first\. Requests that run get 5 min to end\.\n/,
+      /^c takes [\d.]+ GiB\. Beside b, [\d.]+ GiB are missing, counting the floor of 0 GiB\. So b \([\d.]+ GiB\) stops first\. Requests that run get 5 min to end\.\n/,
     );
     expect(refused.err).toContain("Without a terminal nobody can say yes: add --yes.");
     expect(await stateOf("b")).toBe("running 0 no");
@@ -142,7 +152,7 @@ describeEngineWithGpus("servers that start on request", () => {
       new Set(["skip"]),
     );
     expect(verify.probes[0].detail).toBe(
-      "b is not running, and that is as planned: `serving start b` starts it",
+      "b is not running, as planned: `serving start b` starts it",
     );
     // How long c's start took is shown from now on.
     expect((await serving("plan")).out).toMatch(/\n {4}c +[\d.]+ GiB +none +b +\d+ s\n/);

@@ -87,7 +87,7 @@ describe("a server that somebody started by hand, without a stack file", () => {
     const down = await serving("wait", "--base-url", "http://127.0.0.1:1", "--timeout", "1");
     expect([down.code, down.out]).toEqual([
       1,
-      "http://127.0.0.1:1 is not ready after 1 s: its own log says what it does.\n",
+      "http://127.0.0.1:1 is not ready after 1 s: see its own log.\n",
     ]);
   });
 
@@ -109,7 +109,7 @@ describe("a server that somebody started by hand, without a stack file", () => {
     const url = "http://127.0.0.1:1";
     expect(await serving("wait", "--base-url", url, "--warm")).toMatchObject({
       code: 2,
-      err: "--base-url is one server by itself: leave out --server and --warm.\n",
+      err: "--base-url waits for a single server: leave out --server and --warm.\n",
     });
     expect(await serving("verify", "--base-url", url, "--record")).toMatchObject({
       code: 2,

@@ -28,7 +28,7 @@ const hostServer = z.strictObject({
 });
 
 const ollama = z.strictObject({
-  version: text().optional().describe("Of the Ollama that answers."),
+  version: text().optional().describe("Version of the Ollama that answers."),
   unit: z.boolean().describe("Whether systemd has `ollama.service`."),
   user: text().optional(),
   runsIn: text().optional().describe("Its container, where that can be seen."),
@@ -65,22 +65,24 @@ export const hostFacts = z.strictObject({
   readAt: z.iso.datetime(),
   host: text().describe("Its name."),
   kernel: text().describe("Release, as `uname -r` prints it."),
-  kernelArguments: z.array(text()).describe("Those of its kernel that known troubles ask for."),
+  kernelArguments: z.array(text()).describe("Arguments of its kernel that known troubles ask for."),
   driver: text().optional().describe("Version of the NVIDIA driver."),
   gpus: z.array(text()),
   device: z.enum(DEVICE_IDS).optional().describe("What it was recognised as."),
   product: text().optional().describe("What it calls itself, by its DMI or device tree."),
-  gpuMemoryGiB: gibibytes().optional().describe("Memory of the GPUs' own, by nvidia-smi."),
+  gpuMemoryGiB: gibibytes().optional().describe("The GPUs' own memory, by nvidia-smi."),
   unshown: z.literal("NVIDIA").optional().describe("A maker whose GPU no driver shows."),
   gpuUsers: z
     .array(z.strictObject({ name: text(), gib: gibibytes() }))
     .optional()
-    .describe("What else holds memory of the GPU: containers, units, processes."),
+    .describe("What else holds GPU memory: containers, units, processes."),
   memory: z.strictObject({ totalGiB: gibibytes(), availableGiB: z.number().min(0) }),
   dockerHost: text()
     .optional()
-    .describe("Where Docker listens, if not at its usual socket here: `ssh://` there."),
-  home: text().optional().describe("Home directory, where it isn't the usual one of that user."),
+    .describe(
+      "Where Docker listens, if not at the usual socket here; `ssh://` for another machine.",
+    ),
+  home: text().optional().describe("Home directory, if it isn't that user's usual one."),
   docker,
   servers: z.array(hostServer),
   ports: z.array(port()).describe("Every TCP port that something listens on."),

@@ -161,7 +161,7 @@ function fromArgv(
       asksForKey: holdsKey || undefined,
     }),
     ...(demand === undefined
-      ? { unread: args.unreadable[0] ?? "what it asks of the memory can't be counted" }
+      ? { unread: args.unreadable[0] ?? "how much memory it asks for can't be told" }
       : {
           argv: ["vllm", "serve", ...(model === undefined ? [] : [model]), ...kept],
           share: shareToDeclare(demand, totalGiB),

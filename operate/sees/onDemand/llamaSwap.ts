@@ -172,7 +172,7 @@ export class LlamaSwap {
     const { keyVariable, keyPath } = this.planned;
     const where = keyVariable === undefined ? "" : ` of ${keyVariable}`;
     return this.key === undefined
-      ? `llama-swap wants a key, and none is known here: set ${keyVariable ?? "its variable"}, or run this where ${keyPath ?? "its file"} can be read`
+      ? `llama-swap wants a key, but none is known here: set ${keyVariable ?? "its variable"}, or run this where ${keyPath ?? "its file"} can be read`
       : `llama-swap refuses the key${where}: it was started with another one`;
   }
 }

@@ -512,6 +512,6 @@ describe("serving config reference", () => {
       "--check",
     ]);
     expect(missing.code).toBe(1);
-    expect(missing.out).toContain("Make it anew: serving config reference");
+    expect(missing.out).toContain("Write it again: serving config reference");
   });
 });

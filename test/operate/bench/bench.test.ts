@@ -270,7 +270,7 @@ describe("serving bench", () => {
       together: 90.25,
     });
     expect(err).toMatch(
-      /^Clients of vllm-model-\d+ will feel this for about 2 to 4 minutes\. Ctrl-C ends it\.\nRun 1 of 3: 1000 cold\n/,
+      /^Clients of vllm-model-\d+ will notice this for about 2 to 4 minutes\. Ctrl-C ends it\.\nRun 1 of 3: 1000 cold\n/,
     );
     expect(left()).toEqual(before);
   });

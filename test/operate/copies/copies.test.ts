@@ -156,10 +156,10 @@ describe("serving restore", () => {
     expect([code, volume.data(), volume.running]).toEqual([0, old, true]);
     const note = "Its image is 0.12.4, which migrates data of 0.11.3.";
     expect(err).toBe(
-      `This stops chat-ui, keeps its present data as a further copy, and replaces all of them by ${first} (1 MiB).\nWhat was written since ${at} is not in it.\n${note}\n`,
+      `This stops chat-ui, keeps its present data as another copy, and replaces all of them with ${first} (1 MiB).\nThat copy lacks what was written since ${at}.\n${note}\n`,
     );
     expect(out).toBe(
-      `The data of chat-ui are those of ${at} again.\nThose from before are kept: \`serving restore chat-ui ${kept}\`.\n${note}\n`,
+      `chat-ui has its data of ${at} again.\nThe data from before are kept: \`serving restore chat-ui ${kept}\` puts them back.\n${note}\n`,
     );
     volume.set({ image: OLD, container: ID });
     const back = await serving(volume, [
@@ -186,7 +186,7 @@ describe("serving restore", () => {
   });
 
   it.each([
-    ["y", 0, "older", /^The data of chat-ui are those of /],
+    ["y", 0, "older", /^chat-ui has its data of /],
     ["n", 1, "newer", /^Nothing was changed\.\n$/],
     ["", 1, "newer", /^Nothing was changed\.\n$/],
   ])("asks at a terminal, and takes only yes for yes: `%s`", async (answer, exit, data, said) => {

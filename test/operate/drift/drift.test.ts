@@ -187,7 +187,7 @@ describe("serving drift", () => {
       (machine) => machine.runs(B, { command: commandWith(machine, "262144", "4096") }),
       {
         ...container("--max-model-len", "262144", "4096"),
-        says: "has --max-model-len 4096, planned is 262144",
+        says: "has --max-model-len 4096, but 262144 is planned",
       },
       ANEW,
     ],
@@ -388,8 +388,8 @@ describe("serving drift", () => {
     const lines = out.split("\n");
     expect(lines[0]).toMatch(/^dgx: 1\d things differ from what was applied$/);
     expect(lines.filter((line) => line.startsWith(`  ${B} `))).toHaveLength(6);
-    expect(lines).toContain(`  ${B} has image other:latest, planned is ${serverInput().image}`);
-    expect(out).toMatch(/\n {2}vllm-model-8001 differs in \d+ things more\n/);
+    expect(lines).toContain(`  ${B} has image other:latest, but ${serverInput().image} is planned`);
+    expect(out).toMatch(/\n {2}vllm-model-8001 differs in \d+ more things\n/);
     expect(lines).toContain("  open-webui-8080 is not there");
     expect(out.slice(out.indexOf("What mends it:"))).toBe(
       [

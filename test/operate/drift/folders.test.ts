@@ -46,12 +46,12 @@ describe("folders of a server that runs", () => {
       {
         what: "the model's folder",
         ...{ planned: hash, found: hash },
-        says: "was started with other files than are now in the model's folder",
+        says: "was started with other files than the model's folder has now",
       },
       {
         what: "the folder of the adapter tone",
         ...{ planned: hash, found: hash },
-        says: "was started with other files than are now in the folder of the adapter tone",
+        says: "was started with other files than the folder of the adapter tone has now",
       },
     ]);
   });

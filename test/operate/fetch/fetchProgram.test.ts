@@ -48,7 +48,7 @@ describe("serving fetch of a machine with llama-swap", () => {
     const { code, out, err } = await fetch();
     expect([code, out]).toEqual([
       0,
-      `dgx has every image and model of ${file}.\nAfter \`serving up\`, \`serving verify --each\` starts each server on demand once: its first start compiles kernels, which then no client waits for.\n`,
+      `dgx has every image and model of ${file}.\nAfter \`serving up\`, \`serving verify --each\` starts each server on demand once. The first start compiles kernels, so no client has to wait for that later.\n`,
     ]);
     expect(err).toContain("Missing:\n  program llama-swap v250  ");
     expect(err).toContain("llama-swap v250: is here\n");

@@ -65,7 +65,7 @@ describe("drift of what llama-swap starts", () => {
 
   it("is an orphan, and an end that nobody asked for", async () => {
     expect(await drift({ states: { b: RUNNING, c: { Status: "exited", ExitCode: 1 } } })).toEqual([
-      ["vllm-b-1", "runs, and llama-swap doesn't know", "serving stop b"],
+      ["vllm-b-1", "runs, but llama-swap doesn't know it", "serving stop b"],
       ["vllm-c-2", "ended with exit code 1", "serving start c --again"],
     ]);
     const killed = { Status: "exited", ExitCode: 137, OOMKilled: true };
@@ -86,26 +86,30 @@ describe("drift of what llama-swap starts", () => {
       ],
     ]);
     await expect(drift({ unit: "" })).rejects.toThrow(
-      `The user's systemd on dgx doesn't say how ${NAME} is.`,
+      `The user's systemd on dgx doesn't report the state of ${NAME}.`,
     );
   });
 
   it("is another program, and one that isn't there", async () => {
     expect(await drift({ version: "version: 249 (abc), built at 2026" })).toMatchObject([
-      [expect.stringMatching(/on-demand\/llama-swap$/), "has version v249, planned is v250", "up"],
+      [
+        expect.stringMatching(/on-demand\/llama-swap$/),
+        "has version v249, but v250 is planned",
+        "up",
+      ],
     ]);
     expect(await drift({ version: "" })).toMatchObject([[expect.any(String), "is missing", "up"]]);
     const own = { program: { version: "v250", sha256: SHA, from: "/opt/llama-swap" } };
     expect(await drift({ version: `${SHA}  /x` }, own)).toEqual([]);
     const other = "ab".repeat(32);
     expect(await drift({ version: `${other}  /x` }, own)).toMatchObject([
-      [expect.any(String), `has sum ${other}, planned is ${SHA}`, "up"],
+      [expect.any(String), `has sum ${other}, but ${SHA} is planned`, "up"],
     ]);
   });
 
   it("is a network with another subnet, and one that isn't there", async () => {
     expect(await drift({ subnet: "10.9.0.0/16" })).toEqual([
-      ["net-on-demand", "has subnet 10.9.0.0/16, planned is 172.31.241.0/28", "up"],
+      ["net-on-demand", "has subnet 10.9.0.0/16, but 172.31.241.0/28 is planned", "up"],
     ]);
     expect(await drift({ subnet: "" })).toEqual([["net-on-demand", "is missing", "up"]]);
   });

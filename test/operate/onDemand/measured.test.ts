@@ -83,7 +83,7 @@ For the stack file (machines.dgx.onDemand):
     const { code, err, did } = await machine.serving("bench", "--swaps", "10");
     expect([code, err, did, swap.asked]).toEqual([
       2,
-      "b and c are started and stopped 10 times in turn: about 60 min; starts that weren't measured count as 6 min. Clients wait meanwhile, and what runs is stopped. Ctrl-C ends it, and prints what it has.\nWithout a terminal nobody can say yes: add --yes.\n",
+      "b and c are started and stopped 10 times in turn: about 60 min; starts that weren't measured count as 6 min. What runs now is stopped, and clients wait meanwhile. Ctrl-C ends it and prints what was measured.\nWithout a terminal nobody can say yes: add --yes.\n",
       [],
       [],
     ]);

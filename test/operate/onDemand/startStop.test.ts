@@ -9,7 +9,7 @@ import { StandInSwap, type SwapSays } from "./standInSwap";
 
 const ID = "f".repeat(64);
 const QUESTION =
-  "c takes 61.76 GiB. Beside b, 8.11 GiB are missing, the floor of 2 GiB counted. So b (61.76 GiB) stops first, once no request runs there.\n";
+  "c takes 61.76 GiB. Beside b, 8.11 GiB are missing, counting the floor of 2 GiB. So b (61.76 GiB) stops first, once no request runs there.\n";
 
 /** A server that answers /health. */
 async function healthy(): Promise<number> {
@@ -149,7 +149,7 @@ describe("serving stop of a server that llama-swap starts", () => {
     const { code, err } = await machine.serving("stop", "on-demand");
     expect([code, err]).toEqual([
       1,
-      "llama-swap is the operator's unit, and its end stops every server that it starts: run `systemctl --user stop local-serving-dgx-on-demand.service`.\n",
+      "llama-swap is the operator's unit, and stopping it stops every server that it starts: run `systemctl --user stop local-serving-dgx-on-demand.service`.\n",
     ]);
     expect((await machine.serving("logs", "on-demand")).out).toBe(
       "--no-pager --user --unit local-serving-dgx-on-demand.service --lines 200\n",
@@ -163,7 +163,7 @@ describe("serving wait where llama-swap starts servers", () => {
     const all = await machine.serving("wait");
     expect([all.code, all.out]).toEqual([
       0,
-      "b is not running, and that is as planned: the next request for b starts it, and so does `serving start b`.\nc is not running, and that is as planned: the next request for c starts it, and so does `serving start c`.\n",
+      "b is not running, as planned: the next request for b starts it, and so does `serving start b`.\nc is not running, as planned: the next request for c starts it, and so does `serving start c`.\n",
     ]);
     expect(swap.asked).toEqual([]);
     swap.says.onAsked = () => machine.now({ c: RUNNING });

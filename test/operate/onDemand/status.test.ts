@@ -93,7 +93,7 @@ describe("serving status of servers that llama-swap starts", () => {
     expect([code, items[0].well, items[0].note, onDemand.orphans]).toEqual([
       1,
       false,
-      "runs, and llama-swap doesn't know: `serving stop b` stops it, `serving start b` tells it",
+      "runs, but llama-swap doesn't know it: `serving stop b` stops it, `serving start b` tells llama-swap",
       ["vllm-b-1"],
     ]);
     machine.wrote("letgo/b", "{}");
@@ -113,7 +113,7 @@ describe("serving status of servers that llama-swap starts", () => {
     const keyed = { onDemand: { keyVariable: "SWAP_KEY" } };
     const machine = await statusOf({ key: KEY }, { b: STOPPED, c: STOPPED }, keyed);
     expect((await shown(machine)).onDemand.problem).toBe(
-      `llama-swap wants a key, and none is known here: set SWAP_KEY, or run this where ${machine.plan.onDemand.keyPath} can be read`,
+      `llama-swap wants a key, but none is known here: set SWAP_KEY, or run this where ${machine.plan.onDemand.keyPath} can be read`,
     );
     machine.wrote("../../secrets/on-demand-key", "another\n");
     const { out } = await machine.serving("status");

@@ -24,7 +24,7 @@ describe("serving verify where llama-swap starts servers", () => {
     });
     const ofC = probes.filter(({ target }) => target === "vllm-c-2");
     expect([...new Set(ofC.map(({ status, detail }) => `${status}: ${detail}`))]).toEqual([
-      "skip: c is not running, and that is as planned: the next request for c starts it, and so does `serving start c`",
+      "skip: c is not running, as planned: the next request for c starts it, and so does `serving start c`",
     ]);
     expect(swap.asked.filter((each) => /upstream|unload|completions/.test(each))).toEqual([]);
     swap.says.names = ["b"];
@@ -61,7 +61,7 @@ describe("serving verify where llama-swap starts servers", () => {
     const refused = await machine.serving("verify", "--each");
     expect([refused.code, refused.err]).toEqual([
       2,
-      "Each is started once and asked: b (how long it takes is not known), c (how long it takes is not known). Others stop for it once no request runs there, and what runs now is started again at the end.\nWithout a terminal nobody can say yes: add --yes.\n",
+      "Each is started once and asked: b (how long it takes is not known), c (how long it takes is not known). Other servers stop for it once they have no requests. What runs now is started again at the end.\nWithout a terminal nobody can say yes: add --yes.\n",
     ]);
     expect(swap.asked).toEqual([]);
     swap.says.upstream = { status: 500, body: '{"error":"boom","src":"llama-swap"}' };
@@ -82,7 +82,7 @@ describe("serving verify where llama-swap starts servers", () => {
     );
     expect([none.code, none.err]).toEqual([
       2,
-      "--each: llama-swap starts no such server (`onDemand`, `start: onRequest`).\n",
+      "--each: llama-swap starts none of these servers (`onDemand`, `start: onRequest`).\n",
     ]);
   });
 });

@@ -82,7 +82,7 @@ describe("serving start of a server that starts on request", () => {
     );
     expect([code, out, did]).toEqual([2, "", []]);
     expect(err).toBe(
-      "c takes 61.76 GiB. Beside b, 7.89 GiB are missing, the floor of 2 GiB counted. So b (61.76 GiB) stops first. Requests that run get 10 min to end.\nWithout a terminal nobody can say yes: add --yes.\n",
+      "c takes 61.76 GiB. Beside b, 7.89 GiB are missing, counting the floor of 2 GiB. So b (61.76 GiB) stops first. Requests that run get 10 min to end.\nWithout a terminal nobody can say yes: add --yes.\n",
     );
   });
 
@@ -119,13 +119,23 @@ describe("a server that starts on request and doesn't run", () => {
       const machine = new Machine({ b: state, c: STOPPED });
       const status = await machine.serving("status", "--format", "json");
       expect(JSON.parse(status.out).machines[0].items).toEqual([
-        { key: "b", state: "not running", well: true, note: "as planned: `serving start b`" },
-        { key: "c", state: "not running", well: true, note: "as planned: `serving start c`" },
+        {
+          key: "b",
+          state: "not running",
+          well: true,
+          note: "as planned: `serving start b` starts it",
+        },
+        {
+          key: "c",
+          state: "not running",
+          well: true,
+          note: "as planned: `serving start c` starts it",
+        },
       ]);
       const wait = await machine.serving("wait");
       expect([wait.code, wait.out]).toEqual([
         0,
-        "b is not running, and that is as planned: `serving start b` starts it.\nc is not running, and that is as planned: `serving start c` starts it.\n",
+        "b is not running, as planned: `serving start b` starts it.\nc is not running, as planned: `serving start c` starts it.\n",
       ]);
       const [b] = machine.plan.containers;
       if (b === undefined) throw new Error("b has a container");
@@ -167,7 +177,7 @@ describe("a server that starts on request and doesn't run", () => {
     expect([code, out, err]).toEqual([
       1,
       "",
-      "b is not running, and that is as planned: `serving start b` starts it and waits for it.\n",
+      "b is not running, as planned: `serving start b` starts it and waits for it.\n",
     ]);
   });
 
@@ -177,7 +187,7 @@ describe("a server that starts on request and doesn't run", () => {
     const { probes } = JSON.parse(out) as { probes: { status: string; detail: string }[] };
     expect([code, probes.length > 5]).toEqual([0, true]);
     expect([...new Set(probes.map(({ status, detail }) => `${status}: ${detail}`))]).toEqual([
-      "skip: b is not running, and that is as planned: `serving start b` starts it",
+      "skip: b is not running, as planned: `serving start b` starts it",
     ]);
   });
 

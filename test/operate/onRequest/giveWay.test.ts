@@ -62,7 +62,7 @@ describe("who gives way to a server that starts on request", () => {
   it("is whoever has no room beside it, with the figures", () => {
     expect(decide("c", running("a"), running("b"), running("d"))).toEqual({
       stops: ["b"],
-      why: "c takes 61.76 GiB. Beside b, d, 28.02 GiB are missing, the floor of 2 GiB counted.",
+      why: "c takes 61.76 GiB. Beside b, d, 28.02 GiB are missing, counting the floor of 2 GiB.",
     });
   });
 
@@ -77,14 +77,14 @@ describe("who gives way to a server that starts on request", () => {
     const resident = running("a", { memory: { utilization: 0.6 } });
     expect(decide("d", resident)).toMatchObject({ stops: [] });
     expect(decide("c", resident).refused).toBe(
-      "c takes 61.76 GiB, and it doesn't fit beside what always runs: 12.17 GiB are missing. `serving plan` says what fits, and `serving drift` whether something runs with more than that.",
+      "c takes 61.76 GiB and doesn't fit beside what always runs: 12.17 GiB are missing. `serving plan` shows what fits, and `serving drift` whether something runs with more memory than planned.",
     );
     const stranger = running("old", { memory: { utilization: 0.5 } });
     expect(decide("c", stranger)).toEqual({
       stops: [],
       why: "",
       refused:
-        "c takes 61.76 GiB, and it doesn't fit beside what always runs: 24.34 GiB are missing. old of this machine runs and isn't in the stack file: `docker stop old`.",
+        "c takes 61.76 GiB and doesn't fit beside what always runs: 24.34 GiB are missing. old runs on this machine but isn't in the stack file: `docker stop old`.",
     });
     expect(
       decide("c", { ...stranger, labels: { [LABEL.machine]: "other", [LABEL.server]: "x" } }),

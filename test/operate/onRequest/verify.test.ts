@@ -6,7 +6,7 @@ import { serverInput } from "../../fixtures/machine";
 import { BRIDGE, CHAT_UI, planned } from "../../fixtures/services";
 
 const WHY = (key: string) =>
-  `${key} is not running, and that is as planned: \`serving start ${key}\` starts it`;
+  `${key} is not running, as planned: \`serving start ${key}\` starts it`;
 
 /** A machine with b and c, both started on request, of which these run, behind a bridge. */
 async function targetsWith(...running: string[]) {

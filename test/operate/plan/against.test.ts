@@ -281,7 +281,7 @@ describe("the formats of a comparison", () => {
     const { code, out, err } = await serving("--format", "markdown");
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toBe(
-      "--format markdown is what a review gets: add --against applied|verified|FILE|COMMIT.\n",
+      "--format markdown is for reviews: add --against applied|verified|FILE|COMMIT.\n",
     );
   });
 });

@@ -18,8 +18,8 @@ describe("what nvidia-smi says of a GPU", () => {
   });
 
   it.each([
-    ["96, 870, 62, 31.4", COOL, "a state of low power (busy, and its clock is below 900 MHz)"],
-    ["90, 899, 62, 31.4", COOL, "a state of low power (busy, and its clock is below 900 MHz)"],
+    ["96, 870, 62, 31.4", COOL, "a state of low power (busy, but its clock is below 900 MHz)"],
+    ["90, 899, 62, 31.4", COOL, "a state of low power (busy, but its clock is below 900 MHz)"],
     ["90, 900, 62, 31.4", COOL, null],
     ["89, 208, 45, 8.1", COOL, null],
     ["96, 870, 92, 31.4", "Active, Not Active, Not Active", "heat (the hardware's own limit)"],

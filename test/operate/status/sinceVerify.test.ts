@@ -30,7 +30,7 @@ describe("what became of a machine since its last verify", () => {
 
   it("is a boot, with its time", () => {
     expect(text({ ...THEN, ...BOOTED })).toEqual([
-      "since the last verify: it booted at 2026-11-24T10:00:00.000Z. `serving verify` says whether all of it still works.",
+      "since the last verify: it booted at 2026-11-24T10:00:00.000Z. `serving verify` shows whether everything still works.",
     ]);
   });
 
@@ -45,7 +45,7 @@ describe("what became of a machine since its last verify", () => {
     };
     const [first, ...troubles] = text(now) ?? [];
     expect(first).toBe(
-      "since the last verify: it booted at 2026-11-24T10:00:00.000Z; kernel 6.17.0-1014-nvidia -> 7.0.0-1019-nvidia; driver 580.95.05 -> 590.48.01; Docker 28.3.3 -> 29.0.1; NVIDIA Container Toolkit 1.18.0 -> 1.19.1 with CDI. `serving verify` says whether all of it still works.",
+      "since the last verify: it booted at 2026-11-24T10:00:00.000Z; kernel 6.17.0-1014-nvidia -> 7.0.0-1019-nvidia; driver 580.95.05 -> 590.48.01; Docker 28.3.3 -> 29.0.1; NVIDIA Container Toolkit 1.18.0 -> 1.19.1 with CDI. `serving verify` shows whether everything still works.",
     );
     expect(troubles).toEqual([
       expect.stringMatching(/^ {2}kernel 7\.0\.0-1019-nvidia: .*add `kho=off`/),
@@ -56,7 +56,7 @@ describe("what became of a machine since its last verify", () => {
 
   it("says that the supply list knows no trouble of other versions", () => {
     expect(text({ ...THEN, docker: "28.5.0" })).toEqual([
-      "since the last verify: Docker 28.3.3 -> 28.5.0. `serving verify` says whether all of it still works.",
+      "since the last verify: Docker 28.3.3 -> 28.5.0. `serving verify` shows whether everything still works.",
       "  The supply list knows no trouble with what runs now.",
     ]);
   });

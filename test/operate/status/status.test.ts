@@ -183,7 +183,7 @@ describe("serving status", () => {
     await keepVerify(verified, passed, machine.env, { ...then, bootId: "other" });
     const { out } = await machine.status();
     expect(out).toMatch(
-      /\n {2}since the last verify: it booted at 20\d\d-\S+; Docker 28\.3\.3 -> 29\.0\.1\. `serving verify --file \S+` says/,
+      /\n {2}since the last verify: it booted at 20\d\d-\S+; Docker 28\.3\.3 -> 29\.0\.1\. `serving verify --file \S+` shows/,
     );
   });
 
