@@ -47,8 +47,10 @@ export function waitCommand(): Command {
         .default(START_SECONDS),
       new Option("-y, --yes", "ask nothing when a server has to be started and others stop for it"),
     ],
-    notes:
-      "It only looks at the containers. A server that starts on request and doesn't run is not waited for: `serving start NAME` starts it and waits. If llama-swap starts it (`onDemand`), `serving wait NAME` starts it and waits, too. Exit code 1 when a server died, was not ready in time, or failed what --warm asks.",
+    notes: `It only looks at the containers. A server that starts on request and doesn't run is not waited for:
+\`serving start NAME\` starts it and waits. If llama-swap starts it (\`onDemand\`), \`serving wait NAME\` starts it and waits, too.
+
+Exit code: 0 all are ready, 1 a server died, was not ready in time, or failed what --warm asks, 2 wrong use.`,
     example: "wait --warm && serving verify",
     run: waitOutcome,
   });
