@@ -23,7 +23,7 @@ export interface Judged {
   readonly path?: string;
   readonly line?: number;
   readonly value?: SettingToChange["value"];
-  /** Set where it is only good to know: nothing is at risk. */
+  /** Present if it is for information only: nothing is at risk. */
   readonly note?: true;
 }
 

@@ -59,11 +59,11 @@ export const upToHundredth = (utilization: number): number =>
 /** What decides how much of a machine's memory one inference server takes. */
 export interface MemoryDemand {
   readonly utilization: number;
-  /** Fixed size of the KV cache: for the cache vLLM then ignores the utilization. */
+  /** Fixed size of the KV cache. vLLM then ignores the utilization for the cache. */
   readonly kvCacheGiB?: number;
-  /** What the server takes outside its KV cache, where that is known. */
+  /** Memory that the server takes outside its KV cache, if known. */
   readonly outsideGiB?: number;
-  /** Buffers that vLLM counts as the CPU's. */
+  /** Buffers that vLLM counts as CPU memory. */
   readonly hostGiB?: number;
 }
 

@@ -25,7 +25,7 @@ import {
 } from "./bridgeConfig";
 import type { BridgeSettings } from "./settings";
 
-/** The protocol bridge: its container and what that reads. */
+/** The protocol bridge: its container and what the container reads. */
 export type BridgePlan = DataOf<typeof bridgeSchema>;
 
 /** The blocks of a machine that the bridge reads. */

@@ -35,7 +35,7 @@ import {
 import { type Serve, served } from "./serve";
 import { GATED_PROGRAM, gatedEntrypoint, gateMounts, healthUrl } from "./startGate";
 
-/** One inference server: its container, and the facts that no argument of the container carries. */
+/** One inference server: its container, and facts that the container's arguments don't carry. */
 export type InferenceServerPlan = DataOf<typeof inferenceServerSchema>;
 
 const TOKEN_INSIDE = "/run/secrets/hugging-face-token";

@@ -12,7 +12,7 @@ export type CacheKind =
   | { readonly kind: "full" }
   | {
       readonly kind: "sliding";
-      /** Tokens of a request that a group keeps at most: the window and the batches under way. */
+      /** The most tokens of a request that a group keeps: the window plus the batches under way. */
       readonly mostTokens: number;
     }
   | {

@@ -32,7 +32,7 @@ export function figures(laidOut: LaidOut, maxModelLen: number, availableBytes: n
       tokens,
       blocks,
       bytes: blocks * layout.bytesPerBlock,
-      /** Blocks of the pool divided by those of one such request, as the engine's log counts. */
+      /** Blocks of the pool divided by the blocks of one such request, as the engine's log counts. */
       concurrency: numBlocks / blocks,
     };
   };

@@ -32,7 +32,7 @@ export interface MemoryShare extends MemoryDemand {
   readonly name: string;
   /** Ours can be changed by the stack file; instance A can't. */
   readonly ours: boolean;
-  /** What its loaded weights take. */
+  /** Memory of its loaded weights. */
   readonly weightsGiB?: number;
   readonly compileJobs?: number;
   /**

@@ -44,7 +44,7 @@ export interface KnownServer {
 export interface MachineMemory {
   readonly ledger: MemoryLedger;
   readonly admission: readonly AdmissionOnPaper[];
-  /** Which servers run together, where some start on request. */
+  /** Which servers run together, if some start on request. */
   readonly together?: Together;
   /** The lines of servers that the ledger leaves out, since they don't run with those in it. */
   readonly apart?: readonly LedgerLine[];

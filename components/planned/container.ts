@@ -1,7 +1,7 @@
 import type { containerSchema } from "./schema/container";
 import type { DataOf } from "./schema/dataOf";
 
-/** A container with every value made plain, nothing left to a daemon's default. */
+/** A container with every value explicit; nothing is left to the daemon's defaults. */
 export type PlannedContainer = DataOf<typeof containerSchema>;
 
 export type Mount = PlannedContainer["mounts"][number];

@@ -5,7 +5,7 @@ import type { hostInstanceSchema, imageRecordSchema } from "./schema/servers";
 
 export type LedgerLine = DataOf<typeof ledgerLineSchema>;
 
-/** Something that will work, and that an operator should know before it runs. */
+/** Something that will work but that an operator should know before it runs. */
 export type Warning = DataOf<typeof warningSchema>;
 
 /** What is only good to know, by the codes of warnings. */

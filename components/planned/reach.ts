@@ -12,7 +12,7 @@ import type { endpointSchema, reachSchema } from "./schema/servers";
 /** Something on a machine that a program can ask. */
 export type Reach = DataOf<typeof reachSchema>;
 
-/** Where something is asked. */
+/** Where clients reach something. */
 export type Endpoint = DataOf<typeof endpointSchema>;
 
 /**

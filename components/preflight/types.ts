@@ -128,7 +128,7 @@ export interface PreflightFinding {
   readonly message: string;
   /** The setting of the machine that mends it, such as `instanceA.port`, where one does. */
   readonly setting?: string;
-  /** What to write there, where that is known. */
+  /** What to write there, if known. */
   readonly value?: SettingToChange["value"];
 }
 

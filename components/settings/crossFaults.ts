@@ -76,7 +76,7 @@ function serversFaults({ inferenceServers, totalGiB }: MachineSettings): Machine
       fault(
         [name, "aliases", doubled],
         "impossible_value",
-        "This is the served model name itself, not an alias.",
+        "This is already the served model name: delete it from the aliases.",
       );
     const budget = server.gpuMemoryUtilization * totalGiB * BYTES_PER_GIB;
     if (server.kvCacheMemoryBytes !== undefined && server.kvCacheMemoryBytes >= budget)
@@ -121,7 +121,7 @@ function poolingFaults(machine: MachineSettings): MachineFault[] {
       if (isGiven)
         fault(
           ["inferenceServers", key, ...path],
-          `A model of \`kind: ${kind}\` writes no text: delete this line, or say another \`model.kind\`.`,
+          `A model of \`kind: ${kind}\` writes no text: delete this line, or change \`model.kind\`.`,
         );
   }
 
@@ -134,7 +134,7 @@ function poolingFaults(machine: MachineSettings): MachineFault[] {
   )
     fault(
       ["harness", "embeddingModel"],
-      "Sessions are embedded by `embeddingServer`: delete this line, or that one to let Ollama do it.",
+      "`embeddingServer` embeds the sessions: delete this line, or delete `embeddingServer` to let Ollama embed them.",
     );
   return faults;
 }
@@ -172,21 +172,21 @@ function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]
       );
     }
     if (server.start === "onRequest" && machine.onDemand !== undefined) {
-      const message = `\`${name}\` is started by ${on}'s llama-swap, which only ${on} reaches: put it behind a \`bridge\` of ${on}, and let clients ask that one.`;
+      const message = `llama-swap on ${on} starts \`${name}\`, and no other machine can reach it: put the server behind a \`bridge\` on ${on}, and point clients at that bridge.`;
       return fault("impossible_value", message);
     }
     if (server.nodes !== undefined) {
       if (machines[own]?.link === undefined)
         return fault(
           "impossible_value",
-          `\`${name}\` answers on its link alone, which ${own} has no end of: put the bridge below ${on}.`,
+          `\`${name}\` is only reachable over its private link, and ${own} is not on that link: declare the bridge on ${on}.`,
         );
     } else if (isLoopback(server.listen)) {
-      const message = `\`${name}\` listens on ${server.listen}, which no other machine reaches: write \`machines.${on}.inferenceServers.${key}.listen: ${EVERY_ADDRESS}\`.`;
+      const message = `\`${name}\` listens on ${server.listen}, which no other machine can reach: write \`machines.${on}.inferenceServers.${key}.listen: ${EVERY_ADDRESS}\`.`;
       return fault("impossible_value", message);
     }
     if (server.nodes === undefined && hostOnNetwork(machine, machine.clients.host) === undefined) {
-      const message = `Nothing says by which name ${own} reaches ${on}: write it as \`machines.${on}.clients.host\`.`;
+      const message = `${own} needs a name or address of ${on} to reach it: write one as \`machines.${on}.clients.host\`.`;
       return fault("missing_key", message);
     }
     const twin = names.find(
@@ -194,7 +194,7 @@ function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]
     );
     const window = twin === undefined ? undefined : serverOf(twin)?.maxModelLen;
     if (window === undefined || window === server.maxModelLen) return [];
-    const message = `\`${name}\` and \`${twin}\` serve \`${server.servedModelName}\`, with windows of ${server.maxModelLen} and ${window} tokens: a session could not go on on the other. Give both the same \`maxModelLen\`.`;
+    const message = `\`${name}\` and \`${twin}\` both serve \`${server.servedModelName}\`, but with context windows of ${server.maxModelLen} and ${window} tokens: a session could not continue on the other server. Give both the same \`maxModelLen\`.`;
     return fault("impossible_value", message);
   });
 }

@@ -44,7 +44,7 @@ function repeatedMachines(
         errorAt(
           givenPath(["machines", machine]),
           "repeated_machine",
-          `LocalServing \`${name}\` of this program declares a machine \`${machine}\` as well: give one of them another name.`,
+          `LocalServing \`${name}\` in this program also declares a machine \`${machine}\`: rename one of them.`,
         ),
       ),
   );

@@ -27,7 +27,7 @@ const providerName = () => shortName().meta({ examples: ["local-b", "ollama"] })
  */
 export const harness = strictObject({
   home: usual(DEFAULT_HARNESS.home, hostPath()).describe(
-    "The harness's per-user folder. `providers.toml` and `session-analytics.json` are written there. Files of yours by these names are replaced as a whole while `harness` is set, reviewers of other vendors included; they are kept beside ours (`.providers.toml.local-serving/original`), and put back by `down` or once `harness` is gone.",
+    "The harness's per-user folder. `providers.toml` and `session-analytics.json` are written there. While `harness` is set, they replace your own files with these names, including reviewers of other vendors. The originals are kept (`.providers.toml.local-serving/original`) and put back by `down`, or when `harness` is removed.",
   ),
   analyticsHome: optional(hostPath())
     .describe(
@@ -40,21 +40,21 @@ export const harness = strictObject({
   ).describe("What the harness's environment variables begin with, the underscore included."),
   apiKeyVariable: optional(z.union([z.literal("none"), variableName()]))
     .describe(
-      "NAME of the variable with the key that the harness sends to an inference server (`api_key_env`). vLLM ignores the value, but the harness sends no request while a variable that is named is empty: export any text where non-interactive shells see it. `none` sends no key. Default: `prefix` and `LOCAL_KEY`, so `HX_LOCAL_KEY`.",
+      "NAME of the variable with the key that the harness sends to an inference server (`api_key_env`). vLLM ignores the value, but the harness sends no request while the variable is empty: export any text where non-interactive shells see it. `none` sends no key. Default: `prefix` and `LOCAL_KEY`, so `HX_LOCAL_KEY`.",
     )
     .meta({ examples: ["HX_LOCAL_KEY"] }),
   maxTokens: usual(8192, count())
     .describe(
-      "Longest answer of an inference server (`max_tokens`). The harness's own 4096 is little for a review with many findings. Prompt and answer together must fit `maxModelLen`.",
+      "Longest answer of an inference server (`max_tokens`). The harness's own default of 4096 is small for a review with many findings. Prompt and answer together must fit `maxModelLen`.",
     )
     .meta({ unit: "tokens" }),
   timeoutSeconds: usual(600, count())
     .describe(
-      "Longest time of one review (`timeout_sec`). The harness's own 300 is short for a long prompt here: at 853 tokens/s, 48k tokens of prompt alone take a minute. Below the review loop's 900, or one review uses it up.",
+      "Longest time of one review (`timeout_sec`). The harness's own default of 300 is short for a long prompt here: at 853 tokens/s, 48k tokens of prompt alone take a minute. Stay below the review loop's 900, or one review can use up the whole loop.",
     )
     .meta({ unit: "seconds" }),
   disableThinking: usual(true, z.boolean()).describe(
-    "`disable_thinking` for models with a thinking mode: else hidden reasoning eats up `maxTokens`. A model without one never gets the key.",
+    "Sets `disable_thinking` for models with a thinking mode; otherwise hidden reasoning uses up `maxTokens`. Other models never get the key.",
   ),
   subjects: usual(["claude", "codex", "pi"], z.array(shortName()))
     .describe("Subjects (whose work is reviewed) that get a peer and a fallback chain.")
@@ -64,7 +64,7 @@ export const harness = strictObject({
     z.record(shortName(), providerName().describe("Provider that reviews this subject.")),
   )
     .describe(
-      "`peer_for`, if it is not to be the first provider. Providers are `local-<key>` for each inference server with a chat model, by key, then `ollama` when Ollama on the host has a model.",
+      "`peer_for`: the provider that reviews each subject, if not the first one. Providers are `local-<key>` for each inference server with a chat model, by key, then `ollama` when Ollama on the host has a model.",
     )
     .meta({ placeholder: "subject", examples: [{ codex: "ollama" }] }),
   fallbackChain: z
@@ -79,7 +79,9 @@ export const harness = strictObject({
         .describe("Providers in the order in which they are tried."),
     )
     .default({})
-    .describe("`fallback_chain`, if it is not to be every other provider in order.")
+    .describe(
+      "`fallback_chain`: further providers for each subject, if not all the others in order.",
+    )
     .meta({ placeholder: "subject", examples: [{ codex: ["local-b"] }] }),
   judge: optional(providerName())
     .describe("Provider whose model judges sessions. Default: the first.")
@@ -108,14 +110,14 @@ export const harness = strictObject({
       )
         .regex(
           HOLDS_REQUEST,
-          `Expected ${REQUEST_PLACEHOLDER} in the command: it becomes the path of the request; without it the command can't know what to try`,
+          `Expected ${REQUEST_PLACEHOLDER} in the command: it is replaced by the path of the request`,
         )
         .describe(`Command with \`${REQUEST_PLACEHOLDER}\` in it.`)
         .meta({ examples: ["app-evaluator --request {review_request} 2>/dev/null"] }),
     )
     .default({})
     .describe(
-      "`conformance_command` of a provider, which makes it an evaluator for `verification.conformance`. A model alone can't try a running app: the command is an agent of yours that can, such as a coding client's launcher. It gets the request's path for `{review_request}`, and says its verdict on stdout.",
+      "`conformance_command` of a provider, which makes it an evaluator for `verification.conformance`. A model alone can't try a running app, so name an agent of yours that can, such as a coding client's launcher. It gets the request's path in place of `{review_request}` and prints its verdict on stdout.",
     )
     .meta({ placeholder: "provider" }),
   company: usual(

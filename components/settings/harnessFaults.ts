@@ -25,7 +25,7 @@ export function harnessFaults(machine: MachineSettings): HarnessFault[] {
       {
         path: ["harness"],
         message:
-          "Nothing here can review or judge: it takes an inference server with a chat model, or `simpleServer` with `mode: host` and a model in `models` (or `harness.ollamaModel`).",
+          "Nothing here can review or judge: declare an inference server with a chat model, or `simpleServer` with `mode: host` and a model in `models` (or `harness.ollamaModel`).",
       },
     ];
   return [
@@ -85,12 +85,12 @@ function serverFaults(
     faults.push({
       path: ["inferenceServers", key, "servedModelName"],
       message:
-        "With quotes, backslashes or control characters the harness can't ask for this model: it knows no escapes.",
+        "The harness can't ask for a model whose name has quotes, backslashes or control characters, since it knows no escapes: rename the model.",
     });
   if (harness.maxTokens >= server.maxModelLen)
     faults.push({
       path: ["harness", "maxTokens"],
-      message: `An answer of ${harness.maxTokens} tokens leaves no room for a prompt: \`${key}\` has a context of ${server.maxModelLen} (\`maxModelLen\`), and answers 400 to more.`,
+      message: `An answer of ${harness.maxTokens} tokens leaves no room for a prompt: the context window of \`${key}\` is ${server.maxModelLen} tokens (\`maxModelLen\`), and longer requests get HTTP 400.`,
     });
   return faults;
 }

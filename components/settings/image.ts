@@ -16,12 +16,12 @@ export const imageVersions = strictObject({
   evidence: z
     .enum(["published", "read"])
     .describe(
-      "How the versions are known. `published`: from the release's own metadata, a warning stays. `read`: read inside this image, as `serving pin` does.",
+      "How the versions are known. `published`: from the release's own metadata; a warning stays. `read`: read inside this image, as `serving pin` does.",
     ),
   digest: digest()
     .optional()
     .describe(
-      "Digest of the image that these versions are of, as `serving pin --write` writes it. With another digest in `image` the record counts no longer. Left out, it counts where `image` has the digest of a known release, or its tag says the same version.",
+      "Digest of the image with these versions, as `serving pin --write` writes it. If `image` has another digest, the record no longer counts. Left out: the record counts if `image` has the digest of a known release, or a tag that names the same version.",
     )
     .meta({
       examples: ["sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90"],
@@ -29,11 +29,11 @@ export const imageVersions = strictObject({
   platformDigest: digest()
     .optional()
     .describe(
-      "Digest of the machine's own image within `digest`: the one that `serving pin` read.",
+      "Digest of the image for the machine's platform, within the multi-platform `digest`: the one that `serving pin` read.",
     ),
   source: nonEmptyText().describe(
     "Where the versions come from: a release page, or the date of the reading.",
   ),
 }).describe(
-  "Versions inside the image and their evidence. A corrected record never restarts a container: it is kept beside it, joined by the digest.",
+  "Versions inside the image and their evidence. Correcting the record never restarts a container: it is no part of the container, and the digest links the two.",
 );

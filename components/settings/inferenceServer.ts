@@ -24,7 +24,7 @@ const tools = strictObject({
   ),
   parser: usual("auto", word())
     .describe(
-      "`--tool-call-parser`. `auto` takes the family's parser (qwen3: `qwen3_coder`). Use `qwen3_xml` when `tool_calls` is empty with XML in `content`; from vLLM 0.24 on both names are one parser.",
+      "`--tool-call-parser`. `auto` takes the family's parser (qwen3: `qwen3_coder`). Use `qwen3_xml` if `tool_calls` is empty and `content` holds XML; since vLLM 0.24 both names mean the same parser.",
     )
     .meta({ examples: ["auto", "qwen3_coder", "qwen3_xml"] }),
 })
@@ -60,7 +60,7 @@ export const inferenceServer = strictObject(
     model: modelSettings,
     servedModelName: servedName()
       .describe(
-        "Canonical name that clients ask for. It must contain no slash (policy): a coding client can't address one.",
+        "Canonical name that clients ask for. It must contain no slash (policy): coding clients can't address a name with one.",
       )
       .meta({ examples: ["qwen3.6-35b-a3b"] }),
     aliases: optional(z.array(servedName())).describe(
@@ -72,7 +72,7 @@ export const inferenceServer = strictObject(
       "TCP port, the same inside the container and on the machine.",
     ),
     listen: listenAddress().describe(
-      "Address that the port is published on. On any other than 127.0.0.1 everyone on the network can use the server: vLLM's own key guards only part of its routes. Publish the bridge instead, with a key.",
+      "Address that the port is published on. On any address other than 127.0.0.1, everyone on the network can use the server: vLLM's own key guards only part of its routes. Publish the bridge instead, with a key.",
     ),
     gpuMemoryUtilization: utilization().describe(
       "`--gpu-memory-utilization`: share of the machine's TOTAL memory (not of what is free) that this server takes. All servers together stay at or under 0.90 (policy); vLLM's own default of 0.92 hangs this machine.",
@@ -97,20 +97,22 @@ export const inferenceServer = strictObject(
       .positive()
       .optional()
       .describe(
-        "`--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of the share and what lies outside the cache plus these bytes. vLLM's start check still uses the utilization.",
+        "`--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of two figures: the share, or these bytes plus the memory outside the cache. vLLM's start check still uses the utilization.",
       ),
     nodes: optional(
-      z.array(shortName()).min(2, "Expected two machines at least: for one alone delete this line"),
+      z
+        .array(shortName())
+        .min(2, "Expected at least two machines: for a single machine, delete this line"),
     )
       .describe(
-        "Machines that share the model, by their names in this stack: first the one below which the server is written, the head, which has the API. Each needs a `link`. Default: this machine alone.",
+        "Machines that share the model, by their names in this stack. The first must be the machine that declares the server: it is the head, which has the API. Each needs a `link`. Default: this machine alone.",
       )
       .meta({ examples: [["dgx1", "dgx2"]] }),
     tensorParallelSize: usual(1, count()).describe(
       "`--tensor-parallel-size`: parts of each layer. With `nodes`, this times `pipelineParallelSize` is the number of all their GPUs: 2 over two DGX Sparks.",
     ),
     pipelineParallelSize: usual(1, count()).describe(
-      "`--pipeline-parallel-size`: stages of layers, one behind the other. For 3 or 5 machines, or for many requests at once.",
+      "`--pipeline-parallel-size`: stages of layers, one after the other. For 3 or 5 machines, or for many requests at once.",
     ),
     masterPort: usual(29_501, count(1024, 65_534)).describe(
       "`--master-port`: port on the link by which the ranks of a server with `nodes` find each other. Their start gates use the next one.",
@@ -138,7 +140,7 @@ export const inferenceServer = strictObject(
     ),
     loadFormat: optional(word()).describe("`--load-format`, for example `fastsafetensors`."),
     chatTemplate: optional(word()).describe(
-      "`--chat-template`: a path inside the container, the template itself, or `tolerant`: the model's own, made to take a system element in the middle of a conversation, which it puts behind the message before. A client with `via: native` finds its prefix again with it.",
+      "`--chat-template`: a path inside the container, the template itself, or `tolerant`. `tolerant` is the model's own template, changed to accept a system message in the middle of a conversation: it appends that message to the one before. This lets a client with `via: native` find its prefix in the cache again.",
     ),
     speculative: speculative.optional(),
     ...ownModelSettings,
@@ -148,16 +150,16 @@ export const inferenceServer = strictObject(
       )
       .meta({ examples: [["http://localhost:3000"]] }),
     flashinferMoeFp4: usual(false, z.boolean()).describe(
-      "VLLM_USE_FLASHINFER_MOE_FP4: the FP4 mixture-of-experts fast path, set to 0 when false. vLLM dropped the variable in 0.24; `moeBackend` carries the intent since then.",
+      "VLLM_USE_FLASHINFER_MOE_FP4: the FP4 mixture-of-experts fast path, set to 0 when false. vLLM dropped the variable in 0.24; since then `moeBackend` does this.",
     ),
     compileJobs: usual(2, count(1, 20)).describe(
-      "MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside resident weights end in exit 137.",
+      "MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside loaded weights end in exit 137 (killed).",
     ),
     environment: usual(
       {},
       z.record(variableName(), z.string().describe("Value of this variable, as text.")),
     ).describe(
-      "Further environment variables. No secrets: values are shown in the plan and kept in the state. A variable that a setting gives is refused here.",
+      "Further environment variables. No secrets: values are shown in the plan and kept in the state. A variable that has a setting of its own is refused here.",
     ),
     huggingFaceTokenVariable: optional(variableName()).describe(
       "NAME of the variable of your shell that holds a Hugging Face token, for a gated model. Its value reaches the container as a file of mode 0600, and is in no plan, preview, log or environment.",
@@ -175,18 +177,18 @@ export const inferenceServer = strictObject(
       "Seconds that the server gets to stop before it is killed.",
     ),
     start: usual("always", z.enum(["always", "onRequest"])).describe(
-      "`onRequest`: `up` makes the container and doesn't start it; `serving start NAME` does, and first stops the servers that it has no room beside. Such servers may be more than fit at once: the plan says which run together (guide: models on demand).",
+      "`onRequest`: `up` creates the container but doesn't start it. `serving start NAME` starts it, after stopping the servers that leave it no room. More such servers may be declared than fit at once: the plan says which run together (guide: models on demand).",
     ),
     idleMinutes: optional(z.union([z.literal("never"), count(1, 1440)]))
       .describe(
-        "With `start: onRequest` and the machine's `onDemand`: minutes without a request after which the server is stopped; `never`: only when another one needs its memory. Default: 30.",
+        "Minutes without a request after which the server is stopped. `never`: only when another server needs its memory. Needs `start: onRequest` and the machine's `onDemand`. Default: 30.",
       )
       .meta({ examples: [30, "never"] }),
   },
   {
     error: ({ code, keys }) =>
       code === "unrecognized_keys" && keys?.includes("executor")
-        ? "There is no `executor`: vLLM's own processes run a model, also over several machines (`nodes`), and vLLM's image has no Ray. Delete this line."
+        ? "There is no `executor`: vLLM's own processes run the model, even over several machines (`nodes`), since vLLM's image has no Ray. Delete this line."
         : undefined,
   },
 ).describe("A vLLM server in a container.");

@@ -19,7 +19,7 @@ const PULUMI_KEYS = ["config", "secretsprovider", "encryptedkey", "encryptionsal
  * A secret is refused here and not by a policy, because a plan or preview would print its value.
  */
 const SECRET =
-  "This looks like a secret (not shown), which would stand in plans, in the state and in `docker inspect`. For a Hugging Face token use `huggingFaceTokenVariable`, for the bridge's key `keyVariable`, in a command a variable of its own shell; else give a placeholder.";
+  "This looks like a secret (not shown): plans, the state and `docker inspect` would show it. Use `huggingFaceTokenVariable` for a Hugging Face token, `keyVariable` for the bridge's key, and in a command a variable of its own shell. Otherwise write a placeholder.";
 
 /**
  * Whether a stack file declares nothing, as `pulumi stack init` leaves it: it is empty, or has

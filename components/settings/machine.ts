@@ -64,7 +64,7 @@ function listenBelow(given: unknown): string {
   ];
   const [first = "bridge"] = services;
   const address = z.ipv4().safeParse(listen).data ?? EVERY_ADDRESS;
-  return `A machine has no \`listen\`: each service has its own. Write it below the service that the network is to reach${services.length > 1 ? ` (${services.join(", ")})` : ""}, as \`${first}.listen: ${address}\`.`;
+  return `A machine has no \`listen\`: each service has its own. Write it below the service that other computers should reach${services.length > 1 ? ` (${services.join(", ")})` : ""}, as \`${first}.listen: ${address}\`.`;
 }
 
 /** A service that runs in none of its own has no port. */
@@ -80,16 +80,16 @@ const hostInstance = strictObject({
     "Address that instance A listens on (its `--host`; vLLM's default is every address). On 127.0.0.1 no container can reach it.",
   ),
   servedModelName: optional(servedName()).describe(
-    "Name that instance A serves its model by. Needed only if a client, the bridge or the chat UI uses it.",
+    "Served model name of instance A. Needed only if a client, the bridge or the chat UI uses instance A.",
   ),
   toolParser: optional(word())
     .describe(
-      "Parser by which instance A makes structured tool calls: its `--tool-call-parser`, if it was also started with `--enable-auto-tool-choice`; `none` without one of them. Declared, never set. Left out: not known. Coding clients aren't pointed at it with `none`.",
+      "Tool-call parser of instance A (its `--tool-call-parser`). Write `none` if it was started without that flag or without `--enable-auto-tool-choice`: coding clients are then not pointed at it. Declared, never set. Left out: not known.",
     )
     .meta({ examples: ["qwen3_coder", "none"] }),
   keyVariable: optional(z.union([z.literal("none"), variableName()]))
     .describe(
-      "NAME of the variable of your shell that holds the key which instance A asks for (its `--api-key` or VLLM_API_KEY); `none` if it asks for none. Left out: not known. Clients with `via: native` then take their key from this variable; the bridge has no key for it.",
+      "NAME of the variable of your shell that holds the key of instance A (its `--api-key` or VLLM_API_KEY); `none` if it asks for none. Left out: not known. Clients with `via: native` then take their key from this variable; the bridge sends it none.",
     )
     .meta({ examples: ["LOCAL_SERVING_INSTANCE_A_KEY", "none"] }),
   readyWithinMinutes: usual(30, count(1, 240)).describe(
@@ -108,7 +108,7 @@ const hostInstance = strictObject({
     .optional()
     .describe("Size of instance A's weights in GB (10^9 bytes)."),
 }).describe(
-  "Instance A, the server on the host that must never be disturbed. Write `none` when there is no such server: leaving it out is refused, since it decides what memory is left.",
+  "Instance A, the server on the host that must never be disturbed. Write `none` if there is no such server. Leaving the block out is refused, since it decides how much memory is left.",
 );
 
 /**
@@ -131,7 +131,7 @@ const link = strictObject({
     .meta({ examples: ["enp1s0f1np1"] }),
   address: textMatching(
     PRIVATE,
-    "Expected an IPv4 address of a private network (10.x, 172.16.x to 172.31.x, 192.168.x or 169.254.x): the ranks take orders from whoever reaches them",
+    "Expected an IPv4 address of a private network (10.x, 172.16.x to 172.31.x, 192.168.x or 169.254.x): the ranks accept commands from anyone who can reach them",
   )
     .describe("The machine's own address on that interface.")
     .meta({ examples: ["192.168.100.11"] }),
@@ -140,7 +140,7 @@ const link = strictObject({
     z.array(textMatching(/^\w+$/, "Expected the name of an RDMA device, such as rocep1s0f1")),
   )
     .describe(
-      "RDMA devices of the link, as `ibdev2netdev` prints them on the machine: two for each cable of a DGX Spark. Without them NCCL goes by sockets, which is slow.",
+      "RDMA devices of the link, as `ibdev2netdev` prints them on the machine: two for each cable of a DGX Spark. Without them NCCL uses sockets, which is slow.",
     )
     .meta({ examples: [["rocep1s0f1", "roceP2p1s0f1"]] }),
   gidIndex: optional(count(0, 255)).describe(
@@ -157,18 +157,18 @@ export const machine = strictObject(
       "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
     ),
     device: optional(z.enum(DEVICE_IDS)).describe(
-      "What the machine is, as `serving init` recognises it: `gb10` is a DGX Spark and its siblings of other makers. The preflight refuses a device that isn't the machine's, and a `totalGiB` more than 3 % off what that device was seen with is a fault. Figures that were published of a DGX Spark are marked on another one, and where the GPU isn't one that shares the machine's memory, no server can be declared. Left out: planned as a DGX Spark.",
+      "What the machine is, as `serving init` recognises it: `gb10` is a DGX Spark or a sibling from another maker. The preflight refuses a device that isn't the machine's. A `totalGiB` more than 3 % off the figure seen on that device is a fault. On other devices, figures published for a DGX Spark are marked. If the GPU doesn't share the machine's memory, no server can be declared. Left out: planned as a DGX Spark.",
     ),
     dockerHost: textMatching(/^(unix|ssh):\/\//, {
       error: ({ input }) =>
         /^tcp:/.test(String(input))
-          ? `Every machine gets files, and through Docker at \`tcp://\` none can be written: write \`${String(input).replace(TCP, "ssh://user@$1")}\`, by which Docker is reached, too`
+          ? `Every machine gets files, which Docker over TCP can't write: write \`${String(input).replace(TCP, "ssh://user@$1")}\`, which also reaches Docker`
           : "Expected unix:///path or ssh://user@host",
       abort: true,
     })
       .refine(
         isEngine,
-        "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535; ssh://user@host:port and no more",
+        "Expected a host or path in ASCII characters after `://`, a port from 1 to 65535, and nothing after ssh://user@host:port",
       )
       .refine(
         (address) => !isOption(address),
@@ -189,13 +189,13 @@ export const machine = strictObject(
       "Hugging Face cache on the machine, mounted into the servers. Made when missing, never removed.",
     ),
     operatingSystemGiB: usual(DEFAULT_OPERATING_SYSTEM_GIB, gibibytes()).describe(
-      "Memory in GiB that the operating system and the page cache need: MemTotal - MemAvailable while no server runs. The default is unmeasured; 17 to 20 GiB have been seen. Another value counts as declared, and a plan that exceeds the machine with it is refused.",
+      "Memory in GiB that the operating system and the page cache need: MemTotal - MemAvailable while no server runs. The default is unmeasured; 17 to 20 GiB have been seen. Any other value counts as declared: a plan that then exceeds the machine is refused.",
     ),
     otherGpuMemoryGiB: optional(gibibytes()).describe(
-      "Memory in GiB that containers with GPUs take here which are no inference servers, such as an image generator of your own. It counts in the sum, outside the servers' 0.90. Without it a policy refuses such a container.",
+      "Memory in GiB of your own containers with GPUs that are not inference servers, such as an image generator. It counts in the sum, but not in the servers' 0.90. Without it a policy refuses such a container.",
     ),
     gpus: usual(1, count()).describe(
-      "GPUs of the machine: 1 on a DGX Spark. No server of this machine alone may use more.",
+      "GPUs of the machine: 1 on a DGX Spark. A server on this machine alone can't use more.",
     ),
     link: link.optional(),
     memoryFloorGiB: z
@@ -207,7 +207,7 @@ export const machine = strictObject(
         "MemAvailable in GiB below which a server of ours is stopped, so that instance A and SSH survive. It waits for memory before it starts again. 0 turns this off. A change restarts nothing.",
       ),
     startsPerHour: usual(3, count(1, 60)).describe(
-      "Starts of a server that may fail within an hour, stops at the memory floor included. Then it stays stopped until you change it or say so (its log names the command): restart loops were seen to leak memory until the machine hung. A change restarts nothing.",
+      "How many starts of a server may fail within an hour, including stops at the memory floor. After that it stays stopped until you change it or run the command that its log names: restart loops have leaked memory until the machine hung. A change restarts nothing.",
     ),
     waitForRequestsMinutes: z
       .number()
@@ -215,10 +215,10 @@ export const machine = strictObject(
       .max(1440)
       .default(10)
       .describe(
-        "Longest time in minutes that `serving up`, after your yes, lets requests end before it replaces or removes their server. The default lets an answer of 12,000 tokens end at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never does. A change restarts nothing.",
+        "Longest time in minutes that `serving up`, after your yes, waits for running requests before it replaces or removes their server. The default is enough for an answer of 12,000 tokens at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never waits. A change restarts nothing.",
       ),
     startWithinMinutes: optional(z.number().gt(0).max(1440)).describe(
-      "Longest time in minutes that `serving up --verified` gives each server and service which it starts: one that isn't ready then is put back. Left out: twice the longest time that the plan says, 60 where it says none. A change restarts nothing.",
+      "Longest time in minutes that `serving up --verified` gives each server and service that it starts. If one isn't ready by then, it is put back. Left out: twice the longest time in the plan, or 60 if the plan gives none. A change restarts nothing.",
     ),
     instanceA: z.union([z.literal("none"), hostInstance]),
     inferenceServers: usual({}, z.record(shortName(), inferenceServer)).describe(
@@ -240,7 +240,7 @@ export const machine = strictObject(
       "none",
       z.union([z.literal("none"), z.tuple([z.literal("sudo"), z.literal("-n")])]),
     ).describe(
-      "How a step that needs root is run (only the simple server's systemd drop-in does). `none`: it is skipped, and the plan prints the commands. `[sudo, -n]`: by sudo, which must not ask for a password.",
+      "How to run a step that needs root (only the simple server's systemd drop-in does). `none`: skip it, and print the commands in the plan. `[sudo, -n]`: use sudo, which must not ask for a password.",
     ),
     stateDirectory: usual("~/.local/share/local-serving", hostPath()).describe(
       "Directory on the machine for the plan that was applied and for the files of secrets (mode 0600). Removed by `down`.",

@@ -5,9 +5,9 @@ import { textMatching } from "../fields/fields";
 export const measured = strictObject({
   nonKvGiB: z
     .number()
-    .positive("Memory outside the KV cache is above 0 GiB")
+    .positive("Memory outside the KV cache must be above 0 GiB")
     .describe(
-      "Memory in GiB that the server took outside its KV cache: utilization x total, less the log's `Available KV cache memory`.",
+      "Memory in GiB that the server took outside its KV cache: utilization x total, minus the log's `Available KV cache memory`.",
     ),
   kvTokens: z
     .int()
@@ -26,12 +26,12 @@ export const measured = strictObject({
     .min(2)
     .optional()
     .describe(
-      "Ranks that shared the model (`tensorParallelSize` x `pipelineParallelSize`); the figures are those of the rank with the least memory. Divided otherwise, the record no longer counts. Default: 1.",
+      "Ranks that shared the model (`tensorParallelSize` x `pipelineParallelSize`); the figures are those of the rank with the least memory. If the model is divided differently, the record no longer counts. Default: 1.",
     ),
   at: z.iso
     .date('Expected a day in quotes, such as "2026-11-21"')
     .describe(
-      "Day of the measurement, year-month-day, in quotes (without them some readers of YAML make a time of it).",
+      "Day of the measurement, year-month-day, in quotes (without them, some YAML readers turn it into a time).",
     )
     .meta({ examples: ["2026-11-21"] }),
   image: textMatching(
@@ -41,17 +41,17 @@ export const measured = strictObject({
     "Image that was measured, by its digest. With another image the record no longer counts.",
   ),
 }).describe(
-  "What was measured after all servers of the machine had loaded and served a request; `serving verify --only memory` prints these lines. With it the KV plan is exact, and the pair counts as proven.",
+  "Figures measured after all servers of the machine had loaded and served a request; `serving verify --only memory` prints these lines. With them the KV plan is exact, and this combination of servers counts as proven.",
 );
 
 /** How fast a server was, recorded so that plans need not rely on what others published. */
 export const measuredSpeeds = strictObject({
-  prefill: z.number().positive().describe("Tokens of a cold prompt that were read in a second."),
+  prefill: z.number().positive().describe("Tokens of a cold prompt read in a second."),
   decode: z.number().positive().describe("Tokens in a second of one answer alone."),
   at: measured.shape.at,
   image: measured.shape.image,
 }).describe(
-  "What `serving bench --record` measured: plans and `serving models` take it before published rates.",
+  "What `serving bench --record` measured. Plans and `serving models` use it instead of published rates.",
 );
 
 export type MeasuredSettings = z.output<typeof measured>;

@@ -27,14 +27,14 @@ const modelsOfFamilies = families.map((family) => `\`${family}\`: ${FAMILIES[fam
 export const modelSettings = strictObject({
   id: plainWord("Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
     .describe(
-      "Hub id of the model, or its folder on the machine (`/data/run-7/merged`, `~/merged`), which is mounted read-only at `/models/`. A path inside the container is one below a `to` of `mounts`, or below `/root/.cache/huggingface`, where the model cache is, or any with `inImage`. It is the first argument of `vllm serve`.",
+      "Hub id of the model, or its folder on the machine (`/data/run-7/merged`, `~/merged`), which is mounted read-only at `/models/`. A path counts as one inside the container if it is below a `to` of `mounts` or below `/root/.cache/huggingface` (the model cache), or if `inImage` is set. It is the first argument of `vllm serve`.",
     )
     .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),
   inImage: optional(z.literal(true)).describe(
     "Says that `id` is a path inside the image, which brings the model: nothing is mounted then.",
   ),
   family: optional(z.enum(families)).describe(
-    `Family, which chooses the default tool parser and reasoning parser. Default: from the model's config.json if its \`model_type\` says so, else \`other\`; never guessed from the name, and refused where the config names another. ${modelsOfFamilies}.`,
+    `Family, which chooses the default tool parser and reasoning parser. Default: from \`model_type\` in the model's config.json, else \`other\`; never guessed from the name. A family other than the config's is refused. ${modelsOfFamilies}.`,
   ),
   kind: usual("chat", z.enum(MODEL_KINDS)).describe(
     "`chat` models are addressed by /v1/chat/completions and may get chat and coding clients; `base` models by /v1/completions only; `embedding` models by /v1/embeddings and `rerank` models by /v1/rerank, for document search (`--runner pooling`, without parsers and clients).",
@@ -50,9 +50,9 @@ export const modelSettings = strictObject({
     .positive()
     .optional()
     .describe(
-      "Size of the weights on disk in GB (10^9 bytes), for the memory plan before anything was measured. Default: by the snapshot in the model cache, which it may not contradict by more than 5 %.",
+      "Size of the weights on disk in GB (10^9 bytes), for the memory plan before anything was measured. Default: the size of the snapshot in the model cache. A value more than 5 % off that size is refused.",
     ),
   residentGiB: optional(gibibytes()).describe(
-    "Memory in GiB that the loaded weights take, where that is not their size on disk: quantized while loading, or partly left on disk.",
+    "Memory in GiB that the loaded weights take, if that isn't their size on disk because they are quantized while loading or partly left on disk.",
   ),
 }).describe("The model that this server loads.");

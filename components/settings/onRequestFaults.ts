@@ -71,7 +71,7 @@ function onDemandFaults(machine: MachineSettings, onRequest: readonly string[]):
   for (const key of onRequest) {
     const { listen = "127.0.0.1", port } = inferenceServers[key] ?? {};
     if (isLoopback(listen)) continue;
-    const message = `${key} is asked through llama-swap, which doesn't see requests at port ${port} and would stop it in the middle of one: write \`listen: 127.0.0.1\`, or delete this line.`;
+    const message = `${key} starts on request through llama-swap, which doesn't see requests at port ${port} and could stop the server during one: write \`listen: 127.0.0.1\`, or delete this line.`;
     faults.push({
       path: ["inferenceServers", key, "listen"],
       code: "impossible_value",

@@ -25,7 +25,7 @@ const inImageFaults = ({ model: { id, inImage } }: InferenceServerSettings): Mac
     ? [
         impossible(
           ["model", "inImage"],
-          "`model.id` is no path inside the image: write that, which starts with `/`, or delete this line.",
+          "`model.id` isn't a path inside the image: write one that starts with `/`, or delete this line.",
         ),
       ]
     : [];
@@ -48,7 +48,9 @@ function adapterFaults(
   if (path === undefined && id === undefined)
     missing("path", "Say where the adapter is: `path`, a folder of the machine, or its hub `id`.");
   if (path !== undefined && id !== undefined)
-    faults.push(impossible([...at, "id"], "An adapter is in one place: delete `id`, or `path`."));
+    faults.push(
+      impossible([...at, "id"], "An adapter has either a `path` or an `id`: delete one of them."),
+    );
   if (id !== undefined && path === undefined && revision === undefined)
     missing(
       "revision",
@@ -61,7 +63,7 @@ function adapterFaults(
     faults.push(
       impossible(
         [...at, "name"],
-        `\`${name}\` is a name of the server's own model: clients could not tell them apart. Take another.`,
+        `\`${name}\` is a name of the server's own model: clients could not tell them apart. Choose another.`,
       ),
     );
   const first = server.adapters.findIndex((each) => each.name === name);
@@ -69,7 +71,7 @@ function adapterFaults(
     faults.push(
       impossible(
         [...at, "name"],
-        `\`adapters.${first}\` has the name \`${name}\`, too: take another.`,
+        `\`adapters.${first}\` also has the name \`${name}\`: choose another.`,
       ),
     );
   return faults;
@@ -91,7 +93,7 @@ function slotFaults({ adapters, ...server }: InferenceServerSettings): MachineFa
     faults.push(
       impossible(
         ["maxLoras"],
-        `Only ${count} can be in use, and each further slot takes memory for nothing: write ${adapters.length}, or delete this line.`,
+        `Only ${count} can be in use, and any further slot wastes memory: write ${adapters.length}, or delete this line.`,
       ),
     );
   if (maxCpuLoras !== undefined && maxCpuLoras > adapters.length)
@@ -123,7 +125,7 @@ function folderFaults(machine: MachineSettings, server: InferenceServerSettings)
       ? [
           impossible(
             at("id"),
-            `\`${server.model.id}\` is no hub id (\`organisation/name\`). For a folder of the machine write the whole path, which starts with \`/\` or \`~/\`.`,
+            `\`${server.model.id}\` isn't a hub id (\`organisation/name\`). For a folder of the machine, write the whole path, which starts with \`/\` or \`~/\`.`,
           ),
         ]
       : [];
@@ -164,7 +166,7 @@ function mountFaults(machine: MachineSettings, server: InferenceServerSettings):
           ? []
           : [
               target(
-                `It would hide the image's own \`${hidden}\`: write \`${INSIDE.models}/NAME\`.`,
+                `This would hide the image's own \`${hidden}\`: write \`${INSIDE.models}/NAME\`.`,
               ),
             ]),
         ...(hidden === undefined && (taken !== undefined || to === INSIDE.models)
@@ -177,7 +179,7 @@ function mountFaults(machine: MachineSettings, server: InferenceServerSettings):
         ...(first < index
           ? [
               target(
-                `It and \`mounts.${first}\` (\`${mounts[first]?.to}\`) lie in each other: take another path.`,
+                `This path and \`mounts.${first}\` (\`${mounts[first]?.to}\`) overlap: choose another path.`,
               ),
             ]
           : []),
@@ -220,10 +222,14 @@ function notMountable(machine: MachineSettings, path: string): string | undefine
   const ours = (
     [
       ["stateDirectory", "our own state, with files of secrets", machine.stateDirectory],
-      ["modelCache", "the model cache, which servers write and have already", machine.modelCache],
+      [
+        "modelCache",
+        "downloaded models, which servers can already read and write",
+        machine.modelCache,
+      ],
     ] as const
   ).find(([, , folder]) => isIn(own(path), own(folder)) || isIn(own(folder), own(path)));
   if (ours === undefined) return undefined;
   const [setting, what, folder] = ours;
-  return `\`${path}\` and \`${setting}\` (${folder}) lie in each other, and that is ${what}: name the folder of the model alone.`;
+  return `\`${path}\` and \`${setting}\` (${folder}) overlap, and \`${setting}\` holds ${what}: name the folder of the model alone.`;
 }

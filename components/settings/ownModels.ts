@@ -17,7 +17,7 @@ const adapterName = () =>
 
 const adapter = strictObject({
   name: adapterName()
-    .describe("Name that clients ask for. It stands beside the server's own names.")
+    .describe("Name that clients ask for, in addition to the server's own names.")
     .meta({ examples: ["support-tone"] }),
   path: optional(hostPath())
     .describe(
@@ -27,16 +27,16 @@ const adapter = strictObject({
   id: optional(
     textMatching(/^[\w.-]+\/[\w.-]+$/, "Expected a hub id, `organisation/name`"),
   ).describe(
-    "Hub id of the adapter, instead of `path`. The server reads its snapshot in the model cache, so `serving fetch` has to bring it first. Needs `revision`.",
+    "Hub id of the adapter, instead of `path`. The server reads its snapshot in the model cache, so download it first with `serving fetch`. Needs `revision`.",
   ),
   revision: optional(commit()).describe(
-    "Commit of the adapter's repository on the hub. vLLM takes none for an adapter and would load whatever `main` holds; with it, every start serves the same files.",
+    "Commit of the adapter's repository on the hub. vLLM itself can't pin an adapter and would load whatever `main` holds; with this setting, every start serves the same files.",
   ),
   rank: optional(count(1, 512)).describe(
-    "Rank of the adapter, `r` of its `adapter_config.json`. Default: read there. Needed where the folder can't be read: on a machine that is reached over ssh.",
+    "Rank of the adapter, `r` of its `adapter_config.json`. Default: read from that file. Needed on a machine reached over ssh, where the file can't be read.",
   ),
   trainedOn: optional(servedName()).describe(
-    "Base model that its `adapter_config.json` names (`base_model_name_or_path`), if that isn't `model.id`: another copy of the same model, such as the one that isn't quantized. Without it another base is refused.",
+    "Base model that the adapter's `adapter_config.json` names (`base_model_name_or_path`), if that isn't `model.id` but another copy of the same model, such as the unquantized one. Without this setting, another base is refused.",
   ),
 }).describe("A LoRA adapter that this server serves beside its model.");
 
@@ -51,7 +51,7 @@ const mount = strictObject({
     .meta({
       examples: ["/models/tokenizers"],
     }),
-}).describe("A folder of the machine that the server may read, and not write.");
+}).describe("A folder of the machine that the server may read but not write.");
 
 /** Settings of an inference server about models that its operator made. */
 export const ownModelSettings = {
@@ -64,17 +64,17 @@ export const ownModelSettings = {
   maxLoraRank: count()
     .optional()
     .describe(
-      "`--max-lora-rank`: rank that a slot for an adapter has room for. Default: the smallest that vLLM takes and that covers all `adapters`. Slots take memory by it, whatever rank an adapter has.",
+      "`--max-lora-rank`: highest rank that a slot for an adapter has room for. Each slot takes memory for this rank, whatever rank its adapter has. Default: the smallest that vLLM accepts and that covers all `adapters`.",
     ),
   maxLoras: count()
     .optional()
     .describe(
-      "`--max-loras`: slots for adapters on the GPU, so many different ones are used at once; requests for others wait. Default: one for each adapter.",
+      "`--max-loras`: slots for adapters on the GPU: how many adapters can be in use at once; requests for others wait. Default: one for each adapter.",
     ),
   maxCpuLoras: count()
     .optional()
     .describe(
-      "`--max-cpu-loras`: adapters that are kept in the host's memory, which is the GPU's here, so that a slot is filled without reading files. Default: vLLM's own, as many as `maxLoras`.",
+      "`--max-cpu-loras`: adapters that are kept in host memory (the same memory as the GPU's here), so that a slot is filled without reading files. Default: vLLM's own, the same as `maxLoras`.",
     ),
   loraTargetModules: optional(z.array(textMatching(/^[\w.]+$/, "Expected a module's name")).min(1))
     .describe(
@@ -85,7 +85,7 @@ export const ownModelSettings = {
     .boolean()
     .default(false)
     .describe(
-      "Lets a folder of yours be served whose weights are Python pickles (`.bin`, `.pt`) alone. Pickles can carry code, which only torch's restricted loader keeps from running; convert them to safetensors instead.",
+      "Allows a folder of yours whose only weights are Python pickles (`.bin`, `.pt`). Pickles can carry code, and only torch's restricted loader keeps it from running. Better convert them to safetensors.",
     ),
   mounts: z
     .array(mount)

@@ -44,14 +44,14 @@ function linkFaults(
     faults.push(
       fault(
         ["link", "interface"],
-        "The ranks take orders from whoever reaches them: write the interface of a cable or switch between the machines alone.",
+        "The ranks accept commands from anyone who can reach them: write the interface of a cable or switch that connects only these machines.",
       ),
     );
   if (link.hcas.length > 0 && link.gidIndex === undefined)
     faults.push(
       fault(
         ["link", "gidIndex"],
-        "RDMA needs the index of the address's RoCE v2 GID, which differs between machines: write the one that `show_gids` prints there beside the address, such as `gidIndex: 3`.",
+        "RDMA needs the index of the address's RoCE v2 GID, which differs between machines: write the one that `show_gids` prints beside the address on this machine, such as `gidIndex: 3`.",
         "missing_key",
       ),
     );
@@ -59,14 +59,14 @@ function linkFaults(
     faults.push(
       fault(
         ["link", "address"],
-        `${twin[0]} has this address, too: write this machine's own, as \`ip -4 address show ${link.interface}\` prints it there.`,
+        `${twin[0]} also has this address: write this machine's own, as \`ip -4 address show ${link.interface}\` prints it there.`,
       ),
     );
   if (clients.host === link.address)
     faults.push(
       fault(
         ["clients", "host"],
-        "That is the link's address, and on a network with other computers the ranks would take orders from any of them: write the name that the machine has on that network.",
+        "This is the link's address, and no client may be on the link: the ranks accept commands from anyone who can reach them. Write the name that the machine has on the clients' network.",
       ),
     );
   return faults;
@@ -83,7 +83,7 @@ function serverFaults(
   if (nodes === undefined) {
     const { gpus } = machine;
     if (parts * stages <= gpus) return [];
-    const message = `${processesOf(server)} needs as many GPUs, and ${own} has ${gpus} (\`gpus\`): write ${divided(gpus, stages)}, or name the machines that share the model (\`nodes\`).`;
+    const message = `${processesOf(server)} needs as many GPUs, but ${own} has ${gpus} (\`gpus\`): write ${divided(gpus, stages)}, or name the machines that share the model (\`nodes\`).`;
     return [fault(["tensorParallelSize"], message)];
   }
   const whole = nodesFault(own, nodes, machines);
@@ -118,14 +118,14 @@ function sharingFaults(
     faults.push(
       fault(
         ["nodes"],
-        `vLLM divides a model among machines with the same number of GPUs, and these have others (${counts}; \`gpus\`): name machines that are alike.`,
+        `vLLM can share a model only among machines with the same number of GPUs, and these differ (${counts}; \`gpus\`): name machines that are alike.`,
       ),
     );
   else if (parts * stages !== sum)
     faults.push(
       fault(
         ["tensorParallelSize"],
-        `${processesOf(server)} is to be the number of GPUs of all nodes, ${sum} (${counts}): write ${divided(sum, stages)}.`,
+        `${processesOf(server)} must equal the number of GPUs of all nodes, ${sum} (${counts}): write ${divided(sum, stages)}.`,
       ),
     );
   const bare = known.filter((each) => each.link?.hcas.length === 0).map(({ name }) => name);
@@ -134,7 +134,7 @@ function sharingFaults(
     faults.push(
       fault(
         ["nodes"],
-        `${byRdma.join(" and ")} would use RDMA, and the rest of the nodes sockets: name the RDMA devices of all (${bare.map((name) => `\`machines.${name}.link.hcas\``).join(", ")}), or of none.`,
+        `${byRdma.join(" and ")} would use RDMA and the other nodes sockets: name the RDMA devices of all (those missing: ${bare.map((name) => `\`machines.${name}.link.hcas\``).join(", ")}), or of none.`,
         "missing_key",
       ),
     );
@@ -151,7 +151,7 @@ function rankSettingFaults(
     faults.push(
       fault(
         ["listen"],
-        `A server over several machines listens on its machine's link address, ${link?.address}, and nowhere else: delete this line. For other computers publish the bridge.`,
+        `A server over several machines listens only on its machine's link address, ${link?.address}: delete this line. For other computers, publish the bridge.`,
       ),
     );
   const extra = extraArgs.findIndex((each) =>
@@ -194,13 +194,13 @@ function nodesFault(
   if (nodes[0] !== own || others.length !== nodes.length - 1)
     return fault(
       ["nodes"],
-      `Each machine is named once, and first the one below which the server is written, which has the API: write \`nodes: [${[own, ...others].join(", ")}]\`.`,
+      `Name each machine once, first the one that declares the server, which has the API: write \`nodes: [${[own, ...others].join(", ")}]\`.`,
     );
   const unlinked = nodes.filter((name) => machines[name]?.link === undefined);
   if (unlinked.length === 0) return undefined;
   const links = unlinked
     .map((name) => `\`machines.${name}.link: { interface: …, address: … }\``)
     .join(" and ");
-  const message = `Nothing says how these machines reach each other: write ${links}.`;
+  const message = `The stack file doesn't say how these machines reach each other: write ${links}.`;
   return fault(["nodes"], message, "missing_key");
 }

@@ -64,8 +64,8 @@ const REFUSED_FLAGS: Readonly<Record<string, string>> = {
   "--num-gpu-blocks-override":
     "it sets the KV cache in blocks, whatever memory they take; use `kvCacheMemoryBytes`",
   "--distributed-executor-backend":
-    "vLLM's own processes (`mp`) run a model, also over several machines (`nodes`); vLLM's image has no Ray",
-  "--hf-token": "the token would stand in the argv; use `huggingFaceTokenVariable`",
+    "vLLM's own processes (`mp`) run the model, even over several machines (`nodes`); vLLM's image has no Ray",
+  "--hf-token": "the token would be visible in the argv; use `huggingFaceTokenVariable`",
   "--api-key":
     "it guards only part of vLLM's routes (/invocations, /classify, /pooling and others stay open), and the key would be in the argv. For the local network publish the bridge with `keyVariable`, and leave this server on 127.0.0.1",
 };
@@ -144,7 +144,7 @@ const VARIABLES_WITH_SETTING: readonly { readonly name: RegExp; readonly instead
   },
   {
     name: /^LOCAL_SERVING_/,
-    instead: "the machine's settings make these variables; use `nodes` for several ranks",
+    instead: "they are set from the machine's settings; use `nodes` for several ranks",
   },
 ];
 

@@ -11,7 +11,7 @@ import { hostSimpleServerSchema, type simpleServerSchema } from "../planned/sche
 import type { PlannedService, ServiceContext } from "../service/service";
 import { type HostSimpleServerSettings, INTEGRATED, type SimpleServerSettings } from "./settings";
 
-/** Where the simple server (Ollama) is, and what is set of it. */
+/** Where the simple server (Ollama) runs, and what is set on it. */
 export type SimpleServerPlan = DataOf<typeof simpleServerSchema>;
 
 /** An Ollama that is installed on the host. */

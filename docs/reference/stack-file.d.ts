@@ -4,7 +4,7 @@
 export interface MachineSettings {
   /** Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark. */
   readonly totalGiB: number;
-  /** What the machine is, as `serving init` recognises it: `gb10` is a DGX Spark and its siblings of other makers. The preflight refuses a device that isn't the machine's, and a `totalGiB` more than 3 % off what that device was seen with is a fault. Figures that were published of a DGX Spark are marked on another one, and where the GPU isn't one that shares the machine's memory, no server can be declared. Left out: planned as a DGX Spark. */
+  /** What the machine is, as `serving init` recognises it: `gb10` is a DGX Spark or a sibling from another maker. The preflight refuses a device that isn't the machine's. A `totalGiB` more than 3 % off the figure seen on that device is a fault. On other devices, figures published for a DGX Spark are marked. If the GPU doesn't share the machine's memory, no server can be declared. Left out: planned as a DGX Spark. */
   readonly device?: "gb10" | "jetson-thor" | "gh200" | "rtx-pro" | "geforce" | "h100" | "h200" | "b200" | "nvidia-unified" | "nvidia" | "strix-halo" | "amd" | "apple" | "intel" | "none";
   /** Docker engine of the machine: a socket here (`unix://`), or `ssh://user@host` for another computer, whose files are written over the same ssh (guide: a machine that is elsewhere). Default: `"unix:///var/run/docker.sock"`. */
   readonly dockerHost?: string;
@@ -14,11 +14,11 @@ export interface MachineSettings {
   readonly network?: string;
   /** Hugging Face cache on the machine, mounted into the servers. Made when missing, never removed. Default: `"~/.cache/huggingface"`. */
   readonly modelCache?: string;
-  /** Memory in GiB that the operating system and the page cache need: MemTotal - MemAvailable while no server runs. The default is unmeasured; 17 to 20 GiB have been seen. Another value counts as declared, and a plan that exceeds the machine with it is refused. Default: `4`. */
+  /** Memory in GiB that the operating system and the page cache need: MemTotal - MemAvailable while no server runs. The default is unmeasured; 17 to 20 GiB have been seen. Any other value counts as declared: a plan that then exceeds the machine is refused. Default: `4`. */
   readonly operatingSystemGiB?: number;
-  /** Memory in GiB that containers with GPUs take here which are no inference servers, such as an image generator of your own. It counts in the sum, outside the servers' 0.90. Without it a policy refuses such a container. */
+  /** Memory in GiB of your own containers with GPUs that are not inference servers, such as an image generator. It counts in the sum, but not in the servers' 0.90. Without it a policy refuses such a container. */
   readonly otherGpuMemoryGiB?: number;
-  /** GPUs of the machine: 1 on a DGX Spark. No server of this machine alone may use more. Default: `1`. */
+  /** GPUs of the machine: 1 on a DGX Spark. A server on this machine alone can't use more. Default: `1`. */
   readonly gpus?: number;
   /** The machine's end of the private network to other machines, over which one model runs on several (`inferenceServers.*.nodes`). No other computer may be on it: vLLM's ranks check no key. */
   readonly link?: {
@@ -26,29 +26,29 @@ export interface MachineSettings {
     readonly interface: string;
     /** The machine's own address on that interface. */
     readonly address: string;
-    /** RDMA devices of the link, as `ibdev2netdev` prints them on the machine: two for each cable of a DGX Spark. Without them NCCL goes by sockets, which is slow. Default: `[]`. */
+    /** RDMA devices of the link, as `ibdev2netdev` prints them on the machine: two for each cable of a DGX Spark. Without them NCCL uses sockets, which is slow. Default: `[]`. */
     readonly hcas?: ReadonlyArray<string>;
     /** NCCL_IB_GID_INDEX: index of the address's RoCE v2 GID, as `show_gids` prints it on the machine. Needed with `hcas`. */
     readonly gidIndex?: number;
   };
   /** MemAvailable in GiB below which a server of ours is stopped, so that instance A and SSH survive. It waits for memory before it starts again. 0 turns this off. A change restarts nothing. Default: `2`. */
   readonly memoryFloorGiB?: number;
-  /** Starts of a server that may fail within an hour, stops at the memory floor included. Then it stays stopped until you change it or say so (its log names the command): restart loops were seen to leak memory until the machine hung. A change restarts nothing. Default: `3`. */
+  /** How many starts of a server may fail within an hour, including stops at the memory floor. After that it stays stopped until you change it or run the command that its log names: restart loops have leaked memory until the machine hung. A change restarts nothing. Default: `3`. */
   readonly startsPerHour?: number;
-  /** Longest time in minutes that `serving up`, after your yes, lets requests end before it replaces or removes their server. The default lets an answer of 12,000 tokens end at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never does. A change restarts nothing. Default: `10`. */
+  /** Longest time in minutes that `serving up`, after your yes, waits for running requests before it replaces or removes their server. The default is enough for an answer of 12,000 tokens at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never waits. A change restarts nothing. Default: `10`. */
   readonly waitForRequestsMinutes?: number;
-  /** Longest time in minutes that `serving up --verified` gives each server and service which it starts: one that isn't ready then is put back. Left out: twice the longest time that the plan says, 60 where it says none. A change restarts nothing. */
+  /** Longest time in minutes that `serving up --verified` gives each server and service that it starts. If one isn't ready by then, it is put back. Left out: twice the longest time in the plan, or 60 if the plan gives none. A change restarts nothing. */
   readonly startWithinMinutes?: number;
   readonly instanceA: "none" | {
     /** TCP port that instance A listens on. Default: `8000`. */
     readonly port?: number;
     /** Address that instance A listens on (its `--host`; vLLM's default is every address). On 127.0.0.1 no container can reach it. Default: `"0.0.0.0"`. */
     readonly listen?: string;
-    /** Name that instance A serves its model by. Needed only if a client, the bridge or the chat UI uses it. */
+    /** Served model name of instance A. Needed only if a client, the bridge or the chat UI uses instance A. */
     readonly servedModelName?: string;
-    /** Parser by which instance A makes structured tool calls: its `--tool-call-parser`, if it was also started with `--enable-auto-tool-choice`; `none` without one of them. Declared, never set. Left out: not known. Coding clients aren't pointed at it with `none`. */
+    /** Tool-call parser of instance A (its `--tool-call-parser`). Write `none` if it was started without that flag or without `--enable-auto-tool-choice`: coding clients are then not pointed at it. Declared, never set. Left out: not known. */
     readonly toolParser?: string;
-    /** NAME of the variable of your shell that holds the key which instance A asks for (its `--api-key` or VLLM_API_KEY); `none` if it asks for none. Left out: not known. Clients with `via: native` then take their key from this variable; the bridge has no key for it. */
+    /** NAME of the variable of your shell that holds the key of instance A (its `--api-key` or VLLM_API_KEY); `none` if it asks for none. Left out: not known. Clients with `via: native` then take their key from this variable; the bridge sends it none. */
     readonly keyVariable?: "none" | string;
     /** Minutes that instance A may take to come up after a boot: loading (4 to 7 were seen) and, the first time, compiling (10 to 15). Until then our servers leave its share free; after that they start if their own share fits. Default: `30`. */
     readonly readyWithinMinutes?: number;
@@ -65,11 +65,11 @@ export interface MachineSettings {
   readonly inferenceServers?: { readonly [key: string]: {
     /** The model that this server loads. */
     readonly model: {
-      /** Hub id of the model, or its folder on the machine (`/data/run-7/merged`, `~/merged`), which is mounted read-only at `/models/`. A path inside the container is one below a `to` of `mounts`, or below `/root/.cache/huggingface`, where the model cache is, or any with `inImage`. It is the first argument of `vllm serve`. */
+      /** Hub id of the model, or its folder on the machine (`/data/run-7/merged`, `~/merged`), which is mounted read-only at `/models/`. A path counts as one inside the container if it is below a `to` of `mounts` or below `/root/.cache/huggingface` (the model cache), or if `inImage` is set. It is the first argument of `vllm serve`. */
       readonly id: string;
       /** Says that `id` is a path inside the image, which brings the model: nothing is mounted then. */
       readonly inImage?: true;
-      /** Family, which chooses the default tool parser and reasoning parser. Default: from the model's config.json if its `model_type` says so, else `other`; never guessed from the name, and refused where the config names another. `qwen3`: Qwen3.5, Qwen3.6, Qwen3.8; `qwen3-coder`: Qwen3-Coder, Qwen3-Coder-Next; `qwen3-next-instruct`: Qwen3-Next Instruct; `gpt-oss`: gpt-oss-20b, gpt-oss-120b; `nemotron-3`: Nemotron-3 Nano and Super, Nemotron-3.5 Lightning; `glm-4.5`: GLM-4.5, GLM-4.6; `gemma-4`: Gemma 4; `llama-4`: Llama 4; `other`: every other model; name its parsers yourself. */
+      /** Family, which chooses the default tool parser and reasoning parser. Default: from `model_type` in the model's config.json, else `other`; never guessed from the name. A family other than the config's is refused. `qwen3`: Qwen3.5, Qwen3.6, Qwen3.8; `qwen3-coder`: Qwen3-Coder, Qwen3-Coder-Next; `qwen3-next-instruct`: Qwen3-Next Instruct; `gpt-oss`: gpt-oss-20b, gpt-oss-120b; `nemotron-3`: Nemotron-3 Nano and Super, Nemotron-3.5 Lightning; `glm-4.5`: GLM-4.5, GLM-4.6; `gemma-4`: Gemma 4; `llama-4`: Llama 4; `other`: every other model; name its parsers yourself. */
       readonly family?: "qwen3" | "qwen3-coder" | "qwen3-next-instruct" | "gpt-oss" | "nemotron-3" | "glm-4.5" | "gemma-4" | "llama-4" | "other";
       /** `chat` models are addressed by /v1/chat/completions and may get chat and coding clients; `base` models by /v1/completions only; `embedding` models by /v1/embeddings and `rerank` models by /v1/rerank, for document search (`--runner pooling`, without parsers and clients). Default: `"chat"`. */
       readonly kind?: "chat" | "base" | "embedding" | "rerank";
@@ -77,35 +77,35 @@ export interface MachineSettings {
       readonly thinking?: boolean;
       /** `--revision`: commit of the model's repository on the hub, so that every start serves the same files. Default: what its main branch holds when the model is first loaded. */
       readonly revision?: string;
-      /** Size of the weights on disk in GB (10^9 bytes), for the memory plan before anything was measured. Default: by the snapshot in the model cache, which it may not contradict by more than 5 %. */
+      /** Size of the weights on disk in GB (10^9 bytes), for the memory plan before anything was measured. Default: the size of the snapshot in the model cache. A value more than 5 % off that size is refused. */
       readonly weightsGB?: number;
-      /** Memory in GiB that the loaded weights take, where that is not their size on disk: quantized while loading, or partly left on disk. */
+      /** Memory in GiB that the loaded weights take, if that isn't their size on disk because they are quantized while loading or partly left on disk. */
       readonly residentGiB?: number;
     };
-    /** Canonical name that clients ask for. It must contain no slash (policy): a coding client can't address one. */
+    /** Canonical name that clients ask for. It must contain no slash (policy): coding clients can't address a name with one. */
     readonly servedModelName: string;
     /** Further names for the same model. Default: the hub id alone. */
     readonly aliases?: ReadonlyArray<string>;
     /** Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it. */
     readonly image: string;
-    /** Versions inside the image and their evidence. A corrected record never restarts a container: it is kept beside it, joined by the digest. */
+    /** Versions inside the image and their evidence. Correcting the record never restarts a container: it is no part of the container, and the digest links the two. */
     readonly versions?: {
       /** Version of vLLM inside the image (PEP 440). The floor is 0.26.0. */
       readonly vllm?: string;
       /** Version of transformers inside the image (PEP 440). The floor is 5.8.0. */
       readonly transformers?: string;
-      /** How the versions are known. `published`: from the release's own metadata, a warning stays. `read`: read inside this image, as `serving pin` does. */
+      /** How the versions are known. `published`: from the release's own metadata; a warning stays. `read`: read inside this image, as `serving pin` does. */
       readonly evidence: "published" | "read";
-      /** Digest of the image that these versions are of, as `serving pin --write` writes it. With another digest in `image` the record counts no longer. Left out, it counts where `image` has the digest of a known release, or its tag says the same version. */
+      /** Digest of the image with these versions, as `serving pin --write` writes it. If `image` has another digest, the record no longer counts. Left out: the record counts if `image` has the digest of a known release, or a tag that names the same version. */
       readonly digest?: string;
-      /** Digest of the machine's own image within `digest`: the one that `serving pin` read. */
+      /** Digest of the image for the machine's platform, within the multi-platform `digest`: the one that `serving pin` read. */
       readonly platformDigest?: string;
       /** Where the versions come from: a release page, or the date of the reading. */
       readonly source: string;
     };
     /** TCP port, the same inside the container and on the machine. Default: `8001`. */
     readonly port?: number;
-    /** Address that the port is published on. On any other than 127.0.0.1 everyone on the network can use the server: vLLM's own key guards only part of its routes. Publish the bridge instead, with a key. Default: `"127.0.0.1"`. */
+    /** Address that the port is published on. On any address other than 127.0.0.1, everyone on the network can use the server: vLLM's own key guards only part of its routes. Publish the bridge instead, with a key. Default: `"127.0.0.1"`. */
     readonly listen?: string;
     /** `--gpu-memory-utilization`: share of the machine's TOTAL memory (not of what is free) that this server takes. All servers together stay at or under 0.90 (policy); vLLM's own default of 0.92 hangs this machine. */
     readonly gpuMemoryUtilization: number;
@@ -117,13 +117,13 @@ export interface MachineSettings {
     readonly maxNumBatchedTokens?: number;
     /** `--kv-cache-dtype`. `fp8` halves the bytes per token. Default: `"fp8"`. */
     readonly kvCacheDtype?: string;
-    /** `--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of the share and what lies outside the cache plus these bytes. vLLM's start check still uses the utilization. */
+    /** `--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of two figures: the share, or these bytes plus the memory outside the cache. vLLM's start check still uses the utilization. */
     readonly kvCacheMemoryBytes?: number;
-    /** Machines that share the model, by their names in this stack: first the one below which the server is written, the head, which has the API. Each needs a `link`. Default: this machine alone. */
+    /** Machines that share the model, by their names in this stack. The first must be the machine that declares the server: it is the head, which has the API. Each needs a `link`. Default: this machine alone. */
     readonly nodes?: ReadonlyArray<string>;
     /** `--tensor-parallel-size`: parts of each layer. With `nodes`, this times `pipelineParallelSize` is the number of all their GPUs: 2 over two DGX Sparks. Default: `1`. */
     readonly tensorParallelSize?: number;
-    /** `--pipeline-parallel-size`: stages of layers, one behind the other. For 3 or 5 machines, or for many requests at once. Default: `1`. */
+    /** `--pipeline-parallel-size`: stages of layers, one after the other. For 3 or 5 machines, or for many requests at once. Default: `1`. */
     readonly pipelineParallelSize?: number;
     /** `--master-port`: port on the link by which the ranks of a server with `nodes` find each other. Their start gates use the next one. Default: `29501`. */
     readonly masterPort?: number;
@@ -139,7 +139,7 @@ export interface MachineSettings {
     readonly tools?: {
       /** `--enable-auto-tool-choice`: the model decides when to call a tool. Coding agents need it. Default: `true`. */
       readonly autoChoice?: boolean;
-      /** `--tool-call-parser`. `auto` takes the family's parser (qwen3: `qwen3_coder`). Use `qwen3_xml` when `tool_calls` is empty with XML in `content`; from vLLM 0.24 on both names are one parser. Default: `"auto"`. */
+      /** `--tool-call-parser`. `auto` takes the family's parser (qwen3: `qwen3_coder`). Use `qwen3_xml` if `tool_calls` is empty and `content` holds XML; since vLLM 0.24 both names mean the same parser. Default: `"auto"`. */
       readonly parser?: string;
     };
     /** `--reasoning-parser`. `auto` takes the family's parser for a model with a thinking mode, and passes no flag at all for one without. Default: `"auto"`. */
@@ -152,7 +152,7 @@ export interface MachineSettings {
     readonly gdnPrefillBackend?: string;
     /** `--load-format`, for example `fastsafetensors`. */
     readonly loadFormat?: string;
-    /** `--chat-template`: a path inside the container, the template itself, or `tolerant`: the model's own, made to take a system element in the middle of a conversation, which it puts behind the message before. A client with `via: native` finds its prefix again with it. */
+    /** `--chat-template`: a path inside the container, the template itself, or `tolerant`. `tolerant` is the model's own template, changed to accept a system message in the middle of a conversation: it appends that message to the one before. This lets a client with `via: native` find its prefix in the cache again. */
     readonly chatTemplate?: string;
     /** `--speculative-config`: draft tokens, which speed up a single stream and cost KV cache. */
     readonly speculative?: {
@@ -165,28 +165,28 @@ export interface MachineSettings {
     };
     /** LoRA adapters of the model, each served under a name of its own: `--enable-lora` and `--lora-modules`. Default: `[]`. */
     readonly adapters?: ReadonlyArray<{
-      /** Name that clients ask for. It stands beside the server's own names. */
+      /** Name that clients ask for, in addition to the server's own names. */
       readonly name: string;
       /** Folder on the machine that holds `adapter_config.json` and `adapter_model.safetensors`, as PEFT's `save_pretrained` writes them. It is mounted read-only. Either this or `id`. */
       readonly path?: string;
-      /** Hub id of the adapter, instead of `path`. The server reads its snapshot in the model cache, so `serving fetch` has to bring it first. Needs `revision`. */
+      /** Hub id of the adapter, instead of `path`. The server reads its snapshot in the model cache, so download it first with `serving fetch`. Needs `revision`. */
       readonly id?: string;
-      /** Commit of the adapter's repository on the hub. vLLM takes none for an adapter and would load whatever `main` holds; with it, every start serves the same files. */
+      /** Commit of the adapter's repository on the hub. vLLM itself can't pin an adapter and would load whatever `main` holds; with this setting, every start serves the same files. */
       readonly revision?: string;
-      /** Rank of the adapter, `r` of its `adapter_config.json`. Default: read there. Needed where the folder can't be read: on a machine that is reached over ssh. */
+      /** Rank of the adapter, `r` of its `adapter_config.json`. Default: read from that file. Needed on a machine reached over ssh, where the file can't be read. */
       readonly rank?: number;
-      /** Base model that its `adapter_config.json` names (`base_model_name_or_path`), if that isn't `model.id`: another copy of the same model, such as the one that isn't quantized. Without it another base is refused. */
+      /** Base model that the adapter's `adapter_config.json` names (`base_model_name_or_path`), if that isn't `model.id` but another copy of the same model, such as the unquantized one. Without this setting, another base is refused. */
       readonly trainedOn?: string;
     }>;
-    /** `--max-lora-rank`: rank that a slot for an adapter has room for. Default: the smallest that vLLM takes and that covers all `adapters`. Slots take memory by it, whatever rank an adapter has. */
+    /** `--max-lora-rank`: highest rank that a slot for an adapter has room for. Each slot takes memory for this rank, whatever rank its adapter has. Default: the smallest that vLLM accepts and that covers all `adapters`. */
     readonly maxLoraRank?: number;
-    /** `--max-loras`: slots for adapters on the GPU, so many different ones are used at once; requests for others wait. Default: one for each adapter. */
+    /** `--max-loras`: slots for adapters on the GPU: how many adapters can be in use at once; requests for others wait. Default: one for each adapter. */
     readonly maxLoras?: number;
-    /** `--max-cpu-loras`: adapters that are kept in the host's memory, which is the GPU's here, so that a slot is filled without reading files. Default: vLLM's own, as many as `maxLoras`. */
+    /** `--max-cpu-loras`: adapters that are kept in host memory (the same memory as the GPU's here), so that a slot is filled without reading files. Default: vLLM's own, the same as `maxLoras`. */
     readonly maxCpuLoras?: number;
     /** `--lora-target-modules`: layers that slots are made for, by the end of their names. Default: every linear layer, which for a mixture of experts is many times what most adapters use. */
     readonly loraTargetModules?: ReadonlyArray<string>;
-    /** Lets a folder of yours be served whose weights are Python pickles (`.bin`, `.pt`) alone. Pickles can carry code, which only torch's restricted loader keeps from running; convert them to safetensors instead. Default: `false`. */
+    /** Allows a folder of yours whose only weights are Python pickles (`.bin`, `.pt`). Pickles can carry code, and only torch's restricted loader keeps it from running. Better convert them to safetensors. Default: `false`. */
     readonly allowPickle?: boolean;
     /** Further folders of the machine that the server may read, always read-only. A folder that is `model.id` or an adapter's `path` needs none. Default: `[]`. */
     readonly mounts?: ReadonlyArray<{
@@ -197,38 +197,38 @@ export interface MachineSettings {
     }>;
     /** `--allowed-origins`: web pages that may call the server from a browser, by origin. Always passed, since vLLM's own default changes with its version and lets any page call a server that checks no key. Programs other than browsers are not affected. Default: `[]`. */
     readonly allowedOrigins?: ReadonlyArray<string>;
-    /** VLLM_USE_FLASHINFER_MOE_FP4: the FP4 mixture-of-experts fast path, set to 0 when false. vLLM dropped the variable in 0.24; `moeBackend` carries the intent since then. Default: `false`. */
+    /** VLLM_USE_FLASHINFER_MOE_FP4: the FP4 mixture-of-experts fast path, set to 0 when false. vLLM dropped the variable in 0.24; since then `moeBackend` does this. Default: `false`. */
     readonly flashinferMoeFp4?: boolean;
-    /** MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside resident weights end in exit 137. Default: `2`. */
+    /** MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside loaded weights end in exit 137 (killed). Default: `2`. */
     readonly compileJobs?: number;
-    /** Further environment variables. No secrets: values are shown in the plan and kept in the state. A variable that a setting gives is refused here. */
+    /** Further environment variables. No secrets: values are shown in the plan and kept in the state. A variable that has a setting of its own is refused here. */
     readonly environment?: { readonly [key: string]: string };
     /** NAME of the variable of your shell that holds a Hugging Face token, for a gated model. Its value reaches the container as a file of mode 0600, and is in no plan, preview, log or environment. */
     readonly huggingFaceTokenVariable?: string;
     /** Further arguments of `vllm serve`, as they are. A flag that has a setting of its own is refused here. Default: `[]`. */
     readonly extraArgs?: ReadonlyArray<string>;
-    /** What was measured after all servers of the machine had loaded and served a request; `serving verify --only memory` prints these lines. With it the KV plan is exact, and the pair counts as proven. */
+    /** Figures measured after all servers of the machine had loaded and served a request; `serving verify --only memory` prints these lines. With them the KV plan is exact, and this combination of servers counts as proven. */
     readonly measured?: {
-      /** Memory in GiB that the server took outside its KV cache: utilization x total, less the log's `Available KV cache memory`. */
+      /** Memory in GiB that the server took outside its KV cache: utilization x total, minus the log's `Available KV cache memory`. */
       readonly nonKvGiB: number;
       /** `GPU KV cache size` of the log, in tokens. Compare `maxConcurrency`, not this, across versions. */
       readonly kvTokens: number;
       /** `Maximum concurrency` of the log: requests of the whole window that the KV cache holds. */
       readonly maxConcurrency: number;
-      /** Ranks that shared the model (`tensorParallelSize` x `pipelineParallelSize`); the figures are those of the rank with the least memory. Divided otherwise, the record no longer counts. Default: 1. */
+      /** Ranks that shared the model (`tensorParallelSize` x `pipelineParallelSize`); the figures are those of the rank with the least memory. If the model is divided differently, the record no longer counts. Default: 1. */
       readonly ranks?: number;
-      /** Day of the measurement, year-month-day, in quotes (without them some readers of YAML make a time of it). */
+      /** Day of the measurement, year-month-day, in quotes (without them, some YAML readers turn it into a time). */
       readonly at: string;
       /** Image that was measured, by its digest. With another image the record no longer counts. */
       readonly image: string;
     };
-    /** What `serving bench --record` measured: plans and `serving models` take it before published rates. */
+    /** What `serving bench --record` measured. Plans and `serving models` use it instead of published rates. */
     readonly measuredSpeeds?: {
-      /** Tokens of a cold prompt that were read in a second. */
+      /** Tokens of a cold prompt read in a second. */
       readonly prefill: number;
       /** Tokens in a second of one answer alone. */
       readonly decode: number;
-      /** Day of the measurement, year-month-day, in quotes (without them some readers of YAML make a time of it). */
+      /** Day of the measurement, year-month-day, in quotes (without them, some YAML readers turn it into a time). */
       readonly at: string;
       /** Image that was measured, by its digest. With another image the record no longer counts. */
       readonly image: string;
@@ -248,9 +248,9 @@ export interface MachineSettings {
     readonly lockedMemoryBytes?: number;
     /** Seconds that the server gets to stop before it is killed. Default: `60`. */
     readonly stopGraceSeconds?: number;
-    /** `onRequest`: `up` makes the container and doesn't start it; `serving start NAME` does, and first stops the servers that it has no room beside. Such servers may be more than fit at once: the plan says which run together (guide: models on demand). Default: `"always"`. */
+    /** `onRequest`: `up` creates the container but doesn't start it. `serving start NAME` starts it, after stopping the servers that leave it no room. More such servers may be declared than fit at once: the plan says which run together (guide: models on demand). Default: `"always"`. */
     readonly start?: "always" | "onRequest";
-    /** With `start: onRequest` and the machine's `onDemand`: minutes without a request after which the server is stopped; `never`: only when another one needs its memory. Default: 30. */
+    /** Minutes without a request after which the server is stopped. `never`: only when another server needs its memory. Needs `start: onRequest` and the machine's `onDemand`. Default: 30. */
     readonly idleMinutes?: "never" | number;
   } };
   /** Starts servers with `start: onRequest` when their model is asked for, and stops others that it has no room beside (guide: models on demand). Left out: only `serving start` does. */
@@ -472,25 +472,25 @@ export interface MachineSettings {
   readonly venvs?: ReadonlyArray<string>;
   /** The automation harness's providers profile and session-analytics file, made from what runs here. They are written only when this block is there; `{}` takes every default. */
   readonly harness?: {
-    /** The harness's per-user folder. `providers.toml` and `session-analytics.json` are written there. Files of yours by these names are replaced as a whole while `harness` is set, reviewers of other vendors included; they are kept beside ours (`.providers.toml.local-serving/original`), and put back by `down` or once `harness` is gone. Default: `"~/.hx"`. */
+    /** The harness's per-user folder. `providers.toml` and `session-analytics.json` are written there. While `harness` is set, they replace your own files with these names, including reviewers of other vendors. The originals are kept (`.providers.toml.local-serving/original`) and put back by `down`, or when `harness` is removed. Default: `"~/.hx"`. */
     readonly home?: string;
     /** Folder of `session-analytics.json`, for a harness that keeps it apart. Default: `home`. */
     readonly analyticsHome?: string;
     /** What the harness's environment variables begin with, the underscore included. Default: `"HX_"`. */
     readonly prefix?: string;
-    /** NAME of the variable with the key that the harness sends to an inference server (`api_key_env`). vLLM ignores the value, but the harness sends no request while a variable that is named is empty: export any text where non-interactive shells see it. `none` sends no key. Default: `prefix` and `LOCAL_KEY`, so `HX_LOCAL_KEY`. */
+    /** NAME of the variable with the key that the harness sends to an inference server (`api_key_env`). vLLM ignores the value, but the harness sends no request while the variable is empty: export any text where non-interactive shells see it. `none` sends no key. Default: `prefix` and `LOCAL_KEY`, so `HX_LOCAL_KEY`. */
     readonly apiKeyVariable?: "none" | string;
-    /** Longest answer of an inference server (`max_tokens`). The harness's own 4096 is little for a review with many findings. Prompt and answer together must fit `maxModelLen`. Unit: tokens. Default: `8192`. */
+    /** Longest answer of an inference server (`max_tokens`). The harness's own default of 4096 is small for a review with many findings. Prompt and answer together must fit `maxModelLen`. Unit: tokens. Default: `8192`. */
     readonly maxTokens?: number;
-    /** Longest time of one review (`timeout_sec`). The harness's own 300 is short for a long prompt here: at 853 tokens/s, 48k tokens of prompt alone take a minute. Below the review loop's 900, or one review uses it up. Unit: seconds. Default: `600`. */
+    /** Longest time of one review (`timeout_sec`). The harness's own default of 300 is short for a long prompt here: at 853 tokens/s, 48k tokens of prompt alone take a minute. Stay below the review loop's 900, or one review can use up the whole loop. Unit: seconds. Default: `600`. */
     readonly timeoutSeconds?: number;
-    /** `disable_thinking` for models with a thinking mode: else hidden reasoning eats up `maxTokens`. A model without one never gets the key. Default: `true`. */
+    /** Sets `disable_thinking` for models with a thinking mode; otherwise hidden reasoning uses up `maxTokens`. Other models never get the key. Default: `true`. */
     readonly disableThinking?: boolean;
     /** Subjects (whose work is reviewed) that get a peer and a fallback chain. Default: `["claude","codex","pi"]`. */
     readonly subjects?: ReadonlyArray<string>;
-    /** `peer_for`, if it is not to be the first provider. Providers are `local-<key>` for each inference server with a chat model, by key, then `ollama` when Ollama on the host has a model. */
+    /** `peer_for`: the provider that reviews each subject, if not the first one. Providers are `local-<key>` for each inference server with a chat model, by key, then `ollama` when Ollama on the host has a model. */
     readonly peerFor?: { readonly [key: string]: string };
-    /** `fallback_chain`, if it is not to be every other provider in order. */
+    /** `fallback_chain`: further providers for each subject, if not all the others in order. */
     readonly fallbackChain?: { readonly [key: string]: ReadonlyArray<string> };
     /** Provider whose model judges sessions. Default: the first. */
     readonly judge?: string;
@@ -500,12 +500,12 @@ export interface MachineSettings {
     readonly embeddingModel?: string;
     /** Inference server that turns sessions into vectors (`model.kind: embedding`) instead of Ollama. The file then says `embedding.backend: openai`, and has its address where Ollama's would be. */
     readonly embeddingServer?: string;
-    /** `conformance_command` of a provider, which makes it an evaluator for `verification.conformance`. A model alone can't try a running app: the command is an agent of yours that can, such as a coding client's launcher. It gets the request's path for `{review_request}`, and says its verdict on stdout. */
+    /** `conformance_command` of a provider, which makes it an evaluator for `verification.conformance`. A model alone can't try a running app, so name an agent of yours that can, such as a coding client's launcher. It gets the request's path in place of `{review_request}` and prints its verdict on stdout. */
     readonly conformanceCommands?: { readonly [key: string]: string };
     /** Company name that the harness stamps into generated sources (`[copyright]`). Default: `""`. */
     readonly company?: string;
   };
-  /** How a step that needs root is run (only the simple server's systemd drop-in does). `none`: it is skipped, and the plan prints the commands. `[sudo, -n]`: by sudo, which must not ask for a password. Default: `"none"`. */
+  /** How to run a step that needs root (only the simple server's systemd drop-in does). `none`: skip it, and print the commands in the plan. `[sudo, -n]`: use sudo, which must not ask for a password. Default: `"none"`. */
   readonly elevate?: "none" | ReadonlyArray<"sudo" | "-n">;
   /** Directory on the machine for the plan that was applied and for the files of secrets (mode 0600). Removed by `down`. Default: `"~/.local/share/local-serving"`. */
   readonly stateDirectory?: string;

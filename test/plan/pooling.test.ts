@@ -149,7 +149,7 @@ describe("settings of such a server", () => {
     inferenceServers: { b: THREE.b, search: pooling("embedding", 8002, overlay) },
   });
   const DELETE =
-    "A model of `kind: embedding` writes no text: delete this line, or say another `model.kind`.";
+    "A model of `kind: embedding` writes no text: delete this line, or change `model.kind`.";
 
   it.each([
     ["model.thinking", { model: { id: "org/e", kind: "embedding", thinking: true } }],
@@ -181,7 +181,7 @@ describe("settings of such a server", () => {
     ],
     [
       { harness: { embeddingServer: "search", embeddingModel: "nomic-embed-text" } },
-      "machines.dgx.harness.embeddingModel: Sessions are embedded by `embeddingServer`: delete this line, or that one to let Ollama do it.",
+      "machines.dgx.harness.embeddingModel: `embeddingServer` embeds the sessions: delete this line, or delete `embeddingServer` to let Ollama embed them.",
     ],
     [
       { bridge: { ...BRIDGE, servers: ["search", "sort"] } },

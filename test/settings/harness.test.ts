@@ -133,7 +133,10 @@ describe("the harness's settings", () => {
 
   it.each([8192, 4096])("leave room for a prompt: a context of %i is refused", (maxModelLen) => {
     expect(faultsOf({}, { maxModelLen })).toEqual([
-      [`${AT}.maxTokens`, expect.stringContaining(`\`b\` has a context of ${maxModelLen}`)],
+      [
+        `${AT}.maxTokens`,
+        expect.stringContaining(`the context window of \`b\` is ${maxModelLen} tokens`),
+      ],
     ]);
     expect(faultsOf({}, { maxModelLen: 8193 })).toEqual([]);
     expect(faultsOf(undefined, { maxModelLen })).toEqual([]);

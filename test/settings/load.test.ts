@@ -152,7 +152,7 @@ describe("faults of a stack file", () => {
   const PLAIN_PATH =
     "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys.";
   const ENGINE =
-    "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535; ssh://user@host:port and no more.";
+    "Expected a host or path in ASCII characters after `://`, a port from 1 to 65535, and nothing after ssh://user@host:port.";
   const ASCII = "Expected a name without blanks, of ASCII letters, digits and signs.";
   it.each([
     ...[
@@ -210,7 +210,7 @@ describe("faults of a stack file", () => {
         path: "machines.dgx.dockerHost",
         line: 13,
         message: expect.stringMatching(
-          /^Every machine gets files, and through Docker at `tcp:\/\/` none can be written: write `ssh:\/\/user@dgx\.local`, by which Docker is reached, too\./,
+          /^Every machine gets files, which Docker over TCP can.t write: write `ssh:\/\/user@dgx\.local`, which also reaches Docker\./,
         ),
       }),
     ]);
@@ -295,7 +295,7 @@ describe("faults of a stack file", () => {
       [
         "machines.dgx.listen",
         6,
-        `A machine has no \`listen\`: each service has its own. Write it below the service that the network is to reach${known}, as \`${write}\`.`,
+        `A machine has no \`listen\`: each service has its own. Write it below the service that other computers should reach${known}, as \`${write}\`.`,
       ],
       ["machines.dgx.x", 7, "Unknown key `x`."],
     ]);
@@ -320,7 +320,7 @@ describe("faults of a stack file", () => {
     expect(of("").map(({ path, message }) => [path, message])).toEqual([
       [
         "machines.dgx.inferenceServers.b.tensorParallelSize",
-        "`tensorParallelSize: 2` needs as many GPUs, and dgx has 1 (`gpus`): write `tensorParallelSize: 1`, or name the machines that share the model (`nodes`).",
+        "`tensorParallelSize: 2` needs as many GPUs, but dgx has 1 (`gpus`): write `tensorParallelSize: 1`, or name the machines that share the model (`nodes`).",
       ],
     ]);
     expect(of("gpus: 2\n")).toEqual([]);

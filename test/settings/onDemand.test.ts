@@ -36,7 +36,7 @@ describe("onDemand", () => {
 
   it("is refused beside a server that others reach", () => {
     expect(faults(servers({ listen: "0.0.0.0" }))).toEqual([
-      "inferenceServers.c.listen: c is asked through llama-swap, which doesn't see requests at port 8002 and would stop it in the middle of one: write `listen: 127.0.0.1`, or delete this line.",
+      "inferenceServers.c.listen: c starts on request through llama-swap, which doesn't see requests at port 8002 and could stop the server during one: write `listen: 127.0.0.1`, or delete this line.",
     ]);
     expect(faults(servers({ listen: "127.0.0.1" }))).toEqual([]);
     expect(faults({ ...servers({ listen: "0.0.0.0" }), onDemand: undefined })).toEqual([]);
@@ -53,7 +53,7 @@ describe("onDemand", () => {
       },
     };
     expect(machinesFaults({ dgx: machine(), ...other })).toEqual([
-      "machines.dgx2.bridge.servers.1: `dgx.c` is started by dgx's llama-swap, which only dgx reaches: put it behind a `bridge` of dgx, and let clients ask that one.",
+      "machines.dgx2.bridge.servers.1: llama-swap on dgx starts `dgx.c`, and no other machine can reach it: put the server behind a `bridge` on dgx, and point clients at that bridge.",
     ]);
   });
 });

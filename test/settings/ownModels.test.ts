@@ -18,7 +18,7 @@ function faults(server: object, machine: object = {}): string[] {
 }
 
 const NAME =
-  "Expected a name of ASCII letters, digits, dots, dashes and underscores: coding clients can't address one with a slash, and vLLM splits it at `=` and `,`. (Name that clients ask for.)";
+  "Expected a name of ASCII letters, digits, dots, dashes and underscores: coding clients can't address one with a slash, and vLLM splits it at `=` and `,`. (Name that clients ask for, in addition to the server's own names.)";
 const PLAIN =
   "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys";
 const FOLDER =
@@ -48,28 +48,28 @@ describe("adapters, mounts and folders of a server", () => {
       (id): [string, object, string] => [
         `the relative path ${id}`,
         { model: { id } },
-        `model.id: \`${id}\` is no hub id (\`organisation/name\`). For a folder of the machine write the whole path, which starts with \`/\` or \`~/\`.`,
+        `model.id: \`${id}\` isn't a hub id (\`organisation/name\`). For a folder of the machine, write the whole path, which starts with \`/\` or \`~/\`.`,
       ],
     ),
     [
       "a model of the hub inside the image",
       { model: { id: "org/model", inImage: true } },
-      "model.inImage: `model.id` is no path inside the image: write that, which starts with `/`, or delete this line.",
+      "model.inImage: `model.id` isn't a path inside the image: write one that starts with `/`, or delete this line.",
     ],
     [
       "the server's own name",
       { adapters: [{ ...TONE, name: "model" }] },
-      "adapters.0.name: `model` is a name of the server's own model: clients could not tell them apart. Take another.",
+      "adapters.0.name: `model` is a name of the server's own model: clients could not tell them apart. Choose another.",
     ],
     [
       "an alias",
       { aliases: ["tone"], adapters: [TONE] },
-      "adapters.0.name: `tone` is a name of the server's own model: clients could not tell them apart. Take another.",
+      "adapters.0.name: `tone` is a name of the server's own model: clients could not tell them apart. Choose another.",
     ],
     [
       "a name twice",
       { adapters: [TONE, { ...TONE, path: "/data/other" }] },
-      "adapters.1.name: `adapters.0` has the name `tone`, too: take another.",
+      "adapters.1.name: `adapters.0` also has the name `tone`: choose another.",
     ],
     [
       "no place",
@@ -79,7 +79,7 @@ describe("adapters, mounts and folders of a server", () => {
     [
       "two places",
       { adapters: [{ ...TONE, id: "org/tone" }] },
-      "adapters.0.id: An adapter is in one place: delete `id`, or `path`.",
+      "adapters.0.id: An adapter has either a `path` or an `id`: delete one of them.",
     ],
     [
       "no commit",
@@ -109,7 +109,7 @@ describe("adapters, mounts and folders of a server", () => {
     [
       "slots for nobody",
       { adapters: [TONE], maxLoras: 2 },
-      "maxLoras: Only one adapter can be in use, and each further slot takes memory for nothing: write 1, or delete this line.",
+      "maxLoras: Only one adapter can be in use, and any further slot wastes memory: write 1, or delete this line.",
     ],
     [
       "fewer in the host's memory than slots",
@@ -169,22 +169,22 @@ describe("adapters, mounts and folders of a server", () => {
     [
       "what holds the state",
       { mounts: [{ from: "~/.local/share", to: "/models/s" }] },
-      "mounts.0.from: `~/.local/share` and `stateDirectory` (~/.local/share/local-serving) lie in each other, and that is our own state, with files of secrets: name the folder of the model alone.",
+      "mounts.0.from: `~/.local/share` and `stateDirectory` (~/.local/share/local-serving) overlap, and `stateDirectory` holds our own state, with files of secrets: name the folder of the model alone.",
     ],
     [
       "the model cache",
       { mounts: [{ from: "~/.cache/huggingface/hub", to: "/models/s" }] },
-      "mounts.0.from: `~/.cache/huggingface/hub` and `modelCache` (~/.cache/huggingface) lie in each other, and that is the model cache, which servers write and have already: name the folder of the model alone.",
+      "mounts.0.from: `~/.cache/huggingface/hub` and `modelCache` (~/.cache/huggingface) overlap, and `modelCache` holds downloaded models, which servers can already read and write: name the folder of the model alone.",
     ],
     [
       "the model cache by its whole path",
       { adapters: [{ ...TONE, path: "/home/me/.cache/huggingface/hub/x" }] },
-      "adapters.0.path: `/home/me/.cache/huggingface/hub/x` and `modelCache` (~/.cache/huggingface) lie in each other, and that is the model cache, which servers write and have already: name the folder of the model alone.",
+      "adapters.0.path: `/home/me/.cache/huggingface/hub/x` and `modelCache` (~/.cache/huggingface) overlap, and `modelCache` holds downloaded models, which servers can already read and write: name the folder of the model alone.",
     ],
     [
       "a target in the image",
       { mounts: [{ from: "/data/x", to: "/usr/local/lib/python3.12" }] },
-      "mounts.0.to: It would hide the image's own `/usr`: write `/models/NAME`.",
+      "mounts.0.to: This would hide the image's own `/usr`: write `/models/NAME`.",
     ],
     [
       "a target of ours",
@@ -204,7 +204,7 @@ describe("adapters, mounts and folders of a server", () => {
           { from: "/data/y", to: "/models/x/y" },
         ],
       },
-      "mounts.1.to: It and `mounts.0` (`/models/x`) lie in each other: take another path.",
+      "mounts.1.to: This path and `mounts.0` (`/models/x`) overlap: choose another path.",
     ],
     [
       "a commit of the model's folder",

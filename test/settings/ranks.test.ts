@@ -26,13 +26,13 @@ describe("a server over several machines", () => {
     [
       "its own machine not named first",
       [{ nodes: ["dgx2", "dgx1"] }],
-      `${B}.nodes: Each machine is named once, and first the one below which the server is written, which has the API: write \`nodes: [dgx1, dgx2]\`.`,
+      `${B}.nodes: Name each machine once, first the one that declares the server, which has the API: write \`nodes: [dgx1, dgx2]\`.`,
       [{ nodes: ["dgx1", "dgx2"] }],
     ],
     [
       "a machine named twice",
       [{ nodes: ["dgx1", "dgx2", "dgx2"] }],
-      `${B}.nodes: Each machine is named once, and first the one below which the server is written, which has the API: write \`nodes: [dgx1, dgx2]\`.`,
+      `${B}.nodes: Name each machine once, first the one that declares the server, which has the API: write \`nodes: [dgx1, dgx2]\`.`,
       [{ nodes: ["dgx1", "dgx2"] }],
     ],
     [
@@ -44,7 +44,7 @@ describe("a server over several machines", () => {
     [
       "itself alone",
       [{ nodes: ["dgx1"] }],
-      `${B}.nodes: Expected two machines at least: for one alone delete this line. (Machines that share the model, by their names in this stack: first the one below which the server is written, the head, which has the API.)`,
+      `${B}.nodes: Expected at least two machines: for a single machine, delete this line. (Machines that share the model, by their names in this stack.)`,
       [{ nodes: undefined, tensorParallelSize: 1 }],
     ],
     [
@@ -56,43 +56,43 @@ describe("a server over several machines", () => {
     [
       "no link",
       [{}, {}, { link: undefined }],
-      `${B}.nodes: Nothing says how these machines reach each other: write \`machines.dgx2.link: { interface: …, address: … }\`.`,
+      `${B}.nodes: The stack file doesn't say how these machines reach each other: write \`machines.dgx2.link: { interface: …, address: … }\`.`,
       [],
     ],
     [
       "more parts than GPUs",
       [{ tensorParallelSize: 4 }],
-      `${B}.tensorParallelSize: \`tensorParallelSize: 4\` is to be the number of GPUs of all nodes, 2 (dgx1 1, dgx2 1): write \`tensorParallelSize: 2\`.`,
+      `${B}.tensorParallelSize: \`tensorParallelSize: 4\` must equal the number of GPUs of all nodes, 2 (dgx1 1, dgx2 1): write \`tensorParallelSize: 2\`.`,
       [{ tensorParallelSize: 2 }],
     ],
     [
       "both kinds of parts",
       [{ pipelineParallelSize: 2 }],
-      `${B}.tensorParallelSize: \`tensorParallelSize: 2\` x \`pipelineParallelSize: 2\` is to be the number of GPUs of all nodes, 2 (dgx1 1, dgx2 1): write \`tensorParallelSize: 1\`.`,
+      `${B}.tensorParallelSize: \`tensorParallelSize: 2\` x \`pipelineParallelSize: 2\` must equal the number of GPUs of all nodes, 2 (dgx1 1, dgx2 1): write \`tensorParallelSize: 1\`.`,
       [{ tensorParallelSize: 1, pipelineParallelSize: 2 }],
     ],
     [
       "stages that don't divide the GPUs",
       [{ pipelineParallelSize: 3 }],
-      `${B}.tensorParallelSize: \`tensorParallelSize: 2\` x \`pipelineParallelSize: 3\` is to be the number of GPUs of all nodes, 2 (dgx1 1, dgx2 1): write \`tensorParallelSize: 2\` and \`pipelineParallelSize: 1\`.`,
+      `${B}.tensorParallelSize: \`tensorParallelSize: 2\` x \`pipelineParallelSize: 3\` must equal the number of GPUs of all nodes, 2 (dgx1 1, dgx2 1): write \`tensorParallelSize: 2\` and \`pipelineParallelSize: 1\`.`,
       [{ tensorParallelSize: 2, pipelineParallelSize: 1 }],
     ],
     [
       "machines with different numbers of GPUs",
       [{ tensorParallelSize: 3 }, {}, { gpus: 2 }],
-      `${B}.nodes: vLLM divides a model among machines with the same number of GPUs, and these have others (dgx1 1, dgx2 2; \`gpus\`): name machines that are alike.`,
+      `${B}.nodes: vLLM can share a model only among machines with the same number of GPUs, and these differ (dgx1 1, dgx2 2; \`gpus\`): name machines that are alike.`,
       [],
     ],
     [
       "RDMA devices of one machine only",
       [{}, {}, { link: link(2, { hcas: [] }) }],
-      `${B}.nodes: dgx1 would use RDMA, and the rest of the nodes sockets: name the RDMA devices of all (\`machines.dgx2.link.hcas\`), or of none.`,
+      `${B}.nodes: dgx1 would use RDMA and the other nodes sockets: name the RDMA devices of all (those missing: \`machines.dgx2.link.hcas\`), or of none.`,
       [],
     ],
     [
       "an address of its own to listen on",
       [{ listen: "0.0.0.0" }],
-      `${B}.listen: A server over several machines listens on its machine's link address, 192.168.100.1, and nowhere else: delete this line. For other computers publish the bridge.`,
+      `${B}.listen: A server over several machines listens only on its machine's link address, 192.168.100.1: delete this line. For other computers, publish the bridge.`,
       [{ listen: undefined }],
     ],
     [
@@ -115,31 +115,31 @@ describe("a server over several machines", () => {
         { link: undefined, bridge: { ...BRIDGE, servers: ["dgx1.b"] } },
         THIRD,
       ],
-      "machines.dgx2.bridge.servers.0: `dgx1.b` answers on its link alone, which dgx2 has no end of: put the bridge below dgx1.",
+      "machines.dgx2.bridge.servers.0: `dgx1.b` is only reachable over its private link, and dgx2 is not on that link: declare the bridge on dgx1.",
       [{ nodes: ["dgx1", "dgx3"] }, { bridge: BRIDGE }, { link: undefined }, THIRD],
     ],
     [
       "no GID",
       [{}, { link: link(1, { gidIndex: undefined }) }],
-      "machines.dgx1.link.gidIndex: RDMA needs the index of the address's RoCE v2 GID, which differs between machines: write the one that `show_gids` prints there beside the address, such as `gidIndex: 3`.",
+      "machines.dgx1.link.gidIndex: RDMA needs the index of the address's RoCE v2 GID, which differs between machines: write the one that `show_gids` prints beside the address on this machine, such as `gidIndex: 3`.",
       [{}, { link: link(1, { gidIndex: 3 }) }],
     ],
     [
       "the link as its name on the network",
       [{}, { clients: { host: "192.168.100.1" } }],
-      "machines.dgx1.clients.host: That is the link's address, and on a network with other computers the ranks would take orders from any of them: write the name that the machine has on that network.",
+      "machines.dgx1.clients.host: This is the link's address, and no client may be on the link: the ranks accept commands from anyone who can reach them. Write the name that the machine has on the clients' network.",
       [{}, { clients: { host: "dgx1.local" } }],
     ],
     [
       "an executor",
       [{ executor: "ray" }],
-      `${B}.executor: There is no \`executor\`: vLLM's own processes run a model, also over several machines (\`nodes\`), and vLLM's image has no Ray. Delete this line.`,
+      `${B}.executor: There is no \`executor\`: vLLM's own processes run the model, even over several machines (\`nodes\`), since vLLM's image has no Ray. Delete this line.`,
       [],
     ],
     [
       "Ray among the extra arguments",
       [{ extraArgs: ["--distributed-executor-backend=ray"] }],
-      `${B}.extraArgs.0: \`--distributed-executor-backend\` can't be passed: vLLM's own processes (\`mp\`) run a model, also over several machines (\`nodes\`); vLLM's image has no Ray.`,
+      `${B}.extraArgs.0: \`--distributed-executor-backend\` can't be passed: vLLM's own processes (\`mp\`) run the model, even over several machines (\`nodes\`); vLLM's image has no Ray.`,
       [{ extraArgs: [] }],
     ],
   ];
@@ -152,7 +152,7 @@ describe("a server over several machines", () => {
   it("is refused on two machines with one address", () => {
     const [first, ...others] = faultsOf({}, {}, { link: link(1) });
     expect(first).toBe(
-      "machines.dgx1.link.address: dgx2 has this address, too: write this machine's own, as `ip -4 address show enp1s0f1np1` prints it there.",
+      "machines.dgx1.link.address: dgx2 also has this address: write this machine's own, as `ip -4 address show enp1s0f1np1` prints it there.",
     );
     expect(others.map((each) => each.split(":")[0])).toEqual(["machines.dgx2.link.address"]);
   });
@@ -163,11 +163,11 @@ describe("a server over several machines", () => {
     [{ address: "172.32.0.1" }, "link.address: Expected an IPv4 address of a private network"],
     [
       { interface: "wlP9s9" },
-      "link.interface: The ranks take orders from whoever reaches them: write the interface of a cable or switch between the machines alone",
+      "link.interface: The ranks accept commands from anyone who can reach them: write the interface of a cable or switch that connects only these machines.",
     ],
     [
       { interface: "lo" },
-      "link.interface: The ranks take orders from whoever reaches them: write the interface of a cable or switch between the machines alone",
+      "link.interface: The ranks accept commands from anyone who can reach them: write the interface of a cable or switch that connects only these machines.",
     ],
     [{ hcas: ["a,b"] }, "link.hcas.0: Expected the name of an RDMA device, such as rocep1s0f1"],
   ])("is refused with a link of %j", (more, message) => {

@@ -194,17 +194,17 @@ describe("a bridge to servers of other machines", () => {
     [
       "one on loopback",
       [["b", "dgx2.b"], {}, { listen: "127.0.0.1" }],
-      "`dgx2.b` listens on 127.0.0.1, which no other machine reaches: write `machines.dgx2.inferenceServers.b.listen: 0.0.0.0`.",
+      "`dgx2.b` listens on 127.0.0.1, which no other machine can reach: write `machines.dgx2.inferenceServers.b.listen: 0.0.0.0`.",
     ],
     [
       "one without a name",
       [["b", "dgx2.b"], { dockerHost: "ssh://me@localhost:2222" }],
-      "Nothing says by which name dgx reaches dgx2: write it as `machines.dgx2.clients.host`.",
+      "dgx needs a name or address of dgx2 to reach it: write one as `machines.dgx2.clients.host`.",
     ],
     [
       "one of another window",
       [["b", "dgx2.b"], {}, { maxModelLen: 65_536 }],
-      "`dgx2.b` and `b` serve `model`, with windows of 65536 and 262144 tokens: a session could not go on on the other. Give both the same `maxModelLen`.",
+      "`dgx2.b` and `b` both serve `model`, but with context windows of 65536 and 262144 tokens: a session could not continue on the other server. Give both the same `maxModelLen`.",
     ],
   ])("is refused %s, with what to write", (_, given, message) => {
     expect(faults(...given)).toEqual([`${AT}${message}`]);

@@ -119,11 +119,11 @@ describe("faults of a stack file", () => {
     ],
     [
       "LOCAL_SERVING_RANKS",
-      "the machine's settings make these variables; use `nodes` for several ranks",
+      "they are set from the machine's settings; use `nodes` for several ranks",
     ],
     [
       "LOCAL_SERVING_ANY",
-      "the machine's settings make these variables; use `nodes` for several ranks",
+      "they are set from the machine's settings; use `nodes` for several ranks",
     ],
   ])("refuse the variable %s, which a setting gives", (variable, instead) => {
     const text = `totalGiB: 8\ninstanceA: none\n${SERVER}    environment: {NCCL_DEBUG: INFO, ${variable}: "1"}`;

@@ -12,38 +12,38 @@ const publishedPort = z.object({
 
 const mount = z.object({
   type: z.enum(["bind", "volume"]),
-  source: text().describe("Path on the machine, or name of a volume."),
+  source: text().describe("Path on the machine, or a volume's name."),
   target: text().describe("Path inside the container."),
   readOnly: z.boolean(),
 });
 
 const healthcheck = z.object({
-  test: texts().describe("What Docker runs, as it takes it: `CMD` and the words."),
+  test: texts().describe("The check as Docker takes it: `CMD` and its words."),
   intervalSeconds: z.number(),
   timeoutSeconds: z.number(),
-  startPeriodSeconds: z.number().describe("How long a failed check doesn't count."),
+  startPeriodSeconds: z.number().describe("How long failed checks don't count."),
   retries: z.int(),
 });
 
 const gate = z
   .object({
-    starts: texts().describe("The program, without its arguments, that starts once there is room."),
+    starts: texts().describe("The program that starts once there is room, without its arguments."),
   })
   .describe(
-    "Set where the container begins with a start gate, which waits for memory. `entrypoint` then holds its script.",
+    "Present if the container begins with a start gate, which waits for memory. `entrypoint` then holds the gate's script.",
   );
 
 const ulimit = z.object({ name: text(), soft: z.number(), hard: z.number() });
 
 export const containerSchema = z
   .object({
-    role: text().describe("`inference-server`, or the name of the service that it is."),
+    role: text().describe("`inference-server`, or the name of the service."),
     resource: text().describe(
       "Name of its resource in the stack. It stays when the container's own name changes.",
     ),
     name: text(),
     image: text(),
-    command: texts().describe("Arguments; empty where the image's own are kept."),
+    command: texts().describe("Arguments; empty if the image's own are kept."),
     entrypoint: texts()
       .nullable()
       .describe("Replaces the image's own entrypoint; `null` keeps it."),
@@ -60,27 +60,29 @@ export const containerSchema = z
     devices: texts().exactOptional().describe("Device files of the machine."),
     capabilities: texts().exactOptional(),
     network: text().describe(
-      "A Docker network, or `host`: then it has the machine's own addresses, and publishes nothing.",
+      "A Docker network, or `host`: the container then uses the machine's own addresses and publishes no port.",
     ),
     moreNetworks: texts()
       .exactOptional()
-      .describe("Further Docker networks that it joins; absent where there is none."),
+      .describe("Further Docker networks that it joins; absent if there are none."),
     hosts: texts().describe("Extra host names, `name:address`."),
     start: z
       .literal("onRequest")
       .exactOptional()
       .describe(
-        "Set where `up` makes the container and doesn't start it: `serving start` does. Absent: it always runs.",
+        "Present if `up` only creates the container and `serving start` starts it. Absent: it always runs.",
       ),
     restart: z
       .enum(["unless-stopped", "no"])
-      .describe("Docker's restart policy; `no` where it is started on request."),
+      .describe("Docker's restart policy; `no` if it starts on request."),
     healthcheck,
     ulimits: z.array(ulimit),
-    stopGraceSeconds: z.number().describe("Docker waits so long for its end before it kills it."),
+    stopGraceSeconds: z
+      .number()
+      .describe("How long Docker waits for it to stop before killing it."),
     labels: z.record(text(), text()),
   })
   .meta({
     id: "Container",
-    description: "A container with every value made plain, nothing left to a daemon's default.",
+    description: "A container with every value explicit; nothing is left to the daemon's defaults.",
   });

@@ -5,7 +5,7 @@ import { machineSchema, warningSchema } from "./machine";
 const version = z
   .literal(PLAN_VERSION)
   .describe(
-    "Version of this form. It is raised when a key goes or changes its meaning; keys are added without that.",
+    "Version of this format. It is raised when a key is removed or changes its meaning, not when one is added.",
   );
 
 const judgement = z
@@ -15,30 +15,30 @@ const judgement = z
     verdict: z.enum(["pass", "refused", "warned"]),
     message: z.string().describe("Empty for a pass."),
     resource: z.string().describe("Name of the resource, empty for a pass."),
-    path: z.string().exactOptional().describe("The setting of the stack file that mends it."),
-    line: z.int().exactOptional().describe("Its line, where the file is known."),
+    path: z.string().exactOptional().describe("The setting in the stack file that fixes it."),
+    line: z.int().exactOptional().describe("Its line, if the file is known."),
     value: z
       .union([z.string(), z.number(), z.boolean()])
       .exactOptional()
-      .describe("What to write there, where that is known."),
+      .describe("What to write there, if known."),
     note: z
       .literal(true)
       .exactOptional()
-      .describe("Set where it is only good to know: nothing is at risk."),
+      .describe("Present if it is for information only: nothing is at risk."),
   })
-  .meta({ id: "Judgement", description: "What a policy, or the preflight, says." });
+  .meta({ id: "Judgement", description: "A result of a policy or of the preflight." });
 
 const plannedDocument = z
   .object({
     version,
     machines: z.array(machineSchema),
     warnings: z.array(warningSchema),
-    policies: z.array(judgement).describe("What every policy says."),
-    findings: z.array(judgement).describe("Those of `policies` that are no pass."),
+    policies: z.array(judgement).describe("The result of every policy."),
+    findings: z.array(judgement).describe("The results in `policies` that didn't pass."),
     change: z
       .looseObject({})
       .exactOptional()
-      .describe("With `--against`: what an update changes. Its form is not part of this version."),
+      .describe("With `--against`: what an update changes. `version` doesn't cover its format."),
   })
   .meta({ id: "Planned", description: "What `serving plan --format json` prints." });
 
@@ -61,11 +61,11 @@ const fault = z
 const faultyDocument = z
   .object({
     version,
-    faults: z.array(fault).min(1).describe("What is wrong with the stack file, in its order."),
+    faults: z.array(fault).min(1).describe("The faults of the stack file, in its order."),
   })
   .meta({
     id: "Faulty",
-    description: "What `serving plan --format json` prints of a stack file with faults.",
+    description: "What `serving plan --format json` prints for a stack file with faults.",
   });
 
 /** What `up` leaves on a machine. */
@@ -77,7 +77,7 @@ export const appliedDocument = z
   })
   .meta({
     id: "Applied",
-    description: "What `up` leaves on each machine: the plan that was applied to it.",
+    description: "What `up` leaves on each machine: the plan applied to it.",
   });
 
 /** Every document that holds a plan, or says why there is none. */

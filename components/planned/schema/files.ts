@@ -10,11 +10,9 @@ const written = {
   partOf: z
     .string()
     .describe(
-      "Name of the resource that it belongs to: of a client, a service, the machine itself.",
+      "Name of the resource that it belongs to: a client, a service, or the machine itself.",
     ),
-  purpose: z
-    .string()
-    .describe("What it is for, in a sentence; empty where an earlier version did not say."),
+  purpose: z.string().describe("Its purpose, in a sentence; empty in plans of earlier versions."),
   path: z.string(),
 };
 
@@ -24,7 +22,7 @@ export const fileSchema = z
     here: z
       .literal(true)
       .exactOptional()
-      .describe("Set where it is written on the computer that runs this instead."),
+      .describe("Present if it is written on the computer that runs `serving` instead."),
     mode: z.string().describe("Octal, such as `0644`."),
     text: z.string().describe("Its content."),
   })
@@ -34,11 +32,11 @@ export const secretFileSchema = z
   .object({
     ...written,
     mode: z.literal("0600"),
-    variable: z.string().describe("Name of the variable whose value is its content."),
+    variable: z.string().describe("Name of the variable that holds its content."),
     isKey: z
       .literal(true)
       .exactOptional()
-      .describe("Set where it is a key that clients send: a weak one is refused."),
+      .describe("Present if it is a key that clients send: a weak key is refused."),
   })
   .meta({
     id: "SecretFile",

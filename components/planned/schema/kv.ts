@@ -29,7 +29,7 @@ export const cacheGroupsSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("sliding"),
     mostTokens: tokens().describe(
-      "Tokens of a request that a group keeps at most: the window and the batches under way.",
+      "The most tokens of a request that a group keeps: the window plus the batches under way.",
     ),
     ...groups,
   }),
@@ -46,7 +46,7 @@ export const cacheGroupsSchema = z.discriminatedUnion("kind", [
  */
 export const cacheLayoutSchema = z.object({
   blockSize: tokens().describe(
-    "The engine's block; groups whose layers cache less of a token have larger ones.",
+    "Tokens in the engine's block. Groups whose layers cache fewer bytes per token have larger blocks.",
   ),
   pageBytes: z.number().describe("Bytes that one layer needs for one block."),
   bytesPerBlock: z
@@ -59,12 +59,10 @@ export const cacheLayoutSchema = z.object({
   padding: z
     .number()
     .describe(
-      "Share by which a linear layer's state is padded to fill a page, 0 where there is none.",
+      "Share by which a linear layer's state is padded to fill a page; 0 without linear layers.",
     ),
   kvCacheDtype: kvDtypeSchema,
-  bytesPerToken: z
-    .number()
-    .describe("Bytes that the attention layers of kind full cache of one token."),
+  bytesPerToken: z.number().describe("Bytes that the `full` attention layers cache for one token."),
 });
 
 const layers = z.object({
@@ -97,7 +95,7 @@ const request = z.object({
   concurrency: z
     .number()
     .describe(
-      "Blocks of the pool divided by those of one such request, as the engine's log counts.",
+      "Blocks of the pool divided by the blocks of one such request, as the engine's log counts.",
     ),
 });
 
@@ -116,14 +114,14 @@ export const kvPlanSchema = z.object({
   fits: z
     .boolean()
     .describe(
-      "Whether one request of `maxModelLen` tokens fits; where not, the engine refuses to start.",
+      "Whether one request of `maxModelLen` tokens fits; if not, the engine refuses to start.",
     ),
   starts: z
     .boolean()
-    .describe("Whether the engine starts at all: a request fits, and so do its sequences."),
-  problems: z
-    .array(problem)
-    .describe("Errors stop the engine at its start; warnings are worth knowing."),
+    .describe(
+      "Whether the engine starts at all: one request fits, and so do `maxNumSeqs` sequences.",
+    ),
+  problems: z.array(problem).describe("Errors stop the engine at its start; warnings don't."),
   blockSize: tokens(),
   bytesPerBlock: z.number(),
   numBlocks: z.number(),
@@ -131,7 +129,7 @@ export const kvPlanSchema = z.object({
   bytesPerRequest: z.number().describe("Bytes of one request of `maxModelLen` tokens."),
   maxConcurrency: z
     .number()
-    .describe("Requests of `maxModelLen` tokens that the pool holds, as the engine's log says it."),
+    .describe("Requests of `maxModelLen` tokens that the pool holds, as in the engine's log."),
   tokens: tokens().describe(
     '"GPU KV cache size" of the engine\'s log: concurrency times `maxModelLen`. Compare concurrency, not this.',
   ),
@@ -153,12 +151,12 @@ export const kvPlanSchema = z.object({
   usableBlocks: z
     .number()
     .describe(
-      "Blocks that requests can take: the pool without what this version's fit check keeps free.",
+      "Blocks that requests can take: the pool minus the blocks that this vLLM version's fit check keeps free.",
     ),
   largestMaxModelLen: tokens()
     .nullable()
     .describe(
-      "The largest `--max-model-len` that this memory can serve; 0: none, `null`: any (all layers slide).",
+      "The largest `--max-model-len` that this memory can serve; 0: none; `null`: any, since all layers are sliding.",
     ),
   fullWindowsAtOnce: z
     .number()
@@ -166,12 +164,12 @@ export const kvPlanSchema = z.object({
   prefixReuseTokens: tokens()
     .nullable()
     .describe(
-      "A prompt's cached prefix is found again in steps of so many tokens; `null` without prefix caching.",
+      "A prompt's cached prefix is reused in steps of this many tokens; `null` without prefix caching.",
     ),
   agentReuse: agentReuseSchema
     .nullable()
     .describe(
-      "What an agent's calls find again; `null` without prefix caching, and for kinds of layers that were not compared.",
+      "Share of its previous prompt that an agent's call reuses; `null` without prefix caching, and for kinds of layers that were not compared.",
     ),
   requests: z.array(request).describe("The full window, and the usual lengths below it."),
   layout: cacheLayoutSchema,
@@ -185,18 +183,18 @@ export const kvRoomSchema = z.object({
   basis: z
     .enum(["measured", "setting", "published", "estimated"])
     .describe(
-      "Where the figure is from: a measurement of this image, a setting, somebody's published start, or the weights alone.",
+      "Source of the figure: a measurement of this image, a setting, a published start, or the weights alone.",
     ),
-  lowGiB: z.number().describe("The same as `highGiB` where it is exact."),
+  lowGiB: z.number().describe("The same as `highGiB` if the figure is exact."),
   highGiB: z.number(),
   outsideGiB: z
     .object({ low: z.number(), high: z.number() })
-    .describe("What lies outside the KV cache."),
+    .describe("Memory outside the KV cache."),
   source: z.string(),
   started: z
     .object({ share: z.number(), source: z.string() })
     .exactOptional()
-    .describe("The published start that proves the room; absent where none has to."),
+    .describe("The published start that proves the room; absent if none is needed."),
 });
 
 /** How many agents of one kind an engine serves at the same time. */
@@ -204,29 +202,27 @@ export const agentsSchema = z.object({
   promptTokens: tokens(),
   maxTokens: tokens(),
   requestTokens: tokens().describe(
-    "Prompt and `max_tokens` together: what the window is compared with.",
+    "Prompt and `max_tokens` together, compared with the context window.",
   ),
   admitted: z
     .boolean()
-    .describe(
-      "Whether a call is taken at all; one longer than the window is answered with HTTP 400.",
-    ),
+    .describe("Whether a call is accepted at all; a call longer than the window gets HTTP 400."),
   blocksPerAgent: z.number(),
   bytesPerAgent: z.number(),
   atOnce: z
     .number()
     .describe(
-      "Agents that work at once (0 where the engine does not start), each to the last token of its request.",
+      "Agents that work at once, each up to the last token of its request; 0 if the engine does not start.",
     ),
   limitedBy: z
     .enum(["window", "kv-cache", "max-num-seqs"])
-    .describe("What more agents would need first."),
+    .describe("What has to grow first to serve more agents."),
 });
 
 /** A cold prompt: nothing of it is in the prefix cache. */
 export const prefillSchema = z.object({
   tokens: tokens(),
-  seconds: z.number().describe("Seconds until its first token, whole."),
+  seconds: z.number().describe("Seconds until its first token, in whole seconds."),
 });
 
 export const serverKvSchema = kvPlanSchema
@@ -235,27 +231,27 @@ export const serverKvSchema = kvPlanSchema
     weightsGB: z
       .number()
       .nullable()
-      .describe("Size of the weights in GB (10^9 bytes); `null` where it is not known."),
+      .describe("Size of the weights in GB (10^9 bytes); `null` if not known."),
     ranks: z
       .int()
       .describe(
-        "Ranks that share the model, each with a GPU of its own: all figures but the weights' size are those of one.",
+        "Ranks that share the model, each with its own GPU. All figures except `weightsGB` are for one rank.",
       ),
     least: z
       .object({ machine: z.string(), totalGiB: z.number() })
       .exactOptional()
       .describe(
-        "The machine with the least memory of those that share the model: its room counts for all. Absent where it is this one.",
+        "The machine with the least memory among those that share the model: its room counts for all. Absent if it is this machine.",
       ),
     atBest: z.object({ fits: z.boolean(), maxConcurrency: z.number() }),
     agents: z.array(agentsSchema).describe("How many coding agents work at once, by size."),
     prefill: z
       .object({ prompts: z.array(prefillSchema), source: z.string() })
       .nullable()
-      .describe("What a cold prompt costs; `null` where nobody measured this model."),
+      .describe("Cost of a cold prompt; `null` if this model was never measured."),
   })
   .meta({
     id: "KvCache",
     description:
-      "The KV plan of one server. Its figures are those of the least room; `atBest` has those of the most.",
+      "The KV plan of one server. Its figures assume the least room (`room.lowGiB`); those in `atBest` assume the most.",
   });

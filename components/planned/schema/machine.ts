@@ -23,21 +23,21 @@ export const machineSchema = z
     device: z
       .string()
       .exactOptional()
-      .describe("What the machine is, where it is declared: `gb10` is a DGX Spark."),
+      .describe("What the machine is, if declared: `gb10` is a DGX Spark."),
     dockerHost: z.string().describe("Address of its Docker engine."),
     network: z.string().describe("Docker network of its containers."),
     home: z
       .string()
       .exactOptional()
       .describe(
-        "Home directory that its paths were planned below, where it is another computer and nobody declared it.",
+        "Home directory assumed for its paths, if it is another computer and `home` isn't declared.",
       ),
     hostInstance: z
       .union([z.literal("none"), hostInstanceSchema])
-      .describe("Instance A, which is only counted."),
+      .describe("Instance A: it is counted, never changed."),
     inferenceServers: z
       .array(inferenceServerSchema)
-      .describe("The servers that answer here; of one over several machines, its head."),
+      .describe("The servers that answer here, including heads of servers over several machines."),
     ranks: z
       .array(inferenceServerSchema)
       .describe("Workers of other machines' servers that run here: containers without an API."),
@@ -54,7 +54,7 @@ export const machineSchema = z
     secretFiles: z
       .array(secretFileSchema)
       .describe(
-        "Files whose content is a secret: known by the name of the variable that holds it.",
+        "Files whose content is a secret. The plan has only the name of the variable that holds it.",
       ),
     simpleServer: simpleServerSchema,
     elevate: z
@@ -64,28 +64,26 @@ export const machineSchema = z
       ),
     waitForRequestsMinutes: z
       .number()
-      .describe("How long an update lets requests end before their server goes."),
+      .describe("How long an update waits for running requests before it removes their server."),
     memoryFloorGiB: z
       .number()
-      .describe("Below so much available memory the start gates stop a server."),
+      .describe("The start gates stop a server when less memory than this is available."),
     ledger: ledgerSchema.describe(
-      "Memory of what runs at once. Of servers that start on request it has those of the largest set.",
+      "Memory of everything that runs at once. Among servers that start on request, the largest set counts.",
     ),
     together: togetherSchema
       .exactOptional()
-      .describe("Which servers run together, where some start on request."),
+      .describe("Which servers run together, if some start on request."),
     onDemand: onDemandSchema
       .exactOptional()
-      .describe("What starts servers when their models are asked for, where it is declared."),
+      .describe("What starts servers when their models are asked for, if declared."),
     otherGpuMemoryGiB: z
       .number()
       .exactOptional()
-      .describe(
-        "What containers with GPUs take that are no inference servers, where it is declared.",
-      ),
-    gpus: z.int().exactOptional().describe("GPUs of the machine, where it has more than one."),
+      .describe("Memory of containers with GPUs that are not inference servers, if declared."),
+    gpus: z.int().exactOptional().describe("GPUs of the machine, if more than one."),
     kv: byContainer(serverKvSchema.nullable()).describe(
-      "KV cache plan by container name; `null` where the model's layers or its room are not known.",
+      "KV cache plan by container name; `null` if the model's layers or the memory are not known.",
     ),
     starts: byContainer(startNeedsSchema).describe(
       "The least that each server of ours needs to start, by container name.",
@@ -93,13 +91,15 @@ export const machineSchema = z
     admission: z
       .array(admissionSchema)
       .describe(
-        "vLLM's own check at a start, on paper: one entry a server of ours, where the machine's meminfo was given.",
+        "vLLM's own check at a start, calculated: one entry for each server of ours, if the machine's meminfo was given.",
       ),
     reach: z.array(reachSchema).describe("Everything that answers on a port, instance A included."),
-    endpoints: z.array(endpointSchema).describe("The same as a program on the machine asks it."),
+    endpoints: z
+      .array(endpointSchema)
+      .describe("The same, with the address that a program on the machine uses."),
     commands: z
       .array(z.string())
-      .describe("Commands that an operator has to run, because nothing of ours may."),
+      .describe("Commands that an operator has to run, because we may not."),
   })
   .meta({ id: "Machine", description: "What one machine will run." });
 
@@ -111,9 +111,9 @@ export const warningSchema = z
     note: z
       .literal(true)
       .exactOptional()
-      .describe("Set where it is only good to know: nothing is at risk."),
+      .describe("Present if it is for information only: nothing is at risk."),
   })
   .meta({
     id: "Warning",
-    description: "Something that will work, and that an operator should know before it runs.",
+    description: "Something that will work but that an operator should know before it runs.",
   });

@@ -11,7 +11,7 @@ export const ledgerLineSchema = z.object({
 const largest = z.object({
   bySum: z
     .number()
-    .describe("By the sum of all lines against the machine's total; 0 where none fits."),
+    .describe("By the sum of all lines against the machine's total; 0 if none fits."),
   byAggregate: z.number().describe("By the limit on the sum of utilizations."),
 });
 
@@ -20,7 +20,7 @@ const fixedCache = z.object({
   outsideGiB: z
     .number()
     .exactOptional()
-    .describe("What the server takes outside it, where that is known."),
+    .describe("Memory that the server takes outside the cache, if known."),
 });
 
 export const ledgerSchema = z
@@ -38,18 +38,22 @@ export const ledgerSchema = z
       ),
     largestUtilization: z
       .record(z.string(), largest)
-      .describe("The same by each limit: the smaller one is the answer."),
+      .describe("The same by each limit; the smaller one counts."),
     fixedKvCache: z
       .record(z.string(), fixedCache)
       .exactOptional()
-      .describe("Servers with a KV cache of fixed size, where there are any."),
+      .describe("Servers with a KV cache of fixed size, if any."),
   })
   .meta({ id: "Ledger", description: "Memory of one machine, line by line, in GiB." });
 
 const taken = {
-  takenGiB: z.number().describe("All lines of the ledger, what is compiled for a while aside."),
-  certainGiB: z.number().describe("Those lines that are declared or measured."),
-  utilization: z.number().describe("Share of the machine, as the limit on the sum counts it."),
+  takenGiB: z
+    .number()
+    .describe("All lines of the ledger, without the temporary memory for compiling."),
+  certainGiB: z.number().describe("Only the lines that are declared or measured."),
+  utilization: z
+    .number()
+    .describe("Share of the machine that counts towards the limit on the sum."),
 };
 
 /** Servers that start on request, and which of them run together. */
@@ -58,7 +62,9 @@ export const togetherSchema = z
     totalGiB: z.number(),
     floorGiB: z
       .number()
-      .describe("What several of them leave available: below it a start gate stops a server."),
+      .describe(
+        "Memory that several of them must leave available: below it a start gate stops a server.",
+      ),
     beside: z
       .object({
         ...taken,
@@ -73,55 +79,55 @@ export const togetherSchema = z
           ...taken,
           compilingGiB: z
             .number()
-            .describe("What compiling takes beyond that at a start. They start one at a time."),
+            .describe("Further memory for compiling at a start. Servers start one at a time."),
           adaptersGiB: z
             .number()
             .exactOptional()
-            .describe("What of that it keeps of its adapters in the host's memory."),
+            .describe("The part of it for adapters kept in host memory."),
         }),
       )
       .describe("Each server that starts on request, in the order of the stack file."),
     sets: z
       .array(z.array(z.string()))
       .describe(
-        "Keys of those that run together: every set to which no further one can be added. A server in none never fits.",
+        "Keys of servers that run together: every set to which no further server can be added. A server that is in no set never fits.",
       ),
   })
   .meta({
     id: "Together",
     description:
-      "Which servers with `start: onRequest` run together, beside what always runs. Several together leave the floor free, guessed lines counted; one alone is judged as a server that always runs.",
+      "Which servers with `start: onRequest` run together, beside what always runs. Several together must leave the floor free, with guessed lines counted. One alone is judged like a server that always runs.",
   });
 
 export const startNeedsSchema = z
   .object({
-    weightsGiB: z.number().exactOptional().describe("What its loaded weights take."),
+    weightsGiB: z.number().exactOptional().describe("Memory of its loaded weights."),
     outsideGiB: z
       .number()
       .exactOptional()
-      .describe("What it takes outside the KV cache: as it was measured, else its weights alone."),
-    windowGiB: z.number().exactOptional().describe("KV cache of one request of the whole window."),
+      .describe("Memory outside the KV cache: as measured, else the weights alone."),
+    windowGiB: z
+      .number()
+      .exactOptional()
+      .describe("KV cache of one request that fills the context window."),
     longestWindow: z
       .number()
       .exactOptional()
-      .describe("The longest window that the best room holds, in tokens."),
+      .describe("The longest context window that fits in the most room, in tokens."),
     modelWindow: z
       .number()
       .exactOptional()
-      .describe("The model's own window in tokens, where nothing lifts it."),
+      .describe("The model's own context window in tokens, if nothing extends it."),
     leastUtilization: z
       .number()
       .exactOptional()
-      .describe("The smallest share to be advised, with some room for rounding."),
-    leastCacheBytes: z
-      .number()
-      .exactOptional()
-      .describe("The smallest KV cache of fixed size to be advised."),
+      .describe("The smallest share to advise, with some room for rounding."),
+    leastCacheBytes: z.number().exactOptional().describe("The smallest fixed KV cache to advise."),
   })
   .meta({
     id: "StartNeeds",
     description:
-      "The least that a server needs to start, however well it goes. What isn't known for certain is left out.",
+      "The least that a server needs to start, in the best case. Figures that aren't certain are left out.",
   });
 
 export const admissionSchema = z
@@ -130,11 +136,13 @@ export const admissionSchema = z
     wantedGiB: z.number(),
     availableGiB: z
       .number()
-      .describe("At its start, once instance A and the servers before it have theirs."),
+      .describe(
+        "Available at its start, after instance A and the earlier servers have taken their memory.",
+      ),
     admitted: z.boolean(),
   })
   .meta({
     id: "Admission",
     description:
-      "vLLM's own rule at a start, on paper: MemAvailable must be at least what the server takes.",
+      "vLLM's own rule at a start, calculated: MemAvailable must be at least what the server takes.",
   });

@@ -6,25 +6,29 @@ const text = () => z.string();
 const onDemandServer = z.object({
   key: text().describe("Key in the stack file."),
   container: text(),
-  model: text().describe("Its served model name, by which llama-swap knows it."),
+  model: text().describe("Its served model name, which is also its name in llama-swap."),
   names: z.array(text()).describe("Its other names, adapters' included."),
   port: port().describe("Its own port on 127.0.0.1."),
   graceSeconds: z.number().describe("How long it gets to stop."),
   idleMinutes: z
     .number()
     .nullable()
-    .describe("It is stopped after so many minutes without a request; `null`: never for that."),
+    .describe(
+      "It is stopped after this many minutes without a request; `null`: never for being idle.",
+    ),
 });
 
 export const onDemandSchema = z
   .object({
     address: text().describe("Address that llama-swap listens on."),
     port: port(),
-    url: text().describe("Where it is asked, on the machine and from containers: no path."),
+    url: text().describe(
+      "Where clients on the machine and in containers reach it, without a path.",
+    ),
     network: z
       .object({ name: text(), subnet: text(), gateway: text() })
       .exactOptional()
-      .describe("Docker network that reaches it, where containers ask."),
+      .describe("Docker network over which containers reach it, if any ask it."),
     keyVariable: text()
       .exactOptional()
       .describe("NAME of the variable of your shell with its key."),
@@ -35,7 +39,7 @@ export const onDemandSchema = z
       version: text(),
       sha256: text().exactOptional(),
       from: text().describe("Address of the releases, or path of a program on the machine."),
-      path: text().describe("Where it stands on the machine."),
+      path: text().describe("Its path on the machine."),
     }),
     startWithinMinutes: z.number(),
     retryAfterMinutes: z.number(),
@@ -43,7 +47,7 @@ export const onDemandSchema = z
     measuredSwaps: z
       .object({ swaps: z.int(), lostGiB: z.number(), at: text() })
       .exactOptional()
-      .describe("What starts and stops were measured to leave in memory, where it was."),
+      .describe("Memory that starts and stops left behind, if measured."),
     servers: z.array(onDemandServer).describe("The servers that it starts."),
   })
   .meta({

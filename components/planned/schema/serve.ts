@@ -12,7 +12,7 @@ export const serveSchema = z
     adapters: z
       .array(text())
       .exactOptional()
-      .describe("Names of its LoRA adapters, which it answers to as well; absent without any."),
+      .describe("Names of its LoRA adapters, which it also answers to; absent if it has none."),
     port: port(),
     maxModelLen: z.int().positive().describe("Window in tokens."),
     maxNumSeqs: z.int(),
@@ -24,5 +24,5 @@ export const serveSchema = z
   })
   .meta({
     id: "Serves",
-    description: "What a server serves and with what, as its arguments say it.",
+    description: "What a server serves, as read from its arguments.",
   });

@@ -16,7 +16,7 @@ const listening = {
     .literal(true)
     .exactOptional()
     .describe(
-      "Set where the address is on a link between machines: no name that the machine has elsewhere leads to it.",
+      "Present if the address is on a link between machines: the machine's names on other networks don't lead to it.",
     ),
 };
 
@@ -39,10 +39,10 @@ export const endpointSchema = z
     network: text()
       .exactOptional()
       .describe(
-        "For other computers: the URL, or in words where nothing names the machine. Absent on loopback.",
+        "For other computers: the URL, or words if the machine's name isn't declared. Absent on loopback.",
       ),
   })
-  .meta({ id: "Endpoint", description: "Where something is asked." });
+  .meta({ id: "Endpoint", description: "Where clients reach something." });
 
 const rankNode = z.object({
   machine: text(),
@@ -53,11 +53,11 @@ const rankNode = z.object({
 const link = z.object({
   interface: text().describe("Network interface, as the machine names it."),
   address: text().describe("The machine's IPv4 address on it."),
-  hcas: texts().describe("RDMA devices of the link; empty where NCCL goes by sockets."),
+  hcas: texts().describe("RDMA devices of the link; empty if NCCL uses sockets."),
   gidIndex: z
     .int()
     .optional()
-    .describe("Index of the RoCE v2 GID of the address, where there are RDMA devices."),
+    .describe("Index of the RoCE v2 GID of the address, if there are RDMA devices."),
 });
 
 export const rankSchema = z
@@ -67,9 +67,9 @@ export const rankSchema = z
       .array(rankNode)
       .describe("All ranks of the server, this one included, in their order."),
     link: link.describe("This machine's end of the network between the ranks."),
-    masterPort: port().describe("Port of the head on which ranks find each other."),
+    masterPort: port().describe("Port on the head by which the ranks find each other."),
     mark: text().describe(
-      "Fingerprint of what all ranks must have alike: image, arguments, environment.",
+      "Fingerprint of what must be the same on all ranks: image, arguments, environment.",
     ),
   })
   .meta({ id: "Rank", description: "One rank of a server over several machines." });
@@ -77,18 +77,18 @@ export const rankSchema = z
 /** Versions inside an image, and how they are known. */
 export const imageRecordSchema = z.object({
   image: text(),
-  digest: text().describe("`sha256:` and 64 hex digits, or empty where the image carries none."),
+  digest: text().describe("`sha256:` and 64 hex digits, or empty if the image reference has none."),
   versions: z.record(text(), text()),
   evidence: z.enum(["published", "read", "none"]),
   source: text(),
   recordedOf: text()
     .exactOptional()
     .describe(
-      "The digest that the record itself names, empty where it names none. Earlier versions left it out.",
+      "The digest that the record itself names; empty if it names none. Earlier versions left it out.",
     ),
   platformDigest: text()
     .exactOptional()
-    .describe("Digest of the machine's own image, inside of which the versions were read."),
+    .describe("Digest of the platform's own image, in which the versions were read."),
 });
 
 /** What decides how much of a machine's memory one inference server takes. */
@@ -97,12 +97,12 @@ const memoryDemandSchema = z.object({
   kvCacheGiB: z
     .number()
     .exactOptional()
-    .describe("Fixed size of the KV cache: for the cache vLLM then ignores the utilization."),
+    .describe("Fixed size of the KV cache. vLLM then ignores the utilization for the cache."),
   outsideGiB: z
     .number()
     .exactOptional()
-    .describe("What the server takes outside its KV cache, where that is known."),
-  hostGiB: z.number().exactOptional().describe("Buffers that vLLM counts as the CPU's."),
+    .describe("Memory that the server takes outside its KV cache, if known."),
+  hostGiB: z.number().exactOptional().describe("Buffers that vLLM counts as CPU memory."),
 });
 
 const hubModel = z.object({
@@ -112,14 +112,14 @@ const hubModel = z.object({
 
 const plannedAdapter = z.object({
   name: text().describe("Name that clients ask for."),
-  path: text().exactOptional().describe("Its folder on the machine, where it isn't from the hub."),
+  path: text().exactOptional().describe("Its folder on the machine, if it isn't from the hub."),
   id: text().exactOptional().describe("Its hub id, with the commit that is pinned."),
   revision: text().exactOptional(),
   target: text().describe("Its path inside the container."),
-  rank: z.int().positive().exactOptional().describe("Its rank, where the stack file says it."),
+  rank: z.int().positive().exactOptional().describe("Its rank, if the stack file gives it."),
   trainedOn: text()
     .exactOptional()
-    .describe("The model that it was trained on, where the stack file says it."),
+    .describe("The model that it was trained on, if the stack file gives it."),
 });
 
 export const inferenceServerSchema = z
@@ -132,8 +132,8 @@ export const inferenceServerSchema = z
     container: containerSchema,
     rank: rankSchema
       .exactOptional()
-      .describe("Its place among the ranks, where several machines share the model."),
-    memory: memoryDemandSchema.describe("What its arguments ask of the machine's memory."),
+      .describe("Its place among the ranks, if several machines share the model."),
+    memory: memoryDemandSchema.describe("Memory that its arguments ask for."),
     imageRecord: imageRecordSchema,
     modelCache: text().describe(
       "Directory on the machine that holds the models; made when missing, never removed.",
@@ -144,21 +144,21 @@ export const inferenceServerSchema = z
     adapters: z
       .array(plannedAdapter)
       .exactOptional()
-      .describe("LoRA adapters that it serves beside its model; absent without any."),
+      .describe("LoRA adapters that it serves beside its model; absent if there are none."),
     adapterSlots: z
       .object({
-        rank: z.int().positive().exactOptional().describe("Rank that each has room for."),
-        count: z.int().positive().describe("Adapters that are in use at once."),
+        rank: z.int().positive().exactOptional().describe("Rank that each slot has room for."),
+        count: z.int().positive().describe("Adapters that can be in use at once."),
       })
       .exactOptional()
-      .describe("Slots for its adapters on the GPU; absent without any."),
+      .describe("Slots for its adapters on the GPU; absent if there are none."),
     allowPickle: z
       .literal(true)
       .exactOptional()
-      .describe("Whether folders of the operator's may have weights that are Python pickles."),
+      .describe("Whether the operator's folders may have weights that are Python pickles."),
     tokenFile: secretFileSchema
       .exactOptional()
-      .describe("The Hugging Face token, where one is needed."),
+      .describe("The Hugging Face token, if one is needed."),
     jitVolume: text().describe(
       "Volume for compiled kernels; it survives a replacement of the container.",
     ),
@@ -167,7 +167,7 @@ export const inferenceServerSchema = z
   .meta({
     id: "InferenceServer",
     description:
-      "One inference server: its container, and the facts that no argument of the container carries.",
+      "One inference server: its container, and facts that the container's arguments don't carry.",
   });
 
 /** Instance A as it is declared. */

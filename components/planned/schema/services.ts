@@ -13,19 +13,21 @@ const bridgeModel = z.object({
   startWithinMinutes: z
     .number()
     .exactOptional()
-    .describe("Set where llama-swap is asked, which starts the server: how long that may take."),
+    .describe(
+      "Present if requests go through llama-swap, which starts the server: how long that may take.",
+    ),
 });
 
 /** A Docker volume that keeps data of a service. */
 export const volumeSchema = z
   .object({
-    part: text().describe("What it is of the service; part of its resource's name."),
+    part: text().describe("Its role in the service; part of its resource's name."),
     name: text(),
-    holds: text().describe("What would be lost with it."),
+    holds: text().describe("What would be lost if it were removed."),
   })
   .meta({
     id: "Volume",
-    description: "A Docker volume that keeps data of a service; it stays when the stack goes.",
+    description: "A Docker volume with data of a service; it is kept when the stack is removed.",
   });
 
 /** A program beside the servers, whichever it is: what every service says of itself. */
@@ -34,16 +36,14 @@ export const serviceSchema = z
     key: text().describe("Its block in the stack file."),
     name: text().describe("Its name on the command line, and the role of its container."),
     resource: text().describe("Name of its resource in the stack."),
-    container: text()
-      .nullable()
-      .describe("Container that it runs in; `null` where it runs in none."),
-    own: z.boolean().describe("Whether that container is its own, not another service's."),
+    container: text().nullable().describe("Container that it runs in; `null` if it runs in none."),
+    own: z.boolean().describe("Whether that container is its own and not another service's."),
     servers: texts().describe(
-      "Keys of the servers that it asks; `dgx2.b` is one of another machine.",
+      "Keys of the servers that it sends requests to; `dgx2.b` is server `b` of machine `dgx2`.",
     ),
     volumes: z.array(volumeSchema),
   })
-  .meta({ id: "Service", description: "A program beside the servers, whichever it is." });
+  .meta({ id: "Service", description: "A program beside the servers, of any kind." });
 
 export const bridgeSchema = z
   .object({
@@ -51,28 +51,33 @@ export const bridgeSchema = z
     config: fileSchema,
     key: secretFileSchema
       .nullable()
-      .describe("Where its key comes from; `null` where it is a placeholder."),
+      .describe("Where its key comes from; `null` if it is a placeholder."),
     address: text(),
     port: port(),
     servers: texts().describe("Keys of the servers behind it."),
     names: texts().describe("Names that it answers to; one may end in `*`."),
-    models: z.array(bridgeModel).describe("Each name with the model that it reaches."),
+    models: z.array(bridgeModel).describe("Each name and the model that it leads to."),
   })
-  .meta({ id: "Bridge", description: "The protocol bridge: its container and what that reads." });
+  .meta({
+    id: "Bridge",
+    description: "The protocol bridge: its container and what the container reads.",
+  });
 
 export const chatUiSchema = z
   .object({
     container: containerSchema,
     address: text(),
     port: port(),
-    dataVolume: text().describe("Accounts and chats; kept when the stack goes."),
+    dataVolume: text().describe("Accounts and chats; kept when the stack is removed."),
     modelsVolume: text()
       .nullable()
-      .describe("Models of an Ollama in the same container, kept as well; `null` without one."),
+      .describe("Models of an Ollama in the same container, also kept; `null` without one."),
     servers: texts().describe("Keys of the servers that it is connected to."),
     administrator: z
       .array(secretFileSchema)
-      .describe("Where the first account comes from; empty where it is whoever signs up first."),
+      .describe(
+        "Where the first account comes from; empty if it belongs to whoever signs up first.",
+      ),
   })
   .meta({
     id: "ChatUi",
@@ -85,28 +90,26 @@ export const clientSchema = z
     resource: text().describe("Name of its resource in the stack."),
     surface: z.enum(["chat completions", "responses", "messages"]).describe("API that it speaks."),
     coding: z.boolean().describe("Whether it works only with structured tool calls."),
-    server: text().describe("Key of the server that answers it in the end."),
+    server: text().describe("Key of the server that finally answers it."),
     serverKind: z.enum(["inference-server", "instance-a", "simple-server"]),
     via: z.enum(["bridge", "native"]),
     baseUrl: text(),
     tiers: z
       .record(text(), text())
-      .describe("Each model variable of its file with the name that it asks for."),
+      .describe("Each model variable in its file, with the model name that it asks for."),
     maxOutputTokens: z
       .int()
       .exactOptional()
-      .describe("Output tokens that it asks for, where its settings say so."),
+      .describe("Output tokens that it asks for, if its settings give a number."),
     key: z
       .object({
         variable: text(),
-        setBy: text().nullable().describe("The launcher, or `null`: your shell."),
+        setBy: text().nullable().describe("The launcher; `null`: it starts from your shell."),
       })
       .nullable()
-      .describe(
-        "Variable that the program reads its key from; `null` where its file holds the key.",
-      ),
+      .describe("Variable that the program reads its key from; `null` if its file holds the key."),
     names: texts().describe(
-      "Names that its counterpart answers to; empty where none is known, and one may end in `*`.",
+      "Names that its server or bridge answers to; empty if none is known. A name may end in `*`.",
     ),
     command: text().describe("Its launcher."),
     files: z.array(fileSchema),
@@ -118,9 +121,7 @@ export const clientSchema = z
 
 export const harnessSchema = z
   .object({
-    prefix: text().describe(
-      "The first part of the harness's environment variables, the underscore included.",
-    ),
+    prefix: text().describe("Prefix of the harness's environment variables, underscore included."),
     providers: text().describe("Path of the providers profile."),
     analytics: text().describe("Path of the session-analytics file."),
   })
@@ -135,17 +136,17 @@ export const hostSimpleServerSchema = z.object({
   unit: text().describe("systemd unit of the service."),
   listen: text(),
   port: port(),
-  baseUrl: text().describe("Where it is reached from the machine itself."),
+  baseUrl: text().describe("Its address from the machine itself."),
   modelsDirectory: text(),
   serviceUser: text().describe("User that the service runs as, who must own the directory."),
   models: texts(),
   loadedGiB: z
     .record(text(), z.number())
-    .describe("Memory of a loaded model, its context included, where it is declared."),
+    .describe("Memory of a loaded model, including its context, if declared."),
   toolCalls: z
     .record(text(), text())
     .exactOptional()
-    .describe("Models that made tool calls, with the day; absent where none is recorded."),
+    .describe("Models that made tool calls, with the day; absent if none is recorded."),
   pull: z.boolean().describe("Whether missing models are pulled."),
   environment: z.record(text(), text()).describe("Variables that the drop-in sets."),
   dropIn: fileSchema,
@@ -159,5 +160,5 @@ export const simpleServerSchema = z
   ])
   .meta({
     id: "SimpleServer",
-    description: "Where the simple server (Ollama) is, and what is set of it.",
+    description: "Where the simple server (Ollama) runs, and what is set on it.",
   });

@@ -96,7 +96,7 @@ const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
     "A provider is listed twice; it is tried once": inMachine({
       harness: { fallbackChain: { codex: ["ollama", "ollama"] } },
     }),
-    "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535; ssh://user@host:port and no more":
+    "Expected a host or path in ASCII characters after `://`, a port from 1 to 65535, and nothing after ssh://user@host:port":
       inMachine({
         dockerHost: "ssh://host:99999",
       }),
