@@ -134,7 +134,7 @@ function readCommand(
     if (wrapped.length > 0) return readable(wrapped, found.unreadable);
     const why = unknownWord
       ? "its entrypoint or command is not known before the update"
-      : "its entrypoint starts no `vllm serve` that can be read";
+      : "no `vllm serve` can be read from its entrypoint";
     return {
       kind: "yes",
       servers: [],
@@ -156,7 +156,7 @@ function readCommand(
   if (!hint()) return NOT_A_SERVER;
   const unreadable: string[] = [];
   if (!imageTells)
-    unreadable.push("its image can't be told before the update; give `image` as plain text");
+    unreadable.push("its image is not known before the update; give `image` as plain text");
   if (unknownWord)
     unreadable.push(
       "its `entrypoints` or `command` is not known before the update; give them as plain text",
@@ -210,10 +210,10 @@ function hiddenVllm({ variables, files }: LaunchInputs, scripts: readonly string
   const starts = (text: string) => mentionsServer(text) || text.split(/\s+/).some(isOnlyOfVllm);
   const held = [...variables].filter(([, value]) => isText(value) && starts(value));
   const found = held.map(
-    ([name]) => `its variable ${name} holds arguments of vLLM; put them into \`command\``,
+    ([name]) => `its variable ${name} holds arguments of vLLM; move them to \`command\``,
   );
   if (files.some(mentionsServer) || scripts.some((script) => PROGRAM.test(script)))
-    found.push("a script, a file or a health check of it starts vLLM; start it by `command`");
+    found.push("its script, file or health check starts vLLM; start vLLM by `command`");
   return found;
 }
 

@@ -48,7 +48,7 @@ type KnownClaim = Extract<Claim, { known: true }>;
 export const aggregateUtilization: Rule = {
   name: "aggregate-utilization",
   description:
-    "The memory shares of all inference servers of a machine, the host-installed one included, sum to at most 0.90. A KV cache of fixed size counts with what lies outside it, where that is more than the share; offloading, swap and other buffers of the host count as well. Of servers that start on request, each set that runs together is summed by itself.",
+    "The memory shares of all inference servers of a machine, including the host-installed one, sum to at most 0.90. A fixed KV cache counts with the memory outside it, if that is more than the share. Offloading, swap and other host buffers count too. If servers start on request, each set that runs together is summed on its own.",
   level: "mandatory",
   fixed: true,
   advises: true,
@@ -100,10 +100,10 @@ function judged(
     return claims
       .filter((claim) => !claim.known)
       .map(({ who, why, remedy: cure }) => {
-        const plain = `Make it plain, so that the sum can be held against the limit of ${shareText(limit)}.`;
+        const plain = `Until it is a plain value, the sum can't be compared with the limit of ${shareText(limit)}.`;
         return violation(
           subject,
-          `${who} has no memory share that can be judged: ${why}. ${cure ?? plain}`,
+          `${who} has a memory share that can't be judged: ${why}. ${cure ?? plain}`,
         );
       });
   const sum = total(claims);
@@ -139,14 +139,17 @@ function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestSh
   const bySum =
     share && Number.isFinite(share.bySum) ? Math.round(share.bySum * TEN_THOUSAND) : byLimit;
   const fits = Math.min(byLimit, bySum);
-  if (fits <= 0) return { text: `Beside the others no share is left for ${server}.` };
+  if (fits <= 0)
+    return {
+      text: `No share is left for ${server} beside the others.`,
+    };
   const least = tenThousandths(share?.needs.leastUtilization ?? 0);
   if (least > fits)
     return {
-      text: `Beside the others ${shareText(fits)} is left for ${server}, and it needs ${shareText(least)} at the least to start: lower another server, or leave this one out.`,
+      text: `Only ${shareText(fits)} is left for ${server} beside the others, but it needs at least ${shareText(least)} to start: lower another server, or leave this one out.`,
     };
   const both =
-    bySum < byLimit ? ` (${shareText(byLimit)} by this limit, but all memory has to fit)` : "";
+    bySum < byLimit ? ` (${shareText(byLimit)} by this limit alone, but all memory must fit)` : "";
   const set = `Set --gpu-memory-utilization of ${server} to ${shareText(fits)} or less${both}.`;
   return {
     text: set,
@@ -164,10 +167,10 @@ function beyondRemedy(
   tooMuch: number,
 ): Remedy {
   if (hostGiB > 0)
-    return { text: `Lower what ${who} takes outside its share, or leave those flags out.` };
+    return { text: `Lower the memory that ${who} takes outside its share, or remove those flags.` };
   const lessGiB = Math.ceil(tooMuch * totalGiB * 100) / 100;
   const setting = "kvCacheMemoryBytes";
-  if (lessGiB >= kvCacheGiB) return { text: `Leave --kv-cache-memory-bytes of ${who} out.` };
+  if (lessGiB >= kvCacheGiB) return { text: `Remove --kv-cache-memory-bytes from ${who}.` };
   const lower = `Lower --kv-cache-memory-bytes of ${who} by ${lessGiB.toFixed(2)} GiB or more.`;
   return {
     text: lower,
@@ -218,7 +221,7 @@ function claimsOf(machine: DeclaredResource): Claim[] {
     claims.push(
       unknownClaim(
         "Instance A",
-        "nothing is declared of it; say its share, or `none` if there is no A",
+        "it is not declared; declare its share, or `none` if there is no instance A",
       ),
     );
   const servers = list(machine.props.servers);
@@ -288,7 +291,7 @@ function serverClaim(who: string, args: ServerArguments, size: MachineSize): Cla
   const needed = gpusNeeded(args);
   if (typeof needed === "string") return unknownClaim(who, needed);
   if (needed > gpus) {
-    const why = `its processes need ${needed} GPUs, one each, and the machine has ${gpus} (\`gpus\`)`;
+    const why = `its processes need ${needed} GPUs, one each, but the machine has ${gpus} (\`gpus\`)`;
     return { ...unknownClaim(who, why), remedy: FEWER_PROCESSES };
   }
   const read = demandOf(args, { adaptersCounted: adapters.has(who) });
@@ -299,7 +302,7 @@ function serverClaim(who: string, args: ServerArguments, size: MachineSize): Cla
   if (totalGiB === undefined)
     return unknownClaim(
       who,
-      "`--kv-cache-memory-bytes`, offloading, swap and buffers take memory whatever the share says, and the machine's total is not known",
+      "`--kv-cache-memory-bytes`, offloading, swap and buffers take memory outside the share, and the machine's total is not known",
     );
   const demand = { ...memory, ...defined({ outsideGiB: outsideGiB.get(who) }) };
   const taken = takenGiB(demand, totalGiB);
@@ -318,13 +321,13 @@ function readingClaims(who: string, reading: ServerReading, size: MachineSize): 
 }
 
 const FEWER_PROCESSES =
-  "Lower `--tensor-parallel-size` and `--pipeline-parallel-size`, or leave `--data-parallel-size` out: each process takes the whole share of its GPU.";
+  "Lower `--tensor-parallel-size` and `--pipeline-parallel-size`, or remove `--data-parallel-size`: each process takes the whole share on its own GPU.";
 
 const unknownClaim = (who: string, why: string): Claim => ({ who, known: false, why });
 
 /** A program of plain containers may run on a machine without an A; but nothing says so. */
 function undeclaredHost(subject: DeclaredResource, group: MachineGroup): Found {
   if (group.hostInstances.length > 0 || group.component !== undefined) return undefined;
-  const message = `Nothing declares a host-installed instance A beside ${displayName(subject)}, so it counts as absent. If there is one, declare ${TYPE.hostInstance} with its machine, port and gpuMemoryUtilization.`;
+  const message = `No host-installed instance A is declared beside ${displayName(subject)}, so none is counted. If there is one, declare ${TYPE.hostInstance} with its machine, port and gpuMemoryUtilization.`;
   return advice(subject, message);
 }

@@ -10,12 +10,12 @@ import type { Rule } from "./rule";
 /** The prefix that newer bridges route through /v1/responses, whatever the client asked for. */
 const GENERIC = "openai/";
 const REMEDY =
-  "Recent bridges send that prefix through /v1/responses, and a conversation of several turns ends in HTTP 400. Write `hosted_vllm/<served name>` instead.";
+  "With that prefix, recent bridges use /v1/responses, and a conversation of several turns ends in HTTP 400. Write `hosted_vllm/<served name>` instead.";
 
 /** Ours can't be written with it; a hand-written configuration can, wherever its text is. */
 export const bridgePrefix: Rule = {
   name: "bridge-prefix",
-  description: "No bridge sends a model on by the generic `openai/` prefix.",
+  description: "No bridge routes a model by the generic `openai/` prefix.",
   level: "mandatory",
   judgeResource(resource) {
     return [...inFacts(resource), ...inArguments(resource), ...inConfigurations(resource)]

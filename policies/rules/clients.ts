@@ -46,7 +46,7 @@ export const clientTiers: Rule = {
             `${who} asks for \`${model}\` (${name}), which is not served. Served: ${names.join(", ")}.`,
         );
       if (unpinned === "") return unknown;
-      const missing = `${who} pins no model in ${unpinned}. What is not pinned asks for a hosted model's own name, and the 404 looks like a network failure. Set each to the served name.`;
+      const missing = `${who} pins no model in ${unpinned}. An unset variable asks for a hosted model, and the 404 looks like a network failure. Set each to the served model name.`;
       return [missing, ...unknown];
     });
   },
@@ -57,7 +57,7 @@ const SIMPLE_SERVER_PORT = "11434";
 
 /** What an agent meets at the simple server, though its model makes tool calls. */
 const AGENT_THERE =
-  "They were asked for with short prompts. We guess that small quantized models fail more often at an agent's long ones; Ollama's documentation asks for `contextLength: 64000` or more for coding tools. By default, Ollama answers one request of a model at a time. It keeps the prompts of other conversations in at most 8 GiB, which `ollama ps` doesn't count (ollama/ollama#18264): with qwen3.8:27b, two of 66,000 tokens stayed there, and of three none (ollama/ollama#18072).";
+  "The test prompts were short. We guess that small quantized models fail more often with an agent's long prompts. Ollama's documentation asks for `contextLength: 64000` or more for coding tools. By default, Ollama answers one request per model at a time. It keeps the prompts of other conversations in at most 8 GiB, which `ollama ps` doesn't count (ollama/ollama#18264): with qwen3.8:27b, two prompts of 66,000 tokens were kept, but with three none was (ollama/ollama#18072).";
 
 /**
  * Without structured tool calls a coding client can do nothing but talk. Whether they come depends
@@ -66,7 +66,7 @@ const AGENT_THERE =
 export const clientServer: Rule = {
   name: "client-server",
   description:
-    "Coding clients use an inference server that takes their key, or a model of the simple server whose tool calls were seen.",
+    "Coding clients use an inference server that accepts their key, or a model of the simple server that has made tool calls.",
   level: "mandatory",
   advises: true,
   judgeResource(resource) {
@@ -99,10 +99,10 @@ function judgeKey({ machine, who, block, via, hostInstance }: HostInstanceClient
 /** Why a coding client may not use the simple server, and what to do about it. */
 function whyUnproven({ type }: DeclaredResource, unproven: ClientFacts["asked"]): string {
   if (type === TYPE.container)
-    return "Tool calls of its models count as proven for the clients of the stack file alone. Declare it below `clients`, or point it at an inference server.";
+    return "Recorded tool calls of its models only count for clients in the stack file. Declare it below `clients`, or point it at an inference server.";
   const names = unproven.map(({ model }) => `\`${model}\``).join(", ");
   const whose = names === "" ? "of its models" : `of ${names} there`;
-  return `Tool calls ${whose} are unproven: \`serving verify --record\` asks for some and writes \`simpleServer.toolCalls\`. Or point it at an inference server.`;
+  return `Tool calls ${whose} are unproven. Test them with \`serving verify --record\`, which writes \`simpleServer.toolCalls\`, or point the client at an inference server.`;
 }
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);

@@ -79,7 +79,7 @@ function portsOn({ containers, onDemand }: MachineGroup): Taken[] {
  */
 function notKnown(resource: DeclaredResource, what: string): Finding | [] {
   if (readContainer(resource).kind === "no") return [];
-  const message = `${displayName(resource)}: ${what} is not known before the update, so it may be instance A's port ${INSTANCE_A_PORT}. Give it as a plain number.`;
+  const message = `${displayName(resource)}: ${what} is not known before the update and may be instance A's port ${INSTANCE_A_PORT}. Give it as a plain number.`;
   return violation(resource, message);
 }
 

@@ -30,7 +30,7 @@ const RELEASE = /\d+\.\d+/;
 export const movingTag: Rule = {
   name: "moving-tag",
   description:
-    "An image that serves models, chats or the bridge is not taken from a moving tag without a digest.",
+    "Images of servers, the chat UI and the bridge don't use a moving tag without a digest.",
   level: "mandatory",
   of: TYPE.container,
   judgeResource(resource) {
@@ -60,7 +60,7 @@ function unreadable(resource: DeclaredResource, image: string): Finding[] {
 export const denyList: Rule = {
   name: "deny-list",
   description:
-    "Nothing runs that the supply list refuses: a release known to be bad, or a variable or an option that opens a server or turns it into another.",
+    "Nothing runs that the supply list refuses: a release known to be bad, or a variable or option that opens a server or changes what it is.",
   level: "mandatory",
   judgeResource(resource) {
     if (resource.type === TYPE.imageRecord) {
@@ -163,7 +163,7 @@ function denied(
 export const transformersRange: Rule = {
   name: "transformers-range",
   description:
-    "The transformers release in an image lies in the range that its vLLM release asks for.",
+    "The transformers release in an image is in the range that its vLLM release requires.",
   level: "mandatory",
   advises: true,
   of: TYPE.imageRecord,
@@ -180,7 +180,7 @@ export const transformersRange: Rule = {
     if (range === undefined)
       return advice(
         resource,
-        `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: ${KNOWN_SERIES[0]} to ${KNOWN_SERIES.at(-1)}), so transformers ${transformers} was not held against one.`,
+        `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: ${KNOWN_SERIES[0]} to ${KNOWN_SERIES.at(-1)}), so transformers ${transformers} was not checked.`,
       );
     if (satisfies(transformers, range, { prereleases: true })) return [];
     return `${resource.name} holds transformers ${transformers}, but vLLM ${vllm} asks for ${range}. Pin an image whose two versions belong together.`;

@@ -28,7 +28,7 @@ const WANTED = [
 const WANTED_ON_REQUEST = [
   ...WANTED.filter(({ setting }) => setting !== "restart"),
   ...Object.entries(NOT_STARTED).map(([setting, wanted]) => ({
-    what: "what keeps it stopped until somebody asks for it",
+    what: "the setting that keeps it stopped until its model is asked for",
     setting,
     wanted,
     read: plain,
@@ -38,7 +38,7 @@ const WANTED_ON_REQUEST = [
 export const inferenceContainer: Rule = {
   name: "inference-container",
   description:
-    "An inference server's container has all GPUs, the host's IPC namespace (a rank of several: its own, with a size) and the restart policy unless-stopped; one that starts on request has no restart policy, and isn't started.",
+    "An inference server's container has all GPUs, the host's IPC namespace (one rank of several has its own, with a size) and the restart policy unless-stopped. If it starts on request, it has no restart policy and isn't started by the update.",
   level: "mandatory",
   of: TYPE.container,
   judgeResource(resource) {

@@ -17,7 +17,7 @@ const FLOORS_TEXT = FLOORS.map((floor) => `${floor.package} ${floor.version}`).j
  */
 export const inferenceImage: Rule = {
   name: "inference-image",
-  description: `An inference server runs an image of vLLM, pinned by digest, that is known to hold at least ${FLOORS_TEXT}.`,
+  description: `An inference server runs a vLLM image, pinned by digest, that is known to hold at least ${FLOORS_TEXT}.`,
   level: "mandatory",
   fixed: true,
   advises: true,
@@ -102,7 +102,7 @@ function judgeVerdict(
     );
   }
   const lacks =
-    record === undefined ? "nothing says which version it has of" : "its record has no version of";
+    record === undefined ? "there is no record of its version of" : "its record has no version of";
   const faults = FLOORS.flatMap((floor) => {
     const version = held(floor.package);
     return version === undefined ? `${lacks} ${floor.package}` : (floorFault(version, floor) ?? []);
@@ -114,7 +114,7 @@ function judgeVerdict(
   if (faults.length > 0)
     return unusable(faults, [`The floors are ${FLOORS_TEXT}; pin an image that holds them.`]);
   if (namesNoDigest) {
-    const message = `${image}, and its record names no digest. It is believed because the tag or a known digest says the same. ${look}`;
+    const message = `${image}, and its record names no digest. The record is accepted because the tag or a known digest agrees with it. ${look}`;
     const value = imageReference(String(container.props.image))?.digest ?? "";
     return [advice(container, message, { setting: "versions.digest", value })];
   }
@@ -122,7 +122,7 @@ function judgeVerdict(
   const known = FLOORS.map((floor) => `${floor.package} ${valueInWords(held(floor.package))}`).join(
     " and ",
   );
-  const message = `${displayName(container)}: ${known} are what was published about ${valueInWords(text(container.props.image))}, not what was read inside it. Run \`serving pin\` on a machine with Docker and record the result as evidence \`read\`.`;
+  const message = `${displayName(container)}: ${known} were published for ${valueInWords(text(container.props.image))}, not read inside it. Run \`serving pin\` on a machine with Docker and record the result as evidence \`read\`.`;
   return [note(container, message, { setting: "versions" })];
 }
 

@@ -11,7 +11,7 @@ import { type Rule, violation } from "./rule";
 export const lanExposure: Rule = {
   name: "lan-exposure",
   description:
-    "A port that the local network can reach belongs to a service that asks who comes: the bridge with a key, or the chat UI.",
+    "A port that the local network can reach belongs to a service that checks who is asking: the bridge with a key, or the chat UI.",
   level: "advisory",
   of: TYPE.container,
   judgeResource(resource) {
@@ -76,6 +76,6 @@ function openTo(resource: DeclaredResource): string | undefined {
   if (role !== undefined && role !== "inference-server")
     return `${REACHED}, and no key is checked. Publish it on 127.0.0.1.`;
   return readContainer(resource).kind === "yes"
-    ? `${REACHED}, and no key is checked: vLLM's own \`--api-key\` guards only part of its routes. Publish it on 127.0.0.1, and for the network the bridge, with a key (\`bridge.listen\`, \`bridge.keyVariable\`).`
+    ? `${REACHED}, and no key is checked: vLLM's own \`--api-key\` guards only part of its routes. Publish it on 127.0.0.1, and publish the bridge with a key for the network (\`bridge.listen\`, \`bridge.keyVariable\`).`
     : undefined;
 }

@@ -28,7 +28,7 @@ interface Line {
 export const memorySum: Rule = {
   name: "memory-sum",
   description:
-    "What is declared and measured of a machine's memory, servers and everything else, sums to at most its total, and each server that starts on request fits beside what always runs.",
+    "The declared and measured memory of everything on a machine sums to at most its total, and each server that starts on request fits beside what always runs.",
   level: "mandatory",
   advises: true,
   of: TYPE.machine,
@@ -44,7 +44,7 @@ function judgedLines(machine: DeclaredResource): Found {
   if (lines === undefined || !Number.isFinite(total))
     return violation(
       machine,
-      "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.",
+      "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain values.",
     );
   const pinned = pinnedOf(machine);
   const largest = largestShares(machine);
@@ -53,12 +53,12 @@ function judgedLines(machine: DeclaredResource): Found {
   const cure = largest.map((share) => remedy(share, pinned)).join(" ");
   if (sum(certain) > total) {
     const others = certain.filter((line) => !largest.some((server) => server.name === line.name));
-    const message = `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`;
+    const message = `Declared and measured memory is ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`;
     return violation(machine, message, changeOf(largest));
   }
   if (all <= total) return undefined;
   const defaults = spelled(lines.filter((line) => !line.certain));
-  const message = `All lines together come to ${gib(all)} of ${gib(total)}, ${gib(sum(certain))} of it declared or measured; what makes it too much are defaults: ${defaults}. Measure them, or leave more room. ${cure}`;
+  const message = `All lines together are ${gib(all)} of ${gib(total)}. Only ${gib(sum(certain))} of that is declared or measured; these defaults put it over: ${defaults}. Measure them, or leave more room. ${cure}`;
   return advice(machine, message);
 }
 
@@ -91,8 +91,8 @@ function judgedSets(machine: DeclaredResource): Finding[] {
     }
     const why =
       needs > left
-        ? `it needs ${gib(needs)}, ${gib(left)} are left beside what always runs`
-        : `it needs a share of ${shareText(share)}, ${shareText(Math.max(0, limit))} is left beside what always runs`;
+        ? `it needs ${gib(needs)}, but ${gib(left)} is left beside what always runs`
+        : `it needs a share of ${shareText(share)}, but ${shareText(Math.max(0, limit))} is left beside what always runs`;
     return violation(machine, `${name} never fits: ${why}.${cure}`, change);
   });
 }
@@ -121,10 +121,10 @@ function remedy(
   const { leastUtilization: needed = 0 } = needs;
   const both = `${utilizationText(bySum)} by the sum, ${utilizationText(byAggregate)} by the aggregate limit`;
   if (least > 0 && least < needed)
-    return `At most ${utilizationText(least)} is left for ${name} (${both}), and it needs ${utilizationText(needed)} at the least to start.`;
+    return `At most ${utilizationText(least)} is left for ${name} (${both}), but it needs at least ${utilizationText(needed)} to start.`;
   return least > 0
     ? `The largest --gpu-memory-utilization that fits for ${name} is ${utilizationText(least)} (${both}).`
-    : `No --gpu-memory-utilization fits for ${name} (${both})${pinned.includes(name) ? ": lower its `kvCacheMemoryBytes`, or leave it out" : ""}.`;
+    : `No --gpu-memory-utilization fits for ${name} (${both})${pinned.includes(name) ? ": lower or remove its `kvCacheMemoryBytes`" : ""}.`;
 }
 
 /** The first share that can be lowered to what fits. */
@@ -140,7 +140,7 @@ function changeOf(largest: readonly LargestShare[]): Change | undefined {
 function givesWay(others: readonly Line[]): string {
   if (others.length === 0) return "";
   const names = [...others].sort((a, b) => b.hundredths - a.hundredths).map((line) => line.name);
-  return ` Else something must give way, the largest first: ${names.join(", ")}.`;
+  return ` Otherwise reduce something else, the largest first: ${names.join(", ")}.`;
 }
 
 const spelled = (lines: readonly Line[]): string =>
@@ -158,7 +158,7 @@ const gib = (hundredths: number): string => `${(hundredths / HUNDRED).toFixed(2)
 export const otherGpuMemory: Rule = {
   name: "other-gpu-memory",
   description:
-    "What containers with GPUs take that are no inference servers is declared for their machine (`otherGpuMemoryGiB`), so that it counts.",
+    "The memory of containers with GPUs that are not inference servers is declared for their machine (`otherGpuMemoryGiB`), so that it counts.",
   level: "mandatory",
   judgeMachine({ component, containers, machine }) {
     if (component === undefined || figure(component.props.otherGpuMemoryGiB) > 0) return [];
@@ -170,7 +170,7 @@ export const otherGpuMemory: Rule = {
       .filter((container) => readContainer(container).kind === "no")
       .filter((container) => !holdsOllama(container, component))
       .map((container) => {
-        const message = `${displayName(container)} is given GPUs on ${machine} and is no inference server: what it takes of the same memory counts nowhere. Measure it, and declare \`otherGpuMemoryGiB\` of the machine in GiB; or start the container without GPUs.`;
+        const message = `${displayName(container)} has GPUs on ${machine} and is not an inference server, so its memory is not counted. Measure it and declare \`otherGpuMemoryGiB\` of the machine, or start the container without GPUs.`;
         return violation(container, message);
       });
   },

@@ -19,7 +19,7 @@ import { type Finding, type Rule, violation } from "./rule";
 export const modelsOnDemand: Rule = {
   name: "on-demand",
   description:
-    "The llama-swap of a machine is known by its SHA-256, listens where nobody but the machine and its own Docker network reaches it, asks for a key there, keeps no prompts, and starts servers that nothing else starts or reaches, in sets that fit.",
+    "A machine's llama-swap is pinned by its SHA-256, is reachable only from the machine and its own Docker network, asks for a key on that network, keeps no prompts, and starts servers that nothing else starts or reaches, in sets that fit.",
   level: "mandatory",
   concerns: TYPE.onDemand,
   judgeMachine: (group) =>
@@ -44,12 +44,12 @@ function listening(resource: DeclaredResource): Finding[] {
   if (isLoopback(at)) return [];
   const found: Finding[] = [];
   if (at !== knownText(knownMap(network).gateway)) {
-    const message = `${SUBJECT} listens on ${at}, where others reach it who could start and stop servers. It may listen on 127.0.0.1, or on the gateway of a Docker network of its own; the local network goes through the bridge and its key.`;
+    const message = `${SUBJECT} listens on ${at}, where other computers could use it to start and stop servers. It may listen on 127.0.0.1 or on the gateway of its own Docker network. The local network uses the bridge and its key.`;
     found.push(violation(resource, message));
   }
   const keys = list(knownMap(config).apiKeys);
   if (knownText(keyVariable) === undefined || keys === UNKNOWN || keys.length === 0) {
-    const message = `${SUBJECT} listens on ${at} and asks for no key: every container of its network could start and stop servers. Name the variable of your shell that holds one.`;
+    const message = `${SUBJECT} listens on ${at} and asks for no key: every container on its network could start and stop servers. Name the variable of your shell that holds one.`;
     found.push(violation(resource, message, { setting: "keyVariable", value: KEY_VARIABLE }));
   }
   return found;
@@ -58,7 +58,7 @@ function listening(resource: DeclaredResource): Finding[] {
 function program(resource: DeclaredResource): Finding[] {
   const { sha256, version } = knownMap(resource.props.program);
   if (/^[\da-f]{64}$/.test(knownText(sha256) ?? "")) return [];
-  const message = `Nothing says which program ${SUBJECT} ${knownText(version) ?? ""} is: its releases are not signed. Run \`serving pin\`, which records the SHA-256 of its archive.`;
+  const message = `${[SUBJECT, knownText(version)].filter(Boolean).join(" ")} is not pinned, and its releases are not signed. Run \`serving pin\`, which records the SHA-256 of its archive.`;
   return [violation(resource, message, { setting: "program.sha256" })];
 }
 
@@ -86,7 +86,7 @@ function configuration(resource: DeclaredResource): Finding[] {
     found.push(
       violation(
         resource,
-        `${SUBJECT}'s configuration holds a key in clear. Name a variable in its place.`,
+        `${SUBJECT}'s configuration holds a key in plain text. Name a variable instead.`,
       ),
     );
   return found;
@@ -98,7 +98,7 @@ function started(resource: DeclaredResource, { containers }: MachineGroup): Find
     const name = knownText(server.container);
     const container = containers.find((each) => containerName(each) === name);
     if (container === undefined) {
-      const message = `${SUBJECT} starts ${name ?? "a container"}, which is declared nowhere on its machine.`;
+      const message = `${SUBJECT} starts ${name ?? "a container"}, which is not declared on its machine.`;
       return [violation(resource, message)];
     }
     const found: Finding[] = [];
@@ -106,7 +106,7 @@ function started(resource: DeclaredResource, { containers }: MachineGroup): Find
       found.push(
         violation(
           container,
-          `${displayName(container)} is started by ${SUBJECT}, and may be started by something else as well, beside servers that it has no room for: it needs restart policy \`no\`, \`start: false\`, \`mustRun: false\` and its label.`,
+          `${displayName(container)} is started by ${SUBJECT}, but something else may also start it beside servers that leave it no room: it needs restart policy \`no\`, \`start: false\`, \`mustRun: false\` and its label.`,
           { setting: "start", value: "onRequest" },
         ),
       );
@@ -118,7 +118,7 @@ function started(resource: DeclaredResource, { containers }: MachineGroup): Find
       found.push(
         violation(
           container,
-          `${displayName(container)} is started by ${SUBJECT} and can be asked without it, which doesn't see such requests and would stop it in the middle of one: publish its port on 127.0.0.1 only.`,
+          `${displayName(container)} is started by ${SUBJECT} but can be reached without it. ${SUBJECT} doesn't see such requests and could stop the server during one: publish its port on 127.0.0.1 only.`,
           { setting: "listen", value: "127.0.0.1" },
         ),
       );
@@ -141,7 +141,7 @@ function sets(resource: DeclaredResource, { component }: MachineGroup): Finding[
     const fits = allowed.some((set) => names.every((name) => set.includes(name)));
     // One alone is judged by what always runs beside it.
     if (fits || names.length < 2) return [];
-    const message = `${SUBJECT}'s configuration lets ${names.join(" and ")} run together, which no set of the machine's memory ledger does.`;
+    const message = `${SUBJECT}'s configuration lets ${names.join(" and ")} run together, but no set in the machine's memory ledger does.`;
     return [violation(resource, message)];
   });
 }
@@ -157,7 +157,7 @@ function shared(resource: DeclaredResource, { component }: MachineGroup): Findin
     );
     const twice = own.find((name) => count(name) > 1);
     if (twice === undefined) return [];
-    const message = `The bridge sends \`${twice}\` to several servers, one of which ${SUBJECT} starts: that one is asked each time that it is another one's turn. Give ${knownText(server.container) ?? "it"} a name of its own (\`servedModelName\`).`;
+    const message = `The bridge sends \`${twice}\` to several servers, one of which ${SUBJECT} starts: requests and checks meant for another server would start it. Give ${knownText(server.container) ?? "it"} a name of its own (\`servedModelName\`).`;
     return [violation(resource, message)];
   });
 }

@@ -13,7 +13,7 @@ import { type Finding, type Rule, violation } from "./rule";
 export const adapterNames: Rule = {
   name: "adapter-names",
   description:
-    "Each LoRA adapter of an inference server has a name of its own without a slash, since coding clients can't address one.",
+    "Each LoRA adapter of an inference server has its own name, without a slash, since coding clients can't address a name with one.",
   level: "mandatory",
   of: TYPE.container,
   judgeResource: (resource) =>
@@ -41,7 +41,7 @@ function namesFaults(server: ServerArguments): string[] {
       if (name.includes("/"))
         return `serves an adapter as \`${name}\`, which has a slash; coding clients can't address it. Name it \`${short || "adapter"}\`.`;
       if (own.includes(name))
-        return `serves an adapter as \`${name}\`, which is a name of its model: requests for it would not say which is meant. Give the adapter another name.`;
+        return `serves an adapter as \`${name}\`, which is also a name of its model: requests could not tell them apart. Give the adapter another name.`;
       return names.indexOf(name) < index
         ? `serves two adapters as \`${name}\`: give one of them another name.`
         : [];
@@ -125,7 +125,7 @@ function mountFaults(
   const path = source.replace(/(.)\/+$/, "$1");
   if (SOCKET.test(path) || SOCKET.test(target))
     return refused(
-      `${who} is given the Docker socket (\`${source}\` at \`${target}\`), and with it the whole machine: take this mount out.`,
+      `${who} is given the Docker socket (\`${source}\` at \`${target}\`), and with it the whole machine: remove this mount.`,
     );
   if (WHOLE.includes(path) || isIn(path, DOCKER_STORE))
     return refused(
@@ -135,6 +135,6 @@ function mountFaults(
   return model === undefined || isReadOnly
     ? []
     : refused(
-        `${who} can write \`${source}\`, which it loads \`${model}\` from: what it serves after a restart need not be what was reviewed. Mount it read-only (\`readOnly: true\`).`,
+        `${who} can write \`${source}\`, which it loads \`${model}\` from: after a restart it could serve something that nobody reviewed. Mount it read-only (\`readOnly: true\`).`,
       );
 }

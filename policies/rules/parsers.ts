@@ -35,11 +35,11 @@ function judgeClients({ resource, container, ...record }: ServerRecord): Finding
   if (record.codingClients.length === 0) return [];
   const clients = record.codingClients.join(", ");
   if (record.kind !== undefined && record.kind !== "chat") {
-    const message = `${clients} can't use ${record.model}: a model of kind ${record.kind} has no chat and no tool calls. Take the clients away from it, or serve a chat model.`;
+    const message = `${clients} can't use ${record.model}: a model of kind ${record.kind} has no chat and no tool calls. Point the clients elsewhere, or serve a chat model.`;
     return violation(resource, message);
   }
   if (container === undefined) {
-    const message = `${clients} would use the container ${record.containerNamed}, which the program doesn't declare. Name a container that it does.`;
+    const message = `${clients} would use the container ${record.containerNamed}, which the program doesn't declare. Name a declared container.`;
     return violation(resource, message);
   }
   const parsing = serversIn(container).filter(hasParser);
@@ -84,8 +84,8 @@ function judge(container: DeclaredResource, thinking: boolean | undefined): Find
     const why =
       thinking === false
         ? "is declared to have no thinking mode"
-        : "has no thinking mode by its name";
-    const message = `${displayName(container)} has --reasoning-parser ${isText(parser) ? parser : "(not known yet)"}, but ${model || "its model"} ${why}: the parser would take the tool calls for reasoning. Pass no reasoning parser${thinking === false ? "." : ", or declare the model's thinking mode."}`;
+        : "has no thinking mode, judging by its name";
+    const message = `${displayName(container)} has --reasoning-parser ${isText(parser) ? parser : "(not known yet)"}, but ${model || "its model"} ${why}: the parser would mistake the tool calls for reasoning. Pass no reasoning parser${thinking === false ? "." : ", or declare the model's thinking mode."}`;
     return violation(container, message, { setting: "reasoningParser", value: "auto" });
   });
 }

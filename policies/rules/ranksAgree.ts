@@ -26,7 +26,7 @@ const OWN = ["node-rank", "headless", "host", "port"];
 export const ranksAgree: Rule = {
   name: "ranks-agree",
   description:
-    "The ranks of a server over several machines are all declared, once each, with one image and one set of arguments, and divide its model equally.",
+    "All ranks of a server over several machines are declared once each, have the same image and arguments, and divide the model equally.",
   level: "mandatory",
   judgeStack(resources) {
     const servers = new Map<string, Declared[]>();
@@ -49,7 +49,7 @@ function judgeServer(ranks: readonly Declared[]): Finding[] {
   const { container, server, nodes, meetsAt } = first;
   const name = displayName(container);
   const names = ranks.map((each) => displayName(each.container)).join(", ");
-  const missing = `${name} is one of ${nodes} ranks (\`--nnodes\`) that meet at ${meetsAt}, and ${ranks.length} of them are declared (${names}): vLLM would wait for the rest. Declare a container for each, and no more.`;
+  const missing = `${name} is one of ${nodes} ranks (\`--nnodes\`) that meet at ${meetsAt}, but ${ranks.length} are declared (${names}). Declare exactly one container for each rank, or vLLM waits for the missing ones.`;
   const size = (option: string) => Number(server.options.get(option)?.[0] ?? 1);
   const [parts, stages] = [size("tensor-parallel-size"), size("pipeline-parallel-size")];
   const unequal = `${name} divides its model in ${parts} x ${stages} parts (\`--tensor-parallel-size\`, \`--pipeline-parallel-size\`), which ${nodes} machines can't share equally. Make it the number of all their GPUs.`;
@@ -70,9 +70,9 @@ function besideHead(other: Declared, first: Declared, twin: Declared | undefined
   const [its, name] = [displayName(other.container), displayName(first.container)];
   const [image, expected] = [other, first].map((each) => launchOf(each.container.props).image);
   const different = differences(other.server, first.server).join(", ");
-  const doubled = `${its} and ${twin && displayName(twin.container)} both are rank ${other.index} (\`--node-rank\`) of the server that meets at ${other.meetsAt}. Number its ranks from 0, each once.`;
-  const images = `${its} runs ${valueInWords(image)}, and ${name}, a rank of the same server, ${valueInWords(expected)}. Give both one image, by its digest.`;
-  const unlike = `${its} and ${name} are ranks of one server, and differ in ${different}: vLLM would start, and hang later. Give both the same.`;
+  const doubled = `${its} and ${twin && displayName(twin.container)} are both rank ${other.index} (\`--node-rank\`) of the server that meets at ${other.meetsAt}. Number its ranks from 0, each once.`;
+  const images = `${its} runs ${valueInWords(image)}, but ${name}, a rank of the same server, runs ${valueInWords(expected)}. Give both the same image, by digest.`;
+  const unlike = `${its} and ${name} are ranks of one server but differ in ${different}: vLLM would start and hang later. Give both the same.`;
   return [twin && doubled, image !== expected && images, different !== "" && unlike].filter(
     (each) => typeof each === "string",
   );

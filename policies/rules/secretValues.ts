@@ -7,7 +7,7 @@ import { readContainer, serversIn } from "../lib/inferenceServer";
 import type { Rule } from "./rule";
 
 const REMEDY =
-  "Anyone who may read the state or `docker inspect` can read it. Name a variable that holds it and hand it to the container as a file of mode 0600 (such as HF_TOKEN_PATH), or use a placeholder where the value is ignored.";
+  "Anyone who can read the state or `docker inspect` can read it. Keep it in a variable of your shell and pass it to the container as a file of mode 0600 (such as HF_TOKEN_PATH), or write a placeholder if the value is ignored.";
 
 /**
  * Secrets are names: a value in a container's environment or arguments ends up in the state and in
@@ -15,7 +15,7 @@ const REMEDY =
  */
 export const secretValues: Rule = {
   name: "secret-values",
-  description: "No secret stands in a container's environment or arguments; placeholders are fine.",
+  description: "No container has a secret in its environment or arguments; placeholders are fine.",
   level: "mandatory",
   of: TYPE.container,
   judgeResource: (resource) => [...inEnvironment(resource), ...inArguments(resource)],

@@ -16,7 +16,7 @@ const VLLM_DEFAULT_MODEL = "Qwen/Qwen3-0.6B";
 export const servedModelName: Rule = {
   name: "served-model-name",
   description:
-    "The first name under which a model is served has no slash, since coding clients can't address one; nor has the name by which one asks instance A.",
+    "The first served model name has no slash, and neither has the name by which clients ask instance A: coding clients can't address a name with one.",
   level: "mandatory",
   fixed: true,
   of: TYPE.container,
@@ -27,7 +27,7 @@ export const servedModelName: Rule = {
     if (reading.unreadable.length > 0) {
       const what =
         reading.kind === "possible" ? "may be an inference server" : "is an inference server";
-      return `${name} ${what} whose served model name can't be judged: ${reading.unreadable.join("; ")}. Make it plain, so that its first name can be seen to have no slash.`;
+      return `${name} ${what} whose served model name can't be judged: ${reading.unreadable.join("; ")}. Give it as plain text, so that its first name can be checked for a slash.`;
     }
     if (reading.kind === "possible") return [];
     return reading.servers.flatMap((server) => {
@@ -50,7 +50,7 @@ function judgeHostInstance({ machine, who, block, models }: HostInstanceClient):
     .filter((model) => model.includes("/"))
     .map((model) => {
       const short = suggestion(model);
-      const message = `${who} would ask instance A for \`${model}\`, which has a slash; coding clients can't address it. If instance A also serves a name without one, declare that (\`instanceA.servedModelName\`). Else restart it yourself with \`--served-model-name ${short} ${model}\` and declare \`${short}\`, or point the client at another server (\`${block}.server\`).`;
+      const message = `${who} would ask instance A for \`${model}\`, which has a slash; coding clients can't address it. If instance A also serves a name without one, declare that (\`instanceA.servedModelName\`). Otherwise restart it yourself with \`--served-model-name ${short} ${model}\` and declare \`${short}\`, or point the client at another server (\`${block}.server\`).`;
       return violation(machine, message, { setting: `${block}.server` });
     });
 }
@@ -60,11 +60,11 @@ function faultOf(server: ServerArguments): string | undefined {
   if (names !== undefined) {
     const [first] = names;
     if (first === undefined || first === "")
-      return "has --served-model-name without a name; put a name without a slash behind it.";
+      return "has --served-model-name without a name; put a name without a slash after it.";
     if (!isText(first))
       return "has a first --served-model-name that is not known before the update; give it as plain text.";
     if (!first.includes("/")) return undefined;
-    return `serves its model as \`${first}\`, which has a slash; coding clients can't address it. Put a name without a slash first, such as \`${suggestion(first)}\`, and keep \`${first}\` behind it as an alias.`;
+    return `serves its model as \`${first}\`, which has a slash; coding clients can't address it. Put a name without a slash first, such as \`${suggestion(first)}\`, and keep \`${first}\` after it as an alias.`;
   }
   const model = server.model ?? VLLM_DEFAULT_MODEL;
   if (!isText(model))

@@ -24,7 +24,7 @@ type Fault = {
 export const serverStarts: Rule = {
   name: "server-starts",
   description:
-    "A server can start in the best case: its weights fit into its share, one request of the whole window into what they leave, and the window is not longer than the model's own.",
+    "A server can start in the best case: its weights fit into its share, one request that fills the context window fits into the rest, and the window is not longer than the model's own.",
   level: "mandatory",
   advises: true,
   of: TYPE.machine,
@@ -36,8 +36,8 @@ export const serverStarts: Rule = {
       const asked = askedBy(server);
       if (share === undefined || asked === undefined) return [];
       if (share.needs.outsideGiB === undefined) {
-        const what = `Whether ${share.name} can start isn't judged: nobody knows what its weights take.`;
-        return [advice(machine, `${what} Set \`model.weightsGB\`, or \`model.residentGiB\`.`)];
+        const what = `Whether ${share.name} can start isn't judged: the size of its weights is not known.`;
+        return [advice(machine, `${what} Set \`model.weightsGB\` or \`model.residentGiB\`.`)];
       }
       return faults(asked, share, totalGiB).map(({ message, setting, value }) => {
         const change = value === undefined ? undefined : { server: share.name, setting, value };
@@ -78,19 +78,21 @@ function faults(
   const { text: more, value: least } = moreShare(share);
   if (kvCacheGiB === undefined && weightsGiB > budget)
     found.push({
-      message: `its weights take ${weightsGiB.toFixed(2)} GiB once loaded, and ${given}. ${more}`,
+      message: `its weights take ${weightsGiB.toFixed(2)} GiB once loaded, but ${given}. ${more}`,
       setting: "gpuMemoryUtilization",
       value: least,
     });
   else if (windowGiB > (kvCacheGiB ?? budget - outsideGiB)) {
     const room =
       kvCacheGiB === undefined
-        ? `${given}, of which ${Math.max(0, budget - outsideGiB).toFixed(2)} are left for it at best. ${more}`
-        : `--kv-cache-memory-bytes gives it ${kvCacheGiB.toFixed(2)}. Set \`kvCacheMemoryBytes: ${leastCacheBytes}\` or more.`;
+        ? `${given}, which leaves at most ${Math.max(0, budget - outsideGiB).toFixed(2)} GiB for the cache. ${more}`
+        : `--kv-cache-memory-bytes gives it ${kvCacheGiB.toFixed(2)} GiB. Set \`kvCacheMemoryBytes: ${leastCacheBytes}\` or more.`;
     const shorter =
-      longestWindow > 0 ? ` A \`maxModelLen\` of at most ${longestWindow} fits as it is.` : "";
+      longestWindow > 0
+        ? ` A \`maxModelLen\` of at most ${longestWindow} fits without that change.`
+        : "";
     found.push({
-      message: `one request of ${thousands(window)} tokens needs ${windowGiB.toFixed(2)} GiB of KV cache, and ${room}${shorter}`,
+      message: `one request of ${thousands(window)} tokens needs ${windowGiB.toFixed(2)} GiB of KV cache, but ${room}${shorter}`,
       ...(kvCacheGiB === undefined
         ? { setting: "gpuMemoryUtilization", value: least }
         : { setting: "kvCacheMemoryBytes", value: leastCacheBytes }),
@@ -98,7 +100,7 @@ function faults(
   }
   if (modelWindow !== undefined && window > modelWindow)
     found.push({
-      message: `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${modelWindow}\` or less; VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" in \`environment\` lifts the check, and the model was not made for what lies beyond that window.`,
+      message: `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${modelWindow}\` or less; \`environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" }\` lifts the check, but the model was not made for longer prompts.`,
       setting: "maxModelLen",
       value: modelWindow,
     });
@@ -115,6 +117,6 @@ function moreShare({ bySum, byAggregate, needs }: LargestShare): {
   return value <= largest
     ? { text: `Set \`gpuMemoryUtilization: ${value}\` or more (at most ${largest} fits).`, value }
     : {
-        text: `It needs ${value} at the least, and at most ${Math.max(0, largest)} is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
+        text: `It needs at least ${value}, but at most ${Math.max(0, largest)} is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
       };
 }

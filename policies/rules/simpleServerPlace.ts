@@ -21,18 +21,18 @@ function judgeMachine({ component, containers }: MachineGroup): Found {
   const mode = text(knownMap(component?.props.simpleServer).mode);
   const holding = containers.filter(holdsOllama);
   if (mode === "host") {
-    const message = `starts an Ollama of its own, beside the one on the host: models pulled into one seem to vanish in the other. Take an image without Ollama, or write \`simpleServer: { mode: integrated }\`.`;
+    const message = `starts an Ollama of its own beside the one on the host: models pulled into one are missing in the other. Use an image without Ollama, or write \`simpleServer: { mode: integrated }\`.`;
     return holding.map((container) => violation(container, `${displayName(container)} ${message}`));
   }
   if (mode === "integrated" && component !== undefined && holding.length === 0) {
-    const message = `${component.name} should have its simple server inside the chat UI's container, whose image has none. Take the image's \`-ollama\` variant, or write \`simpleServer: { mode: host }\`.`;
+    const message = `${component.name} should have its simple server inside the chat UI's container, but that image has no Ollama. Use the image's \`-ollama\` variant, or write \`simpleServer: { mode: host }\`.`;
     return violation(component, message, { setting: "simpleServer.mode", value: "host" });
   }
   const [, ...further] = holding;
   return further.map((container) =>
     violation(
       container,
-      `${displayName(container)} starts a second Ollama on one machine. Keep one of them.`,
+      `${displayName(container)} starts a second Ollama on the machine. Keep only one.`,
     ),
   );
 }

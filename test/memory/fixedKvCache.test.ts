@@ -115,7 +115,7 @@ describe("a stack file with kvCacheMemoryBytes", () => {
       "vllm-model-8001 0.6125 (54.00 GiB of --kv-cache-memory-bytes + 20.49 outside its KV cache). The limit is 0.90. Lower --kv-cache-memory-bytes of vllm-model-8001 by 19.77 GiB or more.",
     );
     expect(found[1]?.message).toContain(
-      "No --gpu-memory-utilization fits for vllm-model-8001 (0.00 by the sum, 0.00 by the aggregate limit): lower its `kvCacheMemoryBytes`, or leave it out",
+      "No --gpu-memory-utilization fits for vllm-model-8001 (0.00 by the sum, 0.00 by the aggregate limit): lower or remove its `kvCacheMemoryBytes`",
     );
   });
 

@@ -297,7 +297,7 @@ describe("GPUs that a server needs", () => {
       ];
     };
     const message = (needed: number, gpus: number) =>
-      `vllm-model-8001 has no memory share that can be judged: its processes need ${needed} GPUs, one each, and the machine has ${gpus} (\`gpus\`). Lower \`--tensor-parallel-size\` and \`--pipeline-parallel-size\`, or leave \`--data-parallel-size\` out: each process takes the whole share of its GPU.`;
+      `vllm-model-8001 has a memory share that can't be judged: its processes need ${needed} GPUs, one each, but the machine has ${gpus} (\`gpus\`). Lower \`--tensor-parallel-size\` and \`--pipeline-parallel-size\`, or remove \`--data-parallel-size\`: each process takes the whole share on its own GPU.`;
     expect(refused({}, "-dp", "2")).toEqual([message(2, 1)]);
     expect(refused({}, "--data-parallel-size=2", "-dpl", "1")).toEqual([]);
     expect(refused({ gpus: 2 }, "-dp", "2")).toEqual([]);

@@ -29,12 +29,12 @@ const starts = (...servers: string[]) => ({ kind: "yes", servers, unreadable: []
 const hides = (...unreadable: string[]) => ({ kind: "yes", servers: [], unreadable });
 const mayBe = (...unreadable: string[]) => ({ kind: "possible", unreadable });
 
-const NOT_TOLD = "its image can't be told before the update; give `image` as plain text";
+const NOT_TOLD = "its image is not known before the update; give `image` as plain text";
 const NOT_KNOWN =
   "its `entrypoints` or `command` is not known before the update; give them as plain text";
-const NO_SERVE = "its entrypoint starts no `vllm serve` that can be read";
+const NO_SERVE = "no `vllm serve` can be read from its entrypoint";
 const MENTIONED = "an argument mentions vLLM in a form that can't be read";
-const STARTED = "a script, a file or a health check of it starts vLLM; start it by `command`";
+const STARTED = "its script, file or health check starts vLLM; start vLLM by `command`";
 
 describe("a script that several containers have", () => {
   const SCRIPT = ["sh", "-c", 'vllm serve org/m --port 8001 --gpu-memory-utilization "$SHARE"'];
@@ -154,12 +154,12 @@ describe("an image of another name", () => {
     [
       "with vLLM's words in a variable",
       { ...OWN, ...ALL, entrypoints: ["/x"], envs: ["RUN=vllm serve m"] },
-      hides("its variable RUN holds arguments of vLLM; put them into `command`"),
+      hides("its variable RUN holds arguments of vLLM; move them to `command`"),
     ],
     [
       "with vLLM's flags in a variable",
       { ...OWN, ...ALL, entrypoints: ["/x"], envs: ["RUN=--max-num-batched-tokens 1"] },
-      hides("its variable RUN holds arguments of vLLM; put them into `command`"),
+      hides("its variable RUN holds arguments of vLLM; move them to `command`"),
     ],
     [
       "with a flag of vLLM's inside a word of a variable",

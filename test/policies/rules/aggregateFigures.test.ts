@@ -22,7 +22,7 @@ const refused = (sum: string, claims: string, remedies: string) => [
   `refused: The inference servers of machine dgx claim ${sum}: ${claims}. The limit is 0.90. ${remedies}`,
 ];
 const unreadable = (who: string, why: string, remedy?: string) => [
-  `refused: ${who} has no memory share that can be judged: ${why}. ${remedy ?? "Make it plain, so that the sum can be held against the limit of 0.90."}`,
+  `refused: ${who} has a memory share that can't be judged: ${why}. ${remedy ?? "Until it is a plain value, the sum can't be compared with the limit of 0.90."}`,
 ];
 const hostShare = (gpuMemoryUtilization: unknown) => ({ hostInstance: { gpuMemoryUtilization } });
 const memory = (bySum: number, needs: object = {}, outsideGiB?: number) => ({
@@ -33,7 +33,7 @@ const memory = (bySum: number, needs: object = {}, outsideGiB?: number) => ({
   },
 });
 
-const LOWER_OUTSIDE = "Lower what b takes outside its share, or leave those flags out.";
+const LOWER_OUTSIDE = "Lower the memory that b takes outside its share, or remove those flags.";
 const OWNER = "Instance A is not ours to lower: only its owner can";
 
 describe("the answer to a sum that is too large", () => {
@@ -45,7 +45,7 @@ describe("the answer to a sum that is too large", () => {
       refused(
         "0.95 of its memory (95.0 of 100 GiB)",
         "b 0.95",
-        "Set --gpu-memory-utilization of b to 0.0001 or less (0.90 by this limit, but all memory has to fit).",
+        "Set --gpu-memory-utilization of b to 0.0001 or less (0.90 by this limit alone, but all memory must fit).",
       ),
     ],
     [
@@ -55,7 +55,7 @@ describe("the answer to a sum that is too large", () => {
       refused(
         "0.95 of its memory (95.0 of 100 GiB)",
         "b 0.95",
-        "Set --gpu-memory-utilization of b to 0.35 or less (0.90 by this limit, but all memory has to fit).",
+        "Set --gpu-memory-utilization of b to 0.35 or less (0.90 by this limit alone, but all memory must fit).",
       ),
     ],
     [
@@ -147,7 +147,7 @@ describe("memory that a server takes beside its share", () => {
       refused(
         "1.00 of its memory (100.0 of 100 GiB)",
         "instance A (host) 0.85 + b 0.15 (10.00 GiB of --kv-cache-memory-bytes + 5.00 its share, as its weights are not known)",
-        `Leave --kv-cache-memory-bytes of b out. ${OWNER}, to 0.75 or less.`,
+        `Remove --kv-cache-memory-bytes from b. ${OWNER}, to 0.75 or less.`,
       ),
     ],
     [
@@ -166,7 +166,7 @@ describe("memory that a server takes beside its share", () => {
       { totalGiB: 0 },
       unreadable(
         "b",
-        "`--kv-cache-memory-bytes`, offloading, swap and buffers take memory whatever the share says, and the machine's total is not known",
+        "`--kv-cache-memory-bytes`, offloading, swap and buffers take memory outside the share, and the machine's total is not known",
       ),
     ],
   ])("is counted: %s", (_, command, more, message) => {
@@ -209,7 +209,7 @@ describe("a claim that can't be judged", () => {
     expect(said(RULE, [server({ image: UNKNOWN_TEXT, command: UNKNOWN_LIST })])).toEqual(
       unreadable(
         "b",
-        "it may be an inference server: its image can't be told before the update; give `image` as plain text; its `entrypoints` or `command` is not known before the update; give them as plain text",
+        "it may be an inference server: its image is not known before the update; give `image` as plain text; its `entrypoints` or `command` is not known before the update; give them as plain text",
       ),
     );
     expect(said(RULE, [serving("m", "--config", "x", UNKNOWN_TEXT)])).toHaveLength(1);

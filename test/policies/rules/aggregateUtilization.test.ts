@@ -62,7 +62,7 @@ describe("a machine's declaration", () => {
   it("names what all memory leaves, where that is less than the limit does", () => {
     const memory = { lines: [], largestUtilization: { b: { bySum: 0.35, byAggregate: 0.45 } } };
     expect(said(RULE, [machine(0.45, "0.5", { memory })]).join()).toContain(
-      "Set --gpu-memory-utilization of b to 0.35 or less (0.45 by this limit, but all memory has to fit). " +
+      "Set --gpu-memory-utilization of b to 0.35 or less (0.45 by this limit alone, but all memory must fit). " +
         "Instance A is not ours to lower: only its owner can, to 0.40 or less.",
     );
     for (const bySum of [0.45, UNKNOWN_NUMBER]) {
@@ -73,7 +73,7 @@ describe("a machine's declaration", () => {
     }
     const none = { lines: [], largestUtilization: { b: { bySum: 0, byAggregate: 0.45 } } };
     expect(said(RULE, [machine(0.45, "0.5", { memory: none })]).join()).toContain(
-      "no share is left for b.",
+      "No share is left for b beside the others.",
     );
     expect(said(RULE, [machine(0.45, "0.95")]).join()).toMatch(/only its owner can\.$/);
   });
@@ -92,14 +92,14 @@ describe("a machine's declaration", () => {
 
   it("says when no share is left", () => {
     expect(said(RULE, [machine(0.9, "0.1")]).join()).toContain(
-      "Beside the others no share is left for b.",
+      "No share is left for b beside the others.",
     );
   });
 
   it("wants a word about instance A", () => {
     const [message] = said(RULE, [machine(0.45, "0.45", { hostInstance: undefined })]);
     expect(message).toMatch(
-      /^refused: Instance A has no memory share that can be judged: nothing is declared of it; say its share, or `none`/,
+      /^refused: Instance A has a memory share that can't be judged: it is not declared; declare its share, or `none`/,
     );
     expect(said(RULE, [machine(0.45, "0.45", { hostInstance: null })])).toEqual([message]);
   });
@@ -126,7 +126,7 @@ describe("a machine's declaration", () => {
     [
       "a server's image",
       { servers: [{ name: "b", image: UNKNOWN_TEXT, command: [] }] },
-      /b .* it may be an inference server: its image can't be told/,
+      /b .* it may be an inference server: its image is not known/,
     ],
     [
       "its total, where a server takes more than its share",
@@ -212,7 +212,7 @@ describe("containers without our components", () => {
 
   it("warns once when nothing says whether there is an A", () => {
     expect(said(RULE, [server()])).toEqual([
-      "warned: Nothing declares a host-installed instance A beside b, so it counts as absent. If there is one, declare " +
+      "warned: No host-installed instance A is declared beside b, so none is counted. If there is one, declare " +
         "local-serving:index:HostInstance with its machine, port and gpuMemoryUtilization.",
     ]);
     expect(said(RULE, [server(), hostInstance(0.45)])).toEqual([]);
@@ -242,14 +242,14 @@ describe("containers without our components", () => {
   ])("refuses what can't be read: %s", (_, command, why) => {
     const messages = said(RULE, [serving(...command)]);
     expect(messages).toHaveLength(1);
-    expect(messages[0]).toMatch(/^refused: b has no memory share that can be judged: /);
+    expect(messages[0]).toMatch(/^refused: b has a memory share that can't be judged: /);
     expect(messages[0]).toMatch(why);
-    expect(messages[0]).toMatch(/Make it plain, .* the limit of 0\.90\.$/);
+    expect(messages[0]).toMatch(/Until it is a plain value, .* the limit of 0\.90\.$/);
   });
 
   it("refuses an image of the server whose entrypoint can't be read", () => {
     expect(said(RULE, [server({ entrypoints: ["/start.sh"], command: ["x"] })]).join()).toMatch(
-      /its entrypoint starts no `vllm serve` that can be read/,
+      /no `vllm serve` can be read from its entrypoint/,
     );
     expect(said(RULE, [server({ command: UNKNOWN_LIST })]).join()).toMatch(
       /argument 1 is not known/,
@@ -368,7 +368,9 @@ describe("a machine's declaration and its containers", () => {
       b(share, "0.45"),
       c("--config", "x"),
     ];
-    expect(said(RULE, resources).join()).toMatch(/^refused: c has no memory share .*`--config`/);
+    expect(said(RULE, resources).join()).toMatch(
+      /^refused: c has a memory share that can.t be judged: .*`--config`/,
+    );
   });
 
   it("judge each where they differ in number, though not in sum", () => {

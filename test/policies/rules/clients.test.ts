@@ -132,8 +132,8 @@ describe("client-server", () => {
   it("refuses a coding client at the simple server", () => {
     expect(said("client-server", at({ claudeCode: native }))).toEqual([
       "refused: claude-code on dgx is a coding client and would use the simple server " +
-        "(http://127.0.0.1:11434). Tool calls of `qwen3:8b` there are unproven: `serving verify --record` asks " +
-        "for some and writes `simpleServer.toolCalls`. Or point it at an inference server.",
+        "(http://127.0.0.1:11434). Tool calls of `qwen3:8b` there are unproven. Test them with " +
+        "`serving verify --record`, which writes `simpleServer.toolCalls`, or point the client at an inference server.",
     ]);
   });
 
@@ -141,9 +141,9 @@ describe("client-server", () => {
     expect(
       said("client-server", [inContainer("ANTHROPIC_BASE_URL=http://127.0.0.1:11434", ...pinned)]),
     ).toEqual([
-      "refused: agent is a coding client and would use the simple server (http://127.0.0.1:11434). Tool calls of " +
-        "its models count as proven for the clients of the stack file alone. Declare it below `clients`, or point " +
-        "it at an inference server.",
+      "refused: agent is a coding client and would use the simple server (http://127.0.0.1:11434). Recorded tool " +
+        "calls of its models only count for clients in the stack file. Declare it below `clients`, or point it at " +
+        "an inference server.",
     ]);
   });
 
@@ -153,11 +153,11 @@ describe("client-server", () => {
     expect(more).toEqual([]);
     expect(message).toBe(
       "warned: claude-code on dgx uses the simple server (http://127.0.0.1:11434), which made tool calls: `qwen3:8b` " +
-        "(seen 2026-11-21). They were asked for with short prompts. We guess that small quantized models fail more " +
-        "often at an agent's long ones; Ollama's documentation asks for `contextLength: 64000` or more for coding " +
-        "tools. By default, Ollama answers one request of a model at a time. It keeps the prompts of other " +
-        "conversations in at most 8 GiB, which `ollama ps` doesn't count (ollama/ollama#18264): with qwen3.8:27b, " +
-        "two of 66,000 tokens stayed there, and of three none (ollama/ollama#18072).",
+        "(seen 2026-11-21). The test prompts were short. We guess that small quantized models fail more often with " +
+        "an agent's long prompts. Ollama's documentation asks for `contextLength: 64000` or more for coding tools. " +
+        "By default, Ollama answers one request per model at a time. It keeps the prompts of other conversations " +
+        "in at most 8 GiB, which `ollama ps` doesn't count (ollama/ollama#18264): with qwen3.8:27b, two prompts of " +
+        "66,000 tokens were kept, but with three none was (ollama/ollama#18072).",
     );
     expect(said("client-server", at({ clientEnv: native }, { toolCalls }))).toEqual([]);
   });
@@ -167,15 +167,15 @@ describe("client-server", () => {
     const toolCalls = { a: "seen 2026-11-21" };
     const client = { ...native, environment: { ANTHROPIC_SMALL_FAST_MODEL: "a" } };
     expect(said("client-server", at({ claudeCode: client }, { ...models, toolCalls }))).toEqual([
-      expect.stringContaining("Tool calls of `qwen3:8b` there are unproven: "),
+      expect.stringContaining("Tool calls of `qwen3:8b` there are unproven. "),
     ]);
     const other = { ...native, model: "b" };
     expect(said("client-server", at({ codex: other }, { ...models, toolCalls }))).toEqual([
-      expect.stringContaining("Tool calls of `b` there are unproven: "),
+      expect.stringContaining("Tool calls of `b` there are unproven. "),
     ]);
     const two = { ...native, environment: { ANTHROPIC_SMALL_FAST_MODEL: "b" } };
     expect(said("client-server", at({ claudeCode: two }, { ...models, toolCalls }))).toEqual([
-      expect.stringContaining("Tool calls of `qwen3:8b`, `b` there are unproven: "),
+      expect.stringContaining("Tool calls of `qwen3:8b`, `b` there are unproven. "),
     ]);
     const both = { ...toolCalls, [MODEL]: "seen 2026-11-22" };
     expect(
@@ -198,14 +198,16 @@ describe("client-server", () => {
   it("refuses a client that names no model", () => {
     const on = client({ serverKind: "simple-server", tiers: {} });
     expect(said("client-server", [on])).toEqual([
-      expect.stringContaining("Tool calls of its models are unproven: `serving verify --record`"),
+      expect.stringContaining(
+        "Tool calls of its models are unproven. Test them with `serving verify --record`",
+      ),
     ]);
   });
 
   it("names Ollama where the client has no URL", () => {
     const on = client({ serverKind: "simple-server", baseUrl: undefined });
     expect(said("client-server", [on]).join()).toContain(
-      "would use the simple server (Ollama). Tool calls of `model` there are unproven: ",
+      "would use the simple server (Ollama). Tool calls of `model` there are unproven. ",
     );
   });
 
@@ -421,8 +423,8 @@ describe("what a client is", () => {
       said("client-server", [client({ client: undefined, serverKind: "simple-server" })]),
     ).toEqual([
       "refused: a client on dgx is a coding client and would use the simple server (http://127.0.0.1:8001/v1). " +
-        "Tool calls of `model` there are unproven: `serving verify --record` asks for some and writes " +
-        "`simpleServer.toolCalls`. Or point it at an inference server.",
+        "Tool calls of `model` there are unproven. Test them with `serving verify --record`, which writes " +
+        "`simpleServer.toolCalls`, or point the client at an inference server.",
     ]);
   });
 });

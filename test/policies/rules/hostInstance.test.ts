@@ -49,7 +49,7 @@ describe("a coding client at instance A", () => {
     const slash = { servedModelName: "org/Old.Model" };
     expect(said("served-model-name", ours({ codex: AT_A }, slash))).toEqual([
       "refused: codex on dgx would ask instance A for `org/Old.Model`, which has a slash; coding clients can't address " +
-        "it. If instance A also serves a name without one, declare that (`instanceA.servedModelName`). Else restart it " +
+        "it. If instance A also serves a name without one, declare that (`instanceA.servedModelName`). Otherwise restart it " +
         "yourself with `--served-model-name old.model org/Old.Model` and declare `old.model`, or point the client at " +
         "another server (`clients.codex.server`). In the stack file: `machines.dgx.clients.codex.server`.",
     ]);

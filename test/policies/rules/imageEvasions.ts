@@ -48,7 +48,7 @@ export const SERVER_IMAGES: readonly (readonly [what: string, image: string, ver
   ["an old file, changed to a known digest of another release", `${OURS}@${KNOWN_028}`, OLD, "its digest is that of vllm/vllm-openai:v0.28.0"],
   ["no record", `${OURS}:v0.30.0@${DIGEST}`, undefined, "nothing is recorded"],
   ["no record and a tag below the floor", `${OURS}:v0.10.0@${DIGEST}`, undefined, "its tag says vllm 0.10.0, below 0.26.0"],
-  ["no record of a release whose transformers is not known", `${OURS}:v0.28.0@${KNOWN_028}`, undefined, "nothing says which version it has of transformers"],
+  ["no record of a release whose transformers is not known", `${OURS}:v0.28.0@${KNOWN_028}`, undefined, "there is no record of its version of transformers"],
   ["no record of a known digest under another tag", `${OURS}:v0.31.0@${KNOWN}`, undefined, "its tag says vllm 0.31.0, and its digest vllm 0.30.0"],
   ["a record of a known digest that says another release", `${OURS}:v0.30.0@${KNOWN}`, record({ digest: KNOWN, vllm: "0.31.0" }), "its record says vllm 0.31.0"],
   ["the same, written without a digest", `${OURS}@${KNOWN}`, record({ vllm: "0.31.0" }), "its record says vllm 0.31.0"],

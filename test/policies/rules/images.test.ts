@@ -363,7 +363,7 @@ describe("what the three rules leave to others", () => {
     ]);
     expect(said("transformers-range", [record({ vllm: "0.20.0", transformers: "5.5.0" })])).toEqual(
       [
-        "warned: v030: no range of transformers is known for vLLM 0.20.0 (known: 0.26 to 0.33), so transformers 5.5.0 was not held against one.",
+        "warned: v030: no range of transformers is known for vLLM 0.20.0 (known: 0.26 to 0.33), so transformers 5.5.0 was not checked.",
       ],
     );
   });

@@ -78,7 +78,7 @@ describe("the versions inside", () => {
 
   it("are only warned about when they were published", () => {
     expect(said(RULE, [server(), record(undefined, "published")])).toEqual([
-      `warned: b: vllm \`0.30.0\` and transformers \`5.10.4\` are what was published about \`${IMAGE}\`, not what was read ` +
+      `warned: b: vllm \`0.30.0\` and transformers \`5.10.4\` were published for \`${IMAGE}\`, not read ` +
         "inside it. Run `serving pin` on a machine with Docker and record the result as evidence `read`.",
     ]);
   });
@@ -271,7 +271,7 @@ describe("the versions inside", () => {
 
   it("say why a record without a digest is believed, and how it gets one", () => {
     expect(said(RULE, [server(), unnamed])).toEqual([
-      `warned: b runs \`${IMAGE}\`, and its record names no digest. It is believed because the tag or a known digest says the same. \`serving pin ${IMAGE}\` looks inside: declare what it finds as a local-serving:index:ImageRecord.`,
+      `warned: b runs \`${IMAGE}\`, and its record names no digest. The record is accepted because the tag or a known digest agrees with it. \`serving pin ${IMAGE}\` looks inside: declare what it finds as a local-serving:index:ImageRecord.`,
     ]);
   });
 

@@ -83,9 +83,9 @@ describe("the sum of a machine's memory", () => {
         verdict: "refused",
         resource: "dgx",
         message:
-          "What is declared and measured comes to 121.64 GiB of 121.63 GiB, 0.01 GiB too much: instance A 54.73 + b 54.73 + Ollama 2.17 + operating system 10.01. " +
+          "Declared and measured memory is 121.64 GiB of 121.63 GiB, 0.01 GiB too much: instance A 54.73 + b 54.73 + Ollama 2.17 + operating system 10.01. " +
           "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit). " +
-          "Else something must give way, the largest first: instance A, operating system, Ollama.",
+          "Otherwise reduce something else, the largest first: instance A, operating system, Ollama.",
       },
     ]);
   });
@@ -93,7 +93,7 @@ describe("the sum of a machine's memory", () => {
   it("only warns while a default makes it too much", () => {
     const lines: Line[] = [...PAIR, ["operating system", 20, "default"]];
     expect(said(RULE, [machine(lines)])).toEqual([
-      "warned: All lines together come to 129.46 GiB of 121.63 GiB, 109.46 GiB of it declared or measured; what makes it too much are defaults: operating system 20.00. Measure them, or leave more room. " +
+      "warned: All lines together are 129.46 GiB of 121.63 GiB. Only 109.46 GiB of that is declared or measured; these defaults put it over: operating system 20.00. Measure them, or leave more room. " +
         "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit).",
     ]);
   });
@@ -114,7 +114,7 @@ describe("the sum of a machine's memory", () => {
     ["no total", { totalGiB: undefined }],
   ])("refuses %s", (_, more) => {
     expect(said(RULE, [machine(PAIR, more)])).toEqual([
-      "refused: The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.",
+      "refused: The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain values.",
     ]);
   });
 
@@ -130,10 +130,10 @@ describe("the sum of a machine's memory", () => {
     const starts = { b: { leastUtilization: 0.1 }, c: { leastUtilization: 0.1 } };
     const memory = { lines, largestUtilization, starts, fixedKvCache: { c: {} } };
     expect(said(RULE, [machine([], { memory })])).toEqual([
-      "refused: What is declared and measured comes to 200.00 GiB of 121.63 GiB, 78.37 GiB too much: b 100.00 + c 100.00. " +
+      "refused: Declared and measured memory is 200.00 GiB of 121.63 GiB, 78.37 GiB too much: b 100.00 + c 100.00. " +
         "The largest --gpu-memory-utilization that fits for b is 0.10 (0.10 by the sum, 0.10 by the aggregate limit). " +
         "No --gpu-memory-utilization fits for c (0.00 by the sum, 0.20 by the aggregate limit): " +
-        "lower its `kvCacheMemoryBytes`, or leave it out.",
+        "lower or remove its `kvCacheMemoryBytes`.",
     ]);
     const other = { ...memory, lines: [...lines, { name: "x", gib: 1, basis: "measured" }] };
     expect(said(RULE, [machine([], { memory: other })]).join()).toMatch(/the largest first: x\.$/);
@@ -174,7 +174,7 @@ describe("the sum in a plan", () => {
   it("refuses a declared operating system that the pair leaves no room for", () => {
     const [found] = verdicts({ operatingSystemGiB: 17 });
     expect(found?.verdict).toBe("refused");
-    expect(found?.message).toContain("comes to 126.46 GiB of 121.63 GiB");
+    expect(found?.message).toContain("Declared and measured memory is 126.46 GiB of 121.63 GiB");
     // (121.63 - 54.73 - 2 x 0.94 - 17) / 121.63 = 0.394...
     expect(found?.message).toContain("is 0.39 (0.39 by the sum, 0.45 by the aggregate limit)");
   });

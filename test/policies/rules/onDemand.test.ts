@@ -48,7 +48,7 @@ describe("on-demand", () => {
   it.each(["0.0.0.0", "192.168.1.5", "172.31.241.2"])("refuses to listen on %s", (address) => {
     expect(refused(() => ({ address }))).toEqual([
       [
-        `llama-swap listens on ${address}, where others reach it who could start and stop servers. It may listen on 127.0.0.1, or on the gateway of a Docker network of its own; the local network goes through the bridge and its key.`,
+        `llama-swap listens on ${address}, where other computers could use it to start and stop servers. It may listen on 127.0.0.1 or on the gateway of its own Docker network. The local network uses the bridge and its key.`,
         undefined,
         undefined,
       ],
@@ -57,7 +57,7 @@ describe("on-demand", () => {
 
   it("refuses one without a key on a network", () => {
     const says = expect.stringMatching(
-      /^llama-swap listens on 172\.31\.241\.1 and asks for no key: every container of its network could start and stop servers\. Name the variable/,
+      /^llama-swap listens on 172\.31\.241\.1 and asks for no key: every container on its network could start and stop servers\. Name the variable/,
     );
     const expected = [[says, `${SETTING}.keyVariable`, KEY_VARIABLE]];
     expect(refused(config({ apiKeys: [] }))).toEqual(expected);
@@ -68,7 +68,7 @@ describe("on-demand", () => {
   it("refuses a key in clear, and doesn't show it", () => {
     expect(refused(config({ apiKeys: ["sk-1234567890abcdef"] }))).toEqual([
       [
-        "llama-swap's configuration holds a key in clear. Name a variable in its place.",
+        "llama-swap's configuration holds a key in plain text. Name a variable instead.",
         undefined,
         undefined,
       ],
@@ -96,7 +96,7 @@ describe("on-demand", () => {
     expect(refused(() => ({ program: { version: "v250" } }))).toEqual([
       [
         expect.stringMatching(
-          /^Nothing says which program llama-swap v250 is: its releases are not signed\. Run `serving pin`, which records the SHA-256 of its archive\./,
+          /^llama-swap v250 is not pinned, and its releases are not signed\. Run `serving pin`, which records the SHA-256 of its archive\./,
         ),
         `${SETTING}.program.sha256`,
         undefined,
@@ -113,7 +113,7 @@ describe("on-demand", () => {
     expect(refused(() => change, isCoder)).toEqual([
       [
         expect.stringMatching(
-          /^vllm-coder-8002 is started by llama-swap, and may be started by something else as well, beside servers that it has no room for: it needs restart policy `no`, `start: false`, `mustRun: false` and its label\./,
+          /^vllm-coder-8002 is started by llama-swap, but something else may also start it beside servers that leave it no room: it needs restart policy `no`, `start: false`, `mustRun: false` and its label\./,
         ),
         "labels" in change ? undefined : "machines.dgx.inferenceServers.c.start",
         "labels" in change ? undefined : "onRequest",
@@ -126,7 +126,7 @@ describe("on-demand", () => {
     expect(refused(() => ({ ports }), isCoder)).toEqual([
       [
         expect.stringMatching(
-          /^vllm-coder-8002 is started by llama-swap and can be asked without it, which doesn't see such requests and would stop it in the middle of one: publish its port on 127\.0\.0\.1 only\./,
+          /^vllm-coder-8002 is started by llama-swap but can be reached without it\. llama-swap doesn't see such requests and could stop the server during one: publish its port on 127\.0\.0\.1 only\./,
         ),
         "machines.dgx.inferenceServers.c.listen",
         "127.0.0.1",
@@ -137,7 +137,7 @@ describe("on-demand", () => {
   it("refuses a server that nobody declares", () => {
     const servers = [{ key: "x", container: "vllm-x", model: "x", names: [] }];
     expect(refused(() => ({ servers }))).toEqual([
-      ["llama-swap starts vllm-x, which is declared nowhere on its machine.", undefined, undefined],
+      ["llama-swap starts vllm-x, which is not declared on its machine.", undefined, undefined],
     ]);
   });
 
@@ -146,7 +146,7 @@ describe("on-demand", () => {
     const routing = { router: { use: "matrix", settings: { matrix } } };
     expect(refused(config({ routing }))).toEqual([
       [
-        "llama-swap's configuration lets vllm-coder-8002 and vllm-other-8003 run together, which no set of the machine's memory ledger does.",
+        "llama-swap's configuration lets vllm-coder-8002 and vllm-other-8003 run together, but no set in the machine's memory ledger does.",
         undefined,
         undefined,
       ],
@@ -158,7 +158,7 @@ describe("on-demand", () => {
     const isMachine = ({ type }: Declared) => type === TYPE.machine;
     expect(refused(() => ({ bridge: { models } }), isMachine)).toEqual([
       [
-        "The bridge sends `coder` to several servers, one of which llama-swap starts: that one is asked each time that it is another one's turn. Give vllm-coder-8002 a name of its own (`servedModelName`).",
+        "The bridge sends `coder` to several servers, one of which llama-swap starts: requests and checks meant for another server would start it. Give vllm-coder-8002 a name of its own (`servedModelName`).",
         undefined,
         undefined,
       ],

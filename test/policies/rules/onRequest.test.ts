@@ -25,7 +25,7 @@ describe("inference-container, of one that starts on request", () => {
     [{ start: true }, "it has `true`. Set `start: false`."],
   ])("refuses %o", (changes, why) => {
     expect(said(RULE, [server({ ...NOT_STARTED, ...changes })])).toEqual([
-      `refused: b lacks what keeps it stopped until somebody asks for it: ${why}`,
+      `refused: b lacks the setting that keeps it stopped until its model is asked for: ${why}`,
     ]);
   });
 
@@ -114,7 +114,7 @@ describe("memory-sum, of a server that never fits", () => {
     const [refused, ...others] = findings(0.5, { operatingSystemGiB: 10 });
     expect(others).toEqual([]);
     expect(refused?.message).toBe(
-      "vllm-b-8001 never fits: it needs 60.82 GiB, 56.90 GiB are left beside what always runs. The largest --gpu-memory-utilization that fits for vllm-b-8001 is 0.45 (0.45 by the sum, 0.45 by the aggregate limit). In the stack file: `machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.45`.",
+      "vllm-b-8001 never fits: it needs 60.82 GiB, but 56.90 GiB is left beside what always runs. The largest --gpu-memory-utilization that fits for vllm-b-8001 is 0.45 (0.45 by the sum, 0.45 by the aggregate limit). In the stack file: `machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.45`.",
     );
     expect([refused?.path, refused?.value]).toEqual([
       "machines.dgx.inferenceServers.b.gpuMemoryUtilization",
@@ -125,7 +125,7 @@ describe("memory-sum, of a server that never fits", () => {
 
   it("says so of the shares", () => {
     expect(findings(0.46)[0]?.message).toContain(
-      "vllm-b-8001 never fits: it needs a share of 0.46, 0.45 is left beside what always runs.",
+      "vllm-b-8001 never fits: it needs a share of 0.46, but 0.45 is left beside what always runs.",
     );
   });
 });

@@ -15,7 +15,7 @@ function beside(props: Record<string, unknown>, machine: Record<string, unknown>
 }
 
 const REFUSED =
-  "refused: comfy is given GPUs on dgx and is no inference server: what it takes of the same memory counts nowhere. Measure it, and declare `otherGpuMemoryGiB` of the machine in GiB; or start the container without GPUs.";
+  "refused: comfy has GPUs on dgx and is not an inference server, so its memory is not counted. Measure it and declare `otherGpuMemoryGiB` of the machine, or start the container without GPUs.";
 
 describe("other-gpu-memory", () => {
   it.each([

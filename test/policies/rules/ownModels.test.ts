@@ -35,7 +35,7 @@ describe("adapter-names", () => {
     [
       "a name of the model",
       ["qwen=/a"],
-      "refused: b serves an adapter as `qwen`, which is a name of its model: requests for it would not say which is meant. Give the adapter another name.",
+      "refused: b serves an adapter as `qwen`, which is also a name of its model: requests could not tell them apart. Give the adapter another name.",
     ],
     [
       "a name twice",
@@ -80,12 +80,12 @@ describe("server-mounts", () => {
     [
       "the Docker socket, even read-only",
       mount("/var/run/docker.sock", "/var/run/docker.sock"),
-      "refused: b is given the Docker socket (`/var/run/docker.sock` at `/var/run/docker.sock`), and with it the whole machine: take this mount out.",
+      "refused: b is given the Docker socket (`/var/run/docker.sock` at `/var/run/docker.sock`), and with it the whole machine: remove this mount.",
     ],
     [
       "the Docker socket as a volume",
       { volumes: [{ hostPath: "/run/user/1000/docker.sock", containerPath: "/d" }] },
-      "refused: b is given the Docker socket (`/run/user/1000/docker.sock` at `/d`), and with it the whole machine: take this mount out.",
+      "refused: b is given the Docker socket (`/run/user/1000/docker.sock` at `/d`), and with it the whole machine: remove this mount.",
     ],
     [
       "the whole machine",
@@ -100,7 +100,7 @@ describe("server-mounts", () => {
     [
       "an adapter that it can write",
       { ...lora("tone=/adapters/tone"), ...mount("/data/tone", "/adapters/tone", false) },
-      "refused: b can write `/data/tone`, which it loads `/adapters/tone` from: what it serves after a restart need not be what was reviewed. Mount it read-only (`readOnly: true`).",
+      "refused: b can write `/data/tone`, which it loads `/adapters/tone` from: after a restart it could serve something that nobody reviewed. Mount it read-only (`readOnly: true`).",
     ],
     [
       "an adapter in JSON below a folder that it can write",
@@ -108,12 +108,12 @@ describe("server-mounts", () => {
         ...lora('{"name":"tone","path":"/adapters/tone"}'),
         volumes: [{ hostPath: "/data", containerPath: "/adapters" }],
       },
-      "refused: b can write `/data`, which it loads `/adapters/tone` from: what it serves after a restart need not be what was reviewed. Mount it read-only (`readOnly: true`).",
+      "refused: b can write `/data`, which it loads `/adapters/tone` from: after a restart it could serve something that nobody reviewed. Mount it read-only (`readOnly: true`).",
     ],
     [
       "a model that it can write",
       { command: ["/models/m", ...CLEAN.slice(1)], ...mount("/data/m", "/models/m", UNKNOWN_TEXT) },
-      "refused: b can write `/data/m`, which it loads `/models/m` from: what it serves after a restart need not be what was reviewed. Mount it read-only (`readOnly: true`).",
+      "refused: b can write `/data/m`, which it loads `/models/m` from: after a restart it could serve something that nobody reviewed. Mount it read-only (`readOnly: true`).",
     ],
     [
       "mounts that are not known",

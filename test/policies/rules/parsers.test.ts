@@ -113,7 +113,7 @@ describe("reasoning-parser", () => {
 
   it("refuses it for a model that is declared not to think", () => {
     expect(said(RULE, [parsing("Qwen/X"), thinking(false)])).toEqual([
-      "refused: b has --reasoning-parser qwen3, but Qwen/X is declared to have no thinking mode: the parser would take the " +
+      "refused: b has --reasoning-parser qwen3, but Qwen/X is declared to have no thinking mode: the parser would mistake the " +
         "tool calls for reasoning. Pass no reasoning parser.",
     ]);
   });
@@ -133,7 +133,7 @@ describe("reasoning-parser", () => {
     "refuses it by the name %s where nothing is declared",
     (model) =>
       expect(said(RULE, [parsing(model)]).join()).toMatch(
-        /has no thinking mode by its name.*or declare the model's/,
+        /has no thinking mode, judging by its name.*or declare the model's/,
       ),
   );
 
@@ -152,7 +152,7 @@ describe("reasoning-parser", () => {
     const script = (text: string) =>
       said(RULE, [serving("sh", "-c", `vllm serve ${text} --served-model-name m`)]);
     expect(script('a/b-instruct --reasoning-parser "$PARSER"').join()).toContain(
-      "b has --reasoning-parser (not known yet), but a/b-instruct has no thinking mode by its name",
+      "b has --reasoning-parser (not known yet), but a/b-instruct has no thinking mode, judging by its name",
     );
     expect(script('--reasoning-parser qwen3 --model "$MODEL"')).toEqual([]);
   });

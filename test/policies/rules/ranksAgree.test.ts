@@ -39,29 +39,29 @@ describe("ranks-agree", () => {
       "a worker that is missing",
       resources().filter(({ name }) => name !== WORKER),
       [
-        "vllm-model-8001 is one of 2 ranks (`--nnodes`) that meet at 192.168.100.1:29501, and 1 of them are declared (vllm-model-8001): vLLM would wait for the rest. Declare a container for each, and no more.",
+        "vllm-model-8001 is one of 2 ranks (`--nnodes`) that meet at 192.168.100.1:29501, but 1 are declared (vllm-model-8001). Declare exactly one container for each rank, or vLLM waits for the missing ones.",
       ],
     ],
     [
       "a worker that meets its head elsewhere",
       changed(WORKER, withWord("29501", "29503")),
       [
-        "vllm-model-8001 is one of 2 ranks (`--nnodes`) that meet at 192.168.100.1:29501, and 1 of them are declared (vllm-model-8001): vLLM would wait for the rest. Declare a container for each, and no more.",
-        "vllm-model-8001-rank1 is one of 2 ranks (`--nnodes`) that meet at 192.168.100.1:29503, and 1 of them are declared (vllm-model-8001-rank1): vLLM would wait for the rest. Declare a container for each, and no more.",
+        "vllm-model-8001 is one of 2 ranks (`--nnodes`) that meet at 192.168.100.1:29501, but 1 are declared (vllm-model-8001). Declare exactly one container for each rank, or vLLM waits for the missing ones.",
+        "vllm-model-8001-rank1 is one of 2 ranks (`--nnodes`) that meet at 192.168.100.1:29503, but 1 are declared (vllm-model-8001-rank1). Declare exactly one container for each rank, or vLLM waits for the missing ones.",
       ],
     ],
     [
       "two ranks of one number",
       changed(WORKER, withWord("1", "0")),
       [
-        "vllm-model-8001-rank1 and vllm-model-8001 both are rank 0 (`--node-rank`) of the server that meets at 192.168.100.1:29501. Number its ranks from 0, each once.",
+        "vllm-model-8001-rank1 and vllm-model-8001 are both rank 0 (`--node-rank`) of the server that meets at 192.168.100.1:29501. Number its ranks from 0, each once.",
       ],
     ],
     [
       "another image",
       changed(WORKER, () => ({ image: `vllm/vllm-openai:v0.33.0@${DIGEST}` })),
       [
-        `vllm-model-8001-rank1 runs \`vllm/vllm-openai:v0.33.0@${DIGEST}\`, and vllm-model-8001, a rank of the same server, \`vllm/vllm-openai:v0.30.0@sha256:${"0123456789abcdef".repeat(4)}\`. Give both one image, by its digest.`,
+        `vllm-model-8001-rank1 runs \`vllm/vllm-openai:v0.33.0@${DIGEST}\`, but vllm-model-8001, a rank of the same server, runs \`vllm/vllm-openai:v0.30.0@sha256:${"0123456789abcdef".repeat(4)}\`. Give both the same image, by digest.`,
       ],
     ],
     [
@@ -72,7 +72,7 @@ describe("ranks-agree", () => {
         ),
       })),
       [
-        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server, and differ in the model (org/other, org/model), --max-model-len (8192, 262144): vLLM would start, and hang later. Give both the same.",
+        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server but differ in the model (org/other, org/model), --max-model-len (8192, 262144): vLLM would start and hang later. Give both the same.",
       ],
     ],
     [
@@ -81,7 +81,7 @@ describe("ranks-agree", () => {
         command: [...(props.command ?? []), "--revision", "abc", "--gpu-memory-utilization", "0.5"],
       })),
       [
-        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server, and differ in --gpu-memory-utilization (0.5, 0.45), --revision (abc, not given): vLLM would start, and hang later. Give both the same.",
+        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server but differ in --gpu-memory-utilization (0.5, 0.45), --revision (abc, not given): vLLM would start and hang later. Give both the same.",
       ],
     ],
     [
@@ -115,7 +115,7 @@ describe("ranks-agree", () => {
     }));
     for (const given of [other, other.toReversed()])
       expect(said(RULE, given).join()).toContain(
-        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server,",
+        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server but differ in",
       );
   });
 
@@ -127,11 +127,9 @@ describe("ranks-agree", () => {
       );
     const worker = (name: string) => rank(name, "--node-rank=1", "--headless", "--host", "::1");
     expect(said(RULE, [rank("a"), worker("b"), worker("c")])).toEqual([
-      "refused: c and b both are rank 1 (`--node-rank`) of the server that meets at 10.0.0.1:29501. Number its ranks from 0, each once.",
+      "refused: c and b are both rank 1 (`--node-rank`) of the server that meets at 10.0.0.1:29501. Number its ranks from 0, each once.",
     ]);
-    expect(said(RULE, [rank("a"), worker("b")]).join()).toContain(
-      "2 of them are declared (a, b): ",
-    );
+    expect(said(RULE, [rank("a"), worker("b")]).join()).toContain("but 2 are declared (a, b).");
     const named = rank("b", "--node-rank=1", "--served-model-name", "x", "y");
     const of = [
       rank("a", "--revision", "abc"),
@@ -196,7 +194,7 @@ describe("the other policies, of ranks", () => {
       command: [...(props.command ?? []), "--host", "0.0.0.0"],
     }));
     expect(said("lan-exposure", open)).toEqual([
-      "warned: vllm-model-8001 is in the host's network: everyone on the local network can use it, and no key is checked: vLLM's own `--api-key` guards only part of its routes. Publish it on 127.0.0.1, and for the network the bridge, with a key (`bridge.listen`, `bridge.keyVariable`).",
+      "warned: vllm-model-8001 is in the host's network: everyone on the local network can use it, and no key is checked: vLLM's own `--api-key` guards only part of its routes. Publish it on 127.0.0.1, and publish the bridge with a key for the network (`bridge.listen`, `bridge.keyVariable`).",
     ]);
   });
 

@@ -21,7 +21,7 @@ describe("served-model-name", () => {
   ])("refuses a slash: %s", (_, command) => {
     expect(said(RULE, [serving(...command)])).toEqual([
       "refused: b serves its model as `a/b`, which has a slash; coding clients can't address it. Put a name without a " +
-        "slash first, such as `b`, and keep `a/b` behind it as an alias.",
+        "slash first, such as `b`, and keep `a/b` after it as an alias.",
     ]);
   });
 

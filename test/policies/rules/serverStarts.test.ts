@@ -138,7 +138,7 @@ describe("server-starts", () => {
         id: "openai/gpt-oss-120b",
         settings: { maxModelLen: 131072, gpuMemoryUtilization: 0.45 },
       },
-      "its weights take 56.81 GiB once loaded, and --gpu-memory-utilization 0.45 gives it 54.73 of 121.63 GiB. Set `gpuMemoryUtilization: 0.49` or more (at most 0.9 fits).",
+      "its weights take 56.81 GiB once loaded, but --gpu-memory-utilization 0.45 gives it 54.73 of 121.63 GiB. Set `gpuMemoryUtilization: 0.49` or more (at most 0.9 fits).",
     ],
     [
       "weights above the share, and nothing larger fits",
@@ -148,22 +148,22 @@ describe("server-starts", () => {
         machine: A(0.45),
         settings: { maxModelLen: 131072, gpuMemoryUtilization: 0.42 },
       },
-      "its weights take 56.81 GiB once loaded, and --gpu-memory-utilization 0.42 gives it 51.08 of 121.63 GiB. It needs 0.49 at the least, and at most 0.45 is left for it on this machine: lower another server, or serve a smaller model (`serving models` lists what fits).",
+      "its weights take 56.81 GiB once loaded, but --gpu-memory-utilization 0.42 gives it 51.08 of 121.63 GiB. It needs at least 0.49, but at most 0.45 is left for it on this machine: lower another server, or serve a smaller model (`serving models` lists what fits).",
     ],
     [
       "a window above the best room",
       { weightsGB: 22, settings: { gpuMemoryUtilization: 0.18 } },
-      "one request of 262,144 tokens needs 2.64 GiB of KV cache, and --gpu-memory-utilization 0.18 gives it 21.89 of 121.63 GiB, of which 1.40 are left for it at best. Set `gpuMemoryUtilization: 0.2` or more (at most 0.9 fits). A `maxModelLen` of at most 132048 fits as it is.",
+      "one request of 262,144 tokens needs 2.64 GiB of KV cache, but --gpu-memory-utilization 0.18 gives it 21.89 of 121.63 GiB, which leaves at most 1.40 GiB for the cache. Set `gpuMemoryUtilization: 0.2` or more (at most 0.9 fits). A `maxModelLen` of at most 132048 fits without that change.",
     ],
     [
       "a window above fixed bytes",
       { weightsGB: 22, settings: { gpuMemoryUtilization: 0.35, kvCacheMemoryBytes: 1024 ** 3 } },
-      "one request of 262,144 tokens needs 2.64 GiB of KV cache, and --kv-cache-memory-bytes gives it 1.00. Set `kvCacheMemoryBytes: 2940495463` or more. A `maxModelLen` of at most 90128 fits as it is.",
+      "one request of 262,144 tokens needs 2.64 GiB of KV cache, but --kv-cache-memory-bytes gives it 1.00 GiB. Set `kvCacheMemoryBytes: 2940495463` or more. A `maxModelLen` of at most 90128 fits without that change.",
     ],
     [
       "a window above the model's own",
       { weightsGB: 22, settings: { maxModelLen: 262145 } },
-      '--max-model-len 262145 is longer than the model\'s own window of 262144, which vLLM refuses. Set `maxModelLen: 262144` or less; VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" in `environment` lifts the check, and the model was not made for what lies beyond that window.',
+      '--max-model-len 262145 is longer than the model\'s own window of 262144, which vLLM refuses. Set `maxModelLen: 262144` or less; `environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" }` lifts the check, but the model was not made for longer prompts.',
     ],
   ])("refuses %s", (_, server, message) => {
     expect(said(server)).toEqual([`refused: vllm-model-8001 can't start: ${message}`]);
@@ -254,7 +254,7 @@ describe("server-starts", () => {
     ],
   ])("warns where %s", (_, server) => {
     expect(said({ id: "org/model", ...server })).toEqual([
-      "warned: Whether vllm-model-8001 can start isn't judged: nobody knows what its weights take. Set `model.weightsGB`, or `model.residentGiB`.",
+      "warned: Whether vllm-model-8001 can start isn't judged: the size of its weights is not known. Set `model.weightsGB` or `model.residentGiB`.",
     ]);
   });
 
@@ -283,7 +283,7 @@ describe("server-starts", () => {
 
   it("names no shorter window where not one token fits", () => {
     const [verdict] = said({ weightsGB: 22, settings: { gpuMemoryUtilization: 0.169 } });
-    expect(verdict).toContain("are left for it at best.");
+    expect(verdict).toContain("GiB for the cache.");
     expect(verdict).not.toContain("maxModelLen");
   });
 
@@ -292,9 +292,9 @@ describe("server-starts", () => {
     const refused = verdicts(tight).filter(({ verdict }) => verdict === "refused");
     expect(refused.map(({ name }) => name)).toEqual(["aggregate-utilization", "memory-sum"]);
     expect(refused[0]?.message).toContain(
-      "Beside the others 0.18 is left for vllm-model-8001, and it needs 0.20 at the least to start: lower another server, or leave this one out.",
+      "Only 0.18 is left for vllm-model-8001 beside the others, but it needs at least 0.20 to start: lower another server, or leave this one out.",
     );
-    expect(refused[1]?.message).toContain("and it needs 0.20 at the least to start.");
+    expect(refused[1]?.message).toContain("but it needs at least 0.20 to start.");
     expect(refused.map(({ message }) => message).join()).not.toContain("vllm-model-8001 to 0.18");
   });
 
@@ -399,7 +399,7 @@ describe("a machine component of one's own", () => {
 
   it("names a share that suffices, and none where none is left", () => {
     const given =
-      "b can't start: its weights take 6.00 GiB once loaded, and --gpu-memory-utilization 0.50 gives it 5.00 of 10 GiB.";
+      "b can't start: its weights take 6.00 GiB once loaded, but --gpu-memory-utilization 0.50 gives it 5.00 of 10 GiB.";
     const needs = { weightsGiB: 6, outsideGiB: 6 };
     const setting = "gpuMemoryUtilization";
     expect(judged({ ...needs, leastUtilization: 0.7 }, { fits: 0.7 })).toEqual([
@@ -410,7 +410,7 @@ describe("a machine component of one's own", () => {
     ]);
     expect(judged(needs, { fits: 0.9 })).toEqual([
       "refused",
-      `${given} It needs 1 at the least, and at most 0.9 is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
+      `${given} It needs at least 1, but at most 0.9 is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
       undefined,
       undefined,
     ]);
@@ -419,7 +419,7 @@ describe("a machine component of one's own", () => {
   it.each([
     [0, ""],
     [undefined, ""],
-    [1, " A `maxModelLen` of at most 1 fits as it is."],
+    [1, " A `maxModelLen` of at most 1 fits without that change."],
   ])("says what room there is, and the longest window of %d tokens", (longestWindow, shorter) => {
     const needs = {
       weightsGiB: 5,
@@ -429,8 +429,8 @@ describe("a machine component of one's own", () => {
       longestWindow,
     };
     expect(judged(needs, { command: ["--max-model-len", "8192"], fits: 0.9 })[1]).toBe(
-      "b can't start: one request of 8,192 tokens needs 2.00 GiB of KV cache, and --gpu-memory-utilization 0.50 gives it 5.00 of 10 GiB, " +
-        `of which 0.00 are left for it at best. Set \`gpuMemoryUtilization: 0.8\` or more (at most 0.9 fits).${shorter}`,
+      "b can't start: one request of 8,192 tokens needs 2.00 GiB of KV cache, but --gpu-memory-utilization 0.50 gives it 5.00 of 10 GiB, " +
+        `which leaves at most 0.00 GiB for the cache. Set \`gpuMemoryUtilization: 0.8\` or more (at most 0.9 fits).${shorter}`,
     );
   });
 });

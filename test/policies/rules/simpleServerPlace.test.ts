@@ -16,7 +16,7 @@ describe("simple-server-place", () => {
   it("refuses an Ollama inside the chat UI beside one on the host", () => {
     expect(said(RULE, machine("host", WITH_OLLAMA))).toEqual([
       expect.stringContaining(
-        "refused: open-webui-8080 starts an Ollama of its own, beside the one on the host",
+        "refused: open-webui-8080 starts an Ollama of its own beside the one on the host: models pulled into one are missing in the other. Use an image without Ollama, or write `simpleServer: { mode: integrated }`.",
       ),
     ]);
   });
@@ -48,7 +48,7 @@ describe("simple-server-place", () => {
     const place = declared(TYPE.machine, "dgx", { machine: "dgx", simpleServer: UNKNOWN_TEXT });
     expect(said(RULE, [place, ollama])).toEqual([]);
     expect(said(RULE, [ollama, container("chat", { image: WITH_OLLAMA })])).toEqual([
-      "refused: chat starts a second Ollama on one machine. Keep one of them.",
+      "refused: chat starts a second Ollama on the machine. Keep only one.",
     ]);
   });
 
