@@ -21,7 +21,7 @@ export async function connectionProblem(
   if (code !== 0) return whyNot(machine, err);
   const [home, planned] = [out.trimEnd(), machine.home];
   if (planned === undefined || planned === home) return undefined;
-  const message = `The home directory on ${machine.name} is ${home}, and \`~/\` was planned as ${planned}.`;
+  const message = `The home directory on ${machine.name} is ${home}, but \`~/\` was planned as ${planned}.`;
   return refused(message, "home", home);
 }
 
@@ -37,14 +37,14 @@ export function whyNot(
   const known = port === "" || port === "22" ? host : `'[${host}]:${port}'`;
   const refuse = (message: string) => refused(message, "dockerHost");
   if (/ENOENT/.test(said))
-    return refuse(`No \`ssh\` on PATH, and ${name} is reached by it: install the OpenSSH client.`);
+    return refuse(`There is no \`ssh\` on PATH to reach ${name}: install the OpenSSH client.`);
   if (/HOST IDENTIFICATION HAS CHANGED/.test(said))
     return refuse(
-      `The host key of ${name} (${dockerHost}) is another one than before: it was installed anew, or something else answers at its address. Find out which. If it is the machine, run \`ssh-keygen -R ${known}\`, then \`${login}\`, and compare the key.`,
+      `The host key of ${name} (${dockerHost}) has changed: the machine was reinstalled, or something else answers at its address. Find out which. If it is the machine, run \`ssh-keygen -R ${known}\`, then \`${login}\`, and compare the key.`,
     );
   if (/Host key verification failed/.test(said))
     return refuse(
-      `No host key of ${name} (${dockerHost}) is known here, and none is taken unseen. Run \`${login}\` once and compare the key that it shows with \`ssh-keyscan ${option}localhost | ssh-keygen -lf -\` on ${name} itself.`,
+      `No host key of ${name} (${dockerHost}) is known here, and none is accepted unchecked. Run \`${login}\` once and compare the key that it shows with \`ssh-keyscan ${option}localhost | ssh-keygen -lf -\` on ${name} itself.`,
     );
   const [denied] = /Permission denied \(.*\)/.exec(said) ?? [];
   if (denied !== undefined)

@@ -45,7 +45,7 @@ function shareFindings(
   const demand = listener.argv === undefined ? undefined : demandOfProcess(listener.argv);
   if (demand === undefined) {
     const why = listener.argv === undefined ? ", since it belongs to another user" : "";
-    const message = `How instance A (port ${port}) was started can't be read${why}: its declared utilization of ${gpuMemoryUtilization} is believed.`;
+    const message = `How instance A (port ${port}) was started can't be read${why}: its declared utilization of ${gpuMemoryUtilization} is used.`;
     return [warned(message)];
   }
   const actual = demand.utilization;
@@ -55,15 +55,12 @@ function shareFindings(
     const taken = takenGiB({ ...demand, ...outside }, totalGiB);
     const share = shareToDeclare({ ...demand, ...outside }, totalGiB);
     if (taken <= gpuMemoryUtilization * totalGiB) return [];
-    const less =
-      weightsGB === undefined
-        ? " (less, once `instanceA.weightsGB` says what its weights take)"
-        : "";
-    const message = `Instance A on port ${port} runs with utilization ${actual} and memory beside it (\`--kv-cache-memory-bytes\`, offloading or swap): it takes up to ${taken.toFixed(2)} GiB, and ${gpuMemoryUtilization} is declared. Declare \`instanceA.gpuMemoryUtilization: ${share}\`${less}, or restart instance A yourself without those flags.`;
+    const less = weightsGB === undefined ? " (less, once `instanceA.weightsGB` is declared)" : "";
+    const message = `Instance A on port ${port} runs with utilization ${actual} and memory beside it (\`--kv-cache-memory-bytes\`, offloading or swap): it takes up to ${taken.toFixed(2)} GiB, but ${gpuMemoryUtilization} is declared. Declare \`instanceA.gpuMemoryUtilization: ${share}\`${less}, or restart instance A yourself without those flags.`;
     return [refused(message, A_SHARE, share)];
   }
   if (Math.abs(actual - gpuMemoryUtilization) < 1e-6) return [];
-  const message = `Instance A on port ${port} runs with utilization ${actual}, and ${gpuMemoryUtilization} is declared. Declare what it runs with (\`instanceA.gpuMemoryUtilization\`), or restart instance A yourself with the declared value.`;
+  const message = `Instance A on port ${port} runs with utilization ${actual}, but ${gpuMemoryUtilization} is declared. Declare the actual value (\`instanceA.gpuMemoryUtilization\`), or restart instance A yourself with the declared value.`;
   return [refused(message, A_SHARE, actual)];
 }
 
@@ -84,7 +81,7 @@ function clientFindings(
   const who = `Instance A on port ${port}`;
   const findings: PreflightFinding[] = [];
   if (toolParser !== undefined && toolParser !== running.toolParser) {
-    const message = `${who} runs ${parserWords(running)}, and \`toolParser: ${toolParser}\` is declared. Declare what it runs with (\`instanceA.toolParser: ${running.toolParser}\`), or restart instance A yourself.`;
+    const message = `${who} runs ${parserWords(running)}, but \`toolParser: ${toolParser}\` is declared. Declare the actual parser (\`instanceA.toolParser: ${running.toolParser}\`), or restart instance A yourself.`;
     const lacksOne = running.toolParser === "none";
     const found = lacksOne ? says : warned;
     findings.push(found(message, "instanceA.toolParser", running.toolParser));
@@ -94,11 +91,11 @@ function clientFindings(
   const isTold = name !== undefined && !args.options.has("lora-modules");
   if (servedModelName !== undefined && isTold && !running.names.includes(servedModelName)) {
     const served = running.names.map((each) => `\`${each}\``).join(", ");
-    const message = `${who} serves ${served}, and \`servedModelName: ${servedModelName}\` is declared. Declare what it serves (\`instanceA.servedModelName: ${name}\`), or restart instance A yourself.`;
+    const message = `${who} serves ${served}, but \`servedModelName: ${servedModelName}\` is declared. Declare the actual name (\`instanceA.servedModelName: ${name}\`), or restart instance A yourself.`;
     findings.push(says(message, "instanceA.servedModelName", name));
   }
   if (keyVariable === "none" && running.holdsKey) {
-    const message = `${who} asks for a key (\`--api-key\`), and \`keyVariable: none\` is declared. Declare the variable of your shell that holds it (\`instanceA.keyVariable: NAME\`).`;
+    const message = `${who} asks for a key (\`--api-key\`), but \`keyVariable: none\` is declared. Declare the variable of your shell that holds it (\`instanceA.keyVariable: NAME\`).`;
     findings.push(says(message, "instanceA.keyVariable"));
   }
   return findings;

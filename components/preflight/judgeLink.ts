@@ -32,16 +32,16 @@ function interfaceFault(
   const holder = addresses.find((each) => each.address === address);
   if (there === undefined) {
     const all = addresses.map((each) => `${each.name} (${each.address})`).join(", ");
-    const message = `There is no network interface ${name}; those with an IPv4 address are ${all || "none"}.`;
+    const message = `There is no network interface ${name}. Interfaces with an IPv4 address: ${all || "none"}.`;
     return refused(message, setting, holder?.name);
   }
   if (!["up", "unknown"].includes(there.state))
     return refused(
-      `The link is down: ${name} is ${there.state}. Look at its cable, and at its network settings on all machines.`,
+      `The link is down: ${name} is ${there.state}. Check its cable, and its network settings on all machines.`,
     );
   if (there.wireless || there.defaultRoute) {
     const why = there.wireless ? "is wireless" : "has the machine's default route";
-    const message = `${name} ${why}, so other computers are on it, and vLLM's ranks take orders from whoever reaches them: declare the interface of a cable from machine to machine.`;
+    const message = `${name} ${why}, so other computers can use it, and vLLM's ranks accept commands from anyone who can reach them: declare the interface of a cable between the machines.`;
     return refused(message, setting);
   }
   const own = addresses.filter((each) => each.name === name).map((each) => each.address);
@@ -55,7 +55,7 @@ function interfaceFault(
   network.addSubnet(address, holder.prefix);
   const outside = nodes.find((node) => node.machine !== machine && !network.check(node.address));
   if (outside === undefined) return undefined;
-  const apart = `${outside.machine} has ${outside.address} on the link, which isn't in the network of ${name}, ${address}/${holder.prefix}: give both addresses of one network.`;
+  const apart = `${outside.machine} has ${outside.address} on the link, which isn't in the network of ${name}, ${address}/${holder.prefix}: give both an address in the same network.`;
   return refused(apart, "link.address");
 }
 
@@ -68,7 +68,7 @@ function hcaFault(
   if (hcas.length < declared.length) {
     const bad = declared.filter((name) => !hcas.some((each) => each.name === name));
     const all = found.map(({ name, state }) => `${name} (${state})`).join(", ");
-    const message = `Of the RDMA devices ${bad.join(", ")} is missing or has no link; this machine has ${all || "none"}.`;
+    const message = `RDMA devices that are missing or have no link: ${bad.join(", ")}. This machine has ${all || "none"}.`;
     return refused(message, "link.hcas");
   }
   // Each device has the address of its own interface; one of them is the link's.
@@ -105,14 +105,14 @@ export function judgeRanks(machines: Ends): (PreflightFinding & { readonly machi
       findings.push({
         machine,
         ...refused(
-          `The MTU of the link is not the same on all machines: ${each(mtus)}. Give all the same, as in \`sudo ip link set ${rank?.link.interface} mtu 9000\` and in netplan.`,
+          `The MTU of the link is not the same on all machines: ${each(mtus)}. Set the same on all, as in \`sudo ip link set ${rank?.link.interface} mtu 9000\` and in netplan.`,
         ),
       });
     if (differ(commits))
       findings.push({
         machine,
         ...refused(
-          `The caches hold different commits of the model: ${each(commits)}. Name one, and load it with \`serving fetch\`.`,
+          `The machines' caches hold different commits of the model: ${each(commits)}. Pin one, and download it with \`serving fetch\`.`,
           `inferenceServers.${key}.model.revision`,
           commits[0]?.[1],
         ),

@@ -27,7 +27,7 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
     ...portFindings(machine, facts),
     ...facts.directories.flatMap(({ path, problem }) => {
       if (problem === undefined) return [];
-      const message = `The model cache ${path} can't be used: ${problem}. Make it, or set \`modelCache\`.`;
+      const message = `The model cache ${path} can't be used: ${problem}. Create it, or set \`modelCache\`.`;
       return refused(message, "modelCache");
     }),
     ...ownFolderFindings(machine, facts),
@@ -38,7 +38,7 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
       const isKey = machine.secretFiles.some((file) => file.isKey && file.variable === name);
       const set = isKey ? newKey(name) : `export ${name}=...`;
       return refused(
-        `${name} ${fault}, and a secret file takes its value from it. Set it in this shell: \`${set}\`.`,
+        `${name} ${fault}, but a secret file takes its value from it. Set it in this shell: \`${set}\`.`,
       );
     }),
     ...judgeSimpleServer(machine, facts.simpleServer),
@@ -122,7 +122,7 @@ function memoryFindings(
   if (memory === undefined)
     return servers.length === 0
       ? []
-      : [warned("MemAvailable can't be read, so it is not known whether the servers find room.")];
+      : [warned("MemAvailable can't be read, so it is not known whether the servers have room.")];
   const findings: PreflightFinding[] = [];
   const total = totalFinding(machine.ledger.totalGiB, memory.totalGiB);
   if (total !== undefined) findings.push(total);
@@ -154,9 +154,9 @@ function memoryFindings(
     });
     const remedy =
       lower === undefined
-        ? "Free memory: no lower `gpuMemoryUtilization` alone suffices."
+        ? "Free memory: lowering one `gpuMemoryUtilization` is not enough."
         : `Free memory, or lower \`gpuMemoryUtilization\` of ${lower.name} to ${lower.share} or less.`;
-    const message = `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB are wanted (utilization x ${totalGiB.toFixed(2)} GiB${Object.keys(fixedKvCache).length > 0 ? ", or what `kvCacheMemoryBytes` takes" : ""}), MemAvailable is ${memory.availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. ${remedy} Nothing was touched.`;
+    const message = `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB is needed (utilization x ${totalGiB.toFixed(2)} GiB${Object.keys(fixedKvCache).length > 0 ? ", or what `kvCacheMemoryBytes` takes" : ""}), MemAvailable is ${memory.availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. ${remedy} Nothing was touched.`;
     const setting = lower && `inferenceServers.${lower.key}.gpuMemoryUtilization`;
     findings.push(refused(message, setting, lower?.share));
   }

@@ -17,9 +17,9 @@ const OLDEST_PYTHON = 8;
 /** What a machine needs each of these programs for. */
 const NEEDED: Readonly<Record<string, string>> = {
   docker: "start and stop containers: install Docker's command line (`docker-ce-cli`)",
-  curl: "download llama-swap, and see whether it answers: `sudo apt install curl`",
+  curl: "download llama-swap and check whether it answers: `sudo apt install curl`",
   tar: "unpack llama-swap: `sudo apt install tar`",
-  flock: "bring llama-swap once: `sudo apt install util-linux`",
+  flock: "install llama-swap only once at a time: `sudo apt install util-linux`",
   systemctl: "run llama-swap: without systemd, delete `onDemand` and use `serving start NAME`",
   loginctl: "keep llama-swap's unit after logout: install systemd's `loginctl`",
 };
@@ -43,12 +43,12 @@ const programFindings = ({ needs }: MachineFacts): PreflightFinding[] =>
 
 function neededFindings({ python, lacks }: OnDemandFacts): PreflightFinding[] {
   const [, minor = 0] = python.split(".").map(Number);
-  const needed = `Python 3.${OLDEST_PYTHON} or later, by which it starts and stops containers`;
+  const needed = `Python 3.${OLDEST_PYTHON} or later, with which it starts and stops containers`;
   return [
     ...(python === ""
       ? [refused(`llama-swap needs ${needed}: install \`python3\` on this machine.`)]
       : minor < OLDEST_PYTHON
-        ? [refused(`python3 on this machine is ${python}, and llama-swap needs ${needed}.`)]
+        ? [refused(`python3 on this machine is ${python}, but llama-swap needs ${needed}.`)]
         : []),
     ...lacks.map((program) =>
       refused(`There is no \`${program}\` on this machine to ${NEEDED[program] ?? "run it"}.`),
@@ -62,20 +62,20 @@ function systemdFindings({ user, noManager, lingers, lacks }: OnDemandFacts): Pr
   if (noManager !== undefined && lingers)
     return [
       refused(
-        `systemd's user manager of ${user} doesn't answer (${noManager}), and llama-swap is a unit of it: look at \`systemctl status user@$(id -u)\`.`,
+        `systemd's user manager of ${user} doesn't answer (${noManager}), and llama-swap runs as one of its units: check \`systemctl status user@$(id -u)\`.`,
       ),
     ];
   if (noManager !== undefined)
     return [
       refused(
-        `systemd runs no user manager for ${user} (${noManager}), and llama-swap is a unit of it. \`sudo loginctl enable-linger ${user}\` starts one now and at each boot.`,
+        `systemd runs no user manager for ${user} (${noManager}), and llama-swap runs as one of its units. \`sudo loginctl enable-linger ${user}\` starts one now and at each boot.`,
       ),
     ];
   return lingers
     ? []
     : [
         warned(
-          `Units of ${user} end at logout (linger is off): \`up\` switches it on (\`loginctl enable-linger\`), so that llama-swap goes on and starts at boot.`,
+          `Units of ${user} end at logout (linger is off): \`up\` switches it on (\`loginctl enable-linger\`), so that llama-swap keeps running and starts at boot.`,
         ),
       ];
 }

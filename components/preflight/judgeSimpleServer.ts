@@ -31,7 +31,7 @@ export function judgeSimpleServer(
   const { answer } = facts;
   if (server.mode === "integrated") {
     const message =
-      "An Ollama answers on the host at port 11434, and `simpleServer.mode` is `integrated`: models pulled on one side seem to vanish on the other. Stop the one on the host, or set `mode: host`.";
+      "An Ollama answers on the host at port 11434, but `simpleServer.mode` is `integrated`: models pulled into one are missing in the other. Stop the one on the host, or set `mode: host`.";
     return answer.kind === "ollama" ? [warned(message, "simpleServer.mode", "host")] : [];
   }
   const said = elevate === "none" ? warned : refused;
@@ -42,15 +42,15 @@ export function judgeSimpleServer(
     answerFault(server, facts),
   ].flatMap((fault) => (fault === undefined ? [] : said(...fault)));
   if (elevate === "none" && answer.kind !== "ollama" && server.pull && server.models.length > 0) {
-    const message = `Ollama does not answer at ${server.baseUrl}, and ${server.models.join(", ")} would be pulled from there. Start it, or set \`pull: false\`.`;
+    const message = `Ollama does not answer at ${server.baseUrl}, so ${server.models.join(", ")} can't be pulled. Start it, or set \`pull: false\`.`;
     faults.push(refused(message, "simpleServer.pull", false));
   }
   if (answer.kind === "ollama" && answer.version === NO_RELEASE) {
-    const message = `Ollama says ${NO_RELEASE}, as a build from source does: whether it is ${lowestAllowed("ollama")} or later is not known.`;
+    const message = `Ollama reports version ${NO_RELEASE}, as a build from source does: make sure that it is ${lowestAllowed("ollama")} or later.`;
     faults.push(warned(message));
   }
   if (elevate === "none" && !facts.dropInInPlace) {
-    const message = `${server.dropIn.path} is not what the plan has. Nothing here writes it, since \`elevate\` is \`none\`: run the commands that \`serving plan simple-server\` prints.`;
+    const message = `${server.dropIn.path} differs from the plan. It isn't written for you, since \`elevate\` is \`none\`: run the commands that \`serving plan simple-server\` prints.`;
     faults.push(warned(message));
   }
   return faults;
@@ -88,19 +88,19 @@ function directoryFault(
   const last = directory.at(-1);
   const closed = directory.find((each) => each.path !== path && !maySearch(account, each));
   if (closed !== undefined) {
-    const message = `${user} can't get to the model directory ${path}: ${closed.path} is closed to it. Fix it with \`sudo chmod o+x ${closed.path}\`, or choose another \`modelsDirectory\`.`;
+    const message = `${user} can't reach the model directory ${path}: it has no access to ${closed.path}. Fix it with \`sudo chmod o+x ${closed.path}\`, or choose another \`modelsDirectory\`.`;
     return [message, "simpleServer.modelsDirectory"];
   }
   if (last?.problem === "missing")
     return [
-      `The model directory ${path} does not exist. Make it with \`sudo install -d -o ${user} -g ${user} -m 0755 ${path}\`.`,
+      `The model directory ${path} does not exist. Create it with \`sudo install -d -o ${user} -g ${user} -m 0755 ${path}\`.`,
     ];
   // A parent is closed to us, such as the service user's home. Nothing is known then, and it may
   // well be right.
   if (last === undefined || last.problem === "unreadable" || last.uid === account.uid)
     return undefined;
   return [
-    `The model directory ${path} does not belong to ${user} (but to user ${last.uid}): Ollama could not write there. Fix it with \`sudo chown -R ${user}:${user} ${path}\`.`,
+    `The model directory ${path} belongs to user ${last.uid}, not to ${user}: Ollama could not write there. Fix it with \`sudo chown -R ${user}:${user} ${path}\`.`,
   ];
 }
 
@@ -115,11 +115,11 @@ function maySearch(account: Account, at: PathFacts): boolean {
 function answerFault(server: HostSimpleServerPlan, { answer }: SimpleServerFacts): Fault {
   if (answer.kind === "something else")
     return [
-      `Port ${server.port} is taken by something that isn't Ollama. Look with \`ss -lntp 'sport = :${server.port}'\` and \`docker ps\`: an earlier container or the chat UI's integrated image is the usual cause.`,
+      `Port ${server.port} is in use by something that isn't Ollama. Check with \`ss -lntp 'sport = :${server.port}'\` and \`docker ps\`: an earlier container or the chat UI's integrated image is the usual cause.`,
     ];
   if (answer.kind !== "ollama" || answer.version === NO_RELEASE) return undefined;
   const why = isPep440(answer.version)
     ? whyRefused("ollama", answer.version)
-    : `it is no release; ${lowestAllowed("ollama")} or newer is wanted.`;
-  return why === undefined ? undefined : [`Ollama ${answer.version} runs: ${why}`];
+    : `it isn't a release; ${lowestAllowed("ollama")} or newer is needed.`;
+  return why === undefined ? undefined : [`Ollama ${answer.version} is running: ${why}`];
 }

@@ -62,7 +62,7 @@ function givenTo(server: Server): Given[] {
 }
 
 const MODEL_GONE =
-  "it is not there: Docker would not start it. Does the image bring the model? Then write `model.inImage: true`";
+  "it is not there: Docker would not start the server. If the image contains the model, write `model.inImage: true`";
 
 async function readOwn(
   { path, server, use }: Given,
@@ -73,7 +73,7 @@ async function readOwn(
   if (found === "missing")
     return {
       path,
-      problem: use === "model" ? MODEL_GONE : "it is not there: Docker would not start it",
+      problem: use === "model" ? MODEL_GONE : "it is not there: Docker would not start the server",
     };
   if (found === "unreadable") return { path, problem: "it can't be read: correct its permissions" };
   if (found.kind !== "folder") return { path, problem: "it is not a folder: correct the path" };
@@ -154,15 +154,15 @@ export function ownFolderFindings(
   return [
     ...ownFolders
       .flatMap(({ path, problem, faults = [] }) => [
-        ...(problem === undefined ? [] : [`${path}, and ${problem}.`]),
+        ...(problem === undefined ? [] : [`${path}, but ${problem}.`]),
         ...faults.map((fault) => `${path}. ${fault}`),
       ])
-      .flatMap((what) => refused(`A server is given ${what}`)),
+      .flatMap((what) => refused(`A server uses ${what}`)),
     ...serversOn(machine).flatMap(({ key, adapters = [] }) =>
       adapters.flatMap(({ name, id, revision }) =>
         missing.some((each) => each.name === id && each.revision === revision)
           ? refused(
-              `The adapter ${name} (${id}) is not in the model cache. vLLM is given its folder there and doesn't load it: run \`serving fetch\` first.`,
+              `The adapter ${name} (${id}) is not in the model cache. vLLM doesn't download adapters: run \`serving fetch\` first.`,
               `inferenceServers.${key}.adapters`,
             )
           : [],

@@ -61,7 +61,7 @@ export async function preflight(
   );
 }
 
-const OTHERS_GO_ON = "Its own resources will fail; other machines are finished.";
+const OTHERS_GO_ON = "Its own resources will fail; the update of other machines continues.";
 
 /**
  * Finds containers of the plan that somebody stopped: the engine leaves them stopped. Those that
@@ -73,7 +73,7 @@ export async function stoppedContainers(machine: Pick<MachinePlan, "dockerHost" 
     machine.containers.some((each) => each.name === name && each.start === undefined)
       ? [
           warned(
-            `${name} is stopped. An update that doesn't replace it leaves it so: \`serving start ${name}\` starts it.`,
+            `${name} is stopped. An update that doesn't replace it leaves it stopped: \`serving start ${name}\` starts it.`,
           ),
         ]
       : [],
@@ -88,7 +88,7 @@ export const recordPathOf = (path: string) =>
 
 /** What an operator misses while a file of theirs is replaced, by the file's role. */
 const MISSED: Readonly<Partial<Record<MachinePlan["files"][number]["role"], string>>> = {
-  "harness-providers": " Meanwhile the harness knows no reviewer but those of the stack file.",
+  "harness-providers": " Meanwhile the harness only knows the reviewers of the stack file.",
 };
 
 /**
@@ -109,7 +109,7 @@ export async function replacedFiles({
         (await computer.state(recordPathOf(path))) !== "missing"
       )
         return [];
-      const message = `${path} is there and isn't ours. \`up\` replaces it as a whole, keeps it as ${recordPathOf(path)}/original, and puts it back when ours goes.${MISSED[role] ?? ""}`;
+      const message = `${path} exists and isn't ours. \`up\` replaces the whole file and keeps the original as ${recordPathOf(path)}/original. It is put back when our file is removed.${MISSED[role] ?? ""}`;
       return [{ verdict: "warned", message }];
     }),
   );

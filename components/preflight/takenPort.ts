@@ -11,6 +11,6 @@ export const takenPort = (
   setting: string | undefined,
 ): PreflightFinding =>
   refused(
-    `Port ${port} of ${name} is taken by something that isn't ours. Look with \`ss -lntp 'sport = :${port}'\`, then stop it or choose another \`${key}\`.`,
+    `Port ${port} of ${name} is in use by something that isn't ours. Check with \`ss -lntp 'sport = :${port}'\`, then stop it or choose another \`${key}\`.`,
     setting,
   );

@@ -58,7 +58,7 @@ describeEngineWithGpus("an `up` that fails half way", () => {
     await new Promise((resolve) => squatter.close(resolve));
     expect(up.code).not.toBe(0);
     expect(said(up)).toContain(
-      `Port ${parts.portB} of ${container()} is taken by something that isn't ours.`,
+      `Port ${parts.portB} of ${container()} is in use by something that isn't ours.`,
     );
     expect(up.steps.filter(({ type }) => type.startsWith("docker:"))).toEqual([]);
   });

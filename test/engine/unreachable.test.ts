@@ -34,7 +34,7 @@ describeEngineWithDocker("two machines, one of them away", () => {
     expect(up.stdout).toContain("away-network **creating failed**");
     expect(up.stdout).toContain("away-applied-plan **creating failed**");
     expect(up.stdout).toContain(
-      "away (ssh://me@127.0.0.1:9) can't be reached over ssh: ssh: connect to host 127.0.0.1 port 9: Connection refused. Try `ssh -p 9 me@127.0.0.1`. Its own resources will fail; other machines are finished.",
+      "away (ssh://me@127.0.0.1:9) can't be reached over ssh: ssh: connect to host 127.0.0.1 port 9: Connection refused. Try `ssh -p 9 me@127.0.0.1`. Its own resources will fail; the update of other machines continues.",
     );
     const state = await workspace.state();
     expect(state).toContain("command:local:Command::here-applied-plan");

@@ -19,12 +19,12 @@ describe("a machine that ssh doesn't reach is refused with the command to try:",
     [
       "an unknown host key",
       "No ED25519 host key is known for dgx and you have requested strict checking.\nHost key verification failed.",
-      "No host key of dgx (ssh://me@dgx) is known here, and none is taken unseen. Run `ssh me@dgx` once and compare the key that it shows with `ssh-keyscan localhost | ssh-keygen -lf -` on dgx itself.",
+      "No host key of dgx (ssh://me@dgx) is known here, and none is accepted unchecked. Run `ssh me@dgx` once and compare the key that it shows with `ssh-keyscan localhost | ssh-keygen -lf -` on dgx itself.",
     ],
     [
       "a changed host key",
       "@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n@@@@\nHost key verification failed.",
-      "The host key of dgx (ssh://me@dgx) is another one than before: it was installed anew, or something else answers at its address. Find out which. If it is the machine, run `ssh-keygen -R dgx`, then `ssh me@dgx`, and compare the key.",
+      "The host key of dgx (ssh://me@dgx) has changed: the machine was reinstalled, or something else answers at its address. Find out which. If it is the machine, run `ssh-keygen -R dgx`, then `ssh me@dgx`, and compare the key.",
     ],
     [
       "a refused login",
@@ -63,7 +63,7 @@ describe("the home directory of a machine", () => {
     vi.stubEnv("HOME", "/usr/bin");
     expect(await problem(undefined, "ssh://me@dgx")).toEqual({
       verdict: "refused",
-      message: "The home directory on dgx is /usr/bin, and `~/` was planned as /home/me.",
+      message: "The home directory on dgx is /usr/bin, but `~/` was planned as /home/me.",
       setting: "home",
       value: "/usr/bin",
     });

@@ -32,7 +32,7 @@ describe("an instance A that gives its clients something else than is declared",
   it("is refused without the tool parser that a coding client needs, and else warned of", () => {
     const says = {
       message:
-        "Instance A on port 8000 runs without `--enable-auto-tool-choice --tool-call-parser`, and `toolParser: hermes` is declared. Declare what it runs with (`instanceA.toolParser: none`), or restart instance A yourself.",
+        "Instance A on port 8000 runs without `--enable-auto-tool-choice --tool-call-parser`, but `toolParser: hermes` is declared. Declare the actual parser (`instanceA.toolParser: none`), or restart instance A yourself.",
       setting: "instanceA.toolParser",
       value: "none",
     };
@@ -47,7 +47,7 @@ describe("an instance A that gives its clients something else than is declared",
       expect(found({ toolParser: declared }, [...TOOLS, ...NAMES])).toEqual([
         {
           verdict: "warned",
-          message: `Instance A on port 8000 runs with \`--tool-call-parser hermes\`, and \`toolParser: ${declared}\` is declared. Declare what it runs with (\`instanceA.toolParser: hermes\`), or restart instance A yourself.`,
+          message: `Instance A on port 8000 runs with \`--tool-call-parser hermes\`, but \`toolParser: ${declared}\` is declared. Declare the actual parser (\`instanceA.toolParser: hermes\`), or restart instance A yourself.`,
           setting: "instanceA.toolParser",
           value: "hermes",
         },
@@ -58,7 +58,7 @@ describe("an instance A that gives its clients something else than is declared",
     const words = ["--served-model-name", "org/new", "new"];
     const says = {
       message:
-        "Instance A on port 8000 serves `org/new`, `new`, and `servedModelName: old` is declared. Declare what it serves (`instanceA.servedModelName: new`), or restart instance A yourself.",
+        "Instance A on port 8000 serves `org/new`, `new`, but `servedModelName: old` is declared. Declare the actual name (`instanceA.servedModelName: new`), or restart instance A yourself.",
       setting: "instanceA.servedModelName",
       value: "new",
     };
@@ -75,7 +75,7 @@ describe("an instance A that gives its clients something else than is declared",
       {
         verdict: "refused",
         message:
-          "Instance A on port 8000 asks for a key (`--api-key`), and `keyVariable: none` is declared. Declare the variable of your shell that holds it (`instanceA.keyVariable: NAME`).",
+          "Instance A on port 8000 asks for a key (`--api-key`), but `keyVariable: none` is declared. Declare the variable of your shell that holds it (`instanceA.keyVariable: NAME`).",
         setting: "instanceA.keyVariable",
       },
     ]);

@@ -87,7 +87,7 @@ describe("preflight", () => {
     expect(more).toEqual([]);
     expect(finding).toEqual({
       verdict: "refused",
-      message: `Not enough memory for ${CONTAINER}: 54.73 GiB are wanted (utilization x 121.63 GiB), MemAvailable is 54.70 GiB. Free memory, or lower \`gpuMemoryUtilization\` of ${CONTAINER} to 0.44 or less. Nothing was touched.`,
+      message: `Not enough memory for ${CONTAINER}: 54.73 GiB is needed (utilization x 121.63 GiB), MemAvailable is 54.70 GiB. Free memory, or lower \`gpuMemoryUtilization\` of ${CONTAINER} to 0.44 or less. Nothing was touched.`,
       setting: "inferenceServers.b.gpuMemoryUtilization",
       value: 0.44,
     });
@@ -117,7 +117,7 @@ describe("preflight", () => {
 
   it("takes the share of what the machine has, not of what is declared: vLLM does", () => {
     const found = judged({ memory: { totalGiB: 128, availableGiB: 57.5 } });
-    expect(found.at(-1)?.message).toContain("57.60 GiB are wanted (utilization x 128.00 GiB)");
+    expect(found.at(-1)?.message).toContain("57.60 GiB is needed (utilization x 128.00 GiB)");
     expect(judged({}, { totalGiB: 140 }).map(({ verdict }) => verdict)).toEqual(["refused"]);
   });
 
@@ -153,7 +153,7 @@ describe("preflight", () => {
       {
         verdict: "refused",
         message:
-          "Instance A on port 8000 runs with utilization 0.72, and 0.45 is declared. Declare what it runs with (`instanceA.gpuMemoryUtilization`), or restart instance A yourself with the declared value.",
+          "Instance A on port 8000 runs with utilization 0.72, but 0.45 is declared. Declare the actual value (`instanceA.gpuMemoryUtilization`), or restart instance A yourself with the declared value.",
         setting: "instanceA.gpuMemoryUtilization",
         value: 0.72,
       },
@@ -163,7 +163,7 @@ describe("preflight", () => {
   it("refuses an instance A whose fixed KV cache takes more than is declared", () => {
     const listeners = [{ port: 8000, argv: [...argvOf(0.3), "--kv-cache-memory=40G"] }];
     expect(judged({ listeners })[0]?.message).toContain(
-      "runs with utilization 0.3 and memory beside it (`--kv-cache-memory-bytes`, offloading or swap): it takes up to 76.49 GiB, and 0.45 is declared. Declare `instanceA.gpuMemoryUtilization: 0.63` (less, once",
+      "runs with utilization 0.3 and memory beside it (`--kv-cache-memory-bytes`, offloading or swap): it takes up to 76.49 GiB, but 0.45 is declared. Declare `instanceA.gpuMemoryUtilization: 0.63` (less, once",
     );
     const known = { instanceA: { gpuMemoryUtilization: 0.45, weightsGB: 12 } };
     expect(judged({ listeners }, known)).toEqual([]);
@@ -173,11 +173,11 @@ describe("preflight", () => {
     const model = { id: "org/model", family: "qwen3", thinking: true, weightsGB: 22 };
     const b = serverInput({ model, kvCacheMemoryBytes: 50 * 1024 ** 3 });
     expect(judged({}, { inferenceServers: { b } })[0]?.message).toContain(
-      "70.49 GiB are wanted (utilization x 121.63 GiB, or what `kvCacheMemoryBytes` takes)",
+      "70.49 GiB is needed (utilization x 121.63 GiB, or what `kvCacheMemoryBytes` takes)",
     );
     const offloading = serverInput({ extraArgs: ["--cpu-offload-gb", "20"] });
     expect(judged({}, { inferenceServers: { b: offloading } })[0]?.message).toContain(
-      "74.73 GiB are wanted",
+      "74.73 GiB is needed",
     );
   });
 
@@ -198,7 +198,7 @@ describe("preflight", () => {
     expect(replaced(CONTAINER)).toEqual([]);
     const bytes = { inferenceServers: { b: serverInput({ model, ...more }) } };
     const free = { memory: { totalGiB: 121.63, availableGiB: 1 } };
-    expect(judged(free, bytes)[0]?.message).toContain("31.49 GiB are wanted");
+    expect(judged(free, bytes)[0]?.message).toContain("31.49 GiB is needed");
     expect(replaced("vllm-renamed")).toEqual([]);
   });
 
@@ -222,7 +222,7 @@ describe("preflight", () => {
 
   it.each([
     [{ port: 8000 }, "since it belongs to another user"],
-    [{ port: 8000, argv: ["python3", "-m", "http.server"] }, "is believed"],
+    [{ port: 8000, argv: ["python3", "-m", "http.server"] }, "is used"],
   ])("warns when instance A's argv tells nothing: %j", (listener, words) => {
     const findings = judged({ listeners: [listener] });
     expect(findings).toHaveLength(1);
@@ -239,7 +239,7 @@ describe("preflight", () => {
     expect(judged({ listeners: [...healthy.listeners, { port: 8001 }] })).toEqual([
       {
         verdict: "refused",
-        message: `Port 8001 of ${CONTAINER} is taken by something that isn't ours. Look with \`ss -lntp 'sport = :8001'\`, then stop it or choose another \`port\`.`,
+        message: `Port 8001 of ${CONTAINER} is in use by something that isn't ours. Check with \`ss -lntp 'sport = :8001'\`, then stop it or choose another \`port\`.`,
         setting: "inferenceServers.b.port",
       },
     ]);
@@ -255,7 +255,7 @@ describe("preflight", () => {
       ["refused", "No Docker engine answers at unix:///var/run/docker.sock"],
       [
         "refused",
-        "The model cache /models can't be used: no right to write in /. Make it, or set `modelCache`.",
+        "The model cache /models can't be used: no right to write in /. Create it, or set `modelCache`.",
       ],
     ]);
     expect(
@@ -294,7 +294,7 @@ describe("preflight", () => {
       {
         verdict: "refused",
         message:
-          "HF_TOKEN is not set, and a secret file takes its value from it. Set it in this shell: `export HF_TOKEN=...`.",
+          "HF_TOKEN is not set, but a secret file takes its value from it. Set it in this shell: `export HF_TOKEN=...`.",
       },
     ]);
   });
@@ -355,7 +355,7 @@ describe("preflight", () => {
     for (const more of [{ model }, { extraArgs: ["--cpu-offload-gb", "20"] }]) {
       const [found] = judged(free, server(more));
       expect(found?.message).toContain(
-        "Free memory: no lower `gpuMemoryUtilization` alone suffices.",
+        "Free memory: lowering one `gpuMemoryUtilization` is not enough.",
       );
       expect(found).not.toHaveProperty("setting");
     }

@@ -89,7 +89,7 @@ describe("the link of a machine with a rank", () => {
       { interface: "enp1s0f0np0" },
       {
         message:
-          "There is no network interface enp1s0f0np0; those with an IPv4 address are lo (127.0.0.1), wlP9s9 (192.168.1.50), enp1s0f1np1 (192.168.100.11).",
+          "There is no network interface enp1s0f0np0. Interfaces with an IPv4 address: lo (127.0.0.1), wlP9s9 (192.168.1.50), enp1s0f1np1 (192.168.100.11).",
         setting: "link.interface",
         value: "enp1s0f1np1",
       },
@@ -100,7 +100,7 @@ describe("the link of a machine with a rank", () => {
       {},
       {
         message:
-          "The link is down: enp1s0f1np1 is down. Look at its cable, and at its network settings on all machines.",
+          "The link is down: enp1s0f1np1 is down. Check its cable, and its network settings on all machines.",
       },
     ],
     [
@@ -109,7 +109,7 @@ describe("the link of a machine with a rank", () => {
       {},
       {
         message:
-          "enp1s0f1np1 has the machine's default route, so other computers are on it, and vLLM's ranks take orders from whoever reaches them: declare the interface of a cable from machine to machine.",
+          "enp1s0f1np1 has the machine's default route, so other computers can use it, and vLLM's ranks accept commands from anyone who can reach them: declare the interface of a cable between the machines.",
         setting: "link.interface",
       },
     ],
@@ -119,7 +119,7 @@ describe("the link of a machine with a rank", () => {
       {},
       {
         message:
-          "enp1s0f1np1 is wireless, so other computers are on it, and vLLM's ranks take orders from whoever reaches them: declare the interface of a cable from machine to machine.",
+          "enp1s0f1np1 is wireless, so other computers can use it, and vLLM's ranks accept commands from anyone who can reach them: declare the interface of a cable between the machines.",
         setting: "link.interface",
       },
     ],
@@ -149,7 +149,7 @@ describe("the link of a machine with a rank", () => {
       { hcas: ["rocep1s0f0"] },
       {
         message:
-          "Of the RDMA devices rocep1s0f0 is missing or has no link; this machine has rocep1s0f1 (ACTIVE), roceP2p1s0f1 (ACTIVE).",
+          "RDMA devices that are missing or have no link: rocep1s0f0. This machine has rocep1s0f1 (ACTIVE), roceP2p1s0f1 (ACTIVE).",
         setting: "link.hcas",
       },
     ],
@@ -159,7 +159,7 @@ describe("the link of a machine with a rank", () => {
       { hcas: ["rocep1s0f1"] },
       {
         message:
-          "Of the RDMA devices rocep1s0f1 is missing or has no link; this machine has rocep1s0f1 (DOWN).",
+          "RDMA devices that are missing or have no link: rocep1s0f1. This machine has rocep1s0f1 (DOWN).",
         setting: "link.hcas",
       },
     ],
@@ -201,7 +201,7 @@ describe("the link of a machine with a rank", () => {
       {
         verdict: "refused",
         message:
-          "dgx2 has 192.168.100.12 on the link, which isn't in the network of enp1s0f1np1, 192.168.100.11/32: give both addresses of one network.",
+          "dgx2 has 192.168.100.12 on the link, which isn't in the network of enp1s0f1np1, 192.168.100.11/32: give both an address in the same network.",
         setting: "link.address",
       },
     ]);
@@ -243,7 +243,7 @@ describe("the machines of one server", () => {
         machine: "dgx1",
         verdict: "refused",
         message:
-          "The MTU of the link is not the same on all machines: 9000 on dgx1, 1500 on dgx2. Give all the same, as in `sudo ip link set enp1s0f1np1 mtu 9000` and in netplan.",
+          "The MTU of the link is not the same on all machines: 9000 on dgx1, 1500 on dgx2. Set the same on all, as in `sudo ip link set enp1s0f1np1 mtu 9000` and in netplan.",
       },
     ]);
   });
@@ -261,7 +261,7 @@ describe("the machines of one server", () => {
       {
         machine: "dgx1",
         verdict: "refused",
-        message: `The caches hold different commits of the model: ${mine} on dgx1, ${other} on dgx2. Name one, and load it with \`serving fetch\`.`,
+        message: `The machines' caches hold different commits of the model: ${mine} on dgx1, ${other} on dgx2. Pin one, and download it with \`serving fetch\`.`,
         setting: "inferenceServers.b.model.revision",
         value: mine,
       },
@@ -384,7 +384,7 @@ describe("ports and containers of ranks", () => {
       {
         verdict: "refused",
         message:
-          "Port 8001 of vllm-model-8001 is taken by something that isn't ours. Look with `ss -lntp 'sport = :8001'`, then stop it or choose another `port`.",
+          "Port 8001 of vllm-model-8001 is in use by something that isn't ours. Check with `ss -lntp 'sport = :8001'`, then stop it or choose another `port`.",
         setting: "inferenceServers.b.port",
       },
     ]);
@@ -410,7 +410,7 @@ describe("ports and containers of ranks", () => {
       ({ message }) => message.startsWith("Not enough memory"),
     );
     expect(finding?.message).toMatch(
-      /^Not enough memory for vllm-model-8001-rank1: 54\.73 GiB are wanted/,
+      /^Not enough memory for vllm-model-8001-rank1: 54\.73 GiB is needed/,
     );
   });
 });

@@ -54,12 +54,12 @@ describe("the preflight of models on demand", () => {
     [
       "no Python",
       { python: "" },
-      "llama-swap needs Python 3.8 or later, by which it starts and stops containers: install `python3` on this machine.",
+      "llama-swap needs Python 3.8 or later, with which it starts and stops containers: install `python3` on this machine.",
     ],
     [
       "an old Python",
       { python: "3.6" },
-      "python3 on this machine is 3.6, and llama-swap needs Python 3.8 or later, by which it starts and stops containers.",
+      "python3 on this machine is 3.6, but llama-swap needs Python 3.8 or later, with which it starts and stops containers.",
     ],
     [
       "no Docker client",
@@ -74,12 +74,12 @@ describe("the preflight of models on demand", () => {
     [
       "no user manager",
       { lingers: false, noManager: "Failed to connect to bus: No medium found" },
-      "systemd runs no user manager for me (Failed to connect to bus: No medium found), and llama-swap is a unit of it. `sudo loginctl enable-linger me` starts one now and at each boot.",
+      "systemd runs no user manager for me (Failed to connect to bus: No medium found), and llama-swap runs as one of its units. `sudo loginctl enable-linger me` starts one now and at each boot.",
     ],
     [
       "a user manager that doesn't answer",
       { noManager: "Connection refused" },
-      "systemd's user manager of me doesn't answer (Connection refused), and llama-swap is a unit of it: look at `systemctl status user@$(id -u)`.",
+      "systemd's user manager of me doesn't answer (Connection refused), and llama-swap runs as one of its units: check `systemctl status user@$(id -u)`.",
     ],
   ])("refuses %s", (_, facts, message) => {
     expect(judged(facts)).toEqual(refused(message));
@@ -90,14 +90,14 @@ describe("the preflight of models on demand", () => {
       {
         verdict: "warned",
         message:
-          "Units of me end at logout (linger is off): `up` switches it on (`loginctl enable-linger`), so that llama-swap goes on and starts at boot.",
+          "Units of me end at logout (linger is off): `up` switches it on (`loginctl enable-linger`), so that llama-swap keeps running and starts at boot.",
       },
     ]);
   });
 
   it("refuses a port that somebody else has", () => {
     const message =
-      "Port 8010 of llama-swap is taken by something that isn't ours. Look with `ss -lntp 'sport = :8010'`, then stop it or choose another `onDemand.port`.";
+      "Port 8010 of llama-swap is in use by something that isn't ours. Check with `ss -lntp 'sport = :8010'`, then stop it or choose another `onDemand.port`.";
     for (const argv of [["nginx"], undefined])
       expect(judged({}, { listeners: [{ port: 8010, ...(argv && { argv }) }] })).toEqual(
         refused(message, "onDemand.port"),

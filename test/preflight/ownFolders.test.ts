@@ -45,7 +45,7 @@ describe("an operator's own folders, before an update", () => {
     const machine = planned(tone);
     const path = join(home, "tone");
     expect(await readOwnFolders(machine, here)).toEqual([
-      { path, problem: "it is not there: Docker would not start it" },
+      { path, problem: "it is not there: Docker would not start the server" },
     ]);
     writeFileSync(path, "");
     expect(await readOwnFolders(machine, here)).toEqual([
@@ -134,7 +134,7 @@ describe("an operator's own folders, before an update", () => {
     expect(ownFolderFindings(planned(tone), facts({ ownFolders }))).toEqual([
       {
         verdict: "refused",
-        message: "A server is given /data/tone, and it can't be read: correct its permissions.",
+        message: "A server uses /data/tone, but it can't be read: correct its permissions.",
       },
     ]);
     const hub = { adapters: [{ name: "legal", id: "org/legal", revision: REVISION, rank: 8 }] };
@@ -149,7 +149,7 @@ describe("an operator's own folders, before an update", () => {
       {
         verdict: "refused",
         message:
-          "The adapter legal (org/legal) is not in the model cache. vLLM is given its folder there and doesn't load it: run `serving fetch` first.",
+          "The adapter legal (org/legal) is not in the model cache. vLLM doesn't download adapters: run `serving fetch` first.",
         setting: "inferenceServers.b.adapters",
       },
     ]);

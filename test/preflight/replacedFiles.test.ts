@@ -25,7 +25,7 @@ describe("a file that is not ours where the plan has one", () => {
   it("is said with where it is kept and what is missed meanwhile, and not touched", async () => {
     writeFileSync(providers(), "theirs\n");
     expect(await said()).toEqual([
-      `warned: ${providers()} is there and isn't ours. \`up\` replaces it as a whole, keeps it as ${home}/.hx/.providers.toml.local-serving/original, and puts it back when ours goes. Meanwhile the harness knows no reviewer but those of the stack file.`,
+      `warned: ${providers()} exists and isn't ours. \`up\` replaces the whole file and keeps the original as ${home}/.hx/.providers.toml.local-serving/original. It is put back when our file is removed. Meanwhile the harness only knows the reviewers of the stack file.`,
     ]);
     expect(readFileSync(providers(), "utf8")).toBe("theirs\n");
   });

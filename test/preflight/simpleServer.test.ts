@@ -63,7 +63,7 @@ describe("the preflight of an Ollama on the host", () => {
           { path: "/srv/models", uid: 1000, gid: 984, mode: 0o755 },
         ],
       },
-      "The model directory /srv/models does not belong to ollama (but to user 1000): Ollama could not write there. Fix it with `sudo chown -R ollama:ollama /srv/models`.",
+      "The model directory /srv/models belongs to user 1000, not to ollama: Ollama could not write there. Fix it with `sudo chown -R ollama:ollama /srv/models`.",
     ],
     [
       "a directory that is missing",
@@ -74,7 +74,7 @@ describe("the preflight of an Ollama on the host", () => {
           { path: "/srv/models", problem: "missing" },
         ],
       },
-      "The model directory /srv/models does not exist. Make it with `sudo install -d -o ollama -g ollama -m 0755 /srv/models`.",
+      "The model directory /srv/models does not exist. Create it with `sudo install -d -o ollama -g ollama -m 0755 /srv/models`.",
     ],
     [
       "a parent that is closed to the service's user",
@@ -85,18 +85,18 @@ describe("the preflight of an Ollama on the host", () => {
           ...(ready.directory?.slice(2) ?? []),
         ],
       },
-      "ollama can't get to the model directory /srv/models: /srv is closed to it. Fix it with `sudo chmod o+x /srv`, or choose another `modelsDirectory`.",
+      "ollama can't reach the model directory /srv/models: it has no access to /srv. Fix it with `sudo chmod o+x /srv`, or choose another `modelsDirectory`.",
       { setting: "simpleServer.modelsDirectory" },
     ],
     [
       "a version that must not run",
       { answer: { kind: "ollama", version: "0.17.0" } },
-      "Ollama 0.17.0 runs: releases below 0.17.1 have a hole that is open to whoever reaches their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
+      "Ollama 0.17.0 is running: releases below 0.17.1 have a hole that is open to whoever reaches their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
     ],
     [
       "a release candidate of the first that may",
       { answer: { kind: "ollama", version: "0.17.1-rc2" } },
-      "Ollama 0.17.1-rc2 runs: releases below 0.17.1 have a hole that is open to whoever reaches their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
+      "Ollama 0.17.1-rc2 is running: releases below 0.17.1 have a hole that is open to whoever reaches their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
     ],
     [
       "no unit",
@@ -107,7 +107,7 @@ describe("the preflight of an Ollama on the host", () => {
     [
       "something else on the port",
       { answer: { kind: "something else" } },
-      "Port 11434 is taken by something that isn't Ollama. Look with `ss -lntp 'sport = :11434'` and `docker ps`: an earlier container or the chat UI's integrated image is the usual cause.",
+      "Port 11434 is in use by something that isn't Ollama. Check with `ss -lntp 'sport = :11434'` and `docker ps`: an earlier container or the chat UI's integrated image is the usual cause.",
     ],
     [
       "a sudo that asks for a password",
@@ -178,7 +178,7 @@ describe("the preflight of an Ollama on the host", () => {
       {
         verdict: "warned",
         message: expect.stringContaining(
-          "/etc/systemd/system/ollama.service.d/50-local-serving.conf is not what the plan has.",
+          "/etc/systemd/system/ollama.service.d/50-local-serving.conf differs from the plan. It isn't written for you, since `elevate` is `none`: run the commands that `serving plan simple-server` prints.",
         ),
       },
     ]);
@@ -192,7 +192,7 @@ describe("the preflight of an Ollama on the host", () => {
       {
         verdict: "refused",
         message:
-          "Ollama does not answer at http://127.0.0.1:11434, and qwen3:8b would be pulled from there. Start it, or set `pull: false`.",
+          "Ollama does not answer at http://127.0.0.1:11434, so qwen3:8b can't be pulled. Start it, or set `pull: false`.",
         setting: "simpleServer.pull",
         value: false,
       },
@@ -208,7 +208,7 @@ describe("the preflight of an Ollama on the host", () => {
     ).toEqual([
       {
         verdict: "warned",
-        message: expect.stringContaining("models pulled on one side seem to vanish on the other"),
+        message: expect.stringContaining("models pulled into one are missing in the other"),
         setting: "simpleServer.mode",
         value: "host",
       },
@@ -361,7 +361,7 @@ describe("what is read of the files that will be written", () => {
     const fault = "has fewer than 20 characters";
     expect(facts.faultyVariables).toEqual([{ name: "TEST_BRIDGE_KEY", fault }]);
     expect(judgeMachine(machine, facts).map(({ message }) => message)).toContain(
-      `TEST_BRIDGE_KEY ${fault}, and a secret file takes its value from it. Set it in this shell: \`export TEST_BRIDGE_KEY=$(openssl rand -hex 32)\`.`,
+      `TEST_BRIDGE_KEY ${fault}, but a secret file takes its value from it. Set it in this shell: \`export TEST_BRIDGE_KEY=$(openssl rand -hex 32)\`.`,
     );
     expect(JSON.stringify(facts)).not.toContain("NoOutput");
   });

@@ -72,7 +72,7 @@ describe("LocalServing in somebody's program", () => {
     expect(String(await answer({ settings })).split("\n")).toEqual([
       "Refused, and nothing was changed:",
       expect.stringContaining(AGGREGATE),
-      "- preflight of dgx: No `ssh` on PATH, and dgx is reached by it: install the OpenSSH client. In the settings: `settings.dgx.dockerHost`.",
+      "- preflight of dgx: There is no `ssh` on PATH to reach dgx: install the OpenSSH client. In the settings: `settings.dgx.dockerHost`.",
     ]);
     expect(await answer({ settings })).toContain(
       " In the settings: `settings.dgx.inferenceServers.b.gpuMemoryUtilization: 0.45`.",
@@ -170,7 +170,7 @@ describe("LocalServing in somebody's program", () => {
     expect(recorded).toEqual([]);
     expect(told).toEqual([
       "first is fine",
-      "settings of again: 1 fault\n  settings.dgx: LocalServing `first` of this program declares a machine `dgx` as well: give one of them another name.",
+      "settings of again: 1 fault\n  settings.dgx: LocalServing `first` in this program also declares a machine `dgx`: rename one of them.",
       "settings of second: 1 fault\n  settings.dgx2.dockerHost: dgx2 and dgx are on one Docker engine (ssh://me@dgx), so they are one machine with one memory: put their servers below one of them, or give each its own `dockerHost`.",
       "third is fine",
     ]);

@@ -77,7 +77,7 @@ describe("the stack file beside the program", () => {
     expect((await refusal(tooMuch, tooMuch)).split("\n")).toEqual([
       "Refused, and nothing was changed:",
       `- ${AGGREGATE} In the stack file, line 13: ${NEW_SHARE}`,
-      "- preflight of dgx: No `ssh` on PATH, and dgx is reached by it: install the OpenSSH client. In the stack file, line 5: `machines.dgx.dockerHost`.",
+      "- preflight of dgx: There is no `ssh` on PATH to reach dgx: install the OpenSSH client. In the stack file, line 5: `machines.dgx.dockerHost`.",
     ]);
   });
 

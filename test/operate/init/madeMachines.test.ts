@@ -190,7 +190,7 @@ describe("the stack file that init writes", () => {
     );
     expect(mend).toEqual([
       expect.stringContaining(
-        "Instance A on port 8000 runs with utilization 0.92, and 0.45 is declared.",
+        "Instance A on port 8000 runs with utilization 0.92, but 0.45 is declared. Declare the actual value (`instanceA.gpuMemoryUtilization`), or restart instance A yourself with the declared value.",
       ),
     ]);
   });
@@ -236,7 +236,7 @@ describe("the stack file that init writes", () => {
     expect(said).toContain("takes 0.4 of the memory (by its /metrics)");
     expect(text).toContain("listen: 127.0.0.1\n");
     expect(mend).toEqual([
-      `How instance A (port ${port}) was started can't be read, since it belongs to another user: its declared utilization of 0.4 is believed.`,
+      `How instance A (port ${port}) was started can't be read, since it belongs to another user: its declared utilization of 0.4 is used.`,
     ]);
   });
 
@@ -422,7 +422,7 @@ describe("a machine over ssh", () => {
   it("is told of, with the command to try, where ssh doesn't get there", async () => {
     vi.stubEnv("PATH", new FakeSsh("Host key verification failed.").path);
     await expect(computerAt("ssh://me@spark.local")).rejects.toThrow(
-      "No host key of spark.local (ssh://me@spark.local) is known here, and none is taken unseen. Run `ssh me@spark.local` once",
+      "No host key of spark.local (ssh://me@spark.local) is known here, and none is accepted unchecked. Run `ssh me@spark.local` once",
     );
     vi.stubEnv(
       "PATH",

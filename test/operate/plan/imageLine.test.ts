@@ -103,7 +103,7 @@ describe("a record in the shipped stack file", () => {
     expect(code).toBe(0);
     const warnings = below(out, "Policies").replaceAll(/\s+/g, " ");
     expect(warnings).toContain(
-      "and its record names no digest. It is believed because the tag or a known digest says the same.",
+      "and its record names no digest. The record is accepted because the tag or a known digest agrees with it.",
     );
     expect(warnings).toContain(`\`machines.dgx.inferenceServers.b.versions.digest: ${KNOWN}\``);
     expect(below(out, "Notes")).not.toContain("published about");
