@@ -52,12 +52,12 @@ export const claudeCode = clientKind({
       .record(variableName(), z.string().describe("Value of the variable, as text."))
       .refine(
         (variables) => KEY_VARIABLES.every((name) => variables[name] === undefined),
-        "A key has no place in a settings file: it comes from the launcher",
+        "Don't put a key into a settings file: the launcher sets it",
       )
       .default({})
-      .describe("Further variables of its `env` block, or other values for ours. No secrets."),
+      .describe("Further variables for its `env` block, or other values for ours. No secrets."),
   }).describe(
-    "Claude Code. Through the bridge until the server has passed the native-path test, then `via: native`.",
+    "Claude Code. Use the bridge until the server has passed the native-path test, then `via: native`.",
   ),
   surface: "messages",
   coding: true,

@@ -20,7 +20,7 @@ export const clientEnv = clientKind({
   keyInFile: true,
   givesUp: {
     seconds: 300,
-    remedy: "raise its limit, if it uses the `fetch` of Node, to which that is built in",
+    remedy: "raise its limit if it uses Node's `fetch`, which has this limit built in",
   },
   role: "client-env",
   file({ target, folder }) {

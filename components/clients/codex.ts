@@ -21,7 +21,7 @@ export const codex = clientKind({
   settings: strictObject({
     ...reach("native"),
     home: usual("~/.codex", hostPath()).describe(
-      "Its CODEX_HOME. One file of ours is put there, beside your own, which stays as it is.",
+      "Its CODEX_HOME. One file of ours is added there; your own files stay as they are.",
     ),
     profile: usual(
       "local-serving",

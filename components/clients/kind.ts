@@ -12,10 +12,10 @@ export const reach = (via: "bridge" | "native") => ({
     "Server that the client uses. Default: the only entry of `inferenceServers`.",
   ),
   via: usual(via, z.enum(["bridge", "native"])).describe(
-    "`native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server.",
+    "`native`: the client talks to the server directly. `bridge`: it talks to the bridge, which talks to the server.",
   ),
   model: optional(servedName()).describe(
-    "Name to ask for. Default: the server's canonical served name.",
+    "Model name to ask for. Default: the server's `servedModelName`.",
   ),
 });
 

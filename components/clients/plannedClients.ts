@@ -12,7 +12,7 @@ import { CLIENTS, type ClientKey, type ClientName, type ClientRole } from "./reg
 import type { ClientsSettings } from "./settings";
 import { type BridgeReach, type ClientTarget, clientTarget } from "./target";
 
-/** A client program that is given a configuration and a launcher. */
+/** A client program that gets a configuration and a launcher. */
 export type ClientPlan = DataOf<typeof clientSchema>;
 
 /** A client that the registry lists. */

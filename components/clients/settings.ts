@@ -13,7 +13,7 @@ const schemas = Object.fromEntries(
 /** The clients that get a configuration and a launcher. One that is left out gets none. */
 export const clients = strictObject({
   on: optional(z.enum(["here", "machine"])).describe(
-    "Where the clients' files and launchers are written: `here`, on the computer that runs this, or on the `machine`. Default: `here` where the Docker engine is on this computer, else `machine`. On another computer than the machine they reach it by `host`.",
+    "Where the clients' files and launchers are written: `here`, on the computer that runs `serving`, or on the `machine`. Default: `here` if the Docker engine is on this computer, else `machine`. Clients on another computer reach the machine by `host`.",
   ),
   host: optional(
     textMatching(
@@ -22,22 +22,22 @@ export const clients = strictObject({
     ),
   )
     .describe(
-      "Name or address by which the clients reach the machine. Default: the address that each port is published on; with `on: here` for a machine elsewhere, the name in `dockerHost`. On a network, use a DHCP reservation or an mDNS name: an address that changes cuts the clients off without any message.",
+      "Name or address by which the clients reach the machine. Default: the address that each port is published on; with `on: here` for a machine elsewhere, the name in `dockerHost`. On a network, use a DHCP reservation or an mDNS name: if the address changes, the clients lose the machine without any message.",
     )
     .meta({ examples: ["dgx.local"] }),
   folder: usual("~/.local/share/local-serving/clients", hostPath()).describe(
-    "Folder for the clients' files. They are ours: yours are not touched.",
+    "Folder for the clients' files. These files are ours; your own are not touched.",
   ),
   launcherFolder: usual("~/.local/bin", hostPath()).describe(
     "Folder for the launchers (`local-claude`, `local-codex`, ...).",
   ),
   keyVariable: usual("LOCAL_SERVING_API_KEY", variableName()).describe(
-    "NAME of the variable that clients take their key from. Its launcher sets a placeholder where it is unset: the servers ignore the value, and the clients insist on one.",
+    "NAME of the variable that clients take their key from. If it is unset, the launcher sets a placeholder: the servers ignore the value, but the clients insist on one.",
   ),
   ...schemas,
 })
   .prefault({})
-  .describe("Client programs that are given a configuration and a launcher.");
+  .describe("Client programs that get a configuration and a launcher.");
 
 export type ClientsSettings = z.output<typeof clients>;
 

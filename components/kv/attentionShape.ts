@@ -30,7 +30,7 @@ export function attentionShape(config: ConfigFields): {
   if (config.kv_lora_rank != null) {
     if (config.qk_rope_head_dim == null)
       faults.push(
-        missingField("qk_rope_head_dim", "With kv_lora_rank it is half of what a token caches."),
+        missingField("qk_rope_head_dim", "With kv_lora_rank, each token also caches this width."),
       );
     const width = config.kv_lora_rank + (config.qk_rope_head_dim ?? 0);
     const attention: AttentionShape =
@@ -53,7 +53,9 @@ export function attentionShape(config: ConfigFields): {
     faults.push(unknownArchitecture("v_head_dim", "keys and values have different widths."));
   if (headDim) return { attention: { kind: "heads", kvHeads, headDim }, faults };
   if (config.hidden_size == null) {
-    faults.push(missingField("head_dim", "Without it hidden_size is needed to derive it."));
+    faults.push(
+      missingField("head_dim", "Without this field, hidden_size is needed to derive it."),
+    );
   } else if (config.hidden_size % config.num_attention_heads !== 0) {
     const text = `hidden_size ${config.hidden_size} is not a multiple of ${config.num_attention_heads} heads, so it can't be derived.`;
     faults.push(missingField("head_dim", text));

@@ -39,10 +39,14 @@ export function compressedIndex(config: ConfigFields): {
   if (ratio == null) return { faults: [] };
   const faults: Fault[] = [];
   if (keyWidth == null)
-    faults.push(missingField("indexer_head_dim", "Its index caches keys of that width."));
+    faults.push(missingField("indexer_head_dim", "Its index caches keys of this width."));
   if (config.indexer_kv_heads !== 1)
     faults.push(
-      errorAt("indexer_kv_heads", "impossible_value", "vLLM selects by one key a token: write 1."),
+      errorAt(
+        "indexer_kv_heads",
+        "impossible_value",
+        "vLLM selects by one key per token: write 1.",
+      ),
     );
   if (SMALLEST_BLOCK % ratio !== 0)
     faults.push(

@@ -62,11 +62,11 @@ export function compressedLayers(config: ConfigFields): {
   if (stranger >= 0)
     unplanned(`compress_ratios.${stranger}`, `it is not one of 0, 1, ${FOUR}, ${MANY}.`);
   if (!config.sliding_window)
-    faults.push(missingField("sliding_window", "Each layer caches such a window of tokens."));
+    faults.push(missingField("sliding_window", "Each layer caches a window of this many tokens."));
   if (config.head_dim !== HEAD_DIM)
-    unplanned("head_dim", `vLLM compresses heads of ${HEAD_DIM} alone.`);
+    unplanned("head_dim", `vLLM only compresses heads of width ${HEAD_DIM}.`);
   if (config.index_head_dim !== INDEX_DIM)
-    unplanned("index_head_dim", `vLLM compresses index keys of ${INDEX_DIM} alone.`);
+    unplanned("index_head_dim", `vLLM only compresses index keys of width ${INDEX_DIM}.`);
   const count = (ratio: number) => ratios.filter((each) => each === ratio).length;
   if (count(FOUR) === 0) unplanned("compress_ratios", `no layer has a ratio of ${FOUR}.`);
   const layers = { window: config.sliding_window ?? 0, byFour: count(FOUR), byMany: count(MANY) };

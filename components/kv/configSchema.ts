@@ -40,32 +40,32 @@ export const configSchema = z.looseObject({
   multi_query: field(z.boolean(), "true: all query heads share one key/value head; false: none do"),
   new_decoder_architecture: field(z.boolean(), "true: multi_query is ignored"),
 
-  global_head_dim: width("width of a head of the full-attention layers beside sliding ones"),
+  global_head_dim: width("width of a head of the full-attention layers if others are sliding"),
   num_global_key_value_heads: width(
     "key/value heads of the full-attention layers; counts with attention_k_eq_v only",
   ),
   attention_k_eq_v: field(z.boolean(), "true: keys are the values; both are cached all the same"),
 
-  v_head_dim: width("width of a value head where it differs from a key head's"),
+  v_head_dim: width("width of a value head if it differs from a key head's"),
   kv_lora_rank: width("width of the compressed key/value vector (MLA)"),
-  qk_rope_head_dim: width("width of the rotary part that is cached beside it (MLA)"),
+  qk_rope_head_dim: width("width of the rotary part that is cached with it (MLA)"),
 
   index_topk: width("tokens that sparse attention selects"),
-  index_head_dim: width("width of the keys by which it selects them"),
+  index_head_dim: width("width of the keys that it selects by"),
   index_topk_freq: count("every n-th layer selects, the others use its selection"),
   index_skip_topk_offset: count("the first layers, which select all", 0),
-  index_topk_pattern: field(z.string(), "one letter a layer: S uses the selection of another"),
+  index_topk_pattern: field(z.string(), "one letter per layer: S uses another layer's selection"),
 
   indexer_kv_heads: width(
-    "keys of a token by which sparse attention selects, where it compresses them",
+    "keys per token by which sparse attention selects, if it compresses them",
   ),
   indexer_head_dim: width("width of such a key"),
   indexer_compress_ratio: count("tokens whose keys become one"),
   ple_layer_ids: field(
     z.array(z.int().min(1)),
-    "layers that look up n-grams in a table, from 1 on",
+    "numbers of the layers that look up n-grams in a table, from 1",
   ),
-  ple_conv_kernel_size: count("length of the convolution over what they find"),
+  ple_conv_kernel_size: count("length of the convolution over the n-grams found"),
   ngram_size: count("tokens of an n-gram"),
   hc_count: count("parallel residual streams"),
 
@@ -100,7 +100,7 @@ export const configSchema = z.looseObject({
 
   hybrid_override_pattern: field(
     z.string().min(1),
-    "one letter a layer: M state-space, * attention, - and E without a cache",
+    "one letter per layer: M state-space, * attention, - and E without a cache",
   ),
   layers_block_type: field(z.array(z.string()).min(1), "the same in words"),
   mamba_num_heads: width("heads of a state-space layer"),
@@ -122,7 +122,7 @@ export type ConfigFields = z.output<typeof configSchema>;
 
 /** The fault of a model whose cache can't be planned; `field` is the field that shows it. */
 export function unknownArchitecture(field: string, why: string): Fault {
-  const message = `Unknown architecture: ${why} Its KV cache is unknown until the engine has measured it.`;
+  const message = `Unknown architecture: ${why} Its KV cache can't be planned before the engine has measured it.`;
   return errorAt(field, "unknown_architecture", message);
 }
 
@@ -131,7 +131,7 @@ export const wrongCount = (field: string, listed: number, layers: number): Fault
   errorAt(
     field,
     "impossible_value",
-    `Lists ${listed} layers where num_hidden_layers says ${layers}.`,
+    `This lists ${listed} layers, but num_hidden_layers is ${layers}.`,
   );
 
 /** The fault of a field that is needed and absent. */

@@ -41,12 +41,12 @@ const kvEngineSettingsSchema = strictObject({
   prefixMatchUnit: count(1)
     .optional()
     .describe(
-      "`--prefix-match-unit`: prefixes are found again in such steps; absent: in steps of a block",
+      "`--prefix-match-unit`: prefixes are reused in steps of this many tokens; absent: in steps of a block",
     ),
   gdnPrefillBackend: z
     .enum(GDN_PREFILL_BACKENDS)
     .default("auto")
-    .describe("`--gdn-prefill-backend`; auto: FlashInfer where its kernel supports the model"),
+    .describe("`--gdn-prefill-backend`; auto: FlashInfer if its kernel supports the model"),
   mambaSsmCacheDtype: z
     .enum(SSM_CACHE_DTYPES)
     .default("auto")
@@ -54,7 +54,7 @@ const kvEngineSettingsSchema = strictObject({
   tensorParallelSize: count(1)
     .max(64)
     .default(1)
-    .describe("`--tensor-parallel-size`; the plan is that of one device"),
+    .describe("`--tensor-parallel-size`; the plan is for one device"),
 });
 
 /** Settings as they are written; what is left out takes vLLM's default. */

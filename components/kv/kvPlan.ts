@@ -82,7 +82,7 @@ function checkedWindow(
       errorAt(
         "draftTokens",
         "impossible_value",
-        `With ${settings.draftTokens} drafts the keys of ${waiting} tokens wait to become one, and vLLM stops where they don't divide a block, here of ${layout.blockSize} tokens; use at most ${index?.tokensPerKey}.`,
+        `With ${settings.draftTokens} draft tokens, the keys of ${waiting} tokens are compressed together. That number doesn't divide a block of ${layout.blockSize} tokens, so vLLM stops; use at most ${index?.tokensPerKey}.`,
       ),
     );
   const uneven = undividedHeads(model, settings.tensorParallelSize);
@@ -144,7 +144,7 @@ function tooManySequences(plan: Figures, model: ModelShape): Fault[] {
 
 function windowAboveModel(plan: Figures, model: ModelShape): Fault[] {
   if (model.window === null || plan.maxModelLen <= model.window) return [];
-  const message = `--max-model-len ${plan.maxModelLen} is above the model's own window of ${model.window} tokens; vLLM refuses it unless the config stretches its positions.`;
+  const message = `--max-model-len ${plan.maxModelLen} is above the model's own window of ${model.window} tokens; vLLM refuses it unless the config extends its positions.`;
   return [warningAt("maxModelLen", "window_above_model", message)];
 }
 
@@ -161,7 +161,7 @@ function assumptions(
       warningAt(
         "kvCacheDtype",
         "kv_cache_dtype_not_served",
-        `vLLM has no attention backend for a KV cache in ${dtype} on a GB10: the engine as it is published stops with "No valid attention backend found" (seen in 0.30.0's own code). Use fp8; these figures hold for an image that was changed for it.`,
+        `vLLM has no attention backend for a KV cache in ${dtype} on a GB10: the published engine stops with "No valid attention backend found" (seen in the code of 0.30.0). Use fp8; these figures only hold for an image that was changed to support it.`,
       ),
     );
   if (model.ignoresKvDtype && settings.kvCacheDtype !== "auto")
@@ -169,7 +169,7 @@ function assumptions(
       warningAt(
         "kvCacheDtype",
         "kv_cache_dtype_ignored",
-        `vLLM does not pass --kv-cache-dtype on to the layers of such a model: its cache stays in the model's own format, not in ${settings.kvCacheDtype}.`,
+        `vLLM does not pass --kv-cache-dtype to the layers of this model: its cache stays in the model's own format, not in ${settings.kvCacheDtype}.`,
       ),
     );
   if (settings.draftTokens > 0 && model.draftLayers === null)
@@ -185,7 +185,7 @@ function assumptions(
       warningAt(
         "vllmVersion",
         "unchecked_version",
-        `The rules of the cache were compared with vLLM ${rules.oldestChecked} to ${CHECKED_VERSIONS.newest}, not with ${settings.vllmVersion}.`,
+        `The cache rules were checked against vLLM ${rules.oldestChecked} to ${CHECKED_VERSIONS.newest}, not against ${settings.vllmVersion}.`,
       ),
     );
   return faults;

@@ -79,7 +79,7 @@ function windowedLayers(
     // vLLM 0.30 stops with "Sliding window for some but all layers is not supported", or lets all
     // layers be full.
     const mixed =
-      "only some layers would slide by it, which vLLM refuses for some kinds of models and ignores for others.";
+      "only some layers would use it, which vLLM refuses for some kinds of models and ignores for others.";
     return { ...allFull, faults: [unknownArchitecture("max_window_layers", mixed)] };
   }
   const why =

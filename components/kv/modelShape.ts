@@ -139,11 +139,14 @@ function mixtureFaults(
   const faults: Fault[] = [];
   if (tellsStateSpace(config) && config.sliding_window)
     faults.push(
-      unknownArchitecture("sliding_window", "a window is mixed with state-space layers."),
+      unknownArchitecture("sliding_window", "a sliding window is mixed with state-space layers."),
     );
   if (counts.sliding > 0 && config.sliding_window == null)
     faults.push(
-      missingField("sliding_window", `${counts.sliding} layers slide, so their window is needed.`),
+      missingField(
+        "sliding_window",
+        `${counts.sliding} layers are sliding, so their window is needed.`,
+      ),
     );
   if (counts.linear > 0 && counts.full === 0)
     faults.push(
@@ -154,7 +157,7 @@ function mixtureFaults(
     faults.push(
       unknownArchitecture(
         "indexer_compress_ratio",
-        "its index compresses keys, which vLLM has for hybrids with linear layers alone.",
+        "its index compresses keys, which vLLM only supports in hybrids with linear layers.",
       ),
     );
   if (config.kv_lora_rank != null && counts.full < config.num_hidden_layers)

@@ -69,9 +69,7 @@ export function unplannedCaches(fields: Readonly<Record<string, unknown>>): Faul
     // Layers in numbers: 1 is full attention, every other number another kind.
     if (field === "attn_type_list" && Array.isArray(value) && value.every((kind) => kind === 1))
       return [];
-    return [
-      unknownArchitecture(field, `This field means ${mark.says}, for which there is no KV plan.`),
-    ];
+    return [unknownArchitecture(field, `This field means ${mark.says}, which can't be planned.`)];
   });
 }
 

@@ -96,7 +96,7 @@ function linearLayers(
       ? missing.join("; ")
       : parts.flatMap((part) => (typeof part === "string" ? [] : part));
   } catch (error) {
-    if (error instanceof FaultyInput) return "its layers are of a kind that isn't counted";
+    if (error instanceof FaultyInput) return "its layers are of a kind that can't be counted";
     throw error;
   }
 }
@@ -105,9 +105,9 @@ function linearLayers(
 function mixers(widths: Widths, shape: ModelShape, tp: number): LinearLayer[] | string {
   const { layers, attention, slidingAttention = attention, linear } = shape;
   if (attention.kind !== "heads" || slidingAttention.kind !== "heads")
-    return "its attention keeps compressed vectors, whose layers aren't counted";
+    return "its attention caches compressed vectors, and such layers can't be counted";
   if (linear !== null && linear.kind !== "gated-delta-net")
-    return "it has state-space layers, which aren't counted";
+    return "it has state-space layers, which can't be counted";
   const kinds = [
     { count: layers.full, heads: attention },
     { count: layers.sliding, heads: slidingAttention },
@@ -185,7 +185,7 @@ function feedForward(widths: Widths, tp: number): LinearLayer[] | string {
     return dense == null ? "its config.json lacks intermediate_size" : denseLayers(layers, dense);
   const inner = widths.moe_intermediate_size ?? dense;
   if (inner == null) return "its config.json lacks moe_intermediate_size";
-  if ((widths.decoder_sparse_step ?? 1) > 1) return "not every layer of it has experts";
+  if ((widths.decoder_sparse_step ?? 1) > 1) return "not all its layers have experts";
   const whole = widths.first_k_dense_replace ?? widths.mlp_only_layers?.length ?? 0;
   const sparse = layers - whole;
   const shared = widths.shared_expert_intermediate_size ?? (widths.n_shared_experts ?? 0) * inner;

@@ -16,13 +16,13 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
   const refusesToStart = kv.fits ? "" : atBest.fits ? ": MAY NOT START" : ": WOULD NOT START";
   const atOnce = agents.map((each) => {
     const tokens = `${thousands(each.promptTokens)} + ${thousands(each.maxTokens)} tokens`;
-    return `${each.atOnce} of ${tokens}${each.admitted ? "" : " (over the window: status 400)"}`;
+    return `${each.atOnce} of ${tokens}${each.admitted ? "" : " (over the context window: HTTP 400)"}`;
   });
   return [
     ...(kv.weightsGB === null ? [] : [weightsFact(kv.weightsGB, kv.ranks, room.highGiB + low)]),
     [
       "room",
-      `${roomText(room)}${kv.least === undefined ? "" : `, for each rank what ${kv.least.machine} has`}`,
+      `${roomText(room)}${kv.least === undefined ? "" : `, per rank, as on ${kv.least.machine}`}`,
     ],
     ["outside it", room.basis === "setting" ? outside : `${outside} (${room.source})`],
     [
@@ -51,7 +51,7 @@ function reuseFact({ prefixReuseTokens, agentReuse }: ServerKv): string {
   const steps = `in steps of ${thousands(prefixReuseTokens)} tokens`;
   return agentReuse === null
     ? steps
-    : `${steps}; a turn of an agent finds ${reuseText(agentReuse)} of its last prompt`;
+    : `${steps}; an agent's turn reuses ${reuseText(agentReuse)} of its last prompt`;
 }
 
 function prefillFact({
@@ -80,7 +80,7 @@ const gib = (bytes: number): string => `${(bytes / BYTES_PER_GIB).toFixed(2)} Gi
  */
 export const roomText = (room: ServerKv["room"]): string =>
   room.basis === "estimated"
-    ? `unknown before its first start; ${gibRange(room)} if it takes beside its weights what other models took`
+    ? `unknown before its first start; ${gibRange(room)} if it needs as much beside its weights as other models did`
     : `${gibRange(room)} (${room.basis})`;
 
 /** `4.31 to 4.94 GiB`, or one figure where it is exact. */

@@ -190,10 +190,10 @@ export function totalFault(declaredGiB: number, machineGiB: number): string | un
   const set = `Set \`totalGiB: ${hundredths(machineGiB)}\`.`;
   if (declaredGiB > machineGiB + ROUNDING_GIB) {
     const absent = (declaredGiB - machineGiB).toFixed(2);
-    return `totalGiB is declared as ${declaredGiB}, and the machine has ${real}: ${absent} GiB of the plan are not there. ${set}`;
+    return `totalGiB is declared as ${declaredGiB}, but the machine has ${real}: the plan counts ${absent} GiB that don't exist. ${set}`;
   }
   if (declaredGiB < machineGiB * (1 - LOWER_TOLERANCE)) {
-    return `totalGiB is declared as ${declaredGiB}, and the machine has ${real}: vLLM takes its share of what the machine has, so the plan's figures are too small. ${set}`;
+    return `totalGiB is declared as ${declaredGiB}, but the machine has ${real}: vLLM takes its share of the machine's memory, so the plan's figures are too small. ${set}`;
   }
   return undefined;
 }

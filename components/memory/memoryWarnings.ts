@@ -55,12 +55,12 @@ export function memoryWarnings(
     if (share > HIGHEST_THAT_STARTED)
       ofServer(
         "utilization-high",
-        `at its start it wants ${(share * machine.totalGiB).toFixed(1)} GiB available at once. The plan has room for it, but after a boot somebody's DGX Spark had ${AFTER_A_BOOT.available} of ${AFTER_A_BOOT.total} GiB, too little for more than ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} unless caches were dropped (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47; its driver is not known). If it fails here, free the page cache first (\`echo 3 | sudo tee /proc/sys/vm/drop_caches\`).`,
+        `at its start it needs ${(share * machine.totalGiB).toFixed(1)} GiB available at once. The plan has room for it, but after a boot a DGX Spark was reported to have ${AFTER_A_BOOT.available} of ${AFTER_A_BOOT.total} GiB available, too little for more than ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} unless caches were dropped (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47; its driver is not known). If it fails here, free the page cache first (\`echo 3 | sudo tee /proc/sys/vm/drop_caches\`).`,
       );
     if (measured !== undefined && !isMeasured(settings))
       ofServer(
         "measurement-stale",
-        `What was measured on ${measured?.at} is of another image and no longer counts: measure again and record it.`,
+        `The measurement of ${measured?.at} was made with another image and no longer counts: measure again (\`serving verify --only memory\`) and record it.`,
       );
     const raised = windowRaised(settings, appliedWindows[key]);
     if (raised !== undefined) ofServer("window-raised", raised);
@@ -70,7 +70,7 @@ export function memoryWarnings(
     if (slots !== undefined && "why" in slots)
       ofServer(
         "adapters-uncounted",
-        `the slots for its adapters take memory of its share that this plan doesn't count: ${slots.why}. So there is less room for the KV cache than it says. The model's own config.json in the model cache or in models/ tells; else measure it (\`serving verify --only memory\`).`,
+        `the slots for its adapters take part of its share, but this plan doesn't count them: ${slots.why}. The KV cache has less room than the plan says. Put the model's config.json into the model cache or models/, or measure (\`serving verify --only memory\`).`,
       );
     for (const note of result.notes) ofServer(result.kv === null ? "kv-unknown" : "kv-note", note);
     if (result.kv === null) continue;
@@ -86,11 +86,11 @@ export function memoryWarnings(
     servers.length > 0 &&
     instanceAFromContainer(instanceA) === undefined
   ) {
-    const message = `Instance A listens on ${instanceA.listen} only, where no container can ask whether it is up. After a boot our servers start at once where there is room for all, else ${instanceA.readyWithinMinutes} minutes later (\`instanceA.readyWithinMinutes\`).`;
+    const message = `Instance A listens only on ${instanceA.listen}, so no container can check whether it is up. After a boot our servers start at once if there is room for all, otherwise ${instanceA.readyWithinMinutes} minutes later (\`instanceA.readyWithinMinutes\`).`;
     warn("gate-cannot-ask", message);
   }
   for (const each of admission.filter((start) => !start.admitted)) {
-    const message = `${each.name} would not start: vLLM wants ${each.wantedGiB.toFixed(2)} GiB available, and by this meminfo ${each.availableGiB.toFixed(2)} GiB are, once the servers before it have theirs.`;
+    const message = `${each.name} would not start: vLLM needs ${each.wantedGiB.toFixed(2)} GiB available, but by this meminfo only ${each.availableGiB.toFixed(2)} GiB is left after the servers before it.`;
     warn("not-admitted", message);
   }
   return [...warnings, ...togetherNotes(name, together)];
@@ -117,7 +117,7 @@ function imageCache(command: readonly string[]): string | undefined {
     isOn(args, "headless")
   )
     return undefined;
-  return `Images that clients send may fill up to ${2 * IMAGE_CACHE_GIB} GiB beside its share: vLLM keeps ${IMAGE_CACHE_GIB} GiB of processed ones in each of two processes. They are not counted, as text never fills them. \`extraArgs: [--mm-processor-cache-gb, "0"]\` keeps none; any other size that is stated so counts in the sum.`;
+  return `Images that clients send may take up to ${2 * IMAGE_CACHE_GIB} GiB beside its share: each of two vLLM processes keeps ${IMAGE_CACHE_GIB} GiB of processed images. The plan doesn't count them, since text requests never fill that cache. \`extraArgs: [--mm-processor-cache-gb, "0"]\` turns it off; any other size given there is counted.`;
 }
 
 export type Warn = (code: string, message: string) => void;
@@ -128,7 +128,7 @@ function windowRaised(
   applied: number | undefined,
 ) {
   const then =
-    "kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.";
+    "kernels are compiled again for the new tile sizes, so the next start takes 10 to 15 minutes longer.";
   if (applied !== undefined)
     return maxModelLen > applied
       ? `\`maxModelLen\` is raised from ${applied} to ${maxModelLen}: ${then}`
@@ -136,7 +136,7 @@ function windowRaised(
   if (measured === undefined) return undefined;
   const before = measured.kvTokens / measured.maxConcurrency;
   return maxModelLen > before * WINDOW_ROUNDING
-    ? `\`maxModelLen\` ${maxModelLen} is above the about ${Math.round(before)} that were measured: ${then}`
+    ? `\`maxModelLen\` ${maxModelLen} is above the measured window of about ${Math.round(before)}: ${then}`
     : undefined;
 }
 
@@ -159,18 +159,18 @@ function roomWarnings(
   if (!atBest.fits)
     warn(
       "kv-no-room",
-      `${gibRange(room)} are left for the KV cache${room.basis === "estimated" ? ", even if it takes as little beside its weights as any other model did" : ""}. One request of ${window} tokens needs ${one} GiB: the server would not start. ${remedy}`,
+      `${gibRange(room)} is left for the KV cache${room.basis === "estimated" ? ", even if it needs as little beside its weights as any other model did" : ""}. One request of ${window} tokens needs ${one} GiB: the server would not start. ${remedy}`,
     );
   else if (!kv.fits)
     warn(
       "kv-room",
-      `Room for the KV cache: ${roomText(room)}. One request of ${window} tokens needs ${one} GiB: the server may not start. Start it and record what it measures. ${remedy}`,
+      `Room for the KV cache: ${roomText(room)}. One request of ${window} tokens needs ${one} GiB: the server may not start. Start it and record what it measures (\`serving verify --only memory\`). ${remedy}`,
     );
   else if (maxConcurrency < server.maxNumSeqs) {
     const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {
       return `${atOnce} agent${atOnce === 1 ? "" : "s"} of ${promptTokens / 1000}K + ${maxTokens / 1000}K tokens`;
     });
-    const message = `${gibRange(room)} for the KV cache hold ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), and \`maxNumSeqs\` is ${server.maxNumSeqs}: further ones wait.${each.length === 0 ? "" : ` ${each.join(" or ")} work at once.`}`;
+    const message = `${gibRange(room)} for the KV cache holds ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), but \`maxNumSeqs\` is ${server.maxNumSeqs}: further requests wait.${each.length === 0 ? "" : ` ${each.join(" or ")} work at once.`}`;
     warn("kv-queue", message);
   }
   const reuse = reuseTooLow(kv);
@@ -181,7 +181,7 @@ function roomWarnings(
     if (taken > budget)
       warn(
         "kv-memory-beyond-budget",
-        `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts what it takes, but vLLM's check at the start asks only for the share. Declare ${upToHundredth(taken / totalGiB).toFixed(2)}.`,
+        `\`kvCacheMemoryBytes\` and the memory outside the KV cache are at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts the real amount, but vLLM's check at the start only asks for the share. Set \`gpuMemoryUtilization\` to ${upToHundredth(taken / totalGiB).toFixed(2)}.`,
       );
   }
 }
@@ -193,8 +193,8 @@ function reuseTooLow({ agentReuse, vllmVersion }: ServerKv): string | undefined 
   const better =
     inFineSteps.least >= LEAST_REUSE
       ? `With \`extraArgs: [--prefix-match-unit, "16"]\`: ${reuseText(inFineSteps)}.`
-      : `vLLM 0.30 and newer find nearly all with --prefix-match-unit 16, ${vllmVersion} does not.`;
-  return `A turn of an agent finds ${reuseText(agentReuse)} of its last prompt again: whole blocks only, and with draft tokens one less. ${better}`;
+      : `vLLM 0.30 and newer reuse nearly all of it with --prefix-match-unit 16; ${vllmVersion} does not.`;
+  return `An agent's turn reuses ${reuseText(agentReuse)} of its last prompt: only whole blocks, and one block less with draft tokens. ${better}`;
 }
 
 /**
@@ -209,20 +209,20 @@ function cure(
 ): string {
   const one = kv.bytesPerRequest + kv.bytesPerBlock;
   const shorter = kv.largestMaxModelLen
-    ? ` \`maxModelLen\` of at most ${kv.largestMaxModelLen} fits as it is.`
+    ? ` A \`maxModelLen\` of at most ${kv.largestMaxModelLen} fits without that change.`
     : "";
   if (server.kvCacheMemoryBytes !== undefined)
     return `Set \`kvCacheMemoryBytes\` to ${one} or more.${shorter}`;
   const share = upToHundredth((kv.room.outsideGiB.high + one / BYTES_PER_GIB) / totalGiB);
   const inAnyCase =
     kv.room.basis === "estimated"
-      ? "holds one even if it takes as much beside its weights as any other model did"
-      : "surely holds one";
+      ? "holds one request even if the model needs as much beside its weights as any other did"
+      : "holds one request for certain";
   const wanted =
     share > AGGREGATE_LIMIT
       ? `No \`gpuMemoryUtilization\` up to ${AGGREGATE_LIMIT} ${inAnyCase}`
       : `A \`gpuMemoryUtilization\` of ${share.toFixed(2)} ${inAnyCase}`;
   return share <= largest
     ? `${wanted}.${shorter}`
-    : `${wanted}, and at most ${largest.toFixed(2)} fits on this machine.${shorter}`;
+    : `${wanted}, but at most ${largest.toFixed(2)} fits on this machine.${shorter}`;
 }

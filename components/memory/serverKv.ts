@@ -69,22 +69,22 @@ export function serverKv(
   if (model === undefined) {
     const folder = server.model.id.replaceAll("/", "--");
     return none(
-      `No config.json of ${server.model.id} was found: put it into models/${folder}/ (\`serving models add\`; with \`--from-cache\`, out of the machine's model cache). On the machine itself a plan reads that cache.`,
+      `No config.json of ${server.model.id} was found: put it into models/${folder}/ (\`serving models add\`, or with \`--from-cache\` from the machine's model cache). A plan made on the machine itself reads that cache.`,
     );
   }
   if (model.problem !== undefined) return none(`${model.source}: ${model.problem}`);
   const room = kvRoom(server, context.least?.totalGiB ?? context.totalGiB, model);
   if (room === undefined)
     return none(
-      "Neither a measurement nor the size of the weights is known: set `model.weightsGB`. For models of the catalogue it is (`serving models`).",
+      "Neither a measurement nor the size of the weights is known: set `model.weightsGB`. It is known for models of the catalogue (`serving models`).",
     );
   if (server.pipelineParallelSize > 1)
     return none(
-      "With `pipelineParallelSize` above 1 each stage caches layers of its own, which no plan divides.",
+      "With `pipelineParallelSize` above 1 each stage caches its own layers, which the plan can't divide.",
     );
   const kvCacheDtype = plannedKvDtype(server.kvCacheDtype);
   if (kvCacheDtype === undefined)
-    return none(`There is no plan for a KV cache in ${server.kvCacheDtype}.`);
+    return none(`A KV cache in ${server.kvCacheDtype} can't be planned.`);
   try {
     const shape = modelShape(model.config);
     const engine = engineSettings(server, kvCacheDtype);
@@ -195,7 +195,7 @@ function notFollowed({ extraArgs, speculative }: InferenceServerSettings): strin
   const flags = extraArgs.filter((argument) =>
     NOT_FOLLOWED.includes(argument.split("=", 1)[0] ?? ""),
   );
-  const notes = flags.map((flag) => `The KV plan does not count with ${flag}.`);
+  const notes = flags.map((flag) => `The KV plan ignores ${flag}.`);
   if (speculative !== undefined && !speculative.method.includes("mtp"))
     notes.push(
       `The KV plan counts the draft module of ${speculative.method} as the model's own (MTP); it may take more or less.`,

@@ -67,7 +67,7 @@ export function togetherNotes(machine: string, found: Together | undefined): War
   const names = listOf(servers.map(({ key }) => key));
   const message =
     servers.length === 1
-      ? `${names} starts on request, and no other server does: nothing is ever stopped for it. \`start: onRequest\` frees its memory while it is stopped.`
+      ? `${names} is the only server that starts on request, so nothing is ever stopped for it. \`start: onRequest\` frees its memory while it is stopped.`
       : `${names} all fit at the same time: starting one stops none of the others. \`start: onRequest\` frees their memory while they are stopped.`;
   return [{ machine, code: "together-all", message }];
 }

@@ -22,7 +22,7 @@ const BANDS: readonly WeightBand[] = [
 ];
 
 const BEYOND =
-  "too large for one machine (over 100 GB): two or more that are linked can share it (`nodes`)";
+  "too large for one machine (over 100 GB): two or more linked machines can share it (`nodes`)";
 const TOO_LARGE: WeightBand = {
   upToGB: Number.POSITIVE_INFINITY,
   verdict: BEYOND,

@@ -50,7 +50,7 @@ const UNSUPPORTED: readonly {
   {
     is: ({ peft_type: type = "LORA" }) => type !== "LORA",
     message:
-      "Its `peft_type` isn't LORA, and vLLM serves no other kind of adapter: merge it, and serve the merged model.",
+      "Its `peft_type` isn't LORA, the only kind of adapter that vLLM serves: merge it, and serve the merged model.",
   },
   {
     is: ({ use_dora: dora }) => isSet(dora),
@@ -69,17 +69,17 @@ const UNSUPPORTED: readonly {
   {
     is: ({ lora_bias: bias }) => isSet(bias),
     message:
-      "It has biases (`lora_bias`), for which vLLM has no place: train it without, or merge it.",
+      "It has biases (`lora_bias`), which vLLM can't load: train it without them, or merge it.",
   },
   {
     is: ({ trainable_token_indices: tokens }) => isSet(tokens),
     message:
-      "It changes single tokens (`trainable_token_indices`), for which vLLM has no place: merge it, and serve the merged model.",
+      "It changes single tokens (`trainable_token_indices`), which vLLM can't load: merge it, and serve the merged model.",
   },
   {
     is: ({ rank_pattern: ranks, alpha_pattern: alphas }) => isSet(ranks) || isSet(alphas),
     message:
-      "Its layers have scales of their own (`rank_pattern` or `alpha_pattern`), and vLLM scales all by `lora_alpha` and `r`: it would answer otherwise than it was trained. Merge it, and serve the merged model.",
+      "Its layers have different scales (`rank_pattern` or `alpha_pattern`), but vLLM scales all of them by `lora_alpha` and `r`, so its answers would be wrong. Merge it, and serve the merged model.",
   },
   {
     is: ({ lora_alpha: alpha }) => typeof alpha !== "number",
@@ -103,7 +103,7 @@ export function adapterFaults(
   model: string,
 ): OwnFault[] {
   if (json === undefined)
-    return [{ message: "Its adapter_config.json is no JSON object: copy the folder again." }];
+    return [{ message: "Its adapter_config.json isn't a JSON object: copy the folder again." }];
   const faults: OwnFault[] = UNSUPPORTED.filter(({ is }) => is(json)).map(({ message }) => ({
     message,
   }));
@@ -114,7 +114,7 @@ export function adapterFaults(
   if (rank !== undefined && adapter.rank !== undefined && rank !== adapter.rank)
     faults.push({
       path: ["rank"],
-      message: `\`rank: ${adapter.rank}\` is declared, and its adapter_config.json says ${rank}: delete this line.`,
+      message: `\`rank: ${adapter.rank}\` is declared, but its adapter_config.json says ${rank}: delete this line.`,
     });
   const other = base === undefined ? undefined : otherBase(base, adapter, model);
   return other === undefined ? faults : [...faults, other];
@@ -131,11 +131,11 @@ function otherBase(
       ? undefined
       : {
           path: ["trainedOn"],
-          message: `\`trainedOn: ${trainedOn}\` is declared, and its adapter_config.json names \`${base}\`: write that, or name another folder.`,
+          message: `\`trainedOn: ${trainedOn}\` is declared, but its adapter_config.json names \`${base}\`: write that, or name another folder.`,
         };
   if (isSame(base, id)) return undefined;
   return {
-    message: `${name} was trained on \`${base}\`, and this server serves \`${id}\`. Is that another copy of the same model, such as a quantized one? Then write \`trainedOn: ${base}\`. Else put the adapter below a server of its own base.`,
+    message: `${name} was trained on \`${base}\`, but this server serves \`${id}\`. If that is another copy of the same model, such as a quantized one, write \`trainedOn: ${base}\`. Otherwise declare the adapter on a server of its own base model.`,
   };
 }
 

@@ -29,7 +29,7 @@ export function clientReachFaults(
     const put = behind
       ? ""
       : `, with \`${server}\` behind a \`bridge\` on the network (guide: on the local network)`;
-    const message = `${client} talks to \`${server}\` itself, which listens on ${own} only: no other computer reaches it. Write \`${setting}: bridge\`${put}.`;
+    const message = `${client} talks to \`${server}\` directly, which listens only on ${own}: no other computer can reach it. Write \`${setting}: bridge\`${put}.`;
     fault(setting, "impossible_value", message);
     return onNetwork;
   });
@@ -39,17 +39,17 @@ export function clientReachFaults(
     fault(
       setting,
       "impossible_value",
-      `Other computers would ask themselves at ${ownUrl}. Delete \`${setting}\`: the file gets the right one.`,
+      `At ${ownUrl}, other computers would ask themselves. Delete \`${setting}\`: the right address is filled in.`,
     );
   if (bridge !== undefined && asked.includes(bridge.listen) && isLoopback(bridge.listen)) {
     const key =
       "`bridge.keyVariable: LOCAL_SERVING_BRIDGE_KEY`, the NAME of the variable of your shell with its key";
-    const message = `The bridge listens on ${bridge.listen} only: no other computer reaches it. Write \`bridge.listen: ${EVERY_ADDRESS}\`${bridge.keyVariable === undefined ? `, and ${key}` : ""}.`;
+    const message = `The bridge listens only on ${bridge.listen}: no other computer can reach it. Write \`bridge.listen: ${EVERY_ADDRESS}\`${bridge.keyVariable === undefined ? `, and ${key}` : ""}.`;
     fault("bridge.listen", "impossible_value", message);
   }
   const unnamed = asked.some((address) => address === EVERY_ADDRESS || isLoopback(address));
   const message =
-    "Nothing says by which name other computers reach the machine. Write it, such as `clients.host: dgx.local`.";
+    "Other computers need a name or address to reach the machine. Write one, such as `clients.host: dgx.local`.";
   if (unnamed && hostOnNetwork(machine, machine.clients.host) === undefined)
     fault("clients.host", "missing_key", message);
   return faults;

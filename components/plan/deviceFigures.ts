@@ -18,13 +18,13 @@ export const machinesSeen = (device: string | undefined): string =>
 /** What is only good to know of the device that a machine is planned as. */
 export function deviceNotes(machine: string, { device }: MachineSettings): Warning[] {
   if (device === undefined) {
-    const message = `This machine is planned as a DGX Spark: \`device\` isn't declared. If it is one, or a sibling of another maker, write \`device: ${USUAL_DEVICE}\`; then \`totalGiB\` and the machine itself are held against it.`;
+    const message = `This machine is planned as a DGX Spark: \`device\` isn't declared. If it is one, or a sibling from another maker, write \`device: ${USUAL_DEVICE}\`: then \`totalGiB\` and the machine itself are checked.`;
     return [{ machine, code: "device-assumed", message }];
   }
   if (!isUnseen(device)) return [];
   const { oneOf, warnings = [] } = deviceOf(device) ?? {};
-  const known = warnings.map(({ what, source }) => ` Of it is known: ${what} (${source}).`);
-  const message = `This project was not seen to run on ${oneOf}: figures marked "${NOT_ITS_OWN}" were published of another machine.${known.join("")}`;
+  const known = warnings.map(({ what, source }) => ` Known about it: ${what} (${source}).`);
+  const message = `This project has not been seen to run on ${oneOf}: figures marked "${NOT_ITS_OWN}" were published for another machine.${known.join("")}`;
   return [{ machine, code: "device-unseen", message }];
 }
 

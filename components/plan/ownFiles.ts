@@ -58,7 +58,7 @@ export function filesFaults(
       ? [{ message: "Its adapter_config.json can't be read: correct its permissions." }]
       : []),
     ...(hasUnreadConfig && unread.length === 0 && linksOutside.length === 0
-      ? [{ message: "Its adapter_config.json is larger than 1 MiB, or no text: copy it again." }]
+      ? [{ message: "Its adapter_config.json is larger than 1 MiB or isn't text: copy it again." }]
       : []),
     ...weightsFaults(files, isAdapter, allowPickle),
   ];
@@ -77,11 +77,11 @@ function placesOf(read: ModelFiles): OwnFault[] {
   if (system !== undefined) return [{ message: `It is a link. ${system}` }];
   return [
     ...few(linksOutside, ({ link, target }) => [
-      `\`${link}\` in it is a link to ${target}, outside the folder: the server would not find it there, and what a link leads to may be a secret. Put the file itself there (\`cp -L\`).`,
+      `\`${link}\` in it is a link to ${target}, outside the folder: the server would not find its target, which may also be a secret. Put the file itself there (\`cp -L\`).`,
       "links out of the folder",
     ]),
     ...few(special, (name) => [
-      `\`${name}\` in it is a socket, a pipe or a device: the server could talk to what is behind it, or wait for it for ever. Take it out of the folder.`,
+      `\`${name}\` in it is a socket, a pipe or a device: the server could talk to whatever is behind it, or wait for it forever. Remove it from the folder.`,
       "sockets, pipes or devices",
     ]),
   ];
@@ -94,7 +94,7 @@ function kindFaults(files: readonly string[], isAdapter: boolean, what: string):
     return [
       {
         message: hasConfig
-          ? `${what} is a whole model (config.json), no adapter: serve it as \`model.id\` of a server of its own.`
+          ? `${what} is a whole model (config.json), not an adapter: serve it as \`model.id\` of a server of its own.`
           : `There is no adapter_config.json in it: name the folder that PEFT's \`save_pretrained\` wrote, such as \`checkpoint-900\`.`,
       },
     ];
@@ -102,7 +102,7 @@ function kindFaults(files: readonly string[], isAdapter: boolean, what: string):
     return [
       {
         message: hasAdapter
-          ? "It is an adapter (adapter_config.json), no whole model: write its base as `model.id` and this folder below `adapters`."
+          ? "It is an adapter (adapter_config.json), not a whole model: write its base model as `model.id` and this folder below `adapters`."
           : "There is no config.json in it: name the folder that `save_pretrained` of the whole model wrote.",
       },
     ];
@@ -128,7 +128,7 @@ function weightsFaults(
     ? []
     : [
         {
-          message: `Its weights are a Python pickle (${first}), a form that can carry code; only torch's restricted loader keeps that from running in the server. Save them as safetensors (\`save_pretrained(..., safe_serialization=True)\`), or write \`allowPickle: true\` if you made it yourself.`,
+          message: `Its weights are a Python pickle (${first}), which can carry code; only torch's restricted loader keeps it from running in the server. Save them as safetensors (\`save_pretrained(..., safe_serialization=True)\`), or write \`allowPickle: true\` if you made them yourself.`,
         },
       ];
 }

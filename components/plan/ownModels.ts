@@ -81,7 +81,7 @@ function unknownRank({ adapter, place, files }: KnownAdapter, index: number): Ow
     return [
       {
         path: ["adapters", index, "path"],
-        message: `${says}: correct the path. If it comes later, ${write}.`,
+        message: `${says}: correct the path. If the folder is created later, ${write}.`,
       },
     ];
   return files !== undefined
@@ -160,7 +160,7 @@ function rankFaults(server: InferenceServerSettings, all: readonly KnownAdapter[
     return [
       is(
         ["adapters", which, "rank"],
-        `${all[which]?.adapter.name} has rank ${largest}, and vLLM has slots of at most ${most}: train it again with \`r: ${most}\` or less, or serve the merged model (\`model.id: FOLDER\`).`,
+        `${all[which]?.adapter.name} has rank ${largest}, but vLLM's slots go up to ${most}: train it again with \`r: ${most}\` or less, or serve the merged model (\`model.id: FOLDER\`).`,
       ),
     ];
   }
@@ -172,7 +172,7 @@ function rankFaults(server: InferenceServerSettings, all: readonly KnownAdapter[
     return [
       is(
         ["maxLoraRank"],
-        `This vLLM has slots of rank ${ranks.join(", ")}: write ${next}, or delete this line.`,
+        `This vLLM only has slots of rank ${ranks.join(", ")}: write ${next}, or delete this line.`,
       ),
     ];
   }
@@ -181,7 +181,7 @@ function rankFaults(server: InferenceServerSettings, all: readonly KnownAdapter[
   return [
     is(
       ["maxLoraRank"],
-      `${which} has rank ${largest}, which no slot of ${given} holds: write ${least}, or delete this line.`,
+      `${which} has rank ${largest}, which doesn't fit into a slot of rank ${given}: write ${least}, or delete this line.`,
     ),
   ];
 }
@@ -221,7 +221,7 @@ function uncheckedOf(
     }
     return config === undefined || config.base !== undefined
       ? unreadIn(place, each.files)
-      : `${name} doesn't say which model it was trained on (\`base_model_name_or_path\`), so nobody checked that it fits ${server.model.id}.`;
+      : `${name} doesn't say which model it was trained on (\`base_model_name_or_path\`), so it wasn't checked that it fits ${server.model.id}.`;
   });
   return [...ofModel, ...ofAdapters];
 }
@@ -236,6 +236,6 @@ function unreadIn(place: string, files: ModelFiles | undefined): string[] {
     : [`${names.join(", ")} of ${place} can't be read here. ${UNNOTICED}`];
 }
 
-const UNCHECKED = "so nothing of it was checked.";
-const UNNOTICED = "A change of its files isn't noticed either: an update then keeps the container.";
-const BROUGHT = "`serving fetch` brings it; the server doesn't load an adapter by itself.";
+const UNCHECKED = "so it wasn't checked.";
+const UNNOTICED = "Changes of its files aren't noticed either: an update keeps the container.";
+const BROUGHT = "Run `serving fetch` to download it; the server doesn't download adapters.";

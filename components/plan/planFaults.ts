@@ -34,7 +34,7 @@ export function modelFaults(settings: StackSettings, evidence: Evidence): Fault[
       const known = modelEvidence(evidence, model.id);
       const fault = (setting: "family" | "weightsGB", found: string): Fault => {
         const path = ["inferenceServers", key, "model", setting];
-        const message = `\`${setting}: ${model[setting]}\` is declared, and ${found}. Delete this line, or correct \`id\`: \`serving models\` lists the models that are known.`;
+        const message = `\`${setting}: ${model[setting]}\` is declared, but ${found}. Delete this line, or correct \`id\`: \`serving models\` lists the known models.`;
         return machineFault(settings, machine, { path, code: "impossible_value", message });
       };
       const other = otherFamily(model.family, known?.config);
@@ -71,7 +71,7 @@ export function sharedOnRequest(
       if (start === undefined || twin === undefined) continue;
       const other = twin.machine === machine ? twin.key : `${twin.machine}.${twin.key}`;
       const name = names.find((each) => twin.names.includes(each));
-      const message = `\`${other}\` answers to \`${name}\`, too, and the bridge of ${on} sends each request for it to whichever of both it takes for running: write \`start: always\`, or give each names of its own (\`servedModelName\`, \`aliases\`).`;
+      const message = `\`${other}\` also answers to \`${name}\`, and the bridge of ${on} sends each request for that name to whichever of the two seems to be running: write \`start: always\`, or give each server its own names (\`servedModelName\`, \`aliases\`).`;
       const path = ["inferenceServers", key, "start"];
       faults.set(
         `${machine}.${key}`,
@@ -93,7 +93,7 @@ export function sharedOnDemand(settings: StackSettings, machines: readonly Machi
         .find((each) => own.some((name) => name === each.model || each.names.includes(name)));
       if (twin === undefined) return [];
       const shared = own.find((name) => name === twin.model || twin.names.includes(name));
-      const message = `\`${twin.key}\` answers to \`${shared}\`, too, and llama-swap starts a server by its name: give each names of its own (\`servedModelName\`, \`aliases\`, names of adapters).`;
+      const message = `\`${twin.key}\` also answers to \`${shared}\`, but llama-swap starts a server by its name: give each server its own names (\`servedModelName\`, \`aliases\`, names of adapters).`;
       const path = ["inferenceServers", key, "servedModelName"];
       return [machineFault(settings, machine, { path, code: "impossible_value", message })];
     });
@@ -130,7 +130,7 @@ export function writtenTwice(machines: readonly MachinePlan[]): Fault[] {
           errorAt(
             `machines.${machine.name}`,
             "repeated_path",
-            `${writer} and ${earlier} would both be written to ${path}: leave one out, or change its folder.`,
+            `${writer} and ${earlier} would both be written to ${path}: remove one, or change its folder.`,
           ),
         );
     }

@@ -16,13 +16,13 @@ export function startWarnings({ command, env }: PlannedContainer): Unwanted[] {
     found.push({
       code: "eager",
       message:
-        "`--enforce-eager` runs the model without CUDA graphs: on somebody else's GB10 that took 59 tokens a second down to 26 (conselara.dev, 2026-09). Delete it from `extraArgs`.",
+        "`--enforce-eager` runs the model without CUDA graphs: on another GB10 that lowered 59 tokens a second to 26 (conselara.dev, 2026-09). Delete it from `extraArgs`.",
     });
   if (/^0*[1-9]/.test(env.VLLM_ENABLE_STARTUP_PLAN ?? ""))
     found.push({
       code: "startup-plan",
       message:
-        "with VLLM_ENABLE_STARTUP_PLAN vLLM keeps the size of its KV cache when `gpuMemoryUtilization` changes, so that the server may take more than its share. Delete it from `environment`, or set `kvCacheMemoryBytes`, before which it does nothing.",
+        "with VLLM_ENABLE_STARTUP_PLAN, vLLM keeps the size of its KV cache when `gpuMemoryUtilization` changes, so the server may take more than its share. Delete it from `environment`, or set `kvCacheMemoryBytes`, which overrides it.",
     });
   if (
     env.PYTORCH_CUDA_ALLOC_CONF?.includes("expandable_segments:True") &&

@@ -26,7 +26,7 @@ import { startWarnings } from "./startWarnings";
 const FP4_VARIABLE_GONE = "0.24.0";
 
 const TO_PROVE =
-  "After all have loaded and served a request, MemAvailable must stay above 0 with room to spare: `serving verify --only memory` says so, and prints what to record as `measured`.";
+  "After all have loaded and served a request, MemAvailable must stay well above 0: `serving verify --only memory` checks this and prints what to record as `measured`.";
 
 /** One warning of what the servers' shares come to, or a note where only a proof is missing. */
 function warnOfShares(
@@ -45,7 +45,7 @@ function warnOfShares(
   const isOpen = several && !recorded && aggregate <= AGGREGATE_LIMIT;
   const sum = `${(aggregate * machine.totalGiB).toFixed(1)} of ${machine.totalGiB.toFixed(1)} GiB`;
   const open = `${sum}, which should fit on paper but has not been measured yet`;
-  const high = `${machinesSeen(machine.device)} were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`;
+  const high = `${machinesSeen(machine.device)} have hung between 0.80 and 0.90: raise it step by step and watch MemAvailable.`;
   if (aggregate > AGGREGATE_CAUTION)
     warn(
       "aggregate-high",
@@ -71,12 +71,12 @@ export function machineWarnings(
   if (servers.length > 0 && left >= 0 && left < floor)
     warn(
       "memory-floor",
-      `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server. Leave ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor.`,
+      `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server. Free ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor.`,
     );
   if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default"))
     warn(
       "operating-system-unmeasured",
-      `The operating system's ${machine.operatingSystemGiB} GiB are a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`,
+      `The operating system's ${machine.operatingSystemGiB} GiB is a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`,
     );
   for (const { settings, model, plan } of servers)
     if (plan.rank === undefined || plan.rank.index === 0) {
@@ -96,7 +96,7 @@ function serverWarnings(
 ): void {
   if (rank?.link.hcas.length === 0) {
     const machines = rank.nodes.map(({ machine }) => `\`machines.${machine}.link\``).join(" and ");
-    const message = `its ranks reach each other by sockets, and every token waits for that several times for each layer. Name the RDMA devices of the link, \`hcas\` (\`ibdev2netdev\` prints them) with \`gidIndex\`, below ${machines}.`;
+    const message = `its ranks use sockets to reach each other, and every token waits for them several times per layer. Declare the link's RDMA devices, \`hcas\` (\`ibdev2netdev\` prints them) and \`gidIndex\`, below ${machines}.`;
     warn("link-by-sockets", message);
   }
   const version = vllmOf(server);
@@ -108,21 +108,21 @@ function serverWarnings(
   )
     warn(
       "inert-variable",
-      `VLLM_USE_FLASHINFER_MOE_FP4 does nothing in vLLM ${version} (gone since ${FP4_VARIABLE_GONE}): \`moeBackend\` should carry its intent (marlin).`,
+      `VLLM_USE_FLASHINFER_MOE_FP4 does nothing in vLLM ${version} (removed in ${FP4_VARIABLE_GONE}): use \`moeBackend\` instead (marlin).`,
     );
   if (server.tools.parser === "qwen3_xml" && hasOneQwenParser(version))
     warn(
       "same-parser",
-      `\`qwen3_xml\` and \`qwen3_coder\` are one parser from vLLM ${ONE_QWEN_PARSER} on: the switch changes nothing in ${version}.`,
+      `\`qwen3_xml\` and \`qwen3_coder\` are the same parser since vLLM ${ONE_QWEN_PARSER}: switching between them changes nothing in ${version}.`,
     );
   const { family = "other", id } = server.model;
   if (family !== "other" && model?.config === undefined)
     warn(
       "family-unproven",
-      `\`family: ${family}\` chooses the parsers, and no config.json of ${id} is known to hold it against: correct both when you change \`id\`.`,
+      `\`family: ${family}\` chooses the parsers, but there is no config.json of ${id} to check it: when you change \`id\`, correct \`family\` too.`,
     );
   if (model?.assumedFrom !== undefined) {
-    const message = `The layers of ${id} are assumed: ${model.source} is from ${model.assumedFrom}. Load the model into the cache once, or put its own config.json there, for a KV plan that is sure.`;
+    const message = `The layers of ${id} are assumed: ${model.source} is from ${model.assumedFrom}. For an exact KV plan, download the model into the cache once, or put its own config.json there.`;
     warn("config-assumed", message);
   }
   const size = weightsGB(server, model);
@@ -164,7 +164,7 @@ export function clientWarnings(
       if (left < ENVELOPE_TOKENS)
         warn(
           "client-window",
-          `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`${setting}\`.`,
+          `${client.client}: ${output} of ${server.maxModelLen} tokens are for output, which leaves ${left} for the prompt, but an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`${setting}\`.`,
         );
     }
     for (const message of givesUp(client, server)) warn("client-gives-up", message);
@@ -177,7 +177,7 @@ export function clientWarnings(
     )
       warn(
         "native-system-turns",
-        `${client.client} puts system elements into messages[]. vLLM moves them to the beginning of the prompt where the model's template wants them there; then the next turn finds 6 % of the last prompt in the cache, and 90 % or more through the bridge. Write \`inferenceServers.${client.server}.chatTemplate: tolerant\`, or \`via: bridge\`.`,
+        `${client.client} puts system messages into messages[]. If the model's template requires it, vLLM moves them to the beginning of the prompt. The next turn then reuses 6 % of the last prompt from the cache; through the bridge it reuses 90 % or more. Write \`inferenceServers.${client.server}.chatTemplate: tolerant\`, or \`via: bridge\`.`,
       );
   }
   for (const message of notKnownOfInstanceA(machine, clients)) warn("instance-a-unknown", message);
@@ -195,7 +195,7 @@ function givesUp({ client }: ClientPlan, server: Upstream | undefined): string[]
   if (limit === undefined || server === undefined || minutes * 60 <= limit.seconds) return [];
   const { seconds, remedy } = limit;
   return [
-    `${client} gives up after ${seconds} s without an answer, and a start of ${server.key} may take ${minutes} minutes: ${remedy}, or start the server first (\`serving start ${server.key}\`).`,
+    `${client} gives up after ${seconds} s without an answer, but a start of ${server.key} may take ${minutes} minutes: ${remedy}, or start the server first (\`serving start ${server.key}\`).`,
   ];
 }
 
@@ -214,6 +214,6 @@ function notKnownOfInstanceA({ instanceA }: MachineSettings, clients: readonly C
   if (unknown.length === 0) return [];
   const names = agents.map(({ client }) => client).join(", ");
   return [
-    `${names}: of instance A it is not known ${unknown.join(" and ")}. \`serving verify a\` says what to declare.`,
+    `${names} would use instance A, but the stack file doesn't say ${unknown.join(" and ")}. \`serving verify a\` says what to declare.`,
   ];
 }

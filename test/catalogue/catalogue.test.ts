@@ -91,7 +91,7 @@ describe("the catalogue", () => {
     (id, given) => {
       if (id === "local-inference-lab/GLM-5.3-Flash-NVFP4") {
         expect(() => modelShape(configOf(given))).toThrow(
-          "This field means sparse attention, for which there is no KV plan.",
+          "This field means sparse attention, which can't be planned.",
         );
         return;
       }

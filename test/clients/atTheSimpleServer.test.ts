@@ -111,7 +111,7 @@ describe("coding clients at a simple server whose model made tool calls", () => 
     const short = { ...SEEN, contextLength: 32_768 };
     const { warnings } = planOf({ ...at({ opencode: {} }), simpleServer: short });
     expect(warnings.find(({ code }) => code === "client-window")?.message).toBe(
-      "opencode: of 32768 tokens, 8192 of output leave 24576 for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower `maxOutputTokens` or raise `simpleServer.contextLength`.",
+      "opencode: 8192 of 32768 tokens are for output, which leaves 24576 for the prompt, but an agent's own instructions take 30,000 to 40,000. Lower `maxOutputTokens` or raise `simpleServer.contextLength`.",
     );
   });
 });

@@ -179,7 +179,7 @@ describe("a hybrid whose index keeps one key of several tokens", () => {
 
   it("is refused with drafts that its waiting keys don't divide a block by, and the advice passes", () => {
     expect(() => planOf({}, { draftTokens: 8 }, 20)).toThrow(
-      "With 8 drafts the keys of 12 tokens wait to become one, and vLLM stops where they don't divide a block, here of 1648 tokens; use at most 4.",
+      "With 8 draft tokens, the keys of 12 tokens are compressed together. That number doesn't divide a block of 1648 tokens, so vLLM stops; use at most 4.",
     );
     for (const draftTokens of [1, 2, 3, 4]) expect(planOf({}, { draftTokens }, 20).fits).toBe(true);
   });
@@ -189,7 +189,7 @@ describe("a hybrid whose index keeps one key of several tokens", () => {
     [
       "two keys a token",
       { indexer_kv_heads: 2 },
-      "indexer_kv_heads: vLLM selects by one key a token: write 1.",
+      "indexer_kv_heads: vLLM selects by one key per token: write 1.",
     ],
     [
       "a ratio that divides no block",
@@ -199,7 +199,7 @@ describe("a hybrid whose index keeps one key of several tokens", () => {
     [
       "no linear layers",
       layers(0, 4),
-      "its index compresses keys, which vLLM has for hybrids with linear layers alone.",
+      "its index compresses keys, which vLLM only supports in hybrids with linear layers.",
     ],
     [
       "no ratio",

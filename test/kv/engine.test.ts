@@ -102,7 +102,7 @@ describe("bytes of a token by KV cache format", () => {
   it("nvfp4 that the checkpoint asks for is reported as unserved too, with what helps", () => {
     const plan = kvPlan({ ...dense, kvCacheDtype: "nvfp4" }, { maxModelLen: 4096 }, GIB);
     expect(plan.problems.map((each) => each.message)).toEqual([
-      'vLLM has no attention backend for a KV cache in nvfp4 on a GB10: the engine as it is published stops with "No valid attention backend found" (seen in 0.30.0\'s own code). Use fp8; these figures hold for an image that was changed for it.',
+      'vLLM has no attention backend for a KV cache in nvfp4 on a GB10: the published engine stops with "No valid attention backend found" (seen in the code of 0.30.0). Use fp8; these figures only hold for an image that was changed to support it.',
     ]);
   });
 

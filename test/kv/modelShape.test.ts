@@ -317,7 +317,7 @@ describe("an unknown architecture is reported as unknown", () => {
 
   it("says it in words", () => {
     expect(() => modelShape({ ...dense, mamba_d_state: 128 })).toThrow(
-      "mamba_d_state: Unknown architecture: This field means state-space layers, for which there is no KV plan. Its KV cache is unknown until the engine has measured it.",
+      "mamba_d_state: Unknown architecture: This field means state-space layers, which can't be planned. Its KV cache can't be planned before the engine has measured it.",
     );
   });
 });

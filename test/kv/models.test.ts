@@ -16,7 +16,7 @@ const configOf = (name: string) =>
 describe("the model configs of the repository", () => {
   it.each(UNPLANNED)("%s has a field for which there is no plan", (name) => {
     expect(() => modelShape(configOf(name))).toThrow(
-      "index_kpool: Unknown architecture: This field means sparse attention, for which there is no KV plan. Its KV cache is unknown until the engine has measured it.",
+      "index_kpool: Unknown architecture: This field means sparse attention, which can't be planned. Its KV cache can't be planned before the engine has measured it.",
     );
   });
 

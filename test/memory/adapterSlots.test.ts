@@ -112,13 +112,13 @@ describe("slots for adapters", () => {
       "compressed attention",
       { ...MOE, kv_lora_rank: 512, qk_rope_head_dim: 64 },
       {},
-      "its attention keeps compressed vectors, whose layers aren't counted",
+      "its attention caches compressed vectors, and such layers can't be counted",
     ],
     [
       "experts in some layers",
       { ...MOE, decoder_sparse_step: 2 },
       {},
-      "not every layer of it has experts",
+      "not all its layers have experts",
     ],
   ])("are not known with %s", (_, config, more, why) => {
     expect(of(config, more)).toEqual({ why });
@@ -240,7 +240,7 @@ describe("a plan with adapters", () => {
     expect(
       warnings.filter(({ code }) => code === "adapters-uncounted").map(({ message }) => message),
     ).toEqual([
-      "b: the slots for its adapters take memory of its share that this plan doesn't count: its config.json lacks vocab_size. So there is less room for the KV cache than it says. The model's own config.json in the model cache or in models/ tells; else measure it (`serving verify --only memory`).",
+      "b: the slots for its adapters take part of its share, but this plan doesn't count them: its config.json lacks vocab_size. The KV cache has less room than the plan says. Put the model's config.json into the model cache or models/, or measure (`serving verify --only memory`).",
     ]);
   });
 });

@@ -235,8 +235,7 @@ describe("memory outside the share", () => {
         machine: "dgx",
         code: "image-cache",
         note: true,
-        message:
-          'b: Images that clients send may fill up to 8 GiB beside its share: vLLM keeps 4 GiB of processed ones in each of two processes. They are not counted, as text never fills them. `extraArgs: [--mm-processor-cache-gb, "0"]` keeps none; any other size that is stated so counts in the sum.',
+        message: `b: Images that clients send may take up to 8 GiB beside its share: each of two vLLM processes keeps 4 GiB of processed images. The plan doesn't count them, since text requests never fill that cache. \`extraArgs: [--mm-processor-cache-gb, "0"]\` turns it off; any other size given there is counted.`,
       },
     ]);
     const none = { extraArgs: ["--mm-processor-cache-gb", "0"] };

@@ -15,19 +15,19 @@ describe("a declared total against the machine's own", () => {
       "more than there is, by however little",
       121.69,
       121.63,
-      "totalGiB is declared as 121.69, and the machine has 121.63: 0.06 GiB of the plan are not there. Set `totalGiB: 121.63`.",
+      "totalGiB is declared as 121.69, but the machine has 121.63: the plan counts 0.06 GiB that don't exist. Set `totalGiB: 121.63`.",
     ],
     [
       "the 128 of the data sheet",
       128,
       SPARK,
-      "totalGiB is declared as 128, and the machine has 121.69: 6.31 GiB of the plan are not there. Set `totalGiB: 121.69`.",
+      "totalGiB is declared as 128, but the machine has 121.69: the plan counts 6.31 GiB that don't exist. Set `totalGiB: 121.69`.",
     ],
     [
       "much less",
       119,
       SPARK,
-      "totalGiB is declared as 119, and the machine has 121.69: vLLM takes its share of what the machine has, so the plan's figures are too small. Set `totalGiB: 121.69`.",
+      "totalGiB is declared as 119, but the machine has 121.69: vLLM takes its share of the machine's memory, so the plan's figures are too small. Set `totalGiB: 121.69`.",
     ],
   ])("%s", (_, declared, machine, fault) => {
     expect(totalFault(declared, machine)).toBe(fault);

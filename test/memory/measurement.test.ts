@@ -129,7 +129,7 @@ describe("what to try next", () => {
       {
         setting: "kvCacheMemoryBytes",
         value: Math.floor(4.97 * 2 ** 30),
-        why: "keeps this size of the KV cache; it belongs to gpuMemoryUtilization 0.45, which vLLM still checks at its start. Nothing is then kept back for the peak of a long prompt: `serving verify --only long-prompt` tries one",
+        why: "keeps the KV cache at this size; set it together with gpuMemoryUtilization 0.45, which vLLM still checks at its start. No memory is then reserved for the peak of a long prompt: test one with `serving verify --only long-prompt`",
       },
     ]);
   });
@@ -144,7 +144,7 @@ describe("what to try next", () => {
     ]);
     const [share] = nextSettings(kvOf(0.45), room("4.97"), started(0.45, 0.48));
     expect(share?.why).toBe(
-      "the most that the other servers leave; 4 whole windows at once would take 0.52",
+      "the most that the other servers leave; 4 whole windows at once would need 0.52",
     );
   });
 
@@ -263,7 +263,7 @@ describe("a start, judged", () => {
     );
     expect([verdict.status, verdict.next]).toEqual(["fail", []]);
     expect(verdict.detail).toContain(
-      "blocks and requests are not as planned: is vLLM's version recorded right?",
+      "blocks and requests differ from the plan: check the recorded vLLM version",
     );
   });
 

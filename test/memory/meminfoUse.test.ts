@@ -94,7 +94,7 @@ describe("a plan with a meminfo", () => {
     expect(
       warnings.filter((each) => each.code === "not-admitted").map((each) => each.message),
     ).toEqual([
-      "vllm-model-8001 would not start: vLLM wants 54.73 GiB available, and by this meminfo 47.96 GiB are, once the servers before it have theirs.",
+      "vllm-model-8001 would not start: vLLM needs 54.73 GiB available, but by this meminfo only 47.96 GiB is left after the servers before it.",
     ]);
   });
 

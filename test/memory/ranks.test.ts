@@ -102,7 +102,7 @@ describe("a rank of a server over two machines", () => {
     const { kv, said } = planned({ nodes: undefined, tensorParallelSize: 1 });
     expect(kv?.room.outsideGiB.low).toBe(158.43);
     expect(said).toContain(
-      "weights: b: 167 GB of weights are too large for one machine (over 100 GB): two or more that are linked can share it (`nodes`).",
+      "weights: b: 167 GB of weights are too large for one machine (over 100 GB): two or more linked machines can share it (`nodes`).",
     );
   });
 
@@ -140,7 +140,7 @@ describe("a rank of a server over two machines", () => {
     expect(kv?.room.highGiB).toBe(15.09);
     expect([kv?.numBlocks, least?.least]).toEqual([0, undefined]);
     expect(row(kv, "room")).toBe(
-      "unknown before its first start; -11.91 to 15.09 GiB if it takes beside its weights what other models took, for each rank what dgx2 has",
+      "unknown before its first start; -11.91 to 15.09 GiB if it needs as much beside its weights as other models did, per rank, as on dgx2",
     );
     const read = planned({}, {}, {}, { meminfo: { dgx2: { totalGiB: 119.7, availableGiB: 100 } } });
     expect(read.kv?.room.highGiB).toBe(15.09);
@@ -150,7 +150,7 @@ describe("a rank of a server over two machines", () => {
     const { kv, needs, said } = planned({ tensorParallelSize: 1, pipelineParallelSize: 2 });
     expect([kv, needs]).toEqual([null, { modelWindow: 1_048_576 }]);
     expect(said).toContain(
-      "kv-unknown: b: No KV plan. With `pipelineParallelSize` above 1 each stage caches layers of its own, which no plan divides.",
+      "kv-unknown: b: No KV plan. With `pipelineParallelSize` above 1 each stage caches its own layers, which the plan can't divide.",
     );
   });
 });

@@ -117,7 +117,7 @@ describe("room for the KV cache", () => {
   it("is what kvCacheMemoryBytes says, and a budget that it exceeds is told", () => {
     const { kv, said } = planned({ kvCacheMemoryBytes: 6 * 2 ** 30 });
     expect(kv?.room).toMatchObject({ basis: "setting", lowGiB: 6, highGiB: 6 });
-    expect(said.join("\n")).toContain("come to at least 55.79 GiB, more than the 54.73 GiB");
+    expect(said.join("\n")).toContain("are at least 55.79 GiB, more than the 54.73 GiB");
     expect(said.join("\n")).toContain("Declare 0.46.");
   });
 
@@ -140,7 +140,7 @@ describe("room for the KV cache", () => {
 describe("what a plan says of the KV cache", () => {
   it("fewer whole windows than sequences, and the agents that work at once", () => {
     expect(planned().said.filter((each) => each.startsWith("kv"))).toEqual([
-      "kv-queue: b: 4.30 to 4.94 GiB for the KV cache hold 1.63 to 1.87 requests of the whole window (262,144 tokens), and `maxNumSeqs` is 4: further ones wait. 4 agents of 30K + 32K tokens or 4 agents of 40K + 32K tokens work at once.",
+      "kv-queue: b: 4.30 to 4.94 GiB for the KV cache holds 1.63 to 1.87 requests of the whole window (262,144 tokens), but `maxNumSeqs` is 4: further requests wait. 4 agents of 30K + 32K tokens or 4 agents of 40K + 32K tokens work at once.",
     ]);
     expect(planned({ maxModelLen: 65_536 }).codes).not.toContain("kv-queue");
   });
@@ -148,11 +148,11 @@ describe("what a plan says of the KV cache", () => {
   it.each([
     [
       0.4,
-      "kv-no-room: b: -1.78 to -1.14 GiB are left for the KV cache. One request of 262,144 tokens needs 2.64 GiB: the server would not start. A `gpuMemoryUtilization` of 0.44 surely holds one.",
+      "kv-no-room: b: -1.78 to -1.14 GiB is left for the KV cache. One request of 262,144 tokens needs 2.64 GiB: the server would not start. A `gpuMemoryUtilization` of 0.44 holds one request for certain.",
     ],
     [
       0.433,
-      "kv-room: b: Room for the KV cache: 2.24 to 2.88 GiB (published). One request of 262,144 tokens needs 2.64 GiB: the server may not start. Start it and record what it measures. A `gpuMemoryUtilization` of 0.44 surely holds one. `maxModelLen` of at most 220080 fits as it is.",
+      "kv-room: b: Room for the KV cache: 2.24 to 2.88 GiB (published). One request of 262,144 tokens needs 2.64 GiB: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.44 holds one request for certain. A `maxModelLen` of at most 220080 fits without that change.",
     ],
   ])("at %f", (gpuMemoryUtilization, warning) => {
     const { said } = planned({ gpuMemoryUtilization });
@@ -162,11 +162,11 @@ describe("what a plan says of the KV cache", () => {
   it.each([
     [
       0.3,
-      "kv-room: b: Room for the KV cache: unknown before its first start; -13.90 to 13.10 GiB if it takes beside its weights what other models took. One request of 262,144 tokens needs 2.64 GiB: the server may not start. Start it and record what it measures. A `gpuMemoryUtilization` of 0.44 holds one even if it takes as much beside its weights as any other model did.",
+      "kv-room: b: Room for the KV cache: unknown before its first start; -13.90 to 13.10 GiB if it needs as much beside its weights as other models did. One request of 262,144 tokens needs 2.64 GiB: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.44 holds one request even if the model needs as much beside its weights as any other did.",
     ],
     [
       0.2,
-      "kv-no-room: b: -26.06 to 0.94 GiB are left for the KV cache, even if it takes as little beside its weights as any other model did. One request of 262,144 tokens needs 2.64 GiB: the server would not start. A `gpuMemoryUtilization` of 0.44 holds one even if it takes as much beside its weights as any other model did.",
+      "kv-no-room: b: -26.06 to 0.94 GiB is left for the KV cache, even if it needs as little beside its weights as any other model did. One request of 262,144 tokens needs 2.64 GiB: the server would not start. A `gpuMemoryUtilization` of 0.44 holds one request even if the model needs as much beside its weights as any other did.",
     ],
   ])(
     "at %f, of a model without a log of its own: unknown, and whose figures stand in",
@@ -174,7 +174,7 @@ describe("what a plan says of the KV cache", () => {
       const { kv, said } = planned({ gpuMemoryUtilization }, { config, weightsGB: 22 });
       expect(said.filter((each) => each.startsWith("kv"))).toEqual([warning]);
       expect(Object.fromEntries(kv === null ? [] : kvFacts(kv)).room).toMatch(
-        /^unknown before its first start; .* if it takes beside its weights what other models took$/,
+        /^unknown before its first start; .* if it needs as much beside its weights as other models did$/,
       );
     },
   );
@@ -185,13 +185,13 @@ describe("what a plan says of the KV cache", () => {
         each.startsWith("kv-no-room"),
       );
     expect(said({}, { operatingSystemGiB: 17 })).toMatch(
-      /of 0\.44 surely holds one, and at most 0\.39 fits on this machine\.$/,
+      /of 0\.44 holds one request for certain, but at most 0\.39 fits on this machine\.$/,
     );
     expect(said({}, { totalGiB: 40, operatingSystemGiB: 4 })).toMatch(
-      /No `gpuMemoryUtilization` up to 0\.9 surely holds one, and at most 0\.\d+ fits on this machine\.$/,
+      /No `gpuMemoryUtilization` up to 0\.9 holds one request for certain, but at most 0\.\d+ fits on this machine\.$/,
     );
     expect(said({ kvCacheMemoryBytes: 2 ** 30 })).toMatch(
-      /Set `kvCacheMemoryBytes` to 2854584320 or more\. `maxModelLen` of at most \d+ fits as it is\.$/,
+      /Set `kvCacheMemoryBytes` to 2854584320 or more\. A `maxModelLen` of at most \d+ fits without that change\.$/,
     );
     const share = (gpuMemoryUtilization: number) => planned({ gpuMemoryUtilization }).kv?.fits;
     expect([share(0.44), share(0.43)]).toEqual([true, false]);
@@ -227,7 +227,7 @@ describe("what a plan says of the KV cache", () => {
         each.startsWith("window-raised"),
       );
     expect(raised(131_072)).toEqual([
-      "window-raised: b: `maxModelLen` is raised from 131072 to 262144: kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.",
+      "window-raised: b: `maxModelLen` is raised from 131072 to 262144: kernels are compiled again for the new tile sizes, so the next start takes 10 to 15 minutes longer.",
     ]);
     expect(raised(262_144, { measured, maxModelLen: 262_144 })).toEqual([]);
     expect(raised(300_000, { measured, maxModelLen: 300_000 })).toEqual([]);
@@ -257,7 +257,7 @@ describe("a model of which too little is known", () => {
       "no config",
       {},
       "unknown",
-      "No KV plan. No config.json of org/model was found: put it into models/org--model/ (`serving models add`; with `--from-cache`, out of the machine's model cache). On the machine itself a plan reads that cache.",
+      "No KV plan. No config.json of org/model was found: put it into models/org--model/ (`serving models add`, or with `--from-cache` from the machine's model cache). A plan made on the machine itself reads that cache.",
     ],
     [
       "broken config",
@@ -292,7 +292,7 @@ describe("a model of which too little is known", () => {
 
   it("names flags that the plan does not follow, and takes the state's format from extraArgs", () => {
     const { said } = planned({ extraArgs: ["--block-size", "64"] });
-    expect(said).toContain("kv-note: b: The KV plan does not count with --block-size.");
+    expect(said).toContain("kv-note: b: The KV plan ignores --block-size.");
     const state = (extraArgs: string[]) => planned({ extraArgs }).kv?.blockSize;
     expect(state(["--mamba-ssm-cache-dtype", "bfloat16"])).toBeLessThan(state([]) ?? 0);
     expect(state(["--mamba-ssm-cache-dtype=bfloat16"])).toBe(
@@ -306,7 +306,7 @@ describe("a model of which too little is known", () => {
         (each) => each.startsWith("kv-reuse"),
       );
     expect(said({})).toEqual([
-      'kv-reuse: b: A turn of an agent finds 90 %, at worst 85 % of its last prompt again: whole blocks only, and with draft tokens one less. With `extraArgs: [--prefix-match-unit, "16"]`: 99 %, at worst 99 %.',
+      `kv-reuse: b: An agent's turn reuses 90 %, at worst 85 % of its last prompt: only whole blocks, and one block less with draft tokens. With \`extraArgs: [--prefix-match-unit, "16"]\`: 99 %, at worst 99 %.`,
     ]);
     expect(said({ extraArgs: ["--prefix-match-unit", "16"] })).toEqual([]);
     expect(said({ prefixCaching: false })).toEqual([]);

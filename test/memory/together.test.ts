@@ -193,7 +193,7 @@ describe("a machine some of whose servers start on request", () => {
     ],
     [
       { b: onRequest(0.2) },
-      "b starts on request, and no other server does: nothing is ever stopped for it. `start: onRequest` frees its memory while it is stopped.",
+      "b is the only server that starts on request, so nothing is ever stopped for it. `start: onRequest` frees its memory while it is stopped.",
     ],
     [{ b: onRequest(0.5), c: onRequest(0.5) }, undefined],
   ])("says where nothing is ever stopped", (servers, message) => {
@@ -205,7 +205,7 @@ describe("a machine some of whose servers start on request", () => {
     const bridge = { image: `ghcr.io/berriai/litellm:v1.103.0@sha256:${"0".repeat(64)}` };
     const twins = { b: onRequest(0.2), c: { gpuMemoryUtilization: 0.2, aliases: ["b"] } };
     expect(() => machineWith(twins, { bridge })).toThrow(
-      "machines.dgx.inferenceServers.b.start: `c` answers to `b`, too, and the bridge of dgx sends each request for it to whichever of both it takes for running: write `start: always`, or give each names of its own (`servedModelName`, `aliases`).",
+      "machines.dgx.inferenceServers.b.start: `c` also answers to `b`, and the bridge of dgx sends each request for that name to whichever of the two seems to be running: write `start: always`, or give each server its own names (`servedModelName`, `aliases`).",
     );
     expect(machineWith(twins).machine.together?.sets).toEqual([["b"]]);
   });

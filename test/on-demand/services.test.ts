@@ -159,7 +159,7 @@ describe("warnings", () => {
     });
     expect(plannedOnDemand(pi(60)).warnings).toContainEqual([
       "client-gives-up",
-      "pi gives up after 300 s without an answer, and a start of c may take 60 minutes: raise its HTTP idle timeout (`/settings`, or `httpIdleTimeoutMs` in its settings.json), or start the server first (`serving start c`).",
+      "pi gives up after 300 s without an answer, but a start of c may take 60 minutes: raise its HTTP idle timeout (`/settings`, or `httpIdleTimeoutMs` in its settings.json), or start the server first (`serving start c`).",
     ]);
     expect(said(pi(5))).not.toContain("client-gives-up");
     expect(said({ clients: { pi: { server: "b" } } })).not.toContain("client-gives-up");

@@ -177,9 +177,9 @@ Then start a client by its launcher, such as \`local-codex\`, which says what is
       `${file}: 5 faults`,
       `clients.codex.via: codex talks to \`b\` itself, which ${only} \`clients.codex.via: bridge\`.`,
       `clients.clientEnv.via: client-env talks to \`b\` itself, which ${only} \`clients.clientEnv.via: bridge\`.`,
-      "clients.claudeCode.environment.ANTHROPIC_BASE_URL: Other computers would ask themselves at http://localhost:9. Delete `clients.claudeCode.environment.ANTHROPIC_BASE_URL`: the file gets the right one.",
+      "clients.claudeCode.environment.ANTHROPIC_BASE_URL: At http://localhost:9, other computers would ask themselves. Delete `clients.claudeCode.environment.ANTHROPIC_BASE_URL`: the right address is filled in.",
       `bridge.listen: The bridge ${only} \`bridge.listen: 0.0.0.0\`, and \`bridge.keyVariable: LOCAL_SERVING_BRIDGE_KEY\`, the NAME of the variable of your shell with its key.`,
-      "clients.host: Nothing says by which name other computers reach the machine. Write it, such as `clients.host: dgx.local`.",
+      "clients.host: Other computers need a name or address to reach the machine. Write one, such as `clients.host: dgx.local`.",
       "Reference: docs/reference/stack-file.md",
       "",
     ]);
@@ -306,7 +306,7 @@ describe("serving clients export of a server that llama-swap starts", () => {
     expect([refused.code, refused.err]).toEqual([
       1,
       expect.stringContaining(
-        "machines.dgx.clients.codex.via: codex talks to `c` itself, which listens on 172.31.241.1 only: no other computer reaches it. Write `clients.codex.via: bridge`.",
+        "machines.dgx.clients.codex.via: codex talks to `c` directly, which listens only on 172.31.241.1: no other computer can reach it. Write `clients.codex.via: bridge`.",
       ),
     ]);
     const advised = exported(codex("bridge"));

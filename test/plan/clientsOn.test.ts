@@ -60,7 +60,7 @@ describe("clients.on", () => {
 
   const OR = "Or leave the clients' files on the machine: `clients.on: machine`.";
   const NATIVE =
-    "machines.dgx.clients.codex.via: codex talks to `b` itself, which listens on 127.0.0.1 only: no other computer reaches it. Write `clients.codex.via: bridge`";
+    "machines.dgx.clients.codex.via: codex talks to `b` directly, which listens only on 127.0.0.1: no other computer can reach it. Write `clients.codex.via: bridge`";
   const BRIDGE_THERE = {
     dockerHost: THERE.dockerHost,
     bridge: { ...BRIDGE, keyVariable: "BRIDGE_KEY" },
@@ -71,7 +71,7 @@ describe("clients.on", () => {
       faultsOf({ ...BRIDGE_THERE, clients: { on: "here", claudeCode: {}, codex: {} } }),
     ).toEqual([
       `${NATIVE}. ${OR}`,
-      `machines.dgx.bridge.listen: The bridge listens on 127.0.0.1 only: no other computer reaches it. Write \`bridge.listen: 0.0.0.0\`. ${OR}`,
+      `machines.dgx.bridge.listen: The bridge listens only on 127.0.0.1: no other computer can reach it. Write \`bridge.listen: 0.0.0.0\`. ${OR}`,
     ]);
     expect(
       faultsOf({ ...THERE, clients: { on: "here", claudeCode: {}, codex: { via: "bridge" } } }),
@@ -96,7 +96,7 @@ describe("clients.on", () => {
   it("here asks by which name, where an address of ssh says none", () => {
     const tunnel = { ...THERE, dockerHost: "ssh://me@localhost:2222" };
     expect(faultsOf({ ...tunnel, clients: { on: "here", codex: { via: "bridge" } } })).toEqual([
-      `machines.dgx.clients.host: Nothing says by which name other computers reach the machine. Write it, such as \`clients.host: dgx.local\`. ${OR}`,
+      `machines.dgx.clients.host: Other computers need a name or address to reach the machine. Write one, such as \`clients.host: dgx.local\`. ${OR}`,
     ]);
     const named = { on: "here", host: "dgx.local", codex: { via: "bridge" } };
     expect(faultsOf({ ...tunnel, clients: named })).toEqual([]);
@@ -133,8 +133,8 @@ describe("clients.on", () => {
     const both = (a: Record<string, unknown>) =>
       faultsOfMachines({ a: { ...THERE, clients: { on: "here", pi: { via: "bridge" }, ...a } } });
     expect(both({})).toEqual([
-      "machines.dgx: pi-models of dgx and pi-models of a would both be written to /home/you/.local/share/local-serving/clients/pi/models.json: leave one out, or change its folder.",
-      "machines.dgx: launcher-pi of dgx and launcher-pi of a would both be written to /home/you/.local/bin/local-pi: leave one out, or change its folder.",
+      "machines.dgx: pi-models of dgx and pi-models of a would both be written to /home/you/.local/share/local-serving/clients/pi/models.json: remove one, or change its folder.",
+      "machines.dgx: launcher-pi of dgx and launcher-pi of a would both be written to /home/you/.local/bin/local-pi: remove one, or change its folder.",
     ]);
     expect(both({ folder: "~/a", launcherFolder: "~/a/bin" })).toEqual([]);
   });

@@ -113,14 +113,14 @@ describe("a model's family", () => {
     ["nemotron-3", of("nemotron_h"), "model_type nemotron_h is of no family with known parsers"],
   ])("declared as %s is refused where the config tells otherwise", (family, evidence, told) => {
     expect(outcome({ family }, evidence)).toEqual([
-      `machines.dgx.inferenceServers.b.model.family: \`family: ${family}\` is declared, and models/org--model/config.json says that ${told}. Delete this line, or correct \`id\`: \`serving models\` lists the models that are known.`,
+      `machines.dgx.inferenceServers.b.model.family: \`family: ${family}\` is declared, but models/org--model/config.json says that ${told}. Delete this line, or correct \`id\`: \`serving models\` lists the known models.`,
     ]);
   });
 
   it("is not known for certain without a config, and the plan says so", () => {
     const { warnings } = plan(stack(), { home: "/home/me" });
     expect(warnings.find(({ code }) => code === "family-unproven")?.message).toBe(
-      "b: `family: qwen3` chooses the parsers, and no config.json of org/model is known to hold it against: correct both when you change `id`.",
+      "b: `family: qwen3` chooses the parsers, but there is no config.json of org/model to check it: when you change `id`, correct `family` too.",
     );
     const known = plan(stack(), of("qwen3_5")).warnings;
     expect(known.map(({ code }) => code)).not.toContain("family-unproven");
@@ -150,7 +150,7 @@ describe("the size of the weights", () => {
       const lines =
         error instanceof FaultyInput ? error.faults.map((fault) => faultLine(fault)) : [];
       expect(lines).toEqual([
-        `Pulumi.dgx.yaml:${line}:24 machines.dgx.inferenceServers.b.model.weightsGB: \`weightsGB: 22\` is declared, and the weights in the model cache are 61.0 GB. Delete this line, or correct \`id\`: \`serving models\` lists the models that are known.`,
+        `Pulumi.dgx.yaml:${line}:24 machines.dgx.inferenceServers.b.model.weightsGB: \`weightsGB: 22\` is declared, but the weights in the model cache are 61.0 GB. Delete this line, or correct \`id\`: \`serving models\` lists the known models.`,
       ]);
     }
   });

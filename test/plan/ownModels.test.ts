@@ -156,19 +156,19 @@ describe("a server with adapters", () => {
         .warnings.filter(({ code }) => code === "own-model-unchecked")
         .map(({ message }) => message);
     expect(said({}, {})).toEqual([
-      "b: ~/runs/tone is on another computer, so nothing of it was checked. A change of its files isn't noticed either: an update then keeps the container.",
+      "b: ~/runs/tone is on another computer, so it wasn't checked. Changes of its files aren't noticed either: an update keeps the container.",
     ]);
     const missing = files({}, { problem: "is not there" });
     expect(said({}, { "~/runs/tone": missing })).toEqual([
-      "b: ~/runs/tone is not there, so nothing of it was checked. A change of its files isn't noticed either: an update then keeps the container.",
+      "b: ~/runs/tone is not there, so it wasn't checked. Changes of its files aren't noticed either: an update keeps the container.",
     ]);
     const hub = { adapters: [{ name: "l", id: "org/l", revision: REVISION, rank: 8 }] };
     expect(said(hub, {})).toEqual([
-      `b: org/l@${REVISION} isn't in the model cache, so nothing of it was checked. \`serving fetch\` brings it; the server doesn't load an adapter by itself.`,
+      `b: org/l@${REVISION} isn't in the model cache, so it wasn't checked. Run \`serving fetch\` to download it; the server doesn't download adapters.`,
     ]);
     const nameless = files({ base_model_name_or_path: null, r: 8 });
     expect(said({}, { "~/runs/tone": nameless })).toEqual([
-      "b: tone doesn't say which model it was trained on (`base_model_name_or_path`), so nobody checked that it fits org/model.",
+      "b: tone doesn't say which model it was trained on (`base_model_name_or_path`), so it wasn't checked that it fits org/model.",
     ]);
   });
 
@@ -178,43 +178,43 @@ describe("a server with adapters", () => {
       "another base",
       {},
       files({ base_model_name_or_path: "org/other" }),
-      "adapters.0.path: tone was trained on `org/other`, and this server serves `org/model`. Is that another copy of the same model, such as a quantized one? Then write `trainedOn: org/other`. Else put the adapter below a server of its own base.",
+      "adapters.0.path: tone was trained on `org/other`, but this server serves `org/model`. If that is another copy of the same model, such as a quantized one, write `trainedOn: org/other`. Otherwise declare the adapter on a server of its own base model.",
     ],
     [
       "another base than is declared",
       { adapters: [{ ...TONE, trainedOn: "org/third" }] },
       files({ base_model_name_or_path: "org/other" }),
-      "adapters.0.trainedOn: `trainedOn: org/third` is declared, and its adapter_config.json names `org/other`: write that, or name another folder.",
+      "adapters.0.trainedOn: `trainedOn: org/third` is declared, but its adapter_config.json names `org/other`: write that, or name another folder.",
     ],
     [
       "another rank than is declared",
       { adapters: [{ ...TONE, rank: 8 }] },
       SHOWN,
-      "adapters.0.rank: `rank: 8` is declared, and its adapter_config.json says 12: delete this line.",
+      "adapters.0.rank: `rank: 8` is declared, but its adapter_config.json says 12: delete this line.",
     ],
     [
       "slots that are too small",
       { maxLoraRank: 8 },
       SHOWN,
-      "maxLoraRank: tone has rank 12, which no slot of 8 holds: write 16, or delete this line.",
+      "maxLoraRank: tone has rank 12, which doesn't fit into a slot of rank 8: write 16, or delete this line.",
     ],
     [
       "slots that this vLLM hasn't",
       { maxLoraRank: 24 },
       SHOWN,
-      "maxLoraRank: This vLLM has slots of rank 1, 8, 16, 32, 64, 128, 256, 320, 512: write 32, or delete this line.",
+      "maxLoraRank: This vLLM only has slots of rank 1, 8, 16, 32, 64, 128, 256, 320, 512: write 32, or delete this line.",
     ],
     [
       "a rank beyond all slots",
       {},
       files({ r: 1024 }),
-      "adapters.0.rank: tone has rank 1024, and vLLM has slots of at most 512: train it again with `r: 512` or less, or serve the merged model (`model.id: FOLDER`).",
+      "adapters.0.rank: tone has rank 1024, but vLLM's slots go up to 512: train it again with `r: 512` or less, or serve the merged model (`model.id: FOLDER`).",
     ],
     [
       "another kind of adapter",
       {},
       files({ peft_type: "IA3" }),
-      "adapters.0.path: Its `peft_type` isn't LORA, and vLLM serves no other kind of adapter: merge it, and serve the merged model.",
+      "adapters.0.path: Its `peft_type` isn't LORA, the only kind of adapter that vLLM serves: merge it, and serve the merged model.",
     ],
     [
       "DoRA",
@@ -238,19 +238,19 @@ describe("a server with adapters", () => {
       "biases of its own layers",
       {},
       files({ lora_bias: true }),
-      "adapters.0.path: It has biases (`lora_bias`), for which vLLM has no place: train it without, or merge it.",
+      "adapters.0.path: It has biases (`lora_bias`), which vLLM can't load: train it without them, or merge it.",
     ],
     [
       "tokens",
       {},
       files({ trainable_token_indices: [1] }),
-      "adapters.0.path: It changes single tokens (`trainable_token_indices`), for which vLLM has no place: merge it, and serve the merged model.",
+      "adapters.0.path: It changes single tokens (`trainable_token_indices`), which vLLM can't load: merge it, and serve the merged model.",
     ],
     [
       "scales of single layers",
       {},
       files({ rank_pattern: { q_proj: 4 } }),
-      "adapters.0.path: Its layers have scales of their own (`rank_pattern` or `alpha_pattern`), and vLLM scales all by `lora_alpha` and `r`: it would answer otherwise than it was trained. Merge it, and serve the merged model.",
+      "adapters.0.path: Its layers have different scales (`rank_pattern` or `alpha_pattern`), but vLLM scales all of them by `lora_alpha` and `r`, so its answers would be wrong. Merge it, and serve the merged model.",
     ],
     [
       "no alpha",
@@ -268,13 +268,13 @@ describe("a server with adapters", () => {
       "no JSON",
       { maxLoraRank: 16 },
       files("{"),
-      "adapters.0.path: Its adapter_config.json is no JSON object: copy the folder again.",
+      "adapters.0.path: Its adapter_config.json isn't a JSON object: copy the folder again.",
     ],
     [
       "a link to a secret",
       {},
       files({}, { linksOutside: [{ link: "vocab.json", target: "/home/me/.ssh/id_ed25519" }] }),
-      "adapters.0.path: `vocab.json` in it is a link to /home/me/.ssh/id_ed25519, outside the folder: the server would not find it there, and what a link leads to may be a secret. Put the file itself there (`cp -L`).",
+      "adapters.0.path: `vocab.json` in it is a link to /home/me/.ssh/id_ed25519, outside the folder: the server would not find its target, which may also be a secret. Put the file itself there (`cp -L`).",
     ],
     [
       "a folder that leads into the system",
@@ -286,7 +286,7 @@ describe("a server with adapters", () => {
       "a pickle",
       {},
       files({}, { files: ["adapter_config.json", "adapter_model.bin"] }),
-      "adapters.0.path: Its weights are a Python pickle (adapter_model.bin), a form that can carry code; only torch's restricted loader keeps that from running in the server. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made it yourself.",
+      "adapters.0.path: Its weights are a Python pickle (adapter_model.bin), which can carry code; only torch's restricted loader keeps it from running in the server. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made them yourself.",
     ],
     [
       "no weights",
@@ -302,7 +302,7 @@ describe("a server with adapters", () => {
         linksOutside: [],
         weightsBytes: 1,
       },
-      "adapters.0.path: tone is a whole model (config.json), no adapter: serve it as `model.id` of a server of its own.",
+      "adapters.0.path: tone is a whole model (config.json), not an adapter: serve it as `model.id` of a server of its own.",
     ],
     [
       "a folder of checkpoints",
@@ -314,13 +314,13 @@ describe("a server with adapters", () => {
       "no rank that is known",
       {},
       { files: [], linksOutside: [], weightsBytes: 0, problem: "is not there" },
-      "adapters.0.path: ~/runs/tone is not there: correct the path. If it comes later, write `rank`, the `r` of its adapter_config.json.",
+      "adapters.0.path: ~/runs/tone is not there: correct the path. If the folder is created later, write `rank`, the `r` of its adapter_config.json.",
     ],
     [
       "a configuration that is no JSON, and for nothing else",
       {},
       files(""),
-      "adapters.0.path: Its adapter_config.json is no JSON object: copy the folder again.",
+      "adapters.0.path: Its adapter_config.json isn't a JSON object: copy the folder again.",
     ],
     [
       "a configuration that was not read",
@@ -332,13 +332,13 @@ describe("a server with adapters", () => {
       "a configuration that is far too large",
       {},
       withoutText({}),
-      "adapters.0.path: Its adapter_config.json is larger than 1 MiB, or no text: copy it again.",
+      "adapters.0.path: Its adapter_config.json is larger than 1 MiB or isn't text: copy it again.",
     ],
     [
       "a socket in the folder",
       {},
       files({}, { special: ["docker.sock"] }),
-      "adapters.0.path: `docker.sock` in it is a socket, a pipe or a device: the server could talk to what is behind it, or wait for it for ever. Take it out of the folder.",
+      "adapters.0.path: `docker.sock` in it is a socket, a pipe or a device: the server could talk to whatever is behind it, or wait for it forever. Remove it from the folder.",
     ],
     [
       "a link to a folder of the system, whatever else is wrong there",
@@ -365,7 +365,7 @@ describe("a server with adapters", () => {
         machine: "dgx",
         code: "own-model-unchecked",
         message:
-          "b: adapter_model.safetensors of ~/runs/tone can't be read here. A change of its files isn't noticed either: an update then keeps the container.",
+          "b: adapter_model.safetensors of ~/runs/tone can't be read here. Changes of its files aren't noticed either: an update keeps the container.",
       },
     ]);
   });
@@ -423,7 +423,7 @@ describe("a model that is a folder", () => {
     [
       "an adapter",
       read({ files: ["adapter_config.json", "adapter_model.safetensors"], adapterConfig: "{}" }),
-      "model.id: It is an adapter (adapter_config.json), no whole model: write its base as `model.id` and this folder below `adapters`.",
+      "model.id: It is an adapter (adapter_config.json), not a whole model: write its base model as `model.id` and this folder below `adapters`.",
     ],
     [
       "no model",
@@ -433,12 +433,12 @@ describe("a model that is a folder", () => {
     [
       "a pickle",
       read({ files: ["config.json", "pytorch_model-00001-of-00002.bin"] }),
-      "model.id: Its weights are a Python pickle (pytorch_model-00001-of-00002.bin), a form that can carry code; only torch's restricted loader keeps that from running in the server. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made it yourself.",
+      "model.id: Its weights are a Python pickle (pytorch_model-00001-of-00002.bin), which can carry code; only torch's restricted loader keeps it from running in the server. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made them yourself.",
     ],
     [
       "a link out of it",
       read({ linksOutside: [{ link: "tokenizer.json", target: "/etc/shadow" }] }),
-      "model.id: `tokenizer.json` in it is a link to /etc/shadow, outside the folder: the server would not find it there, and what a link leads to may be a secret. Put the file itself there (`cp -L`).",
+      "model.id: `tokenizer.json` in it is a link to /etc/shadow, outside the folder: the server would not find its target, which may also be a secret. Put the file itself there (`cp -L`).",
     ],
   ])("is refused for %s", (_, folder, message) => {
     expect(faults(MERGED, { "~/runs/merged": folder })).toEqual([message]);

@@ -128,7 +128,7 @@ describe("the plan of the default stack", () => {
     expect(said(0.45)).toEqual({
       unproven: undefined,
       high: expect.stringMatching(
-        /^The servers together take 0\.90 of the memory: 109\.5 of 121\.6 GiB, which should fit on paper but has not been measured yet\. .* were seen to hang between 0\.80 and 0\.90: .* After all have loaded and served a request, /,
+        /^The servers together take 0\.90 of the memory: 109\.5 of 121\.6 GiB, which should fit on paper but has not been measured yet\. .* have hung between 0\.80 and 0\.90: .* After all have loaded and served a request, /,
       ),
     });
     expect(said(0.35).unproven).toMatch(
@@ -244,7 +244,7 @@ describe("a plan", () => {
       "b: 90 GB of weights are possible with tuning and a reduced context (45 to 90 GB).",
       "b: 90.1 GB of weights are untested on this machine (90 to 100 GB).",
       "b: 100 GB of weights are untested on this machine (90 to 100 GB).",
-      "b: 100.1 GB of weights are too large for one machine (over 100 GB): two or more that are linked can share it (`nodes`).",
+      "b: 100.1 GB of weights are too large for one machine (over 100 GB): two or more linked machines can share it (`nodes`).",
     ]);
     const byIndex = { "org/model": { source: "config.json", weightsGB: 60.04 } };
     expect(
@@ -265,7 +265,7 @@ describe("a plan", () => {
       "less",
       { operatingSystemGiB: 8.3 },
       {},
-      "The plan leaves 1.99 GiB, less than the floor of 2 GiB (`memoryFloorGiB`): with everything loaded, the start gate would stop a server. Leave 0.01 GiB more, by lower shares, or lower the floor.",
+      "The plan leaves 1.99 GiB, less than the floor of 2 GiB (`memoryFloorGiB`): with everything loaded, the start gate would stop a server. Free 0.01 GiB more, by lower shares, or lower the floor.",
     ],
     [
       "less, the share lowered",

@@ -190,7 +190,7 @@ describe("a server over two machines", () => {
     expect(faults).toEqual([
       [
         "machines.dgx1.clients.codex.via",
-        "codex talks to `b` itself, which listens on 192.168.100.1 only: no other computer reaches it. Write `clients.codex.via: bridge`. Or leave the clients' files on the machine: `clients.on: machine`.",
+        "codex talks to `b` directly, which listens only on 192.168.100.1: no other computer can reach it. Write `clients.codex.via: bridge`. Or leave the clients' files on the machine: `clients.on: machine`.",
       ],
     ]);
     expect(planned({}, { ...clients({ via: "bridge" }), bridge }).first.clients[0]?.baseUrl).toBe(
@@ -228,7 +228,7 @@ describe("a server over two machines", () => {
         machine: "dgx1",
         code: "link-by-sockets",
         message:
-          "b: its ranks reach each other by sockets, and every token waits for that several times for each layer. Name the RDMA devices of the link, `hcas` (`ibdev2netdev` prints them) with `gidIndex`, below `machines.dgx1.link` and `machines.dgx2.link`.",
+          "b: its ranks use sockets to reach each other, and every token waits for them several times per layer. Declare the link's RDMA devices, `hcas` (`ibdev2netdev` prints them) and `gidIndex`, below `machines.dgx1.link` and `machines.dgx2.link`.",
       },
     ]);
   });

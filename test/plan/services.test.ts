@@ -175,7 +175,7 @@ describe("warnings of services", () => {
     const tolerant = { maxModelLen: 65536, chatTemplate: "tolerant" };
     const [warning] = warningsOf({ clients }, tolerant);
     expect(warning?.message).toBe(
-      "claude-code: of 65536 tokens, 32000 of output leave 33536 for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower `maxOutputTokens` or raise `maxModelLen`.",
+      "claude-code: 32000 of 65536 tokens are for output, which leaves 33536 for the prompt, but an agent's own instructions take 30,000 to 40,000. Lower `maxOutputTokens` or raise `maxModelLen`.",
     );
     expect(
       warningsOf({ clients: { claudeCode: { via: "native", maxOutputTokens: 8000 } } }, tolerant),
@@ -190,7 +190,7 @@ describe("warnings of services", () => {
       machine: "dgx",
       code: "native-system-turns",
       message:
-        "claude-code puts system elements into messages[]. vLLM moves them to the beginning of the prompt where the model's template wants them there; then the next turn finds 6 % of the last prompt in the cache, and 90 % or more through the bridge. Write `inferenceServers.b.chatTemplate: tolerant`, or `via: bridge`.",
+        "claude-code puts system messages into messages[]. If the model's template requires it, vLLM moves them to the beginning of the prompt. The next turn then reuses 6 % of the last prompt from the cache; through the bridge it reuses 90 % or more. Write `inferenceServers.b.chatTemplate: tolerant`, or `via: bridge`.",
     });
     expect(warningsOf({ clients }, { chatTemplate: "tolerant" })).toEqual([]);
     expect(warningsOf({ clients: { claudeCode: { via: "bridge" } } })).toEqual([]);
@@ -202,11 +202,11 @@ describe("warnings of services", () => {
     expect(warningsOf({ clients }).map(({ code, message }) => [code, message])).toEqual([
       [
         "client-host",
-        "codex talks to `b` itself, which listens on 127.0.0.1 only: no other computer reaches it. Write `clients.codex.via: bridge`. Or remove `clients.host`.",
+        "codex talks to `b` directly, which listens only on 127.0.0.1: no other computer can reach it. Write `clients.codex.via: bridge`. Or remove `clients.host`.",
       ],
       [
         "client-host",
-        "The bridge listens on 127.0.0.1 only: no other computer reaches it. Write `bridge.listen: 0.0.0.0`, and `bridge.keyVariable: LOCAL_SERVING_BRIDGE_KEY`, the NAME of the variable of your shell with its key. Or remove `clients.host`.",
+        "The bridge listens only on 127.0.0.1: no other computer can reach it. Write `bridge.listen: 0.0.0.0`, and `bridge.keyVariable: LOCAL_SERVING_BRIDGE_KEY`, the NAME of the variable of your shell with its key. Or remove `clients.host`.",
       ],
     ]);
     const bridge = { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };

@@ -51,8 +51,8 @@ describe("two machines", () => {
 
   it("of one computer that write one path are refused, by that path", () => {
     expect(pair("unix:///run/user/1000/docker.sock")).toEqual([
-      "machines.b: codex-config of b and codex-config of a would both be written to /home/me/.codex/local-serving.config.toml: leave one out, or change its folder.",
-      "machines.b: launcher-codex of b and launcher-codex of a would both be written to /home/me/.local/bin/local-codex: leave one out, or change its folder.",
+      "machines.b: codex-config of b and codex-config of a would both be written to /home/me/.codex/local-serving.config.toml: remove one, or change its folder.",
+      "machines.b: launcher-codex of b and launcher-codex of a would both be written to /home/me/.local/bin/local-codex: remove one, or change its folder.",
     ]);
     const launchers = (launcherFolder: string) =>
       pair("unix:///run/user/1000/docker.sock", { clients: { codex: {}, launcherFolder } }).length;

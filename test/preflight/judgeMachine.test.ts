@@ -304,7 +304,7 @@ describe("preflight", () => {
       {
         verdict: "refused",
         message:
-          "totalGiB is declared as 121.63, and the machine has 128.00: vLLM takes its share of what the machine has, so the plan's figures are too small. Set `totalGiB: 128`.",
+          "totalGiB is declared as 121.63, but the machine has 128.00: vLLM takes its share of the machine's memory, so the plan's figures are too small. Set `totalGiB: 128`.",
         setting: "totalGiB",
         value: 128,
       },

@@ -62,7 +62,7 @@ describe("an operator's own folders, before an update", () => {
       {
         path,
         faults: [
-          `\`vocab.json\` in it is a link to ${join(home, "secret")}, outside the folder: the server would not find it there, and what a link leads to may be a secret. Put the file itself there (\`cp -L\`).`,
+          `\`vocab.json\` in it is a link to ${join(home, "secret")}, outside the folder: the server would not find its target, which may also be a secret. Put the file itself there (\`cp -L\`).`,
         ],
       },
     ]);
@@ -81,17 +81,17 @@ describe("an operator's own folders, before an update", () => {
     execFileSync("mkfifo", [join(path, "odd\nname")]);
     const both = { adapters: [{ name: "tone", path: "~/tone", rank: 8, trainedOn: "org/model" }] };
     expect(await faults(both)).toEqual([
-      "`odd\nname` in it is a socket, a pipe or a device: the server could talk to what is behind it, or wait for it for ever. Take it out of the folder.",
-      "Its weights are a Python pickle (adapter_model.bin), a form that can carry code; only torch's restricted loader keeps that from running in the server. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made it yourself.",
-      "`rank: 8` is declared, and its adapter_config.json says 24: delete this line.",
-      "`trainedOn: org/model` is declared, and its adapter_config.json names `org/other`: write that, or name another folder.",
+      "`odd\nname` in it is a socket, a pipe or a device: the server could talk to whatever is behind it, or wait for it forever. Remove it from the folder.",
+      "Its weights are a Python pickle (adapter_model.bin), which can carry code; only torch's restricted loader keeps it from running in the server. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made it yourself.",
+      "`rank: 8` is declared, but its adapter_config.json says 24: delete this line.",
+      "`trainedOn: org/model` is declared, but its adapter_config.json names `org/other`: write that, or name another folder.",
       "tone has rank 24, which no slot of 8 holds: write a larger `maxLoraRank`.",
     ]);
     rmSync(join(path, "odd\nname"));
     config({});
     expect(await faults({ ...tone, allowPickle: true })).toBeUndefined();
     expect(await faults({ model: { id: "~/tone" } })).toEqual([
-      "It is an adapter (adapter_config.json), no whole model: write its base as `model.id` and this folder below `adapters`.",
+      "It is an adapter (adapter_config.json), not a whole model: write its base model as `model.id` and this folder below `adapters`.",
       "There are no weights in it: *.safetensors is missing.",
     ]);
   });

@@ -117,7 +117,7 @@ describe("what a service or a client says of its server", () => {
       clients: { claudeCode: { via: "native", environment } },
     });
     expect(fault).toContain(
-      "clients.claudeCode.environment: A key has no place in a settings file: it comes from the launcher.",
+      "clients.claudeCode.environment: Don't put a key into a settings file: the launcher sets it.",
     );
     expect(fault).not.toContain("sk-real");
     expect(more).toEqual([]);

@@ -69,7 +69,7 @@ function roomFor(
         ]
       : [];
   if (largest <= now || shorter.length === 0) return shorter;
-  const most = `the most that the other servers leave; ${held} would take ${share.toFixed(2)}`;
+  const most = `the most that the other servers leave; ${held} would need ${share.toFixed(2)}`;
   return [{ setting: "gpuMemoryUtilization", value: largest, why: most }, ...shorter];
 }
 
@@ -90,7 +90,7 @@ function fixedCache(
     {
       setting: "kvCacheMemoryBytes",
       value: bytes,
-      why: `keeps this size of the KV cache; it belongs to gpuMemoryUtilization ${share}, which vLLM still checks at its start. Nothing is then kept back for the peak of a long prompt: \`serving verify --only long-prompt\` tries one`,
+      why: `keeps the KV cache at this size; set it together with gpuMemoryUtilization ${share}, which vLLM still checks at its start. No memory is then reserved for the peak of a long prompt: test one with \`serving verify --only long-prompt\``,
     },
   ];
 }
@@ -106,7 +106,7 @@ function afterRefusal(
       const { freeGiB, totalGiB } = refusal;
       const value = downToHundredth((freeGiB - PRINTED_TO_GIB) / (totalGiB + PRINTED_TO_GIB));
       if (value <= 0) return [];
-      const why = `${freeGiB} GiB were available when it started`;
+      const why = `${freeGiB} GiB was available when it started`;
       return [{ setting: "gpuMemoryUtilization", value, why }];
     }
     case "too-many-sequences":
@@ -114,7 +114,7 @@ function afterRefusal(
         {
           setting: "maxNumSeqs",
           value: refusal.blocks,
-          why: "blocks of the pool, one for each sequence",
+          why: "the blocks of the pool: each sequence needs one",
         },
       ];
     case "profiling-disturbed":

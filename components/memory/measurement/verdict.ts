@@ -49,7 +49,7 @@ export function judgeStart(
   const { room } = planned;
   const predicted = `planned ${gibRange(room)} (${room.basis}), ${timesRange(planned.maxConcurrency, planned.atBest.maxConcurrency)}`;
   if (compared !== undefined && !compared.layoutAgrees) {
-    const why = "blocks and requests are not as planned: is vLLM's version recorded right?";
+    const why = "blocks and requests differ from the plan: check the recorded vLLM version";
     return { status: "fail", detail: `${seen}; ${predicted}; ${why}`, record, next: [] };
   }
   const off = compared === undefined ? 0 : compared.off;
@@ -86,22 +86,22 @@ function withoutFigures({
       status: "skip",
       detail: "its log says nothing of the KV cache: it has not started yet, or the log was cut",
     };
-  const detail = `${maxConcurrency.toFixed(2)} whole windows at once; its log does not say what was left for the KV cache (a fixed size, or the log was cut), so there is nothing to record`;
+  const detail = `${maxConcurrency.toFixed(2)} whole windows at once; its log does not say how much memory was left for the KV cache (its size is fixed, or the log was cut), so there is nothing to record`;
   return { status: "pass", detail };
 }
 
 function refusalText(refusal: EngineRefusal): string {
   switch (refusal.kind) {
     case "admission":
-      return `${gib(refusal.wantedGiB)} GiB were wanted (utilization ${refusal.utilization}) and ${gib(refusal.freeGiB)} of ${gib(refusal.totalGiB)} GiB available`;
+      return `it needed ${gib(refusal.wantedGiB)} GiB (utilization ${refusal.utilization}), but only ${gib(refusal.freeGiB)} of ${gib(refusal.totalGiB)} GiB was available`;
     case "no-kv-room":
       return "no memory was left for the KV cache";
     case "request-does-not-fit":
-      return `one request of ${refusal.maxModelLen} tokens needs ${gib(refusal.neededGiB)} GiB of KV cache and ${gib(refusal.availableGiB)} GiB are there`;
+      return `one request of ${refusal.maxModelLen} tokens needs ${gib(refusal.neededGiB)} GiB of KV cache, but only ${gib(refusal.availableGiB)} GiB is available`;
     case "too-many-sequences":
       return `max_num_seqs ${refusal.maxNumSeqs} is more than the ${refusal.blocks} blocks of the pool`;
     case "profiling-disturbed":
-      return "another process gave back memory while it measured; start it again when nothing else loads";
+      return "another process freed memory while it measured; start it again when nothing else is loading";
   }
 }
 

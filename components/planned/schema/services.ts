@@ -116,7 +116,7 @@ export const clientSchema = z
   })
   .meta({
     id: "Client",
-    description: "A client program that is given a configuration and a launcher.",
+    description: "A client program that gets a configuration and a launcher.",
   });
 
 export const harnessSchema = z

@@ -90,7 +90,7 @@ const SAFE = `Too big: expected int to be <=${Number.MAX_SAFE_INTEGER}`;
 const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   "stack-file": {
     [SAFE]: inMachine({ clients: { pi: { maxOutputTokens: 2 ** 53 } } }),
-    "A key has no place in a settings file: it comes from the launcher": inMachine({
+    "Don't put a key into a settings file: the launcher sets it": inMachine({
       clients: { claudeCode: { environment: { ANTHROPIC_API_KEY: "x" } } },
     }),
     "A provider is listed twice; it is tried once": inMachine({

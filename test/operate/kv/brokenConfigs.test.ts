@@ -75,7 +75,7 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
   [
     "a layer_types that is too short",
     { ...GOOD, layer_types: types().slice(1) },
-    ["layer_types: Lists 31 layers where num_hidden_layers says 32."],
+    ["layer_types: This lists 31 layers, but num_hidden_layers is 32."],
   ],
   [
     "an empty layer_types",

@@ -30,7 +30,7 @@ describe("the memory in a plan's text", () => {
       "    agents at once  4 of 30,000 + 32,000 tokens, 4 of 40,000 + 32,000 tokens",
       "    cold prompt     30,000: 5 s, 131,072: 21 s, 262,144: 42 s at best (6,265 tokens a second: vllm-project/recipes, PR #918)",
       "    block           2,096 tokens, 21,463,040 bytes",
-      "    prefix reuse    in steps of 2,096 tokens; a turn of an agent finds 97 %, at worst 94 % of its last prompt",
+      "    prefix reuse    in steps of 2,096 tokens; an agent's turn reuses 97 %, at worst 94 % of its last prompt",
     ]);
   });
 
@@ -83,7 +83,7 @@ describe("the memory in a plan's text", () => {
 
   it("says which agents a window has no room for", () => {
     expect(changed({ maxModelLen: 65_536 })).toContain(
-      "    agents at once  4 of 30,000 + 32,000 tokens, 0 of 40,000 + 32,000 tokens (over the window: status 400)\n",
+      "    agents at once  4 of 30,000 + 32,000 tokens, 0 of 40,000 + 32,000 tokens (over the context window: HTTP 400)\n",
     );
   });
 

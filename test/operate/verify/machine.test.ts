@@ -349,7 +349,7 @@ describe("a server's KV cache", () => {
     );
     expect(status).toBe("fail");
     expect(detail).toContain(
-      "vllm-model-8001: it did not start: 54.73 GiB were wanted (utilization 0.45) and 48.50 of 121.63 GiB available",
+it needed       "vllm-model-8001: it did not start: 54.73 GiB (utilization 0.45), but only 48.50 of 121.63 GiB was available",
     );
   });
 
