@@ -116,7 +116,7 @@ export function listed(found: readonly Fault[]): readonly Fault[] {
   const shown = found.filter((fault) => kept.has(fault)).map(shownFault);
   const more = found.length - shown.length;
   if (more === 0) return shown;
-  const message = `${more} more ${more === 1 ? "fault is" : "faults are"} not listed: mend these first.`;
+  const message = `${more} more ${more === 1 ? "fault is" : "faults are"} not listed: fix these first.`;
   return [
     ...shown,
     { path: "", code: "more_faults", message, severity: hasErrors(found) ? "error" : "warning" },

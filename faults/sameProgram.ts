@@ -23,6 +23,6 @@ export function refuseOtherProgram(mark?: string, env = process.env): void {
   if (started !== undefined && started !== (mark ?? programMark()))
     throw new UnreadableInput(
       PROGRAM_FOLDER,
-      "is another build than the `serving` that started this: it was updated meanwhile, or belongs to another folder. Run it again",
+      "is a different build from the `serving` that started this: it was updated meanwhile, or is in another folder. Run it again",
     );
 }

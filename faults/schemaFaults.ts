@@ -113,7 +113,7 @@ function unknownKeyText(
   if (known.includes(key)) {
     const form = formWith(schema, path, key);
     return form === undefined
-      ? `\`${key}\` does not go with the other keys here: remove it.`
+      ? `\`${key}\` can't be combined with the other keys here: remove it.`
       : `\`${key}\` goes with \`${form}\` only: remove it here, or set \`${form}\`.`;
   }
   const none =

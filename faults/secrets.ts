@@ -285,4 +285,4 @@ export function looksLikeAKey(text: string): boolean {
 
 /** Message about a key that was written in place of a variable's name. */
 export const KEY_AS_NAME =
-  "This name of a variable looks like a key itself (not shown). Expected the name of the variable that holds it, such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.";
+  "This variable name looks like a key itself (not shown). Expected the name of the variable that holds it, such as LOCAL_KEY. If it was a real key, it is now in the file's history: replace the key.";

@@ -48,7 +48,7 @@ const OPEN_PIPE = /^\/(?:dev|proc)\//;
 
 function readAtMost(file: string, limit: number): Buffer {
   if (statSync(file).isFIFO() && !OPEN_PIPE.test(file))
-    throw new Error("is a named pipe, which may wait for ever: give a file, or `<(COMMAND)`");
+    throw new Error("is a named pipe, which may block forever: give a file, or `<(COMMAND)`");
   const descriptor = openSync(file, "r");
   try {
     const size = fstatSync(descriptor).size;
@@ -73,7 +73,7 @@ export function readFailure(error: unknown): string {
   if (code === "ENOENT") return "no such file";
   if (code === "EACCES") return "no permission to read it";
   if (code === "EISDIR") return "is a directory, not a file";
-  if (code === "ENAMETOOLONG") return "the name is longer than a file can have";
+  if (code === "ENAMETOOLONG") return "the file name is too long";
   if (code === "ENOTDIR") return "a part of its path is a file, not a directory";
   if (code === "ELOOP") return "its links lead in a circle";
   return error instanceof Error ? error.message : String(error);

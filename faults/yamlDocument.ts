@@ -75,7 +75,7 @@ function syntaxRefusal(
     return { reason: "holds several YAML documents; one is expected", offset: second.range[0] };
   const tag = warnings.find(({ code }) => code === "TAG_RESOLVE_FAILED")?.pos;
   if (tag === undefined) return undefined;
-  const reason = `unusable YAML: the tag \`${text.slice(...tag)}\` means nothing here; remove it`;
+  const reason = `unusable YAML: the tag \`${text.slice(...tag)}\` has no meaning here; remove it`;
   return { reason, offset: tag[0] };
 }
 
@@ -94,14 +94,17 @@ function oddityRefusal(found: Oddities): Refusal | undefined {
       `unusable YAML: the alias \`${circle.source}\` is inside the node it refers to`,
     );
   if (collectionKey !== undefined)
-    return refused(collectionKey, "unusable YAML: a key is text, and this one is a list or a map");
+    return refused(
+      collectionKey,
+      "unusable YAML: a key must be text, but this one is a list or a map",
+    );
   if (twice !== undefined)
     return refused(twice, `not valid YAML: the key \`${twice.value}\` is given twice in one map`);
   if (octal === undefined) return undefined;
   const number = octal.source?.replace(/^([-+]?)0+(?=\d)/, "$1");
   return refused(
     octal,
-    `\`${octal.source}\` begins with a zero, which makes it another number for some readers of YAML: write \`${number}\`, or put it in quotes where it is text`,
+    `\`${octal.source}\` begins with a zero, so some YAML readers read another number: write \`${number}\`, or put it in quotes if it is text`,
   );
 }
 

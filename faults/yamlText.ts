@@ -71,7 +71,7 @@ function directive(text: string): Refusal | undefined {
     if (!NO_DIRECTIVE.test(written)) {
       const [name] = /^\ufeff?(%[\w. ]{0,40})/.exec(written)?.slice(1) ?? [];
       if (name === undefined) return undefined;
-      const reason = `the directive \`${name.trim()}\` makes readers of YAML differ over the values of the file: remove this line`;
+      const reason = `the directive \`${name.trim()}\` makes YAML readers disagree about the values in the file: remove this line`;
       return { reason, place: { line, column: 1 } };
     }
     if (end === -1) return undefined;

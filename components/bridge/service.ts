@@ -56,7 +56,7 @@ function faults(
     found.push({
       path: ["bridge", "keyVariable"],
       code: "missing_key",
-      message: `The bridge is published on ${listen}, where a placeholder is not enough as a key. Name the variable of your shell that holds a key (\`keyVariable\`), or publish it on 127.0.0.1.`,
+      message: `The bridge is published on ${listen}, which needs a real key, not a placeholder. Name the variable of your shell that holds one (\`keyVariable\`), or publish the bridge on 127.0.0.1.`,
     });
   const kinds = (block.servers ?? servers.map(({ key }) => key)).map(
     (name) => servers.find(({ key }) => key === name)?.kind,
@@ -66,7 +66,7 @@ function faults(
       path: ["bridge"],
       code: "impossible_value",
       message:
-        "No server behind the bridge writes text, so it has nothing to translate: remove the bridge, and ask these servers directly.",
+        "No server behind the bridge writes text, so there is nothing to translate: remove the bridge, and use these servers directly.",
     });
   return found;
 }

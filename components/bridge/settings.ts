@@ -17,26 +17,26 @@ export const bridgeSettings = strictObject({
   image: containerImage(),
   port: usual(8787, port()).describe("TCP port, the same inside the container and on the machine."),
   listen: listenAddress().describe(
-    "Address that the port is published on. `0.0.0.0` serves the local network; then `keyVariable` is required.",
+    "Address that the port is published on. `0.0.0.0` serves the local network and requires `keyVariable`.",
   ),
   servers: z
     .array(bridgedServer())
     .min(1, "At least one server is needed")
     .optional()
     .describe(
-      "Servers behind the bridge; `dgx2.b` is server `b` of the machine `dgx2`. Several that serve one name share its requests: a session stays on its machine, and goes on on another when that one is gone. The first one also answers to the names of a messages-style client's tiers. Default: every entry of `inferenceServers`.",
+      "Servers behind the bridge; `dgx2.b` is server `b` of the machine `dgx2`. Servers with the same model name share its requests: a session stays on its machine, and continues on another if that machine is gone. The first server also answers to the model names that a messages-style client uses for its tiers. Default: every entry of `inferenceServers`.",
     )
     .meta({ examples: [["b", "dgx2.b"]] }),
   messagesPath: usual("translate", z.enum(["translate", "passThrough"])).describe(
-    "What happens to /v1/messages. `translate` sends it on as /v1/chat/completions, which works with every server. `passThrough` sends it on as it is: for a server that passed the native-path test (`serving verify`).",
+    "What happens to /v1/messages. `translate` forwards it as /v1/chat/completions, which works with every server. `passThrough` forwards it unchanged: for a server that passed the native-path test (`serving verify`).",
   ),
   keyVariable: optional(variableName())
     .describe(
-      "NAME of the variable of your shell that holds the bridge's key; its value travels as a file of mode 0600. Without it the key is a placeholder, which is enough on loopback only. LiteLLM reads the key when it starts.",
+      "NAME of the variable of your shell that holds the bridge's key; its value is passed as a file of mode 0600. Without it the key is a placeholder, which is only enough on loopback. LiteLLM reads the key when it starts.",
     )
     .meta({ examples: ["LOCAL_SERVING_BRIDGE_KEY"] }),
   memoryGiB: optional(gibibytes()).describe(
-    "Memory in GiB that the bridge was measured to take on this machine. Default: 0.42, measured on another one.",
+    "Memory in GiB that the bridge takes on this machine, as measured. Default: 0.42, measured on another machine.",
   ),
 }).describe("The protocol bridge: a LiteLLM proxy in a container.");
 

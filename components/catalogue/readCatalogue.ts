@@ -42,7 +42,7 @@ function recipeIn(folder: string): Recipe | undefined {
   const { id } = parsed;
   const wrong = folder.endsWith(modelFolder(id))
     ? sourceIssues(parsed)
-    : [{ path: ["id"], message: `\`${id}\` belongs into models/${modelFolder(id)}/.` }];
+    : [{ path: ["id"], message: `\`${id}\` belongs in models/${modelFolder(id)}/.` }];
   if (wrong.length === 0) return parsed;
   throw new FaultyInput(
     file,

@@ -23,14 +23,14 @@ const settings = z
   })
   .prefault({})
   .describe(
-    "Settings of the server, named as in the stack file. What no source names is left out.",
+    "Settings of the server, named as in the stack file. Values without a source are left out.",
   );
 
 const day = () => z.iso.date('Expected a day such as "2026-11-22"');
 const basis = z
   .enum(["measured", "published", "judged"])
   .describe(
-    "`measured`: in a log or on a machine that the source shows. `published`: said by the source. `judged`: this project's own judgement.",
+    "`measured`: in a log or on a machine that the source shows. `published`: stated by the source. `judged`: this project's own judgement.",
   );
 
 const source = z.strictObject({
@@ -38,11 +38,11 @@ const source = z.strictObject({
     .array(z.string().min(1))
     .min(1)
     .describe(
-      "The keys of this file that it tells, such as `share.alone` or `settings.moeBackend`.",
+      "The keys of this file that it supports, such as `share.alone` or `settings.moeBackend`.",
     ),
   basis,
   source: z.string().min(1).describe("Who says it, and where."),
-  date: day().describe("Day on which it was published or, where that is not known, read."),
+  date: day().describe("Day on which it was published or, if that is not known, read."),
 });
 
 const speed = z.strictObject({
@@ -55,26 +55,30 @@ const speed = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("What it ran with beside the settings above, such as drafts."),
+    .describe("What it ran with in addition to the settings above, such as draft tokens."),
   basis,
   source: z.string().min(1).describe("Who measured it."),
-  date: day().describe("Day on which it was published or, where that is not known, read."),
+  date: day().describe("Day on which it was published or, if that is not known, read."),
 });
 
 const start = z.strictObject({
   share: utilization().describe("Its `--gpu-memory-utilization`."),
   besideShare: utilization()
     .optional()
-    .describe("Share of the other engine on the machine, where there was one."),
+    .describe("Share of the other engine on the machine, if there was one."),
   maxModelLen: z
     .int()
     .min(1)
     .optional()
     .describe("Its window in tokens. Default: `settings.maxModelLen`."),
-  vllm: z.string().min(1).optional().describe("Its vLLM. Default: any from `minimumVllm` on."),
+  vllm: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Its vLLM version. Default: any from `minimumVllm` on."),
   works: z.boolean().describe("Whether the server came up."),
-  source: z.string().min(1).describe("Who started it, and where that is told."),
-  date: day().describe("Day on which it was published or, where that is not known, read."),
+  source: z.string().min(1).describe("Who started it, and where that is documented."),
+  date: day().describe("Day on which it was published or, if that is not known, read."),
 });
 
 /** What is known of one model: `models/<org>--<name>/recipe.yaml`. */
@@ -85,7 +89,7 @@ export const recipe = z
     kind: z
       .enum(["chat", "embedding", "rerank"])
       .default("chat")
-      .describe("What the model is asked for."),
+      .describe("What the model does, as `model.kind`."),
     family: modelSettings.shape.family
       .unwrap()
       .describe("Family, as `model.family` of the stack file."),
@@ -117,23 +121,23 @@ export const recipe = z
         diskGB: z.number().positive().optional().describe("Their size on disk in GB (10^9 bytes)."),
         residentGiB: gibibytes()
           .optional()
-          .describe("What they take once loaded, in GiB, where that is known by itself."),
+          .describe("Memory in GiB that they take once loaded, if known separately."),
         partlyOnDisk: z
           .boolean()
           .default(false)
           .describe(
-            "Whether part of them stays on disk: then their size says nothing of the memory.",
+            "Whether part of them stays on disk: then their size says nothing about memory.",
           ),
       })
       .prefault({})
-      .describe("What the weights take."),
+      .describe("Size of the weights."),
     parsers: z
       .strictObject({
         tool: z.string().min(1).optional().describe("Tool parser (`tools.parser`)."),
         reasoning: z.string().min(1).optional().describe("Reasoning parser (`reasoningParser`)."),
       })
       .prefault({})
-      .describe("Parsers, where the family doesn't choose them."),
+      .describe("Parsers, if the family doesn't choose them."),
     minimumVllm: z
       .string()
       .regex(/^\d+\.\d+(\.\d+)?$/, "Expected a version such as 0.30.0")
@@ -142,35 +146,31 @@ export const recipe = z
     image: textMatching(IMAGE_REFERENCE, "Expected an image such as eugr/spark-vllm-b12x:latest")
       .optional()
       .describe(
-        "Image that it needs, where vLLM's own releases don't serve it: a repository, with a tag where its registry has no releases.",
+        "Image that it needs, if vLLM's own releases don't serve it: a repository, with a tag if its registry has no releases.",
       ),
     share: z
       .strictObject({
-        alone: utilization()
-          .optional()
-          .describe("`gpuMemoryUtilization` where no other engine runs."),
+        alone: utilization().optional().describe("`gpuMemoryUtilization` if no other engine runs."),
         beside: z
           .union([utilization(), z.literal("never")])
           .optional()
-          .describe(
-            "The same beside another engine; `never` where it needs the machine for itself.",
-          ),
+          .describe("The same beside another engine; `never` if it needs the machine for itself."),
       })
       .prefault({})
       .describe("Share of the machine's memory."),
     settings,
     draft: server.speculative.describe(
-      "Speculative decoding, where it is published. It is written only on request.",
+      "Speculative decoding, if published. It is only written on request.",
     ),
     speeds: z.array(speed).default([]).describe("Published speeds of vLLM on such a machine."),
     starts: z
       .array(start)
       .default([])
       .describe(
-        "Published starts that tell nothing of the KV cache; those that do are in starts.json.",
+        "Published starts that say nothing about the KV cache; the others are in starts.json.",
       ),
     notes: z.array(z.string().min(1)).default([]).describe("What else to know, a sentence each."),
-    sources: z.array(source).default([]).describe("Where the values above are from."),
+    sources: z.array(source).default([]).describe("Sources of the values above."),
   })
   .describe("What is known of one model, each value with its source.");
 
@@ -207,7 +207,7 @@ export function sourceIssues(given: Recipe): { path: PropertyKey[]; message: str
   return [
     ...unnamed.map((path) => ({
       path: path.split("."),
-      message: `Nothing says where \`${path}\` is from: name it in \`sources\`.`,
+      message: `No source says where \`${path}\` is from: name it in \`sources\`.`,
     })),
     ...given.sources.flatMap(({ of }, index) =>
       of.flatMap((path, at) => {

@@ -83,7 +83,8 @@ export function serverSteps(
       what: `loading ${gb} GB of weights`,
       least: Math.round(least),
       most: Math.round(most),
-      source: "a DGX Spark took 4 min for 22 GB and 7 for 75, and a recipe says up to 15 for those",
+      source:
+        "a DGX Spark took 4 min for 22 GB and 7 min for 75 GB; a recipe says up to 15 min for 75 GB",
     },
     ...compiling(server, before),
   ];
@@ -109,7 +110,7 @@ const stopping = ({ stopGraceSeconds: most }: PlannedContainer): Step => ({
 function compiling(server: InferenceServerPlan, before: Parameters<typeof serverSteps>[2]): Step[] {
   const step = {
     what: "compiling kernels",
-    source: "first boots were seen to take so long",
+    source: "first boots have taken this long",
     ...COMPILES,
   };
   const keptIn = server.jitVolume;
@@ -147,7 +148,7 @@ function spanText({ least, most }: Span): string {
 /** Says how long all parts take, and when it takes less. */
 export function stepsText(steps: readonly Step[]): string {
   const volume = steps.find(({ keptIn }) => keptIn !== undefined)?.keptIn;
-  const shorter = `, or ${spanText(totalOf(steps, true))} if its kernels are in the volume ${volume} already`;
+  const shorter = `, or ${spanText(totalOf(steps, true))} if its kernels are already in the volume ${volume}`;
   return `${spanText(totalOf(steps))}${volume === undefined ? "" : shorter}`;
 }
 

@@ -113,8 +113,8 @@ function usersOf(plan: MachinePlan, key: string, machines: readonly MachinePlan[
 export function goneText({ key, what, steps = [] }: Loss): string | undefined {
   const said: Partial<Record<Loss["what"], string>> = {
     gone: `for ${stepsText(steps)}`,
-    fails: "until you go back: the new one would not start",
-    stopped: `until \`serving start ${key}\`, if it runs`,
+    fails: "until you go back: the new server would not start",
+    stopped: `until \`serving start ${key}\`, if it is running`,
     removed: "for good",
   };
   return said[what];
@@ -125,9 +125,9 @@ export function lossText(loss: Loss): string {
   const { key, what, names, users, before, after } = loss;
   const gone = `${names.length === 0 ? key : `${key} (${names.join(", ")})`} is gone ${goneText(loss)}.`;
   const said = {
-    gone: `${gone} Requests that run are cut off.`,
+    gone: `${gone} Running requests are cut off.`,
     fails: gone,
-    stopped: `${gone} Requests that run are cut off.`,
+    stopped: `${gone} Running requests are cut off.`,
     removed: gone,
     names: `${key} no longer answers to ${names.join(", ")}.`,
     window: `The window of ${key} shrinks from ${before} to ${after} tokens: longer prompts are refused.`,

@@ -13,4 +13,5 @@ export function neverStartedText({ machine, containers }: MachineChange): string
 }
 
 /** What proves servers that nothing has started. */
-export const PROVE = "`serving verify --each` proves and compiles each once.";
+export const PROVE =
+  "`serving verify --each` starts each once, which compiles its kernels, and tests it.";

@@ -122,13 +122,13 @@ function warnings(
   if (administrator.length === 0 && !isLoopback(address))
     found.push([
       "first-sign-up",
-      `${name} can be reached from the network, and the first who signs up is its administrator: name one (\`chatUi.administrator\`), or sign up as soon as it runs.`,
+      `${name} can be reached from the network, and the first person to sign up becomes its administrator: name one (\`chatUi.administrator\`), or sign up as soon as it runs.`,
     ]);
   const onRequest = servers.filter(({ onDemand }) => onDemand).map(({ key }) => key);
   if (onRequest.length > 0 && Object.keys(taskModel(servers)).length === 0)
     found.push([
       "task-model",
-      `${name} is connected to no chat model that always runs, so the model of each chat writes its title and tags, too: each of them may start ${onRequest.join(" or ")}, and stop another server. Connect a small chat model that always runs, or switch titles, tags and follow-ups off in its administration.`,
+      `${name} has no chat model that always runs, so each chat's own model also writes its title and tags: this may start ${onRequest.join(" or ")} and stop another server. Connect a small chat model that always runs, or switch off titles, tags and follow-ups in its administration.`,
     ]);
   return found;
 }

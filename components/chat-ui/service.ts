@@ -57,7 +57,7 @@ function faults(
       if (!isPooling(kind)) return [];
       return fault(
         ["connections", index],
-        `\`${name}\` writes no text: the chat UI uses it by \`${kind}Server\`. Delete it here.`,
+        `\`${name}\` writes no text: the chat UI uses it through \`${kind}Server\`. Delete it here.`,
       );
     }),
   ];

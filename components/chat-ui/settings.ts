@@ -14,16 +14,16 @@ export const chatUiSettings = strictObject({
   image: containerImage(),
   port: usual(8080, port()).describe("TCP port on the machine; 8080 inside the container."),
   listen: listenAddress().describe(
-    "Address that the port is published on. `0.0.0.0` serves the local network: the chat UI has accounts of its own.",
+    "Address that the port is published on. `0.0.0.0` serves the local network: the chat UI has its own accounts.",
   ),
   connections: optional(z.array(serverReference())).describe(
-    "Servers whose models the chat UI offers. Default: every entry of `inferenceServers` whose model writes text, and the simple server where it listens beyond loopback.",
+    "Servers whose models the chat UI offers. Default: every entry of `inferenceServers` whose model writes text, and the simple server if it listens beyond loopback.",
   ),
   embeddingServer: optional(serverReference()).describe(
-    "Server that turns documents into vectors for the chat UI's document search (`model.kind: embedding`). Default: the only one of that kind. Documents that another model has read must be read again.",
+    "Server that turns documents into vectors for the chat UI's document search (`model.kind: embedding`). Default: the only one of that kind. Documents that were read with another model must be read again.",
   ),
   rerankServer: optional(serverReference()).describe(
-    "Server that sorts what the document search has found (`model.kind: rerank`). Default: the only one of that kind.",
+    "Server that ranks the results of the document search (`model.kind: rerank`). Default: the only one of that kind.",
   ),
   administrator: optional(
     strictObject({
@@ -33,13 +33,13 @@ export const chatUiSettings = strictObject({
       passwordVariable: variableName().describe("NAME of the variable that holds the password."),
     }),
   ).describe(
-    "The first account, an administrator, made at the first start from variables of your shell; their values travel as files of mode 0600. Without it the first who signs up is the administrator. On data with accounts nothing changes.",
+    "The first account, an administrator, made at the first start from variables of your shell; their values are passed as files of mode 0600. Without it, the first person to sign up is the administrator. If the data already has accounts, nothing changes.",
   ),
   memoryGiB: optional(gibibytes()).describe(
-    "Memory in GiB that the chat UI was measured to take on this machine. Default: 1.2, measured on another one.",
+    "Memory in GiB that the chat UI takes on this machine, as measured. Default: 1.2, measured on another machine.",
   ),
 }).describe(
-  "The browser chat UI: Open WebUI in a container. Its `administrator`, else the first who signs up, gives others their accounts: sign-up is closed.",
+  "The browser chat UI: Open WebUI in a container. Sign-up is closed: its `administrator`, or else the first person to sign up, creates accounts for others.",
 );
 
 export type ChatUiSettings = z.output<typeof chatUiSettings>;

@@ -30,7 +30,7 @@ export async function readAppliedPlan(
   if (found !== undefined) return appliedPlanIn(found, path);
   const why = (await on.state(path)) === "missing" ? "is not there" : "can't be read";
   return {
-    missing: `${path} ${why}: nothing is applied, or by another user or with another \`stateDirectory\``,
+    missing: `${path} ${why}: nothing was applied, or it was applied by another user or with another \`stateDirectory\``,
   };
 }
 
@@ -40,7 +40,7 @@ const MIGRATIONS: readonly ((document: JsonObject) => JsonObject)[] = [fromVersi
 /** More characters than any plan has: one of two machines with one of each thing has 200,000. */
 const LARGEST = 16_000_000;
 
-const ANEW = "`serving up` writes it anew";
+const ANEW = "`serving up` writes it again";
 
 /**
  * The plan in such a file, whatever version wrote it. Its parts are checked; keys that this version
@@ -54,10 +54,10 @@ export async function appliedPlanIn(text: string, path: string): Promise<Applied
     return { missing: `${document.message}; ${ANEW}`, isThere: true };
   const { version = 0 } = document;
   if (typeof version !== "number" || !Number.isInteger(version) || version < 0)
-    return unread(`has a \`version\` that is no whole number: ${ANEW}`);
+    return unread(`has a \`version\` that isn't a whole number: ${ANEW}`);
   if (version > PLAN_VERSION)
     return unread(
-      `was written by a newer local-serving (plan version ${version}); this one reads up to ${PLAN_VERSION}: update this one, or write the plan anew with \`serving up\`, which goes back to this one`,
+      `was written by a newer local-serving (plan version ${version}); this one reads up to version ${PLAN_VERSION}: update local-serving, or run \`serving up\`, which goes back to this version and writes the plan again`,
     );
   const current = MIGRATIONS.slice(version).reduce((older, migrate) => migrate(older), document);
   // Few commands read a plan, and its schema takes longer to make than all else that they do at

@@ -33,12 +33,12 @@ const publishedStarts = strictObject({
         .int()
         .min(1)
         .optional()
-        .describe("Draft tokens of a step; left out where there were none."),
+        .describe("Draft tokens per step; left out if there were none."),
       ranks: z
         .int()
         .min(2)
         .optional()
-        .describe("Ranks that shared the model, one a machine; left out for one."),
+        .describe("Ranks that shared the model, one per machine; left out for a single machine."),
       source: z.string().min(1).describe("Who measured it, on what, and when."),
     }),
   ),

@@ -16,7 +16,7 @@ const FULL: Saying = [
   "Free some (`serving fetch --check` says how much is needed)",
 ];
 const LOGIN: Saying = [
-  "the registry has no such repository, or wants a login",
+  "the registry has no such repository, or requires a login",
   "Log in with `{login}`, or correct `image`",
 ];
 const NO_ROUTE =
@@ -30,8 +30,8 @@ const TROUBLE =
   /^\s*50[0234]\b|\b50[0234] (server|internal|bad|service|gateway)|internal server error|bad gateway|service unavailable/i;
 
 const UNREACHED: readonly [image: Saying, model: Saying] = [
-  ["the registry can't be reached", "See to the network (and Docker's own proxy)"],
-  ["the hub can't be reached", "See to the network (HTTPS_PROXY, HF_ENDPOINT)"],
+  ["the registry can't be reached", "Check the network (and Docker's own proxy)"],
+  ["the hub can't be reached", "Check the network (HTTPS_PROXY, HF_ENDPOINT)"],
 ];
 
 /** Signs that don't say that it will never come. */
@@ -45,25 +45,25 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
   [/no space left|disk quota exceeded/i, FULL, FULL],
   [
     /permission denied|errno 13/i,
-    ["Docker lets this user do nothing", "Join the group `docker` and log in again"],
+    ["this user may not use Docker", "Join the group `docker` and log in again"],
     [
       "its folder in the model cache belongs to another user",
-      'Make it yours: `sudo chown -R "$(id -u):$(id -g)"` and the path of the cache',
+      'Run `sudo chown -R "$(id -u):$(id -g)" PATH` with the path of the cache',
     ],
   ],
   [
     /toomanyrequests|too many requests|\b429\b|rate limit/i,
     [
-      "the registry lets this address pull no more for now (rate limit)",
+      "the registry refuses further pulls from this address for now (rate limit)",
       "Wait, or log in with `{login}`",
     ],
-    ["the hub answers no more for now (rate limit)", "Wait {wait}, or {account}"],
+    ["the hub refuses further requests for now (rate limit)", "Wait {wait}, or {account}"],
   ],
   [
     /revision ?not ?found|invalid rev id/i,
     LOGIN,
     [
-      "the hub has no revision {revision} of it",
+      "the hub has no revision {revision} of this model",
       "Correct `model.revision`: the commits are at https://huggingface.co/{name}/commits/main",
     ],
   ],
@@ -71,8 +71,8 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
     /(?<!private or )gated|requires approval|not in the authorized list|\b403\b/i,
     LOGIN,
     [
-      "the model is gated, and the hub gives no access",
-      "Ask for access at https://huggingface.co/{name}, and {account} of that account",
+      "the model is gated, and the hub refuses access",
+      "Ask for access at https://huggingface.co/{name}, and {account} of the account with access",
     ],
   ],
   [
@@ -87,7 +87,7 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
     /(?<!local ?)entry ?not ?found/i,
     LOGIN,
     [
-      "the hub has no such file in revision {revision} of it",
+      "the hub has no such file in revision {revision} of this model",
       "Look at https://huggingface.co/{name}/tree/{revision}",
     ],
   ],
@@ -95,8 +95,8 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
     /unauthorized|access.*denied|denied:|authentication required|no basic auth|invalid (user |username)|\b401\b|repository .*not found|\b404\b/i,
     LOGIN,
     [
-      "the hub knows no such model, or shows it only to its own people ({whose})",
-      "Correct `model.id`, or {account} that may read it",
+      "the hub has no such model, or it is private ({whose})",
+      "Correct `model.id`, or {account} that may read the model",
     ],
   ],
   [
@@ -110,8 +110,8 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
     // What is left of Docker's words where they came as a part of its answer: the provider drops
     // them.
     /^(\* )?provider=docker@\S+$/,
-    ["the Docker provider leaves out why", "`serving fetch` says it"],
-    ["nothing says why", "See to that"],
+    ["the Docker provider doesn't say why", "`serving fetch` names the cause"],
+    ["the reason is not known", "Check the network and the model's id"],
   ],
 ];
 
@@ -119,7 +119,7 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
 export function explained(
   of: FetchTarget,
   words: string,
-  again = "`serving fetch`: it goes on where it ended",
+  again = "`serving fetch`, which continues where it stopped",
 ) {
   const { kind, name, revision = "main", tokenVariable: token } = of;
   // What brings it is ours, and says itself why it fails.

@@ -108,7 +108,7 @@ const REDIRECTS = 5;
  */
 async function answerOf(path: string, token?: string): Promise<WholeAnswer | string> {
   const hub = (process.env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
-  if (!URL.canParse(hub)) return `HF_ENDPOINT is ${hub}, which is no address`;
+  if (!URL.canParse(hub)) return `HF_ENDPOINT is ${hub}, which isn't a URL`;
   const own = { authorization: `Bearer ${token}` };
   try {
     let url = new URL(`${hub}${path}`);
@@ -120,10 +120,10 @@ async function answerOf(path: string, token?: string): Promise<WholeAnswer | str
       if (answer.status < 300 || answer.status > 399 || location === undefined) return answer;
       const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
       if (next === undefined || (next.protocol !== "https:" && next.protocol !== url.protocol))
-        return `it points to ${next?.origin ?? "no address"}, which is not asked`;
+        return `it redirects to ${next?.origin ?? "no address"}, which is not followed`;
       url = next;
     }
-    return `it points elsewhere more than ${REDIRECTS} times`;
+    return `it redirects more than ${REDIRECTS} times`;
   } catch (error) {
     if (error instanceof NoAnswer) return error.message;
     throw error;

@@ -83,7 +83,7 @@ export async function readHubModel(
 function proxyText(id: string, words: string): string {
   const { HTTPS_PROXY, https_proxy: lower } = process.env;
   if (isCertain(words) || !(HTTPS_PROXY || lower)) return "";
-  return ` HTTPS_PROXY is not used for this: load the model into the machine's cache first (\`hf download ${id}\`), where it is read without the hub.`;
+  return ` HTTPS_PROXY is not used here: first download the model into the machine's cache (\`hf download ${id}\`), where it is read without the hub.`;
 }
 
 /** A part of the weights; beside them, some repositories have all of them again in one file. */
@@ -141,7 +141,9 @@ function factsOf(read: ReadRepository): HubModelFacts {
 function configIn(id: string, text: string): JsonObject {
   const read = orInputFault(() => parseJson(FILES.config, text, { pythonNumbers: true }));
   if (!(read instanceof Error) && isRecord(read.value)) return read.value;
-  throw new Failed(`The config.json of ${id} is no JSON object: choose another repository of it.`);
+  throw new Failed(
+    `The config.json of ${id} isn't a JSON object: choose another repository of the model.`,
+  );
 }
 
 /** The chat template in a tokenizer_config.json; of several all, since one of them is for tools. */

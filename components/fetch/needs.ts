@@ -214,9 +214,9 @@ export function roomProblem({ images, models, program, disks }: Needs): string |
     gb(parts.reduce((all, { bytes = 0 }) => all + bytes, 0));
   const parts = [
     images.length > 0 &&
-      `${sum(images)} of images, which take ${IMAGE_ON_DISK} times that unpacked`,
+      `${sum(images)} of images, which take ${IMAGE_ON_DISK} times as much unpacked`,
     models.length > 0 && `${sum(models)} of models`,
     program !== undefined && `${sum([program])} of ${program.name}`,
   ].filter(Boolean);
-  return `The disk of ${paths.join(" and ")} has ${gb(freeBytes)} free, and what is missing takes ${gb(neededBytes)} (${parts.join("; ")}). Free ${gb(neededBytes - freeBytes)} (\`docker image prune\`, or models below \`hub/\` of the cache), or set \`modelCache\` to a larger disk.`;
+  return `The disk of ${paths.join(" and ")} has ${gb(freeBytes)} free, but the missing parts need ${gb(neededBytes)} (${parts.join("; ")}). Free ${gb(neededBytes - freeBytes)} (\`docker image prune\`, or models below \`hub/\` of the cache), or set \`modelCache\` to a larger disk.`;
 }

@@ -40,16 +40,16 @@ export function unserved({
 }: Repository): string | undefined {
   const has = (ending: string) => files.some((file) => file.toLowerCase().endsWith(ending));
   if (files.includes("model_index.json") || (PICTURE_TASKS.test(task) && config === undefined))
-    return `${id} makes pictures (a diffusion pipeline), and a vLLM server writes text: serve it by a program for pictures such as ComfyUI, and declare its memory in \`otherGpuMemoryGiB\`.`;
+    return `${id} makes pictures (a diffusion pipeline), but a vLLM server writes text: run it in a program for pictures such as ComfyUI, and declare its memory as \`otherGpuMemoryGiB\`.`;
   if (adapter !== undefined || (files.includes("adapter_config.json") && config === undefined))
     return adapterText({ id, ...defined({ adapter, revision }) });
   if (has(".gguf") && !has(".safetensors"))
-    return `${id} is GGUF files, which Ollama serves: run \`ollama pull hf.co/${id}\`, and name it in \`simpleServer.models\`.`;
+    return `${id} consists of GGUF files, which Ollama serves: run \`ollama pull hf.co/${id}\`, and list it in \`simpleServer.models\`.`;
   const classes = [config?.architectures].flat().map(String).join(" ");
   if (SPEECH_TASKS.test(task) || SPEECH_CLASSES.test(classes))
-    return `${id} is a model for speech, which no server here is made for: run it by a program of its own, and declare its memory in \`otherGpuMemoryGiB\`.`;
+    return `${id} is a model for speech, which no server here supports: run it in a program of its own, and declare its memory as \`otherGpuMemoryGiB\`.`;
   if (config === undefined)
-    return `${id} has no config.json, so vLLM can't tell what it is: choose a repository of the same model in the format of transformers.`;
+    return `${id} has no config.json, so vLLM can't tell what it is: choose a repository of the same model in transformers format.`;
   if (config.is_encoder_decoder === true)
     return `${id} has an encoder and a decoder, which vLLM no longer serves for text: choose a decoder-only model.`;
   return undefined;
@@ -64,8 +64,8 @@ function adapterText({
   const rank = typeof adapter?.r === "number" ? adapter.r : "RANK";
   const entry = `\`adapters: [{ name: ${nameOf(id)}, id: ${id}, revision: "${revision}", rank: ${rank} }]\``;
   return base === ""
-    ? `${id} is a LoRA adapter that names no base model: find that out, serve it, and add ${entry} to its server.`
-    : `${id} is a LoRA adapter of ${base}. Where no server serves that yet, run \`serving models use ${base} --write\`. Then add ${entry} to its server and run \`serving fetch\`. If the server has another copy of it, such as a quantized one, add \`trainedOn: ${base}\` to the entry.`;
+    ? `${id} is a LoRA adapter that doesn't name its base model: find out which it is, serve it, and add ${entry} to its server.`
+    : `${id} is a LoRA adapter of ${base}. If no server serves that model yet, run \`serving models use ${base} --write\`. Then add ${entry} to its server and run \`serving fetch\`. If the server has another copy of it, such as a quantized one, add \`trainedOn: ${base}\` to the entry.`;
 }
 
 /** A name by which clients may ask for an adapter: the last part of its id. */

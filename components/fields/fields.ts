@@ -20,7 +20,7 @@ export const nonEmptyText = () => z.string().min(1);
 
 /** Refusal of a value that would be read as an option of the command that it becomes a word of. */
 export const AN_OPTION =
-  "Expected a value that does not begin with `-`: it would be taken for an option";
+  "Expected a value that does not begin with `-`, which would make it an option";
 
 /** Text that becomes a word of a command line, and no option there. */
 export const word = () =>
@@ -80,7 +80,7 @@ export const containerPath = () =>
 
 /** A key that JavaScript programs, clients included, lose in their maps. */
 export const isProto = (name: string) => name === "__proto__";
-export const PROTO = "JavaScript keeps the name `__proto__` for itself: write another one.";
+export const PROTO = "The name `__proto__` is reserved by JavaScript: write another one.";
 
 /** Name of a model for those who ask for it: it stands in URLs, files and messages. */
 export const servedName = () =>
@@ -103,14 +103,14 @@ export const utilization = () =>
         Number(input) <= 100 ? `${SHARE}: write ${Number(input) / 100}` : SHARE,
     });
 
-const SHARE = "A utilization is above 0 and at most 1";
+const SHARE = "A utilization must be above 0 and at most 1";
 
 /**
  * Whether every JavaScript object has a property of this name. Among the names allowed here, that
  * is only `constructor`.
  */
 const isKept = (name: string) => name in {};
-const KEPT = "JavaScript keeps this word for itself: expected another name";
+const KEPT = "This word is reserved by JavaScript: expected another name";
 
 /** Key of a map in the stack file: it becomes part of container and resource names. */
 export const shortName = () =>
@@ -126,7 +126,7 @@ const MOST_GIB = 4096;
 export const gibibytes = () =>
   z
     .number()
-    .positive("An amount of memory is above 0 GiB")
+    .positive("An amount of memory must be above 0 GiB")
     .max(MOST_GIB, `Expected GiB: no machine of this kind has more than ${MOST_GIB}`);
 
 /** Names of servers that are not entries of `inferenceServers`. */
@@ -161,5 +161,5 @@ export const containerImage = () =>
     .refine((image) => referenceFault(image) !== IS_ID, `${EXPECTED_IMAGE}: ${IS_ID}`)
     .refine((image) => referenceFault(image) !== TOO_LONG, `${EXPECTED_IMAGE}: ${TOO_LONG}`)
     .describe(
-      "Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it.",
+      "Image as `repository[:tag]@sha256:<64 hex digits>`. A policy requires the digest, since a tag can move. `serving pin IMAGE:TAG` prints it.",
     );

@@ -68,18 +68,18 @@ export function harnessWarnings(machine: MachineSettings): [code: string, messag
   if (key !== undefined && kinds.includes("inference-server"))
     warnings.push([
       "harness-key",
-      `While ${key} is empty, the harness counts a server as gone. vLLM ignores its value: export any text where non-interactive shells see it, for example the line \`${key}=local\` in /etc/environment, or set \`harness.apiKeyVariable: none\`.`,
+      `While ${key} is empty, the harness treats the servers as unavailable. vLLM ignores the value: export any text where non-interactive shells see it, for example the line \`${key}=local\` in /etc/environment, or set \`harness.apiKeyVariable: none\`.`,
     ]);
   const asksOllama = harness.embeddingServer === undefined;
   if (asksOllama && simpleServer.mode !== "host")
     warnings.push([
       "harness-no-embedding",
-      "The harness embeds sessions with Ollama on the host, and `simpleServer.mode` is not `host`: its file leaves the embedding to the harness's default, which nothing here serves. An inference server of `model.kind: embedding` can do it (`harness.embeddingServer`).",
+      "The harness embeds sessions with Ollama on the host, but `simpleServer.mode` is not `host`: the file leaves embedding to the harness's default, which nothing here serves. Use an inference server with `model.kind: embedding` instead (`harness.embeddingServer`).",
     ]);
   else if (asksOllama && harness.embeddingModel === undefined)
     warnings.push([
       "harness-no-embedding-model",
-      "The harness embeds no sessions: Ollama has no embedding model of its own, and `harness.embeddingModel` names none. List it in `simpleServer.models` too, so that it is pulled.",
+      "The harness embeds no sessions: Ollama comes without an embedding model, and `harness.embeddingModel` is not set. Set it, and list the model in `simpleServer.models` so that it is pulled.",
     ]);
   if (simpleServer.mode === "host" && !kinds.includes("ollama"))
     warnings.push([

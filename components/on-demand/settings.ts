@@ -34,7 +34,7 @@ const program = strictObject({
   sha256: optional(
     textMatching(/^[\da-f]{64}$/, "Expected 64 hexadecimal digits, as `sha256sum` prints them"),
   ).describe(
-    "SHA-256 of the release's archive for this machine, or of the program where `from` is a path. A policy refuses a program without it; `serving pin` fills it in.",
+    "SHA-256 of the release's archive for this machine, or of the program if `from` is a path. A policy refuses a program without it; `serving pin` fills it in.",
   ),
   from: usual(
     RELEASES,
@@ -46,10 +46,10 @@ const program = strictObject({
   ).describe(
     "Where the program comes from: an address with a folder for each release and its archives in it, or the path of a program on the machine that you built yourself.",
   ),
-}).describe("llama-swap, the program that starts and stops servers by request.");
+}).describe("llama-swap, the program that starts and stops servers on request.");
 
 const measuredSwaps = strictObject({
-  swaps: count().describe("Starts and stops that were made one after the other."),
+  swaps: count().describe("Number of starts and stops, made one after the other."),
   lostGiB: z
     .number()
     .describe("MemAvailable before the first minus MemAvailable after the last, in GiB."),
@@ -57,7 +57,7 @@ const measuredSwaps = strictObject({
     "Day on which it was measured.",
   ),
 }).describe(
-  "What `serving bench --swaps` measured on this machine. Without it the plan calls swapping unproven here.",
+  "What `serving bench --swaps` measured on this machine. Without it, the plan warns that swapping is unproven here.",
 );
 
 /** Models that are started by requests for them, as in the stack file. */
@@ -68,7 +68,7 @@ export const onDemand = strictObject({
   program,
   keyVariable: optional(variableName())
     .describe(
-      "NAME of the variable of your shell that holds the key which llama-swap asks for; its value travels as a file of mode 0600. Needed where the bridge or the chat UI asks such a server.",
+      "NAME of the variable of your shell that holds llama-swap's key; its value is passed as a file of mode 0600. Needed if the bridge or the chat UI uses such a server.",
     )
     .meta({ examples: ["LOCAL_SERVING_ON_DEMAND_KEY"] }),
   subnet: usual(
@@ -78,20 +78,20 @@ export const onDemand = strictObject({
       "Expected a private network of 16 to 256 addresses by its first one, such as 172.31.241.0/28",
     ),
   ).describe(
-    "Docker network between llama-swap and the containers that ask it (bridge, chat UI): llama-swap listens on its first address. Where no container asks, it listens on 127.0.0.1 and there is no such network.",
+    "Docker network between llama-swap and the containers that ask it (bridge, chat UI): llama-swap listens on its first address. If no container asks it, it listens on 127.0.0.1 and there is no such network.",
   ),
   startWithinMinutes: usual(60, count(1, 240)).describe(
-    "Longest time in minutes from a request to a server that is ready; then the start counts as failed.",
+    "Longest time in minutes from a request until its server is ready. After that the start counts as failed.",
   ),
   retryAfterMinutes: usual(10, count(1, 1440)).describe(
-    "Minutes after a failed start in which the server isn't tried again, and nothing stops for it.",
+    "Minutes after a failed start during which the server isn't tried again and no other server is stopped for it.",
   ),
   swapsPerHour: usual(12, count(1, 120)).describe(
-    "Starts by request within an hour above which `serving doctor` and `serving status` warn: each takes minutes, and what many leave in the memory of a DGX Spark isn't known.",
+    "`serving doctor` and `serving status` warn above this many starts on request within an hour: each takes minutes, and it isn't known how much memory many of them leave occupied on a DGX Spark.",
   ),
   measuredSwaps: optional(measuredSwaps),
 }).describe(
-  "Starts servers with `start: onRequest` when their model is asked for, and stops others that it has no room beside (guide: models on demand). Left out: only `serving start` does.",
+  "Starts servers with `start: onRequest` when their model is asked for, after stopping servers that leave them no room (guide: models on demand). Left out: only `serving start` starts them.",
 );
 
 export type OnDemandSettings = z.output<typeof onDemand>;

@@ -21,12 +21,12 @@ export function onDemandWarnings(machine: string, { onDemand, together }: Warned
 function memoryLost(machine: string, { measuredSwaps }: OnDemandPlan): Warning[] {
   if (measuredSwaps === undefined) {
     const message =
-      "Models on demand are unproven here: nobody has measured what starts and stops leave in this machine's memory, and after about 35 failed ones a DGX Spark is said to have hung (eugr/spark-vllm-docker, #257). `serving bench --swaps 20` measures it, and prints what to record as `onDemand.measuredSwaps`.";
+      "Models on demand are unproven here: it wasn't measured how much memory starts and stops leave occupied on this machine, and a DGX Spark was reported to hang after about 35 failed starts (eugr/spark-vllm-docker, #257). Run `serving bench --swaps 20`, which measures it and prints what to record as `onDemand.measuredSwaps`.";
     return [{ machine, code: "on-demand-unproven", message }];
   }
   const { swaps, lostGiB, at } = measuredSwaps;
   if (lostGiB < LEAST_LOST_GIB) return [];
-  const message = `${swaps} starts and stops left ${lostGiB.toFixed(1)} GiB less available (${at}): what is lost comes back with a reboot at the latest. Keep servers longer (\`idleMinutes\`), or let fewer of them start on request.`;
+  const message = `${swaps} starts and stops left ${lostGiB.toFixed(1)} GiB less available (${at}). A reboot frees that memory. Keep servers running longer (\`idleMinutes\`), or let fewer of them start on request.`;
   return [{ machine, code: "on-demand-loss", message }];
 }
 
@@ -38,6 +38,6 @@ function turns(
 ): Warning[] {
   if (together === undefined || together.sets.length < 2) return [];
   const names = listOf(servers.map(({ key }) => key));
-  const message = `Of ${names} not all run together, and llama-swap stops none that is answering: whoever asks for another one waits until nobody asks for that one any more, however long. Nor is there a shortest stay: two clients that ask for two of them in turn pay a start each time. Use them one after the other, by the hour.`;
+  const message = `${names} can't all run together, and llama-swap never stops a server that is answering. A request for another server waits until the running one is idle, however long that takes. There is no minimum running time either: two clients that ask for two of them in turn cause a start each time. Use them one after the other, for hours each.`;
   return [{ machine, code: "on-demand-turns", message }];
 }

@@ -140,7 +140,7 @@ async function hostOf(machine: MachinePlan): Promise<string> {
 }
 
 const WHO_WAITS =
-  "`serving up` lets requests that run end before it replaces or removes their server, as long as `waitForRequestsMinutes` says. Plain `pulumi up` doesn't: it cuts them off.";
+  "`serving up` waits for running requests before it replaces or removes their server, for up to `waitForRequestsMinutes`. Plain `pulumi up` cuts them off.";
 
 function tell(sentence: string, kind: "passing" | "note" | "warning"): void {
   const said = plainText(sentence);

@@ -4,10 +4,10 @@ import { isRecord } from "../../faults/json";
 import { givenPath } from "../settings/places";
 
 const UNKNOWN =
-  "This value isn't known at preview, and everything is judged before the first resource: give a plain value, or one of the stack's configuration.";
+  "This value isn't known at preview, but all settings are checked before the first resource: give a plain value, or one from the stack's configuration.";
 
 const SECRET =
-  "This is a secret of Pulumi, and its value would stand in plans, in files and in `docker inspect`. Give a plain value, or the name of a variable where a setting takes one (`huggingFaceTokenVariable`, `keyVariable`).";
+  "This is a Pulumi secret, and plans, files and `docker inspect` would show its value. Give a plain value, or the name of a variable if a setting takes one (`huggingFaceTokenVariable`, `keyVariable`).";
 
 /**
  * The settings that a program gives, without promises and outputs. Throws `FaultyInput` with every

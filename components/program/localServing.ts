@@ -87,7 +87,7 @@ function ownFolder(name: string, given: string | undefined): string {
 }
 
 const NOT_ABSOLUTE =
-  "Expected an absolute path: a plugin isn't told where the program is. In YAML it is `pulumi.cwd`, in Python `os.getcwd()`.";
+  "Expected an absolute path: a plugin doesn't know where the program is. In YAML it is `pulumi.cwd`, in Python `os.getcwd()`.";
 
 const asUserInput = (error: unknown): never =>
   userInput(() => {

@@ -94,7 +94,7 @@ export async function untilIdle(
     const running = await requestsOf(machine, server).catch((error: Error) => error);
     if (running instanceof Error)
       return say(
-        `${name}: its requests can't be counted, so nothing waits for them (${running.message}).`,
+        `${name}: its requests can't be counted, so the update doesn't wait for them (${running.message}).`,
         "warning",
       );
     const left = Math.round((until - performance.now()) / 1000);
@@ -102,11 +102,11 @@ export async function untilIdle(
       return looks === 0 ? undefined : say(`${name}: its requests have ended.`, "note");
     if (left <= 0)
       return say(
-        `${name}: after ${minutes} min ${running} of its requests still run and are cut off.`,
+        `${name}: after ${minutes} min, ${running} of its requests are still running and are cut off.`,
         "warning",
       );
     say(
-      `${name}: waits for ${running} of its requests to end, at most ${left} s more (\`waitForRequestsMinutes\`).`,
+      `${name}: waiting for ${running} of its requests to end, at most ${left} s more (\`waitForRequestsMinutes\`).`,
       looks === 0 ? "note" : "passing",
     );
     await sleep(Math.min(LOOK_EVERY_SECONDS, left) * 1000);

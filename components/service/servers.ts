@@ -12,5 +12,5 @@ export function otherKind(
   const able = servers.filter((each) => each.kind === kind).map(({ key }) => key);
   if (name === undefined || able.includes(name)) return undefined;
   const known = able.length === 0 ? "none is declared" : `there is ${able.join(", ")}`;
-  return `\`${name}\` is no server with \`model.kind: ${kind}\`: ${known}.`;
+  return `\`${name}\` is not a server with \`model.kind: ${kind}\`: ${known}.`;
 }

@@ -176,7 +176,7 @@ function simpleServerWarnings(blocks: SimpleServerBlocks): [code: string, messag
     if (chatUi !== undefined && (connections === undefined || connections.includes(SIMPLE_SERVER)))
       warnings.push([
         "simple-server-on-loopback",
-        `Ollama listens on ${simpleServer.listen}, where no container reaches it: the chat UI and the bridge do without its models. \`listen: ${DOCKERS_BRIDGE}\`, the address of Docker's own bridge (\`ip -4 address show docker0\`), gives it to containers and not to the local network.`,
+        `Ollama listens on ${simpleServer.listen}, where no container can reach it: the chat UI and the bridge can't use its models. Write \`listen: ${DOCKERS_BRIDGE}\`, the address of Docker's own bridge (\`ip -4 address show docker0\`), to open it to containers but not to the local network.`,
       ]);
   } else if (simpleServer.listen !== DOCKERS_BRIDGE)
     warnings.push([
@@ -191,10 +191,10 @@ function uncounted({ simpleServer }: SimpleServerBlocks): [code: string, message
   const kept = simpleServer.mode === "host" && simpleServer.keepAlive.startsWith("-");
   const code = "simple-server-uncounted";
   if (models.length > 0) {
-    const message = `The memory ledger does not count ${models.join(", ")} of Ollama: say in \`loadedGiB\` what each takes once it is loaded (\`ollama ps\`).${kept ? " `keepAlive` keeps them in memory for good." : ""}`;
+    const message = `The memory ledger does not count ${models.join(", ")} of Ollama: declare in \`loadedGiB\` how much each takes once loaded (\`ollama ps\`).${kept ? " `keepAlive` keeps them in memory permanently." : ""}`;
     return [[code, message]];
   }
   if (!kept || simpleServerMemory(simpleServer).length > 0) return [];
-  const message = `\`keepAlive: ${simpleServer.keepAlive}\` keeps Ollama's models in memory for good, and the memory ledger has no line for them: declare \`models\` and their \`loadedGiB\`.`;
+  const message = `\`keepAlive: ${simpleServer.keepAlive}\` keeps Ollama's models in memory permanently, but the memory ledger has no line for them: declare \`models\` and their \`loadedGiB\`.`;
   return [[code, message]];
 }

@@ -49,7 +49,7 @@ function faults({ simpleServer: block, chatUi }: SimpleServerBlocks): ServiceFau
     ...notThere(toolCalls).map((model) => ({
       path: ["simpleServer", "toolCalls", model],
       code: "unknown_reference",
-      message: `\`${model}\` is not one of the simple server's \`models\`. Write it there, or remove this line.`,
+      message: `\`${model}\` is not one of the simple server's \`models\`. List it there, or remove this line.`,
     })),
     ...(block.mode === "integrated" && chatUi === undefined
       ? [
@@ -57,7 +57,7 @@ function faults({ simpleServer: block, chatUi }: SimpleServerBlocks): ServiceFau
             path: ["chatUi"],
             code: "missing_key",
             message:
-              "With `mode: integrated` the simple server runs inside the chat UI's container: declare the chat UI, with an image that holds Ollama (`...-ollama`).",
+              "With `mode: integrated` the simple server runs inside the chat UI's container: declare the chat UI, with an image that contains Ollama (`...-ollama`).",
           },
         ]
       : []),

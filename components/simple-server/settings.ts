@@ -29,14 +29,14 @@ export const ollamaModelName = () =>
 const modelNames = z
   .array(ollamaModelName())
   .default([])
-  .describe("Models that must be there, by the names under which Ollama pulls them.")
+  .describe("Models that must be present, by the names that `ollama pull` uses.")
   .meta({ examples: [["qwen3:8b"]] });
 
 const loadedGiB = z
   .record(ollamaModelName(), gibibytes().describe("Memory in GiB of this model once it is loaded."))
   .default({})
   .describe(
-    "Memory in GiB that a model of `models` takes once it is loaded, its context included: SIZE of `ollama ps` at this `contextLength`, as `serving verify --only ollama-memory` prints it. The ledger counts the largest as often as models are loaded at once; a model without a figure is warned about.",
+    "Memory in GiB that each model of `models` takes once loaded, including its context: SIZE of `ollama ps` at this `contextLength`, as `serving verify --only ollama-memory` prints it. The ledger counts the largest figure once for each model that can be loaded at once; a model without a figure causes a warning.",
   )
   .meta({ examples: [{ "qwen3:8b": 9.6 }] });
 
@@ -52,38 +52,38 @@ const toolCalls = z
   )
   .default({})
   .describe(
-    "Models of `models` that made structured tool calls on each of Ollama's APIs, with the day; `serving verify --record` asks them and writes it. Coding clients may use these models and no other one of Ollama's.",
+    "Models of `models` that made structured tool calls on each of Ollama's APIs, with the day; `serving verify --record` tests them and writes this. Coding clients may use only these models of Ollama.",
   )
   .meta({ examples: [{ "qwen3:8b": "seen 2026-11-21" }] });
 
 const residentModelsGiB = gibibytes()
   .optional()
   .describe(
-    "Memory in GiB of all models that are loaded at once, for the memory ledger; instead of what `loadedGiB` comes to.",
+    "Memory in GiB of all models that are loaded at once, for the memory ledger; replaces the figure from `loadedGiB`.",
   );
 
 const onTheHost = strictObject({
   mode: z
     .literal("host")
     .describe(
-      "Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, its models in a volume that the host does not see; takes `models`, `loadedGiB` and `residentModelsGiB`. `none`: there is no Ollama.",
+      "Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, with its models in a volume that the host does not see; accepts only `models`, `loadedGiB` and `residentModelsGiB`. `none`: there is no Ollama.",
     ),
   listen: listenAddress().describe(
-    "Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama asks nobody for a key.",
+    "Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama never asks for a key.",
   ),
   port: usual(11434, port()).describe("TCP port that Ollama listens on (OLLAMA_HOST)."),
   modelsDirectory: hostPath(
     /^\//,
-    "Expected an absolute path: Ollama runs as a user of its own, without your home",
+    "Expected an absolute path: Ollama runs as its own user, without your home",
   )
     .default("/usr/share/ollama/.ollama/models")
     .describe(
-      "Directory of the models (OLLAMA_MODELS). It must be owned by the service's user, and its parents open to it. The default is where Ollama's installer puts it.",
+      "Directory of the models (OLLAMA_MODELS). It must be owned by the service's user, who must also be able to enter its parents. The default is the directory of Ollama's installer.",
     ),
   serviceUser: usual(
     "ollama",
     textMatching(/^[a-z_][a-z0-9_-]*$/, "Expected a user name"),
-  ).describe("User that the service runs as; Ollama's installer makes `ollama`."),
+  ).describe("User that the service runs as; Ollama's installer creates `ollama`."),
   unit: usual(
     "ollama.service",
     textMatching(/^[\w@:.][\w@:.-]*\.service$/, "Expected a unit such as ollama.service"),
@@ -93,10 +93,10 @@ const onTheHost = strictObject({
     hostPath(/^\//, "Expected an absolute path"),
   ).describe("Directory of systemd's local configuration."),
   maxLoadedModels: usual(1, count(1, 16)).describe(
-    "OLLAMA_MAX_LOADED_MODELS: models in memory at once. Ollama's own default is 3 for each GPU, beside everything else.",
+    "OLLAMA_MAX_LOADED_MODELS: models in memory at once. Ollama's own default is 3 per GPU, whatever else runs.",
   ),
   contextLength: usual(32_768, count()).describe(
-    "OLLAMA_CONTEXT_LENGTH: context window in tokens. Always set: left alone, Ollama takes 256k on a machine of this size.",
+    "OLLAMA_CONTEXT_LENGTH: context window in tokens. Always set: by default Ollama uses 256k on a machine of this size.",
   ),
   keepAlive: usual(
     "5m",
@@ -106,16 +106,16 @@ const onTheHost = strictObject({
     ),
   ).describe("OLLAMA_KEEP_ALIVE: how long a model stays in memory after its last request."),
   cloud: usual(false, z.boolean()).describe(
-    "Whether Ollama may use ollama.com. When false OLLAMA_NO_CLOUD=1 is set, and no other host is asked.",
+    "Whether Ollama may use ollama.com. If false, OLLAMA_NO_CLOUD=1 is set, and no other host is asked.",
   ),
   models: modelNames,
   pull: usual(false, z.boolean()).describe(
-    "Whether `up` pulls the models that are missing. Nothing here ever removes a model.",
+    "Whether `up` pulls missing models. Models are never removed.",
   ),
   loadedGiB,
   toolCalls,
   residentModelsGiB,
-}).describe("Ollama on the host, set by a drop-in of its systemd unit.");
+}).describe("Ollama on the host, configured by a drop-in of its systemd unit.");
 
 /** Settings of an Ollama inside the chat UI's container, which can't be changed. */
 export const INTEGRATED = { maxLoadedModels: 1, contextLength: 32_768 } as const;

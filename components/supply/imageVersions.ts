@@ -99,7 +99,7 @@ export function judgeServerImage({ image, record }: ImageClaim): ImageVerdict {
     ...foreign(around, own),
     ...(of === undefined || own !== undefined
       ? []
-      : [{ why: `its record is of another image, ${of}` }]),
+      : [{ why: `its record is for another image, ${of}` }]),
     ...(own === undefined ? [] : recordDoubts(own, around)),
     ...(record === undefined && known === undefined ? [NOTHING_RECORDED] : []),
     ...tagDoubts(own, around),
@@ -129,7 +129,7 @@ const NOTHING_KNOWN: ImageVerdict = {
   namesNoDigest: false,
 };
 
-const NOTHING_RECORDED: ImageDoubt = { why: "nothing is recorded of the versions inside" };
+const NOTHING_RECORDED: ImageDoubt = { why: "the versions inside are not recorded" };
 
 /** Finds signs that the image holds another program than vLLM. */
 function foreign({ reference, known }: Around, own: ImageRecordClaim | undefined): ImageDoubt[] {
@@ -137,16 +137,14 @@ function foreign({ reference, known }: Around, own: ImageRecordClaim | undefined
     return [
       {
         why: `its digest is that of ${known.image}`,
-        remedy: "A server runs vLLM: name an image of it.",
+        remedy: "A server runs vLLM: use a vLLM image.",
       },
     ];
   const isRead = own?.of !== undefined && own.evidence === "read";
   if (isRead && own.versions.vllm === undefined)
-    return [
-      { why: "no vLLM was found inside", remedy: "A server runs vLLM: name an image of it." },
-    ];
+    return [{ why: "no vLLM was found inside", remedy: "A server runs vLLM: use a vLLM image." }];
   if (known !== undefined || isRead || isKnownRepository(reference)) return [];
-  return [{ why: `nobody has seen a vLLM in ${reference.repository}` }];
+  return [{ why: `${reference.repository} is not known to hold vLLM` }];
 }
 
 /** Says why a record can't be believed that names this digest, or none. */
@@ -154,10 +152,10 @@ function recordDoubts({ of, versions }: ImageRecordClaim, { known, tagged }: Aro
   const { vllm } = versions;
   const published = versionsOf(known).vllm;
   if (published !== undefined && vllm !== undefined && !sameRelease(vllm, published))
-    return [{ why: `its record says vllm ${vllm}, and its digest is that of ${known?.image}` }];
+    return [{ why: `its record says vllm ${vllm}, but its digest is that of ${known?.image}` }];
   if (of !== undefined || known !== undefined || (vllm !== undefined && tagged !== undefined))
     return [];
-  return [{ why: "its record names no digest, and nothing else tells that it is of this image" }];
+  return [{ why: "its record names no digest, and nothing else shows that it is for this image" }];
 }
 
 /** Says why the tag contradicts what is inside. */
@@ -168,12 +166,12 @@ function tagDoubts(
   const published = versionsOf(known).vllm;
   const vllm = published ?? own?.versions.vllm;
   if (tagged === undefined || vllm === undefined || agree(tagged, vllm)) return [];
-  const pin = `pin the release that you mean: \`serving pin ${reference.repository}:TAG --write\`.`;
+  const pin = `pin the release that you want: \`serving pin ${reference.repository}:TAG --write\`.`;
   const isSure = own?.of !== undefined || known !== undefined;
   return [
     {
-      why: `its tag says vllm ${tagged}, and its ${published === undefined ? "record" : "digest"} vllm ${vllm}`,
-      remedy: isSure ? `Leave the tag out, or ${pin}` : `P${pin.slice(1)}`,
+      why: `its tag says vllm ${tagged}, but its ${published === undefined ? "record" : "digest"} says vllm ${vllm}`,
+      remedy: isSure ? `Remove the tag, or ${pin}` : `P${pin.slice(1)}`,
     },
   ];
 }

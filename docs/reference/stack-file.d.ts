@@ -86,7 +86,7 @@ export interface MachineSettings {
     readonly servedModelName: string;
     /** Further names for the same model. Default: the hub id alone. */
     readonly aliases?: ReadonlyArray<string>;
-    /** Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it. */
+    /** Image as `repository[:tag]@sha256:<64 hex digits>`. A policy requires the digest, since a tag can move. `serving pin IMAGE:TAG` prints it. */
     readonly image: string;
     /** Versions inside the image and their evidence. Correcting the record never restarts a container: it is no part of the container, and the digest links the two. */
     readonly versions?: {
@@ -253,32 +253,32 @@ export interface MachineSettings {
     /** Minutes without a request after which the server is stopped. `never`: only when another server needs its memory. Needs `start: onRequest` and the machine's `onDemand`. Default: 30. */
     readonly idleMinutes?: "never" | number;
   } };
-  /** Starts servers with `start: onRequest` when their model is asked for, and stops others that it has no room beside (guide: models on demand). Left out: only `serving start` does. */
+  /** Starts servers with `start: onRequest` when their model is asked for, after stopping servers that leave them no room (guide: models on demand). Left out: only `serving start` starts them. */
   readonly onDemand?: {
     /** TCP port at which llama-swap answers for every server with `start: onRequest`. Default: `8010`. */
     readonly port?: number;
-    /** llama-swap, the program that starts and stops servers by request. */
+    /** llama-swap, the program that starts and stops servers on request. */
     readonly program: {
       /** Release of llama-swap. v250 was tried. */
       readonly version: string;
-      /** SHA-256 of the release's archive for this machine, or of the program where `from` is a path. A policy refuses a program without it; `serving pin` fills it in. */
+      /** SHA-256 of the release's archive for this machine, or of the program if `from` is a path. A policy refuses a program without it; `serving pin` fills it in. */
       readonly sha256?: string;
       /** Where the program comes from: an address with a folder for each release and its archives in it, or the path of a program on the machine that you built yourself. Default: `"https://github.com/mostlygeek/llama-swap/releases/download"`. */
       readonly from?: string;
     };
-    /** NAME of the variable of your shell that holds the key which llama-swap asks for; its value travels as a file of mode 0600. Needed where the bridge or the chat UI asks such a server. */
+    /** NAME of the variable of your shell that holds llama-swap's key; its value is passed as a file of mode 0600. Needed if the bridge or the chat UI uses such a server. */
     readonly keyVariable?: string;
-    /** Docker network between llama-swap and the containers that ask it (bridge, chat UI): llama-swap listens on its first address. Where no container asks, it listens on 127.0.0.1 and there is no such network. Default: `"172.31.241.0/28"`. */
+    /** Docker network between llama-swap and the containers that ask it (bridge, chat UI): llama-swap listens on its first address. If no container asks it, it listens on 127.0.0.1 and there is no such network. Default: `"172.31.241.0/28"`. */
     readonly subnet?: string;
-    /** Longest time in minutes from a request to a server that is ready; then the start counts as failed. Default: `60`. */
+    /** Longest time in minutes from a request until its server is ready. After that the start counts as failed. Default: `60`. */
     readonly startWithinMinutes?: number;
-    /** Minutes after a failed start in which the server isn't tried again, and nothing stops for it. Default: `10`. */
+    /** Minutes after a failed start during which the server isn't tried again and no other server is stopped for it. Default: `10`. */
     readonly retryAfterMinutes?: number;
-    /** Starts by request within an hour above which `serving doctor` and `serving status` warn: each takes minutes, and what many leave in the memory of a DGX Spark isn't known. Default: `12`. */
+    /** `serving doctor` and `serving status` warn above this many starts on request within an hour: each takes minutes, and it isn't known how much memory many of them leave occupied on a DGX Spark. Default: `12`. */
     readonly swapsPerHour?: number;
-    /** What `serving bench --swaps` measured on this machine. Without it the plan calls swapping unproven here. */
+    /** What `serving bench --swaps` measured on this machine. Without it, the plan warns that swapping is unproven here. */
     readonly measuredSwaps?: {
-      /** Starts and stops that were made one after the other. */
+      /** Number of starts and stops, made one after the other. */
       readonly swaps: number;
       /** MemAvailable before the first minus MemAvailable after the last, in GiB. */
       readonly lostGiB: number;
@@ -288,46 +288,46 @@ export interface MachineSettings {
   };
   /** The simple model server (Ollama): on the host, inside the chat UI's container, or none. Default: `{"mode":"none"}`. */
   readonly simpleServer?: {
-    /** Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, its models in a volume that the host does not see; takes `models`, `loadedGiB` and `residentModelsGiB`. `none`: there is no Ollama. */
+    /** Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, with its models in a volume that the host does not see; accepts only `models`, `loadedGiB` and `residentModelsGiB`. `none`: there is no Ollama. */
     readonly mode: "host";
-    /** Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama asks nobody for a key. Default: `"127.0.0.1"`. */
+    /** Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama never asks for a key. Default: `"127.0.0.1"`. */
     readonly listen?: string;
     /** TCP port that Ollama listens on (OLLAMA_HOST). Default: `11434`. */
     readonly port?: number;
-    /** Directory of the models (OLLAMA_MODELS). It must be owned by the service's user, and its parents open to it. The default is where Ollama's installer puts it. Default: `"/usr/share/ollama/.ollama/models"`. */
+    /** Directory of the models (OLLAMA_MODELS). It must be owned by the service's user, who must also be able to enter its parents. The default is the directory of Ollama's installer. Default: `"/usr/share/ollama/.ollama/models"`. */
     readonly modelsDirectory?: string;
-    /** User that the service runs as; Ollama's installer makes `ollama`. Default: `"ollama"`. */
+    /** User that the service runs as; Ollama's installer creates `ollama`. Default: `"ollama"`. */
     readonly serviceUser?: string;
     /** systemd unit of the service. Default: `"ollama.service"`. */
     readonly unit?: string;
     /** Directory of systemd's local configuration. Default: `"/etc/systemd/system"`. */
     readonly systemdDirectory?: string;
-    /** OLLAMA_MAX_LOADED_MODELS: models in memory at once. Ollama's own default is 3 for each GPU, beside everything else. Default: `1`. */
+    /** OLLAMA_MAX_LOADED_MODELS: models in memory at once. Ollama's own default is 3 per GPU, whatever else runs. Default: `1`. */
     readonly maxLoadedModels?: number;
-    /** OLLAMA_CONTEXT_LENGTH: context window in tokens. Always set: left alone, Ollama takes 256k on a machine of this size. Default: `32768`. */
+    /** OLLAMA_CONTEXT_LENGTH: context window in tokens. Always set: by default Ollama uses 256k on a machine of this size. Default: `32768`. */
     readonly contextLength?: number;
     /** OLLAMA_KEEP_ALIVE: how long a model stays in memory after its last request. Default: `"5m"`. */
     readonly keepAlive?: string;
-    /** Whether Ollama may use ollama.com. When false OLLAMA_NO_CLOUD=1 is set, and no other host is asked. Default: `false`. */
+    /** Whether Ollama may use ollama.com. If false, OLLAMA_NO_CLOUD=1 is set, and no other host is asked. Default: `false`. */
     readonly cloud?: boolean;
-    /** Models that must be there, by the names under which Ollama pulls them. Default: `[]`. */
+    /** Models that must be present, by the names that `ollama pull` uses. Default: `[]`. */
     readonly models?: ReadonlyArray<string>;
-    /** Whether `up` pulls the models that are missing. Nothing here ever removes a model. Default: `false`. */
+    /** Whether `up` pulls missing models. Models are never removed. Default: `false`. */
     readonly pull?: boolean;
-    /** Memory in GiB that a model of `models` takes once it is loaded, its context included: SIZE of `ollama ps` at this `contextLength`, as `serving verify --only ollama-memory` prints it. The ledger counts the largest as often as models are loaded at once; a model without a figure is warned about. */
+    /** Memory in GiB that each model of `models` takes once loaded, including its context: SIZE of `ollama ps` at this `contextLength`, as `serving verify --only ollama-memory` prints it. The ledger counts the largest figure once for each model that can be loaded at once; a model without a figure causes a warning. */
     readonly loadedGiB?: { readonly [key: string]: number };
-    /** Models of `models` that made structured tool calls on each of Ollama's APIs, with the day; `serving verify --record` asks them and writes it. Coding clients may use these models and no other one of Ollama's. */
+    /** Models of `models` that made structured tool calls on each of Ollama's APIs, with the day; `serving verify --record` tests them and writes this. Coding clients may use only these models of Ollama. */
     readonly toolCalls?: { readonly [key: string]: string };
-    /** Memory in GiB of all models that are loaded at once, for the memory ledger; instead of what `loadedGiB` comes to. */
+    /** Memory in GiB of all models that are loaded at once, for the memory ledger; replaces the figure from `loadedGiB`. */
     readonly residentModelsGiB?: number;
   } | {
     /** Ollama runs inside the chat UI's container; its models are in a volume that the host does not see. */
     readonly mode: "integrated";
-    /** Models that must be there, by the names under which Ollama pulls them. Default: `[]`. */
+    /** Models that must be present, by the names that `ollama pull` uses. Default: `[]`. */
     readonly models?: ReadonlyArray<string>;
-    /** Memory in GiB that a model of `models` takes once it is loaded, its context included: SIZE of `ollama ps` at this `contextLength`, as `serving verify --only ollama-memory` prints it. The ledger counts the largest as often as models are loaded at once; a model without a figure is warned about. */
+    /** Memory in GiB that each model of `models` takes once loaded, including its context: SIZE of `ollama ps` at this `contextLength`, as `serving verify --only ollama-memory` prints it. The ledger counts the largest figure once for each model that can be loaded at once; a model without a figure causes a warning. */
     readonly loadedGiB?: { readonly [key: string]: number };
-    /** Memory in GiB of all models that are loaded at once, for the memory ledger; instead of what `loadedGiB` comes to. */
+    /** Memory in GiB of all models that are loaded at once, for the memory ledger; replaces the figure from `loadedGiB`. */
     readonly residentModelsGiB?: number;
   } | {
     /** There is no simple server. */
@@ -335,81 +335,81 @@ export interface MachineSettings {
   };
   /** The protocol bridge: a LiteLLM proxy in a container. */
   readonly bridge?: {
-    /** Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it. */
+    /** Image as `repository[:tag]@sha256:<64 hex digits>`. A policy requires the digest, since a tag can move. `serving pin IMAGE:TAG` prints it. */
     readonly image: string;
     /** TCP port, the same inside the container and on the machine. Default: `8787`. */
     readonly port?: number;
-    /** Address that the port is published on. `0.0.0.0` serves the local network; then `keyVariable` is required. Default: `"127.0.0.1"`. */
+    /** Address that the port is published on. `0.0.0.0` serves the local network and requires `keyVariable`. Default: `"127.0.0.1"`. */
     readonly listen?: string;
-    /** Servers behind the bridge; `dgx2.b` is server `b` of the machine `dgx2`. Several that serve one name share its requests: a session stays on its machine, and goes on on another when that one is gone. The first one also answers to the names of a messages-style client's tiers. Default: every entry of `inferenceServers`. */
+    /** Servers behind the bridge; `dgx2.b` is server `b` of the machine `dgx2`. Servers with the same model name share its requests: a session stays on its machine, and continues on another if that machine is gone. The first server also answers to the model names that a messages-style client uses for its tiers. Default: every entry of `inferenceServers`. */
     readonly servers?: ReadonlyArray<string>;
-    /** What happens to /v1/messages. `translate` sends it on as /v1/chat/completions, which works with every server. `passThrough` sends it on as it is: for a server that passed the native-path test (`serving verify`). Default: `"translate"`. */
+    /** What happens to /v1/messages. `translate` forwards it as /v1/chat/completions, which works with every server. `passThrough` forwards it unchanged: for a server that passed the native-path test (`serving verify`). Default: `"translate"`. */
     readonly messagesPath?: "translate" | "passThrough";
-    /** NAME of the variable of your shell that holds the bridge's key; its value travels as a file of mode 0600. Without it the key is a placeholder, which is enough on loopback only. LiteLLM reads the key when it starts. */
+    /** NAME of the variable of your shell that holds the bridge's key; its value is passed as a file of mode 0600. Without it the key is a placeholder, which is only enough on loopback. LiteLLM reads the key when it starts. */
     readonly keyVariable?: string;
-    /** Memory in GiB that the bridge was measured to take on this machine. Default: 0.42, measured on another one. */
+    /** Memory in GiB that the bridge takes on this machine, as measured. Default: 0.42, measured on another machine. */
     readonly memoryGiB?: number;
   };
-  /** The browser chat UI: Open WebUI in a container. Its `administrator`, else the first who signs up, gives others their accounts: sign-up is closed. */
+  /** The browser chat UI: Open WebUI in a container. Sign-up is closed: its `administrator`, or else the first person to sign up, creates accounts for others. */
   readonly chatUi?: {
-    /** Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it. */
+    /** Image as `repository[:tag]@sha256:<64 hex digits>`. A policy requires the digest, since a tag can move. `serving pin IMAGE:TAG` prints it. */
     readonly image: string;
     /** TCP port on the machine; 8080 inside the container. Default: `8080`. */
     readonly port?: number;
-    /** Address that the port is published on. `0.0.0.0` serves the local network: the chat UI has accounts of its own. Default: `"127.0.0.1"`. */
+    /** Address that the port is published on. `0.0.0.0` serves the local network: the chat UI has its own accounts. Default: `"127.0.0.1"`. */
     readonly listen?: string;
-    /** Servers whose models the chat UI offers. Default: every entry of `inferenceServers` whose model writes text, and the simple server where it listens beyond loopback. */
+    /** Servers whose models the chat UI offers. Default: every entry of `inferenceServers` whose model writes text, and the simple server if it listens beyond loopback. */
     readonly connections?: ReadonlyArray<string>;
-    /** Server that turns documents into vectors for the chat UI's document search (`model.kind: embedding`). Default: the only one of that kind. Documents that another model has read must be read again. */
+    /** Server that turns documents into vectors for the chat UI's document search (`model.kind: embedding`). Default: the only one of that kind. Documents that were read with another model must be read again. */
     readonly embeddingServer?: string;
-    /** Server that sorts what the document search has found (`model.kind: rerank`). Default: the only one of that kind. */
+    /** Server that ranks the results of the document search (`model.kind: rerank`). Default: the only one of that kind. */
     readonly rerankServer?: string;
-    /** The first account, an administrator, made at the first start from variables of your shell; their values travel as files of mode 0600. Without it the first who signs up is the administrator. On data with accounts nothing changes. */
+    /** The first account, an administrator, made at the first start from variables of your shell; their values are passed as files of mode 0600. Without it, the first person to sign up is the administrator. If the data already has accounts, nothing changes. */
     readonly administrator?: {
       /** NAME of the variable of your shell that holds the address to log in with. */
       readonly emailVariable: string;
       /** NAME of the variable that holds the password. */
       readonly passwordVariable: string;
     };
-    /** Memory in GiB that the chat UI was measured to take on this machine. Default: 1.2, measured on another one. */
+    /** Memory in GiB that the chat UI takes on this machine, as measured. Default: 1.2, measured on another machine. */
     readonly memoryGiB?: number;
   };
   /** `scrape`: writes a file of scrape targets for a Prometheus of your own, and a dashboard for your Grafana. */
   readonly monitoring?: "scrape";
-  /** Client programs that are given a configuration and a launcher. */
+  /** Client programs that get a configuration and a launcher. */
   readonly clients?: {
-    /** Where the clients' files and launchers are written: `here`, on the computer that runs this, or on the `machine`. Default: `here` where the Docker engine is on this computer, else `machine`. On another computer than the machine they reach it by `host`. */
+    /** Where the clients' files and launchers are written: `here`, on the computer that runs `serving`, or on the `machine`. Default: `here` if the Docker engine is on this computer, else `machine`. Clients on another computer reach the machine by `host`. */
     readonly on?: "here" | "machine";
-    /** Name or address by which the clients reach the machine. Default: the address that each port is published on; with `on: here` for a machine elsewhere, the name in `dockerHost`. On a network, use a DHCP reservation or an mDNS name: an address that changes cuts the clients off without any message. */
+    /** Name or address by which the clients reach the machine. Default: the address that each port is published on; with `on: here` for a machine elsewhere, the name in `dockerHost`. On a network, use a DHCP reservation or an mDNS name: if the address changes, the clients lose the machine without any message. */
     readonly host?: string;
-    /** Folder for the clients' files. They are ours: yours are not touched. Default: `"~/.local/share/local-serving/clients"`. */
+    /** Folder for the clients' files. These files are ours; your own are not touched. Default: `"~/.local/share/local-serving/clients"`. */
     readonly folder?: string;
     /** Folder for the launchers (`local-claude`, `local-codex`, ...). Default: `"~/.local/bin"`. */
     readonly launcherFolder?: string;
-    /** NAME of the variable that clients take their key from. Its launcher sets a placeholder where it is unset: the servers ignore the value, and the clients insist on one. Default: `"LOCAL_SERVING_API_KEY"`. */
+    /** NAME of the variable that clients take their key from. If it is unset, the launcher sets a placeholder: the servers ignore the value, but the clients insist on one. Default: `"LOCAL_SERVING_API_KEY"`. */
     readonly keyVariable?: string;
-    /** Claude Code. Through the bridge until the server has passed the native-path test, then `via: native`. */
+    /** Claude Code. Use the bridge until the server has passed the native-path test, then `via: native`. */
     readonly claudeCode?: {
       /** Server that the client uses. Default: the only entry of `inferenceServers`. */
       readonly server?: string;
-      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"bridge"`. */
+      /** `native`: the client talks to the server directly. `bridge`: it talks to the bridge, which talks to the server. Default: `"bridge"`. */
       readonly via?: "bridge" | "native";
-      /** Name to ask for. Default: the server's canonical served name. */
+      /** Model name to ask for. Default: the server's `servedModelName`. */
       readonly model?: string;
       /** Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window. Default: `32000`. */
       readonly maxOutputTokens?: number;
-      /** Further variables of its `env` block, or other values for ours. No secrets. */
+      /** Further variables for its `env` block, or other values for ours. No secrets. */
       readonly environment?: { readonly [key: string]: string };
     };
     /** Codex CLI, a Responses-style coding agent. */
     readonly codex?: {
       /** Server that the client uses. Default: the only entry of `inferenceServers`. */
       readonly server?: string;
-      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
+      /** `native`: the client talks to the server directly. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
       readonly via?: "bridge" | "native";
-      /** Name to ask for. Default: the server's canonical served name. */
+      /** Model name to ask for. Default: the server's `servedModelName`. */
       readonly model?: string;
-      /** Its CODEX_HOME. One file of ours is put there, beside your own, which stays as it is. Default: `"~/.codex"`. */
+      /** Its CODEX_HOME. One file of ours is added there; your own files stay as they are. Default: `"~/.codex"`. */
       readonly home?: string;
       /** Name of the file (`NAME.config.toml`) and of the profile (`codex -p NAME`). Default: `"local-serving"`. */
       readonly profile?: string;
@@ -418,18 +418,18 @@ export interface MachineSettings {
     readonly clientEnv?: {
       /** Server that the client uses. Default: the only entry of `inferenceServers`. */
       readonly server?: string;
-      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
+      /** `native`: the client talks to the server directly. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
       readonly via?: "bridge" | "native";
-      /** Name to ask for. Default: the server's canonical served name. */
+      /** Model name to ask for. Default: the server's `servedModelName`. */
       readonly model?: string;
     };
     /** The coding agent opencode. */
     readonly opencode?: {
       /** Server that the client uses. Default: the only entry of `inferenceServers`. */
       readonly server?: string;
-      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
+      /** `native`: the client talks to the server directly. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
       readonly via?: "bridge" | "native";
-      /** Name to ask for. Default: the server's canonical served name. */
+      /** Model name to ask for. Default: the server's `servedModelName`. */
       readonly model?: string;
       /** Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window. Default: `8192`. */
       readonly maxOutputTokens?: number;
@@ -438,9 +438,9 @@ export interface MachineSettings {
     readonly pi?: {
       /** Server that the client uses. Default: the only entry of `inferenceServers`. */
       readonly server?: string;
-      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
+      /** `native`: the client talks to the server directly. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
       readonly via?: "bridge" | "native";
-      /** Name to ask for. Default: the server's canonical served name. */
+      /** Model name to ask for. Default: the server's `servedModelName`. */
       readonly model?: string;
       /** Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window. Default: `8192`. */
       readonly maxOutputTokens?: number;
@@ -449,9 +449,9 @@ export interface MachineSettings {
     readonly qwenCode?: {
       /** Server that the client uses. Default: the only entry of `inferenceServers`. */
       readonly server?: string;
-      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
+      /** `native`: the client talks to the server directly. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
       readonly via?: "bridge" | "native";
-      /** Name to ask for. Default: the server's canonical served name. */
+      /** Model name to ask for. Default: the server's `servedModelName`. */
       readonly model?: string;
       /** Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window. Default: `8192`. */
       readonly maxOutputTokens?: number;
@@ -460,9 +460,9 @@ export interface MachineSettings {
     readonly crush?: {
       /** Server that the client uses. Default: the only entry of `inferenceServers`. */
       readonly server?: string;
-      /** `native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
+      /** `native`: the client talks to the server directly. `bridge`: it talks to the bridge, which talks to the server. Default: `"native"`. */
       readonly via?: "bridge" | "native";
-      /** Name to ask for. Default: the server's canonical served name. */
+      /** Model name to ask for. Default: the server's `servedModelName`. */
       readonly model?: string;
       /** Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window. Default: `8192`. */
       readonly maxOutputTokens?: number;

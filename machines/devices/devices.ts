@@ -24,8 +24,8 @@ export function whyNoServer(id: string | undefined): string | undefined {
   if (device === undefined || device.planned !== "no") return undefined;
   const why =
     device.memory === "own"
-      ? `This project adds up one memory, and this machine has two memories, the system's and the GPU's (${device.name})`
-      : `This project serves by vLLM on NVIDIA GPUs that share the machine's memory, and this machine has none (${device.name})`;
+      ? `This project plans one shared memory, but this machine has two, the system's and the GPU's (${device.name})`
+      : `This project runs vLLM on NVIDIA GPUs that share the machine's memory, but this machine has none (${device.name})`;
   return `${why}: there is no server B. ${device.instead}`;
 }
 
@@ -46,7 +46,7 @@ export function totalOfAnother(id: string | undefined, totalGiB: number): string
   const nearest = Math.min(Math.max(totalGiB, fromGiB), toGiB);
   const off = Math.abs(totalGiB - nearest) / nearest;
   if (off <= TOTAL_TOLERANCE) return undefined;
-  return `${totalGiB} GiB are ${(off * 100).toFixed(1)} % off what ${oneOf} was seen with: ${fromGiB} to ${toGiB} GiB (${source}). Write MemTotal of /proc/meminfo in kB, divided by 1048576, or another \`device\`.`;
+  return `${totalGiB} GiB is ${(off * 100).toFixed(1)} % off the memory seen on ${oneOf}: ${fromGiB} to ${toGiB} GiB (${source}). Write MemTotal of /proc/meminfo in kB, divided by 1048576, or another \`device\`.`;
 }
 
 /** A device in words, with what the machine calls itself: `a DGX Spark (ASUS GX10)`. */

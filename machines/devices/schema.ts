@@ -39,7 +39,7 @@ const device = z
     instead: text().optional(),
   })
   .refine(({ planned, instead }) => (planned === "no") === (instead !== undefined), {
-    error: "What serves instead is said of a device without a server, and of no other.",
+    error: "`instead` says what serves there; only a device without a server has it.",
   });
 
 /** devices.json. A test holds the file against it, so that no start of a program has to. */

@@ -34,7 +34,7 @@ export function otherAnswer(
   const shown = plainText(redactSecrets(line)).slice(0, SHOWN);
   const said = shown === "" ? "printed nothing" : `printed \`${shown}\``;
   const where = dockerHost === "" ? "" : ` (${dockerHost})`;
-  const remedy = `Run \`docker ${args[0]}\` there yourself: what else prints, such as a login script or a wrapper of docker, has to print to stderr.`;
+  const remedy = `Run \`docker ${args[0]}\` there yourself: anything else that prints, such as a login script or a wrapper around docker, must print to stderr.`;
   return new Failed(`docker ${args[0]}${where} ${said} instead of ${wanted}. ${remedy}`);
 }
 
@@ -79,5 +79,7 @@ export async function docker(
   if (error.killed === true && !tooLong)
     throw new Failed(`docker ${args[0]} gave no answer within ${seconds} s.`);
   const said = err.trim().split("\n").at(-1) || `exit code ${String(error.code)}`;
-  throw new Failed(`docker ${args[0]} failed: ${tooLong ? "it prints more than is read" : said}`);
+  throw new Failed(
+    `docker ${args[0]} failed: ${tooLong ? "it prints more than can be read" : said}`,
+  );
 }

@@ -31,7 +31,7 @@ export const IMAGE_REFERENCE = new RegExp(
 const LONGEST = 255;
 
 /** Why a text of this form is still refused. */
-export const IS_ID = "it is an image's id, which names no repository";
+export const IS_ID = "it is an image id, which doesn't name a repository";
 export const TOO_LONG = `its name is longer than ${LONGEST} characters`;
 
 /** Reads an image reference; `undefined` if it isn't one: `referenceFault` says why. */

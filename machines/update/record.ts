@@ -83,11 +83,11 @@ export function recordIn(text: string, path: string): ReadRecord {
     return record;
   }
   const [first] = faults;
-  const why = document === undefined ? "it is no JSON" : `${first?.path}: ${first?.message}`;
+  const why = document === undefined ? "it isn't JSON" : `${first?.path}: ${first?.message}`;
   return unreadableRecord(path, `can't be read (${why.trim()})`);
 }
 
 /** What is read of a record that is there, and can't be read. */
 export const unreadableRecord = (path: string, why: string): ReadRecord => ({
-  unreadable: `${path} ${why}. It says whether an update by \`serving up --verified\` is under way or was put back. Without it nothing is known of that: remove it to go on.`,
+  unreadable: `${path} ${why}. This file says whether an update by \`serving up --verified\` is under way or was put back. To continue without that knowledge, remove it.`,
 });

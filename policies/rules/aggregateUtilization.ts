@@ -100,7 +100,7 @@ function judged(
     return claims
       .filter((claim) => !claim.known)
       .map(({ who, why, remedy: cure }) => {
-        const plain = `Until it is a plain value, the sum can't be compared with the limit of ${shareText(limit)}.`;
+        const plain = `Until this is fixed, the sum can't be compared with the limit of ${shareText(limit)}.`;
         return violation(
           subject,
           `${who} has a memory share that can't be judged: ${why}. ${cure ?? plain}`,

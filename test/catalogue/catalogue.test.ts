@@ -112,7 +112,7 @@ describe("a recipe", () => {
 
   it("is refused where nothing says where a value is from", () => {
     expect(faultsOf(text.replace("of: [weights.diskGB]", "of: [quantization]"))).toEqual([
-      "weights.diskGB: Nothing says where `weights.diskGB` is from: name it in `sources`.",
+      "weights.diskGB: No source says where `weights.diskGB` is from: name it in `sources`.",
       "sources.0.of.0: `quantization` has two sources.",
       "sources.1.of.0: `quantization` has two sources.",
     ]);

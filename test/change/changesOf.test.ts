@@ -175,7 +175,7 @@ describe("a changed setting", () => {
       files: [{ role: "simple-server-dropin", kind: "rewritten" }],
     });
     expect(restarted.losses.map(lossText)).toEqual([
-      "simple-server is gone for 1 to 20 s. Requests that run are cut off.",
+      "simple-server is gone for 1 to 20 s. Running requests are cut off.",
     ]);
     const byHand = changeOf(planned({ simpleServer: { mode: "host" } }), planned({ simpleServer }));
     expect(byHand).toMatchObject({ ollama: "by-hand", files: [], losses: [] });
@@ -240,10 +240,10 @@ describe("what clients lose", () => {
 
   it("is a server with its names, who uses it, and for how long", () => {
     expect(said({}, { gpuMemoryUtilization: 0.4 })).toEqual([
-      `b (model, org/model) is gone for 2 to 14 min. Requests that run are cut off. ${USERS}`,
+      `b (model, org/model) is gone for 2 to 14 min. Running requests are cut off. ${USERS}`,
     ]);
     expect(said({}, { image: OTHER })).toEqual([
-      `b (model, org/model) is gone for 12 to 30 min, or 2 to 15 min if its kernels are in the volume local-serving-b-jit already. Requests that run are cut off. ${USERS}`,
+      `b (model, org/model) is gone for 12 to 30 min, or 2 to 15 min if its kernels are already in the volume local-serving-b-jit. Running requests are cut off. ${USERS}`,
     ]);
   });
 

@@ -93,7 +93,7 @@ describeEngineWithDocker("an image that can't be pulled", () => {
     const image = `localhost:9/berriai/litellm:v1${NOTHING}`;
     const { stderr } = await up(image);
     expect(stderr).toContain(
-      `The image ${image} could not be fetched: the registry can't be reached. See to the network (and Docker's own proxy), ${AGAIN}`,
+      `The image ${image} could not be fetched: the registry can't be reached. Check the network (and Docker's own proxy), ${AGAIN}`,
     );
   });
 });

@@ -170,7 +170,7 @@ describeEngineWithGpus("servers that start on request", () => {
       { cwd: workspace.project, env: workspace.env, stdio: ["ignore", out, out] },
     );
     const ended = new Promise((resolve) => child.on("exit", (_, signal) => resolve(signal)));
-    await expect.poll(whatIsSaid).toMatch(/dgx\.c: waits for 1 of its requests to end/);
+    await expect.poll(whatIsSaid).toMatch(/dgx\.c: waiting for 1 of its requests to end/);
     child.kill("SIGINT");
     expect(await ended).toBe("SIGINT");
     expect(whatIsSaid()).toMatch(/\nb is not started\. Nothing was stopped\.\n$/);
@@ -233,7 +233,7 @@ describeEngineWithGpus("servers that start on request", () => {
   }
 
   async function releaseWhenWaited(): Promise<void> {
-    await expect.poll(whatIsSaid).toMatch(/dgx\.b: waits for 1 of its requests to end, at most/);
+    await expect.poll(whatIsSaid).toMatch(/dgx\.b: waiting for 1 of its requests to end, at most/);
     await ask(`${urlOf("b")}/stand-in/release`, { timeoutSeconds: UP_SECONDS });
   }
 });

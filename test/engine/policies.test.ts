@@ -52,7 +52,7 @@ describeEngine("the policy pack under the engine", () => {
         "unpinned",
         /unpinned runs `vllm\/vllm-openai:nightly`, which is not pinned/,
       ],
-      ["inference-image", "unrecorded", /nothing is recorded of the versions inside/],
+      ["inference-image", "unrecorded", /the versions inside are not recorded/],
       [
         "inference-image",
         "old",

@@ -15,7 +15,7 @@ type Answer = { readonly choices: readonly [{ readonly message: { readonly conte
 const NO_A = { instanceA: "none" };
 
 const WAITS =
-  /waits for 1 of its requests to end, at most \d+ s more \(`waitForRequestsMinutes`\)\./;
+  /waiting for 1 of its requests to end, at most \d+ s more \(`waitForRequestsMinutes`\)\./;
 const UP_SECONDS = 600;
 
 describeEngineWithGpus("requests that run while their server is replaced", () => {
@@ -109,7 +109,7 @@ describeEngineWithGpus("requests that run while their server is replaced", () =>
     expect(up.code, up.stdout).toBe(0);
     expect(answer).toBe("cut off");
     expect(up.stdout).toContain(
-      "dgx.b: after 0.1 min 1 of its requests still run and are cut off.",
+      "dgx.b: after 0.1 min, 1 of its requests are still running and are cut off.",
     );
     await ready();
   });

@@ -78,7 +78,7 @@ describe("the plan that was applied to a machine", () => {
   it("is missing before the first update, with its path", async () => {
     const { machine, record } = machineAt(temporaryFolder("applied-plan-"));
     expect(await read(machine)).toEqual({
-      missing: `${record.path} is not there: nothing is applied, or by another user or with another \`stateDirectory\``,
+      missing: `${record.path} is not there: nothing was applied, or it was applied by another user or with another \`stateDirectory\``,
     });
   });
 
@@ -161,10 +161,14 @@ describe("a file that is no plan", () => {
       /^PATH:1:101: is nested more than 100 levels deep/,
     ],
     ["too large", `{"a": "${"x".repeat(16_000_000)}"}`, /^PATH is larger than any plan/],
-    ["of a version in words", '{"version": "1"}', /^PATH has a `version` that is no whole number/],
-    ["of a version below 0", '{"version": -1}', /^PATH has a `version` that is no whole number/],
-    ["of half a version", '{"version": 0.5}', /^PATH has a `version` that is no whole number/],
-    ["of no number", '{"version": null}', /^PATH has a `version` that is no whole number/],
+    [
+      "of a version in words",
+      '{"version": "1"}',
+      /^PATH has a `version` that isn.t a whole number/,
+    ],
+    ["of a version below 0", '{"version": -1}', /^PATH has a `version` that isn.t a whole number/],
+    ["of half a version", '{"version": 0.5}', /^PATH has a `version` that isn.t a whole number/],
+    ["of no number", '{"version": null}', /^PATH has a `version` that isn.t a whole number/],
     [
       "with a server that is a list",
       inMachine({ inferenceServers: [[]] }),
@@ -184,7 +188,7 @@ describe("a file that is no plan", () => {
   ])("is named with its path and what is wrong: %s", async (_, given, words) => {
     const said = await missing(given);
     expect(said).toMatch(new RegExp(words.source.replace("PATH", PATH)));
-    expect(said).toMatch(/`serving up` writes it anew$/);
+    expect(said).toMatch(/`serving up` writes it again$/);
   });
 
   function withoutReach() {
@@ -210,7 +214,7 @@ describe("a file that is no plan", () => {
 describe("the version of an applied plan", () => {
   it("is refused above this one, by its number and with what to do", async () => {
     expect(await missing('{"version": 7, "anything": []}')).toBe(
-      "/state/applied-plan.json was written by a newer local-serving (plan version 7); this one reads up to 1: update this one, or write the plan anew with `serving up`, which goes back to this one",
+      "/state/applied-plan.json was written by a newer local-serving (plan version 7); this one reads up to version 1: update local-serving, or run `serving up`, which goes back to this version and writes the plan again",
     );
   });
 });

@@ -26,11 +26,11 @@ describe("faults that are listed", () => {
     expect(shown.at(-1)).toEqual({
       path: "",
       code: "more_faults",
-      message: "500 more faults are not listed: mend these first.",
+      message: "500 more faults are not listed: fix these first.",
       severity: "error",
     });
     expect(listed(many(1001, warningAt)).at(-1)).toMatchObject({
-      message: "1 more fault is not listed: mend these first.",
+      message: "1 more fault is not listed: fix these first.",
       severity: "warning",
     });
   });
@@ -40,7 +40,7 @@ describe("faults that are listed", () => {
     const lines = message.split("\n");
     expect(lines).toHaveLength(1002);
     expect(lines[0]).toBe("f.yaml: 5000 faults");
-    expect(lines.at(-1)).toBe("  4000 more faults are not listed: mend these first.");
+    expect(lines.at(-1)).toBe("  4000 more faults are not listed: fix these first.");
   });
 
   it("quote a name of any length in part, and no key even at the cut", () => {

@@ -26,7 +26,7 @@ describe("the build that goes on with an update", () => {
 
   it("is refused where the package was updated meanwhile", () => {
     expect(() => refuseOtherProgram("def", { LOCAL_SERVING_PROGRAM: "abc" })).toThrow(
-      /: is another build than the `serving` that started this: it was updated meanwhile, or belongs to another folder\. Run it again$/,
+      /: is a different build from the `serving` that started this: it was updated meanwhile, or is in another folder\. Run it again$/,
     );
   });
 });

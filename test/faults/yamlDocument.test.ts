@@ -25,7 +25,7 @@ describe("a directive", () => {
     ["%ANY thing\n---\na: 1\n", "a.yaml:1:1: the directive `%ANY thing` "],
   ])("is refused with its line: %j", (text, message) => {
     expect(refusal(text)).toBe(
-      `${message}makes readers of YAML differ over the values of the file: remove this line`,
+      `${message}makes YAML readers disagree about the values in the file: remove this line`,
     );
   });
 
@@ -93,9 +93,9 @@ describe("more than a person writes", () => {
 
 it("a key that is a list or a map is refused", () => {
   expect(refusal("a: 1\n? [b]\n: c\n")).toBe(
-    "a.yaml:2:3: unusable YAML: a key is text, and this one is a list or a map",
+    "a.yaml:2:3: unusable YAML: a key must be text, but this one is a list or a map",
   );
-  expect(refusal("{a: 1}: 2\n")).toContain("a.yaml:1:1: unusable YAML: a key is text");
+  expect(refusal("{a: 1}: 2\n")).toContain("a.yaml:1:1: unusable YAML: a key must be text");
   expect(read("? a\n: b\n1: c\n")).toEqual({ a: "b", 1: "c" });
 });
 

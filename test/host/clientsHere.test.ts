@@ -35,7 +35,7 @@ it("clients' files that are here are read here: what is replaced, and whether th
   write("codex-config", "mine");
   writeFileSync(join(home, ".local"), "no folder");
   expect((await replacedFiles(machine)).map(({ message }) => message.split(". ")[0])).toEqual([
-    `${home}/.codex/local-serving.config.toml is there and isn't ours`,
+    `${home}/.codex/local-serving.config.toml exists and isn't ours`,
   ]);
   const { fileFolders } = await readMachine(machine);
   expect(fileFolders.filter(({ path }) => path.startsWith(home))).toEqual([

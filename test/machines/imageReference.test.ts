@@ -58,8 +58,8 @@ describe("an image reference", () => {
     [`x@sha512:${"0".repeat(128)}`, "its digest is not `sha256:` with 64 hex digits"],
     ["x@", "its digest is not `sha256:` with 64 hex digits"],
     [`x@${DIGEST}@${DIGEST}`, "it has two digests"],
-    [DIGEST, "it is an image's id"],
-    ["0123456789ab", "it is an image's id"],
+    [DIGEST, "it is an image id"],
+    ["0123456789ab", "it is an image id"],
   ])("%j is none", (image, why) => {
     expect(imageReference(image)).toBeUndefined();
     expect(referenceFault(image)).toContain(why);

@@ -279,7 +279,7 @@ describe("GPUs that a server needs", () => {
     "are not known of `%s`",
     (words) =>
       expect(needs(...words.split(" "))).toMatch(
-        /^the value of `--[a-z-]+` is not a number that can be read$/,
+        /^the value of `--[a-z-]+` can't be read as a number$/,
       ),
   );
 

@@ -118,7 +118,7 @@ describe("room for the KV cache", () => {
     const { kv, said } = planned({ kvCacheMemoryBytes: 6 * 2 ** 30 });
     expect(kv?.room).toMatchObject({ basis: "setting", lowGiB: 6, highGiB: 6 });
     expect(said.join("\n")).toContain("are at least 55.79 GiB, more than the 54.73 GiB");
-    expect(said.join("\n")).toContain("Declare 0.46.");
+    expect(said.join("\n")).toContain("Set `gpuMemoryUtilization` to 0.46.");
   });
 
   it("grows with the utilization and never turns blocks or concurrency negative", () => {

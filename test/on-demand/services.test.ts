@@ -126,7 +126,7 @@ describe("warnings", () => {
     expect(said()).not.toContain("task-model");
     expect(plannedOnDemand(onlyOnRequest).warnings).toContainEqual([
       "task-model",
-      "open-webui-8080 is connected to no chat model that always runs, so the model of each chat writes its title and tags, too: each of them may start c, and stop another server. Connect a small chat model that always runs, or switch titles, tags and follow-ups off in its administration.",
+      "open-webui-8080 has no chat model that always runs, so each chat's own model also writes its title and tags: this may start c and stop another server. Connect a small chat model that always runs, or switch off titles, tags and follow-ups in its administration.",
     ]);
   });
 
@@ -143,7 +143,7 @@ describe("warnings", () => {
     expect(said(measured(0.2))).not.toContain("on-demand-loss");
     expect(plannedOnDemand(measured(3)).warnings).toContainEqual([
       "on-demand-loss",
-      "20 starts and stops left 3.0 GiB less available (2026-11-27): what is lost comes back with a reboot at the latest. Keep servers longer (`idleMinutes`), or let fewer of them start on request.",
+      "20 starts and stops left 3.0 GiB less available (2026-11-27). A reboot frees that memory. Keep servers running longer (`idleMinutes`), or let fewer of them start on request.",
     ]);
   });
 

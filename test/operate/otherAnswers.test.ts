@@ -31,7 +31,7 @@ async function said(answers: Answers, call: () => Promise<unknown>): Promise<str
 }
 
 const REMEDY = (command: string) =>
-  `Run \`docker ${command}\` there yourself: what else prints, such as a login script or a wrapper of docker, has to print to stderr.`;
+  `Run \`docker ${command}\` there yourself: anything else that prints, such as a login script or a wrapper around docker, must print to stderr.`;
 
 describe("a docker that prints something else", () => {
   it.each([
@@ -128,7 +128,7 @@ describe("names that no file has", () => {
     [["kv", "--config", long, "--available", "20GiB"]],
   ])("are told as too long: %#", async (args) => {
     const { out, err } = await runServing(args);
-    expect(out + err).toContain("the name is longer than a file can have");
+    expect(out + err).toContain("the file name is too long");
   });
 
   it("are told as a path through a file, and as links in a circle", async () => {
@@ -169,7 +169,7 @@ describe("words that JavaScript or a path keeps", () => {
     expect(code).toBe(1);
     expect(err).toMatch(
       new RegExp(
-        `${path.replaceAll(".", "\\.")}: .*JavaScript keeps this word for itself: expected another name`,
+        `${path.replaceAll(".", "\\.")}: .*This word is reserved by JavaScript: expected another name`,
       ),
     );
   });

@@ -97,7 +97,7 @@ describe.each(["constructor", "toString", "hasOwnProperty"])("%s", (name) => {
     const at = "machines.dgx";
     expect(faults(codex)).toEqual([
       expect.stringMatching(
-        `^${at}.clients.codex.server: (No server|Expected a key of|JavaScript keeps)`,
+        `^${at}.clients.codex.server: (No server|Expected a key of|This word is reserved)`,
       ),
     ]);
     expect(faults({ clients: { [name]: {} } })).toEqual([
@@ -111,7 +111,7 @@ describe.each(["constructor", "toString", "hasOwnProperty"])("%s", (name) => {
 });
 
 describe("__proto__", () => {
-  const PROTO = "JavaScript keeps the name `__proto__` for itself: write another one.";
+  const PROTO = "The name `__proto__` is reserved by JavaScript: write another one.";
   const b = "machines.dgx.inferenceServers.b";
   it.each<[string, Block, Block, string]>([
     ["a served name", {}, { servedModelName: "__proto__" }, `${b}.servedModelName`],

@@ -77,7 +77,7 @@ describe("the device of a plan", () => {
       { path: "machines.dgx.totalGiB", line: 4, code: "impossible_value" },
     ]);
     expect(faults("gb10", 62.5)[0]?.message).toContain(
-      "62.5 GiB are 48.6 % off what a DGX Spark was seen with: 121.63 to 121.69 GiB",
+      "62.5 GiB is 48.6 % off the memory seen on a DGX Spark: 121.63 to 121.69 GiB",
     );
     expect(faults("geforce", 62.5)).toMatchObject([
       { path: "machines.dgx.inferenceServers", line: 7, code: "impossible_value" },

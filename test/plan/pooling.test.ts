@@ -165,19 +165,19 @@ describe("settings of such a server", () => {
   it.each([
     [
       { chatUi: { ...CHAT_UI, embeddingServer: "b" } },
-      "machines.dgx.chatUi.embeddingServer: `b` is no server with `model.kind: embedding`: there is search.",
+      "machines.dgx.chatUi.embeddingServer: `b` is not a server with `model.kind: embedding`: there is search.",
     ],
     [
       { inferenceServers: { b: THREE.b }, chatUi: { ...CHAT_UI, rerankServer: "b" } },
-      "machines.dgx.chatUi.rerankServer: `b` is no server with `model.kind: rerank`: none is declared.",
+      "machines.dgx.chatUi.rerankServer: `b` is not a server with `model.kind: rerank`: none is declared.",
     ],
     [
       { harness: { embeddingServer: "sort" } },
-      "machines.dgx.harness.embeddingServer: `sort` is no server with `model.kind: embedding`: there is search.",
+      "machines.dgx.harness.embeddingServer: `sort` is not a server with `model.kind: embedding`: there is search.",
     ],
     [
       { chatUi: { ...CHAT_UI, connections: ["b", "search"] } },
-      "machines.dgx.chatUi.connections.1: `search` writes no text: the chat UI uses it by `embeddingServer`. Delete it here.",
+      "machines.dgx.chatUi.connections.1: `search` writes no text: the chat UI uses it through `embeddingServer`. Delete it here.",
     ],
     [
       { harness: { embeddingServer: "search", embeddingModel: "nomic-embed-text" } },
@@ -185,7 +185,7 @@ describe("settings of such a server", () => {
     ],
     [
       { bridge: { ...BRIDGE, servers: ["search", "sort"] } },
-      "machines.dgx.bridge: No server behind the bridge writes text, so it has nothing to translate: remove the bridge, and ask these servers directly.",
+      "machines.dgx.bridge: No server behind the bridge writes text, so there is nothing to translate: remove the bridge, and use these servers directly.",
     ],
   ])("refuse %j", (machine, fault) => {
     expect(faultsOf(machine)).toEqual([fault]);

@@ -102,7 +102,7 @@ describe("preflight", () => {
     expect(finding).toEqual({
       verdict: "refused",
       message:
-        "The disk of /var/lib/docker has 29.0 GB free, and what is missing takes 30.0 GB (10.0 GB of images, which take 3 times that unpacked). Free 1.0 GB (`docker image prune`, or models below `hub/` of the cache), or set `modelCache` to a larger disk. `serving fetch --check` lists what is missing.",
+        "The disk of /var/lib/docker has 29.0 GB free, but the missing parts need 30.0 GB (10.0 GB of images, which take 3 times as much unpacked). Free 1.0 GB (`docker image prune`, or models below `hub/` of the cache), or set `modelCache` to a larger disk. `serving fetch --check` lists what is missing.",
     });
   });
 

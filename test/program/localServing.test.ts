@@ -110,7 +110,7 @@ describe("LocalServing in somebody's program", () => {
   it("tells a fault of the plan by the program's path", async () => {
     const model = { id: "openai/gpt-oss-20b", family: "qwen3" };
     expect(await answer({ settings: machinesOf({}, { model }) })).toMatch(
-      /^settings of serving: 1 fault\n {2}settings\.dgx\.inferenceServers\.b\.model\.family: `family: qwen3` is declared, and /,
+      /^settings of serving: 1 fault\n {2}settings\.dgx\.inferenceServers\.b\.model\.family: `family: qwen3` is declared, but /,
     );
   });
 
@@ -136,15 +136,15 @@ describe("LocalServing in somebody's program", () => {
       }),
     );
     const unknownYet =
-      "This value isn't known at preview, and everything is judged before the first resource: give a plain value, or one of the stack's configuration.";
+      "This value isn't known at preview, but all settings are checked before the first resource: give a plain value, or one from the stack's configuration.";
     expect(told.split("\n")).toEqual([
       "settings of serving: 3 faults",
-      "  settings.dgx.inferenceServers.b.aliases.1: This is a secret of Pulumi, and its value would stand in plans, in files and in `docker inspect`. Give a plain value, or the name of a variable where a setting takes one (`huggingFaceTokenVariable`, `keyVariable`).",
+      "  settings.dgx.inferenceServers.b.aliases.1: This is a Pulumi secret, and plans, files and `docker inspect` would show its value. Give a plain value, or the name of a variable if a setting takes one (`huggingFaceTokenVariable`, `keyVariable`).",
       `  settings.dgx.dockerHost: ${unknownYet}`,
       `  settings.dgx.network: ${unknownYet}`,
     ]);
     expect(told).not.toContain("s3cret");
-    expect(await answer({ settings: secret({}) })).toContain("\n  settings: This is a secret");
+    expect(await answer({ settings: secret({}) })).toContain("\n  settings of serving: 1 fault");
   });
 
   it("refuses a second component of the program that is about the same machine", async () => {
@@ -192,7 +192,7 @@ describe("LocalServing in somebody's program", () => {
       // Under mocks the project's folder is no path, as in a plugin.
       expect(await answer({ settings }, true)).toEqual(settings);
       expect(await answer({ settings, baseDirectory: "sub" }, true)).toBe(
-        "LocalServing serving: 1 fault\n  baseDirectory: Expected an absolute path: a plugin isn't told where the program is. In YAML it is `pulumi.cwd`, in Python `os.getcwd()`.",
+        "LocalServing serving: 1 fault\n  baseDirectory: Expected an absolute path: a plugin doesn't know where the program is. In YAML it is `pulumi.cwd`, in Python `os.getcwd()`.",
       );
       expect(process.cwd()).toBe(here);
     });

@@ -86,7 +86,7 @@ describe("the program for a machine with llama-swap", () => {
   it("says which servers nothing has started yet, once they are made", () => {
     const [first] = changesOf([], planned());
     expect(first && neverStartedText(first)).toBe(
-      "dgx: never started: b. `serving verify --each` proves and compiles each once.",
+      "dgx: never started: b. `serving verify --each` starts each once, which compiles its kernels, and tests it.",
     );
     const [same] = changesOf(planned(), planned());
     const [plain] = changesOf([], planned({ onDemand: undefined }));

@@ -50,7 +50,7 @@ describe("an update that lets requests end", () => {
     await ended(nameOf(after, "inference-server"), "dgx");
     expect(said).toEqual([
       expect.stringMatching(
-        /^note: dgx\.b: waits for 2 of its requests to end, at most (600|599) s more \(`waitForRequestsMinutes`\)\.$/,
+        /^note: dgx\.b: waiting for 2 of its requests to end, at most (600|599) s more \(`waitForRequestsMinutes`\)\.$/,
       ),
       "note: dgx.b: its requests have ended.",
     ]);
@@ -79,7 +79,7 @@ describe("an update that lets requests end", () => {
     await ended(nameOf(after, "inference-server"), "dgx");
     expect(said).toEqual([
       expect.stringMatching(
-        /^warning: dgx\.b: its requests can't be counted, so nothing waits for them \(.+\)\.$/,
+        /^warning: dgx\.b: its requests can't be counted, so the update doesn.t wait for them \(.+\)\.$/,
       ),
     ]);
   });
@@ -114,7 +114,8 @@ describe("an update that lets requests end", () => {
       const { ended, said } = waiting([before], [after]);
       asked.length = 0;
       await ended(nameOf(after, "inference-server"), "dgx");
-      const warning = "warning: dgx.b: after 0.05 min 3 of its requests still run and are cut off.";
+      const warning =
+        "warning: dgx.b: after 0.05 min, 3 of its requests are still running and are cut off.";
       expect(said.slice(1)).toEqual(minutes === 0 ? [] : [warning]);
       expect(asked.length > 0).toBe(minutes > 0);
     }

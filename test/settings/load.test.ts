@@ -219,9 +219,9 @@ describe("faults of a stack file", () => {
   it.each([
     [
       "constructor",
-      "This name can't be used. JavaScript keeps this word for itself: expected another name.",
+      "This name can't be used. This word is reserved by JavaScript: expected another name.",
     ],
-    ["__proto__", "JavaScript keeps the name `__proto__` for itself: write another one."],
+    ["__proto__", "The name `__proto__` is reserved by JavaScript: write another one."],
     [
       "toString",
       "This name can't be used. Expected a short name: lower-case ASCII letters, digits and dashes, first a letter.",
@@ -260,8 +260,8 @@ describe("faults of a stack file", () => {
     ["maxModelLen: 256k", "Expected a whole number, got text. Write 262144."],
     ["model: { id: m, weightsGB: 22GB }", "Expected a number, got text. Write 22."],
     ["kvCacheMemoryBytes: 8 GiB", "Expected a whole number, got text. Write 8589934592."],
-    ["gpuMemoryUtilization: 45", "A utilization is above 0 and at most 1: write 0.45."],
-    ["gpuMemoryUtilization: 450", "A utilization is above 0 and at most 1."],
+    ["gpuMemoryUtilization: 45", "A utilization must be above 0 and at most 1: write 0.45."],
+    ["gpuMemoryUtilization: 450", "A utilization must be above 0 and at most 1."],
   ])("say what to write for %s", (written, message) => {
     const [key = ""] = written.split(":");
     const server = SERVER.split("\n")
@@ -309,7 +309,7 @@ describe("faults of a stack file", () => {
 
   it("refuse a number with a leading zero, which Pulumi's own reader takes for another", () => {
     expect(() => load("config:\n  a: 0262144\n")).toThrow(
-      "Pulumi.test.yaml:2:6: `0262144` begins with a zero, which makes it another number for some readers of YAML: write `262144`, or put it in quotes where it is text",
+      "Pulumi.test.yaml:2:6: `0262144` begins with a zero, so some YAML readers read another number: write `262144`, or put it in quotes if it is text",
     );
     expect(faultsOf('config:\n  a: "007"\n  b: 0\n  c: 0.5\n')[0]?.path).not.toBe("");
   });

@@ -72,7 +72,7 @@ describe("what a service or a client says of its server", () => {
     [
       "a bridge on the network without a key",
       { bridge: { ...BRIDGE, listen: "0.0.0.0" } },
-      "bridge.keyVariable: The bridge is published on 0.0.0.0, where a placeholder is not enough as a key. Name the variable of your shell that holds a key (`keyVariable`), or publish it on 127.0.0.1.",
+      "bridge.keyVariable: The bridge is published on 0.0.0.0, which needs a real key, not a placeholder. Name the variable of your shell that holds one (`keyVariable`), or publish the bridge on 127.0.0.1.",
     ],
     [
       "a chat UI connected to a server that is not there",
@@ -100,7 +100,7 @@ describe("what a service or a client says of its server", () => {
     [
       "an Ollama inside a chat UI that is not there",
       { simpleServer: { mode: "integrated" } },
-      "chatUi: With `mode: integrated` the simple server runs inside the chat UI's container: declare the chat UI, with an image that holds Ollama (`...-ollama`).",
+      "chatUi: With `mode: integrated` the simple server runs inside the chat UI's container: declare the chat UI, with an image that contains Ollama (`...-ollama`).",
     ],
     [
       "a server with the name of another",

@@ -137,7 +137,7 @@ describe("faults of a stack file", () => {
     ]);
   });
 
-  const OPTION = "Expected a value that does not begin with `-`: it would be taken for an option.";
+  const OPTION = "Expected a value that does not begin with `-`, which would make it an option.";
   it.each([
     ["aliases: [m, --x]", "aliases.1"],
     ["tools: {parser: --x}", "tools.parser"],

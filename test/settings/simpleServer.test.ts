@@ -48,7 +48,7 @@ describe("the simple server's settings", () => {
     expect(seen({ "qwen3:4b": "seen 2026-11-21" })).toEqual([
       [
         `${AT}.toolCalls.qwen3:4b`,
-        "`qwen3:4b` is not one of the simple server's `models`. Write it there, or remove this line.",
+        "`qwen3:4b` is not one of the simple server's `models`. List it there, or remove this line.",
       ],
     ]);
     for (const text of ["2026-11-21", "seen", "seen today", "seen 2026-11-21 here", true])

@@ -197,7 +197,7 @@ describe("the plan of a simple server", () => {
     expect(said({ mode: "host" })).toEqual([
       [
         "simple-server-on-loopback",
-        "Ollama listens on 127.0.0.1, where no container reaches it: the chat UI and the bridge do without its models. `listen: 172.17.0.1`, the address of Docker's own bridge (`ip -4 address show docker0`), gives it to containers and not to the local network.",
+        "Ollama listens on 127.0.0.1, where no container can reach it: the chat UI and the bridge can't use its models. Write `listen: 172.17.0.1`, the address of Docker's own bridge (`ip -4 address show docker0`), to open it to containers but not to the local network.",
         true,
       ],
     ]);
@@ -220,7 +220,7 @@ describe("the plan of a simple server", () => {
       said(simpleServer).map((each) => each.split(":")[0]);
     expect(codes({ mode: "host", listen: "0.0.0.0" })).toEqual(["simple-server-on-lan"]);
     expect(said({ mode: "host", models: ["a", "b", "c"], loadedGiB: { b: 4 } })).toEqual([
-      "simple-server-uncounted: The memory ledger does not count a, c of Ollama: say in `loadedGiB` what each takes once it is loaded (`ollama ps`).",
+      "simple-server-uncounted: The memory ledger does not count a, c of Ollama: declare in `loadedGiB` how much each takes once loaded (`ollama ps`).",
     ]);
     expect(codes({ mode: "host", models: ["a"], loadedGiB: { a: 4 } })).toEqual([]);
     expect(codes({ mode: "host", models: ["a"], residentModelsGiB: 4 })).toEqual([]);

@@ -155,7 +155,7 @@ describe("a server's image is doubted", () => {
     [
       "a record of another digest",
       { image: `${OURS}:v0.30.0@${DIGEST}`, ...of(OTHER) },
-      [`its record is of another image, ${OTHER}`],
+      [`its record is for another image, ${OTHER}`],
     ],
     [
       "that, with a tag below the floor",
@@ -165,7 +165,7 @@ describe("a server's image is doubted", () => {
     [
       "nothing recorded",
       { image: `${OURS}:v0.30.0@${DIGEST}` },
-      ["nothing is recorded of the versions inside"],
+      ["the versions inside are not recorded"],
     ],
     [
       "a record without a digest, and a tag without a version",
@@ -185,12 +185,12 @@ describe("a server's image is doubted", () => {
     [
       "a tag that contradicts its record",
       { image: `${OURS}:v0.31.0@${DIGEST}`, ...of(DIGEST) },
-      ["its tag says vllm 0.31.0, and its record vllm 0.30.0"],
+      ["its tag says vllm 0.31.0, but its record says vllm 0.30.0"],
     ],
     [
       "a pre-release's tag",
       { image: `${OURS}:v0.30.0rc1@${DIGEST}`, ...of(DIGEST) },
-      ["its tag says vllm 0.30.0rc1, and its record vllm 0.30.0"],
+      ["its tag says vllm 0.30.0rc1, but its record says vllm 0.30.0"],
     ],
     [
       "a tag that contradicts a record without a digest",
@@ -200,12 +200,12 @@ describe("a server's image is doubted", () => {
     [
       "a tag that contradicts a known digest",
       { image: `${OURS}:v0.31.0@${KNOWN}` },
-      ["its tag says vllm 0.31.0, and its digest vllm 0.30.0"],
+      ["its tag says vllm 0.31.0, but its digest says vllm 0.30.0"],
     ],
     [
       "a record that contradicts a known digest",
       { image: `${OURS}:v0.30.0@${KNOWN}`, ...of(KNOWN, { ...V030, vllm: "0.31.0" }) },
-      [`its record says vllm 0.31.0, and its digest is that of ${OURS}:v0.30.0`],
+      [`its record says vllm 0.31.0, but its digest is that of ${OURS}:v0.30.0`],
     ],
     [
       "that, without a digest in it",
@@ -215,17 +215,17 @@ describe("a server's image is doubted", () => {
     [
       "an unknown name, published",
       { image: `own/thing@${DIGEST}`, ...of(DIGEST, V030, "published") },
-      ["nobody has seen a vLLM in own/thing"],
+      ["own/thing is not known to hold vLLM"],
     ],
     [
       "an unknown name, as its tag says",
       { image: `own/thing:v0.30.0@${DIGEST}`, ...of(undefined) },
-      ["nobody has seen a vLLM in own/thing"],
+      ["own/thing is not known to hold vLLM"],
     ],
     [
       "a mirror's own name",
       { image: `mirror.local/inference/vllm:v0.30.0@${DIGEST}`, ...of(undefined) },
-      [/^nobody has seen a vLLM in mirror.local/],
+      [/^mirror.local\/inference\/vllm is not known to hold vLLM/],
     ],
     [
       "no vLLM inside",

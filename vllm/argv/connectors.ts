@@ -38,15 +38,15 @@ const TRANSFERS = [
     option: "kv-transfer-config",
     connector: "kv_connector",
     device: "kv_buffer_device",
-    keeps: "may keep KV cache in the host's memory, which is the same here",
-    remedy: "take `--kv-offloading-size`",
+    keeps: "may keep KV cache in host memory, which is the same memory here",
+    remedy: "use `--kv-offloading-size`",
   },
   {
     option: "ec-transfer-config",
     connector: "ec_connector",
     device: "ec_buffer_device",
-    keeps: "may keep encoded images in the host's memory, which is the same here",
-    remedy: "leave it out",
+    keeps: "may keep encoded images in host memory, which is the same memory here",
+    remedy: "remove it",
   },
 ] as const;
 
@@ -113,7 +113,7 @@ function poolOfP2pNccl(config: Json): Taken {
   const pool = (isRecord(extra) ? extra.mem_pool_size_gb : undefined) ?? P2P_NCCL_POOL_GIB;
   const gib = [Number(pool), Number(config.kv_buffer_size ?? 0) / 1024 ** 3];
   const why =
-    "the pool of P2pNcclConnector is no amount that can be read: write `mem_pool_size_gb` in GiB, and `kv_buffer_size` in bytes";
+    "the pool size of P2pNcclConnector can't be read: write `mem_pool_size_gb` in GiB, and `kv_buffer_size` in bytes";
   return gib.every((each) => each >= 0 && Number.isFinite(each))
     ? gib.reduce((sum, each) => sum + each, 0)
     : { why };

@@ -82,7 +82,7 @@ const amount = (value: Word | undefined): number | undefined =>
     : undefined;
 
 const noAmount = (option: string) =>
-  `the value of \`--${option}\` is not an amount of GiB that can be read`;
+  `the value of \`--${option}\` can't be read as an amount of GiB`;
 
 const PROCESSOR_CACHE = "mm-processor-cache-gb";
 
@@ -117,7 +117,7 @@ function countOf(
   return isText(value) && /^\+?\d+$/.test(value.trim()) ? Number(value) : undefined;
 }
 
-const noCount = (option: string) => `the value of \`--${option}\` is not a number that can be read`;
+const noCount = (option: string) => `the value of \`--${option}\` can't be read as a number`;
 
 /**
  * GPUs of its machine that a server's processes need, or why that can't be told. Each takes its
@@ -147,19 +147,19 @@ export function gpusNeeded(args: ServerArguments): number | string {
 /** Why a server takes memory whose size its arguments don't give; `undefined` if it doesn't. */
 function uncountable({ options }: ServerArguments, adaptersCounted: boolean): string | undefined {
   if (options.has("num-gpu-blocks-override"))
-    return "`--num-gpu-blocks-override` sets the KV cache in blocks, whatever memory they take: take `--kv-cache-memory-bytes`";
+    return "`--num-gpu-blocks-override` sets the KV cache in blocks, whatever memory they take: use `--kv-cache-memory-bytes`";
   const group = options.get("offload-group-size")?.[0] ?? "0";
   if (group !== "0")
-    return "`--offload-group-size` keeps weights in the host's memory, which is the same here, and doesn't say how much: leave it out";
+    return "`--offload-group-size` keeps weights in host memory, which is the same memory here, and doesn't say how much: remove it";
   const backend = options.get("kv-offloading-backend")?.[0] ?? "native";
   if (options.has("kv-offloading-size") && backend !== "native")
-    return "`--kv-offloading-backend` other than native keeps no limit of ours: take native";
+    return "`--kv-offloading-backend` other than native doesn't keep to our limits: use native";
   if (countOf(options, "api-server-count") !== 1 && !options.has(PROCESSOR_CACHE))
-    return "`--api-server-count` starts processes with a cache of 4 GiB for images in each: state `--mm-processor-cache-gb`, which then counts for all of them";
+    return "`--api-server-count` starts several processes, each with an image cache of 4 GiB: set `--mm-processor-cache-gb`, which then counts for all of them";
   const adapters = countOf(options, "max-cpu-loras", 0);
   const onGpu = countOf(options, "max-loras");
   if (adapters === undefined || onGpu === undefined || (adapters > onGpu && !adaptersCounted))
-    return "`--max-cpu-loras` keeps adapters in the host's memory, which is the same here, and doesn't say how much: leave it out";
+    return "`--max-cpu-loras` keeps adapters in host memory, which is the same memory here, and doesn't say how much: remove it";
   return undefined;
 }
 
@@ -234,7 +234,7 @@ export function shareFrom(value: unknown, what: string): ClaimedShare {
   if (number <= 0 || number > 1)
     return {
       known: false,
-      why: `${what} is ${written}, but a share lies above 0 and at most at 1`,
+      why: `${what} is ${written}, but a share must be above 0 and at most 1`,
     };
   return { known: true, tenThousandths: tenThousandths(number), byDefault: false };
 }

@@ -51,9 +51,9 @@ export function serverInvocations(
   const script = shellScript(words);
   if (script !== undefined) {
     const { text } = script;
-    if (!isText(text)) return { ...none, unreadable: ["the script behind `-c` is not known yet"] };
+    if (!isText(text)) return { ...none, unreadable: ["the script after `-c` is not known yet"] };
     if (depth === DEEPEST_SHELL)
-      return { ...none, unreadable: ["shells are nested too deeply to be read"] };
+      return { ...none, unreadable: ["its shells are nested too deeply to be read"] };
     const inner = simpleCommands(text, { parameters: script.parameters, variables }).map(
       (command) => serverInvocations(command, variables, depth + 1),
     );

@@ -22,7 +22,7 @@ const GGUF = /\.gguf$|-GGUF(?::[^/]*)?$/i;
 
 const ggufText = (model: string): string =>
   isHubId(model.replace(/:.*$/, "")) && !/^[/.~]/.test(model)
-    ? `By its name, its model is GGUF files, which Ollama serves: run \`ollama pull hf.co/${model}\`, and name \`hf.co/${model}\` in \`simpleServer.models\`.`
+    ? `By its name, its model consists of GGUF files, which Ollama serves: run \`ollama pull hf.co/${model}\`, and name \`hf.co/${model}\` in \`simpleServer.models\`.`
     : "By its name, its model is a GGUF file. Models as GGUF belong to `simpleServer` (Ollama).";
 
 /** The model, its kind and its names. */

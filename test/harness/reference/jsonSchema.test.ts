@@ -108,7 +108,7 @@ const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
       inMachine({ modelCache: "/a/../b" }),
     [KEY_AS_NAME]: inMachine({ clients: { keyVariable: "JBSWY3DPEHPK3PXP" } }),
     [PROTO]: inMachine({ clients: { codex: { model: "__proto__" } } }),
-    "Expected an image as `repository[:tag]@sha256:...`: it is an image's id, which names no repository":
+    "Expected an image as `repository[:tag]@sha256:...`: it is an image id, which doesn't name a repository":
       inMachine({
         bridge: { image: "0123456789ab" },
       }),

@@ -128,10 +128,10 @@ describe("what a device can't have", () => {
 
   it("is a server, where the GPU has a memory of its own or isn't NVIDIA's", () => {
     expect(whyNoServer("geforce")).toBe(
-      "This project adds up one memory, and this machine has two memories, the system's and the GPU's (GeForce GPU): there is no server B. Plain vLLM (`vllm serve`) serves there, llama-swap for several models, or Ollama.",
+      "This project plans one shared memory, but this machine has two, the system's and the GPU's (GeForce GPU): there is no server B. Plain vLLM (`vllm serve`) serves there, llama-swap for several models, or Ollama.",
     );
     expect(whyNoServer("strix-halo")).toBe(
-      "This project serves by vLLM on NVIDIA GPUs that share the machine's memory, and this machine has none (AMD Strix Halo): there is no server B. Ollama serves there, by ROCm or Vulkan.",
+      "This project runs vLLM on NVIDIA GPUs that share the machine's memory, but this machine has none (AMD Strix Halo): there is no server B. Ollama serves there, by ROCm or Vulkan.",
     );
     for (const id of ["gb10", "jetson-thor", "nvidia-unified", undefined])
       expect(whyNoServer(id)).toBeUndefined();

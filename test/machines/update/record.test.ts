@@ -12,7 +12,7 @@ const RECORD = { underWay: UNDER_WAY, failed: FAILED };
 const TEXT = recordText(RECORD) ?? "";
 const PATH = "/state/dgx/update.json";
 const REMOVE =
-  "It says whether an update by `serving up --verified` is under way or was put back. Without it nothing is known of that: remove it to go on.";
+  "This file says whether an update by `serving up --verified` is under way or was put back. To continue without that knowledge, remove it.";
 
 describe("the record of an update", () => {
   it.each([[RECORD], [{ underWay: UNDER_WAY }], [{ failed: FAILED }]])(
@@ -37,7 +37,7 @@ describe("the record of an update", () => {
 
   it.each([
     ["{}", `${PATH} can't be read (version: This key is required (a whole number).). ${REMOVE}`],
-    ["", `${PATH} can't be read (it is no JSON). ${REMOVE}`],
+    ["", `${PATH} can't be read (it isn't JSON). ${REMOVE}`],
     [
       '{"version": 2, "underWay": 7}',
       `${PATH} was written by a newer local-serving (version 2). ${REMOVE}`,

@@ -141,7 +141,7 @@ describe("serving fetch", () => {
     });
     expect([code, out]).toEqual([
       1,
-      `The image ${IMAGE} could not be fetched: the registry lets this address pull no more for now (rate limit). Wait, or log in with \`docker login\`, then run \`serving fetch\`: it goes on where it ended.\n`,
+      `The image ${IMAGE} could not be fetched: the registry refuses further pulls from this address for now (rate limit). Wait, or log in with \`docker login\`, then run \`serving fetch\`, which continues where it stopped.\n`,
     ]);
     expect(asked).not.toContain("run --rm");
   });
@@ -152,7 +152,9 @@ describe("serving fetch", () => {
       text: STACK_TEXT.replace("weightsGB: 22", `revision: ${wrong}`),
     });
     expect(code).toBe(1);
-    expect(out).toContain(`the hub has no revision ${wrong} of it. Correct \`model.revision\``);
+    expect(out).toContain(
+      `the hub has no revision ${wrong} of this model. Correct \`model.revision\``,
+    );
     expect(asked).not.toMatch(/ (pull|run) /);
   });
 
@@ -174,7 +176,9 @@ describe("serving fetch", () => {
     const wrong = "d".repeat(40);
     const { code, out } = await fetch({ text: withAdapter(wrong), args: ["--check"] });
     expect(code).toBe(1);
-    expect(out).toContain(`the hub has no revision ${wrong} of it. Correct \`model.revision\``);
+    expect(out).toContain(
+      `the hub has no revision ${wrong} of this model. Correct \`model.revision\``,
+    );
   });
 
   it("takes the size of the stack file where there is no network, and says so", async () => {
@@ -234,7 +238,7 @@ describe("the room on the disks", () => {
     const disk = { paths: ["/var/lib/docker", "/c"], neededBytes: 52e9 };
     expect(roomProblem(needs({ ...disk, freeBytes: 52e9 }))).toBeUndefined();
     expect(roomProblem(needs({ ...disk, freeBytes: 40e9 }))).toBe(
-      "The disk of /var/lib/docker and /c has 40.0 GB free, and what is missing takes 52.0 GB (10.0 GB of images, which take 3 times that unpacked; 22.0 GB of models). Free 12.0 GB (`docker image prune`, or models below `hub/` of the cache), or set `modelCache` to a larger disk.",
+      "The disk of /var/lib/docker and /c has 40.0 GB free, but the missing parts need 52.0 GB (10.0 GB of images, which take 3 times as much unpacked; 22.0 GB of models). Free 12.0 GB (`docker image prune`, or models below `hub/` of the cache), or set `modelCache` to a larger disk.",
     );
   });
 });
@@ -275,7 +279,7 @@ describe("the cause of what didn't come", () => {
     [
       "RepositoryNotFoundError: 404 Client Error.\nRepository Not Found for url: https://huggingface.co/x.\nIf you are trying to access a private or gated repo, make sure you are authenticated.",
       model,
-      "the hub knows no such model",
+      "the hub has no such model",
     ],
     ["HTTP Error 429 Too Many Requests", model, "rate limit). Wait some minutes, or"],
     [
@@ -309,12 +313,12 @@ describe("the cause of what didn't come", () => {
     [
       "provider=docker@5.2.0\n",
       image,
-      "the Docker provider leaves out why. `serving fetch` says it",
+      "the Docker provider doesn't say why. `serving fetch` names the cause",
     ],
   ])("is told of %j", (words, of, told) => {
     const sentence = explained(of, words);
     expect(sentence).toContain(told);
-    expect(sentence).toMatch(/then run `serving fetch`: it goes on where it ended\.$/);
+    expect(sentence).toMatch(/then run `serving fetch`, which continues where it stopped\.$/);
   });
 });
 

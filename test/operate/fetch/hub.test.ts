@@ -24,17 +24,19 @@ it.each(HUB_CASES)("our reader, $name", async (given) => {
 it("asks no address that isn't one, and follows no endless way", async () => {
   const plain = { name: "", ours: "", theirs: "" };
   vi.stubEnv("HF_ENDPOINT", "huggingface.co");
-  expect(await ourReading(plain)).toContain("HF_ENDPOINT is huggingface.co, which is no address.");
+  expect(await ourReading(plain)).toContain("HF_ENDPOINT is huggingface.co, which isn't a URL.");
   const { url } = await httpServer((request, response) =>
     response.writeHead(302, { location: `${request.url}/` }).end(),
   );
   vi.stubEnv("HF_ENDPOINT", url);
-  expect(await ourReading(plain)).toContain("it points elsewhere more than 5 times.");
+  expect(await ourReading(plain)).toContain("it redirects more than 5 times.");
   const { url: away } = await httpServer((_, response) =>
     response.writeHead(302, { location: "ftp://elsewhere/file" }).end(),
   );
   vi.stubEnv("HF_ENDPOINT", away);
-  expect(await ourReading(plain)).toContain("it points to ftp://elsewhere, which is not asked.");
+  expect(await ourReading(plain)).toContain(
+    "it redirects to ftp://elsewhere, which is not followed.",
+  );
 });
 
 it("says what to do where only a proxy gets to the hub", async () => {
@@ -46,11 +48,11 @@ it("says what to do where only a proxy gets to the hub", async () => {
   vi.stubEnv("https_proxy", "");
   vi.stubEnv("HTTPS_PROXY", "");
   expect(await failure()).toBe(
-    "The model org/model could not be fetched: the hub can't be reached. See to the network (HTTPS_PROXY, HF_ENDPOINT), then run the same command again.",
+    "The model org/model could not be fetched: the hub can't be reached. Check the network (HTTPS_PROXY, HF_ENDPOINT), then run the same command again.",
   );
   vi.stubEnv("HTTPS_PROXY", "http://proxy:3128");
   expect(await failure()).toMatch(
-    / HTTPS_PROXY is not used for this: load the model into the machine's cache first \(`hf download org\/model`\), where it is read without the hub\.$/,
+    / HTTPS_PROXY is not used here: first download the model into the machine's cache \(`hf download org\/model`\), where it is read without the hub\.$/,
   );
 });
 

@@ -219,7 +219,7 @@ describe("a command that is refused", () => {
     ],
     [
       "vllm serve org/Model-GGUF:Q4_K_M",
-      "By its name, its model is GGUF files, which Ollama serves: run `ollama pull hf.co/org/Model-GGUF:Q4_K_M`, and name `hf.co/org/Model-GGUF:Q4_K_M` in `simpleServer.models`.",
+      "By its name, its model consists of GGUF files, which Ollama serves: run `ollama pull hf.co/org/Model-GGUF:Q4_K_M`, and name `hf.co/org/Model-GGUF:Q4_K_M` in `simpleServer.models`.",
     ],
     [
       "vllm serve ./model.gguf",

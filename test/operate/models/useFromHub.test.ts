@@ -114,18 +114,20 @@ describe("a model that no recipe tells of, from the hub", () => {
     const bad = await use({ ...LLAMA, ...good, env: { MY_TOKEN: "hf_BadBadBad1" } });
     expect([bad.code, bad.err.trim()]).toEqual([
       1,
-      "The model org/model could not be fetched: the hub knows no such model, or shows it only to its own people (the token in MY_TOKEN is not accepted). Correct `model.id`, or set MY_TOKEN to a token that may read it, then run the same command again.",
+      "The model org/model could not be fetched: the hub has no such model, or it is private (the token in MY_TOKEN is not accepted). Correct `model.id`, or set MY_TOKEN to a token that may read the model, then run the same command again.",
     ]);
     const gated = await use({ ...LLAMA, behaviour: { gated: true } });
     expect(gated.err).toContain(
-      "the model is gated, and the hub gives no access. Ask for access at https://huggingface.co/org/model, and",
+      "the model is gated, and the hub refuses access. Ask for access at https://huggingface.co/org/model, and",
     );
     const many = await use({ ...LLAMA, behaviour: { status: 429 } });
-    expect(many.err).toContain("the hub answers no more for now (rate limit). Wait some minutes");
+    expect(many.err).toContain(
+      "the hub refuses further requests for now (rate limit). Wait some minutes",
+    );
     const down = await use({ ...LLAMA, env: { HF_ENDPOINT: "http://127.0.0.1:9" } });
     expect([down.code, down.err]).toEqual([
       1,
-      expect.stringContaining("the hub can't be reached. See to the network"),
+      expect.stringContaining("the hub can't be reached. Check the network"),
     ]);
   });
 
@@ -152,7 +154,7 @@ describe("what can't be served is said in one sentence, with the way", () => {
     [
       "an adapter",
       { files: { "adapter_config.json": adapter, "adapter_model.safetensors": "x" }, only: true },
-      `org/model is a LoRA adapter of org/base. Where no server serves that yet, run \`serving models use org/base --write\`. Then add \`adapters: [{ name: model, id: org/model, revision: "${COMMIT}", rank: 8 }]\` to its server and run \`serving fetch\`. If the server has another copy of it, such as a quantized one, add \`trainedOn: org/base\` to the entry.`,
+      `org/model is a LoRA adapter of org/base. If no server serves that model yet, run \`serving models use org/base --write\`. Then add \`adapters: [{ name: model, id: org/model, revision: "${COMMIT}", rank: 8 }]\` to its server and run \`serving fetch\`. If the server has another copy of it, such as a quantized one, add \`trainedOn: org/base\` to the entry.`,
     ],
     [
       "pictures",

@@ -243,7 +243,7 @@ describe("an update of a server that starts on request", () => {
       "b starts on request: if it runs, it is stopped, and the new one isn't started (`serving start b`).",
     );
     expect(changes[0]?.losses.map(lossText)[0]).toBe(
-      "b (b) is gone until `serving start b`, if it runs. Requests that run are cut off.",
+      "b (b) is gone until `serving start b`, if it is running. Running requests are cut off.",
     );
     expect(partsOf(changes, [stopped.plan, other.plan], {})).toEqual([
       { name: "dgx.b" },

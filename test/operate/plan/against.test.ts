@@ -188,7 +188,7 @@ describe("a plan against what was applied", () => {
     const { code, err } = await serving("--against", "applied");
     expect({ code, err }).toEqual({
       code: 2,
-      err: `--against applied: ${path} was written by a newer local-serving (plan version 2); this one reads up to 1: update this one, or write the plan anew with \`serving up\`, which goes back to this one.\n`,
+      err: `--against applied: ${path} was written by a newer local-serving (plan version 2); this one reads up to version 1: update local-serving, or run \`serving up\`, which goes back to this version and writes the plan again.\n`,
     });
   });
 });

@@ -47,12 +47,12 @@ describe("the shipped stack file, with its server's image line changed", () => {
     [
       "the digest",
       `image: vllm/vllm-openai:v0.30.0@${OTHER}`,
-      `its record is of another image, ${KNOWN}. \`serving pin vllm/vllm-openai:v0.30.0@${OTHER} --write\``,
+      `its record is for another image, ${KNOWN}. \`serving pin vllm/vllm-openai:v0.30.0@${OTHER} --write\``,
     ],
     [
       "the tag",
       `image: vllm/vllm-openai:v0.31.0@${KNOWN}`,
-      "its tag says vllm 0.31.0, and its digest vllm 0.30.0",
+      "its tag says vllm 0.31.0, but its digest says vllm 0.30.0",
     ],
     [
       "llama.cpp",
@@ -62,7 +62,7 @@ describe("the shipped stack file, with its server's image line changed", () => {
     [
       "an unknown name",
       `image: mirror.local/thing:v0.30.0@${OTHER}`,
-      "nobody has seen a vLLM in mirror.local/thing",
+      "mirror.local/thing is not known to hold vLLM",
     ],
   ])("is refused: %s", async (_, image, why) => {
     const { code, out } = await planOf(changed([SERVER, image]));

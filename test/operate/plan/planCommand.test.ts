@@ -102,7 +102,7 @@ describe("serving plan", () => {
       "vllm: 0.30.0",
       "vllm: 0.25.1",
       "inference-image",
-      "its record says vllm 0.25.1, and its digest is that of vllm/vllm-openai:v0.30.0.",
+      "its record says vllm 0.25.1, but its digest is that of vllm/vllm-openai:v0.30.0.",
     ],
     [
       "transformers: 5.10.4",
@@ -295,7 +295,7 @@ describe("a file that is a pipe", () => {
     );
     expect(code).toBe(2);
     expect(out + err).toBe(
-      `${pipe}: is a named pipe, which may wait for ever: give a file, or \`<(COMMAND)\`\n`,
+      `${pipe}: is a named pipe, which may block forever: give a file, or \`<(COMMAND)\`\n`,
     );
   });
 

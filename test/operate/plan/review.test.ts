@@ -46,7 +46,7 @@ const CHANGES: readonly [
     [[SHARE, SHARE.replace("0.45", "0.40")]],
     {
       containers: ["b replaced"],
-      gone: "until you go back: the new one would not start",
+      gone: "until you go back: the new server would not start",
       memory: "memory fits: 10.75 of 121.63 GiB are left",
     },
   ],

@@ -6,7 +6,7 @@ const PLAIN: Asked = { settings: "new", verified: false, again: false };
 const BEGUN =
   "An update by `serving up --verified`, begun on 2026-11-24 16:05 UTC, was broken off: ";
 const BUSY =
-  "An update by `serving up --verified` is under way by process 7 on spark, since 2026-11-24 16:05 UTC. Nothing was changed: wait for its end.";
+  "An update by `serving up --verified` has been under way since 2026-11-24 16:05 UTC (process 7 on spark). Nothing was changed: wait until it ends.";
 
 it.each([
   ["nothing is known", {}, PLAIN, false, { kind: "plain" }],

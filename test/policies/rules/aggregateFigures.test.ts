@@ -22,7 +22,7 @@ const refused = (sum: string, claims: string, remedies: string) => [
   `refused: The inference servers of machine dgx claim ${sum}: ${claims}. The limit is 0.90. ${remedies}`,
 ];
 const unreadable = (who: string, why: string, remedy?: string) => [
-  `refused: ${who} has a memory share that can't be judged: ${why}. ${remedy ?? "Until it is a plain value, the sum can't be compared with the limit of 0.90."}`,
+  `refused: ${who} has a memory share that can't be judged: ${why}. ${remedy ?? "Until this is fixed, the sum can't be compared with the limit of 0.90."}`,
 ];
 const hostShare = (gpuMemoryUtilization: unknown) => ({ hostInstance: { gpuMemoryUtilization } });
 const memory = (bySum: number, needs: object = {}, outsideGiB?: number) => ({
@@ -186,7 +186,7 @@ describe("a claim that can't be judged", () => {
       "the number of its processes is none",
       "--tensor-parallel-size two",
       {},
-      unreadable("b", "the value of `--tensor-parallel-size` is not a number that can be read"),
+      unreadable("b", "the value of `--tensor-parallel-size` can't be read as a number"),
     ],
     [
       "a file of options",

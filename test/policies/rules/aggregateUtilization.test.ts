@@ -229,9 +229,9 @@ describe("containers without our components", () => {
     [
       "negative",
       ["m", "--gpu-memory-utilization", "-0.5"],
-      /is -0\.5, but a share lies above 0 and at most at 1/,
+      /is -0\.5, but a share must be above 0 and at most 1/,
     ],
-    ["above one", ["m", "--gpu-memory-utilization=1.2"], /is 1\.2, but a share lies/],
+    ["above one", ["m", "--gpu-memory-utilization=1.2"], /is 1\.2, but a share must be/],
     ["no value", ["m", "--gpu-memory-utilization"], /`--gpu-memory-utilization` has no value/],
     [
       "unknown value",
@@ -244,7 +244,7 @@ describe("containers without our components", () => {
     expect(messages).toHaveLength(1);
     expect(messages[0]).toMatch(/^refused: b has a memory share that can't be judged: /);
     expect(messages[0]).toMatch(why);
-    expect(messages[0]).toMatch(/Until it is a plain value, .* the limit of 0\.90\.$/);
+    expect(messages[0]).toMatch(/Until this is fixed, .* the limit of 0\.90\.$/);
   });
 
   it("refuses an image of the server whose entrypoint can't be read", () => {

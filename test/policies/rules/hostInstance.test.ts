@@ -120,11 +120,11 @@ describe("the plan of a coding client at instance A", () => {
       {
         machine: "dgx",
         code: "instance-a-unknown",
-        message: `claude-code, codex: of instance A it is not known whether it makes structured tool calls (\`instanceA.toolParser\`) and whether it asks for a key (\`instanceA.keyVariable\`). ${READS}`,
+        message: `claude-code, codex would use instance A, but the stack file doesn't say whether it makes structured tool calls (\`instanceA.toolParser\`) and whether it asks for a key (\`instanceA.keyVariable\`). ${READS}`,
       },
     ]);
     expect(warned({ codex: AT_A }, { toolParser: "none" }).map(({ message }) => message)).toEqual([
-      `codex: of instance A it is not known whether it asks for a key (\`instanceA.keyVariable\`). ${READS}`,
+      `codex would use instance A, but the stack file doesn't say whether it asks for a key (\`instanceA.keyVariable\`). ${READS}`,
     ]);
     expect(warned({ codex: AT_A }, { toolParser: "hermes", keyVariable: "none" })).toEqual([]);
     expect(warned({ codex: { server: "b" }, clientEnv: AT_A })).toEqual([]);

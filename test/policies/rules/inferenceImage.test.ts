@@ -85,7 +85,7 @@ describe("the versions inside", () => {
 
   it("are refused without a record of this digest", () => {
     expect(said(RULE, [server()])).toEqual([
-      `refused: b runs \`${IMAGE}\`, which can't be used: nothing is recorded of the versions inside. \`serving pin ${IMAGE}\` ` +
+      `refused: b runs \`${IMAGE}\`, which can't be used: the versions inside are not recorded. \`serving pin ${IMAGE}\` ` +
         "looks inside: declare what it finds as a local-serving:index:ImageRecord.",
     ]);
     const other = server({ image: `vllm/vllm-openai@sha256:${"0".repeat(64)}` });
@@ -121,7 +121,7 @@ describe("the versions inside", () => {
     [
       "no vllm",
       { transformers: "5.10.4" },
-      "no vLLM was found inside. A server runs vLLM: name an image of it.",
+      "no vLLM was found inside. A server runs vLLM: use a vLLM image.",
     ],
     ["no transformers", { vllm: "0.30.0" }, "its record has no version of transformers"],
     [
@@ -171,7 +171,7 @@ describe("the versions inside", () => {
     const other = `sha256:${"0".repeat(64)}`;
     const beside = record(undefined, "read", { recordedOf: other }, "b-image-record");
     expect(said(RULE, [server(), beside])).toEqual([
-      `refused: b runs \`${IMAGE}\`, which can't be used: its record is of another image, ${other}. \`serving pin ${IMAGE}\` ` +
+      `refused: b runs \`${IMAGE}\`, which can't be used: its record is for another image, ${other}. \`serving pin ${IMAGE}\` ` +
         "looks inside: declare what it finds as a local-serving:index:ImageRecord.",
     ]);
     // Another server's record of another image is none of this one.
@@ -278,7 +278,7 @@ describe("the versions inside", () => {
   it("name every remedy, and no entry where others run other repositories", () => {
     const low = server({ image: `vllm/vllm-openai:v0.20.0@${DIGEST}` });
     expect(said(RULE, [low, record()]).join()).toMatch(
-      /\. Leave the tag out, or pin the release that you mean: `serving pin vllm\/vllm-openai:TAG --write`\. Pin vllm 0\.26\.0 or newer\.$/,
+      /\. Remove the tag, or pin the release that you want: `serving pin vllm\/vllm-openai:TAG --write`\. Pin vllm 0\.26\.0 or newer\.$/,
     );
     const second = [labels[0], { label: "local-serving.server", value: "c" }];
     const other = server(

@@ -113,7 +113,7 @@ describe("what can't be read", () => {
       ["sh", "-c", 'eval "vllm serve m"'],
       "an argument mentions vLLM in a form that can't be read",
     ],
-    ["an unknown script", ["sh", "-c", UNKNOWN], "the script behind `-c` is not known yet"],
+    ["an unknown script", ["sh", "-c", UNKNOWN], "the script after `-c` is not known yet"],
     [
       "su -c",
       ["su", "user", "--command", "vllm serve m"],
