@@ -165,7 +165,7 @@ function unknownKey(name: string): Fault {
 function secretText(key: ConcreteKey, text: string, prefix: string): Fault | undefined {
   if (!key.secret && secretPaths({ [key.name]: text }).length === 0) return undefined;
   if (key.secret && text === "") return undefined;
-  const message = `${secretRemedy(key, prefix)} A command line is seen by others, and a file is kept.`;
+  const message = `${secretRemedy(key, prefix)} Others can see a command line, and a file stays.`;
   return errorAt(key.name, "secret", message);
 }
 

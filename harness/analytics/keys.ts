@@ -138,7 +138,7 @@ function parse(kind: Kind, text: string): FromText {
       if (kind === "number-or-empty" && text === "") return { value: "" };
       return NUMBER.test(text.trim()) && Number.isFinite(Number(text))
         ? { value: Number(text) }
-        : { wrong: "The text is not wholly a number." };
+        : { wrong: "The text is not a number." };
     case "list":
       if (text.trimStart().startsWith("[")) return jsonList(text);
       return { value: text.split(",").flatMap((item) => item.trim() || []) };
@@ -149,7 +149,6 @@ function parse(kind: Kind, text: string): FromText {
 
 function jsonList(text: string): FromText {
   const value = jsonIn(text);
-  const wrong =
-    "Expected a list: a JSON array, or texts with commas between them where the key holds texts.";
+  const wrong = "Expected a list: a JSON array, or comma-separated texts if the key holds texts.";
   return Array.isArray(value) ? { value } : { wrong };
 }

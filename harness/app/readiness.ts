@@ -126,13 +126,13 @@ export async function whyNotLaunch(
     if (result === undefined) return undefined;
     const { verdict, detail } = result;
     if (verdict === "ready")
-      return "the readiness command succeeded before the app was launched: something else answers it";
+      return "the readiness command succeeded before the app was launched: something else satisfies it";
     if (verdict === "broken") return `readiness can't be probed: ${detail}`;
   }
   for (const url of new Set([app.ready.url, app.interface, ...addresses])) {
     if (url === undefined) continue;
     if ((await untilInterrupted(httpProbe(url, LONGEST_PROBE_MS), interrupt))?.connected === true)
-      return `something answers at ${url} before the app was launched; stop it, or choose another port`;
+      return `something answered at ${url} before the app was launched; stop it, or choose another port`;
   }
   return undefined;
 }

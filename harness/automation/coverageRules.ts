@@ -97,7 +97,7 @@ function floorFaults(
     const [path, source] = config.has(at(MAX_REGRESSION))
       ? [at(MAX_REGRESSION), ""]
       : [at("preset"), " (it comes from the preset)"];
-    const message = `Baseline \`none\` leaves nothing to regress from, so max_regression_pct${source} must go, or the baseline be \`admission\`.`;
+    const message = `Baseline \`none\` leaves nothing to compare with: remove max_regression_pct${source}, or set the baseline to \`admission\`.`;
     faults.push(make.error(path, "regression_without_baseline", message));
   }
   return faults;

@@ -35,7 +35,7 @@ export const presetSchema = strictObject({
   min_line_pct: percentage("Smallest share of lines that tests must reach.", 80),
   min_branch_pct: percentage("Smallest share of branches that tests must reach.", 70),
   max_regression_pct: percentage(
-    "How far coverage may fall below the captured baseline, in points and not relative to it. It holds for the metrics that have a floor. Required for baseline `admission`, refused for `none`.",
+    "How far coverage may fall below the captured baseline, in percentage points, not relative to it. It applies to the metrics that have a floor. Required for baseline `admission`, refused for `none`.",
     0.5,
     { unit: "percentage points" },
   ),
@@ -128,7 +128,7 @@ const visualSchema = strictObject({
   ),
   timeout_sec: seconds("Longest run of `command`.", 900),
   skip_is_failure: flag(
-    "Whether a result that is degraded, skipped or says no mode fails the gate although it says passed. Only `false` lets such a result land.",
+    "Whether a result that says passed still fails the gate if it is degraded, skipped or names no mode. Only `false` lets such a result land.",
   ).default(true),
 }).describe(
   "Check of the rendered UI before landing. Required when the mapping has a `visual` requirement.",
@@ -185,7 +185,7 @@ const routingSchema = strictObject({
   ).optional(),
   allowed_profiles: key(
     z.array(z.string().min(1)),
-    "The only profiles that this repository may use: what holds are those that the user's registry has, too. One that it lacks is an error.",
+    "The only profiles that this repository may use. All of them must be in the user's registry; a profile that it lacks is an error.",
     { examples: [["local-coder"]] },
   ).optional(),
   default_task_route: text(

@@ -58,7 +58,7 @@ export function coverageFailures(
     const [floor, value, before] = [floors[floorKey], measured[pct], baseline?.[pct]];
     if (floor === undefined) return [];
     if (value === null)
-      return [`there is a floor of ${floor} % under ${name} coverage, and the artifact has none`];
+      return [`${floor} % ${name} coverage is required, and the artifact has none`];
     const failures =
       value < floor - ROUNDING
         ? [`${name} coverage is ${shown(value)} %, below its floor of ${floor} %`]

@@ -149,7 +149,7 @@ function tally(
   if (file.records === 1 && counted !== undefined) return [counted, file.counts.get(hit) ?? 0];
   if (file.records > 1 && seen.size === 0 && (counted ?? 0) > 0)
     throw new UnreadableCoverage(
-      `has several records for one file, and no lines of detail to join their ${found} by`,
+      `has several records for one file, and no detail lines to merge their ${found} by`,
     );
   return [seen.size, [...seen.values()].filter(Boolean).length];
 }

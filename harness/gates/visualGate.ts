@@ -92,7 +92,9 @@ export function visualFailures(text: string, skipIsFailure: boolean): string[] {
   if (verdicts.includes("skip")) gaps.push("criteria were skipped");
   const failures = passed ? [] : ["the result says that the check did not pass"];
   if (gaps.length > 0 && skipIsFailure)
-    failures.push(`the check did not run in full (${gaps.join("; ")}), and skip_is_failure holds`);
+    failures.push(
+      `the check did not run in full (${gaps.join("; ")}), and skip_is_failure is true`,
+    );
   return failures;
 }
 
@@ -103,7 +105,7 @@ const NOTHING: readonly unknown[] = [undefined, null, false, 0];
 function gapsOf({ degraded, status, mode, skipped }: JsonObject): string[] {
   const gaps = degraded === true ? ["it says degraded"] : [];
   if (status === "skipped" || status === "degraded") gaps.push(`its status is ${status}`);
-  if (typeof mode !== "string" || mode === "") gaps.push("it says no mode");
+  if (typeof mode !== "string" || mode === "") gaps.push("it names no mode");
   else if (mode !== FULL) gaps.push(`its mode is not \`${FULL}\``);
   const nothing = Array.isArray(skipped) ? skipped.length === 0 : NOTHING.includes(skipped);
   return nothing ? gaps : [...gaps, "something was skipped"];

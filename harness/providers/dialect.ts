@@ -216,8 +216,7 @@ export const DIALECT_CAUSES = {
   dialect_indented_key:
     "The harness sees a key only at the very start of a line, and this one is indented.{effect}",
   dialect_quoted_key: "The harness does not know quoted keys.{effect}",
-  dialect_dotted_key:
-    "The harness looks a key up as it is written, under the header as it is written.{effect}",
+  dialect_dotted_key: "The harness takes a key and its header literally, dots included.{effect}",
   dialect_key:
     "The harness does not see this key: only spaces may come between it and `=`, and none around its dots.{effect}",
   dialect_tab:
@@ -235,7 +234,7 @@ export const DIALECT_CAUSES = {
   dialect_list:
     "The harness splits a list at every comma and removes every bracket.{effect} Keep commas, brackets and quotes out of the items.",
   dialect_number:
-    "The harness takes a value as plain text, and only plain decimal digits are a number then.{effect} Write it without underscores, plus sign or base prefix, one space behind `=`.",
+    "The harness reads a value as plain text, so only plain decimal digits are a number.{effect} Write it without underscores, plus sign or base prefix, one space behind `=`.",
 } as const;
 
 export type DialectCause = keyof typeof DIALECT_CAUSES;

@@ -58,7 +58,7 @@ export const providerSchema = strictObject({
     z
       .string()
       .regex(PLAIN_URL, {
-        error: "Expected an absolute http or https URL, with a port that can be and without query",
+        error: "Expected an absolute http or https URL, with a valid port and no query",
         abort: true,
       })
       .regex(/(?<!\/v1)\/v1$/, {

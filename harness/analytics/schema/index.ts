@@ -59,16 +59,11 @@ const embeddingSchema = () =>
       "Program that makes the embeddings: `ollama`, or `openai` for any server with /v1/embeddings (vLLM has it).",
       { variable: "SA_EMBED_BACKEND", examples: ["openai"] },
     ),
-    input_cap_chars: count(
-      1,
-      8000,
-      "Longest text that is embedded; what is beyond it is cut off.",
-      {
-        unit: "characters",
-      },
-    ),
+    input_cap_chars: count(1, 8000, "Longest text that is embedded; the rest is cut off.", {
+      unit: "characters",
+    }),
     model: text(
-      "Embedding model; while it is empty nothing is embedded, since Ollama has none of its own.",
+      "Embedding model; while it is empty nothing is embedded, since Ollama has no default.",
       {
         variable: "SA_EMBED_MODEL",
         examples: ["nomic-embed-text"],
@@ -84,7 +79,7 @@ const embeddingSchema = () =>
 const judgeSchema = () =>
   block("Which model judges sessions, and where it runs.", {
     default: block(
-      "The judge for sessions of every tool that has none of its own. Its two variables select the whole block: a backend from a variable comes with the model from a variable, or with none.",
+      "The judge for sessions of every tool that has no judge of its own. If its backend comes from a variable, the file's model is ignored: the model comes from its variable too, or is empty.",
       {
         backend: backend().meta({ variable: "SA_JUDGE_BACKEND" }),
         model: model().meta({ variable: "SA_JUDGE_MODEL" }),
@@ -175,7 +170,7 @@ const pricingSchema = () =>
 const calibrationSchema = () =>
   variableBlock(
     "SA_CALIBRATION_",
-    "How sure the evidence of past sessions must be before a task is routed to a cheaper model. These descriptions are read from the keys' names alone.",
+    "How sure the evidence of past sessions must be before a task is routed to a cheaper model. These descriptions are inferred from the keys' names alone.",
     {
       distance_metric: word("l2_v1", "Measure of how far two tasks are apart, with its version."),
       k: count(1, 5, "Nearest past tasks that vote on a new one."),
@@ -207,7 +202,7 @@ const calibrationSchema = () =>
       tier_floor: word("tier1", "Cheapest tier that the routing may choose."),
       vote_epsilon: key(
         z.number().min(0).default(1e-6),
-        "Added to every distance before votes are weighed by it, so that an equal task does not divide by zero.",
+        "Added to every distance before votes are weighted by it, so that an identical task causes no division by zero.",
       ),
     },
   );
@@ -241,14 +236,9 @@ const teamSchema = () =>
       project_daily_usd: budget("each project for a day", "PROJECT_DAILY_USD"),
     }),
     runaway: variableBlock("SA_RUNAWAY_", "When a session counts as having run away.", {
-      recent_minutes: count(
-        1,
-        60,
-        "How far back a session is looked at for signs that it has run away.",
-        {
-          unit: "minutes",
-        },
-      ),
+      recent_minutes: count(1, 60, "How far back to look for signs that a session has run away.", {
+        unit: "minutes",
+      }),
       max_turns_recent: count(
         0,
         300,
@@ -257,7 +247,7 @@ const teamSchema = () =>
           unit: "turns",
         },
       ),
-      recent_turns: count(1, 50, "Last turns over which the share of errors is taken.", {
+      recent_turns: count(1, 50, "How many of the last turns the share of errors is taken over.", {
         unit: "turns",
       }),
       max_error_share: share(
@@ -328,7 +318,7 @@ const sourcesSchema = () =>
     )
     .default({ aider: "~", "claude-code": "~/.claude/projects" })
     .describe(
-      "Where the sessions of each coding tool are, by the tool's id. The variable of an id is its name in capitals, with underscores for dashes, behind `SA_SOURCE_`.",
+      "Where the sessions of each coding tool are, by the tool's id. A tool's variable is `SA_SOURCE_` and its id in capitals, with underscores for dashes.",
     )
     .meta({ placeholder: "tool", variable: "SA_SOURCE_<KEY>" });
 
@@ -341,7 +331,7 @@ const sessionAnalytics = () =>
       "A remark for people, since JSON has no comments. It sets nothing.",
     ),
     dsn: text(
-      "Database in which sessions are kept; empty takes the harness's own. One with a password comes from the variable, never from the file.",
+      "Database in which sessions are kept; empty takes the harness's own. An address with a password comes from the variable, never from the file.",
       { variable: "SA_DSN", examples: ["sqlite:////var/lib/hx/sessions.db"] },
     ),
     kuzu_path: text("Folder of the knowledge graph; empty takes the harness's own.", {

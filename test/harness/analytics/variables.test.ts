@@ -125,7 +125,7 @@ describe("variables over the file", () => {
           code: "wrong_variable",
           message:
             "The variable `HX_SA_RUNAWAY_MAX_COST_RECENT_USD` (environment) can't set " +
-            "`team.runaway.max_cost_recent_usd`: The text is not wholly a number.",
+            "`team.runaway.max_cost_recent_usd`: The text is not a number.",
           severity: "error",
         },
       ]);
@@ -229,7 +229,7 @@ describe("arguments", () => {
     ["pricing.models.m.input", "1", "file_only", "has no variable"],
     ["judge.by_copilot.t.model", "m", "file_only", "has no variable"],
     ["embeding.workers", "1", "unknown_key", "Did you mean `embedding.workers`?"],
-    ["embedding.workers", "two", "wrong_value", "not wholly a number"],
+    ["embedding.workers", "two", "wrong_value", "not a number"],
     ["judge.api_key", "sk-SECRET", "secret", "HX_SA_JUDGE_API_KEY"],
     ["dsn", "postgres://u:SECRET@h/d", "secret", "HX_SA_DSN"],
   ])("do not set %s to %s", (name, text, code, message) => {

@@ -60,7 +60,7 @@ describe.concurrent("the states table of the specification", () => {
     });
     expect(existsSync(join(place.directory, "evaluated"))).toBe(false);
     expect(report(finished).failure).toContain(
-      `something answers at ${place.url} before the app was launched`,
+      `something answered at ${place.url} before the app was launched`,
     );
   });
 

@@ -333,7 +333,7 @@ describe("serving config show analytics", () => {
   it.each([
     ["nope=2", "error: Unknown key `nope`."],
     ["judge=x", "error: `judge` is a block; set one of its keys: judge.default.backend,"],
-    ["judge.workers=many", "error: judge.workers: The text is not wholly a number."],
+    ["judge.workers=many", "error: judge.workers: The text is not a number."],
     [
       "judge.workers=0",
       "error: judge.workers: Expected at least 1, got 0. (Sessions judged at once.)",
@@ -368,7 +368,7 @@ describe("serving config show analytics", () => {
     expect(run.code).toBe(1);
     expect(run.out).toMatch(/^judge\.workers +default +2$/m);
     expect(run.err).toBe(
-      "error: The variable `HX_SA_JUDGE_WORKERS` (environment) can't set `judge.workers`: The text is not wholly a number.\n",
+      "error: The variable `HX_SA_JUDGE_WORKERS` (environment) can't set `judge.workers`: The text is not a number.\n",
     );
   });
 
@@ -426,7 +426,7 @@ describe("serving config set analytics", () => {
 
   it.each([
     ["judge.api_key", "sk-SECRET", "HX_SA_JUDGE_API_KEY"],
-    ["embedding.workers", "many", "not wholly a number"],
+    ["embedding.workers", "many", "not a number"],
     ["nonsense", "1", "Unknown key"],
   ])("refuses %s and leaves the file as it is", async (key, value, message) => {
     const file = join(folder(), "a.json");

@@ -158,7 +158,7 @@ describe("lcov", () => {
     [
       "two records of one file without lines",
       record("SF:a", "LF:1", "LH:1") + record("SF:a", "LF:1", "LH:0"),
-      "no lines of detail",
+      "no detail lines",
     ],
   ])("refuses %s", (_, text, message) => {
     expect(() => readCoverage("lcov", text)).toThrow(message);

@@ -32,14 +32,14 @@ test.each([
     { min_branch_pct: 1 },
     [90, null],
     null,
-    ["there is a floor of 1 % under branch coverage, and the artifact has none"],
+    ["1 % branch coverage is required, and the artifact has none"],
   ],
   [
     "a floor of 0 needs the metric too",
     { min_branch_pct: 0 },
     [90, null],
     null,
-    ["there is a floor of 0 % under branch coverage, and the artifact has none"],
+    ["0 % branch coverage is required, and the artifact has none"],
   ],
   [
     "regression within its points",

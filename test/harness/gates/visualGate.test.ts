@@ -116,7 +116,7 @@ describe.concurrent("visual gate", () => {
       "a result without a mode",
       `mkdir out; echo '{"passed":true}' > out/verdict.json`,
       {},
-      "it says no mode",
+      "it names no mode",
     ],
     ["a failed command", `${PASS}; exit 2`, {}, "the visual command exited 2"],
     [

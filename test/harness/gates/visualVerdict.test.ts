@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { visualFailures } from "../../../harness/gates/visualGate";
 
 const SKIPPED = (why: string) => [
-  `the check did not run in full (${why}), and skip_is_failure holds`,
+  `the check did not run in full (${why}), and skip_is_failure is true`,
 ];
 
 test.each([
@@ -20,8 +20,8 @@ test.each([
     SKIPPED("its mode is not `full`; something was skipped"),
     [],
   ],
-  ["without a mode though it reports passed", { passed: true }, SKIPPED("it says no mode"), []],
-  ["an empty mode", { passed: true, mode: "" }, SKIPPED("it says no mode"), []],
+  ["without a mode though it reports passed", { passed: true }, SKIPPED("it names no mode"), []],
+  ["an empty mode", { passed: true, mode: "" }, SKIPPED("it names no mode"), []],
   ["an unknown mode", { passed: true, mode: "quick" }, SKIPPED("its mode is not `full`"), []],
   [
     "skipped though it reports passed",

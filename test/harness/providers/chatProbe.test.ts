@@ -159,7 +159,7 @@ describe("one tiny chat request", () => {
       "no connection: an answer of more than 8 MiB, which was cut off",
     );
     expect((await ask(url, { api_key_env: "K" }, { K: "a\nSECRET: b" })).detail).toBe(
-      "no connection: no request can be made of this address or key",
+      "no connection: no HTTP request can be made with this address or key",
     );
   });
 
