@@ -41,7 +41,7 @@ export function byteSize(text: string): number {
   }
   if (unit === "" && bytes > 0 && bytes < 2 ** 20)
     throw new InvalidArgumentError(
-      `${bytes} bytes hold no block: write ${bytes}GiB, or the whole number of bytes.`,
+      `${bytes} bytes are less than one block of the cache: write ${bytes}GiB, or the full number of bytes.`,
     );
   return bytes;
 }

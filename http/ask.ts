@@ -67,7 +67,7 @@ export async function ask(
   try {
     request = send(url, options);
   } catch {
-    throw new NoAnswer("protocol", "no request can be made of this address or key");
+    throw new NoAnswer("protocol", "no HTTP request can be made with this address or key");
   }
   return wholeAnswer(request, body, { timeoutSeconds, enough });
 }

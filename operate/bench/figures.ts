@@ -54,7 +54,7 @@ export function figuresOf(
 ): BenchFigures {
   const { data, error } = saved.safeParse(jsonIn(text));
   if (data === undefined)
-    throw new Failed(`This vLLM's results have another form: ${z.prettifyError(error)}`);
+    throw new Failed(`The benchmark results of this vLLM can't be read: ${z.prettifyError(error)}`);
   const failed = requests - data.completed;
   if (failed > 0)
     throw new Failed(`${title}: ${failed} of ${requests} requests failed. See: serving doctor`);
@@ -93,7 +93,7 @@ export function benchText(runs: readonly BenchFigures[], speeds: Recipe["speeds"
       numbers: true,
     }),
     "",
-    `prefill ${cold?.prefill} tokens/s of a cold prompt; published: ${published("prefill")}`,
-    `decode ${one?.decode} tokens/s of one agent; published: ${published("decode")}`,
+    `prefill ${cold?.prefill} tokens/s for a cold prompt; published: ${published("prefill")}`,
+    `decode ${one?.decode} tokens/s for one agent; published: ${published("decode")}`,
   ];
 }

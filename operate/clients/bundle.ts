@@ -77,13 +77,15 @@ function note(
 ): string {
   const { files, variables, checks } = bundle;
   const lines = (texts: readonly string[]) => texts.map((text) => `    ${text}`).join("\n");
-  const keys = `Set before you start a launcher, in \`~/.profile\` for example; ask whoever runs ${machine} for the value:`;
+  const keys = `Set before you start a launcher, for example in \`~/.profile\`. Ask whoever runs ${machine} for the value:`;
   const exports = lines(variables.map((name) => `export ${name}=...`));
   return filledFile(join(__dirname, "laptop-note.md"), {
     machine,
     files: files.map(({ path }) => `| \`${path}\` | \`~${path.replace("home", "")}\` |`).join("\n"),
     keys:
-      variables.length === 0 ? "None is needed: the servers check none." : `${keys}\n\n${exports}`,
+      variables.length === 0
+        ? "No key is needed: the servers check none."
+        : `${keys}\n\n${exports}`,
     checks: lines(checks),
     launcher: basename(planned[0]?.command ?? ""),
   });
@@ -95,7 +97,8 @@ export function writeBundle(folder: string, files: readonly BundleFile[]): void 
     const target = existsSync(folder) ? realpathSync(folder) : resolve(folder);
     mkdirSync(dirname(target), { recursive: true });
     const foreign = existsSync(target) ? foreignIn(target) : undefined;
-    const refusal = "is from no export, which replaces its whole folder: name an empty one.";
+    const refusal =
+      "is not from an earlier export. An export replaces its whole folder: name an empty one.";
     if (foreign !== undefined) throw new WrongUse(`${join(folder, foreign)} ${refusal}`);
     const work = mkdtempSync(join(dirname(target), `.${basename(target)}.`));
     const [fresh, old] = [join(work, "new"), join(work, "old")];

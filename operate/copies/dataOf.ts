@@ -31,7 +31,5 @@ export function dataNamed(machines: readonly MachinePlan[], name: string): DataO
   const found = dataOn(machine, key);
   if (found !== undefined) return found;
   const able = SERVICES.filter(({ data }) => data !== undefined).map((each) => each.name);
-  throw new WrongUse(
-    `${key} keeps no data that are copied: name ${able.join(" or ")}, or leave it as it is.`,
-  );
+  throw new WrongUse(`${key} keeps no data to copy: name ${able.join(" or ")}.`);
 }

@@ -54,9 +54,9 @@ function sentenceOf(
   if (did === "not-migrated")
     return `The data of ${service} stay as they are: the newer version did not migrate them (revision ${before}).`;
   if (did === "no-copy")
-    return `The data of ${service} stay as they are: ${folder} has no copy of the image that is gone back to.`;
+    return `The data of ${service} stay as they are: ${folder} has no copy made with the image that is put back.`;
   if (did === "unknown")
-    return `The data of ${service} stay as they are: their revision can't be compared with that of the copy ${copy}. If the older version does not take them, run \`serving restore ${service} ${copy}\`.`;
+    return `The data of ${service} stay as they are: their revision can't be compared with that of the copy ${copy}. If the older version does not accept them, run \`serving restore ${service} ${copy}\`.`;
   if (did !== "put-back" || missing === null) return "";
   const others =
     kept === null ? "" : ` The newer data are kept: \`serving restore ${service} ${kept}\`.`;

@@ -23,8 +23,8 @@ export function startsAfter(copy: Copy, image: string, service: string): Start {
     };
   const why =
     now === null || then === null
-      ? `nothing says whether ${image} takes data of ${copy.image}`
-      : `its image is ${now}, older than the data (${then}), which it may not take`;
+      ? `it is not known whether ${image} accepts data of ${copy.image}`
+      : `its image is ${now}, older than the data (${then}), and may not accept them`;
   return {
     starts: false,
     note: `It stays stopped, since ${why}: put another image into the stack file and run \`serving up\`, or \`serving start ${service}\`.`,

@@ -29,7 +29,7 @@ export async function settleEngine(
   if (signal.aborted) return false;
   if (stale.length > 0) {
     say(
-      `The engine (process ${stale.map(({ pid }) => pid).join(", ")}) was killed: its lock is taken away.`,
+      `The engine (process ${stale.map(({ pid }) => pid).join(", ")}) was killed: its lock is removed.`,
     );
     await engine.run(["cancel", "--yes", "--stack", stack]);
   }
@@ -58,9 +58,7 @@ async function engineEnds(locks: () => readonly Lock[], signal: AbortSignal) {
     const seconds = Math.round((Date.now() - began) / 1000);
     if (said === 0 || seconds >= said + SAID_EVERY_SECONDS) {
       const pids = running.map(({ pid }) => pid).join(", ");
-      say(
-        `The engine that was started (process ${pids}) still runs. Waiting for its end, ${seconds} s.`,
-      );
+      say(`The engine (process ${pids}) still runs. Waiting for it to end, ${seconds} s.`);
       said = Math.max(1, seconds);
     }
     await pause(LOOK_MILLISECONDS, signal);
@@ -120,8 +118,6 @@ async function removeHalfMade(
       if (found.trim() === "" || found.trim() === "<no value>") continue;
       const removed = await docker([...kind.remove, name], dockerHost).catch(() => undefined);
       if (removed !== undefined)
-        say(
-          `${name} was left half made by the engine that was killed: it is removed, and made anew.`,
-        );
+        say(`${name} was left half made by the killed engine: it is removed and made again.`);
     }
 }

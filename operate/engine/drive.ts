@@ -128,9 +128,7 @@ function refuse(word: Word, rest: readonly string[]): void {
     throw new WrongUse(`${naming}: name the stack before the other options, as \`--stack NAME\`.`);
   const skipping = rest.find((argument) => SKIPS_PREVIEW.test(argument));
   if (skipping !== undefined && word !== "refresh")
-    throw new WrongUse(
-      `${skipping}: the preview is what the policies judge; it is never skipped here.`,
-    );
+    throw new WrongUse(`${skipping}: the policies judge the preview, so it is never skipped.`);
 }
 
 /** A stack file with faults is the program's to tell. */

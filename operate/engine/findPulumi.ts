@@ -15,7 +15,7 @@ export async function findPulumi(): Promise<string> {
   if (found !== undefined) return found;
   const { PulumiCommand } = await import("@pulumi/pulumi/automation");
   say(
-    "No Pulumi CLI on PATH or in ~/.pulumi/bin: installing the one that fits this project below ~/.pulumi/versions.",
+    "No Pulumi CLI on PATH or in ~/.pulumi/bin: installing the version for this project below ~/.pulumi/versions.",
   );
   const started = Date.now();
   const sayHowLong = () =>

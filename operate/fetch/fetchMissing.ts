@@ -68,7 +68,7 @@ const passedOn = () =>
 
 /** Said in the end where the connection was lost for good. */
 const LOST =
-  "The connection was lost, and the machine doesn't answer again. A model that is on its way goes on there; then `serving fetch` again.";
+  "The connection was lost, and the machine still doesn't answer. A download that has begun goes on there. Run `serving fetch` again later.";
 
 /**
  * How often a lost connection is taken up again, how many times the machine is then asked, and the
@@ -103,7 +103,7 @@ export async function fetchMissing(
     )
       problem = await fetch();
     if (interrupt.aborted)
-      say("Interrupted. What was loaded stays: `serving fetch` goes on from there.");
+      say("Interrupted. What was downloaded stays: `serving fetch` goes on from there.");
     if (problem !== undefined || interrupt.aborted) return problem;
   }
   return undefined;

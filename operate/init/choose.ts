@@ -140,10 +140,10 @@ function noServer({ device, gpus, unshown }: HostFacts): string | undefined {
   const why = whyNoServer(device);
   if (why !== undefined || device !== undefined) return why;
   if (gpus.length > 0)
-    return `Whether ${gpus.join(", ")} shares the machine's memory can't be told, since nvidia-smi gives no answer: there is no server B. Make \`nvidia-smi\` work, remove this file and run \`serving init\` again.`;
+    return `nvidia-smi gives no answer, so it is not known whether ${gpus.join(", ")} shares the machine's memory: there is no server B. Make \`nvidia-smi\` work, remove this file and run \`serving init\` again.`;
   return unshown === undefined
     ? undefined
-    : "What the GPU is can't be told without its driver: there is no server B. Remove this file and run `serving init` again once `nvidia-smi` shows it.";
+    : "Without its driver the GPU can't be identified: there is no server B. Remove this file and run `serving init` again once `nvidia-smi` shows it.";
 }
 
 /**
@@ -174,7 +174,7 @@ async function chooseServer(
     const offer = ask ? await askModel(ask, atBest) : atBest[0];
     if (offer === undefined) return {};
     const where = a === undefined ? "here" : `beside instance A, which takes ${runs} of the memory`;
-    const may = `${offer.id} MAY NOT START ${where}: with a share of ${offer.share} it does at best of what is known. Nothing is downloaded before \`serving fetch\`.`;
+    const may = `${offer.id} MAY NOT START ${where}: a share of ${offer.share} is enough only with the lowest overhead seen. Nothing is downloaded before \`serving fetch\`.`;
     return { offer, none: [[may, ...remedy].join(" ")] };
   }
   const why =

@@ -14,7 +14,7 @@ export function found(facts: HostFacts): string[] {
     ...(device === undefined
       ? []
       : [
-          `Device: ${deviceText(device, product)}.${totalOfAnother(device, totalGiB) === undefined ? "" : " Its memory is not what was seen of that device, so the file names none."}`,
+          `Device: ${deviceText(device, product)}.${totalOfAnother(device, totalGiB) === undefined ? "" : " Its memory is not that of such a device, so the file names no device."}`,
         ]),
     `Memory: ${totalGiB} GiB, of which ${availableGiB} were available.`,
     `GPU: ${gpuName(facts)}${gpuMemoryGiB === undefined ? "" : ` with ${gpuMemoryGiB} GiB of ${gpus.length === 1 ? "its" : "their"} own memory`}; ${driver === undefined && gpus.length === 0 ? "" : `driver ${driver ?? "none"}, `}kernel ${kernel}.`,
@@ -28,9 +28,9 @@ export function found(facts: HostFacts): string[] {
       : servers.map(serverText)),
     ollama === undefined ? "No Ollama." : ollamaText(ollama),
     docker.reachable
-      ? `Docker answers, ${docker.gpuRuntime ? "with" : "without"} a GPU runtime${docker.ours.length === 0 ? "" : `; of ours run ${docker.ours.map(({ name }) => name).join(", ")}`}.`
+      ? `Docker answers, ${docker.gpuRuntime ? "with" : "without"} a GPU runtime${docker.ours.length === 0 ? "" : `; our containers running: ${docker.ours.map(({ name }) => name).join(", ")}`}.`
       : `No Docker engine answers (${docker.reason}).`,
-    `Model cache ${modelCache.path}: ${whole.join(", ") || "no model"}${partial.length === 0 ? "" : `, in part ${partial.join(", ")}`}; ${modelCache.freeGB ?? "unknown"} GB of its disk are free.`,
+    `Model cache ${modelCache.path}: ${whole.join(", ") || "no model"}${partial.length === 0 ? "" : `, incomplete: ${partial.join(", ")}`}; ${modelCache.freeGB ?? "unknown"} GB of its disk are free.`,
     `Coding clients on PATH: ${clients.join(", ") || "none"}.`,
   ];
 }
@@ -51,7 +51,7 @@ function serverText(server: HostServer): string {
 
 const SHARE_FROM = {
   argv: "",
-  default: " (vLLM's default, as nothing else was asked for)",
+  default: " (vLLM's default)",
   container: "",
   metrics: " (by its /metrics)",
 } as const;
@@ -62,7 +62,7 @@ const gpuName = ({ gpus, unshown, device }: HostFacts): string =>
     ? device === undefined || device === "none"
       ? "none"
       : (deviceOf(device)?.name ?? "none")
-    : `one of ${unshown} that no driver shows`);
+    : `one from ${unshown} that no driver shows`);
 
 function ollamaText({
   version,
@@ -75,7 +75,7 @@ function ollamaText({
     loadedGiB === undefined ? name : `${name} (loaded, ${loadedGiB} GiB)`,
   );
   const answers =
-    version === undefined ? "that doesn't answer" : `${version} on ${address ?? "127.0.0.1"}:11434`;
+    version === undefined ? "(no answer)" : `${version} on ${address ?? "127.0.0.1"}:11434`;
   return `Ollama ${answers}, ${unit ? "run by ollama.service" : `${runsIn === undefined ? "without a systemd unit" : `in ${runsIn}`}: what it has loaded is counted, and its settings and models stay yours`}; models: ${which.join(", ") || "none"}.`;
 }
 
@@ -95,7 +95,7 @@ export function toMend(
   return [
     ...(freeGB !== undefined && freeGB < needed
       ? [
-          `The disk of ${path} has ${freeGB} GB free. ${weights > 0 ? `${weights} GB of weights and about` : "About"} ${IMAGE_GB} GB of image are to be loaded: free ${needed - (freeGB ?? 0)} GB, or set \`modelCache\` to a folder on another disk.`,
+          `The disk of ${path} has ${freeGB} GB free. ${weights > 0 ? `${weights} GB of weights and about` : "About"} ${IMAGE_GB} GB of image must be downloaded: free ${needed - (freeGB ?? 0)} GB, or set \`modelCache\` to a folder on another disk.`,
         ]
       : []),
     ...unseen,
@@ -105,8 +105,10 @@ export function toMend(
 /** A GPU that no driver shows: advice is for the maker that is there. */
 function unshownGpu({ gpus, unshown, device }: HostFacts): string[] {
   if (unshown === "NVIDIA")
-    return ["The NVIDIA driver shows no GPU: install it, or no vLLM starts here."];
-  return gpus.length === 0 && device === undefined ? ["No GPU is shown: no vLLM starts here."] : [];
+    return ["The NVIDIA driver shows no GPU: install the driver, or no vLLM starts here."];
+  return gpus.length === 0 && device === undefined
+    ? ["No GPU was found: no vLLM starts here."]
+    : [];
 }
 
 /** What is in use that nothing that was found explains, where nobody said that it is the system's. */
@@ -118,7 +120,7 @@ export function unexplainedMemory(
   return gib === undefined || gib <= UNEXPLAINED_GIB
     ? []
     : [
-        `${gib} GiB are in use that nothing found here explains, more than an operating system takes: look with \`nvidia-smi\`, \`docker ps\` and \`ps aux --sort=-rss\`. Stop what it is, or declare it as \`otherGpuMemoryGiB\` or \`operatingSystemGiB\`.`,
+        `${gib} GiB of memory in use are unexplained, more than an operating system takes: look with \`nvidia-smi\`, \`docker ps\` and \`ps aux --sort=-rss\`. Stop what takes them, or declare it as \`otherGpuMemoryGiB\` or \`operatingSystemGiB\`.`,
       ];
 }
 

@@ -13,7 +13,7 @@ export async function atTerminal<Result>(work: (ask: Ask) => Promise<Result>): P
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const ended = new Promise<never>((_, reject) =>
     terminal.once("close", () =>
-      reject(new WrongUse("Nothing was written: the questions have no answer.")),
+      reject(new WrongUse("Nothing was written: the questions were not answered.")),
     ),
   );
   ended.catch(() => {});
@@ -47,7 +47,7 @@ function offerText(offer: Offer): string {
   return [
     ...(mayNotStart ? ["MAY NOT START"] : []),
     `share ${share}`,
-    cached ? "in the cache" : `${weightsGB ?? "unknown"} GB to load`,
+    cached ? "in the cache" : `${weightsGB ?? "unknown"} GB to download`,
     ...(window === undefined ? [] : [`window ${thousands(window)}`]),
     ...(agents === undefined ? [] : [`${agents} agents at once`]),
     ...(speed === undefined ? [] : [speedText(speed)]),
@@ -72,7 +72,7 @@ export const askTaker = (ask: Ask, { name, gib }: GpuTaker): Promise<boolean> =>
 
 /** What the operating system takes, where more is in use than one needs; empty: not known. */
 export async function askSystem(ask: Ask, gib: number): Promise<number | undefined> {
-  const question = `${gib} GiB are in use that nothing found here explains. How many of them does the operating system take at all times (GiB)? [not known]`;
+  const question = `${gib} GiB of memory in use are unexplained. How many of them does the operating system always take (GiB)? [not known]`;
   const answer = await asked(ask, question, "not known", (given) =>
     given === "not known" || (/^\d+(\.\d+)?$/.test(given) && Number(given) > 0) ? given : undefined,
   );

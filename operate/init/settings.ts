@@ -84,7 +84,7 @@ export function settingsFor(
     comments.set("otherGpuMemoryGiB", `What ${named.join(", ")} took when this was written.`);
   if (a === undefined)
     comments.set("instanceA", servers.length === 0 ? NO_INSTANCE_A : IN_ITS_OWN_MEMORY);
-  if (wanted.modelCache !== undefined) comments.set("modelCache", "By the command's volume.");
+  if (wanted.modelCache !== undefined) comments.set("modelCache", "From the command's volume.");
   if (dockerHost !== undefined && isOverSsh({ dockerHost })) comments.set("dockerHost", OVER_SSH);
   return { settings, comments };
 }
@@ -93,7 +93,7 @@ const NO_INSTANCE_A =
   "No vLLM of your own runs. If one does at other times, start it, remove this file and run `serving init` again: its memory counts.";
 
 const IN_ITS_OWN_MEMORY =
-  "The vLLM that runs here takes the GPU's own memory, which no plan of this project adds up.";
+  "The vLLM that runs here uses the GPU's own memory, which plans don't count.";
 
 const OVER_SSH =
   "Another computer: its files are written and read over this ssh (docs/guide/elsewhere.md).";
@@ -102,12 +102,12 @@ const COMMENTS = {
   totalGiB: "MemTotal of /proc/meminfo, in GiB.",
   operatingSystemGiB:
     "MemTotal - MemAvailable of /proc/meminfo when this was written, less what vLLM and Ollama took then.",
-  device: "What the machine was recognised as; `up` holds the machine against it.",
-  dockerHost: "By DOCKER_HOST.",
+  device: "What the machine was recognised as; `up` compares the machine with it.",
+  dockerHost: "From DOCKER_HOST.",
   home: "What `~/` means there.",
-  modelCache: "By HF_HOME.",
+  modelCache: "From HF_HOME.",
   otherGpuMemoryGiB: "What the other vLLM servers take.",
-  "instanceA.toolParser": "By its argv: coding clients need one.",
+  "instanceA.toolParser": "From its command line; coding clients need one.",
   "instanceA.keyVariable":
     "Whether it asks for a key, and the variable of your shell that holds it.",
   "inferenceServers.b": "Instance B: a vLLM of ours, in a container.",
@@ -117,7 +117,7 @@ const COMMENTS = {
   "clients.host": "How other computers know this machine.",
   simpleServer:
     "Ollama. Its settings go into a drop-in of ollama.service, which needs root: `serving plan simple-server` prints the commands.",
-  "simpleServer.loadedGiB": "What Ollama says that it took.",
+  "simpleServer.loadedGiB": "What Ollama said it took.",
   venvs: "Where instance A runs: `serving inventory` reads its versions.",
 };
 
@@ -181,7 +181,7 @@ export function notForAgents(a: HostServer | undefined): string | undefined {
   if (toolParser === "none")
     return "it makes no structured tool calls. Start it with `--enable-auto-tool-choice --tool-call-parser <parser>`";
   if (servedModelName.includes("/"))
-    return `its name \`${servedModelName}\` has a slash. Start it with \`--served-model-name\` and a name without one in front`;
+    return `its name \`${servedModelName}\` has a slash. Start it with \`--served-model-name\` and put a name without a slash first`;
   return undefined;
 }
 

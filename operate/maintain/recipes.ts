@@ -85,12 +85,12 @@ function gitOf(checkout: string): (...args: readonly string[]) => string {
   if (!existsSync(join(checkout, "taxonomy.yaml"))) throw isNone("it has no taxonomy.yaml");
   if (git("rev-parse", "--is-shallow-repository") === "true")
     throw new WrongUse(
-      `${checkout} has no history, so nothing says how old a file is: git -C ${checkout} fetch --unshallow`,
+      `${checkout} is a shallow clone, so the age of its files is not known: git -C ${checkout} fetch --unshallow`,
     );
   const own = git("status", "--porcelain", "--", "models", "taxonomy.yaml");
   if (own !== "")
     throw new WrongUse(
-      `${checkout} has changes of its own, which no commit dates: git -C ${checkout} stash`,
+      `${checkout} has uncommitted changes, so the age of those files is not known: git -C ${checkout} stash`,
     );
   return git;
 }

@@ -23,7 +23,7 @@ export function addModel(project: string, id: string, from?: string | ModelCache
   const source = own ? { file: from, text: readTextFile(from) } : snapshotConfig(from, id);
   if (source === undefined)
     throw new WrongUse(
-      `${own ? from : from.path} has no config.json of ${id}: load the model first, or give --config FILE.`,
+      `${own ? from : from.path} has no config.json of ${id}: download the model first, or give --config FILE.`,
     );
   const { value } = parseJson(source.file, source.text, { pythonNumbers: true });
   const date = new Date().toISOString().slice(0, 10);

@@ -83,7 +83,7 @@ export function fitModel(recipe: Recipe, given: Seat): Fit {
     const values = serverValues(recipe, { ...placement, largest, ...defined({ computed }) });
     const shorter = values.map((each) =>
       window !== undefined && each.path[0] === "maxModelLen"
-        ? { ...each, value: window, why: `the longest that its share holds at best; ${each.why}` }
+        ? { ...each, value: window, why: `the longest that its share may hold; ${each.why}` }
         : each,
     );
     const own = [...shorter, ...(seat.own?.values ?? [])];
@@ -99,8 +99,7 @@ export function fitModel(recipe: Recipe, given: Seat): Fit {
       ? { ...none, kv: first.kv, lacks, ...tooLittle(computed.least, largest, totalOf(seat)) }
       : judgedFit(tried(Math.min(computed.needed, largest), { computed }), none, seat, largest);
   }
-  if (largest <= 0)
-    return { ...none, reasons: ["Nothing of the machine's memory is left for it."] };
+  if (largest <= 0) return { ...none, reasons: ["The machine has no memory left for it."] };
   const share = Math.min(wanted, largest);
   let best = share === wanted ? first : tried(share);
   const jobs = best.shortGiB > 0 ? ONE_JOB : undefined;
@@ -148,7 +147,7 @@ function tooLittle(
   totalGiB: number,
 ): Required<Pick<Fit, "missingGiB" | "reasons">> {
   const missingGiB = (least - largest) * totalGiB;
-  const why = `It needs a share of ${utilizationText(least)} at the least, and ${utilizationText(largest)} is left: ${missingGiB.toFixed(1)} GiB too little.`;
+  const why = `It needs a share of at least ${utilizationText(least)}, and ${utilizationText(largest)} is left: ${missingGiB.toFixed(1)} GiB too little.`;
   return { missingGiB, reasons: [why] };
 }
 
@@ -215,7 +214,7 @@ function unfit(recipe: Recipe, seat: Seat, nodes: readonly string[], beside: boo
     return [`It needs ${machines} machines, and ${why}.`];
   }
   if (beside && share.beside === "never")
-    return ["It is only ever published as the one engine of its machine."];
+    return ["It was only ever published as the only engine of a machine."];
   if (share.alone === undefined) return ["Its recipe names no share yet: write `share.alone`."];
   if (recipe.settings.maxModelLen === undefined)
     return ["Its recipe names no window yet: write `settings.maxModelLen`."];
@@ -283,7 +282,7 @@ function evidenceOf(kv: ServerKv | null, isOwn: boolean): string {
   if (basis === "measured") return "started here";
   if (started !== undefined && kv.fits) return `started at ${started.share} for ${started.source}`;
   const computed = kv.fits ? "computed" : "computed at best";
-  return isOwn ? `${computed}; yours, unproven` : computed;
+  return isOwn ? `${computed}; not measured yet` : computed;
 }
 
 /** Whether a shorter window may help. */

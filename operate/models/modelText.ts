@@ -99,7 +99,7 @@ function needs(
   { verdict, beside, lacks }: Fit,
   alone: string,
 ): string {
-  const otherwise = lacks === undefined ? "the machine for itself" : "a lower share of the others";
+  const otherwise = lacks === undefined ? "the machine to itself" : "lower shares for the others";
   return [
     ...(machines > 1 ? [`${machines} linked machines`] : []),
     ...(beside && verdict === "no" && alone !== "no" ? [otherwise] : []),

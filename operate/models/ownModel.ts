@@ -91,13 +91,13 @@ function ownModel(facts: Facts, bare: Seat): ChosenModel {
   const { id, config, kind, weightsGB, thinking, revision, from } = facts;
   if (kind === undefined)
     throw new Failed(
-      `${id} has no chat template: it continues texts, and no client here talks to it. Choose the one that is made for chat, or write \`model.kind: base\` yourself.`,
+      `${id} has no chat template: it only continues texts, and no client here can use it. Choose its version for chat, or write \`model.kind: base\` yourself.`,
     );
   const { max_position_embeddings: positions } = objectOr(config.text_config ?? config);
   const window = typeof positions === "number" ? positions : USUAL_WINDOW;
   const family = kind === "chat" ? familyOf(config) : undefined;
   const date = new Date().toISOString().slice(0, 10);
-  const source = `computed from its own files in the ${from}; yours, unproven`;
+  const source = `computed from its own files in the ${from}; not measured yet`;
   const placed = seatFor({ kind }, bare);
   refuseUnservable(facts, placed);
   const parser = kind === "chat" && family === undefined ? toolParserOf(facts, placed) : {};
@@ -151,11 +151,10 @@ function toolParserOf(
   const declared = model.id === id && tools.parser !== "auto" ? tools.parser : undefined;
   if (declared !== undefined && declared !== tool)
     return { name: declared, source: "you wrote it for this model" };
-  if (tool !== undefined)
-    return { name: tool, source: `by what its chat template writes, from the ${from}` };
+  if (tool !== undefined) return { name: tool, source: `by its chat template, from the ${from}` };
   if (model.id === id && !tools.autoChoice) return {};
   throw new Failed(
-    `${id}: its chat template has no form of tool calls that is known here, and vLLM doesn't start without the parser. Write \`model.id: ${id}\` and the parser that its page names as \`tools.parser\` into ${seat.server} yourself, or \`tools.autoChoice: false\` for a chat without tools, then run this again.`,
+    `${id}: its chat template has no known form of tool calls, and vLLM doesn't start without a parser. Write \`model.id: ${id}\` and the parser named on its page, as \`tools.parser\`, into ${seat.server} yourself, or \`tools.autoChoice: false\` for a chat without tools, then run this again.`,
   );
 }
 
@@ -164,7 +163,7 @@ function refuseUnservable({ id, config, weightsGB }: Facts, seat: Seat): void {
   const server = currentServer(seat);
   if (weightsGB === undefined)
     throw new Failed(
-      `${id} has no weights as safetensors files: choose a repository of it that has them.`,
+      `${id} has no safetensors weights: choose a repository of the model that has them.`,
     );
   if ("auto_map" in config && !(server.trustRemoteCode && server.model.id === id))
     throw new Failed(

@@ -115,7 +115,7 @@ async function readForSeat(
   const elsewhere =
     declaredServer(seat) === undefined
       ? "Run this again where Docker can pull it."
-      : `Where Docker can pull it, ${pin} writes it; then run this again.`;
+      : `Run ${pin} where Docker can pull it, then run this again.`;
   const reading = await readImage(image).catch((error: unknown) => {
     if (!(error instanceof Failed)) throw error;
     throw new Failed(`${error.message} Nothing was written. ${elsewhere}`);
@@ -158,7 +158,7 @@ export function imageLines(change: ImageChange | undefined, server: string): str
   const inside = Object.entries(versions ?? {}).map((each) => each.join(" "));
   const open =
     problem === undefined
-      ? "With --write it is pulled; its digest and the versions inside are read and written, as `serving pin` does."
+      ? "--write pulls it, then reads and writes its digest and the versions inside, as `serving pin` does."
       : `No tag is chosen: ${problem}`;
   return [
     "Another image:",

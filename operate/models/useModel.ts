@@ -44,7 +44,7 @@ export function unclearName(
   const close = models.length === 0 ? "no name comes close" : `closest is ${ids}`;
   return isHubId(wanted)
     ? `${wanted} is not in the catalogue: ${close}. \`serving models use ${wanted}\` reads it from the hub.`
-    : `${wanted} is not in the catalogue: ${close}. Any other model has its hub id: serving models use ORG/NAME`;
+    : `${wanted} is not in the catalogue: ${close}. For any other model, name its hub id: serving models use ORG/NAME`;
 }
 
 /** Where a model would run: the server that is named, else the machine's only one for chat. */
@@ -90,7 +90,7 @@ export function changeModel(stack: OneMachine, seat: Seat, recipe: Recipe): Mode
 /** Says what of a stack file doesn't go with a model; lines would be those of no file that exists. */
 function faultyWith(id: string, { faults }: FaultyInput, file: string): string {
   const said = faults.map(({ path, message }) => `${path}: ${message}`).join(" ");
-  return `${id} does not go with the rest of ${file}. ${said} Change that first, or keep the present model and give this one a server of its own: \`--server NAME\`.`;
+  return `${id} conflicts with the rest of ${file}. ${said} Change that first, or keep the present model and give this one a server of its own: \`--server NAME\`.`;
 }
 
 /** Where the lines of a seat's server begin and end. */

@@ -23,7 +23,7 @@ export async function newestRelease(folder: string): Promise<string> {
   if (ran.code === 0 && version !== "") return version;
   if (/\bE404\b/.test(`${ran.out}${ran.err}`))
     throw new Failed(
-      `npm's registry has no ${PACKAGE}. A release that is a tarball is taken by \`npm install TARBALL\` here; UPGRADE.md says what it restarts.`,
+      `npm's registry has no ${PACKAGE}. To install a release from a tarball, run \`npm install TARBALL\` here; UPGRADE.md says what it restarts.`,
     );
   throw new Failed(`npm can't say which release is the newest: ${lastWord(ran)}`);
 }

@@ -123,17 +123,17 @@ function readingText(reading: ProgramReading): string[] {
   if (isPath(reading)) return [`${name} of ${machine}`, `  SHA-256: ${sha256}`];
   const compared =
     listed === null
-      ? "The release has no list of sums to compare it with."
+      ? "The release has no list of checksums to compare with."
       : listed === sha256
-        ? "The release's own list says the same."
+        ? "The release's own list has the same checksum."
         : listed === ""
           ? "The release's own list doesn't name this archive."
-          : `The release's own list says ${listed}: this is not the archive that its maker listed.`;
+          : `The release's own list has ${listed}: this is not the archive that its maker listed.`;
   return [
     `llama-swap ${release} for ${machine}: ${name}`,
     `  SHA-256: ${sha256}`,
     `  ${compared}`,
-    "  llama-swap's releases are not signed: whoever could change the archive could change its list, too. From now on no other archive is taken.",
+    "  llama-swap's releases are not signed: whoever can replace the archive can replace the list, too. From now on no other archive is accepted.",
   ];
 }
 
@@ -145,7 +145,9 @@ function nextText(
   if (written !== undefined)
     return [...writtenLines(written), ...(written.diff === "" ? [] : ["Next: serving preview"])];
   if (listed !== null && listed !== sha256)
-    return [write ? "Nothing was written: the sums differ." : "Don't use it: the sums differ."];
+    return [
+      write ? "Nothing was written: the checksums differ." : "Don't use it: the checksums differ.",
+    ];
   return [
     "For the stack file (--write puts it there):",
     `        program: { version: ${release}, sha256: ${sha256} }`,

@@ -121,6 +121,6 @@ export class Registry {
 
   private isPrivate = () =>
     new Failed(
-      `${this.host} shows ${this.path} only with a key, and nobody's key is used here: look there yourself.`,
+      `${this.host} shows ${this.path} only to users with a key, and this program uses none: look there yourself.`,
     );
 }

@@ -55,7 +55,8 @@ export async function newerImages(entry: ImageEntry): Promise<NewerImages> {
   if (repository === undefined)
     return { ...none, problem: `\`${entry.image}\` is no image of a registry.` };
   if (tag === undefined || tagRelease(tag) === undefined) {
-    const problem = `\`${tag ?? "no tag"}\` names no release, so nothing is newer: pin one, \`serving pin ${repository}:TAG --write\`.`;
+    const named = tag === undefined ? "It has no tag" : `\`${tag}\` is not a release`;
+    const problem = `${named}, so nothing is newer: pin a release with \`serving pin ${repository}:TAG --write\`.`;
     return { ...none, problem };
   }
   const registry = new Registry(repository);

@@ -62,7 +62,7 @@ export function chooseEntry(
     throw new WrongUse(
       only === undefined
         ? `--entry ${named}: ${file} has no such entry with an image; there are: ${list(entries)}.`
-        : `--entry ${named}: that is ${list(fitting)}; name one of them whole.`,
+        : `--entry ${named}: that fits ${list(fitting)}; write one of them in full.`,
     );
   throw new WrongUse(
     only === undefined

@@ -63,7 +63,7 @@ export function changeSections(changes: readonly MachineChange[]): Section[] {
 }
 
 const INSTANCE_A =
-  "Instance A is only counted, and nothing here changes it: whoever runs it starts it anew with its new share first.";
+  "Nothing here changes instance A: whoever runs it must restart it with its new share first.";
 
 const OLLAMA = {
   restarted: "Ollama is restarted: its drop-in changes.",
@@ -86,7 +86,7 @@ function containerLines(change: MachineChange["containers"][number], fails: bool
     ...(kind === "removed" || fails ? [] : [startText(change)]),
     ...(downloads.length === 0
       ? []
-      : [`Longer by the download of ${models}, unless \`serving fetch\` came first.`]),
+      : [`Add the download of ${models}, unless \`serving fetch\` came first.`]),
   ];
 }
 
@@ -97,7 +97,7 @@ function startText(change: MachineChange["containers"][number]): string {
   if (startsOnRequest === undefined)
     return `${key} ${isNew ? "answers after" : "is gone for"} ${stepsWithSources(steps)}.`;
   if (isNew && startsByRequest)
-    return `${key} starts by request: it is made, and never started. ${PROVE}`;
+    return `${key} starts when a request names its model: \`up\` makes it and never starts it. ${PROVE}`;
   const start = `\`serving start ${key}\``;
   return isNew
     ? `${key} starts on request: it is made and not started (${start}).`

@@ -70,11 +70,11 @@ function facts(plan: KvPlan): [string, string][] {
   const reuse =
     plan.prefixReuseTokens === null
       ? "none (prefix caching is off)"
-      : `in steps of ${thousands(plan.prefixReuseTokens)} tokens; a shorter prompt is never found again`;
+      : `in steps of ${thousands(plan.prefixReuseTokens)} tokens; a shorter prompt is never reused`;
   const agent: [string, string][] =
     plan.agentReuse === null
       ? []
-      : [["agent's turn", `finds ${reuseText(plan.agentReuse)} of its last prompt again`]];
+      : [["agent's turn", `reuses ${reuseText(plan.agentReuse)} of its last prompt`]];
   const groups = `${layers.groups} of ${layers.layersPerGroup} layers${layers.padding > 0 ? `, ${layers.padding} places empty` : ""}`;
   return [
     ["layers", kinds.join(", ")],

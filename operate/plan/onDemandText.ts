@@ -22,7 +22,7 @@ export function onDemandText(machine: MachinePlan, keptStart: KeptStart, width: 
         ...onDemand.servers.map((server) => [server.key, serverText(machine, server, keptStart)]),
         [
           "a start",
-          `within ${counted(startWithinMinutes, "minute")}; after one that failed, none for ${counted(retryAfterMinutes, "minute")}`,
+          `within ${counted(startWithinMinutes, "minute")}; after a failed start, no other for ${counted(retryAfterMinutes, "minute")}`,
         ],
         ["program", `${program.from}, ${sum}`],
       ],
@@ -36,7 +36,7 @@ type OnDemand = NonNullable<MachinePlan["onDemand"]>;
 
 /** Who is given the key, and who else needs it. */
 function keyText({ containers, clients }: MachinePlan, { keyVariable, keyPath }: OnDemand): string {
-  if (keyVariable === undefined) return "none: nobody but this machine reaches it";
+  if (keyVariable === undefined) return "none: only this machine reaches it";
   const given = containers
     .filter(({ mounts }) => mounts.some(({ source }) => source === keyPath))
     .map(({ name }) => name);
@@ -57,7 +57,7 @@ function serverText(
   keptStart: KeptStart,
 ): string {
   const asked = `asked as ${listOf([model, ...names])}`;
-  if (idleMinutes === null) return `${asked}; stopped only for another one`;
+  if (idleMinutes === null) return `${asked}; stopped only when another one starts`;
   const planned = containers.find(({ name }) => name === container);
   const took = planned && keptStart(planned);
   const short =

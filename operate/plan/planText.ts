@@ -95,7 +95,7 @@ function machineText(
     heading(
       machine.endpoints.length > 0
         ? "Reached at"
-        : `Nothing here answers${machine.ranks.length > 0 ? ": a rank's head does" : ""}`,
+        : `Nothing here answers${machine.ranks.length > 0 ? ": the head of the ranks does" : ""}`,
     ),
     ...table(
       machine.endpoints.map(({ name, url, network }) => [
@@ -117,7 +117,7 @@ function adaptersText({ inferenceServers }: MachinePlan, width: Width): string[]
       name,
       path ?? `${id} at ${revision?.slice(0, 12)}`,
     ]);
-    const used = `${counted(slots, "slot")} of rank ${rank}: so many are in use at once`;
+    const used = `${counted(slots, "slot")} of rank ${rank}, the most in use at once`;
     return [heading(`Adapters of ${container.name}`), ...table([...rows, ["", used]], width), ""];
   });
 }
@@ -128,7 +128,7 @@ const wholeText = (machine: MachinePlan) => [
   ...machine.secretFiles.flatMap((file) => [
     "",
     heading(`File ${file.path} (mode ${file.mode})`),
-    indented(`the value of ${file.variable}, which is in no plan`),
+    indented(`the value of ${file.variable}, which no plan shows`),
   ]),
   ...commandsText(machine),
 ];
@@ -159,7 +159,7 @@ function fileText(
   { role, purpose, path, mode, here, text }: PlannedFile,
 ): string[] {
   const byHand = role === "simple-server-dropin" && elevate === "none";
-  const where = `File ${path} (mode ${mode}${here ? ", on this computer" : ""})${byHand ? ": needs root, so by you" : ""}`;
+  const where = `File ${path} (mode ${mode}${here ? ", on this computer" : ""})${byHand ? ": needs root, so you write it" : ""}`;
   const shown =
     role === "applied-plan"
       ? "this plan as JSON"
@@ -192,7 +192,7 @@ function rankText(machine: MachinePlan, { name }: PlannedContainer): string[] {
 function gateText(machine: MachinePlan, container: PlannedContainer): string[] {
   const { hostInstance } = machine;
   if (!container.gate) return [];
-  const beside = hostInstance === "none" ? "" : ", and instance A's share too unless that answers";
+  const beside = hostInstance === "none" ? "" : ", plus instance A's share while A doesn't answer";
   const together =
     rankOf(machine, container.name) === undefined ? "" : ", and until all ranks can start";
   return [

@@ -53,4 +53,4 @@ function brokenOff(underWay: UnderWay, settings: string): Beginning {
 }
 
 const ELSEWHERE =
-  "Whether it still runs can't be seen from here: run `serving up` on that computer, which finishes what was broken off.";
+  "From here it can't be seen whether it still runs: run `serving up` on that computer, which finishes it.";

@@ -24,7 +24,7 @@ export async function keepRecord(machine: RecordPlace, record: UpdateRecord): Pr
   const text = recordText(record);
   const why = isOverSsh(machine) ? await thereFailed(machine, path, text) : hereFailed(path, text);
   if (why !== undefined)
-    throw new Failed(`${path}, which says how far the update is, can't be written: ${why}`);
+    throw new Failed(`${path}, the record of how far the update is, can't be written: ${why}`);
 }
 
 function hereFailed(path: string, text: string | undefined): string | undefined {

@@ -79,7 +79,7 @@ function refuseOptions(options: readonly string[]): void {
   const other = options.find((option) => NOT_WITH_VERIFIED.test(option));
   if (other !== undefined)
     throw new WrongUse(
-      `${other}: not with --verified, which applies the stack's own file as a whole.`,
+      `${other}: not possible with --verified, which applies the stack's own file as a whole.`,
     );
   mayAsk(options);
 }

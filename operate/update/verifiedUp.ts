@@ -160,7 +160,7 @@ export async function backAgain(task: Task, underWay: UnderWay): Promise<number>
   const why =
     verified.kind === "unplanned"
       ? `this program can't apply ${verified.file}.`
-      : "no stack file is kept that passed `serving verify`.";
+      : "there is no stack file that passed `serving verify`.";
   tell(task, nothingToPutBackText(underWay, why));
   return 1;
 }

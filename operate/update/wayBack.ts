@@ -47,16 +47,16 @@ export function wayBack(
 }
 
 const SAME =
-  "The stack file that was verified last has the same settings: what changes comes from the program or the machine, and there is no other stack file to go back to.";
+  "The stack file that was verified last has the same settings. The changes come from the program or the machine, so there is no other stack file to go back to.";
 
 const NOTHING_APPLIED = "Nothing is applied yet, so there is nothing to go back to.";
 
 const OR_PLAIN = "To apply it without a way back: `serving up`. Nothing was changed.";
 
-const NONE = `No stack file has passed \`serving verify\` as a whole yet, so there is nothing to go back to. Run \`serving verify\` while the stack file is as it was applied: it keeps the file that passes. ${OR_PLAIN}`;
+const NONE = `No stack file has passed \`serving verify\` as a whole yet, so there is nothing to go back to. Run \`serving verify\` with the stack file that is applied: it keeps the file that passes. ${OR_PLAIN}`;
 
 const cantPlan = ({ file, faults }: { readonly file: string; readonly faults: string }): string =>
-  `The stack file that was verified last (${file}) can't be applied by this program, so there is no way back:\n${faults}\nRun \`serving verify\` while the stack file is as it was applied: it keeps the file that passes. ${OR_PLAIN}`;
+  `The stack file that was verified last (${file}) can't be applied by this program, so there is no way back:\n${faults}\nRun \`serving verify\` with the stack file that is applied: it keeps the file that passes. ${OR_PLAIN}`;
 
 /** What is applied to the machines of a stack; plans that can't be read are left out. */
 export interface Applied {

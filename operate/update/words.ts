@@ -8,14 +8,14 @@ export const goingBackText = (why: Pick<Decided, "probe" | "detail">, file: stri
 
 const keptText = (kept: string): string =>
   kept === ""
-    ? "What failed could not be kept: no folder of yours could be written to."
-    : `What failed is kept in ${kept}: its text, its logs, and what verify and doctor say of it.`;
+    ? "What failed could not be kept: none of your folders could be written to."
+    : `What failed is kept in ${kept}: the stack file, the logs, and what verify and doctor say.`;
 
 /** How an update ended that was put back, and what was put back answers as before. */
 export const putBackText = (decided: Decided, file: string, passed: number): string =>
   [
     `The update was put back: ${failedText(decided)}.`,
-    `What runs is the stack file that was verified last (${file}); ${passed === 0 ? "nothing of it was probed before" : `the probes that passed before pass again (${passed})`}.`,
+    `What runs is the stack file that was verified last (${file}); ${passed === 0 ? "no probe of it had passed before" : `the probes that passed before pass again (${passed})`}.`,
     keptText(decided.kept),
     "The stack file was not rewritten. Change it, or try it again: `serving up --again`.",
   ].join("\n");
@@ -51,7 +51,7 @@ export const staysText = (
   const passed = asked.filter(({ status }) => status === "pass").length;
   if (failed.length > 0)
     return [
-      "The update stays, and the stack file is not the verified one: these probes fail, and did not pass before.",
+      "The update stays, but the stack file doesn't become the verified one: these probes fail, and did not pass before.",
       ...failed.map(
         ({ id, detail, fix }) => `  ${id}: ${detail}${fix === "" ? "" : `\n    ${fix}`}`,
       ),
@@ -71,7 +71,7 @@ export const INTERRUPTED =
 
 /** Said where the stack file is another one than the plan that was said yes to. */
 export const changedText = (file: string): string =>
-  `${file} has other settings than when it was planned. Nothing more was changed: \`serving up --verified\` plans what it has now.`;
+  `${file} has other settings now than when it was planned. Nothing more was changed: \`serving up --verified\` plans the present ones.`;
 
 /** Said where what was to be put back can't be any more. */
 export const nothingToPutBackText = ({ startedAt }: UnderWay, why: string): string =>

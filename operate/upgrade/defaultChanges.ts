@@ -53,7 +53,7 @@ export function defaultLines({ changed, unrecorded }: DefaultChanges): string[] 
     return [
       `The defaults of vLLM ${unrecorded.join(" and of ")} aren't recorded here: the release notes name those that changed.`,
     ];
-  if (changed.length === 0) return ["No default changes of a flag that isn't set here."];
+  if (changed.length === 0) return ["No flag that isn't set here has a new default."];
   return changed.map(
     ({ name, before, after }) =>
       `\`--${name}\` isn't set here, and its default changes: ${shown(before)} -> ${shown(after)}.`,

@@ -65,7 +65,7 @@ const faultsOf = (container: DeclaredResource, engine: EngineData) =>
 export function engineLines({ version, known, nearest, gone, defaults }: EngineChanges): string[] {
   if (known === "none")
     return [
-      `There is no engine data of vLLM ${version}, so nothing is known of its flags, values and variables; the nearest is that of ${nearest}.`,
+      `There is no engine data for vLLM ${version}, so its flags, values and variables are not known; the nearest data are for ${nearest}.`,
     ];
   const none = `vLLM ${version} has every flag, value and variable that is set here.`;
   return [

@@ -51,7 +51,7 @@ const NOTHING_APPLIED: Section = {
 
 /** The releases at the head of a page. */
 export const headLines = ({ image, newImage, denied }: Newest): string[] => [
-  `It runs \`${image}\`. The newest release that nothing denies is \`${newImage}\`.`,
+  `It runs \`${image}\`. The newest release that may run is \`${newImage}\`.`,
   ...deniedLines(denied),
 ];
 
@@ -64,10 +64,10 @@ function insideLines({ before, after }: Upgraded, { reading, isRead }: Inside): 
   const ranges = transformersRanges(before, after);
   const range = (version: string, asked: string | null) =>
     asked === null
-      ? `nothing is known of what vLLM ${version} asks for`
+      ? `what vLLM ${version} asks for is not known`
       : `vLLM ${version} asks for ${asked}`;
   const read = `Read inside it: vllm ${vllm}, transformers ${transformers}.`;
-  const assumed = `Nobody has looked inside: this page takes vllm ${vllm} from its tag and assumes transformers ${transformers}. \`--write\` pulls the image and reads both.`;
+  const assumed = `The image has not been read: vllm ${vllm} is taken from its tag, and transformers ${transformers} is assumed. \`--write\` pulls the image and reads both.`;
   return [
     isRead ? read : assumed,
     `Transformers: ${range(after, ranges.after)}; ${range(before, ranges.before)}.`,

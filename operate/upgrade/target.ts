@@ -26,7 +26,7 @@ export function targetOf(
   const found = named(machines, name);
   if (found.key === INSTANCE_A)
     return {
-      message: `Instance A is only counted here: whoever runs it upgrades it as it was installed, and \`serving verify ${name}\` asks it afterwards.`,
+      message: `Instance A is only counted here: whoever runs it upgrades it the way it was installed. \`serving verify ${name}\` checks it afterwards.`,
     };
   if (found.key === ON_DEMAND)
     return {
@@ -38,7 +38,7 @@ export function targetOf(
   );
   if (entry === undefined || container === undefined)
     return {
-      message: `Ollama runs on ${machine.name} in no container of ours: it is upgraded there as it was installed, and \`serving verify ${name}\` asks it afterwards.`,
+      message: `Ollama runs on ${machine.name} in no container of ours: upgrade it there the way it was installed. \`serving verify ${name}\` checks it afterwards.`,
     };
   return found.own === false
     ? { entry, container, note: `${found.key} runs inside ${key}: its image is that of ${key}.` }

@@ -149,7 +149,7 @@ ${server}`,
       });
       const signal = await new Promise((resolve) => child.on("close", (_, by) => resolve(by)));
       expect([signal, await containers()]).toEqual(["SIGINT", ""]);
-      expect(said).toContain("Interrupted. What was loaded stays");
+      expect(said).toContain("Interrupted. What was downloaded stays");
       hub.behaviour = {};
       expect((await fetch()).code).toBe(0);
       expect([isWhole(), continued()]).toEqual([true, 2]);

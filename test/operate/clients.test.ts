@@ -127,7 +127,7 @@ copies them beside your own configuration of these programs, which stays as it i
 
 ## Key
 
-Set before you start a launcher, in \`~/.profile\` for example; ask whoever runs dgx for the value:
+Set before you start a launcher, for example in \`~/.profile\`. Ask whoever runs dgx for the value:
 
     export BRIDGE_KEY=...
 
@@ -244,7 +244,7 @@ describe("the folder of a bundle", () => {
       const { code, err } = await run();
       expect(code).toBe(2);
       expect(err).toBe(
-        `${join(bundle, path)} is from no export, which replaces its whole folder: name an empty one.\n`,
+        `${join(bundle, path)} is not from an earlier export. An export replaces its whole folder: name an empty one.\n`,
       );
       expect(readFileSync(join(bundle, path), "utf8")).toBe("mine");
     },

@@ -81,7 +81,7 @@ describe("serving preview, up, refresh and down", () => {
         const { code, stderr } = await serving(word, option);
         expect({ code, stderr, log: log() }).toEqual({
           code: 2,
-          stderr: `${option}: the preview is what the policies judge; it is never skipped here.\n`,
+          stderr: `${option}: the policies judge the preview, so it is never skipped.\n`,
           log: [""],
         });
       }

@@ -247,7 +247,7 @@ describe("a server over two machines", () => {
       "      --cap-add CAP_IPC_LOCK \\",
       "      --network host \\",
       "    vllm-model-8001  http://192.168.100.1:8001/v1",
-      "  Nothing here answers: a rank's head does",
+      "  Nothing here answers: the head of the ranks does",
     ])
       expect(text.split("\n")).toContain(line);
   });

@@ -131,7 +131,7 @@ describe("a run that lives", () => {
     const second = await run(place, "true").finished;
     writeFileSync(join(place.directory, "enough"), "");
     expect(report(second).failure).toContain(
-      `something answers at ${place.url} before the app was launched`,
+      `something answered at ${place.url} before the app was launched`,
     );
     expect(second.stderr).toBe("");
     expect(report(await first.finished)).toMatchObject({ verdict: "pass", endedBy: "kill" });

@@ -60,7 +60,7 @@ export function chosenValues(said: readonly ServerValue[], around: Surroundings)
     const own = known.find(({ path }) => path.join(".") === "gpuMemoryUtilization");
     values.push(own ?? { path: ["gpuMemoryUtilization"], value: largest, why: SHARE });
     told.push(
-      `The command has no figure for --gpu-memory-utilization: it is ${(own ?? { value: largest }).value}. vLLM's own default of ${VLLM_DEFAULT_UTILIZATION} is more than all servers of this machine may take.`,
+      `The command doesn't set --gpu-memory-utilization: it is ${(own ?? { value: largest }).value} here. vLLM's own default of ${VLLM_DEFAULT_UTILIZATION} is more than all servers of this machine together may take.`,
     );
   }
   if (!has("maxModelLen")) {
@@ -68,14 +68,12 @@ export function chosenValues(said: readonly ServerValue[], around: Surroundings)
     const of = window ?? USUAL_WINDOW;
     values.push(own ?? { path: ["maxModelLen"], value: of, why: WINDOW });
     told.push(
-      `The command has no figure for --max-model-len: the window is ${(own ?? { value: of }).value}${own === undefined && window === undefined ? ", since no config.json of the model is known here" : ""}.`,
+      `The command doesn't set --max-model-len: the window is ${(own ?? { value: of }).value}${own === undefined && window === undefined ? ", since no config.json of the model is known here" : ""}.`,
     );
   }
   if (!has("kvCacheDtype")) values.push({ path: ["kvCacheDtype"], value: "auto", why: DTYPE });
   if (!has("maxNumSeqs"))
-    told.push(
-      "The command has no figure for --max-num-seqs: it is 4, as in every stack file that names none.",
-    );
+    told.push("The command doesn't set --max-num-seqs: it is 4, the default of a stack file.");
   return { values, told };
 }
 

@@ -22,7 +22,7 @@ export function clientsOf(
 }
 
 const NO_TOOLS =
-  "The command makes no structured tool calls, so no coding client gets a file. For one, write `tools: { parser: PARSER }` in place of `tools: { autoChoice: false }`, and name the client.";
+  "The command doesn't enable structured tool calls, so no coding client gets a file. To have one, write `tools: { parser: PARSER }` in place of `tools: { autoChoice: false }`, and add the client to `clients`.";
 
 /** Most tokens of a client's answer, by default. */
 function outputOf(key: ClientKey): number {

@@ -114,16 +114,16 @@ const WHY: Readonly<Record<string, string>> = {
   gpus: "the container gets all GPUs of the machine.",
   privileged: "no container here has the machine's privileges.",
   ulimit: "memlock is `lockedMemoryBytes`, the stack is 64 MiB, and other limits are Docker's own.",
-  memory: "the share of the memory limits vLLM; a limit of Docker's doesn't count GPU memory.",
+  memory: "the share of the memory limits vLLM; Docker's limit doesn't count GPU memory.",
   user: "vLLM runs as the image's own user.",
-  entrypoint: "the start gate is in its place, and starts `vllm serve`.",
-  "env-file": "the file isn't read: write what it holds as `environment`, and no secret.",
+  entrypoint: "the start gate takes its place and starts `vllm serve`.",
+  "env-file": "the file isn't read: write its variables as `environment`, without secrets.",
   label: "the labels here name the stack's machine and server.",
   "stop-timeout": "it is `stopGraceSeconds`.",
   ...Object.fromEntries(
     ["cmd", "interval", "timeout", "start-period", "start-interval", "retries"].map((name) => [
       `health-${name}`,
-      "a server is asked for /health, and `healthcheck` has the times.",
+      "the health check asks for /health, and `healthcheck` sets its times.",
     ]),
   ),
   platform: "Docker takes the image that is made for the machine.",
@@ -162,7 +162,7 @@ export function containerFacts(options: readonly DockerOption[]): ContainerFacts
         if (expansions(source).some((each) => each !== "$HOME"))
           leftOut.push({
             what: asWritten(`-v ${value}`),
-            why: "where it lies is not known here: set `modelCache`.",
+            why: "its folder on the machine is not known: set `modelCache`.",
           });
       } else if (OTHER_CACHE.test(target)) setHere.add("volumes of compiled kernels");
       else {
@@ -182,8 +182,8 @@ export function containerFacts(options: readonly DockerOption[]): ContainerFacts
 }
 
 const NO_VOLUME =
-  "a server has the model cache, a volume for compiled kernels, and the folders that its arguments name.";
-const NO_OPTION = "no setting of a server has it.";
+  "a server gets only the model cache, a volume for compiled kernels, and the folders that its arguments name.";
+const NO_OPTION = "a server has no setting for it.";
 
 /** An option as it was written, where that holds no secret. */
 function written({ name, value }: DockerOption): string {

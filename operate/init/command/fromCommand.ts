@@ -114,7 +114,7 @@ function readParts(text: string) {
   const surplus = args.surplus.filter(isText).map((word) => `\`${asWritten(word)}\``);
   if (surplus.length > 0)
     refuseCommand(
-      `vLLM takes no such words: ${surplus.join(", ")}. An option begins with two hyphens (--). ${LINE_GOES_ON}`,
+      `vLLM doesn't take these words: ${surplus.join(", ")}. An option begins with two hyphens (--). ${LINE_GOES_ON}`,
     );
   return { launch, image, args, engine, model: modelOf(args) };
 }
@@ -126,7 +126,7 @@ function taggedIn(image: string): string | undefined {
 }
 
 const tokenText = (variable: string) =>
-  `The token of Hugging Face is read from ${variable} of your shell at \`serving up\`.`;
+  `\`serving up\` reads the Hugging Face token from ${variable} of your shell.`;
 
 /** Leaves out each value that a stack file can't have, and each secret. */
 function fitting(values: readonly ServerValue[]) {

@@ -19,13 +19,15 @@ export function imageOf(written: string | undefined): CommandImage {
     const [name = ""] = image.image.split("@");
     return {
       image,
-      told: [`The command names no image: it is ${name}, as in every new stack file.`],
+      told: [`The command names no image: the server gets ${name}, as in every new stack file.`],
       mend: [],
     };
   }
   const reference = imageReference(written);
   if (reference === undefined)
-    refuseCommand(`Its image can't be read: ${referenceFault(written) ?? "it is no reference"}.`);
+    refuseCommand(
+      `Its image can't be read: ${referenceFault(written) ?? "it is not an image reference"}.`,
+    );
   const { repository, tag, digest } = reference;
   const release = knownRelease(digest ?? `${hubName(repository)}:${tag ?? ""}`);
   const { vllm, transformers } = versionsOf(release);
@@ -39,17 +41,17 @@ export function imageOf(written: string | undefined): CommandImage {
   return {
     image: { image: `${name}@${release.digest}`, versions },
     told: [
-      `${name} is pinned by the digest that it was seen with: \`serving pin ${name}\` asks the registry.`,
+      `${name} is pinned by the digest in this program's list: \`serving pin ${name}\` asks the registry.`,
     ],
     mend: [],
   };
 }
 
 const UNPINNED = "is kept as the command has it, and a tag can move";
-const PINNED = "is kept as the command has it, and nothing is known here of its digest";
+const PINNED = "is kept as the command has it, and its digest is not in this program's list";
 
 const BUILT =
-  "is kept as the command has it. It has no registry in its name, as an image that somebody built: push it to one, and pin it from there by `serving pin REGISTRY/NAME:TAG --entry inferenceServers.b --write`.";
+  "is kept as the command has it. Its name has no registry, so it was probably built locally: push it to a registry, and pin it from there by `serving pin REGISTRY/NAME:TAG --entry inferenceServers.b --write`.";
 
 function unknown(image: ServerImage, why: string): CommandImage {
   const [name = ""] = image.image.split("@");

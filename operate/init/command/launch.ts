@@ -60,13 +60,12 @@ export function readLaunch(text: string): Launch {
 }
 
 /** What a command cut in two lacks. */
-export const LINE_GOES_ON =
-  "A line that goes on ends with a backslash, and nothing stands behind it.";
+export const LINE_GOES_ON = "A line that goes on ends with a backslash and nothing after it.";
 
 const PLACEHOLDER = /(?:^|\s)\{\w+\}/;
 
 const NO_VLLM =
-  "It starts no vLLM that can be read. Expected `vllm serve MODEL ...`, `docker run ... IMAGE ...` with an image of vLLM, or a recipe with `command:`.";
+  "No start of vLLM was found in it. Expected `vllm serve MODEL ...`, `docker run ... IMAGE ...` with an image of vLLM, or a recipe with `command:`.";
 
 /** A command without assignments and wrappers in front; what is exported goes into `exported`. */
 function withoutFront(command: readonly string[], exported: Map<string, string>) {
@@ -139,7 +138,7 @@ function refuseOpen({ words, image = "" }: Launch): void {
   const open = new Set(all.flatMap((word) => word.match(/(?<!["\w:])\{[A-Za-z_]\w*\}/g) ?? []));
   if (unknown.size > 0)
     refuseCommand(
-      `What ${[...unknown].map((each) => `\`${each}\``).join(", ")} holds is not known here: write the value in its place.`,
+      `The value of ${[...unknown].map((each) => `\`${each}\``).join(", ")} is not known here: write it in its place.`,
     );
   if (open.size > 0)
     refuseCommand(

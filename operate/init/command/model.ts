@@ -12,7 +12,7 @@ export function modelOf({ model }: ServerArguments): string {
   if (!isText(model ?? undefined) || !isText(model) || model === "")
     refuseCommand("It names no model.");
   if (!inferenceServer.shape.model.shape.id.safeParse(model).success || holdsSecret(model))
-    refuseCommand("Its model is no hub id and no path without blanks.");
+    refuseCommand("Its model is neither a hub id nor a path without blanks.");
   if (GGUF.test(model)) refuseCommand(ggufText(model));
   return model;
 }
@@ -22,8 +22,8 @@ const GGUF = /\.gguf$|-GGUF(?::[^/]*)?$/i;
 
 const ggufText = (model: string): string =>
   isHubId(model.replace(/:.*$/, "")) && !/^[/.~]/.test(model)
-    ? `By its name, its model consists of GGUF files, which Ollama serves: run \`ollama pull hf.co/${model}\`, and name \`hf.co/${model}\` in \`simpleServer.models\`.`
-    : "By its name, its model is a GGUF file. Models as GGUF belong to `simpleServer` (Ollama).";
+    ? `Its model's name says GGUF, which Ollama serves: run \`ollama pull hf.co/${model}\`, and name \`hf.co/${model}\` in \`simpleServer.models\`.`
+    : "Its model's name says GGUF. GGUF models belong to `simpleServer` (Ollama).";
 
 /** The model, its kind and its names. */
 export function modelValues(
@@ -66,7 +66,7 @@ export function kindText(values: readonly ServerValue[], { options }: ServerArgu
   const kind = values.find(({ path }) => path.join(".") === "model.kind");
   return options.get("runner")?.[0] === "pooling" && kind?.why === AS_COMMANDED
     ? [
-        "--runner pooling tells no kind: it is `embedding`. Write `model.kind: rerank` if the model sorts documents.",
+        "--runner pooling doesn't say which kind: `embedding` is assumed. Write `model.kind: rerank` if the model sorts documents.",
       ]
     : [];
 }

@@ -19,7 +19,7 @@ export function notesText({ leftOut, setHere, chosen }: CommandNotes): string[] 
   return [
     ...list("Not carried over from the command", leftOut.map(leftOutText)),
     ...(setHere.length === 0 ? [] : ["", `Set for every server here: ${setHere.join(", ")}.`]),
-    ...list("Not in the command, or not as it is there", chosen),
+    ...list("Not in the command, or different from it", chosen),
   ];
 }
 

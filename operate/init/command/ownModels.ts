@@ -140,7 +140,7 @@ function adaptersOf(args: ServerArguments, places: Places) {
   if (named.length + unread.length === 0 && isOn(args, "enable-lora"))
     leftOut.push({
       what: "--enable-lora",
-      why: "it names no adapter: declare some as `adapters`.",
+      why: "the command names no adapter: declare one in `adapters`.",
     });
   const slots = kept.length === 0 ? { values: [], leftOut: [] } : slotValues(args, kept);
   return { ...slots, leftOut: [...leftOut, ...slots.leftOut], mend, used };
@@ -177,7 +177,7 @@ function slotValues(args: ServerArguments, adapters: readonly Adapter[]) {
     if (given > most)
       leftOut.push({
         what: `--${name} ${given}`,
-        why: `it is ${most} here, as many as there are adapters: each further slot takes memory for nothing.`,
+        why: `it is ${most} here, as many as there are adapters: more slots would only take memory.`,
       });
     return Math.min(given, most);
   };
@@ -227,14 +227,14 @@ function movedValues(
   const moved = (word: string, key: string, before?: unknown): string => {
     if (folder !== undefined && isIn(word, inside)) return `${folder}${word.slice(inside.length)}`;
     if (!inContainer && OF_MACHINE.test(word) && before !== "--root-path")
-      mend.push(lostText(key, word, "a path of the machine, and a server's container lacks it"));
+      mend.push(lostText(key, word, "a path of the machine that the server's container lacks"));
     const volume = word.startsWith("/") ? volumeOf(word, volumes) : undefined;
     if (volume === undefined) return word;
     const mount = { from: volume.source ?? "", to: volume.target };
     // A single file is no folder that could be mounted.
     const isFile = word === volume.target && /\.\w+$/.test(word);
     if (!isFile && fits({ mounts: [mount] })) mounts.set(volume, mount);
-    else mend.push(lostText(key, word, "in a volume of the command's own container alone"));
+    else mend.push(lostText(key, word, "only in a volume of the command's own container"));
     return word;
   };
   const deep = (value: unknown, key: string, before?: unknown): ServerValue["value"] => {
@@ -258,7 +258,7 @@ function movedValues(
 const OF_MACHINE = /^(?:[\w-]+=)?(?:\.{1,2}|~)?\/./;
 
 const lostText = (key: string, word: string, where: string) =>
-  `\`${key}\` names ${word}, which is ${where}: take that argument out, or take an image that has the file.`;
+  `\`${key}\` names ${word}, which is ${where}: remove that argument, or use an image that has the file.`;
 
 /** Says where a model is that no container of a server has. */
 function folderText(model: string, id: string, { inContainer }: Places): string[] {
@@ -266,6 +266,6 @@ function folderText(model: string, id: string, { inContainer }: Places): string[
   if (!inContainer && fits({ model: { id } })) return [];
   const where = inContainer ? "of the command's own container" : "of the machine";
   return [
-    `The model is the folder ${asWritten(model)} ${where}, which no container of a server has: write its folder on the machine as \`model.id\`, or its hub id.`,
+    `The model is the folder ${asWritten(model)} ${where}, which no server's container has: write its folder on the machine as \`model.id\`, or its hub id.`,
   ];
 }

@@ -28,8 +28,8 @@ const READ = new Set([
 
 /** Why a key of a recipe has no place in a stack file. */
 const WHY: Readonly<Record<string, string>> = {
-  mods: "they change the image's files as it starts, and nothing here does: pin an image that has these changes.",
-  build_args: "nothing is built here: pin an image that was built so.",
+  mods: "they change the image's files as it starts, which this program doesn't do: pin an image that has these changes.",
+  build_args: "this program builds no images: pin one that was built with them.",
 };
 
 /** Its own runtimes that start a vLLM. */
@@ -52,7 +52,7 @@ export function recipeCommand(text: string): RecipeCommand | undefined {
   if (isRecord(recipe.services)) refuseCommand(NO_COMPOSE);
   const runtime = textOr(recipe.runtime);
   if (!RUNTIMES.test(runtime))
-    refuseCommand(`The recipe's runtime is \`${runtime}\`, and only vLLM is planned here.`);
+    refuseCommand(`The recipe's runtime is \`${runtime}\`, and only vLLM is supported.`);
   const defaults = { ...objectOr(recipe.defaults), model: recipe.model };
   const template = textOr(recipe.command).trim() || made(recipe);
   const image = textOr(recipe.container);

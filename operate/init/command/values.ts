@@ -64,7 +64,7 @@ const SETTINGS: Readonly<
       const named = Array.isArray(origins)
         ? origins.filter((each) => typeof each === "string")
         : undefined;
-      return named ?? { why: "it is no list of pages in JSON." };
+      return named ?? { why: "it is not a JSON list of origins." };
     },
   },
 };
@@ -81,7 +81,7 @@ const SWITCHES: Readonly<
 const NO_NAME = "one of the names has a blank, or looks like a secret.";
 
 const ONE_GPU =
-  "this stack has one machine, and vLLM one GPU of it: docs/guide/two-as-one.md has several.";
+  "this stack file is for one machine with one GPU: docs/guide/two-as-one.md describes more.";
 
 /** Options that no setting and no extra argument may have, or that stand elsewhere. */
 const ELSEWHERE: Readonly<

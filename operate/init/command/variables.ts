@@ -93,9 +93,9 @@ function whyNot(name: string, given: string): string | undefined {
   if (PLACES.test(name)) return "models lie in `modelCache`, and other caches in a volume.";
   if (GPUS.test(name)) return "the container gets all GPUs of the machine.";
   if (!/^[A-Z_][A-Z0-9_]*$/.test(name))
-    return "an environment has names of capitals, digits and underscores.";
+    return "names in `environment` have only capitals, digits and underscores.";
   if (given === "" || expansions(given).length > 0)
-    return "its value stands in your shell: write it as `environment`.";
+    return "its value is only in your shell: write it as `environment`.";
   const repeated = repeatedVariable(name);
-  return repeated === undefined ? undefined : "a setting has it.";
+  return repeated === undefined ? undefined : "there is a setting for it.";
 }

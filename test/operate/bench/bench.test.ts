@@ -169,9 +169,9 @@ describe("a run's figures", () => {
     [
       "another form",
       { ...SAVED, median_ttft_ms: "400" },
-      "This vLLM's results have another form: ",
+      "The benchmark results of this vLLM can't be read: ",
     ],
-    ["no JSON", "", "This vLLM's results have another form: "],
+    ["no JSON", "", "The benchmark results of this vLLM can't be read: "],
   ])("are refused for %s", (_, text, message) => {
     expect(() => figuresOf(AGENTS, JSON.stringify(text), zero, zero)).toThrow(message);
   });
@@ -194,8 +194,8 @@ describe("a run's figures", () => {
       "131072 cold      32.77 s  32.77 s              -         -  off",
       "2 agents          0.40 s   0.91 s           52.1      81.5  92 %",
       "",
-      "prefill 4000 tokens/s of a cold prompt; published: not known",
-      "decode 52.1 tokens/s of one agent; published: 97.7 (somebody)",
+      "prefill 4000 tokens/s for a cold prompt; published: not known",
+      "decode 52.1 tokens/s for one agent; published: 97.7 (somebody)",
     ]);
   });
 });
@@ -299,7 +299,7 @@ describe("serving bench", () => {
   it("records the rates in the stack file, which keeps its comments, and the plan takes them", async () => {
     const { code, out } = await bench("b", ...SMALL, "--record");
     expect(code).toBe(0);
-    expect(out).toContain("decode 50 tokens/s of one agent; published: not known");
+    expect(out).toContain("decode 50 tokens/s for one agent; published: not known");
     expect(out).toMatch(/^\+ {12}at: "\d{4}-\d\d-\d\d"$/m);
     const text = readFileSync(file, "utf8");
     expect(text).toMatch(/^# Mine\.\n/);

@@ -74,8 +74,8 @@ describe("serving backup", () => {
   });
 
   it.each([
-    ["bridge", "bridge keeps no data that are copied: name chat-ui, or leave it as it is.\n"],
-    ["b", "b keeps no data that are copied: name chat-ui, or leave it as it is.\n"],
+    ["bridge", "bridge keeps no data to copy: name chat-ui.\n"],
+    ["b", "b keeps no data to copy: name chat-ui.\n"],
   ])("refuses %s, which has no data", async (name, said) => {
     const volume = new FakeVolume();
     const { code, err } = await serving(volume, ["backup", name]);
@@ -237,14 +237,14 @@ describe("whether a container starts on a copy", () => {
       OLD,
       {
         starts: false,
-        note: "It stays stopped, since its image is 0.11.3, older than the data (0.12.4), which it may not take: put another image into the stack file and run `serving up`, or `serving start chat-ui`.",
+        note: "It stays stopped, since its image is 0.11.3, older than the data (0.12.4), and may not accept them: put another image into the stack file and run `serving up`, or `serving start chat-ui`.",
       },
     ],
     [
       "open-webui:main",
       {
         starts: false,
-        note: `It stays stopped, since nothing says whether open-webui:main takes data of ${NEW}: put another image into the stack file and run \`serving up\`, or \`serving start chat-ui\`.`,
+        note: `It stays stopped, since it is not known whether open-webui:main accepts data of ${NEW}: put another image into the stack file and run \`serving up\`, or \`serving start chat-ui\`.`,
       },
     ],
   ])("with %s", (image, start) => {
@@ -292,7 +292,7 @@ describe("the way back, for who applies the old stack file", () => {
     expect(await back(volume)).toEqual({
       did: "no-copy",
       ...nothing,
-      sentence: `The data of chat-ui stay as they are: ${volume.copies} has no copy of the image that is gone back to.`,
+      sentence: `The data of chat-ui stay as they are: ${volume.copies} has no copy made with the image that is put back.`,
     });
   });
 });

@@ -154,8 +154,8 @@ Not carried over from the command:
 
 Set for every server here: --gpus.
 
-Not in the command, or not as it is there:
-  - The token of Hugging Face is read from HF_TOKEN of your shell at \`serving up\`.
+Not in the command, or different from it:
+  - \`serving up\` reads the Hugging Face token from HF_TOKEN of your shell.
 
 Mend first:
   - vllm/vllm-openai:v0.27.1 is kept as the command has it, and a tag can move: \`serving pin vllm/vllm-openai:v0.27.1 --write\` pins it, and reads the versions inside.
@@ -248,7 +248,7 @@ describe("the questions at a terminal", () => {
       "codex, pi",
     );
     expect(asked[0]).toContain(
-      "  1  nvidia/Qwen3.6-35B-A3B-NVFP4 (share 0.5, 22 GB to load, window 262,144, 8 agents at once, 97.7 tokens/s on a DGX Spark (vLLM 0.28, 3 drafts): vllm-project/recipes, PR #918)\n  2  ",
+      "  1  nvidia/Qwen3.6-35B-A3B-NVFP4 (share 0.5, 22 GB to download, window 262,144, 8 agents at once, 97.7 tokens/s on a DGX Spark (vLLM 0.28, 3 drafts): vllm-project/recipes, PR #918)\n  2  ",
     );
     expect(asked[1]).toBe("`99` is no answer to this. Which one shall server B serve? [1]");
     expect(asked.slice(2)).toEqual([

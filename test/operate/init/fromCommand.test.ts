@@ -28,9 +28,9 @@ const published = parse(
 const NO_COMPOSE =
   "A compose file isn't read: give what it starts as `docker run IMAGE ...` or `vllm serve MODEL ...`.";
 const NO_VLLM =
-  "It starts no vLLM that can be read. Expected `vllm serve MODEL ...`, `docker run ... IMAGE ...` with an image of vLLM, or a recipe with `command:`.";
+  "No start of vLLM was found in it. Expected `vllm serve MODEL ...`, `docker run ... IMAGE ...` with an image of vLLM, or a recipe with `command:`.";
 
-const GOES_ON = "A line that goes on ends with a backslash, and nothing stands behind it.";
+const GOES_ON = "A line that goes on ends with a backslash and nothing after it.";
 
 /** Secrets that stand in these commands. */
 const SECRETS = [
@@ -89,12 +89,12 @@ describe("what a command leaves open", () => {
     const { server, told } = await written("vllm serve Qwen/Qwen3.6-35B-A3B-FP8");
     expect(server).toMatchObject({ gpuMemoryUtilization: 0.8, maxModelLen: 262144 });
     expect(told?.chosen).toEqual([
-      "The command names no image: it is vllm/vllm-openai:v0.30.0, as in every new stack file.",
-      "The command has no figure for --gpu-memory-utilization: it is 0.8. vLLM's own default of 0.92 is more than all servers of this machine may take.",
-      "The command has no figure for --max-model-len: the window is 262144.",
-      "The command has no figure for --max-num-seqs: it is 4, as in every stack file that names none.",
+      "The command names no image: the server gets vllm/vllm-openai:v0.30.0, as in every new stack file.",
+      "The command doesn't set --gpu-memory-utilization: it is 0.8 here. vLLM's own default of 0.92 is more than all servers of this machine together may take.",
+      "The command doesn't set --max-model-len: the window is 262144.",
+      "The command doesn't set --max-num-seqs: it is 4, the default of a stack file.",
       "The command has no --reasoning-parser, so none is passed. The model thinks: `model.thinking: true` passes its family's.",
-      "The command makes no structured tool calls, so no coding client gets a file. For one, write `tools: { parser: PARSER }` in place of `tools: { autoChoice: false }`, and name the client.",
+      "The command doesn't enable structured tool calls, so no coding client gets a file. To have one, write `tools: { parser: PARSER }` in place of `tools: { autoChoice: false }`, and add the client to `clients`.",
     ]);
   });
 
@@ -164,7 +164,7 @@ describe("a command as it is copied", () => {
     const files = "--chat-template ./t.jinja --hf-config-path /x/y --root-path /api/v1";
     const { mend } = await written(`vllm serve a/b ${files}`);
     const where =
-      "which is a path of the machine, and a server's container lacks it: take that argument out, or take an image that has the file.";
+      "which is a path of the machine that the server's container lacks: remove that argument, or use an image that has the file.";
     expect(mend).toEqual([
       `\`chatTemplate\` names ./t.jinja, ${where}`,
       `\`extraArgs\` names /x/y, ${where}`,
@@ -185,7 +185,7 @@ describe("a command that is refused", () => {
     ],
     [
       "model: a/b\nruntime: sglang\n",
-      "The recipe's runtime is `sglang`, and only vLLM is planned here.",
+      "The recipe's runtime is `sglang`, and only vLLM is supported.",
     ],
     ["docker compose run --rm vllm", NO_COMPOSE],
     ["docker-compose up -d", NO_COMPOSE],
@@ -196,10 +196,10 @@ describe("a command that is refused", () => {
     ["vllm bench serve --model a/b", NO_VLLM],
     ["vllm serve a/b & vllm serve c/d", "It starts 2 servers: give the command of one."],
     ["vllm serve --port 8000", "It names no model."],
-    ["vllm serve 'a b'", "Its model is no hub id and no path without blanks."],
+    ["vllm serve 'a b'", "Its model is neither a hub id nor a path without blanks."],
     [
       "vllm serve $MODEL --port $PORT",
-      "What `$MODEL`, `$PORT` holds is not known here: write the value in its place.",
+      "The value of `$MODEL`, `$PORT` is not known here: write it in its place.",
     ],
     [
       "vllm serve {model} --port {port} --max-model-len {window}",
@@ -211,7 +211,7 @@ describe("a command that is refused", () => {
     ],
     [
       "vllm serve a/b —max-model-len 32768",
-      `vLLM takes no such words: \`—max-model-len\`, \`32768\`. An option begins with two hyphens (--). ${GOES_ON}`,
+      `vLLM doesn't take these words: \`—max-model-len\`, \`32768\`. An option begins with two hyphens (--). ${GOES_ON}`,
     ],
     [
       "vllm serve a/b \\ # the window\n  --max-model-len 32768",
@@ -219,11 +219,11 @@ describe("a command that is refused", () => {
     ],
     [
       "vllm serve org/Model-GGUF:Q4_K_M",
-      "By its name, its model consists of GGUF files, which Ollama serves: run `ollama pull hf.co/org/Model-GGUF:Q4_K_M`, and name `hf.co/org/Model-GGUF:Q4_K_M` in `simpleServer.models`.",
+      "Its model's name says GGUF, which Ollama serves: run `ollama pull hf.co/org/Model-GGUF:Q4_K_M`, and name `hf.co/org/Model-GGUF:Q4_K_M` in `simpleServer.models`.",
     ],
     [
       "vllm serve ./model.gguf",
-      "By its name, its model is a GGUF file. Models as GGUF belong to `simpleServer` (Ollama).",
+      "Its model's name says GGUF. GGUF models belong to `simpleServer` (Ollama).",
     ],
     ["docker run vllm/OpenAI:v0.30.0 a/b", "Its image can't be read: its repository has capitals."],
   ])("%j", async (command, reason) => {
@@ -248,16 +248,16 @@ describe("options of docker run", () => {
       { what: "--privileged", why: "no container here has the machine's privileges." },
       {
         what: "--memory 100g",
-        why: "the share of the memory limits vLLM; a limit of Docker's doesn't count GPU memory.",
+        why: "the share of the memory limits vLLM; Docker's limit doesn't count GPU memory.",
       },
       { what: "--user 1000", why: "vLLM runs as the image's own user." },
       {
         what: "--volume /x:/y",
-        why: "a server has the model cache, a volume for compiled kernels, and the folders that its arguments name.",
+        why: "a server gets only the model cache, a volume for compiled kernels, and the folders that its arguments name.",
       },
       { what: "--label a=b", why: "the labels here name the stack's machine and server." },
       { what: "--stop-timeout 9", why: "it is `stopGraceSeconds`." },
-      { what: "--cap-add SYS_NICE", why: "no setting of a server has it." },
+      { what: "--cap-add SYS_NICE", why: "a server has no setting for it." },
       { what: "-p 8000", why: "no port of the machine can be read from it." },
       { what: "--ipc private", why: "it is `host` here." },
       { what: "--gpus 1", why: "the container gets all GPUs of the machine." },

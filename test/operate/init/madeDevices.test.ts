@@ -170,7 +170,7 @@ describe("from what a machine shows to its plan", () => {
       {
         ...OWN,
         device: "rtx-pro",
-        there: [...OWN.there, "takes the GPU's own memory, which no plan"],
+        there: [...OWN.there, "uses the GPU's own memory, which plans don't count"],
       },
     ],
     [
@@ -229,7 +229,7 @@ describe("from what a machine shows to its plan", () => {
           "What comfyui.service (14.2 GiB) took when this was written.",
           "otherGpuMemoryGiB: 14.2",
         ],
-        absent: [TWO, ASSUMED, "nothing found here explains"],
+        absent: [TWO, ASSUMED, "memory in use are unexplained"],
       },
     ],
     [
@@ -237,7 +237,7 @@ describe("from what a machine shows to its plan", () => {
       { availableKib: SPARK - gib(40) },
       {
         ...{ rc: 1, device: "gb10", model: MODEL },
-        there: ["40 GiB are in use that nothing found here explains"],
+        there: ["40 GiB of memory in use are unexplained"],
         absent: ["operatingSystemGiB: 40"],
       },
     ],
@@ -258,7 +258,7 @@ describe("from what a machine shows to its plan", () => {
   it("an NVIDIA GPU without its driver is told to install that, and nothing else", async () => {
     const { rc, device, model, said } = await shown({ gpus: [], pci: ["10de:2b85"] });
     expect({ rc, device, model }).toEqual({ rc: 1, device: undefined, model: null });
-    expect(said).toContain(`${NO_DRIVER}: install it, or no vLLM starts here.`);
+    expect(said).toContain(`${NO_DRIVER}: install the driver, or no vLLM starts here.`);
     expect(said).not.toContain("Ollama serves");
   });
 
@@ -272,7 +272,7 @@ describe("from what a machine shows to its plan", () => {
       ...{ gpus: [], docker: listing("nvidia.com/gpu=all") },
     });
     expect({ rc, device, model }).toEqual({ rc: 1, device: undefined, model: null });
-    expect(said).toContain(`${NO_DRIVER}: install it, or no vLLM starts here.`);
+    expect(said).toContain(`${NO_DRIVER}: install the driver, or no vLLM starts here.`);
     expect(said).not.toContain("Ollama serves");
     const other = await shown({ gpus: [], docker: listing("vendor.example/gpu=0") });
     expect([other.device, other.said.includes(NO_DRIVER)]).toEqual(["none", false]);
@@ -360,7 +360,7 @@ describe("from what a machine shows to its plan", () => {
     );
     expect(asked.slice(0, 2)).toEqual([
       "python3 (process 812) holds 14.2 GiB of GPU memory. Shall the plan count it? [Y/n]",
-      "35.8 GiB are in use that nothing found here explains. How many of them does the operating system take at all times (GiB)? [not known]",
+      "35.8 GiB of memory in use are unexplained. How many of them does the operating system always take (GiB)? [not known]",
     ]);
     expect(text).toContain("operatingSystemGiB: 12\n");
     expect(text).toContain("otherGpuMemoryGiB: 14.2\n");

@@ -156,7 +156,7 @@ describe("the stack file that init writes", () => {
   it("points no coding client at a name with a slash, and takes another name where there is one", async () => {
     const slash = await beyond(...TOOLS);
     expect(slash.mend[0]).toBe(
-      `${NOBODY}its name \`org/model-a\` has a slash. Start it with \`--served-model-name\` and a name without one in front${AGAIN}`,
+      `${NOBODY}its name \`org/model-a\` has a slash. Start it with \`--served-model-name\` and put a name without a slash first${AGAIN}`,
     );
     expect(slash.text).not.toMatch(/claudeCode|codex:/);
     const alias = await beyond(...TOOLS, "--served-model-name", "org/model-a", "model-a");
@@ -182,9 +182,7 @@ describe("the stack file that init writes", () => {
     });
     expect(machine.hostInstance).toMatchObject({ gpuMemoryUtilization: 0.45 });
     expect(machine.inferenceServers).toMatchObject([{ memory: { utilization: 0.45 } }]);
-    expect(said).toContain(
-      "takes 0.92 of the memory (vLLM's default, as nothing else was asked for)",
-    );
+    expect(said).toContain("takes 0.92 of the memory (vLLM's default)");
     expect(said).toContain(
       "It runs with 0.92, which leaves too little. Restart it with --gpu-memory-utilization 0.45 before",
     );
@@ -329,7 +327,7 @@ describe("the stack file that init writes", () => {
     });
     expect(machine.hostInstance).toMatchObject({ port: 8000, gpuMemoryUtilization: 0.3 });
     expect(text).toContain("          port: 8001\n");
-    expect(text).toContain("of ours run litellm-8787");
+    expect(text).toContain("our containers running: litellm-8787");
   });
 
   it("says what to do without Docker, with a full disk and with a kernel that is known to fail", async () => {
@@ -351,7 +349,7 @@ describe("the stack file that init writes", () => {
     const full: HostFacts = { ...facts, modelCache: { ...facts.modelCache, freeGB: 3 } };
     const again = await choose(full, { name: "spark", project: process.cwd() });
     expect(again.mend[0]).toBe(
-      `The disk of ${facts.modelCache.path} has 3 GB free. 22 GB of weights and about 20 GB of image are to be loaded: free 39 GB, or set \`modelCache\` to a folder on another disk.`,
+      `The disk of ${facts.modelCache.path} has 3 GB free. 22 GB of weights and about 20 GB of image must be downloaded: free 39 GB, or set \`modelCache\` to a folder on another disk.`,
     );
     expect(again.text.replace(/\n# +/g, " ")).toContain("; 3 GB of its disk are free.");
   });

@@ -286,7 +286,9 @@ describe("exit code 2: wrong use, or a file that can't be read", () => {
   it("are refused as bare bytes that hold nothing, with what to write", async () => {
     const { code, stderr } = await kv("--config", DENSE, "--available", "20");
     expect(code).toBe(2);
-    expect(stderr).toContain("20 bytes hold no block: write 20GiB, or the whole number of bytes.");
+    expect(stderr).toContain(
+      "20 bytes are less than one block of the cache: write 20GiB, or the full number of bytes.",
+    );
   });
 });
 

@@ -305,11 +305,11 @@ describe("recipes of vllm-project/recipes, merged into ours", () => {
     const shallow = join(temporaryFolder("shallow-"), "clone");
     execFileSync("git", ["clone", "-q", "--depth", "1", `file://${theirs}`, shallow]);
     expect(() => run(shallow)).toThrow(
-      `${shallow} has no history, so nothing says how old a file is: git -C ${shallow} fetch --unshallow`,
+      `${shallow} is a shallow clone, so the age of its files is not known: git -C ${shallow} fetch --unshallow`,
     );
     writeFileSync(join(theirs, FILE), `${THEIRS}# mine\n`);
     expect(() => run(theirs)).toThrow(
-      `${theirs} has changes of its own, which no commit dates: git -C ${theirs} stash`,
+      `${theirs} has uncommitted changes, so the age of those files is not known: git -C ${theirs} stash`,
     );
     expect(ours.text()).toBe(OURS);
   });

@@ -86,7 +86,7 @@ const FITS: readonly (readonly [chat: string, ids: readonly string[], shares: st
 ];
 
 const short = (least: string, left: string, gib: string) =>
-  `does not fit beside the other engines of this machine: It needs a share of ${least} at the least, and ${left} is left: ${gib} GiB too little. Instead`;
+  `does not fit beside the other engines of this machine: It needs a share of at least ${least}, and ${left} is left: ${gib} GiB too little. Instead`;
 const lower = (server: string, from: string, to: string) =>
   `lower \`gpuMemoryUtilization\` of ${server} from ${from} to ${to}`;
 const LOWER_A = "lower instance A from 0.45 to 0.38, where it is started and in `instanceA`";
@@ -202,9 +202,9 @@ describe("models that write no text, beside one that chats", () => {
       "qwen3-vl-embedding | its KV cache can't be computed | 0.3 | not known | not known | - | not known | disk not known",
     ]);
     expect(cells(await at(DEFAULT))).toEqual([
-      "qwen3-embedding | no: 8.5 GiB over | - | - | - | - | not known | a lower share of the others, 1.2 GB of disk",
-      "qwen3-reranker | no: 8.5 GiB over | - | - | - | - | not known | a lower share of the others, 1.2 GB of disk",
-      "qwen3-vl-embedding | no: 36.5 GiB over | - | - | - | - | not known | a lower share of the others, disk not known",
+      "qwen3-embedding | no: 8.5 GiB over | - | - | - | - | not known | lower shares for the others, 1.2 GB of disk",
+      "qwen3-reranker | no: 8.5 GiB over | - | - | - | - | not known | lower shares for the others, 1.2 GB of disk",
+      "qwen3-vl-embedding | no: 36.5 GiB over | - | - | - | - | not known | lower shares for the others, disk not known",
     ]);
   });
 

@@ -30,7 +30,7 @@ describe("serving models", () => {
       /^qwen3\.6-35b-a3b +computed +0\.45 +4\.3 to 4\.9 GiB +1\.6 to 1\.9 of 256K +5 +97\.7 +vLLM 0\.24\.0, 22 GB of disk$/m,
     );
     expect(out).toMatch(
-      /^gpt-oss-120b +no: 10\.9 GiB over +- .* the machine for itself, vLLM 0\.24\.0, 61 GB of disk$/m,
+      /^gpt-oss-120b +no: 10\.9 GiB over +- .* the machine to itself, vLLM 0\.24\.0, 61 GB of disk$/m,
     );
     expect(out).toMatch(/^glm-4\.7-flash .* disk not known$/m);
     expect(out.indexOf("qwen3.6-35b-a3b ")).toBeLessThan(out.indexOf("gpt-oss-120b"));
@@ -179,7 +179,7 @@ describe("serving models for two machines that are linked", () => {
     ]);
     expect([code, err]).toEqual([
       1,
-      expect.stringContaining("It is only ever published as the one engine of its machine."),
+      expect.stringContaining("It was only ever published as the only engine of a machine."),
     ]);
   });
 });
@@ -225,7 +225,7 @@ describe("serving models use", () => {
     ]);
     expect(code).toBe(1);
     expect(err.trim()).toBe(
-      "openai/gpt-oss-120b does not fit beside the other engines of this machine: It needs a share of 0.54 at the least, and 0.45 is left: 10.9 GiB too little. Instead take a smaller model (`serving models` lists what fits), or lower instance A to 0.36, where it is started and in `instanceA`, or run it alone (`instanceA: none`, and no other server).",
+      "openai/gpt-oss-120b does not fit beside the other engines of this machine: It needs a share of at least 0.54, and 0.45 is left: 10.9 GiB too little. Instead take a smaller model (`serving models` lists what fits), or lower instance A to 0.36, where it is started and in `instanceA`, or run it alone (`instanceA: none`, and no other server).",
     );
     expect(readFileSync(file, "utf8")).toBe(DEFAULT);
   });
@@ -418,7 +418,7 @@ describe("serving models add", () => {
       expect([absent.code, absent.err]).toEqual([
         2,
         expect.stringContaining(
-          "has no config.json of org/absent: load the model first, or give --config FILE.",
+          "has no config.json of org/absent: download the model first, or give --config FILE.",
         ),
       ]);
       const used = await runServing(["models", "use", "org/new"]);

@@ -104,61 +104,61 @@ const REAL: readonly Row[] = [
     "Qwen--Qwen3-30B-A3B-FP8",
     31,
     "hermes",
-    ["other", "chat", 0.61, 40960, "hermes", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.61, 40960, "hermes", "yes: computed; not measured yet"],
   ],
   [
     "Qwen--Qwen3-32B-FP8",
     33,
     "hermes",
-    ["other", "chat", 0.8, 40960, "hermes", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.8, 40960, "hermes", "yes: computed; not measured yet"],
   ],
   [
     "Qwen--Qwen3-VL-8B-Instruct",
     17.5,
     "hermes",
-    ["other", "chat", 0.8, 262144, "hermes", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.8, 262144, "hermes", "yes: computed; not measured yet"],
   ],
   [
     "Qwen--Qwen3.5-122B-A10B",
     250,
     "tags",
-    "org/model does not fit on this machine: It needs a share of 2.00 at the least, and 0.90 is left: 133.8 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine: It needs a share of at least 2.00, and 0.90 is left: 133.8 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
   [
     "Qwen--Qwen3.5-397B-A17B",
     807,
     "tags",
-    "org/model does not fit on this machine: It needs a share of 6.27 at the least, and 0.90 is left: 653.2 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine: It needs a share of at least 6.27, and 0.90 is left: 653.2 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
   [
     "nvidia--DeepSeek-V4-Flash-NVFP4",
     170,
     "none",
-    "org/model does not fit on this machine: It needs a share of 1.39 at the least, and 0.90 is left: 59.6 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine: It needs a share of at least 1.39, and 0.90 is left: 59.6 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
   [
     "nvidia--Gemma-4-26B-A4B-NVFP4",
     16,
     "plain",
-    ["gemma-4", "chat", 0.51, 262144, "of the family", "yes: computed; yours, unproven"],
+    ["gemma-4", "chat", 0.51, 262144, "of the family", "yes: computed; not measured yet"],
   ],
   [
     "nvidia--Gemma-4-31B-IT-NVFP4",
     19,
     "plain",
-    ["gemma-4", "chat", 0.8, 262144, "of the family", "yes: computed; yours, unproven"],
+    ["gemma-4", "chat", 0.8, 262144, "of the family", "yes: computed; not measured yet"],
   ],
   [
     "nvidia--MiniMax-M2.7-NVFP4",
     138,
     "minimax",
-    "org/model does not fit on this machine: It needs a share of 1.28 at the least, and 0.90 is left: 46.2 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine: It needs a share of at least 1.28, and 0.90 is left: 46.2 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
   [
     "nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4",
     18,
     "tags",
-    ["nemotron-3", "chat", 0.44, 262144, "of the family", "yes: computed; yours, unproven"],
+    ["nemotron-3", "chat", 0.44, 262144, "of the family", "yes: computed; not measured yet"],
   ],
   [
     "nvidia--NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4",
@@ -170,50 +170,50 @@ const REAL: readonly Row[] = [
       0.8,
       262144,
       "of the family",
-      "perhaps: computed at best; yours, unproven",
+      "perhaps: computed at best; not measured yet",
     ],
   ],
   [
     "nvidia--NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4",
     18,
     "tags",
-    ["nemotron-3", "chat", 0.44, 262144, "of the family", "yes: computed; yours, unproven"],
+    ["nemotron-3", "chat", 0.44, 262144, "of the family", "yes: computed; not measured yet"],
   ],
   [
     "nvidia--Qwen3-235B-A22B-NVFP4",
     134,
     "hermes",
-    "org/model does not fit on this machine: It needs a share of 1.12 at the least, and 0.90 is left: 26.8 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine: It needs a share of at least 1.12, and 0.90 is left: 26.8 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
   [
     "nvidia--Qwen3.5-122B-A10B-NVFP4",
     78,
     "tags",
-    ["qwen3", "chat", 0.8, 262144, "of the family", "perhaps: computed at best; yours, unproven"],
+    ["qwen3", "chat", 0.8, 262144, "of the family", "perhaps: computed at best; not measured yet"],
   ],
   [
     "nvidia--Qwen3.6-27B-NVFP4",
     27,
     "tags",
-    ["qwen3", "chat", 0.73, 262144, "of the family", "yes: computed; yours, unproven"],
+    ["qwen3", "chat", 0.73, 262144, "of the family", "yes: computed; not measured yet"],
   ],
   [
     "nvidia--Qwen3.6-35B-A3B-NVFP4",
     22,
     "tags",
-    ["qwen3", "chat", 0.59, 262144, "of the family", "yes: computed; yours, unproven"],
+    ["qwen3", "chat", 0.59, 262144, "of the family", "yes: computed; not measured yet"],
   ],
   [
     "openai--gpt-oss-120b",
     61,
     "plain",
-    ["gpt-oss", "chat", 0.8, 131072, "of the family", "yes: computed; yours, unproven"],
+    ["gpt-oss", "chat", 0.8, 131072, "of the family", "yes: computed; not measured yet"],
   ],
   [
     "openai--gpt-oss-20b",
     16,
     "plain",
-    ["gpt-oss", "chat", 0.48, 131072, "of the family", "yes: computed; yours, unproven"],
+    ["gpt-oss", "chat", 0.48, 131072, "of the family", "yes: computed; not measured yet"],
   ],
   [
     "stepfun-ai--Step-3.7-Flash-FP8",
@@ -225,7 +225,7 @@ const REAL: readonly Row[] = [
     "zai-org--GLM-5.2-FP8",
     750,
     "glm",
-    "org/model does not fit on this machine: It needs a share of 5.88 at the least, and 0.90 is left: 605.7 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine: It needs a share of at least 5.88, and 0.90 is left: 605.7 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
 ];
 
@@ -238,73 +238,73 @@ const MADE: readonly Row[] = [
     "LlamaForCausalLM",
     16.1,
     "llama",
-    ["other", "chat", 0.8, 131072, "llama3_json", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.8, 131072, "llama3_json", "yes: computed; not measured yet"],
   ],
   [
     "MistralForCausalLM",
     24.5,
     "mistral",
-    ["other", "chat", 0.8, 131072, "mistral", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.8, 131072, "mistral", "yes: computed; not measured yet"],
   ],
   [
     "Qwen2ForCausalLM",
     15.2,
     "hermes",
-    ["other", "chat", 0.42, 32768, "hermes", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.42, 32768, "hermes", "yes: computed; not measured yet"],
   ],
   [
     "Qwen3ForCausalLM",
     16.4,
     "hermes",
-    ["other", "chat", 0.56, 40960, "hermes", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.56, 40960, "hermes", "yes: computed; not measured yet"],
   ],
   [
     "Phi3ForCausalLM",
     7.6,
     "hermes",
-    ["other", "chat", 0.8, 131072, "hermes", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.8, 131072, "hermes", "yes: computed; not measured yet"],
   ],
   [
     "GraniteForCausalLM",
     16.3,
     "hermes",
-    ["other", "chat", 0.8, 131072, "granite4", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.8, 131072, "granite4", "yes: computed; not measured yet"],
   ],
   [
     "Olmo3ForCausalLM",
     14.6,
     "hermes",
-    ["other", "chat", 0.49, 65536, "hermes", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.49, 65536, "hermes", "yes: computed; not measured yet"],
   ],
   [
     "SmolLM3ForCausalLM",
     6.2,
     "hermes",
-    ["other", "chat", 0.37, 32768, "hermes", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.37, 32768, "hermes", "yes: computed; not measured yet"],
   ],
   [
     "Gemma3ForCausalLM",
     8.6,
     "hermes",
-    ["other", "chat", 0.48, 131072, "hermes", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.48, 131072, "hermes", "yes: computed; not measured yet"],
   ],
   [
     "MixtralForCausalLM",
     93.4,
     "mistral",
-    ["other", "chat", 0.8, 32768, "mistral", "perhaps: computed at best; yours, unproven"],
+    ["other", "chat", 0.8, 32768, "mistral", "perhaps: computed at best; not measured yet"],
   ],
   [
     "Gemma2ForCausalLM",
     18.5,
     "hermes",
-    ["other", "chat", 0.42, 8192, "hermes", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.42, 8192, "hermes", "yes: computed; not measured yet"],
   ],
   [
     "Cohere2ForCausalLM",
     16.1,
     "hermes",
-    ["other", "chat", 0.7, 8192, "hermes", "yes: computed; yours, unproven"],
+    ["other", "chat", 0.7, 8192, "hermes", "yes: computed; not measured yet"],
   ],
   [
     "Glm4MoeForCausalLM",
@@ -316,7 +316,7 @@ const MADE: readonly Row[] = [
     "SeedOssForCausalLM",
     18,
     "seed",
-    ["other", "chat", 0.8, 262144, "seed_oss", "perhaps: computed at best; yours, unproven"],
+    ["other", "chat", 0.8, 262144, "seed_oss", "perhaps: computed at best; not measured yet"],
   ],
   [
     "Lfm2ForCausalLM",
@@ -334,7 +334,7 @@ const MADE: readonly Row[] = [
     "DeepseekV3ForCausalLM",
     689,
     "deepseek",
-    "org/model does not fit on this machine: It needs a share of 5.31 at the least, and 0.90 is left: 536.4 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine: It needs a share of at least 5.31, and 0.90 is left: 536.4 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
   [
     "BertModel",
@@ -346,7 +346,7 @@ const MADE: readonly Row[] = [
       0.03,
       512,
       "of the family",
-      "perhaps: computed at best; yours, unproven",
+      "perhaps: computed at best; not measured yet",
     ],
   ],
   [
@@ -360,7 +360,7 @@ const MADE: readonly Row[] = [
     60,
     "hermes",
     [
-      ...["other", "chat", 0.8, 262144, "hermes", "yes: computed; yours, unproven"],
+      ...["other", "chat", 0.8, 262144, "hermes", "yes: computed; not measured yet"],
       "vllm/vllm-openai:TAG, from 0.33.0",
     ],
   ],
@@ -396,17 +396,17 @@ it("is refused beside clients that its window is too short for, and goes beside 
     text: ALONE,
   } as const;
   expect(await used(given)).toBe(
-    "org/model does not go with the rest of FOLDER/Pulumi.dgx.yaml. machines.dgx.clients.claudeCode.maxOutputTokens: The server's window is 8192 tokens, prompt and output together: every request would be refused. Change that first, or keep the present model and give this one a server of its own: `--server NAME`.",
+    "org/model conflicts with the rest of FOLDER/Pulumi.dgx.yaml. machines.dgx.clients.claudeCode.maxOutputTokens: The server's window is 8192 tokens, prompt and output together: every request would be refused. Change that first, or keep the present model and give this one a server of its own: `--server NAME`.",
   );
   expect(await used({ ...given, server: "small" })).toEqual([
-    ...["other", "chat", 0.42, 8192, "hermes", "yes: computed; yours, unproven"],
+    ...["other", "chat", 0.42, 8192, "hermes", "yes: computed; not measured yet"],
   ]);
 });
 
 it("has no tool parser that nothing names, and takes the one that was written for it", async () => {
   const refused = await used({ ...LLAMA, form: "plain" });
   expect(refused).toBe(
-    "org/model: its chat template has no form of tool calls that is known here, and vLLM doesn't start without the parser. Write `model.id: org/model` and the parser that its page names as `tools.parser` into b yourself, or `tools.autoChoice: false` for a chat without tools, then run this again.",
+    "org/model: its chat template has no known form of tool calls, and vLLM doesn't start without a parser. Write `model.id: org/model` and the parser named on its page, as `tools.parser`, into b yourself, or `tools.autoChoice: false` for a chat without tools, then run this again.",
   );
   const its = (tools: string) =>
     NO_AGENTS.replace(/id: nvidia\/\S+/, `id: ${MODEL}`).replace(
@@ -415,7 +415,7 @@ it("has no tool parser that nothing names, and takes the one that was written fo
     );
   const named = its("{ parser: pythonic }");
   const fits = (tool: string) => [
-    ...["other", "chat", 0.8, 131_072, tool, "yes: computed; yours, unproven"],
+    ...["other", "chat", 0.8, 131_072, tool, "yes: computed; not measured yet"],
   ];
   expect(await used({ ...LLAMA, form: "plain", text: named })).toEqual(fits("pythonic"));
   expect(await used({ ...LLAMA, form: "llama", text: named })).toEqual(fits("pythonic"));
@@ -431,7 +431,7 @@ it("changes a file that init wrote with the reasons in it, and nothing the secon
   ).replace("          image:", "          # Mine stays.\n          image:");
   const { after } = await change({ ...given, text });
   const block = after.slice(after.indexOf("        b:\n"), after.indexOf("      bridge:"));
-  const own = "computed from its own files in the hub; yours, unproven";
+  const own = "computed from its own files in the hub; not measured yet";
   const reason = `# judged: ${own} (${new Date().toISOString().slice(0, 10)})`;
   const lines = block.split("\n").map((line) => line.trim());
   const above = (key: string) => lines[lines.findIndex((line) => line.startsWith(key)) - 1];

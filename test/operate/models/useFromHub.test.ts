@@ -83,7 +83,7 @@ describe("a model that no recipe tells of, from the hub", () => {
     expect([code, err]).toEqual([0, ""]);
     expect(out).toContain(`+            id: ${MODEL}\n`);
     expect(out).toContain(`model.revision: "${COMMIT}"  the commit that was read`);
-    expect(out).toContain("computed from its own files in the hub; yours, unproven");
+    expect(out).toContain("computed from its own files in the hub; not measured yet");
     expect(readFileSync(file, "utf8")).toBe(ALONE);
     expect(existsSync(join(project, "models"))).toBe(false);
   });

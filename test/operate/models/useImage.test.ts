@@ -100,7 +100,7 @@ describe("DeepSeek-V4-Flash-0731 on two linked machines", () => {
     expect(out).toContain(`\n+          image: ${B12X}:latest\n`);
     expect(out).toMatch(/\n- {10}image: vllm\/vllm-openai:v0\.30\.0@sha256:\w+\n- {10}versions:\n/);
     expect(out).toContain(
-      `\nAnother image:\n  ${B12X}:latest\n  in place of vllm/vllm-openai:v0.30.0 (vLLM 0.30.0). ${WHY} The next \`serving up\` replaces b.\n  With --write it is pulled; its digest and the versions inside are read and written, as \`serving pin\` does.\n`,
+      `\nAnother image:\n  ${B12X}:latest\n  in place of vllm/vllm-openai:v0.30.0 (vLLM 0.30.0). ${WHY} The next \`serving up\` replaces b.\n  --write pulls it, then reads and writes its digest and the versions inside, as \`serving pin\` does.\n`,
     );
     expect(out).toMatch(/\nWrite it: the same command with --write\n$/);
     const json = await runServing([...DEEPSEEK, file, "--format", "json"], fake.env);
@@ -179,7 +179,7 @@ describe("DeepSeek-V4-Flash-0731 on two linked machines", () => {
     const failed = await runServing([...DEEPSEEK, file, "--write"], offline().env);
     expect([failed.code, failed.out]).toEqual([1, ""]);
     expect(failed.err).toContain(
-      `docker pull failed (exit code 1). Nothing was written. Where Docker can pull it, \`${pin}\` writes it; then run this again.`,
+      `docker pull failed (exit code 1). Nothing was written. Run \`${pin}\` where Docker can pull it, then run this again.`,
     );
     expect(readFileSync(file, "utf8")).toBe(LINKED);
     const pinned = await runServing(pin.split(" ").slice(1), docker(B12X).env);
@@ -299,7 +299,7 @@ describe("a model that needs a newer vLLM than its server's", () => {
     const { code, err } = await runServing([...FLOOR, file]);
     expect([code, err.trim()]).toEqual([
       1,
-      "Inferact/Muse-Glimmer-30B-NVFP4-W4A4 does not fit beside the other engines of this machine: It needs a share of 0.23 at the least, and 0.10 is left: 15.8 GiB too little. Instead take a smaller model (`serving models` lists what fits), or lower instance A to 0.67, where it is started and in `instanceA`, or run it alone (`instanceA: none`, and no other server).",
+      "Inferact/Muse-Glimmer-30B-NVFP4-W4A4 does not fit beside the other engines of this machine: It needs a share of at least 0.23, and 0.10 is left: 15.8 GiB too little. Instead take a smaller model (`serving models` lists what fits), or lower instance A to 0.67, where it is started and in `instanceA`, or run it alone (`instanceA: none`, and no other server).",
     ]);
   });
 

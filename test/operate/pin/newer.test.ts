@@ -98,7 +98,7 @@ describe("serving pin --newer", () => {
       expect(code).toBe(1);
       expect(images[0]).toMatchObject({
         newer: [],
-        problem: `${address} shows ${VLLM} only with a key, and nobody's key is used here: look there yourself.`,
+        problem: `${address} shows ${VLLM} only to users with a key, and this program uses none: look there yourself.`,
       });
       expect(text).not.toContain("Take it");
     },
@@ -178,12 +178,12 @@ describe("serving pin --newer", () => {
     [
       "a moving tag",
       (address) => `${address}/${VLLM}:latest@${digestOf("x")}`,
-      /^`latest` names no release, so nothing is newer: pin one, `serving pin localhost:\d+\/vllm\/vllm-openai:TAG --write`\.$/,
+      /^`latest` is not a release, so nothing is newer: pin a release with `serving pin localhost:\d+\/vllm\/vllm-openai:TAG --write`\.$/,
     ],
     [
       "a digest alone",
       (address) => `${address}/${VLLM}@${digestOf("x")}`,
-      /^`no tag` names no release/,
+      /^It has no tag, so nothing is newer: pin a release with/,
     ],
     [
       "a repository that isn't there",

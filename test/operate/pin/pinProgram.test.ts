@@ -8,7 +8,7 @@ import { runServing } from "../runServing";
 
 const [ASSET, NEWER] = [assetOf("v250"), assetOf("v251")];
 const UNSIGNED =
-  "llama-swap's releases are not signed: whoever could change the archive could change its list, too. From now on no other archive is taken.";
+  "llama-swap's releases are not signed: whoever can replace the archive can replace the list, too. From now on no other archive is accepted.";
 
 /** A stack file whose machine runs llama-swap from an address with one or two releases. */
 async function stack(listOf: (sha256: string) => string = () => "") {
@@ -42,7 +42,7 @@ describe("serving pin llama-swap", () => {
       out: [
         `llama-swap v250 for dgx: ${url}/v250/${ASSET}`,
         `  SHA-256: ${made.sha256}`,
-        "  The release has no list of sums to compare it with.",
+        "  The release has no list of checksums to compare with.",
         `  ${UNSIGNED}`,
         "",
         "For the stack file (--write puts it there):",
@@ -78,16 +78,16 @@ describe("serving pin llama-swap", () => {
     const { code, out } = await pin("llama-swap", "--write");
     expect(code).toBe(1);
     expect(out).toContain(
-      `\n  The release's own list says ${listed}: this is not the archive that its maker listed.\n`,
+      `\n  The release's own list has ${listed}: this is not the archive that its maker listed.\n`,
     );
-    expect(out).toMatch(/\n\nNothing was written: the sums differ\.\n$/);
+    expect(out).toMatch(/\n\nNothing was written: the checksums differ\.\n$/);
     expect(readFileSync(file, "utf8")).toBe(before);
   });
 
   it("says where the list agrees, and where it doesn't know the archive", async () => {
     const same = await stack((sha256) => `${sha256}  ${ASSET}\n`);
     expect((await same.pin("llama-swap")).out).toContain(
-      "\n  The release's own list says the same.\n",
+      "\n  The release's own list has the same checksum.\n",
     );
     const { out } = await same.pin("llama-swap", "--format", "json");
     expect(JSON.parse(out)).toEqual({

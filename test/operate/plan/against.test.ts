@@ -199,7 +199,7 @@ describe("a plan against what was verified", () => {
   it("is refused until a verify passed as a whole", async () => {
     expect(await serving("--against", "verified")).toMatchObject({
       code: 2,
-      err: "--against verified: no `serving verify` of Pulumi.dgx.yaml passed whole yet: run it, and it keeps the file that did.\n",
+      err: "--against verified: no `serving verify` of Pulumi.dgx.yaml has passed as a whole yet. Run it: it keeps the file that passes.\n",
     });
   });
 

@@ -63,7 +63,7 @@ describe("the memory in a plan's text", () => {
         `  Adapters of ${CONTAINER}`,
         "    tone   /home/me/runs/tone",
         "    legal  org/legal at 0123456789ab",
-        "           2 slots of rank 16: so many are in use at once",
+        "           2 slots of rank 16, the most in use at once",
         "",
       ].join("\n"),
     );
@@ -95,7 +95,7 @@ describe("the memory in a plan's text", () => {
 
   it("says that a container starts behind its gate, and leaves the script out", () => {
     expect(text()).toContain(
-      "    starts behind a gate: waits until MemAvailable covers what it takes, and instance A's share too unless that answers\n",
+      "    starts behind a gate: waits until MemAvailable covers what it takes, plus instance A's share while A doesn't answer\n",
     );
     expect(text()).toContain("--entrypoint vllm");
     expect(text()).not.toContain(START_GATE.split("\n")[0]);
@@ -109,7 +109,7 @@ describe("the memory in a plan's text", () => {
     const [named] = machine === undefined ? [] : namedOn(machine).filter(({ key }) => key === "b");
     const part = stripVTControlCharacters(named === undefined ? "" : partText(named, UNBOUNDED));
     expect(part).toContain(
-      "    starts behind a gate: waits until MemAvailable covers what it takes, and instance A's",
+      "    starts behind a gate: waits until MemAvailable covers what it takes, plus instance A's",
     );
     expect(part).toContain("--entrypoint vllm \\\n");
     expect(part).toContain("--chat-template /tmp/tolerant.jinja");

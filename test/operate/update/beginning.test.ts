@@ -27,7 +27,7 @@ it.each([
     "unknown" as const,
     {
       kind: "refused",
-      says: `${BUSY} Whether it still runs can't be seen from here: run \`serving up\` on that computer, which finishes what was broken off.`,
+      says: `${BUSY} From here it can't be seen whether it still runs: run \`serving up\` on that computer, which finishes it.`,
     },
   ],
   [

@@ -51,7 +51,7 @@ describe("serving up --verified", () => {
       ...["--exclude", "--target-replace", "-c", "--config=key=value", "-C", "--cwd"],
     ].map((option): [string[], string] => [
       ["--verified", "--yes", option, "x"],
-      `${option}: not with --verified, which applies the stack's own file as a whole.\n`,
+      `${option}: not possible with --verified, which applies the stack's own file as a whole.\n`,
     ]),
   ])("refuses what it can't do: %j", async (options, said) => {
     const { code, err } = await runServing(["up", "--stack", "dgx", ...options]);

@@ -46,7 +46,7 @@ describe("a stack file that was edited after its plan was said", () => {
     said.mockRestore();
     expect([code, text]).toEqual([
       1,
-      `${update.now.file} has other settings than when it was planned. Nothing more was changed: \`serving up --verified\` plans what it has now.\n`,
+      `${update.now.file} has other settings now than when it was planned. Nothing more was changed: \`serving up --verified\` plans the present ones.\n`,
     ]);
     expect(recordOf(update)).toMatchObject({ failed: FAILED });
     expect(recordOf(update)).not.toHaveProperty("underWay");

@@ -24,7 +24,7 @@ describe("how an update ended", () => {
       [
         "The update was put back: dgx.b chat-tools failed (no tool was called).",
         "What runs is the stack file that was verified last (/verified.yaml); the probes that passed before pass again (28).",
-        "What failed is kept in /kept: its text, its logs, and what verify and doctor say of it.",
+        "What failed is kept in /kept: the stack file, the logs, and what verify and doctor say.",
         "The stack file was not rewritten. Change it, or try it again: `serving up --again`.",
       ].join("\n"),
     );
@@ -32,9 +32,9 @@ describe("how an update ended", () => {
 
   it("is put back where nothing could be kept, and nothing was probed before", () => {
     const said = putBackText({ ...DECIDED, kept: "" }, "/verified.yaml", 0);
-    expect(said).toContain("(/verified.yaml); nothing of it was probed before.");
+    expect(said).toContain("(/verified.yaml); no probe of it had passed before.");
     expect(said).toContain(
-      "What failed could not be kept: no folder of yours could be written to.",
+      "What failed could not be kept: none of your folders could be written to.",
     );
   });
 
@@ -43,7 +43,7 @@ describe("how an update ended", () => {
       [
         "The update was put back: dgx.b chat-tools failed (no tool was called). What was put back fails, too: the engine failed.",
         "So the cause is not the update. What was put back stays as it is, and nothing is tried a second time.",
-        "What failed is kept in /kept: its text, its logs, and what verify and doctor say of it.",
+        "What failed is kept in /kept: the stack file, the logs, and what verify and doctor say.",
         "",
         "1 diagnosis.",
       ].join("\n"),
@@ -58,7 +58,7 @@ describe("how an update ended", () => {
 
   it("stays as it is where there is nothing to go back to", () => {
     expect(leftText(DECIDED, "")).toBe(
-      "The update failed: dgx.b chat-tools failed (no tool was called). There is nothing to go back to, so it stays as it is.\nWhat failed is kept in /kept: its text, its logs, and what verify and doctor say of it.",
+      "The update failed: dgx.b chat-tools failed (no tool was called). There is nothing to go back to, so it stays as it is.\nWhat failed is kept in /kept: the stack file, the logs, and what verify and doctor say.",
     );
     expect(nothingToPutBackText(UNDER_WAY, "no stack file is kept.")).toBe(
       "The update of 2026-11-24 16:05 UTC can't be put back: no stack file is kept. Nothing is under way any more; `serving up` applies the stack file as it is.",
@@ -72,7 +72,7 @@ describe("how an update ended", () => {
     expect(staysText([], [], false)).toBe("The update is done. Nothing had to be probed.");
     const failed = [result("fail", "look")];
     expect(staysText(failed, failed, false)).toBe(
-      "The update stays, and the stack file is not the verified one: these probes fail, and did not pass before.\n  dgx.b health: seen\n    look",
+      "The update stays, but the stack file doesn't become the verified one: these probes fail, and did not pass before.\n  dgx.b health: seen\n    look",
     );
   });
 
@@ -90,7 +90,7 @@ describe("the way back", () => {
   } as const satisfies VerifiedStackFile;
   const PLAIN = "To apply it without a way back: `serving up`. Nothing was changed.";
   const VERIFY =
-    "Run `serving verify` while the stack file is as it was applied: it keeps the file that passes.";
+    "Run `serving verify` with the stack file that is applied: it keeps the file that passes.";
 
   it.each<[string, VerifiedStackFile, string, boolean, unknown]>([
     ["is the verified stack file", planned, "new", true, { to: planned.stack }],
@@ -101,7 +101,7 @@ describe("the way back", () => {
       true,
       {
         refuses: false,
-        why: "The stack file that was verified last has the same settings: what changes comes from the program or the machine, and there is no other stack file to go back to.",
+        why: "The stack file that was verified last has the same settings. The changes come from the program or the machine, so there is no other stack file to go back to.",
       },
     ],
     [

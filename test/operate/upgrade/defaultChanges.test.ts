@@ -129,7 +129,7 @@ it("is said in sentences", () => {
     '`--kv-cache-dtype` isn\'t set here, and its default changes: `"auto"` -> `"fp8"`.',
   ]);
   expect(defaultLines({ changed: [], unrecorded: [] })).toEqual([
-    "No default changes of a flag that isn't set here.",
+    "No flag that isn't set here has a new default.",
   ]);
   expect(defaultLines({ changed: [], unrecorded: ["0.29.0", "0.31.0"] })).toEqual([
     "The defaults of vLLM 0.29.0 and of 0.31.0 aren't recorded here: the release notes name those that changed.",

@@ -88,10 +88,10 @@ describe("serving upgrade NAME", () => {
     const newest = `${scene.address}/${VLLM}:v0.33.0@${digestOf("v0.33.0")}`;
     expect(code).toBe(0);
     expect(below(out, "dgx.inferenceServers.b: 0.30.0 -> 0.33.0")).toEqual([
-      `It runs \`${scene.image}\`. The newest release that nothing denies is \`${newest}\`.`,
+      `It runs \`${scene.image}\`. The newest release that may run is \`${newest}\`.`,
     ]);
     expect(below(out, "What is inside")).toEqual([
-      "Nobody has looked inside: this page takes vllm 0.33.0 from its tag and assumes transformers 5.16.1. `--write` pulls the image and reads both.",
+      "The image has not been read: vllm 0.33.0 is taken from its tag, and transformers 5.16.1 is assumed. `--write` pulls the image and reads both.",
       "Transformers: vLLM 0.33.0 asks for >=5.16.1,<5.21; vLLM 0.30.0 asks for >=5.10.4.",
     ]);
     expect(below(out, "What vLLM 0.33.0 makes of its arguments")?.[0]).toBe(
@@ -265,10 +265,10 @@ describe("serving upgrade NAME", () => {
   it("says that nothing is known of a vLLM without engine data", async () => {
     const { out } = await upgrade(await withVllm(["v0.30.0", "v0.34.0"]), ["b"]);
     expect(below(out, "What vLLM 0.34.0 makes of its arguments")).toEqual([
-      "There is no engine data of vLLM 0.34.0, so nothing is known of its flags, values and variables; the nearest is that of 0.33.0.",
+      "There is no engine data for vLLM 0.34.0, so its flags, values and variables are not known; the nearest data are for 0.33.0.",
     ]);
     expect(below(out, "What is inside")?.[1]).toBe(
-      "Transformers: nothing is known of what vLLM 0.34.0 asks for; vLLM 0.30.0 asks for >=5.10.4.",
+      "Transformers: what vLLM 0.34.0 asks for is not known; vLLM 0.30.0 asks for >=5.10.4.",
     );
   });
 });
@@ -360,14 +360,14 @@ describe("serving upgrade of what has no image", () => {
     "$1simpleServer: { mode: host }\n$1instanceA:",
   );
   it.each([
-    ["a", "Instance A is only counted here: whoever runs it upgrades it as it was installed, and"],
+    ["a", "Instance A is only counted here: whoever runs it upgrades it the way it was installed."],
     [
       "simple-server",
-      "Ollama runs on dgx in no container of ours: it is upgraded there as it was installed, and",
+      "Ollama runs on dgx in no container of ours: upgrade it there the way it was installed.",
     ],
   ])("says of %s what upgrades it", async (name, start) => {
     const scene = stackFile(HOST);
-    const said = `${start} \`serving verify ${name}\` asks it afterwards.`;
+    const said = `${start} \`serving verify ${name}\` checks it afterwards.`;
     expect(await upgrade(scene, [name])).toMatchObject({ code: 0, out: `${said}\n`, err: "" });
     expect(await data(scene, [name])).toEqual({
       ...{ code: 0, version: 1, name, entry: null, image: null, message: said },

@@ -62,7 +62,7 @@ describeEngineWithGpus("`serving up --verified` while something goes away", () =
     const { code, stdout, stderr } = await stack.serving(...VERIFIED);
     rmSync(filler);
     expect(code, stdout + stderr).toBe(1);
-    expect(stderr).toMatch(/update\.json, which says how far the update is, can't be written: /);
+    expect(stderr).toMatch(/update\.json, the record of how far the update is, can't be written: /);
     await isOld(stdout + stderr);
   });
 
