@@ -349,7 +349,7 @@ describe("a server's KV cache", () => {
     );
     expect(status).toBe("fail");
     expect(detail).toContain(
-it needed       "vllm-model-8001: it did not start: 54.73 GiB (utilization 0.45), but only 48.50 of 121.63 GiB was available",
+      "vllm-model-8001: it did not start: it needed 54.73 GiB (utilization 0.45), but only 48.50 of 121.63 GiB was available",
     );
   });
 
