@@ -147,7 +147,8 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
       const command = `${APPLY} && serving verify --only prefix-reuse`;
       if (server.settings?.prefixCaching === false || hit.log.hits.has(CACHE_OFF))
         return {
-          cause: "Prefix caching is off: the server computes every turn of an agent anew.",
+          cause:
+            "Prefix caching is off: the server computes every turn of an agent from the start.",
           evidence: hit.line,
           edits: [server.set(["prefixCaching"], true)],
           advice: "Without it an agent loop is very slow.",

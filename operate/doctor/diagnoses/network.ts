@@ -95,7 +95,7 @@ function stable(facts: Facts, paths: readonly string[][]) {
 }
 
 const BRIDGE_INSTEAD =
-  " vLLM checks nobody, so a server stays on 127.0.0.1: for the network publish the bridge, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`).";
+  " vLLM checks no client, so a server stays on 127.0.0.1. On the network publish the bridge, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`).";
 
 /** Ports and addresses: the simple server's, and the machine's own. */
 export const network: readonly (Weighed | Row)[] = [

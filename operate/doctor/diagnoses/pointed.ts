@@ -132,12 +132,12 @@ export function ofMissingPath(
   if (path === undefined) return undefined;
   const planned = stack?.plan.containers.find(({ name }) => name === container);
   if (planned === undefined)
-    return `${path} is looked for inside the container, which sees a path of the machine only where that is mounted.`;
+    return `${path} is looked for inside the container, which sees only those paths of the machine that are mounted.`;
   const mount = planned.mounts.find(({ target }) => `${path}/`.startsWith(`${target}/`));
   if (mount === undefined) {
     const targets = planned.mounts.map(({ target }) => target).join(", ");
-    return `${path} is looked for inside the container, which sees nothing of the machine but ${targets || "what it was made with"}.`;
+    return `${path} is looked for inside the container, which sees ${targets === "" ? "nothing" : `only ${targets}`} of the machine.`;
   }
   const source = `${mount.source}${path.slice(mount.target.length)}`;
-  return `${path} is inside the container what ${mount.type === "bind" ? source : `${source} of a volume`} is on the machine: see whether it is there.`;
+  return `${path} inside the container is ${mount.type === "bind" ? source : `${source} of a volume`} on the machine: see whether that is there.`;
 }

@@ -54,7 +54,7 @@ export const ranks: readonly Row[] = [
     unless: ({ hit: { log } }) => !log.hits.has(STOPPED_FOR_HEAD) && !log.hits.has(HEADLESS),
     say: ({ server }) => ({
       cause:
-        "The head of this server ended. A rank without its head answers nobody, and keeps its memory.",
+        "The head of this server ended. A rank without its head answers no request, and keeps its memory.",
       advice:
         "No setting to change: its start gate ends it after a minute; without a gate, restart it by hand.",
       command: `docker restart ${server.container}`,

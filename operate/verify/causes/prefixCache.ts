@@ -11,7 +11,7 @@ export const prefixCacheOff: KnownCause = {
     if (seen.running.prefixCaching !== false) return undefined;
     const setting = `${serverSetting(seen, "prefixCaching")}: true`;
     return {
-      cause: "The prefix cache is off: every call of an agent reads its whole prompt anew.",
+      cause: "The prefix cache is off: every call of an agent reads its whole prompt again.",
       advice: seen.declared.prefixCaching
         ? alreadyDeclared(seen, "enable-prefix-caching", setting)
         : `${setting}, then \`serving up\`.`,

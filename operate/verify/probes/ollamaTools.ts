@@ -61,7 +61,7 @@ const isRecorded = ({ toolCalls = {} }: SimpleModelTarget["plan"], model: string
   Object.hasOwn(toolCalls, model);
 
 function fixOf({ plan, model }: SimpleModelTarget): string {
-  const other = "No coding client can use this model there: take another one, or pull it anew.";
+  const other = "No coding client can use this model there: take another one, or pull it again.";
   return isRecorded(plan, model) ? `${other} Remove it from \`simpleServer.toolCalls\`.` : other;
 }
 

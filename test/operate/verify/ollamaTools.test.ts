@@ -14,7 +14,7 @@ const MODELS: Record<string, Capabilities> = {
   "gemma3:latest": ["completion"],
 };
 const TODAY = new Date().toISOString().slice(0, 10);
-const OTHER = "No coding client can use this model there: take another one, or pull it anew.";
+const OTHER = "No coding client can use this model there: take another one, or pull it again.";
 
 let ollama: OllamaStandIn;
 beforeAll(async () => {
