@@ -9,7 +9,7 @@ const TRIED =
   /This stack file was tried on [\d-]{10} [\d:]{5} UTC and put back: the start of dgx\.b failed \(/;
 
 const BROKEN_OFF =
-  /An update by `serving up --verified`, begun on [\d-]{10} [\d:]{5} UTC, was broken off: /;
+  /An update by `serving up --verified` that began on [\d-]{10} [\d:]{5} UTC was interrupted: /;
 
 describeEngineWithGpus("serving up --verified", () => {
   let stack: VerifiedStack;

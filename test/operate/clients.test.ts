@@ -171,12 +171,12 @@ Then start a client by its launcher, such as \`local-codex\`, which says what is
       clients: { claudeCode, codex: {}, clientEnv: {} },
     });
     const { code, out, err } = await run();
-    const only = "listens on 127.0.0.1 only: no other computer reaches it. Write";
+    const only = "listens only on 127.0.0.1: no other computer can reach it. Write";
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err.split("\n").map((line) => line.replace(/^ .*?machines\.dgx\./, ""))).toEqual([
       `${file}: 5 faults`,
-      `clients.codex.via: codex talks to \`b\` itself, which ${only} \`clients.codex.via: bridge\`.`,
-      `clients.clientEnv.via: client-env talks to \`b\` itself, which ${only} \`clients.clientEnv.via: bridge\`.`,
+      `clients.codex.via: codex talks to \`b\` directly, which ${only} \`clients.codex.via: bridge\`.`,
+      `clients.clientEnv.via: client-env talks to \`b\` directly, which ${only} \`clients.clientEnv.via: bridge\`.`,
       "clients.claudeCode.environment.ANTHROPIC_BASE_URL: At http://localhost:9, other computers would ask themselves. Delete `clients.claudeCode.environment.ANTHROPIC_BASE_URL`: the right address is filled in.",
       `bridge.listen: The bridge ${only} \`bridge.listen: 0.0.0.0\`, and \`bridge.keyVariable: LOCAL_SERVING_BRIDGE_KEY\`, the NAME of the variable of your shell with its key.`,
       "clients.host: Other computers need a name or address to reach the machine. Write one, such as `clients.host: dgx.local`.",

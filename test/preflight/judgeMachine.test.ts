@@ -44,7 +44,7 @@ describe("preflight", () => {
       {
         verdict: "warned",
         message:
-          "NVIDIA Container Toolkit 1.19.1 with CDI: A DGX Spark froze with it and was stable with 1.19.0 and without CDI; nobody has isolated the cause. Install another release, or turn CDI off (`features.cdi` of /etc/docker/daemon.json, `mode` of /etc/nvidia-container-runtime/config.toml). (NVIDIA/nvidia-container-toolkit #1910, eugr/spark-vllm-docker #129)",
+          "NVIDIA Container Toolkit 1.19.1 with CDI: A DGX Spark froze with it and was stable with 1.19.0 and without CDI; the cause has not been isolated. Install another release, or turn CDI off (`features.cdi` of /etc/docker/daemon.json, `mode` of /etc/nvidia-container-runtime/config.toml). (NVIDIA/nvidia-container-toolkit #1910, eugr/spark-vllm-docker #129)",
       },
     ]);
     expect(["1.19.1", "1.19.0 with CDI", "1.20.0 with CDI"].flatMap(said)).toEqual([]);

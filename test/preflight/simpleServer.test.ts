@@ -91,12 +91,12 @@ describe("the preflight of an Ollama on the host", () => {
     [
       "a version that must not run",
       { answer: { kind: "ollama", version: "0.17.0" } },
-      "Ollama 0.17.0 is running: releases below 0.17.1 have a hole that is open to whoever reaches their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
+      "Ollama 0.17.0 is running: releases below 0.17.1 have a vulnerability that is open to anyone who can reach their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
     ],
     [
       "a release candidate of the first that may",
       { answer: { kind: "ollama", version: "0.17.1-rc2" } },
-      "Ollama 0.17.1-rc2 is running: releases below 0.17.1 have a hole that is open to whoever reaches their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
+      "Ollama 0.17.1-rc2 is running: releases below 0.17.1 have a vulnerability that is open to anyone who can reach their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
     ],
     [
       "no unit",

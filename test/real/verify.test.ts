@@ -249,7 +249,7 @@ describe.skipIf("missing" in program)(
             make: () => olderOllama("0.17.0"),
             fails: ["ollama-version"],
             detail:
-              "Ollama 0.17.0: releases below 0.17.1 have a hole that is open to whoever reaches their port (CVE-2026-7482).",
+              "Ollama 0.17.0: releases below 0.17.1 have a vulnerability that is open to anyone who can reach their port (CVE-2026-7482).",
             fix: "Install 0.17.1 or later",
           },
         ],

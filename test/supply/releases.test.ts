@@ -24,7 +24,7 @@ describe("the supply list", () => {
 
   it("names the worst reason of a release that has two", () => {
     expect(whyRefused("litellm", "1.82.7")).toContain("compromised");
-    expect(whyRefused("litellm", "1.82.9")).toContain("let strangers past their keys");
+    expect(whyRefused("litellm", "1.82.9")).toContain("let attackers bypass their keys");
   });
 
   it.each<[string, string, boolean]>([

@@ -350,7 +350,7 @@ describe("serving drift", () => {
       },
     ]);
     expect(machines[0].drifts[0].says).toContain(
-      `Instance A on port ${portA} runs with utilization 0.02, and 0.3 is declared.`,
+      `Instance A on port ${portA} runs with utilization 0.02, but 0.3 is declared.`,
     );
     expect(machines[0].drifts[1].says).toContain(`Set \`totalGiB: ${TOTAL_GIB}\`.`);
     expect(mend).toEqual(["serving up"]);

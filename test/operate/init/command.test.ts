@@ -194,7 +194,7 @@ Next:
     expect(await init("ollama run qwen3")).toEqual({
       code: 2,
       out: "",
-      err: "--from-command: It starts Ollama, not vLLM. Ollama belongs to `simpleServer`.\n",
+      err: "--from-command: It starts Ollama, not vLLM. Ollama belongs in `simpleServer`.\n",
     });
     expect(readdirSync(project).sort()).toEqual(["Pulumi.yaml", "models"]);
   });

@@ -174,14 +174,14 @@ describe("a command as it is copied", () => {
 
 describe("a command that is refused", () => {
   it.each([
-    ["ollama run qwen3:30b", "It starts Ollama, not vLLM. Ollama belongs to `simpleServer`."],
+    ["ollama run qwen3:30b", "It starts Ollama, not vLLM. Ollama belongs in `simpleServer`."],
     [
       "llama-server -m model.gguf --port 8080",
-      "It starts llama.cpp, not vLLM. Models as GGUF belong to `simpleServer` (Ollama). To run llama.cpp, start it yourself, and count what it takes as the machine's `otherGpuMemoryGiB`.",
+      "It starts llama.cpp, not vLLM. GGUF models belong in `simpleServer` (Ollama). To run llama.cpp, start it yourself, and declare its memory as the machine's `otherGpuMemoryGiB`.",
     ],
     [
       "docker run --gpus all lmsysorg/sglang:latest python3 -m sglang.launch_server --model-path a/b",
-      "It starts SGLang, not vLLM. Only vLLM is planned here: start SGLang yourself, and count what it takes as the machine's `otherGpuMemoryGiB`.",
+      "It starts SGLang, not vLLM. Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's `otherGpuMemoryGiB`.",
     ],
     [
       "model: a/b\nruntime: sglang\n",

@@ -32,7 +32,8 @@ const vllm = (share: number): NonNullable<Made["listening"]> => ({
   },
 });
 const NO_DRIVER = "The NVIDIA driver shows no GPU";
-const TWO = "This project adds up one memory, and this machine has two memories";
+const TWO =
+  "This project plans one shared memory, but this machine has two, the system's and the GPU's (RTX PRO or another workstation GPU): there is no server B. Plain vLLM (`vllm serve`) serves there, llama-swap for several models, or Ollama.";
 const ASSUMED = "planned as a DGX Spark";
 const MARK = ": a DGX Spark's";
 
@@ -148,7 +149,11 @@ describe("from what a machine shows to its plan", () => {
       },
       {
         ...{ rc: 0, device: "jetson-thor", model: MODEL },
-        there: ["Device: a Jetson Thor (NVIDIA Jetson AGX Thor", MARK, "was not seen to run on"],
+        there: [
+          "Device: a Jetson Thor (NVIDIA Jetson AGX Thor",
+          MARK,
+          "has not been seen to run on",
+        ],
         absent: [NO_DRIVER, TWO, ASSUMED],
       },
     ],
@@ -378,7 +383,7 @@ describe("from what a machine shows to its plan", () => {
     const { code, out } = await runServing(["init", "--from", facts, "--yes", "--name", "amd"]);
     cwd.mockRestore();
     expect(code).toBe(1);
-    expect(out).toContain("Mend first:\n  - This project serves by vLLM on NVIDIA GPUs");
+    expect(out).toContain("Mend first:\n  - This project runs vLLM on NVIDIA GPUs");
     expect(readFileSync(join(project, "Pulumi.amd.yaml"), "utf8")).toContain(
       "device: strix-halo\n",
     );

@@ -24,7 +24,7 @@ const types = (...rest: unknown[]) => [...Array(32 - rest.length).fill("full_att
 const python = (field: string, value: string) =>
   JSON.stringify({ ...GOOD, [field]: "HERE" }).replace('"HERE"', value);
 
-const UNKNOWN = "Its KV cache is unknown until the engine has measured it.";
+const UNKNOWN = "Its KV cache can't be planned before the engine has measured it.";
 
 /** One line a fault: place, path, message. */
 const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonly string[]])[] = [

@@ -124,7 +124,7 @@ describe("serving pin --newer", () => {
     expect(images[0].newer[2].refused).toMatch(
       /^these releases were compromised \(.*\)\. Take 1\.84\.0 or newer/,
     );
-    expect(images[0].newer[0].refused).toContain("let strangers past their keys");
+    expect(images[0].newer[0].refused).toContain("let attackers bypass their keys");
     expect(text).toContain("\n    refused: these releases were compromised");
     expect(text).not.toContain("Take it");
   });

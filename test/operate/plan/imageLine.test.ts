@@ -57,7 +57,7 @@ describe("the shipped stack file, with its server's image line changed", () => {
     [
       "llama.cpp",
       `image: ghcr.io/ggml-org/llama.cpp:server-cuda@${OTHER}`,
-      "its name says llama.cpp. Models as GGUF belong to `simpleServer`",
+      "its name says llama.cpp. GGUF models belong in `simpleServer`",
     ],
     [
       "an unknown name",
@@ -95,7 +95,7 @@ describe("a record in the shipped stack file", () => {
   it("that names its digest brings a note", async () => {
     const { code, out } = await planOf(SHIPPED);
     expect([code, out.split("\n")[0]]).toEqual([0, "Nothing is refused. 2 warnings, 5 notes."]);
-    expect(below(out, "Notes")).toContain("are what was published about");
+    expect(below(out, "Notes")).toContain("were published for");
   });
 
   it("as earlier versions wrote it brings a warning, with the digest to write", async () => {
@@ -113,7 +113,7 @@ describe("a record in the shipped stack file", () => {
     const { code, out } = await planOf(changed([/ {10}versions:\n(?: {12}.*\n)+/, ""]));
     expect([code, out.split("\n")[0]]).toEqual([0, "Nothing is refused. 2 warnings, 5 notes."]);
     expect(below(out, "Notes")).toContain(
-      "vllm `0.30.0` and transformers `5.10.4` are what was published about",
+      "vllm `0.30.0` and transformers `5.10.4` were published for",
     );
   });
 

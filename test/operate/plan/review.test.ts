@@ -22,7 +22,7 @@ interface Answers {
   readonly refused?: true;
 }
 
-const KERNELS = "if its kernels are in the volume local-serving-b-jit already";
+const KERNELS = "if its kernels are already in the volume local-serving-b-jit";
 const FITS = "memory fits: 4.67 of 121.63 GiB are left";
 const SHARE = "gpuMemoryUtilization: 0.45\n          maxModelLen: 262144";
 const SECOND = `        # A second one.

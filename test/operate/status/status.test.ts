@@ -119,7 +119,7 @@ describe("serving status", () => {
       ["bridge", "ready", "3 h"],
       ["chat-ui", "ready", "3 h"],
     ]);
-    expect(lines[6]).toMatch(/^ {2}drift: .*applied-plan\.json is not there: nothing is applied/);
+    expect(lines[6]).toMatch(/^ {2}drift: .*applied-plan\.json is not there: nothing was applied/);
   });
 
   it("gives the same as JSON", async () => {

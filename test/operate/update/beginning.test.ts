@@ -4,7 +4,7 @@ import { FAILED, UNDER_WAY } from "../../fixtures/update";
 
 const PLAIN: Asked = { settings: "new", verified: false, again: false };
 const BEGUN =
-  "An update by `serving up --verified`, begun on 2026-11-24 16:05 UTC, was broken off: ";
+  "An update by `serving up --verified` that began on 2026-11-24 16:05 UTC was interrupted: ";
 const BUSY =
   "An update by `serving up --verified` has been under way since 2026-11-24 16:05 UTC (process 7 on spark). Nothing was changed: wait until it ends.";
 

@@ -39,7 +39,7 @@ describe("serving plan", () => {
 
   it("says that an update is under way", async () => {
     const { err } = await serving({ underWay: UNDER_WAY }, "plan");
-    expect(err).toMatch(/^An update by `serving up --verified` is under way since/);
+    expect(err).toMatch(/^An update by `serving up --verified` has been under way since/);
   });
 });
 

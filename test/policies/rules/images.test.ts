@@ -154,7 +154,7 @@ describe("deny-list", () => {
       ]);
       expect(messages).toHaveLength(1);
       expect(messages[0]).toMatch(
-        /^refused: bridge .* holds litellm 1\.8[23]\.\d+(\.post1)?: releases below 1\.84\.0 let strangers past their keys, .*CVE-2026-59822.*\. Take 1\.84\.0 or newer\.$/,
+        /^refused: bridge .* holds litellm 1\.8[23]\.\d+(\.post1)?: releases below 1\.84\.0 let attackers bypass their keys, .*CVE-2026-59822.*\. Take 1\.84\.0 or newer\.$/,
       );
     },
   );
@@ -162,7 +162,7 @@ describe("deny-list", () => {
   it("refuses an Ollama in a container below 0.17.1", () => {
     const image = (tag: string) => said(RULE, [container("x", { image: `ollama/ollama:${tag}` })]);
     expect(image("0.17.0")).toEqual([
-      "refused: x (image `ollama/ollama:0.17.0`) holds ollama 0.17.0: releases below 0.17.1 have a hole that is open to whoever reaches their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
+      "refused: x (image `ollama/ollama:0.17.0`) holds ollama 0.17.0: releases below 0.17.1 have a vulnerability that is open to anyone who can reach their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
     ]);
     expect(image("0.17.1")).toEqual([]);
   });

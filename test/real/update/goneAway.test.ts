@@ -75,7 +75,7 @@ describeEngineWithGpus("`serving up --verified` while something goes away", () =
     await proxy.start();
     const next = await stack.serving("up", "--yes");
     expect(next.code, next.stdout + next.stderr).toBe(0);
-    expect(next.stderr).toContain("was broken off: it was applying the stack file.");
+    expect(next.stderr).toContain("was interrupted: it was applying the stack file.");
     expect((await stack.running()).image).toBe(right.reference);
     expect(await stack.callsTools()).toBe(true);
     expect(existsSync(join(disk, "dgx/update.json"))).toBe(false);
