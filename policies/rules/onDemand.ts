@@ -19,7 +19,7 @@ import { type Finding, type Rule, violation } from "./rule";
 export const modelsOnDemand: Rule = {
   name: "on-demand",
   description:
-    "A machine's llama-swap is pinned by its SHA-256, is reachable only from the machine and its own Docker network, asks for a key on that network, keeps no prompts, and starts servers that nothing else starts or reaches, in sets that fit.",
+    "A machine's llama-swap is pinned by its SHA-256, is reachable only from the machine and its own Docker network, asks for a key on that network and keeps no prompts. Nothing else starts or reaches the servers that it starts, and they run in sets that fit.",
   level: "mandatory",
   concerns: TYPE.onDemand,
   judgeMachine: (group) =>

@@ -9,7 +9,8 @@ const MOST_WORDS = 32;
 const STUMBLED = /\btold by\b|\bnobody knows\b|\bstands in the way\b|\bcomes to at\b/i;
 
 const messages = collectedMessages();
-const said = ({ file, line }: (typeof messages)[number], text: string) => `${file}:${line}: ${text}`;
+const said = ({ file, line }: (typeof messages)[number], text: string) =>
+  `${file}:${line}: ${text}`;
 
 const sentences = messages.flatMap((message) =>
   message.text
