@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { published, version } from "../../package.json";
 import { run } from "../layers/run";
@@ -80,7 +80,9 @@ describe("the package", () => {
     const top = [...new Set(files.map((file) => file.split("/")[0]))];
     expect(top).toEqual([
       "CHANGELOG.md",
+      "CONTRIBUTING.md",
       "LICENSE",
+      "Pulumi.dgx.yaml",
       "README.md",
       "SECURITY.md",
       "UPGRADE.md",
@@ -96,7 +98,7 @@ describe("the package", () => {
       "policies",
       "program.cjs",
     ]);
-    expect(files.filter((file) => /\.(ts|cts|mts|cache|svg|png)$/.test(file))).toEqual([
+    expect(files.filter((file) => /\.(ts|cts|mts|cache)$/.test(file))).toEqual([
       "component.d.ts",
       "docs/reference/stack-file.d.ts",
       "examples/program/index.ts",
@@ -112,6 +114,21 @@ describe("the package", () => {
         "policies/PulumiPolicy.yaml",
       ]),
     );
+  });
+
+  it("has every page and picture that its pages link to", () => {
+    const files = filesIn(program);
+    const links = files
+      .filter((file) => file.endsWith(".md"))
+      .flatMap((file) =>
+        [...readFileSync(join(program, file), "utf8").matchAll(/\]\(([^)#\s]+)/g)]
+          .map(([, link = ""]) => link)
+          .filter((link) => !/^[a-z]+:/.test(link))
+          .map((link) => ({ file, to: join(dirname(file), link).replace(/\/$/, "") })),
+      );
+    expect(links.length).toBeGreaterThan(200);
+    const isThere = (to: string) => files.some((each) => each === to || each.startsWith(`${to}/`));
+    expect(links.filter(({ to }) => !isThere(to))).toEqual([]);
   });
 
   it("is under 3 MB, as the guide says", () => {
