@@ -112,7 +112,7 @@ describeEngineWithGpus("what drifted on a real machine, and what mends it", () =
     const up = await workspace.up();
     expect(up.code).toBe(0);
     expect(up.stdout).toContain(
-      `${container} is stopped. An update that doesn't replace it leaves it so:`,
+      `${container} is stopped. An update that doesn't replace it leaves it stopped:`,
     );
     expect(await id()).toBe(before.replace("running", "exited"));
     await mend(commands);

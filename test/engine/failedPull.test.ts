@@ -59,14 +59,14 @@ describeEngineWithDocker("an image that can't be pulled", () => {
       401,
       "UNAUTHORIZED",
       "authentication required",
-      "has no such repository, or wants a login. Log in with `docker login localhost:PORT`, or correct `image`, ",
+      "has no such repository, or requires a login. Log in with `docker login localhost:PORT`, or correct `image`, ",
     ],
     [
       "patience",
       429,
       "TOOMANYREQUESTS",
       "You have reached your pull rate limit.",
-      "lets this address pull no more for now (rate limit). Wait, or log in with `docker login localhost:PORT`, ",
+      "refuses further pulls from this address for now (rate limit). Wait, or log in with `docker login localhost:PORT`, ",
     ],
     [
       "a digest that exists",

@@ -95,7 +95,7 @@ describeEngineWithHost("yaml", "a YAML program of somebody else", () => {
     const preview = await workspace.preview();
     expect(preview.code).not.toBe(0);
     expect(errorsOf(preview).join("\n")).toContain(
-      "settings of serving: 1 fault\n  settings.dgx.network: This value isn't known at preview, and everything is judged before the first resource",
+      "settings of serving: 1 fault\n  settings.dgx.network: This value isn't known at preview, but all settings are checked before the first resource",
     );
   });
 

@@ -32,8 +32,7 @@ const vllm = (share: number): NonNullable<Made["listening"]> => ({
   },
 });
 const NO_DRIVER = "The NVIDIA driver shows no GPU";
-const TWO =
-  "This project plans one shared memory, but this machine has two, the system's and the GPU's (RTX PRO or another workstation GPU): there is no server B. Plain vLLM (`vllm serve`) serves there, llama-swap for several models, or Ollama.";
+const TWO = "This project plans one shared memory, but this machine has two";
 const ASSUMED = "planned as a DGX Spark";
 const MARK = ": a DGX Spark's";
 

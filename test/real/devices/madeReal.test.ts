@@ -101,7 +101,7 @@ describe.skipIf(!canMake)("a machine in a namespace of its own (needs root and u
     });
     const made = await rtx.serving("init", "--yes", "--name", "made");
     expect(made.code).toBe(1);
-    expect(made.stdout).toContain("This project adds up one memory, and this machine has two");
+    expect(made.stdout).toContain("This project plans one shared memory, but this machine has two");
     expect(made.stdout).not.toContain("install it");
     expect(rtx.file()).toContain("device: geforce\n");
     expect(rtx.file()).not.toContain("inferenceServers");
