@@ -310,7 +310,7 @@ describe("preflight", () => {
       },
     ]);
     expect(judged({}, { totalGiB: 121.69 })[0]?.message).toContain(
-      "the machine has 121.63: 0.06 GiB of the plan are not there. Set `totalGiB: 121.63`.",
+      "the machine has 121.63: the plan counts 0.06 GiB that don't exist. Set `totalGiB: 121.63`.",
     );
   });
 

@@ -82,7 +82,7 @@ describe("an operator's own folders, before an update", () => {
     const both = { adapters: [{ name: "tone", path: "~/tone", rank: 8, trainedOn: "org/model" }] };
     expect(await faults(both)).toEqual([
       "`odd\nname` in it is a socket, a pipe or a device: the server could talk to whatever is behind it, or wait for it forever. Remove it from the folder.",
-      "Its weights are a Python pickle (adapter_model.bin), which can carry code; only torch's restricted loader keeps it from running in the server. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made it yourself.",
+      "Its weights are a Python pickle (adapter_model.bin), which can carry code; only torch's restricted loader keeps it from running in the server. Save them as safetensors (`save_pretrained(..., safe_serialization=True)`), or write `allowPickle: true` if you made them yourself.",
       "`rank: 8` is declared, but its adapter_config.json says 24: delete this line.",
       "`trainedOn: org/model` is declared, but its adapter_config.json names `org/other`: write that, or name another folder.",
       "tone has rank 24, which no slot of 8 holds: write a larger `maxLoraRank`.",

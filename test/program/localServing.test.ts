@@ -144,7 +144,9 @@ describe("LocalServing in somebody's program", () => {
       `  settings.dgx.network: ${unknownYet}`,
     ]);
     expect(told).not.toContain("s3cret");
-    expect(await answer({ settings: secret({}) })).toContain("\n  settings of serving: 1 fault");
+    expect(await answer({ settings: secret({}) })).toContain(
+      "\n  settings: This is a Pulumi secret",
+    );
   });
 
   it("refuses a second component of the program that is about the same machine", async () => {
