@@ -55,7 +55,7 @@ export function memoryWarnings(
     if (share > HIGHEST_THAT_STARTED)
       ofServer(
         "utilization-high",
-        `at its start it needs ${(share * machine.totalGiB).toFixed(1)} GiB available at once. The plan has room for it, but after a boot a DGX Spark was reported to have ${AFTER_A_BOOT.available} of ${AFTER_A_BOOT.total} GiB available, too little for more than ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} unless caches were dropped (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47; its driver is not known). If it fails here, free the page cache first (\`echo 3 | sudo tee /proc/sys/vm/drop_caches\`).`,
+        `at its start it needs ${(share * machine.totalGiB).toFixed(1)} GiB available at once. The plan has room for it. But after a boot a DGX Spark was reported to have only ${AFTER_A_BOOT.available} of ${AFTER_A_BOOT.total} GiB available. That is too little for more than ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} unless caches are dropped (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47; its driver is not known). If it fails here, free the page cache first (\`echo 3 | sudo tee /proc/sys/vm/drop_caches\`).`,
       );
     if (measured !== undefined && !isMeasured(settings))
       ofServer(
