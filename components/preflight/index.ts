@@ -4,6 +4,13 @@
 export { connectionProblem, whyNot } from "./connection";
 export { hostInstanceFindings } from "./judgeHostInstance";
 export { judgeMachine } from "./judgeMachine";
+export {
+  type OtherStack,
+  type Own,
+  readOtherPlans,
+  readOtherStack,
+  tellOtherStack,
+} from "./otherStack";
 export { oursOn } from "./ourContainers";
 export { recordPathOf } from "./preflight";
 export { askOllama, OLLAMA_URL } from "./readSimpleServer";

@@ -3,18 +3,20 @@ import { defined } from "../../faults/defined";
 import { readContainers } from "../../machines/docker/containers";
 import { computerOf, filesOf } from "../../machines/files";
 import { readRecord } from "../../machines/update/readRecord";
+import { NEW_STACK_VARIABLE } from "../../machines/update/variables";
 import type { MachinePlan, Plan } from "../plan/types";
 import { type Locate, placed } from "../settings/places";
 import { connectionProblem } from "./connection";
 import { judgeRanks } from "./judgeLink";
 import { judgeEngines, judgeMachine } from "./judgeMachine";
 import { judgeRecord } from "./judgeRecord";
+import { otherStackFindings, readOtherStack } from "./otherStack";
 import { readMachine } from "./readMachine";
 import { type MachineFacts, type PreflightFinding, type UpdateFinding, warned } from "./types";
 
 /**
  * Reads every machine of the plan and returns the reasons not to update. A preview judges files
- * alone: the rest may change before the update. A machine that is another computer is read over
+ * and taken names alone: the rest may change before the update. A machine that is another computer is read over
  * ssh. `locate` finds the lines of the stack file, and `fingerprint` tells its settings from others.
  */
 export async function preflight(
@@ -23,6 +25,10 @@ export async function preflight(
   locate: Locate,
   fingerprint: string,
 ): Promise<UpdateFinding[]> {
+  const own = {
+    machines: machines.map(({ name }) => name),
+    isNew: process.env[NEW_STACK_VARIABLE] !== undefined,
+  };
   const read: (MachineFacts & { readonly name: string; readonly machine: MachinePlan })[] = [];
   const judged = async (machine: MachinePlan) => {
     const problem = await connectionProblem(machine);
@@ -32,6 +38,7 @@ export async function preflight(
     if (problem !== undefined) return [problem];
     const isFirst = machine === machines[0];
     const seen = [
+      ...otherStackFindings(machine, await readOtherStack(machine, own)),
       ...(isFirst ? judgeRecord(await readRecord(machine), fingerprint) : []),
       ...(await replacedFiles(machine)),
       ...(await stoppedContainers(machine)),
@@ -39,7 +46,7 @@ export async function preflight(
     if (preview) return seen;
     const facts = await readMachine(machine);
     read.push({ ...facts, name: machine.name, machine });
-    return [...judgeMachine(machine, facts), ...seen];
+    return [...seen, ...judgeMachine(machine, facts)];
   };
   const findings = await Promise.all(
     machines.map(async (machine) =>

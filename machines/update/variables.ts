@@ -6,3 +6,6 @@ export const VERIFIED_UPDATE_VARIABLE = "LOCAL_SERVING_VERIFIED_UPDATE";
 
 /** Names the file that the configuration comes from, where it isn't the stack's own. */
 export const STACK_FILE_VARIABLE = "LOCAL_SERVING_STACK_FILE";
+
+/** Set by `serving` where the state of the stack has nothing: what is on a machine is another's. */
+export const NEW_STACK_VARIABLE = "LOCAL_SERVING_NEW_STACK";

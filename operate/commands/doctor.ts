@@ -12,6 +12,7 @@ import { isForeign } from "../doctor/read/foreign";
 import { fromFiles, GIVEN, type GivenFiles } from "../doctor/read/fromFiles";
 import { cutShortNotes, fromMachine, readMachineStack } from "../doctor/read/fromMachine";
 import { diagnose, doctorText } from "../doctor/report/diagnose";
+import { ownOf } from "../engine/ownOf";
 import { nothingApplied } from "../stack/nothingApplied";
 import {
   askedStack,
@@ -58,7 +59,7 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
       const { facts: read, notes: readNotes } =
         fromAfar || known.stack === undefined
           ? await fromGivenFiles(options)
-          : await fromMachine(known.stack, await nothingApplied(known.stack.machines, options));
+          : await fromMachine(known.stack, await before(known.stack, options));
       const given = { ...read, ...known, ...defined({ serverKey: options.server }) };
       const { facts, foreign } = fromAfar
         ? ofItsOwnStack(given, options)
@@ -75,6 +76,12 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
       };
     },
   });
+}
+
+/** What is known of a stack before its machine is read. */
+async function before({ machines }: Stack, options: DoctorOptions) {
+  const nothing = await nothingApplied(machines, options);
+  return { ...defined({ nothingApplied: nothing }), isNew: ownOf(machines, options).isNew };
 }
 
 /** Share of its memory by which a machine may differ from what its stack file says. */

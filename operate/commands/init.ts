@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { hostname } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { explainWriting, Failed, WrongUse } from "../../commandLine/exit";
@@ -19,7 +18,7 @@ import { whyNoServer } from "../../machines/devices/devices";
 import { choose } from "../init/choose";
 import { type CommandNotes, notesText, publishedCommand } from "../init/command/notes";
 import { found } from "../init/found";
-import { makeProject, type Project, projectHere, WORKFLOW } from "../init/project";
+import { FOR_EVERYBODY, makeProject, type Project, projectHere, WORKFLOW } from "../init/project";
 import { atTerminal } from "../init/questions";
 import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
 import { type Installed, installIn } from "../packages/install";
@@ -57,7 +56,7 @@ With --from-command, server B runs what a published command runs: model, share, 
 
 Exit code: 0 written, 1 written, but something has to be mended first, as it says, 2 wrong use, an unreadable
 file, or a stack file that is there already.`,
-    example: "init --name spark",
+    example: "init --yes",
     run: async (options: InitOptions) =>
       options.facts === true ? printed(await factsOf(options)) : initialized(options),
   });
@@ -114,10 +113,18 @@ async function initialized(options: InitOptions): Promise<Outcome> {
   const facts = await factsOf(options);
   const name = asked ?? hostStack(facts.host);
   const file = stackPath({ stack: name }, project.folder);
-  keptIn(file, project);
+  keptIn(file, options);
+  const { appliedAlready } = await import("../init/appliedAlready");
+  const { verifiedStackFiles } = await import("../verify/lastVerify");
+  const writing = {
+    name,
+    folder: project.folder,
+    verified: (machine: string) => verifiedStackFiles(machine),
+  };
+  const first = appliedAlready(facts, writing);
   const choice = await chosen(options, facts, { name, ...defined({ command }) });
   const made = makeProject(project, options);
-  write(file, choice.text, project);
+  write(file, choice.text, options);
   const { mend, next } = await installed(options, project);
   const { model, refused, told } = choice;
   const result = {
@@ -125,7 +132,7 @@ async function initialized(options: InitOptions): Promise<Outcome> {
     made,
     model,
     facts,
-    mend: [...choice.mend, ...mend],
+    mend: [...first, ...choice.mend, ...mend],
     refused,
     ...defined({ command: told }),
     next: [...next, ...nextCommands(choice.wanted)],
@@ -216,23 +223,24 @@ function machineOverSsh(dockerHost: string): string {
  * What Pulumi keeps of its own in a file that may be written. Throws `WrongUse` where it declares
  * something.
  */
-function keptIn(path: string, { folder }: Project): string {
+function keptIn(path: string, { from, on }: InitOptions): string {
   const text = existsSync(path) ? readTextFile(path) : "";
   if (text === "" || declaresNothing(path, text)) return text.replace(/^config:.*$/m, "").trim();
-  const own = hostStack(hostname());
-  const other = stackNames(folder).includes(own) ? `${own}-2` : own;
+  const another = [from, on].every((each) => each === undefined)
+    ? ""
+    : " If it is of another machine, add `--name NAME`.";
   throw new WrongUse(
-    `${path} is there already and stays as it is. Write another stack with \`serving init --name ${other}\`, or move that file away.`,
+    `${path} is there already and stays as it is. Edit it, or move it away and run \`serving init\` again.${another}`,
   );
 }
 
 /** Writes the text above what Pulumi keeps there. Somebody may have written the file meanwhile. */
-function write(file: string, text: string, project: Project): void {
-  const kept = keptIn(file, project);
+function write(file: string, text: string, options: InitOptions): void {
+  const kept = keptIn(file, options);
   try {
     if (kept !== "") replaceFile(file, `${text}${kept}\n`);
     else if (existsSync(file)) replaceFile(file, text);
-    else if (!createFile(file, text)) keptIn(file, project);
+    else if (!createFile(file, text, FOR_EVERYBODY)) keptIn(file, options);
   } catch (error) {
     explainWriting(file, error);
   }

@@ -25,6 +25,7 @@ import { dockerRun } from "../plan/dockerRun";
 import { judgedPlan } from "../plan/judgedPlan";
 import { terminalWidth } from "../plan/layout";
 import { meminfoIn } from "../plan/meminfoFile";
+import { otherStacks } from "../plan/otherStacks";
 import { partText, planText } from "../plan/planText";
 import { named } from "../stack/named";
 import {
@@ -95,7 +96,8 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   const text = readTextFile(file);
   const settings = parseStackFile(file, text);
   const known = evidence(options, settings);
-  const { planned, policies } = judgedPlan(settings, known, options.policyConfig);
+  const { planned, policies: judged } = judgedPlan(settings, known, options.policyConfig);
+  const policies = [...judged, ...(await otherStacks(planned.machines, options))];
   await sayTried(planned, text);
   if (options.out !== undefined)
     for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);

@@ -18,7 +18,8 @@ interface UpdateOptions extends StackFileOptions {
 
 const FORMS: Readonly<Record<Word, Form>> = {
   preview: {
-    description: "Show what `up` would change, judged by the policies. It changes nothing on a machine.",
+    description:
+      "Show what `up` would change, judged by the policies. It changes nothing on a machine.",
     example: "preview --diff",
   },
   up: {

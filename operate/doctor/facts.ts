@@ -1,4 +1,5 @@
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
+import type { OtherStack } from "../../components/preflight";
 import type { InferenceServerSettings, MachineSettings } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { valueAt } from "../../faults/schemaFaults";
@@ -26,6 +27,8 @@ export interface Facts {
   readonly containers?: readonly ContainerState[];
   /** Whether those are all that the engine has: then one that isn't among them doesn't exist. */
   readonly allContainers?: boolean;
+  /** What another stack has under names of this one. */
+  readonly otherStack?: OtherStack;
   /** Why the engine could not be asked. */
   readonly dockerProblem?: string;
   readonly sockets?: readonly Listening[];

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { basename, dirname, join } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
-import { jsonIn, objectOr, textOr } from "../../faults/json";
+import { jsonIn, objectOr, objectsIn, textOr } from "../../faults/json";
 import { pulumiHome } from "../stack/selectedStack";
 
 /**
@@ -52,9 +52,12 @@ function passphraseFile(project: string, stack: string, folder: string): string 
   return file;
 }
 
+/** The engine's own entries of a state, and those that only group others: they are nothing applied. */
+const NOTHING_MADE = /^(?:pulumi:pulumi:Stack|pulumi:providers:|local-serving:index:)/;
+
 /**
  * Whether nothing of a stack is applied and no `up` is under way, as far as our own state folder
- * shows; `false` where the state is elsewhere.
+ * shows; `false` where the state is elsewhere. A refused `up` leaves the stack's own entry.
  */
 export function stateIsEmpty(project: string, stack: string, env: NodeJS.ProcessEnv): boolean {
   const state = join(project, STATE_FOLDER, ".pulumi");
@@ -63,7 +66,15 @@ export function stateIsEmpty(project: string, stack: string, env: NodeJS.Process
     existsSync(locks) &&
     readdirSync(locks, { recursive: true }).some((name) => String(name).endsWith(".json"));
   const checkpoint = textOf(join(state, "stacks/local-serving", `${stack}.json`));
-  return isOurs(env) && !isBusy && !/"resources": ?\[/.test(checkpoint);
+  return isOurs(env) && !isBusy && (checkpoint === "" || hasMadeNothing(checkpoint));
+}
+
+/** Whether the state of a stack has only what the engine keeps of every stack. */
+function hasMadeNothing(checkpoint: string): boolean {
+  const { latest } = objectOr(objectOr(jsonIn(checkpoint)).checkpoint);
+  const { resources, pending_operations: pending } = objectOr(latest);
+  const made = objectsIn(resources).filter(({ type }) => !NOTHING_MADE.test(textOr(type)));
+  return latest !== undefined && [...made, ...objectsIn(pending)].length === 0;
 }
 
 /** Who holds a stack's state. */

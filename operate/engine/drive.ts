@@ -9,10 +9,10 @@ import { attempt, defined } from "../../faults/defined";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { PROGRAM_VARIABLE, programMark } from "../../faults/sameProgram";
 import { readTextFile } from "../../faults/textFile";
-import { STACK_FILE_VARIABLE } from "../../machines/update/variables";
+import { NEW_STACK_VARIABLE, STACK_FILE_VARIABLE } from "../../machines/update/variables";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { projectFolder, stackFile } from "../stack/stackFile";
-import { backendEnvironment } from "./backend";
+import { backendEnvironment, stateIsEmpty } from "./backend";
 import { failedPulls, waitsForEver } from "./eventLog";
 import { findPulumi, pathWith } from "./findPulumi";
 
@@ -66,10 +66,12 @@ export async function drive(
     say("A preview changes nothing and asks nothing, so it needs no `--yes`.");
   refuse(word, rest);
   const levels = policyLevels(projectFolder(), rest);
+  const isNew = isJudged && stateIsEmpty(projectFolder(), stack, process.env);
   const { run: engine } = await engineFor(stack, {
     // The program judges by the same levels as the pack.
     ...defined({ [LEVELS_VARIABLE]: levels }),
     ...(isJudged ? { [PACK_VARIABLE]: projectFolder(), [PROGRAM_VARIABLE]: programMark() } : {}),
+    ...(isNew ? { [NEW_STACK_VARIABLE]: "on" } : {}),
     ...(word === "up" ? { [WAITS_VARIABLE]: "on" } : {}),
     ...(how.from === undefined ? {} : { [STACK_FILE_VARIABLE]: how.from.file }),
     ...how.env,

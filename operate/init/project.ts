@@ -95,7 +95,7 @@ const IGNORE = ".gitignore";
 export const WORKFLOW = ".github/workflows/plan.yml";
 
 /** A project is shared by git, so its files have the usual mode. */
-const FOR_EVERYBODY = { newFileMode: 0o644 };
+export const FOR_EVERYBODY = { newFileMode: 0o644 };
 
 /** Adds what a .gitignore lacks; `false` where it lacks nothing. */
 function ignore(file: string): boolean {

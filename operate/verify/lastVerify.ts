@@ -125,6 +125,15 @@ export function takeRecords(stackFile: string, text: string, env = process.env):
   }
 }
 
+/** Stack files that still exist and whose machine of that name passed or failed `serving verify`. */
+export function verifiedStackFiles(machine: string, env = process.env): string[] {
+  const any = passedFile("", env);
+  const records = any === undefined ? [] : newestRecords(dirname(any));
+  return records.flatMap(({ stackFile, machine: its }) =>
+    its === machine && typeof stackFile === "string" && existsSync(stackFile) ? [stackFile] : [],
+  );
+}
+
 /** The kept results of every stack file and machine. */
 function newestRecords(folder: string): Record<string, unknown>[] {
   const names = attempt(() => readdirSync(folder)) ?? [];

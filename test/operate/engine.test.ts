@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { scripts } from "../../package.json";
@@ -104,6 +104,40 @@ describe("serving preview, up, refresh and down", () => {
   it("hand on what stands behind --", async () => {
     expect(await serving("preview", "--", "--diff")).toMatchObject({ code: 0 });
     expect(log().at(-1)).toBe(`preview --stack dgx --policy-pack ${PROJECT}/policies --diff`);
+  });
+
+  it("say to the program whether the state has nothing of the stack, where it is ours", async () => {
+    const project = temporaryFolder("new-stack-");
+    writeFileSync(join(project, "Pulumi.yaml"), "name: local-serving\n");
+    writeFileSync(join(project, "Pulumi.spark.yaml"), "config: {}\n");
+    const pulumi = '#!/bin/sh\necho "$1 $LOCAL_SERVING_NEW_STACK" >>"$LOG"\n';
+    writeFileSync(join(folder, "pulumi"), pulumi, { mode: 0o755 });
+    const PATH = `${folder}:${process.env.PATH}`;
+    const env = { PATH, LOG: join(folder, "log"), HOME: folder };
+    const asked = async (word: string, more = {}) => {
+      const program = join(PROJECT, "bundle/serving.cjs");
+      const { code } = await run("node", [program, word], {
+        cwd: project,
+        env: { ...env, ...more },
+      });
+      return [code, log().at(-1)];
+    };
+    expect(await asked("preview")).toEqual([0, "preview on"]);
+    expect(await asked("up")).toEqual([0, "up on"]);
+    const elsewhere = { PULUMI_BACKEND_URL: `file://${folder}`, PULUMI_CONFIG_PASSPHRASE: "" };
+    expect(await asked("up", elsewhere)).toEqual([0, "up"]);
+    const state = join(project, ".pulumi-state/.pulumi/stacks/local-serving");
+    mkdirSync(state, { recursive: true });
+    const kept = (type: string) =>
+      writeFileSync(
+        join(state, "spark.json"),
+        `{"checkpoint":{"latest":{"resources":[{"type":"${type}"}]}}}`,
+      );
+    // What a refused `up` leaves.
+    kept("pulumi:pulumi:Stack");
+    expect(await asked("up")).toEqual([0, "up on"]);
+    kept("docker:index/network:Network");
+    expect(await asked("up")).toEqual([0, "up"]);
   });
 
   it("end with the exit code of Pulumi", async () => {

@@ -1,3 +1,4 @@
+import { tellOtherStack } from "../../../components/preflight";
 import { sign } from "../../sees/log/sign";
 import type { Row, Weighed } from "../diagnosis";
 import { isOnRequest, seen, setting } from "../facts";
@@ -51,6 +52,23 @@ export const containers: readonly (Weighed | Row)[] = [
               "No setting to change, unless `dockerHost` is wrong: start the engine, or join the group `docker` and log in again.",
             command: "sudo systemctl start docker && docker version",
           },
+  },
+  {
+    id: "other-stack",
+    explain({ otherStack, stack }) {
+      if (otherStack === undefined || stack === undefined) return undefined;
+      const { cause, remedy } = tellOtherStack(stack.machine, otherStack);
+      const { containers, network } = otherStack;
+      return {
+        cause,
+        evidence: [
+          `containers: ${containers.join(", ") || "none"}`,
+          ...(network === undefined ? [] : [`network: ${network}`]),
+        ].join("; "),
+        advice: remedy,
+        command: "docker ps --all --filter label=local-serving.machine && docker network ls",
+      };
+    },
   },
   {
     id: "container-not-running",

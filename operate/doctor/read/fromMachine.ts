@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { Failed } from "../../../commandLine/exit";
 import { declaredResources } from "../../../components/machine";
 import { type MachinePlan, serversOn } from "../../../components/plan";
+import { readOtherStack } from "../../../components/preflight";
 import { defined } from "../../../faults/defined";
 import { type ContainerState, readContainers } from "../../../machines/docker/containers";
 import { parseMeminfo } from "../../../machines/memory";
@@ -25,17 +26,26 @@ import { scanProbes } from "./fromFiles";
 /** Hours after which a result of `serving verify`, or a crash, says nothing about today. */
 const FRESH_HOURS = 24;
 
+/** What is known before the machine is read. */
+interface Before {
+  /** What is said before the first `up`: then no container and no file is missing. */
+  readonly nothingApplied?: string;
+  /** The state of the stack has nothing. */
+  readonly isNew?: boolean;
+}
+
 /**
  * Reads the machine: containers and their logs, the kernel's log, memory, sockets, files, and what
- * `verify` last found. `nothingApplied` is what is said before the first `up`: then no container and
- * no file is missing.
+ * `verify` last found.
  */
 export async function fromMachine(
   { plan: machine, machines, file: stackFile }: Pick<Stack, "plan" | "machines" | "file">,
-  nothingApplied?: string,
+  { nothingApplied, isNew = false }: Before = {},
 ) {
   const names = machine.containers.map(({ name }) => name);
   const { containers, named, logs: own, dockerProblem } = await containersOn(machine, names);
+  const ownOnes = { machines: machines.map(({ name }) => name), isNew };
+  const otherStack = await readOtherStack(machine, ownOnes);
   const elsewhere = await otherRanks(machine, machines);
   const read = await readThere(machine);
   const { fresh, stale } = byAge(await lastVerify({ stackFile, machine: machine.name }), named);
@@ -47,7 +57,8 @@ export async function fromMachine(
     ...(probes === undefined ? [] : [await scanProbes(probes)]),
   ];
   const notes = [
-    ...(nothingApplied === undefined ? [] : [nothingApplied]),
+    // `up` would be refused where another stack is.
+    ...(nothingApplied === undefined || otherStack !== undefined ? [] : [nothingApplied]),
     ...read.notes,
     ...elsewhere.notes,
   ];
@@ -69,7 +80,7 @@ export async function fromMachine(
       ...docker,
       ...read.facts,
       ...(nothingApplied === undefined ? {} : { files: [] }),
-      ...defined({ probes }),
+      ...defined({ probes, otherStack }),
       logs,
     },
   };

@@ -2,7 +2,9 @@ import { delimiter, join } from "node:path";
 import { Failed } from "../../../commandLine/exit";
 import { CLIENTS } from "../../../components/clients";
 import { operatorHome } from "../../../components/evidence";
+import { appliedPlanPath } from "../../../components/plan";
 import { LABEL } from "../../../components/planned";
+import { machine } from "../../../components/settings";
 import { readKernel } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
 import { HERE, isHere, type Listening } from "../../../machines/address";
@@ -12,7 +14,7 @@ import { hasNvidia, recognise } from "../../../machines/devices/recognise";
 import type { ContainerState } from "../../../machines/docker/containers";
 import { type DockerFacts, RUNNING } from "../../../machines/docker/engine";
 import { diskFor } from "../../../machines/files";
-import { homeOn } from "../../../machines/home";
+import { homeOn, onMachine } from "../../../machines/home";
 import { cachedModels, cacheOn } from "../../../machines/hubCache";
 import type { Listener, ListeningSocket } from "../../../machines/listeners";
 import { type Meminfo, parseMeminfo } from "../../../machines/memory";
@@ -58,6 +60,7 @@ export async function readHost(sources: Sources): Promise<HostFacts> {
       availableGiB: hundredths(memory.availableGiB),
     },
     docker: dockerFacts(docker),
+    ...(await appliedHere(sources)),
     servers,
     ports: [...ports],
     modelCache: await modelCache(sources),
@@ -147,6 +150,15 @@ function dockerFacts(docker: DockerFacts<ContainerState>): HostFacts["docker"] {
       : [{ name, machine, ports: published, ...defined({ gpuMemoryUtilization }) }];
   });
   return { reachable: true, gpuRuntime, ours, ...defined({ missingBridge }) };
+}
+
+/** The machines whose plan `up` left in the usual folder. */
+async function appliedHere({ files, home }: Sources): Promise<Pick<HostFacts, "applied">> {
+  const folder = onMachine(machine.shape.stateDirectory.parse(undefined), { home });
+  const found: string[] = [];
+  for (const name of await files.names(folder))
+    if (await files.isPlain(appliedPlanPath(name, folder))) found.push(name);
+  return found.length === 0 ? {} : { applied: found };
 }
 
 /** What the machine is, as far as it shows that. */

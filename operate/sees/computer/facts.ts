@@ -84,6 +84,12 @@ export const hostFacts = z.strictObject({
     ),
   home: text().optional().describe("Home directory, if it isn't that user's usual one."),
   docker,
+  applied: z
+    .array(text())
+    .optional()
+    .describe(
+      "What stack files call the machine whose plan `serving up` left in its usual folder.",
+    ),
   servers: z.array(hostServer),
   ports: z.array(port()).describe("Every TCP port that something listens on."),
   ollama: ollama.optional(),

@@ -468,6 +468,29 @@ export const cases: readonly MatrixCase[] = [
     more: defined({ gpu: gpuIn("96, 2405, 71, 58.2, Not Active, Not Active, Not Active") }),
   },
   {
+    ...own("other-stack", "containers: open-webui-8080; network: local-serving", {
+      cause:
+        "Another stack is applied here, which calls this machine `spark`. It has `open-webui-8080`, the network `local-serving`.",
+      change: "Edit the stack file of that machine, or run `serving down` in its folder first.",
+    }),
+    files: {},
+    more: {
+      otherStack: {
+        machines: ["spark"],
+        containers: ["open-webui-8080"],
+        network: "local-serving",
+      },
+    },
+  },
+  {
+    ...own("other-stack", "containers: none; network: local-serving", {
+      change: "run `docker network rm local-serving`",
+    }),
+    name: "other-stack, whose network alone is left",
+    files: {},
+    more: { otherStack: { machines: [], containers: [], network: "local-serving" } },
+  },
+  {
     ...own("container-not-running", "containers: open-webui", { change: "apply the stack file" }),
     files: {},
     more: { containers: [container({ name: "open-webui" })], allContainers: true },

@@ -534,8 +534,28 @@ describe("serving doctor, on the machine", () => {
     expect(diagnoses.map(({ id }: { id: string }) => id)).not.toContain("unknown");
     expect(looked).toContain(`docker logs ${CONTAINER} (${log.split("\n").length} lines)`);
     const asked = readFileSync(docker.asked, "utf8").trim().split("\n");
-    expect(asked.map((line) => line.split(" ")[1])).toEqual(["ps", "inspect", "logs"]);
+    expect(asked.map((line) => line.split(" ")[1])).toEqual([
+      ...["ps", "inspect", "logs"],
+      // Whether another stack has the plan's names or network.
+      ...["ps", "ps", "inspect", "inspect"],
+    ]);
     expect(asked.every((line) => line.startsWith("unix:///var/run/docker.sock "))).toBe(true);
+  });
+
+  it("says after an `up` that another stack's network stopped whose that is", async () => {
+    const labels = { "local-serving.machine": "spark" };
+    const docker = new FakeDocker({
+      "ps --all": { out: `${"f".repeat(64)}\n` },
+      "inspect ": { out: JSON.stringify([inspected({ name: "litellm-8788", labels })]) },
+    });
+    const env = { ...docker.env, HOME: folder };
+    const { out, err, code } = await runServing(["doctor", "--file", STACK], env);
+    expect(code).toBe(1);
+    expect(err).not.toContain("Nothing is applied yet");
+    expect(out).toContain(
+      "Another stack is applied here, which calls this machine `spark`. It has `litellm-8788`, the network `local-serving`.",
+    );
+    expect(out).not.toContain("No trouble found");
   });
 
   it("says as which machine it looked at this computer, whose memory is another", async () => {

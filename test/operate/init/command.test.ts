@@ -2,6 +2,7 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -63,8 +64,15 @@ describe("serving init", () => {
     const again = await serving("init", "--from", facts, "--yes", "--name", "spark");
     expect(again).toMatchObject({ code: 2, out: "" });
     expect(again.err).toMatch(
-      /Pulumi\.spark\.yaml is there already and stays as it is\. Write another stack with `serving init --name [a-z0-9-]+`, or move that file away\.\n$/,
+      /Pulumi\.spark\.yaml is there already and stays as it is\. Edit it, or move it away and run `serving init` again\. If it is of another machine, add `--name NAME`\.\n$/,
     );
+    expect(readFileSync(file("spark"), "utf8")).toBe(text);
+    // It is shared by git, as the other files of the project.
+    expect(statSync(file("spark")).mode & 0o777).toBe(0o644);
+    renameSync(file("spark"), join(project, "old.yaml"));
+    expect(await serving("init", "--from", facts, "--yes", "--name", "spark")).toMatchObject({
+      code: 0,
+    });
     expect(readFileSync(file("spark"), "utf8")).toBe(text);
   });
 

@@ -227,7 +227,10 @@ describe("serving wait", () => {
     rmSync(join(locks, "1.json"));
     const stacks = join(project, ".pulumi-state/.pulumi/stacks/local-serving");
     mkdirSync(stacks, { recursive: true });
-    writeFileSync(join(stacks, "dgx.json"), '{"checkpoint":{"latest":{"resources":[{}]}}}');
+    writeFileSync(
+      join(stacks, "dgx.json"),
+      '{"checkpoint":{"latest":{"resources":[{"type":"docker:index/network:Network"}]}}}',
+    );
     expect((await runServing(args, env)).out).toContain("not ready after 1 s");
   });
 
