@@ -20,7 +20,7 @@ async function factsBesideA(folder: string): Promise<string> {
     listening: { 8000: { argv: ARGV, unit: "vllm.service" } },
   });
   vi.stubEnv("PATH", env.PATH ?? "");
-  const facts = await readHost(sources);
+  const facts = { ...(await readHost(sources)), host: "spark" };
   vi.unstubAllEnvs();
   const file = join(folder, "facts.json");
   const clients = ["claude", "codex"];
@@ -47,7 +47,7 @@ async function printed(): Promise<Record<"init" | "plan" | "refused" | "review",
     if (!block.test(text)) throw new Error(`no share of ${key} in:\n${text}`);
     writeFileSync(stackFile, text.replace(block, `$1${to}\n`));
   };
-  const init = await said("init", "--name", "spark", "--from", facts, "--yes", "--no-install");
+  const init = await said("init", "--from", facts, "--yes", "--no-install");
   const plan = await said("plan");
   copyFileSync(stackFile, before);
   share("b", "0.60");
@@ -61,7 +61,7 @@ async function recorded(): Promise<Shown[]> {
   const { init, plan, refused, review } = await printed();
   return [
     {
-      typed: "serving init --name spark",
+      typed: "serving init",
       lines: [
         ...cut(init, /^Found on/),
         ...cut(init, /- Device/),
