@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
-import { explainWriting, Failed, WrongUse } from "../../commandLine/exit";
-import { createFile, replaceFile } from "../../commandLine/replaceFile";
+import { Failed } from "../../commandLine/exit";
 import { programOnPath } from "../../commandLine/run";
 import { operatorHome } from "../../components/evidence";
 import { newKey } from "../../components/planned";
@@ -18,10 +17,12 @@ import { whyNoServer } from "../../machines/devices/devices";
 import { choose } from "../init/choose";
 import { type CommandNotes, notesText, publishedCommand } from "../init/command/notes";
 import { found } from "../init/found";
-import { FOR_EVERYBODY, makeProject, type Project, projectHere, WORKFLOW } from "../init/project";
+import { makeProject, type Project, pinOf, projectHere, WORKFLOW } from "../init/project";
 import { atTerminal } from "../init/questions";
 import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
+import { keptIn, writeNew } from "../init/writeNew";
 import { type Installed, installIn } from "../packages/install";
+import { NPX } from "../packages/pin";
 import { readHost } from "../sees/computer/computer";
 import { type HostFacts, hostFacts } from "../sees/computer/facts";
 import { computerAt, thisComputer } from "../sees/computer/sources";
@@ -106,9 +107,10 @@ async function factsOf({ from, on }: InitOptions): Promise<HostFacts> {
 /** A stack file in a project. Where there is no project, it is made around the file. */
 async function initialized(options: InitOptions): Promise<Outcome> {
   const project = projectHere();
+  const pin = pinOf(project, options.pin);
   const asked = options.name ?? askedStack() ?? stackThere(project, options);
   const kept = asked === undefined ? undefined : keptFile(asked, project, options);
-  if (kept !== undefined) return surrounded(kept, project, options);
+  if (kept !== undefined) return surrounded(kept, project, options, pin);
   const command = await publishedCommand(options.fromCommand);
   const facts = await factsOf(options);
   const name = asked ?? hostStack(facts.host);
@@ -123,8 +125,8 @@ async function initialized(options: InitOptions): Promise<Outcome> {
   };
   const first = appliedAlready(facts, writing);
   const choice = await chosen(options, facts, { name, ...defined({ command }) });
-  const made = makeProject(project, options);
-  write(file, choice.text, options);
+  const made = makeProject(project, { pin, ...defined({ ci: options.ci }) });
+  writeNew(file, choice.text, options);
   const { mend, next } = await installed(options, project);
   const { model, refused, told } = choice;
   const result = {
@@ -161,8 +163,13 @@ function keptFile(
     : undefined;
 }
 
-async function surrounded(file: string, project: Project, options: InitOptions): Promise<Outcome> {
-  const made = makeProject(project, options);
+async function surrounded(
+  file: string,
+  project: Project,
+  options: InitOptions,
+  pin?: string,
+): Promise<Outcome> {
+  const made = makeProject(project, { pin, ...defined({ ci: options.ci }) });
   if (project.isNew) await takeAllRecords(project);
   const { mend, next } = made.length === 0 ? NOTHING : await installed(options, project);
   const text = [
@@ -219,33 +226,6 @@ function machineOverSsh(dockerHost: string): string {
   throw new InvalidArgumentError("Expected ssh://user@host, or ssh://user@host:port.");
 }
 
-/**
- * What Pulumi keeps of its own in a file that may be written. Throws `WrongUse` where it declares
- * something.
- */
-function keptIn(path: string, { from, on }: InitOptions): string {
-  const text = existsSync(path) ? readTextFile(path) : "";
-  if (text === "" || declaresNothing(path, text)) return text.replace(/^config:.*$/m, "").trim();
-  const another = [from, on].every((each) => each === undefined)
-    ? ""
-    : " If it is of another machine, add `--name NAME`.";
-  throw new WrongUse(
-    `${path} is there already and stays as it is. Edit it, or move it away and run \`serving init\` again.${another}`,
-  );
-}
-
-/** Writes the text above what Pulumi keeps there. Somebody may have written the file meanwhile. */
-function write(file: string, text: string, options: InitOptions): void {
-  const kept = keptIn(file, options);
-  try {
-    if (kept !== "") replaceFile(file, `${text}${kept}\n`);
-    else if (existsSync(file)) replaceFile(file, text);
-    else if (!createFile(file, text, FOR_EVERYBODY)) keptIn(file, options);
-  } catch (error) {
-    explainWriting(file, error);
-  }
-}
-
 /** What to run next, in order, from the project's folder. */
 function nextCommands({ name, server, network, image = pinnedServer() }: Wanted): string[] {
   return [
@@ -283,7 +263,9 @@ const report = ({ file, made, facts, command, mend, next }: Report): string =>
     "",
     "Next:",
     ...next.map((each) => `  ${each}`),
-    ...(hasServing() ? [] : ["", "`serving` is not on your PATH: write `npx local-serving`."]),
+    ...(hasServing()
+      ? []
+      : ["", `\`serving\` is not on your PATH: write \`${NPX}\` in this folder.`]),
   ].join("\n");
 
 const madeText = (made: readonly string[]): string[] =>

@@ -7,7 +7,7 @@ import { attempt } from "../../faults/defined";
 import { homeFolder } from "../../faults/home";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { readTextFile } from "../../faults/textFile";
-import { ownPin, PACKAGE, pinIn } from "../packages/pin";
+import { givenPin, ownPin, PACKAGE, pinIn } from "../packages/pin";
 
 /** The operator's folder: it holds his stack files and state, and pins this program. */
 export interface Project {
@@ -59,10 +59,23 @@ const IGNORED = [
   "*.yaml.bak",
 ];
 
+/**
+ * What the package.json of a new project pins of this program; `undefined` if it has one. Throws
+ * `WrongUse` where npm could not get it.
+ */
+export function pinOf({ folder, isNew }: Project, given?: string): string | undefined {
+  if (!isNew || existsSync(join(folder, "package.json"))) return undefined;
+  const pin = given === undefined ? ownPin() : givenPin(given, folder);
+  if (pin !== undefined) return pin;
+  throw new WrongUse(
+    "This program isn't on npm, and npm keeps no note of the tarball that a global installation came from. Name that tarball, by its path or its address: `serving init --pin TARBALL`.",
+  );
+}
+
 /** What was asked for beside the stack file. */
 interface Asked {
-  /** What package.json names instead of this version. */
-  readonly pin?: string;
+  /** What a new package.json pins. */
+  readonly pin?: string | undefined;
   /** Whose workflow is wanted. */
   readonly ci?: string;
 }
@@ -72,12 +85,10 @@ interface Asked {
  * stays; a .gitignore gets the lines that it lacks.
  */
 export function makeProject({ folder, isNew }: Project, { pin, ci }: Asked): string[] {
-  const manifest = { private: true, dependencies: { [PACKAGE]: pin ?? ownPin() } };
+  const manifest = { private: true, dependencies: { [PACKAGE]: pin } };
   const files = new Map<string, string>();
-  if (isNew) {
-    files.set("package.json", `${JSON.stringify(manifest, undefined, 2)}\n`);
-    files.set("Pulumi.yaml", PULUMI_YAML);
-  }
+  if (pin !== undefined) files.set("package.json", `${JSON.stringify(manifest, undefined, 2)}\n`);
+  if (isNew) files.set("Pulumi.yaml", PULUMI_YAML);
   if (ci !== undefined) files.set(WORKFLOW, readTextFile(join(__dirname, "planWorkflow.yaml")));
   try {
     const ignored = isNew && ignore(join(folder, IGNORE)) ? [IGNORE] : [];

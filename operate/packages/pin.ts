@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { WrongUse } from "../../commandLine/exit";
 import { attempt } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
@@ -8,17 +9,38 @@ import { published, version } from "../../package.json";
 /** The name of this program to npm, and of its folder in `node_modules`. */
 export const PACKAGE = "local-serving";
 
+/** Whether this program is on npm's registry. */
+export const isOnNpm = (): boolean => published;
+
+/**
+ * How a folder's own copy is started. With `--no`, npx installs nothing: until this program is on
+ * npm's registry, a package of its name there is somebody else's.
+ */
+export const NPX = published ? `npx ${PACKAGE}` : `npx --no ${PACKAGE}`;
+
 /**
  * What a folder pins of this program: its version once npm's registry has it (`published` in our
  * package.json). Until then it is what npm installed this program from, else its own folder.
+ * `undefined` if npm kept no note of that, as of a global installation.
  */
-export function ownPin(): string {
+export function ownPin(): string | undefined {
   if (published) return version;
   const [, root] = /^(.*)\/node_modules\/local-serving$/.exec(PROGRAM_FOLDER) ?? [];
   if (root === undefined) return `file:${PROGRAM_FOLDER}`;
   const from = installedFrom(root);
-  if (from === undefined || isFromRegistry(from)) return version;
-  return from.startsWith("file:") ? `file:${resolve(root, from.slice("file:".length))}` : from;
+  if (from !== undefined && isFromRegistry(from)) return version;
+  return from?.startsWith("file:") ? `file:${resolve(root, from.slice("file:".length))}` : from;
+}
+
+/**
+ * What package.json has to hold for a pin that somebody typed: npm takes a path without `./` for a
+ * repository. Throws `WrongUse` for a tarball that isn't there.
+ */
+export function givenPin(spec: string, folder: string): string {
+  const isTarball = /\.(?:tgz|tar\.gz)$/.test(spec) && !/^[a-z+]+:/.test(spec);
+  if (!isTarball) return spec;
+  if (existsSync(resolve(folder, spec))) return `file:${/^[./]/.test(spec) ? spec : `./${spec}`}`;
+  throw new WrongUse(`--pin ${spec}: ${resolve(folder, spec)} is not there.`);
 }
 
 /** What a package.json names of this program; `undefined` where it names none, or is no JSON. */

@@ -11,7 +11,7 @@ import { readTextFile } from "../../faults/textFile";
 import { version as own } from "../../package.json";
 import { installIn } from "../packages/install";
 import { newestRelease, planOf } from "../packages/newest";
-import { PACKAGE, pinIn } from "../packages/pin";
+import { isOnNpm, PACKAGE, pinIn } from "../packages/pin";
 import { imageEntries } from "../pin/writePin";
 import { projectFolder, type StackFileOptions, stackFile } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
@@ -42,6 +42,7 @@ interface Release {
 /** Says which release of this program is newer, and lists the images; with `write` it pins that release. */
 export async function upgradeProgram(options: Asked): Promise<Outcome> {
   const here = pinnedHere(stackFile(options));
+  if (!isOnNpm()) return withoutNpm(here, options);
   if (options.write) return withPin(here, await newerRelease(here), options.install);
   const [release, images] = await Promise.all([
     newerRelease(here).catch(failure),
@@ -59,6 +60,19 @@ export async function upgradeProgram(options: Asked): Promise<Outcome> {
     },
     text: [said, list].filter((part) => part !== "").join("\n\n"),
     failed: failed || images.some(({ problem }) => problem !== undefined),
+  };
+}
+
+const NOT_ON_NPM = `${PACKAGE} isn't on npm, so npm isn't asked: a package of that name there is somebody else's. To take a newer release, run \`npm install TARBALL\` in this folder, with the path or the address of its tarball. UPGRADE.md says what it restarts.`;
+
+/** Until this program is on npm, only the images are looked up. */
+async function withoutNpm(here: Pinned, options: Asked): Promise<Outcome> {
+  if (options.write) throw new Failed(NOT_ON_NPM);
+  const images = await imagesIn(here.file, options);
+  return {
+    result: { ...resultOf(here), images },
+    text: [NOT_ON_NPM, listText(images)].filter((part) => part !== "").join("\n\n"),
+    failed: images.some(({ problem }) => problem !== undefined),
   };
 }
 

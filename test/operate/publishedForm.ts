@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { Ajv, type ValidateFunction } from "ajv";
 import { isRecord } from "../../faults/json";
 
-const SCHEMA = "docs/reference/command-output.schema.json";
+/** By its whole path: a test may change the working folder. */
+const SCHEMA = resolve("docs/reference/command-output.schema.json");
 
 /** The same schema without room for keys that it doesn't name. */
 function closed(node: unknown): unknown {

@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
+import * as pin from "../../operate/packages/pin";
 import { version } from "../../package.json";
 import { serverInput } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
@@ -39,7 +40,10 @@ esac
 
 let folder: string;
 let calls: string;
+// `upgradeUnpublished.test.ts` has a program that isn't on npm.
+afterEach(() => void vi.restoreAllMocks());
 beforeEach(() => {
+  vi.spyOn(pin, "isOnNpm").mockReturnValue(true);
   folder = temporaryFolder("upgrade-command-");
   calls = join(folder, "calls");
   writeFileSync(join(folder, "Pulumi.yaml"), "name: local-serving\n");

@@ -228,6 +228,27 @@ describe("a packed program in a folder of its own", () => {
     expect(readdirSync(empty)).toEqual([]);
   });
 
+  it("pins the tarball that it is given, since npm notes none of a global installation", async () => {
+    const folder = temporaryFolder("global-project-");
+    const init = ["init", "--from", facts, "--yes", "--no-install"];
+    expect(await serving(folder, init)).toEqual({
+      code: 2,
+      stdout: "",
+      stderr:
+        "This program isn't on npm, and npm keeps no note of the tarball that a global installation came from. Name that tarball, by its path or its address: `serving init --pin TARBALL`.\n",
+    });
+    expect(readdirSync(folder)).toEqual([]);
+    expect(await serving(folder, [...init, "--pin", tarball])).toMatchObject({ code: 0 });
+    expect(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).dependencies).toEqual({
+      "local-serving": `file:${tarball}`,
+    });
+    // npm gets the pin without a registry.
+    const install = ["install", "--offline", "--legacy-peer-deps", "--no-audit", "--no-fund"];
+    expect(await run("npm", install, { cwd: folder })).toMatchObject({ code: 0 });
+    const brought = readFileSync(join(folder, "node_modules/local-serving/package.json"), "utf8");
+    expect(JSON.parse(brought)).toMatchObject({ name: "local-serving", version });
+  });
+
   it("makes a project and plans it, word for word as a clone does, and writes nothing below itself", async () => {
     const before = [stateOf(program), stateOf(everywhere)];
     expect(await serving(own, INIT())).toMatchObject({ code: 0, stderr: "" });

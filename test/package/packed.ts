@@ -19,7 +19,10 @@ export async function packed(release?: string): Promise<string> {
   if (release !== undefined) {
     const manifest = join(copy, "package.json");
     const { private: _, ...published } = JSON.parse(readFileSync(manifest, "utf8"));
-    writeFileSync(manifest, JSON.stringify({ ...published, version: release }, null, 2));
+    writeFileSync(
+      manifest,
+      JSON.stringify({ ...published, version: release, published: true }, null, 2),
+    );
   }
   return pack(copy);
 }

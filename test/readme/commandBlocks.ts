@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { vi } from "vitest";
 import { template } from "../../harness/templates/template";
+import { NPX } from "../../operate/packages/pin";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { madeFacts } from "../operate/init/madeFacts";
 import { type Run, runServing } from "../operate/runServing";
@@ -126,11 +127,11 @@ export async function runBlock(block: CommandBlock, made: MadeUp): Promise<Run[]
   try {
     for (const { words, stdin } of typedIn(block.text, folder)) {
       const [program = "", ...rest] = words;
-      const args = { serving: rest, npx: rest.slice(1) }[program];
+      const args = { serving: rest, npx: words.slice(NPX.split(" ").length) }[program];
       if (program === "cp" && rest.length === 2) {
         const [from = "", to = ""] = rest.map((each) => join(folder, each));
         writeFileSync(to, readFileSync(from, "utf8"));
-      } else if (args === undefined || (program === "npx" && rest[0] !== "local-serving")) {
+      } else if (args === undefined || (program === "npx" && !words.join(" ").startsWith(NPX))) {
         throw new Error(`can't be run here: ${words.join(" ")}. Mark its block.`);
       } else runs.push(await servingWith(asTyped(args), stdin, folder));
     }

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { NPX } from "../../operate/packages/pin";
+import { published } from "../../package.json";
 
 /** Everything that people read of us: pages, messages, help, comments of examples. */
 const SAID = [
@@ -32,6 +34,15 @@ it("nobody is told to run `npx serving`: npm has a package of that name that isn
   expect("npx serving plan, npx -y serving, npm i -g serving".match(words)).toHaveLength(3);
   expect("npx local-serving plan".match(words)).toBeNull();
   expect(saying(words)).toEqual([]);
+});
+
+it("until npm has this program, npx is told to install nothing of its name", () => {
+  const words = /\bnpx local-serving\b/g;
+  expect("npx local-serving plan".match(words)).toHaveLength(1);
+  expect("npx --no local-serving plan, npx --package X local-serving".match(words)).toBeNull();
+  expect(saying(words).filter((file) => file !== "CHANGELOG.md")).toEqual([]);
+  expect(NPX).toBe(published ? "npx local-serving" : "npx --no local-serving");
+  expect(saying(/\bnpx --no local-serving\b/g)).toContain("README.md");
 });
 
 it("commands are called `serving X`; the README says once what that is in a clone", () => {

@@ -135,6 +135,26 @@ describe("serving init in an empty folder", () => {
     expect(text(".gitignore").match(/node_modules/g)).toHaveLength(1);
   });
 
+  it.each([
+    ["local-serving-9.tgz", "file:./local-serving-9.tgz"],
+    ["./local-serving-9.tgz", "file:./local-serving-9.tgz"],
+    ["https://example.org/local-serving-9.tgz", "https://example.org/local-serving-9.tgz"],
+    ["file:../local-serving-9.tgz", "file:../local-serving-9.tgz"],
+  ])("pins a tarball as npm takes it: %s", async (given, pinned) => {
+    put("local-serving-9.tgz", "");
+    expect((await init("--pin", given)).code).toBe(0);
+    expect(JSON.parse(text("package.json")).dependencies).toEqual({ "local-serving": pinned });
+  });
+
+  it("refuses a tarball that isn't there, and writes nothing", async () => {
+    expect(await init("--pin", "Downloads/local-serving-9.tgz")).toEqual({
+      code: 2,
+      out: "",
+      err: `--pin Downloads/local-serving-9.tgz: ${folder}/Downloads/local-serving-9.tgz is not there.\n`,
+    });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   it("writes a workflow on request, then and later, and never twice", async () => {
     expect((await init("--ci", "github")).code).toBe(0);
     const file = ".github/workflows/plan.yml";
@@ -142,7 +162,7 @@ describe("serving init in an empty folder", () => {
     const [, , install, plan] = workflow.jobs.plan.steps;
     expect(install).toEqual({ run: "npm ci" });
     expect(plan.run).toContain(
-      'npx local-serving plan --file "$file" --against HEAD^1 --format markdown',
+      'npx --no local-serving plan --file "$file" --against HEAD^1 --format markdown',
     );
     put(file, "mine\n");
     expect(await init("--ci", "github")).toMatchObject({
