@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Option } from "commander";
 import { projectAbove } from "../../bundle/project.cjs";
 import { WrongUse } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { selectedStack } from "./selectedStack";
 
@@ -63,12 +64,24 @@ export function stackName({ stack = impliedStack() }: StackFileOptions): string 
  */
 export function stackFile(options: StackFileOptions): string {
   if (options.file !== undefined) return options.file;
+  sayProject();
   const file = stackPath(options);
   if (existsSync(file)) return file;
   const stack = stackName(options);
   throw new WrongUse(
     `No Pulumi.${stack}.yaml in ${projectFolder()}. Stacks there: ${stackNames().join(", ") || "none"}. \`serving init --name ${stack}\` writes one for this machine.`,
   );
+}
+
+let said = "";
+
+/** Says once which project is meant if the working folder isn't in it: this program's own. */
+function sayProject(): void {
+  const here = process.cwd();
+  const project = projectFolder();
+  if (projectAbove(here) !== undefined || said === here) return;
+  said = here;
+  say(`No project is in ${here}: this is about the one in ${project}.`);
 }
 
 /**

@@ -269,6 +269,21 @@ describe("a packed program in a folder of its own", () => {
     expect([stateOf(program), stateOf(everywhere)]).toEqual(before);
   });
 
+  it("says which project it acts on where it is called by its path from elsewhere", async () => {
+    const elsewhere = temporaryFolder("elsewhere-");
+    const called = (cwd: string) =>
+      run("node", [join(program, "bundle/serving.cjs"), "plan", "--stack", "spark-7f3a"], {
+        cwd,
+        env: { HOME: home },
+      });
+    expect(await called(elsewhere)).toMatchObject({
+      code: 0,
+      stderr: `No project is in ${elsewhere}: this is about the one in ${own}.\n`,
+    });
+    for (const cwd of [own, join(own, "node_modules")])
+      expect(await called(cwd)).toMatchObject({ code: 0, stderr: "" });
+  });
+
   it("keeps compiled code in the user's cache folder, and goes without where it can't", async () => {
     const caches = temporaryFolder("caches-");
     const ran = (env: Record<string, string>) => serving(own, ["--version"], env);
