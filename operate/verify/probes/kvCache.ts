@@ -3,6 +3,7 @@ import { thousands } from "../../../units/thousands";
 import { readMetrics } from "../../sees/metrics";
 import { fail, pass, type Verdict } from "../probe";
 import type { ProbesOf, ServerTarget } from "../target";
+import { judgedStart } from "./memory";
 
 /** How far the engine may come out below a plan that rests on this machine's own measurement. */
 const MEASURED_SHORTFALL = 0.02;
@@ -30,7 +31,7 @@ export const kvCacheProbes: ProbesOf<"inference-server"> = [
           fix,
         );
       }
-      return { ...judged(target, measured), figure: measured.concurrency };
+      return { ...(await judged(target, measured)), figure: measured.concurrency };
     },
   },
 ];
@@ -43,7 +44,10 @@ interface Measured {
 }
 
 /** The KV cache that was measured, against the plan. */
-function judged(target: ServerTarget, { tokens, concurrency, source }: Measured): Verdict {
+async function judged(
+  target: ServerTarget,
+  { tokens, concurrency, source }: Measured,
+): Promise<Verdict> {
   const seen = `${thousands(tokens)} tokens, ${concurrency.toFixed(2)} requests of full length (${source})`;
   if (concurrency < 1)
     return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`);
@@ -60,9 +64,18 @@ function judged(target: ServerTarget, { tokens, concurrency, source }: Measured)
     const fix = `Less memory was left than planned: see serving doctor and the ledger of serving plan. ${roomFix(target)}`;
     return fail(against, fix);
   }
-  const record =
-    "Record what was measured, so that the next plan matches it: serving verify --only memory prints the lines.";
-  return pass(against, Math.abs(off) > MEASURED_SHORTFALL ? record : "");
+  const isWorth = Math.abs(off) > MEASURED_SHORTFALL && (await hasLinesToRecord(target));
+  return pass(against, isWorth ? RECORD : "");
+}
+
+const RECORD =
+  "Record what was measured, so that the next plan matches it: `serving verify --only memory` prints the lines.";
+
+/** Whether the probe `memory` has lines for the stack file: those come from the log alone. */
+async function hasLinesToRecord(target: ServerTarget): Promise<boolean> {
+  if (target.alone) return false;
+  const start = await judgedStart(target, target.server);
+  return "record" in start && start.record.length > 0;
 }
 
 /** For hybrid models only these two labels are right: blocks times block size is not. */

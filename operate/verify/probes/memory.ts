@@ -1,6 +1,7 @@
 import type { InferenceServerPlan } from "../../../components/inference-server";
 import { readEngineLog } from "../../../components/kv";
-import { judgeStart, totalFinding } from "../../../components/memory";
+import { judgeStart, type MemoryVerdict, totalFinding } from "../../../components/memory";
+import type { MachinePlan } from "../../../components/plan";
 import type { ContainerState } from "../../../machines/docker/containers";
 import { parseMeminfo } from "../../../machines/memory";
 import { tenThousandths } from "../../../vllm/utilization";
@@ -53,17 +54,11 @@ async function ofMachine(target: MachineTarget): Promise<Verdict> {
 
 /** A server's own log about its memory, against the plan; what to record, and what to try next. */
 async function ofServer(target: MachineTarget, server: InferenceServerPlan): Promise<Verdict> {
-  const { machine, host } = target;
+  const { machine } = target;
   const { name } = server.container;
-  const state = await inspect(host, name).catch(() => undefined);
-  if (state === undefined) return skip(`${name} is not there`);
-  if (isStoppedAsPlanned(server.container, state))
-    return skip(notRunningText(target.machine, server.key));
-  const { text, cutShort } = await host.memoryLines(name);
-  const log = readEngineLog(text);
-  const started = startedServer(target, server, state);
-  const planned = plannedFor(target, server, started, log.maxModelLen);
-  const { status, detail, record, next } = judgeStart(planned, log, started, dayOf(state));
+  const judged = await judgedStart(target, server);
+  if ("unread" in judged) return skip(judged.unread);
+  const { status, detail, record, next, cutShort } = judged;
   const place = `machines.${machine.name}.inferenceServers.${server.key}`;
   const lines = [`Record in the stack file, below ${place}:`, ...record.map((line) => `  ${line}`)];
   const worth = next.map(({ setting, value, why }) => `  ${setting}: ${value} (${why})`);
@@ -75,8 +70,32 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
   return { status, detail: `${name}: ${whole}`, fix: fix.join("\n") };
 }
 
+type OnMachine = Pick<MachineTarget, "machine" | "host">;
+
+/** What the log of a server's start says of its memory, against the plan; or why it isn't read. */
+export async function judgedStart(
+  { machine, host }: OnMachine,
+  server: InferenceServerPlan,
+): Promise<JudgedStart | { readonly unread: string }> {
+  const { name } = server.container;
+  const state = await inspect(host, name).catch(() => undefined);
+  if (state === undefined) return { unread: `${name} is not there` };
+  if (isStoppedAsPlanned(server.container, state))
+    return { unread: notRunningText(machine, server.key) };
+  const { text, cutShort } = await host.memoryLines(name);
+  const log = readEngineLog(text);
+  const started = startedServer(machine, server, state);
+  const planned = plannedFor(machine, server, started, log.maxModelLen);
+  return { ...judgeStart(planned, log, started, dayOf(state)), cutShort };
+}
+
+interface JudgedStart extends MemoryVerdict {
+  /** Says that the log wasn't read to its end. */
+  readonly cutShort: string | undefined;
+}
+
 function startedServer(
-  { machine }: MachineTarget,
+  machine: MachinePlan,
   { container, serve }: InferenceServerPlan,
   state: ContainerState,
 ) {
@@ -97,7 +116,7 @@ function startedServer(
  * file's.
  */
 function plannedFor(
-  { machine }: MachineTarget,
+  machine: MachinePlan,
   { container, serve }: InferenceServerPlan,
   started: ReturnType<typeof startedServer>,
   startedWindow: number | undefined,

@@ -239,6 +239,8 @@ describe("a server's KV cache", () => {
     "two lines, up to 0.27": `INFO Available KV cache memory: 4.61 GiB\nINFO ${FIGURES[0]}\nINFO ${FIGURES[1]}\n`,
     "one line, from 0.28": `INFO Available KV cache memory: 4.61 GiB\nINFO ${FIGURES.join(", ")}\n`,
   };
+  const RECORD =
+    "Record what was measured, so that the next plan matches it: `serving verify --only memory` prints the lines.";
   const LINES = [
     "Record in the stack file, below machines.dgx.inferenceServers.b:",
     "  measured:",
@@ -253,10 +255,11 @@ describe("a server's KV cache", () => {
    * The probe over a machine with instance A at 0.45 and this server, running as it says with this
    * log.
    */
-  async function probe(
+  async function probes(
     log: string,
     settings: Record<string, unknown> = {},
     overlay: Partial<Host> = {},
+    only = ["memory"],
   ) {
     const server = { maxModelLen: 262_144, kvCacheDtype: "fp8", ...settings };
     const settled = stack({ instanceA: { gpuMemoryUtilization: 0.45 } }, server);
@@ -276,8 +279,27 @@ describe("a server's KV cache", () => {
       listener: async () => ({}),
       ...overlay,
     });
-    return resultOf(await run(planned, { only: ["memory"] }, host), "memory");
+    return run(planned, { only }, host);
   }
+
+  const probe = async (...given: Parameters<typeof probes>) =>
+    resultOf(await probes(...given), "memory");
+
+  it.each([
+    ["its log says what was left", LOGS["one line, from 0.28"], LINES.join("\n"), RECORD],
+    ["its log was cut", `INFO ${FIGURES.join(", ")}\n`, "", ""],
+  ])("is to be recorded by one word of both probes: %s", async (_, log, lines, record) => {
+    const labels = 'kv_cache_size_tokens="456766",kv_cache_max_concurrency="1.60"';
+    const text = `vllm:num_requests_running 0.0\nvllm:cache_config_info{${labels}} 1.0\n`;
+    const port = await standIn({ routes: { "GET /metrics": () => ({ status: 200, text }) } });
+    const results = await probes(log, { port }, {}, ["memory", "kv-cache"]);
+    const { fix } = resultOf(results, "memory");
+    expect(resultOf(results, "kv-cache").detail).toContain("planned 1.64 to 11.87 (-2.7 %)");
+    expect([fix.includes("measured:"), resultOf(results, "kv-cache").fix]).toEqual([
+      lines !== "",
+      record,
+    ]);
+  });
 
   it.each(Object.entries(LOGS))(
     "predicted against measured, and the lines to record: %s",
