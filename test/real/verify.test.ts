@@ -118,7 +118,7 @@ describe.skipIf("missing" in program)(
         // The stand-in passes the native-path test, and the stack file goes through the bridge. What
         // the memory probe says of this machine's size is about this machine.
         expect(summary.next.filter((each) => !each.startsWith("memory: "))).toEqual([
-          "native-messages-path: machines.dgx.clients.claudeCode.via: native",
+          "native-messages-path: Write `machines.dgx.clients.claudeCode.via: native` and `machines.dgx.inferenceServers.b.chatTemplate: tolerant` in the stack file, then `serving up`: Claude Code then talks to the server directly.",
         ]);
         expect(resultOf(probes, "chat-ui-models").detail).toBe(
           `qwen3.6-35b-a3b, nvidia/Qwen3.6-35B-A3B-NVFP4, a-model, ${TINY}:latest (its own list)`,

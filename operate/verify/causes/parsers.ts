@@ -1,3 +1,4 @@
+import { toWrite } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { parsersFor, parserToSet } from "../toolForm";
 import { holdsCallAsText, isCutOff } from "../tools";
@@ -24,7 +25,7 @@ export const noToolChoice: KnownCause = {
       cause: "The server runs without automatic tool choice, and refuses every request with tools.",
       advice: declared
         ? alreadyDeclared(seen, "enable-auto-tool-choice", `${setting}: true`)
-        : `${setting}: true, then \`serving up\`.`,
+        : `${toWrite(`${setting}: true`)}.`,
       probes: refused.length === 0 ? [] : seen.failed.filter((name) => left.includes(name)),
     };
   },
@@ -56,7 +57,7 @@ export const otherReasoningParser: KnownCause = {
     const known = startedAsPlanned(seen, "reasoning-parser");
     const advice =
       declared === null || known
-        ? `${setting}: auto, so that the family's parser is passed${known ? `; \`${declared}\` does not read this model's thoughts` : ""}.`
+        ? `${toWrite(`${setting}: auto`)}. It takes the family's parser${known ? `; \`${declared}\` does not read this model's thoughts` : ""}.`
         : alreadyDeclared(seen, "reasoning-parser", `${setting}, which gives ${declared}`);
     const lost = lostInStream(seen);
     return {
@@ -124,5 +125,5 @@ function parserAdvice(seen: Seen, written: string): string {
   const fits = declared !== null && reads.includes(declared);
   if (wanted === undefined || (fits && optionOtherwise(seen, "tool-call-parser") !== undefined))
     return alreadyDeclared(seen, "tool-call-parser", `${setting}, which gives ${declared}`);
-  return `${setting}: ${wanted}, then \`serving up\`.`;
+  return `${toWrite(`${setting}: ${wanted}`)}.`;
 }

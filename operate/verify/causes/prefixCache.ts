@@ -1,3 +1,4 @@
+import { toWrite } from "../probe";
 import { alreadyDeclared, serverSetting } from "./asPlanned";
 import type { KnownCause } from "./cause";
 
@@ -14,7 +15,7 @@ export const prefixCacheOff: KnownCause = {
       cause: "The prefix cache is off: every call of an agent reads its whole prompt again.",
       advice: seen.declared.prefixCaching
         ? alreadyDeclared(seen, "enable-prefix-caching", setting)
-        : `${setting}, then \`serving up\`.`,
+        : `${toWrite(setting)}.`,
       probes: seen.failed.filter((name) => REUSE.includes(name)),
     };
   },

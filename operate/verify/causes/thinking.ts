@@ -1,3 +1,4 @@
+import { toWrite } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { alreadyDeclared, optionOtherwise, serverSetting } from "./asPlanned";
 import { failedWith, type KnownCause } from "./cause";
@@ -31,7 +32,7 @@ export const noThoughts: KnownCause = {
     if (readsLikeThoughts(seen)) return undefined;
     return {
       cause: "The model answers without thinking, but the stack file says that it thinks.",
-      advice: `${serverSetting(seen, "model.thinking")}: false, then \`serving up\`. Then no reasoning parser is passed.`,
+      advice: `${toWrite(`${serverSetting(seen, "model.thinking")}: false`)}. Then no reasoning parser is passed.`,
       probes: failedWith(seen, (each) => toldToThink(each) || each.thinking === undefined),
     };
   },

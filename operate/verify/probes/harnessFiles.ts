@@ -24,7 +24,7 @@ const embeddingSetting = ({ machine }: HarnessTarget) =>
   `\`machines.${machine.name}.harness.embeddingModel\``;
 
 const pullFix = ({ machine }: HarnessTarget, model: string) =>
-  `ollama pull ${model}, or list it in \`machines.${machine.name}.simpleServer.models\` with \`pull: true\``;
+  `Run \`ollama pull ${model}\`, or list it in \`machines.${machine.name}.simpleServer.models\` with \`pull: true\``;
 
 export const harnessFileProbes: ProbesOf<"harness"> = [
   {

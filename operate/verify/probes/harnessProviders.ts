@@ -88,7 +88,7 @@ function fixOf({ machine, host, asked }: ProviderTarget, cause: ProbeCause, own:
   if (asked.provider?.type === "ollama" && machine.simpleServer.mode === "host") {
     const { unit } = machine.simpleServer;
     return cause === "not-found"
-      ? `ollama pull ${asked.provider.model}, or list it in \`${at}.simpleServer.models\` with \`pull: true\`; \`${at}.harness.ollamaModel\` names another.`
+      ? `Run \`ollama pull ${asked.provider.model}\`, or list it in \`${at}.simpleServer.models\` with \`pull: true\`; \`${at}.harness.ollamaModel\` names another.`
       : `See \`systemctl status ${unit}\`; \`${at}.simpleServer.listen\` and \`port\` say where it is.`;
   }
   const server = machine.inferenceServers.find(({ key }) => `local-${key}` === asked.name);

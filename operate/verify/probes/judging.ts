@@ -1,6 +1,6 @@
 import { believedVllm } from "../../../components/supply";
 import { quote } from "../../sees/answer";
-import { fail, pass, type Verdict } from "../probe";
+import { fail, pass, toWrite, type Verdict } from "../probe";
 import type { Answer, Surface } from "../surfaces/surface";
 import type { ServerTarget } from "../target";
 import { parsersFor, parserToSet } from "../toolForm";
@@ -75,7 +75,7 @@ function readFix(written: string, { setting, server }: Settings): string {
   const set = server?.serve.toolParser ?? null;
   const vllm = server === undefined ? undefined : believedVllm(server.imageRecord);
   const wanted = parserToSet(written, set, vllm);
-  if (wanted !== undefined) return `${setting("tools.parser")}: ${wanted}`;
+  if (wanted !== undefined) return `${toWrite(`${setting("tools.parser")}: ${wanted}`)}.`;
   return parsersFor(written).length > 0
     ? `The stack file's ${setting("tools.parser")} (${set}) reads this form, so the server runs with an older or different configuration: \`serving up\`.`
     : `Set ${setting("tools.parser")} to the parser of the model's family.`;

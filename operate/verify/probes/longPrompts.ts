@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../faults/json";
 import { quote } from "../../sees/answer";
 import type { Api } from "../../sees/api";
 import { cacheCounters } from "../../sees/metrics";
-import { fail, pass, type Verdict } from "../probe";
+import { fail, pass, toWrite, type Verdict } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { MESSAGES, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";
@@ -45,6 +45,9 @@ export const noReuse = (target: ServerTarget) =>
   fitting(PREFIX_WORDS, AGENT_ROOM_TOKENS)(target) ??
   (target.server.serve.prefixCaching ? undefined : `${target.setting("prefixCaching")} is off`);
 
+const cachingFix = ({ setting }: ServerTarget) =>
+  `${toWrite(`${setting("prefixCaching")}: true`)}.`;
+
 /** An agent's next call repeats nearly all of the one before. */
 async function reusePrefix(target: ServerTarget): Promise<Verdict> {
   const { setting, server } = target;
@@ -59,7 +62,7 @@ async function reusePrefix(target: ServerTarget): Promise<Verdict> {
     answerOf(target, CHAT, { ...asked, turns: turns.slice(0, second ? 4 : 2) }),
   );
   if (reused) return pass(seen);
-  if (!server.serve.prefixCaching) return fail(seen, `${setting("prefixCaching")}: true`);
+  if (!server.serve.prefixCaching) return fail(seen, cachingFix(target));
   const fix = `${setting("prefixCaching")} is on. A hybrid model finds only whole blocks (serving plan shows the block), one less with draft tokens (--prefix-match-unit 16). Or the KV cache is too small to keep the prompt, or other requests ran meanwhile.`;
   return fail(seen, fix);
 }
@@ -167,7 +170,7 @@ export const longPromptProbes: ProbesOf<"inference-server"> = [
     name: "prefix-reuse",
     about: "an agent's second call reuses the first one's prefix (/metrics)",
     skip: fitting(PREFIX_WORDS, AGENT_ROOM_TOKENS),
-    fix: ({ setting }) => `${setting("prefixCaching")}: true`,
+    fix: cachingFix,
     run: reusePrefix,
   },
 ];

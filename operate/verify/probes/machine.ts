@@ -117,7 +117,7 @@ export const machineProbes: ProbesOf<"machine"> = [
     name: "launchers",
     about: "every launcher is executable",
     skip: (target) => (launchersOf(target).length > 0 ? undefined : "the plan has no launcher"),
-    fix: () => "chmod u+x, or `serving up`.",
+    fix: () => "Run `serving up`, or `chmod u+x` the launcher.",
     run: async (target) => {
       const faults: string[] = [];
       const launchers = launchersOf(target);

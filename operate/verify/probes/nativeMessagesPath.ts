@@ -1,8 +1,10 @@
 import { isRecord, type JsonObject, jsonIn } from "../../../faults/json";
+import { readServerArguments } from "../../../vllm/argv/serverArguments";
 import { BadAnswer, quote } from "../../sees/answer";
 import { refusalText } from "../../sees/api";
 import { readMetrics } from "../../sees/metrics";
-import { fail, pass, type Verdict } from "../probe";
+import { messagesClient } from "../bridgeTargets";
+import { fail, pass, toWrite, type Verdict } from "../probe";
 import { MESSAGES, messagesTool, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";
@@ -55,7 +57,8 @@ export const nativePathProbes: ProbesOf<"inference-server"> = [
     name: "native-messages-path",
     about: "a system element behind the user turn: does the tool call stay structured?",
     skip: chatOnly,
-    fix: () => `${SETTING}: bridge, until the test passes.`,
+    fix: (target) =>
+      `${toWrite(`${keyOf(target)}: bridge`)}. Go back to native once the test passes.`,
     run: async (target) => {
       const question = await questionOf(target, asAgent(target));
       const outcomes: Outcome[] = [];
@@ -113,14 +116,27 @@ async function passedVerdict(runs: number, target: ServerTarget): Promise<Verdic
     const seen = `${passed}, but with a new system element behind the user turn ${reuse.seen}`;
     if (way === "bridge") return pass(`${seen}. Keep the bridge, as the stack file does.`);
     if (way === undefined)
-      return pass(`${seen}. A messages-style client needs the bridge (${key}: bridge).`);
-    const fix = `${key}: bridge, or ${target.setting("chatTemplate")}: tolerant. vLLM moves the element to the beginning of the prompt unless the template takes it where it stands.`;
+      return pass(`${seen}. A messages-style client needs the bridge (\`${key}: bridge\`).`);
+    const fix = `${toWrite(`${key}: bridge`)}; or write \`${tolerant(target)}\` instead. vLLM moves the element to the beginning of the prompt unless the template takes it where it stands.`;
     return fail(seen, fix);
   }
   const seen = reuse === undefined ? passed : `${passed}; ${reuse.seen}`;
   if (way !== "bridge") return pass(seen);
-  return pass(`${seen}; the stack file uses the bridge, which can be dropped`, `${key}: native`);
+  // A client of another server gains nothing by what this one can.
+  if (messagesClient(target.machine)?.server !== target.server.key)
+    return pass(`${seen}; the stack file uses the bridge, for another server`);
+  const lines = [`${key}: native`, ...(hasTemplate(target) ? [] : [tolerant(target)])];
+  return pass(
+    `${seen}; the stack file uses the bridge, which can be dropped`,
+    `${toWrite(...lines)}: Claude Code then talks to the server directly.`,
+  );
 }
+
+/** What a native client's server needs: without it, the plan warns of prompts read anew. */
+const tolerant = ({ setting }: ServerTarget) => `${setting("chatTemplate")}: tolerant`;
+
+const hasTemplate = ({ server }: ServerTarget) =>
+  readServerArguments(server.container.command).options.has("chat-template");
 
 /**
  * The outcome against the stack file. A build that fails is fine as long as the bridge is used
@@ -137,9 +153,12 @@ function verdict(outcomes: readonly Outcome[], target: ServerTarget): Verdict {
   if (failed !== undefined) {
     const seen = `FAIL (${runs}); ${failed.seen}`;
     if (kept) return pass(`${seen}. Keep the bridge, as the stack file does.`);
-    if (bridged) return fail(seen, `Keep ${key}: bridge, as in the stack file.`);
-    return fail(seen, `${key}: bridge (messages-style clients must not use this server directly)`);
+    if (bridged) return fail(seen, `Keep \`${key}: bridge\`, as in the stack file.`);
+    return fail(
+      seen,
+      `${toWrite(`${key}: bridge`)}: messages-style clients must not use this server directly.`,
+    );
   }
-  const fix = `There was neither a call nor the end of a turn: first fix what chat-tools and messages-tools report, then repeat this test.${kept ? "" : ` Until then ${key}: bridge.`}`;
+  const fix = `There was neither a call nor the end of a turn: first fix what chat-tools and messages-tools report, then repeat this test.${kept ? "" : ` Until then write \`${key}: bridge\` in the stack file.`}`;
   return fail(`undecided (${runs}); ${open?.seen}`, fix);
 }

@@ -82,10 +82,11 @@ export const serverProbes: ProbesOf<"inference-server"> = [
         const fix = `Set ${setting("image")} to a release of ${FLOOR} or later, pinned by digest.`;
         return fail(`vLLM ${running} runs, below the floor of ${FLOOR}`, fix);
       }
-      const record = `${setting("versions.vllm")}: ${running}`;
-      if (recorded === undefined) return pass(`vLLM ${running}; none is recorded`, record);
+      const record = `write \`${setting("versions.vllm")}: ${running}\` in the stack file`;
+      if (recorded === undefined)
+        return pass(`vLLM ${running}; none is recorded`, `To record what runs, ${record}.`);
       if (release(running) === release(recorded)) return pass(`vLLM ${running}, as recorded`);
-      const fix = `If you changed the image on purpose, record it (${record}). Otherwise \`serving up\`.`;
+      const fix = `If you changed the image on purpose, ${record}. Otherwise \`serving up\`.`;
       return fail(`vLLM ${running} runs, but the stack file records ${recorded}`, fix);
     },
   },
@@ -101,14 +102,14 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       const [first = ""] = ids;
       const restart = "The running server was started with other names: `serving up`.";
       if (first.includes("/")) {
-        const fix = `${setting("servedModelName")}: ${servedModelName.split("/").at(-1)}, and the hub id under ${setting("aliases")}. ${restart}`;
+        const fix = `Write \`${setting("servedModelName")}: ${servedModelName.split("/").at(-1)}\` in the stack file, and the hub id under ${setting("aliases")}, unless they are there already. ${restart}`;
         return fail(
           `the first id is \`${quote(first)}\`: a coding client can't address an id with a slash`,
           fix,
         );
       }
       if (first !== servedModelName) {
-        const fix = `${setting("servedModelName")}: ${quote(first)}, if you meant that. ${restart}`;
+        const fix = `If you meant that, write \`${setting("servedModelName")}: ${quote(first)}\` in the stack file. ${restart}`;
         return fail(
           `the first id is \`${quote(first)}\`, not the declared \`${servedModelName}\``,
           fix,
@@ -143,7 +144,7 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       const wrong = own.find((each) => each.max_model_len !== declared);
       if (wrong === undefined) return pass(`${declared} tokens`);
       const found = String(wrong.max_model_len);
-      const fix = `${setting("maxModelLen")}: ${found}, if you meant that; else start the server as planned (\`serving up\`).`;
+      const fix = `If you meant that, write \`${setting("maxModelLen")}: ${found}\` in the stack file; else start the server as planned (\`serving up\`).`;
       return fail(
         `\`${quote(textOr(wrong.id))}\` has a window of ${found} tokens, but ${declared} are declared`,
         fix,

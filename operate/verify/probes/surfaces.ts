@@ -2,7 +2,7 @@ import { jsonIn, objectOr, textOr } from "../../../faults/json";
 import { quote } from "../../sees/answer";
 import { refusalText } from "../../sees/api";
 import { UNKNOWN_TIER } from "../../sees/log/scanLog";
-import { fail, pass } from "../probe";
+import { fail, pass, toWrite } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { MESSAGES, userTurn } from "../surfaces/messages";
 import { agentTurns, RESPONSES } from "../surfaces/responses";
@@ -144,7 +144,7 @@ export const chatProbes: ServerProbes = [
       const { text, reasoning } = answer;
       if (isCutOff(answer.stop)) return cutOff(answer);
       if (THINK_TAGS.test(text)) {
-        const fix = `${target.setting("reasoningParser")}: auto, so that the family's parser is passed.`;
+        const fix = `${toWrite(`${target.setting("reasoningParser")}: auto`)}. It takes the family's parser.`;
         return fail(`the thoughts are in \`content\`: \`${quote(text)}\``, fix);
       }
       if (reasoning === "") return fail("`reasoning` is empty with thinking on");

@@ -1,12 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { objectsIn } from "../../../faults/json";
+import { serverInput } from "../../fixtures/machine";
+import { BRIDGE } from "../../fixtures/services";
 import type { JsonObject } from "../../stand-in/exchange";
 import type { FaultName } from "../../stand-in/faults";
-import { planned, resultOf, run, standIn, startPlanned } from "./environment";
+import { planned, resultOf, run, standIn, startPlanned, WINDOW } from "./environment";
 import { withBridge } from "./services";
 
 const NAME = "native-messages-path";
 const SETTING = "machines.dgx.clients.claudeCode.via";
+const TEMPLATE = "machines.dgx.inferenceServers.b.chatTemplate";
+
+const written = (line: string) => `Write \`${line}\` in the stack file, then \`serving up\``;
 
 async function verdict(
   fault: FaultName | undefined,
@@ -40,7 +45,7 @@ describe("the native messages-path test against the stack file", () => {
       "native",
       "fail",
       "PASS (5 of 5 runs with a tool_use block), but with a new system element behind the user turn 0 % of the second call",
-      `${SETTING}: bridge, or machines.dgx.inferenceServers.b.chatTemplate: tolerant. vLLM moves the element`,
+      `${written(`${SETTING}: bridge`)}; or write \`${TEMPLATE}: tolerant\` instead. vLLM moves the element`,
     ],
     [
       "passed, bridge, its prompt read anew: as it should be",
@@ -55,7 +60,7 @@ describe("the native messages-path test against the stack file", () => {
       "merges-system-turns",
       "none",
       "pass",
-      `tokens). A messages-style client needs the bridge (${SETTING}: bridge).`,
+      `tokens). A messages-style client needs the bridge (\`${SETTING}: bridge\`).`,
       "",
     ],
     ["passed, no client", undefined, "none", "pass", "PASS (5 of 5", ""],
@@ -65,7 +70,7 @@ describe("the native messages-path test against the stack file", () => {
       "bridge",
       "pass",
       "which can be dropped",
-      `${SETTING}: native`,
+      `Write \`${SETTING}: native\` and \`${TEMPLATE}: tolerant\` in the stack file, then \`serving up\`: Claude Code then talks to the server directly.`,
     ],
     [
       "failed, native: back to the bridge",
@@ -73,7 +78,7 @@ describe("the native messages-path test against the stack file", () => {
       "native",
       "fail",
       "FAIL (0 of 5",
-      `${SETTING}: bridge (`,
+      `${written(`${SETTING}: bridge`)}: messages-style clients must not use this server directly.`,
     ],
     [
       "failed, no client",
@@ -81,7 +86,7 @@ describe("the native messages-path test against the stack file", () => {
       "none",
       "fail",
       "FAIL (0 of 5",
-      `${SETTING}: bridge (`,
+      `${written(`${SETTING}: bridge`)}: messages-style clients must not use this server directly.`,
     ],
     [
       "failed, bridge: as it should be",
@@ -98,11 +103,57 @@ describe("the native messages-path test against the stack file", () => {
     expect(fix === "" ? found.fix === "" : found.fix.startsWith(fix)).toBe(true);
   });
 
+  it("gives whole advice: its lines leave the plan without a warning of them", async () => {
+    const { fix } = await verdict(undefined, "bridge");
+    const lines = [...fix.matchAll(/`machines\.dgx\.([\w.]+): (\w+)`/g)].map(([, key, value]) => ({
+      key,
+      value,
+    }));
+    expect(lines).toEqual([
+      { key: "clients.claudeCode.via", value: "native" },
+      { key: "inferenceServers.b.chatTemplate", value: "tolerant" },
+    ]);
+    const clients = { claudeCode: { via: lines[0]?.value } };
+    const bridge = { ...BRIDGE, port: 8787 };
+    const codes = (server: Record<string, unknown>) =>
+      planned(8001, server, { bridge, clients }).warnings.map(({ code }) => code);
+    expect(codes({})).toContain("native-system-turns");
+    expect(codes({ chatTemplate: lines[1]?.value })).toEqual(
+      codes({}).filter((code) => code !== "native-system-turns"),
+    );
+  });
+
+  it("names the client's line alone where the server has a template already", async () => {
+    const server = await startPlanned();
+    const clients = { claudeCode: { via: "bridge" } };
+    const machine = { bridge: { ...BRIDGE, port: 8787 }, clients };
+    const plan = planned(server.port, { chatTemplate: "tolerant" }, machine);
+    const found = resultOf(await run(plan, { only: [NAME] }), NAME);
+    await server.close();
+    expect(found.fix).toBe(
+      `${written(`${SETTING}: native`)}: Claude Code then talks to the server directly.`,
+    );
+  });
+
+  it("advises nothing where the client is another server's", async () => {
+    const server = await startPlanned();
+    const clients = { claudeCode: { server: "c", via: "bridge" } };
+    const bridge = { ...BRIDGE, port: 8787, servers: ["c"] };
+    const inferenceServers = {
+      b: serverInput({ maxModelLen: WINDOW, port: server.port }),
+      c: serverInput({ servedModelName: "other", gpuMemoryUtilization: 0.2, port: 8002 }),
+    };
+    const plan = planned(server.port, {}, { bridge, clients, inferenceServers });
+    const found = resultOf(await run(plan, { only: [NAME] }), NAME);
+    await server.close();
+    expect([found.fix, found.detail]).toEqual(["", expect.stringMatching(/, for another server$/)]);
+  });
+
   it("judges a server that was named by its URL by itself", async () => {
     const found = await verdict("end-turn-pseudo-xml", "bridge", true);
     expect([found.status, found.fix]).toEqual([
       "fail",
-      `Keep ${SETTING}: bridge, as in the stack file.`,
+      `Keep \`${SETTING}: bridge\`, as in the stack file.`,
     ]);
   });
 });

@@ -36,7 +36,7 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   ],
   "a-model-without-thinking-the-stack-file-says-it-thinks": [
     "no-thoughts",
-    `${B}.model.thinking: false, then \`serving up\`. Then no reasoning parser is passed.`,
+    `Write \`${B}.model.thinking: false\` in the stack file, then \`serving up\`. Then no reasoning parser is passed.`,
   ],
   "a-model-without-thinking-under-the-names-of-another": [
     "other-model",
@@ -74,11 +74,11 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   ],
   "as-it-should-be-the-model-never-thinks": [
     "no-thoughts",
-    `${B}.model.thinking: false, then \`serving up\`. Then no reasoning parser is passed.`,
+    `Write \`${B}.model.thinking: false\` in the stack file, then \`serving up\`. Then no reasoning parser is passed.`,
   ],
   "as-it-should-be-the-model-writes-hermes-calls": [
     "tool-parser",
-    `${B}.tools.parser: hermes, then \`serving up\`.`,
+    `Write \`${B}.tools.parser: hermes\` in the stack file, then \`serving up\`.`,
   ],
   "no-prefix-cache-the-stack-file-has-one": ["prefix-cache-off", OLDER("prefixCaching: true")],
   "no-reasoning-parser-the-stack-file-has-one": [
@@ -88,7 +88,7 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   "no-tool-choice-the-stack-file-has-it": ["no-tool-choice", OLDER("tools.autoChoice: true")],
   "parser-hermes-the-stack-file-says-so": [
     "tool-parser",
-    `${B}.tools.parser: qwen3_coder, then \`serving up\`.`,
+    `Write \`${B}.tools.parser: qwen3_coder\` in the stack file, then \`serving up\`.`,
   ],
   "the-reasoning-parser-of-another-family-the-stack-file-has-the-family-s": [
     "reasoning-parser",
@@ -129,7 +129,7 @@ describe("the container's own arguments", () => {
   it("that are the stack file's leave the setting to be changed", () => {
     const seen = seenIn("no-reasoning-parser-the-stack-file-has-one");
     expect(adviceOf(startedWith(seen))).toEqual([
-      `${B}.reasoningParser: auto, so that the family's parser is passed; \`qwen3\` does not read this model's thoughts.`,
+      `Write \`${B}.reasoningParser: auto\` in the stack file, then \`serving up\`. It takes the family's parser; \`qwen3\` does not read this model's thoughts.`,
     ]);
   });
 
@@ -173,7 +173,9 @@ describe("the other name of one parser", () => {
     });
 
   it("is advised only where it is another parser", () => {
-    expect(advised("0.23.0")).toEqual([`${B}.tools.parser: qwen3_xml, then \`serving up\`.`]);
+    expect(advised("0.23.0")).toEqual([
+      `Write \`${B}.tools.parser: qwen3_xml\` in the stack file, then \`serving up\`.`,
+    ]);
     expect(advised("0.24.0")).toEqual([OLDER("tools.parser, which gives qwen3_coder")]);
   });
 });
