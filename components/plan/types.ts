@@ -16,6 +16,18 @@ export type Plan = {
 };
 
 /**
+ * The word by which commands know a container of a machine: its server's key or its service's name.
+ * A worker has only its container's name, as its key is its head's.
+ */
+export const wordFor = (
+  { inferenceServers, services }: Pick<MachinePlan, "inferenceServers" | "services">,
+  container: string,
+): string =>
+  inferenceServers.find((each) => each.container.name === container)?.key ??
+  services.find((each) => each.own && each.container === container)?.name ??
+  container;
+
+/**
  * Every server of ours that takes memory on a machine: those that answer, and workers of other
  * machines' servers.
  */

@@ -4,7 +4,7 @@ import { readContainers } from "../../machines/docker/containers";
 import { computerOf, filesOf } from "../../machines/files";
 import { readRecord } from "../../machines/update/readRecord";
 import { NEW_STACK_VARIABLE } from "../../machines/update/variables";
-import type { MachinePlan, Plan } from "../plan/types";
+import { type MachinePlan, type Plan, wordFor } from "../plan/types";
 import { type Locate, placed } from "../settings/places";
 import { connectionProblem } from "./connection";
 import { judgeRanks } from "./judgeLink";
@@ -74,13 +74,15 @@ const OTHERS_GO_ON = "Its own resources will fail; the update of other machines 
  * Finds containers of the plan that somebody stopped: the engine leaves them stopped. Those that
  * start on request may be. If Docker doesn't answer, other findings say so.
  */
-export async function stoppedContainers(machine: Pick<MachinePlan, "dockerHost" | "containers">) {
+export async function stoppedContainers(
+  machine: Pick<MachinePlan, "dockerHost" | "containers" | "inferenceServers" | "services">,
+) {
   const all = await readContainers(machine.dockerHost, ["status=exited"]).catch(() => []);
   return all.flatMap(({ name }) =>
     machine.containers.some((each) => each.name === name && each.start === undefined)
       ? [
           warned(
-            `${name} is stopped. An update that doesn't replace it leaves it stopped: \`serving start ${name}\` starts it.`,
+            `${name} is stopped. An update that doesn't replace it leaves it stopped: \`serving start ${wordFor(machine, name)}\` starts it.`,
           ),
         ]
       : [],

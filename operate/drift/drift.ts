@@ -1,7 +1,7 @@
 import { readAppliedPlan } from "../../components/evidence";
 import { containerArgs } from "../../components/host";
 import { totalFinding } from "../../components/memory";
-import type { MachinePlan } from "../../components/plan";
+import { type MachinePlan, wordFor } from "../../components/plan";
 import type { PlannedFile } from "../../components/planned";
 import { inNameOrder, LABEL, type PlannedContainer } from "../../components/planned";
 import { connectionProblem, hostInstanceFindings } from "../../components/preflight";
@@ -13,7 +13,6 @@ import { filesOf } from "../../machines/files";
 import { parseMeminfo } from "../../machines/memory";
 import { type Host, hostOf, inspected } from "../sees/host";
 import { hasOnDemand } from "../sees/onDemand/onDemand";
-import { namedOn } from "../stack/named";
 import type { StackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";
 import { containerDifferences } from "./containers";
@@ -152,9 +151,8 @@ function mendContainer(
 ): Mend {
   const { name, restart } = planned;
   const docker = (...words: string[]) => typedOn(plan, ["docker", ...words]);
-  const { key } = namedOn(plan).find(({ container }) => container?.name === name) ?? { key: name };
   const alone: Readonly<Record<string, string>> = {
-    status: `serving start ${key}`,
+    status: `serving start ${wordFor(plan, name)}`,
     restart: docker("update", "--restart", restart, name),
   };
   const joins = (network: string | null) =>

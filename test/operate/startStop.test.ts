@@ -191,7 +191,7 @@ describe("a preview", () => {
       expect(await stoppedContainers(machine)).toEqual([
         {
           verdict: "warned",
-          message: `${B} is stopped. An update that doesn't replace it leaves it stopped: \`serving start ${B}\` starts it.`,
+          message: `${B} is stopped. An update that doesn't replace it leaves it stopped: \`serving start b\` starts it.`,
         },
       ]);
     } finally {
