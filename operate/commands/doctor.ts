@@ -173,9 +173,14 @@ async function fromGivenFiles(files: GivenFiles) {
   return { facts, notes: cutShortNotes(facts.logs) };
 }
 
-function lookedAt({ logs, meminfo, containers, sockets, stack }: Facts): string[] {
+function lookedAt({ logs, meminfo, containers, sockets, stack, probes = [] }: Facts): string[] {
+  const ended = (wanted: string) => probes.filter(({ status }) => status === wanted).length;
   return [
-    ...logs.map(({ name, lines }) => `${name} (${lines} lines)`),
+    ...logs.map(({ name, kind, lines }) =>
+      kind === "probes"
+        ? `${name} (${ended("pass")} passed, ${ended("fail")} failed)`
+        : `${name} (${lines} lines)`,
+    ),
     ...(containers === undefined ? [] : [`${containers.length} containers`]),
     ...(meminfo === undefined ? [] : ["meminfo"]),
     ...(sockets === undefined ? [] : ["listening sockets"]),

@@ -1,7 +1,8 @@
 import { tellOtherStack } from "../../../components/preflight";
+import { serversOn, wordFor } from "../../../components/plan";
 import { sign } from "../../sees/log/sign";
 import type { Row, Weighed } from "../diagnosis";
-import { isOnRequest, seen, setting } from "../facts";
+import { isOnRequest, type Stack, seen, setting } from "../facts";
 import { stateLine } from "./killed";
 
 const NO_GPU_RUNTIME = sign(
@@ -22,6 +23,12 @@ const ENGINE_DEAD = sign(["EngineDeadError", "EngineCore encountered an issue"])
 
 /** Role of the file that only root may write. */
 const DROP_IN = "simple-server-dropin";
+
+/** Starts a container again; of a server, follows its start. */
+function started({ plan }: Stack, container: string): string {
+  const isServer = serversOn(plan).some((each) => each.container.name === container);
+  return `serving start ${wordFor(plan, container)}${isServer ? " && serving wait" : ""}`;
+}
 
 export const containers: readonly (Weighed | Row)[] = [
   {
@@ -85,14 +92,14 @@ export const containers: readonly (Weighed | Row)[] = [
       const died = logs.some(
         ({ container, hits }) => container === stopped?.name && hits.has(ENGINE_DEAD),
       );
-      if (stopped !== undefined)
+      if (stack !== undefined && stopped !== undefined)
         return {
           cause: died
             ? `${stopped.name} ended with ${stopped.exitCode}, as if somebody had stopped it, but its engine had died before.`
             : `Somebody stopped ${stopped.name}, and Docker doesn't start it again by itself.`,
           evidence: stateLine(stopped),
           advice: "No setting to change.",
-          command: `docker start ${stopped.name} && serving wait`,
+          command: started(stack, stopped.name),
         };
       if (missing === undefined || allContainers !== true) return undefined;
       return {

@@ -23,6 +23,9 @@ export interface MatrixCase {
   readonly evidence: string;
   readonly change?: string;
   readonly cause?: string;
+  /** What to run next, where that is not the usual. */
+  readonly command?: string;
+  readonly caughtBy?: string;
   /** It looks like trouble and is none. */
   readonly harmless?: true;
   /** Without a stack file it can't be told. */
@@ -496,7 +499,10 @@ export const cases: readonly MatrixCase[] = [
     more: { containers: [container({ name: "open-webui" })], allContainers: true },
   },
   {
-    ...own("container-not-running", "exited, exit code 143", {}),
+    ...own("container-not-running", "exited, exit code 143", {
+      command: "serving start b && serving wait",
+      caughtBy: "`serving status` and `serving drift`; a preview warns of one that is stopped",
+    }),
     name: "container-not-running, stopped by hand",
     files: {},
     more: { containers: [container({ status: "exited", exitCode: 143 })], allContainers: true },

@@ -143,9 +143,9 @@ describe("serving doctor, from afar", () => {
       file("verify.json", JSON.stringify({ probes })),
       ...json,
     ]);
-    expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual([
-      "tool-parser-mismatch",
-    ]);
+    const { diagnoses, looked } = JSON.parse(out);
+    expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["tool-parser-mismatch"]);
+    expect(looked[0]).toBe("serving verify (1 passed, 1 failed)");
   });
 
   it("takes Ollama's own probe for an address that it lacks, and no other program's", async () => {

@@ -53,6 +53,8 @@ describe("each trouble in its own words", () => {
       expect(text).not.toBe("");
     expect(report.cause.trimEnd()).toMatch(/\.$/);
     if (each.cause !== undefined) expect(report.cause).toContain(each.cause);
+    if (each.command !== undefined) expect(report.command).toBe(each.command);
+    if (each.caughtBy !== undefined) expect(report.caughtBy).toBe(each.caughtBy);
     if (each.change !== undefined) expect(report.change).toContain(each.change);
     if (report.edits.length === 0) expect(report.change).not.toMatch(/^--- /);
     else {
