@@ -18,6 +18,8 @@ export interface ContainerState {
   readonly status: string;
   /** When it was last started, as the engine writes times; "" if it never was. */
   readonly startedAt: string;
+  /** When its last run ended; absent where none has. */
+  readonly finishedAt?: string;
   readonly exitCode: number;
   readonly oomKilled: boolean;
   readonly restartCount: number;
@@ -108,6 +110,10 @@ export function containersOf(inspected: unknown): ContainerState[] {
   return objectsIn(inspected).flatMap(containerOf);
 }
 
+/** When a container's last run ended; Docker writes the year 1 where none has. */
+const ranUntil = ({ FinishedAt: at }: JsonObject): string | undefined =>
+  typeof at === "string" && !at.startsWith("0001-") ? at : undefined;
+
 function containerOf(found: JsonObject): ContainerState | [] {
   const { State: state, Config: config } = found;
   if (!isRecord(state) || !isRecord(config)) return [];
@@ -137,6 +143,7 @@ function containerOf(found: JsonObject): ContainerState | [] {
       : {},
     compileJobs: jobsOf(config.Env),
     ...defined({
+      finishedAt: ranUntil(state),
       health: typeof health === "string" ? health : undefined,
       gpuMemoryUtilization: utilizationOf(argv),
       memory: demandOfProcess(argv),

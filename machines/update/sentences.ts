@@ -1,9 +1,6 @@
+import { dateText } from "../../units/dateText";
 import type { Decided, FailedUpdate, UnderWay } from "./record";
 import { AGAIN_VARIABLE } from "./variables";
-
-/** `2026-11-24 16:05 UTC`. */
-export const dateText = (at: string): string =>
-  `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 /** `b chat-tools failed (it answered nothing)`. */
 export const failedText = ({ probe, detail }: Pick<Decided, "probe" | "detail">): string =>

@@ -5,6 +5,7 @@ import { endingInOrder } from "../../commandLine/interrupt";
 import { columns, type Format, styled } from "../../commandLine/output";
 import type { MachinePlan } from "../../components/plan";
 import { connectionProblem } from "../../components/preflight";
+import { dateText } from "../../units/dateText";
 import { type GpuState, gpuText } from "../sees/gpu";
 import { baseUrlOption } from "../stack/baseUrl";
 import { expectApplied } from "../stack/nothingApplied";
@@ -63,8 +64,7 @@ async function statusOutcome(options: StatusOptions): Promise<Outcome> {
   const failed = machines.some(
     ({ problem, items }) => problem !== undefined || items.some(({ well }) => !well),
   );
-  const verify = forStack("serving verify", options);
-  const text = machines.map((each) => machineText(each, verify)).join("\n\n");
+  const text = forStack(machines.map(machineText).join("\n\n"), options);
   return { result: { machines }, text, failed };
 }
 
@@ -114,7 +114,7 @@ async function lookAt(machine: MachinePlan, file: string): Promise<Seen> {
 
 const HEADS = ["", "state", "for", "KV", "running", "waiting", "tokens/s", "prefix hits", ""];
 
-function machineText(seen: Seen, verifyCommand: string): string {
+function machineText(seen: Seen): string {
   const { machine, memory, gpu, items, drift, verify, sinceVerify: since, problem } = seen;
   const rows = items.map(({ key, state, seconds, figures, note = "" }: ItemStatus) => {
     const { kvUse = null, tokensPerSecond = null, prefixHits = null } = figures ?? {};
@@ -148,8 +148,8 @@ function machineText(seen: Seen, verifyCommand: string): string {
     ...(drift === "" ? [] : [`  drift: ${drift}`]),
     ...(verify === null
       ? []
-      : [`  last verify: ${verify.pass} passed, ${verify.fail} failed, at ${verify.at}`]),
-    ...(since === null ? [] : sinceVerifyText(since, verifyCommand).map((line) => `  ${line}`)),
+      : [`  last verify: ${verify.pass} passed, ${verify.fail} failed, at ${dateText(verify.at)}`]),
+    ...(since === null ? [] : sinceVerifyText(since).map((line) => `  ${line}`)),
   ].join("\n");
 }
 

@@ -17,7 +17,7 @@ export function typedOn(
 
 /** Commands that read a stack file without naming it, and those that give one to the engine. */
 const READS =
-  /\bserving (plan|fetch|verify|wait|doctor|drift|inventory|start|stop|status|upgrade|backup|restore)\b(?! --(?:file|stack) )/g;
+  /\bserving (plan|fetch|verify|wait|logs|doctor|drift|inventory|start|stop|status|upgrade|backup|restore)\b(?! --(?:file|stack) )/g;
 const APPLIES = /\bserving (preview|up|down|refresh)\b(?! --stack )/g;
 
 /** The options by which a command line named its stack file, to be put behind another command. */

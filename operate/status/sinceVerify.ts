@@ -1,4 +1,5 @@
 import { knownTroubles } from "../../components/supply";
+import { dateText } from "../../units/dateText";
 import type { System } from "../sees/system";
 
 /** What became of a machine's system since its last `verify`. */
@@ -45,19 +46,16 @@ export function sinceVerify(then: System, now: System): SinceVerify | null {
   };
 }
 
-/** The same as lines for a person; `command` asks whether everything still works. */
-export function sinceVerifyText(
-  { bootedAt, changes, troubles }: SinceVerify,
-  command: string,
-): string[] {
+/** The same as lines for a person. */
+export function sinceVerifyText({ bootedAt, changes, troubles }: SinceVerify): string[] {
   const what = [
-    ...(bootedAt === null ? [] : [`it booted${bootedAt && ` at ${bootedAt}`}`]),
+    ...(bootedAt === null ? [] : [`it booted${bootedAt && ` at ${dateText(bootedAt)}`}`]),
     ...changes.map(({ part, before, after }) => `${PARTS[part]} ${before} -> ${after}`),
   ];
   const noTrouble =
     changes.length === 0 ? [] : ["The supply list knows no trouble with what runs now."];
   return [
-    `since the last verify: ${what.join("; ")}. \`${command}\` shows whether everything still works.`,
+    `since the last verify: ${what.join("; ")}. \`serving verify\` shows whether everything still works.`,
     ...(troubles.length === 0 ? noTrouble : troubles).map((line) => `  ${line}`),
   ];
 }

@@ -150,14 +150,20 @@ async function ofContainer(
   tunnel: Tunnel,
   found: ContainerState | undefined,
 ): Promise<ItemStatus> {
-  if (found === undefined) return { key, state: "not there", well: false };
-  const since = Date.parse(found.startedAt);
+  if (found === undefined) return { key, state: "not there", well: false, note: MAKES_IT };
+  const since = Date.parse(sinceOf(found));
   const item = { key, ...(since > 0 ? { seconds: Math.round((Date.now() - since) / 1000) } : {}) };
   const { status, health = "healthy", restartCount } = found;
   const { dockerHost } = machine;
   if (server !== undefined && isStoppedAsPlanned(server.container, found))
     return { ...item, ...stoppedStatus(key, found) };
-  if (status !== "running") return { ...item, state: status, well: false };
+  if (status !== "running")
+    return {
+      ...item,
+      state: status,
+      well: false,
+      ...defined({ note: notRunningNote(key, found) }),
+    };
   // A worker has no API: it is well once its head is, which Docker's health check asks.
   const hasApi = server !== undefined && (server.rank?.index ?? 0) === 0;
   const { url } = hasApi ? originFromHere(machine, server.reach, tunnel) : {};
@@ -180,6 +186,24 @@ async function ofContainer(
   return { ...item, state: phase, well: false, ...defined({ note: notes || undefined }) };
 }
 
+/** Since when a container is what it is: of one that ended, since its end. */
+const sinceOf = ({ status, startedAt, finishedAt }: ContainerState): string =>
+  ENDED.includes(status) ? (finishedAt ?? startedAt) : startedAt;
+
+/** Docker's words for a container whose run is over. */
+const ENDED = ["exited", "dead"];
+
+/** What to do about a container that should run and doesn't, by Docker's word for it. */
+function notRunningNote(key: string, found: ContainerState): string | undefined {
+  if (found.status !== "created" && !ENDED.includes(found.status)) return undefined;
+  return endedBadly(found) ? endedNote(key, found) : `\`serving start ${key}\` starts it`;
+}
+
+function endedNote(key: string, { oomKilled, exitCode }: ContainerState): string {
+  const ended = oomKilled ? "killed for memory" : `it ended with exit code ${exitCode}`;
+  return `${ended}: \`serving logs ${key}\` says why, \`serving start ${key}\` starts it again`;
+}
+
 /** A server that starts on request, and doesn't run. */
 function stoppedStatus(key: string, found: ContainerState) {
   if (!endedBadly(found))
@@ -188,10 +212,11 @@ function stoppedStatus(key: string, found: ContainerState) {
       well: true,
       note: `as planned: \`serving start ${key}\` starts it`,
     };
-  const ended = found.oomKilled ? "killed for memory" : `it ended with exit code ${found.exitCode}`;
-  const note = `${ended}: \`serving logs ${key}\` says why, \`serving start ${key}\` starts it again`;
-  return { state: found.status, well: false, note };
+  return { state: found.status, well: false, note: endedNote(key, found) };
 }
+
+/** The engine looks at what runs only where it is told to. */
+const MAKES_IT = "`serving up --refresh` creates it";
 
 const STUCK = `no token within ${TOKEN_LIMIT_SECONDS} s: its engine hangs, or reads a long prompt`;
 

@@ -1,5 +1,6 @@
 import type { Decided, UnderWay } from "../../machines/update/record";
-import { dateText, failedText } from "../../machines/update/sentences";
+import { failedText } from "../../machines/update/sentences";
+import { dateText } from "../../units/dateText";
 import type { NamedResult } from "./parts";
 
 /** Said as soon as it is decided that an update goes back. */

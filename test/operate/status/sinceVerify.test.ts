@@ -20,7 +20,7 @@ const THEN: System = {
 const BOOTED = { bootId: "two", bootedAt: "2026-11-24T10:00:00.000Z" };
 const text = (now: System, then = THEN) => {
   const found = sinceVerify(then, now);
-  return found === null ? null : sinceVerifyText(found, "serving verify");
+  return found === null ? null : sinceVerifyText(found);
 };
 
 describe("what became of a machine since its last verify", () => {
@@ -30,7 +30,7 @@ describe("what became of a machine since its last verify", () => {
 
   it("is a boot, with its time", () => {
     expect(text({ ...THEN, ...BOOTED })).toEqual([
-      "since the last verify: it booted at 2026-11-24T10:00:00.000Z. `serving verify` shows whether everything still works.",
+      "since the last verify: it booted at 2026-11-24 10:00 UTC. `serving verify` shows whether everything still works.",
     ]);
   });
 
@@ -45,7 +45,7 @@ describe("what became of a machine since its last verify", () => {
     };
     const [first, ...troubles] = text(now) ?? [];
     expect(first).toBe(
-      "since the last verify: it booted at 2026-11-24T10:00:00.000Z; kernel 6.17.0-1014-nvidia -> 7.0.0-1019-nvidia; driver 580.95.05 -> 590.48.01; Docker 28.3.3 -> 29.0.1; NVIDIA Container Toolkit 1.18.0 -> 1.19.1 with CDI. `serving verify` shows whether everything still works.",
+      "since the last verify: it booted at 2026-11-24 10:00 UTC; kernel 6.17.0-1014-nvidia -> 7.0.0-1019-nvidia; driver 580.95.05 -> 590.48.01; Docker 28.3.3 -> 29.0.1; NVIDIA Container Toolkit 1.18.0 -> 1.19.1 with CDI. `serving verify` shows whether everything still works.",
     );
     expect(troubles).toEqual([
       expect.stringMatching(/^ {2}kernel 7\.0\.0-1019-nvidia: .*add `kho=off`/),

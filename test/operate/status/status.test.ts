@@ -154,9 +154,11 @@ describe("serving status", () => {
     await keepVerify(verified, [{ ...result, name: "z", status: "fail" }], machine.env);
     const { code, out } = await machine.status();
     expect(code).toBe(1);
-    expect(out).toMatch(/\n {2}chat-ui +not there\n/);
+    expect(out).toMatch(/\n {2}chat-ui +not there +`serving up --refresh` creates it\n/);
     expect(out).toContain("\n  drift: 2 things differ from what was applied\n");
-    expect(out).toMatch(/\n {2}last verify: 1 passed, 1 failed, at 20\d\d-/);
+    expect(out).toMatch(
+      /\n {2}last verify: 1 passed, 1 failed, at 20\d\d-\d\d-\d\d \d\d:\d\d UTC$/m,
+    );
   });
 
   it("says what became of the machine since it was verified, and names the command", async () => {
@@ -183,18 +185,53 @@ describe("serving status", () => {
     await keepVerify(verified, passed, machine.env, { ...then, bootId: "other" });
     const { out } = await machine.status();
     expect(out).toMatch(
-      /\n {2}since the last verify: it booted at 20\d\d-\S+; Docker 28\.3\.3 -> 29\.0\.1\. `serving verify --file \S+` shows/,
+      /\n {2}since the last verify: it booted at 20\d\d-\d\d-\d\d \d\d:\d\d UTC; Docker 28\.3\.3 -> 29\.0\.1\. `serving verify --file \S+` shows/,
     );
   });
 
+  const MINUTES_AGO = new Date(Date.now() - 4 * 60_000).toISOString();
+  const NEVER = "0001-01-01T00:00:00Z";
+  const AFTER_END = expect.closeTo(4 * 60, -2);
+  const AFTER_START = expect.closeTo(3 * 3600, -2);
   const LOG = {
     loading:
       "INFO Starting to load model org/model...\nLoading safetensors checkpoint shards:  40% Completed | 2/5 [00:10]\n",
     closed: "start gate: closed: 3 starts in an hour\n",
   };
   it.each<[string, Parameters<typeof machineWith>[0] & object, Answers, object]>([
-    ["exited", { b: { Status: "exited" } }, {}, { state: "exited", well: false }],
-    ["gone", { b: undefined }, {}, { state: "not there", well: false }],
+    [
+      "stopped",
+      { b: { Status: "exited", FinishedAt: MINUTES_AGO } },
+      {},
+      { state: "exited", well: false, seconds: AFTER_END, note: "`serving start b` starts it" },
+    ],
+    [
+      "killed",
+      { b: { Status: "exited", ExitCode: 1, FinishedAt: MINUTES_AGO } },
+      {},
+      {
+        ...{ state: "exited", well: false, seconds: AFTER_END },
+        note: "it ended with exit code 1: `serving logs b` says why, `serving start b` starts it again",
+      },
+    ],
+    [
+      "restarted",
+      { b: { Status: "running", FinishedAt: MINUTES_AGO } },
+      { logs: {} },
+      { state: "starting", well: false, seconds: AFTER_START },
+    ],
+    [
+      "never started",
+      { b: { Status: "created", StartedAt: NEVER, FinishedAt: NEVER } },
+      {},
+      { state: "created", well: false, note: "`serving start b` starts it" },
+    ],
+    [
+      "gone",
+      { b: undefined },
+      {},
+      { state: "not there", well: false, note: "`serving up --refresh` creates it" },
+    ],
     [
       "loading",
       {},
@@ -212,6 +249,13 @@ describe("serving status", () => {
     const { code, items } = await machineWith(states, { port: 1, answers }).items();
     expect([code, items[0]]).toMatchObject([1, { key: "b", ...item }]);
     expect(items[0]).not.toHaveProperty("figures");
+    expect("seconds" in items[0]).toBe(!["not there", "created"].includes(items[0].state));
+  });
+
+  it("names the stack file in what a person is told to run", async () => {
+    const machine = machineWith({ bridge: { Status: "exited" } });
+    const { out } = await machine.status();
+    expect(out).toContain(`\`serving start --file ${machine.file} bridge\` starts it`);
   });
 
   it("tells a server whose engine is stopped: its figures stand still, and no token comes", async () => {

@@ -1,0 +1,3 @@
+/** `2026-11-24 16:05 UTC`. */
+export const dateText = (at: string): string =>
+  `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
