@@ -40,6 +40,8 @@ export interface CheckedPin {
   readonly image: string;
   /** Digest that the tag points to now, where the registry says it. */
   readonly points?: string;
+  /** Why the registry does not say it. */
+  readonly notChecked?: string;
   readonly faults: readonly string[];
 }
 
@@ -123,8 +125,10 @@ export async function checkPin(entry: ImageEntry): Promise<CheckedPin> {
   // Nothing can move without a tag.
   if (tag === undefined) return { ...of, faults: denied };
   const points = await answerOf(new Registry(repository).digest(tag));
-  if (points instanceof Failed)
-    return { ...of, faults: [`Not checked. ${points.message}`, ...denied] };
+  if (points instanceof Failed) {
+    const notChecked = points.message;
+    return { ...of, notChecked, faults: [`Not checked. ${notChecked}`, ...denied] };
+  }
   const faults =
     points === undefined
       ? [`${repository} has no ${tag} any more: the image may vanish, too.`]
@@ -138,8 +142,12 @@ export async function checkPin(entry: ImageEntry): Promise<CheckedPin> {
 
 export const checkText = (checked: readonly CheckedPin[]): string =>
   checked
-    .flatMap(({ entry, image, faults }) => [
-      `${faults.length === 0 ? "ok   " : "FAULT"} ${entry}: ${image}`,
-      ...faults.map((fault) => `      ${fault}`),
-    ])
+    .flatMap(({ entry, image, faults, notChecked }) =>
+      notChecked !== undefined && faults.length === 1
+        ? [`NOT CHECKED ${entry}: ${image}`, `      ${notChecked}`]
+        : [
+            `${faults.length === 0 ? "ok   " : "FAULT"} ${entry}: ${image}`,
+            ...faults.map((fault) => `      ${fault}`),
+          ],
+    )
     .join("\n");

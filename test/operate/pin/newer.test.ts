@@ -251,9 +251,12 @@ describe("serving pin --check", () => {
     const { address } = await standInRegistry(VLLM, TAGS, { without: ["nightly"] });
     const { code, text, images } = await run(["--check"], stackWith(image(address)));
     expect([code, images[0].faults]).toEqual([1, [fault.replace("ADDRESS", address)]]);
+    const isUnknown = fault.startsWith("Not checked. ");
+    const said = fault.replace("ADDRESS", address).replace("Not checked. ", "");
     expect(text).toBe(
-      `FAULT dgx.inferenceServers.b: ${image(address)}\n      ${fault.replace("ADDRESS", address)}\n`,
+      `${isUnknown ? "NOT CHECKED" : "FAULT"} dgx.inferenceServers.b: ${image(address)}\n      ${said}\n`,
     );
+    expect(images[0].notChecked).toBe(isUnknown ? said : undefined);
   });
 
   it("fails for what is denied meanwhile, and needs no tag for that", async () => {
