@@ -101,6 +101,8 @@ interface WaitOutput {
   )[];
   /** What doctor says of the machine where one died. */
   readonly diagnoses: readonly DiagnosisReport[];
+  /** Services that are still starting once all servers are ready. */
+  readonly starting?: readonly string[];
 }
 
 interface VerifyOutput extends Partial<Change> {

@@ -47,7 +47,7 @@ export function waitCommand(): Command {
         .default(START_SECONDS),
       new Option("-y, --yes", "ask nothing when a server has to be started and others stop for it"),
     ],
-    notes: `It only looks at the containers. A server that starts on request and doesn't run is not waited for:
+    notes: `It only looks at the containers, and waits for no service: its last line names those that still start. A server that starts on request and doesn't run is not waited for:
 \`serving start NAME\` starts it and waits. If llama-swap starts it (\`onDemand\`), \`serving wait NAME\` starts it and waits, too.
 
 Exit code: 0 all are ready, 1 a server died, was not ready in time, or failed what --warm asks, 2 wrong use.`,
@@ -106,11 +106,17 @@ async function waitForServers(options: WaitCommandOptions): Promise<Outcome> {
   const diagnoses = died === undefined ? [] : await doctorOn(options, died.machine);
   const { doctorText } = await import("../doctor/report/diagnose");
   const explained = diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])];
+  const { stillStarting, stillStartingText } = await import("../wait/stillStarting");
+  const areReady = results.every(({ outcome }) => outcome === "ready");
+  // Who names a server waits for that one alone.
+  const isAsked = areReady && options.server === undefined;
+  const starting = isAsked ? await stillStarting(planned.machines) : [];
   return {
-    result: { servers: results, diagnoses },
+    result: { servers: results, diagnoses, starting },
     text: [
       ...results.flatMap((each) => [waitedText(each), ...(each.warm ?? []).map(warmText)]),
       ...stopped.map((text) => `${forStack(text, options)}.`),
+      ...(starting.length === 0 ? [] : [forStack(stillStartingText(starting), options)]),
       ...explained,
     ].join("\n"),
     failed: results.some(

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { stringify } from "yaml";
 import { serverInput } from "../../fixtures/machine";
+import { BRIDGE, CHAT_UI } from "../../fixtures/services";
 import { lookSooner } from "../../layers/lookSooner";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { type StandIn, startStandIn } from "../../stand-in/server";
@@ -78,6 +79,44 @@ describe("serving wait", () => {
       diagnoses: [],
     });
     expect(err).toContain("ready");
+  });
+
+  it.each([
+    [["starting", "starting"], ["bridge", "chat-ui"], "bridge and chat-ui are still starting"],
+    [["healthy", "starting"], ["chat-ui"], "chat-ui is still starting"],
+    [["healthy", "healthy"], [], ""],
+  ])("says which services still start: %j", async (health, starting, said) => {
+    const StartedAt = "2026-11-21T13:00:00Z";
+    const states = [
+      inspected({ name: `vllm-model-${server.port}`, state: { StartedAt } }),
+      ...["litellm-8787", "open-webui-8080"].map((name, index) =>
+        inspected({ name, state: { StartedAt, Health: { Status: health[index] } } }),
+      ),
+    ];
+    const listing = states.map((each, index) => ({ ...each, Id: `${index + 1}` }));
+    const fake = new FakeDocker({
+      ps: { out: "1\n2\n3\n" },
+      [`inspect --type container vllm-model-${server.port}`]: {
+        out: JSON.stringify(listing.slice(0, 1)),
+      },
+      inspect: { out: JSON.stringify(listing) },
+      "image inspect": { code: 1 },
+    });
+    const file = join(folder, "Pulumi.services.yaml");
+    const dgx = {
+      ...{ totalGiB: 121.63, instanceA: "none", bridge: BRIDGE, chatUi: CHAT_UI },
+      inferenceServers: { b: serverInput({ port: server.port }) },
+    };
+    writeFileSync(file, stringify({ config: { "local-serving:machines": { dgx } } }));
+    const asked = ["wait", "--file", file];
+    const { code, out } = await runServing(asked, fake.env);
+    const [, last = ""] = out.split("\n");
+    expect([code, last.split(":")[0]]).toEqual([0, said]);
+    if (said !== "") expect(last).toContain(`: \`serving status --file ${file}\` shows when `);
+    const json = await runServing([...asked, "--format", "json"], fake.env);
+    expect(JSON.parse(json.out).starting).toEqual(starting);
+    const named = await runServing([...asked, "b", "--format", "json"], fake.env);
+    expect(JSON.parse(named.out).starting).toEqual([]);
   });
 
   it("with --warm asks for a call of a tool and a long prompt, and says what they took", async () => {
