@@ -2,7 +2,13 @@ import { Command, Option } from "commander";
 import { say } from "../../commandLine/output";
 import { orInputFault } from "../../faults/fault";
 import type { Word } from "../engine/drive";
-import { projectFolder, type StackFileOptions, stackName, stackOption } from "../stack/stackFile";
+import {
+  projectFolder,
+  type StackFileOptions,
+  stackFile,
+  stackName,
+  stackOption,
+} from "../stack/stackFile";
 
 interface Form {
   readonly description: string;
@@ -95,9 +101,9 @@ async function saysNothing(stack: string): Promise<boolean> {
   if (!stateIsEmpty(projectFolder(), stack, process.env)) return false;
   // Loaded when it is used: other updates start faster without it.
   const { nothingApplied } = await import("../stack/nothingApplied");
-  const { plannedStack } = await import("../stack/readStack");
+  const { readStack } = await import("../stack/readStack");
   // A stack whose file can't be planned is the engine's to remove.
-  const planned = orInputFault(() => plannedStack({ stack }));
+  const planned = orInputFault(() => readStack(stackFile({ stack })).plan);
   if (planned instanceof Error) return false;
   const nothing = await nothingApplied(planned.machines, { stack });
   if (nothing !== undefined) say(nothing);

@@ -1,10 +1,12 @@
 import { basename } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
 import { readEvidence } from "../../components/evidence";
 import type { MachinePlan, Plan } from "../../components/plan";
 import { plan } from "../../components/plan";
 import type { MachineSettings, StackSettings } from "../../components/settings";
 import { parseStackFile } from "../../components/settings";
+import { FaultyInput, orInputFault } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { projectOrProgram, type StackFileOptions, stackFile } from "./stackFile";
 
@@ -25,7 +27,18 @@ export function readStack(file: string, text = readTextFile(file)): PlannedStack
 /**
  * The plan of the stack file that a command was pointed at, for commands that look at what runs.
  */
-export const plannedStack = (options: StackFileOptions): Plan => readStack(stackFile(options)).plan;
+export function plannedStack(options: StackFileOptions): Plan {
+  const file = stackFile(options);
+  const read = orInputFault(() => readStack(file));
+  if (!(read instanceof Error)) return read.plan;
+  // A file that isn't there can't be mended.
+  if (read instanceof FaultyInput || read.place !== undefined) say(UNTOUCHED);
+  throw read;
+}
+
+/** What is said before the faults of a stack file by which a command finds what runs. */
+const UNTOUCHED =
+  "What runs is untouched, but this command finds it by the stack file. Once the file is mended, run the command again.";
 
 /** One machine of a stack file, with the text that a change is made to. */
 export interface OneMachine {

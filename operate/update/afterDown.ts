@@ -2,14 +2,14 @@ import { Failed } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { orInputFault } from "../../faults/fault";
 import { sayCopiesLeft } from "../copies/copiesLeft";
-import { plannedStack } from "../stack/readStack";
-import type { StackFileOptions } from "../stack/stackFile";
+import { readStack } from "../stack/readStack";
+import { type StackFileOptions, stackFile } from "../stack/stackFile";
 import { keepRecord } from "./keepRecord";
 
 /** Says what `down` leaves, and removes the record of updates: nothing is applied that it speaks of. */
 export async function afterDown(options: StackFileOptions): Promise<void> {
   // `down` works without a stack file that can be planned.
-  const planned = orInputFault(() => plannedStack(options));
+  const planned = orInputFault(() => readStack(stackFile(options)).plan);
   if (planned instanceof Error) return;
   const { machines } = planned;
   await sayCopiesLeft(machines);

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
@@ -349,6 +349,29 @@ describe("serving status", () => {
     });
     expect(items[1]).toMatchObject({ key: "bridge", state: "ready" });
   });
+
+  it.each([["status"], ["drift"], ["logs", "b"], ["stop", "b"], ["start", "b"], ["wait"]])(
+    "says of a faulty stack file that what runs is untouched: %s",
+    async (...command) => {
+      const { file, env } = machineWith();
+      const text = readFileSync(file, "utf8");
+      const run = async (changed: string) => {
+        writeFileSync(file, changed);
+        return runServing([...command, "--file", file], env);
+      };
+      const faulty = await run(text.replace("maxModelLen", "maxModellen"));
+      expect([faulty.code, faulty.out]).toEqual([1, ""]);
+      const [said, head] = faulty.err.split("\n");
+      expect(said).toBe(
+        "What runs is untouched, but this command finds it by the stack file. Once the file is mended, run the command again.",
+      );
+      expect(head).toMatch(new RegExp(`^${file}: \\d faults?$`));
+      const unreadable = await run("config: [");
+      expect([unreadable.code, unreadable.err.split("\n")[0]]).toEqual([2, said]);
+      const missing = await runServing([...command, "--file", `${file}.gone`], env);
+      expect([missing.code, missing.err.includes("What runs")]).toEqual([2, false]);
+    },
+  );
 
   it("says why nothing is known where no Docker answers", async () => {
     const machine = machineWith();
