@@ -3,7 +3,9 @@ import { basename } from "node:path";
 import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
-import { say } from "../../commandLine/output";
+import { endingInOrder } from "../../commandLine/interrupt";
+import { type Format, say } from "../../commandLine/output";
+import { oneOf, saysYes } from "../../commandLine/saysYes";
 import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { isHere } from "../../machines/address";
@@ -14,6 +16,7 @@ import { cutShortNotes, fromMachine, readMachineStack } from "../doctor/read/fro
 import { diagnose, doctorText } from "../doctor/report/diagnose";
 import { ownOf } from "../engine/ownOf";
 import { nothingApplied } from "../stack/nothingApplied";
+import { readStack } from "../stack/readStack";
 import {
   askedStack,
   machineOption,
@@ -24,6 +27,7 @@ import {
 } from "../stack/stackFile";
 
 interface DoctorOptions extends StackFileOptions, GivenFiles {
+  readonly format: Format;
   readonly machine?: string;
   readonly server?: string;
 }
@@ -49,10 +53,13 @@ export function doctorCommand(): Command {
 With files it reads them and the stack file, and nothing of this machine. If the stack file has faults, it says so and
 judges the files without it. \`docker logs vllm-model-8001 2>&1 | serving doctor --log -\` reads a log from a pipe.
 
+On a terminal it asks which of several machines is meant, and whether this computer is the machine if its memory differs.
+
 Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
     example: "doctor --file stack.yaml --log server.log --meminfo meminfo.txt --dmesg dmesg.txt",
-    run: async (options: DoctorOptions) => {
-      const fromAfar = (["log", ...GIVEN] as const).some((name) => options[name] !== undefined);
+    run: async (asked: DoctorOptions) => {
+      const fromAfar = (["log", ...GIVEN] as const).some((name) => asked[name] !== undefined);
+      const options = fromAfar ? asked : await ofOneMachine(asked);
       const { unreadable, ...known } = fromAfar
         ? stackFromAfar(options)
         : { stack: stackOf(options) };
@@ -64,7 +71,10 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
       const { facts, foreign } = fromAfar
         ? ofItsOwnStack(given, options)
         : { facts: given, foreign: [] };
-      const meant = fromAfar || known.stack === undefined ? [] : whichMachine(known.stack, facts);
+      const meant =
+        fromAfar || known.stack === undefined
+          ? []
+          : await whichMachine(known.stack, facts, options);
       const notes = [...meant, ...readNotes, ...foreign];
       for (const note of notes) say(note);
       const diagnoses = diagnose(facts, options);
@@ -87,29 +97,61 @@ async function before({ machines }: Stack, options: DoctorOptions) {
 /** Share of its memory by which a machine may differ from what its stack file says. */
 const SAME_MEMORY = 0.03;
 
+/** Whether there is a person to ask: scripts get no question. */
+const canAsk = ({ format }: DoctorOptions): boolean =>
+  format !== "json" && process.stdin.isTTY === true && process.stderr.isTTY === true;
+
+/** The options with the machine that a person names, where the stack file has several. */
+async function ofOneMachine(options: DoctorOptions): Promise<DoctorOptions> {
+  if (options.machine !== undefined || !canAsk(options)) return options;
+  const file = stackFile(options);
+  const [first, ...others] = readStack(file).plan.machines.map(({ name }) => name);
+  if (first === undefined || others.length === 0) return options;
+  const machine = await endingInOrder((signal) =>
+    oneOf(`${basename(file)} has several machines.`, [first, ...others], signal),
+  );
+  return { ...options, machine };
+}
+
 /**
- * Says which machine is meant where that isn't clear: of several the first is looked at, and a
- * `dockerHost` of this computer makes any computer the machine.
+ * Says which machine is meant where that isn't clear, and asks a person: of several the first is
+ * looked at, and a `dockerHost` of this computer makes any computer the machine.
  */
-function whichMachine({ plan, machines, file }: Stack, { meminfo }: Facts): string[] {
+async function whichMachine(
+  { plan, machines, file }: Stack,
+  { meminfo }: Facts,
+  options: DoctorOptions,
+): Promise<string[]> {
   const name = basename(file);
   const others = machines.filter((each) => each.name !== plan.name).map((each) => each.name);
   const total = plan.ledger.totalGiB;
+  const asks = canAsk(options);
   const isAnother =
     isHere(plan) &&
     meminfo !== undefined &&
     Math.abs(meminfo.totalGiB - total) > SAME_MEMORY * total;
+  if (isAnother && asks) {
+    const question = `This computer has ${meminfo.totalGiB.toFixed(1)} GiB of memory, and ${plan.name} of ${name} has ${total.toFixed(1)}. Is it ${plan.name} all the same?`;
+    if (!(await endingInOrder((signal) => saysYes(question, signal))))
+      throw new WrongUse(
+        `Nothing was diagnosed. To look at ${plan.name}, run this there, ${FROM_HERE}`,
+      );
+  }
   return [
-    ...(others.length === 0
+    ...(others.length === 0 || asks
       ? []
       : [`Looked at ${plan.name} of ${name}; name another with --machine: ${others.join(", ")}.`]),
-    ...(isAnother
+    ...(isAnother && !asks
       ? [
-          `This computer was taken for ${plan.name} of ${name}, since its \`dockerHost\` is a socket here. If ${plan.name} is another computer, run this there, set \`dockerHost: ssh://USER@HOST\`, or give copies of its logs and files (\`--log\`, \`--meminfo\`).`,
+          `This computer was taken for ${plan.name} of ${name}, since its \`dockerHost\` is a socket here. If ${plan.name} is another computer, run this there, ${FROM_HERE}`,
         ]
       : []),
   ];
 }
+
+/** How a machine is looked at from another computer. */
+const FROM_HERE =
+  "set `dockerHost: ssh://USER@HOST`, or give copies of its logs and files (`--log`, `--meminfo`).";
 
 /** What is known of the stack file. */
 interface Known extends Pick<Facts, "stack" | "stackProblem"> {

@@ -8,9 +8,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { describe, expect, it, vi } from "vitest";
+import { parse, stringify } from "yaml";
 import * as memory from "../../../machines/memory";
 import { doctorText } from "../../../operate/doctor/report/diagnose";
+import { serverInput } from "../../fixtures/machine";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { markApplied } from "../applied";
 import { FakeDocker, inspected } from "../fakeDocker";
@@ -19,6 +22,16 @@ import { CONTAINER } from "./cases";
 import { STACK_TEXT, withServer } from "./stack";
 
 const folder = temporaryFolder("serving-doctor-");
+
+/** Sets a property, and returns what puts the old one back. */
+function replaced(owner: object, key: string, value: unknown): () => void {
+  const old = Object.getOwnPropertyDescriptor(owner, key);
+  Object.defineProperty(owner, key, { configurable: true, value });
+  return () => {
+    if (old === undefined) Reflect.deleteProperty(owner, key);
+    else Object.defineProperty(owner, key, old);
+  };
+}
 
 function file(name: string, text: string): string {
   const path = join(folder, name);
@@ -569,6 +582,91 @@ describe("serving doctor, on the machine", () => {
     expect(err).toContain(
       "This computer was taken for dgx of Pulumi.other.yaml, since its `dockerHost` is a socket here. If dgx is another computer, run this there, set",
     );
+  });
+
+  describe("at a terminal", () => {
+    const other = file("Pulumi.other.yaml", STACK_TEXT.replace("121.63", "4000"));
+    const meminfo = memory.parseMeminfo("MemTotal: 16777216 kB\nMemAvailable: 8000000 kB\n");
+    const QUESTION =
+      "This computer has 16.0 GiB of memory, and dgx of Pulumi.other.yaml has 4000.0. Is it dgx all the same? [y/N] ";
+
+    /** Two machines, each with as much memory as this computer. */
+    function twoMachines() {
+      const { config } = parse(STACK_TEXT);
+      const { dgx } = config["local-serving:machines"];
+      const b = serverInput({ servedModelName: "second", port: 8002 });
+      const machines = {
+        dgx: { ...dgx, totalGiB: 16 },
+        dgx2: { ...{ totalGiB: 16, instanceA: "none", inferenceServers: { b } }, ...SOCKET },
+      };
+      return stringify({ config: { "local-serving:machines": machines } });
+    }
+    const SOCKET = { dockerHost: "unix:///run/other.sock", home: "/home/other" };
+
+    /** `serving doctor` where somebody types this, on a machine without containers. */
+    async function typed(answers: readonly string[], ...args: string[]) {
+      markApplied(folder, "dgx");
+      const docker = new FakeDocker({ "ps --all": { out: "" } });
+      const seen = vi.spyOn(memory, "parseMeminfo").mockReturnValue(meminfo);
+      // Each line comes by itself, as from a keyboard.
+      const stdin = Object.assign(Readable.from(answers.map((each) => `${each}\n`)), {
+        isTTY: true,
+      });
+      const restore = [replaced(process, "stdin", stdin), replaced(process.stderr, "isTTY", true)];
+      try {
+        return await runServing(["doctor", ...args], { ...docker.env, HOME: folder });
+      } finally {
+        for (const each of restore) each();
+        seen.mockRestore();
+      }
+    }
+
+    it.each([["n"], [""]])("asks first whether this computer is the machine: `%s`", async (no) => {
+      const { code, out, err } = await typed([no], "--file", other);
+      expect([code, out]).toEqual([2, ""]);
+      expect(err).toContain(QUESTION);
+      expect(err).toContain(
+        "Nothing was diagnosed. To look at dgx, run this there, set `dockerHost: ssh://USER@HOST`, or give copies of its logs and files (`--log`, `--meminfo`).\n",
+      );
+    });
+
+    it("diagnoses once somebody says yes, and says nothing more of it", async () => {
+      const { code, out, err } = await typed(["y"], "--file", other);
+      expect(code).toBe(1);
+      expect(out).toContain("container-not-running: ");
+      expect(err).toContain(QUESTION);
+      expect(err).not.toContain("This computer was taken for");
+    });
+
+    it.each([
+      ["2", "dgx2"],
+      ["dgx2", "dgx2"],
+      ["", "dgx"],
+      ["1", "dgx"],
+    ])("asks which of several machines is meant: `%s`", async (answer, machine) => {
+      const two = file("Pulumi.two.yaml", twoMachines());
+      const { out, err } = await typed([answer], "--file", two);
+      expect(err).toContain(
+        "Pulumi.two.yaml has several machines.\n  1  dgx\n  2  dgx2\nWhich one? [1] ",
+      );
+      expect(err).not.toContain("name another with --machine");
+      const container = machine === "dgx" ? CONTAINER : "vllm-second-8002";
+      expect(/There is no container ([\w.-]+)/.exec(out)?.[1]).toBe(container);
+      const named = await typed([], "--file", two, "--machine", machine);
+      expect(named.err).not.toContain("Which one?");
+      const { err: scripted } = await runServing(["doctor", "--file", two], { HOME: folder });
+      expect(scripted).toContain(
+        "Looked at dgx of Pulumi.two.yaml; name another with --machine: dgx2.",
+      );
+    });
+
+    it("asks nothing where the memory is the machine's, and nothing for JSON", async () => {
+      const same = file("Pulumi.same.yaml", STACK_TEXT.replace("121.63", "16"));
+      expect((await typed([], "--file", same)).err).not.toContain("[y/N]");
+      const { code, err } = await typed([], "--file", other, ...json);
+      expect([code, err.includes("[y/N]")]).toEqual([1, false]);
+      expect(err).toContain("This computer was taken for dgx of Pulumi.other.yaml");
+    });
   });
 
   it("says so when no engine answers", async () => {
