@@ -14,9 +14,12 @@ import { namedOn } from "../../operate/stack/named";
 import { BLANK, blankedPlan } from "../fixtures/blankedPlan";
 import { serverInput } from "../fixtures/machine";
 import { ALL_CLIENTS, BRIDGE, CHAT_UI } from "../fixtures/services";
+import { nothingAnswers } from "../layers/nothingAnswers";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { FakeDocker, inspectedAsPlanned } from "./fakeDocker";
 import { runServing } from "./runServing";
+
+nothingAnswers();
 
 const { plan } = planning;
 const { declaredResources } = declared;
