@@ -608,10 +608,16 @@ describe("serving doctor, on the machine", () => {
       markApplied(folder, "dgx");
       const docker = new FakeDocker({ "ps --all": { out: "" } });
       const seen = vi.spyOn(memory, "parseMeminfo").mockReturnValue(meminfo);
+      const lines = [...answers];
       // Each line comes by itself, as from a keyboard.
-      const stdin = Object.assign(Readable.from(answers.map((each) => `${each}\n`)), {
-        isTTY: true,
+      const keyboard = new Readable({
+        read: () =>
+          setImmediate(() => {
+            const line = lines.shift();
+            keyboard.push(line === undefined ? null : `${line}\n`);
+          }),
       });
+      const stdin = Object.assign(keyboard, { isTTY: true });
       const restore = [replaced(process, "stdin", stdin), replaced(process.stderr, "isTTY", true)];
       try {
         return await runServing(["doctor", ...args], { ...docker.env, HOME: folder });
@@ -658,6 +664,13 @@ describe("serving doctor, on the machine", () => {
       expect(scripted).toContain(
         "Looked at dgx of Pulumi.two.yaml; name another with --machine: dgx2.",
       );
+    });
+
+    it("asks again where the answer names none of them", async () => {
+      const two = file("Pulumi.two.yaml", twoMachines());
+      const { out, err } = await typed(["3", "dgx2"], "--file", two);
+      expect(err.split("Which one? [1] ")).toHaveLength(3);
+      expect(out).toContain("There is no container vllm-second-8002");
     });
 
     it("asks nothing where the memory is the machine's, and nothing for JSON", async () => {
