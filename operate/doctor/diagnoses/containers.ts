@@ -1,5 +1,5 @@
-import { tellOtherStack } from "../../../components/preflight";
 import { serversOn, wordFor } from "../../../components/plan";
+import { tellOtherStack } from "../../../components/preflight";
 import { sign } from "../../sees/log/sign";
 import type { Row, Weighed } from "../diagnosis";
 import { isOnRequest, type Stack, seen, setting } from "../facts";
