@@ -3,7 +3,7 @@ export { gibRange, kvFacts, timesRange } from "./kvFacts";
 export { leastBeforeKv, neededBeforeKv, ownSpeeds } from "./kvRoom";
 export { demandFigures, leftGiB, type MemoryLedger, takenBy } from "./ledger";
 export { totalFinding } from "./machineMemory";
-export { judgeStart, type MemoryVerdict } from "./measurement/verdict";
+export { judgeStart } from "./measurement/verdict";
 export type { ServerKv } from "./serverKv";
 export { type StartNeeds, shareForRequests } from "./startNeeds";
 export {

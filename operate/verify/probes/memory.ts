@@ -1,6 +1,6 @@
 import type { InferenceServerPlan } from "../../../components/inference-server";
 import { readEngineLog } from "../../../components/kv";
-import { judgeStart, type MemoryVerdict, totalFinding } from "../../../components/memory";
+import { judgeStart, totalFinding } from "../../../components/memory";
 import type { MachinePlan } from "../../../components/plan";
 import type { ContainerState } from "../../../machines/docker/containers";
 import { parseMeminfo } from "../../../machines/memory";
@@ -89,7 +89,7 @@ export async function judgedStart(
   return { ...judgeStart(planned, log, started, dayOf(state)), cutShort };
 }
 
-interface JudgedStart extends MemoryVerdict {
+interface JudgedStart extends ReturnType<typeof judgeStart> {
   /** Says that the log wasn't read to its end. */
   readonly cutShort: string | undefined;
 }
