@@ -176,14 +176,12 @@ function checkLine(check: Check, target: ClientTarget): string {
  * LiteLLM also lists models whose server is down, so the launcher has it try the model with a few
  * tokens. If no answer comes in time, the server is busy.
  */
-function tried({ triedAt, server: { container, key } }: ClientTarget): string[] {
+function tried({ triedAt, server: { container } }: ClientTarget): string[] {
   if (triedAt === undefined) return [];
   const hint =
     container === undefined
       ? ""
-      : [startHint(key), `  docker logs --tail 20 ${container}   what does it say, on its machine?`]
-          .map((line) => ` ${quoted(line)}`)
-          .join("");
+      : ` ${quoted(`  docker logs --tail 20 ${container}   what does it say, on its machine?`)}`;
   return [
     `case $(ask ${quoted(triedAt)} "$key") in`,
     `  *'Cannot connect to host'*) stop ${UNAVAILABLE} "$me: the bridge answers, the server behind it does not."${hint} ;;`,
@@ -199,16 +197,11 @@ const startNotice = ({ startMs }: ClientTarget): string[] =>
         `echo "$me: $model is started on request: if it isn't running, the first answer takes minutes." >&2`,
       ];
 
-/** The command that every other message names for a server or service that was stopped. */
-const startHint = (key: string): string =>
-  `  serving start ${key}   starts it if it was stopped; run it in the stack's folder on its machine`;
-
-function hints({ own, compiles }: Check, { server }: ClientTarget): string[] {
-  if (own !== undefined)
+function hints({ container, compiles }: Check, { server }: ClientTarget): string[] {
+  if (container !== undefined)
     return [
-      `  docker ps --all --filter name=${own.container}   is it running?`,
-      startHint(own.key),
-      `  docker logs --tail 20 ${own.container}   what does it say?${compiles ? " A first boot compiles for 10 to 15 minutes: let it." : ""}`,
+      `  docker ps --all --filter name=${container}   is it running?`,
+      `  docker logs --tail 20 ${container}   what does it say?${compiles ? " A first boot compiles for 10 to 15 minutes: let it." : ""}`,
     ];
   if (server.onDemand)
     return [

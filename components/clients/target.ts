@@ -40,8 +40,7 @@ export interface Check {
   readonly name: string;
   readonly url: string;
   readonly model: string;
-  /** Its container, and the word that `serving start` knows it by, where it is ours. */
-  readonly own: { readonly container: string; readonly key: string } | undefined;
+  readonly container: string | undefined;
   /** Whether it gets the client's key: only the client's counterpart does. */
   readonly keyed: boolean;
   /** Whether it may be silent for a quarter of an hour and still be well. */
@@ -75,11 +74,16 @@ export function clientTarget(
   const hidden =
     through !== null && (server.onDemand ?? (clients.host !== undefined && isClosed(server)));
   const secret = through === null ? server.keyVariable : through.key?.variable;
-  const check = (name: string, from: string, own: Check["own"], keyed: boolean): Check => ({
+  const check = (
+    name: string,
+    from: string,
+    container: string | undefined,
+    keyed: boolean,
+  ): Check => ({
     name,
     url: `${from}/v1/models`,
     model,
-    own,
+    container,
     keyed,
     compiles: from === direct,
   });
@@ -101,15 +105,11 @@ export function clientTarget(
             check(
               server.onDemand ? LLAMA_SWAP : SERVER_NAMES[server.kind],
               direct,
-              server.onDemand ? undefined : ownOf(server),
+              server.onDemand ? undefined : server.container,
               through === null,
             ),
           ]),
-      ...(through === null
-        ? []
-        : [
-            check("the bridge", origin, { container: through.container.name, key: "bridge" }, true),
-          ]),
+      ...(through === null ? [] : [check("the bridge", origin, through.container.name, true)]),
     ],
     // A try would start a server that isn't asked for yet.
     triedAt:
@@ -118,9 +118,6 @@ export function clientTarget(
         : undefined,
   };
 }
-
-const ownOf = ({ container, key }: Upstream): Check["own"] =>
-  container === undefined ? undefined : { container, key };
 
 const keyOf = (secret: string | undefined, usual: string): ClientTarget["key"] =>
   secret === undefined

@@ -117,7 +117,6 @@ describe("Claude Code's settings", () => {
       "check 'the bridge' \\",
       "  'http://127.0.0.1:8787/v1/models' \\",
       "  '  docker ps --all --filter name=litellm-8787   is it running?' \\",
-      "  '  serving start bridge   starts it if it was stopped; run it in the stack'\\''s folder on its machine' \\",
       "  '  docker logs --tail 20 litellm-8787   what does it say?'",
     ]);
   });

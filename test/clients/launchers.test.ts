@@ -393,7 +393,7 @@ describe("a launcher through the bridge", () => {
         {
           code: 69,
           err: expect.stringMatching(
-            /^launcher-\d+: the bridge answers, the server behind it does not\.\n {2}serving start b {3}starts it if it was stopped; run it in the stack's folder on its machine\n {2}docker logs --tail 20 vllm-model-9 {3}what does it say, on its machine\?\n$/,
+            /^launcher-\d+: the bridge answers, the server behind it does not\.\n {2}docker logs --tail 20 vllm-model-9 {3}what does it say, on its machine\?\n$/,
           ),
         },
       ],

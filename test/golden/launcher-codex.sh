@@ -90,7 +90,6 @@ check 'the inference server' \
   'model' \
   "$key" \
   '  docker ps --all --filter name=vllm-model-8001   is it running?' \
-  '  serving start b   starts it if it was stopped; run it in the stack'\''s folder on its machine' \
   '  docker logs --tail 20 vllm-model-8001   what does it say? A first boot compiles for 10 to 15 minutes: let it.'
 
 CODEX_HOME='/home/me/.codex'
