@@ -70,7 +70,7 @@ describeEngineWithGpus("an `up` that fails half way", () => {
     );
     const up = await workspace.up("--skip-preview");
     expect(said(up)).toContain(
-      `Instance A on port ${parts.portA} runs with utilization ${SHARE}, and 0.1 is declared.`,
+      `Instance A on port ${parts.portA} runs with utilization ${SHARE}, but 0.1 is declared.`,
     );
     // A refusal has a dash before it, a warning has none.
     expect(said(up)).toMatch(
