@@ -1,4 +1,9 @@
 /** The door of evidence: what is read from files before planning. */
-export { appliedPlanIn, readAppliedPlan, readAppliedPlans } from "./readAppliedPlan";
+export {
+  appliedMachines,
+  appliedPlanIn,
+  readAppliedPlan,
+  readAppliedPlans,
+} from "./readAppliedPlan";
 export { operatorHome, readEvidence } from "./readEvidence";
 export { readModels } from "./readModels";

@@ -3,6 +3,7 @@ import { type JsonObject, objectOr } from "../../faults/json";
 import { parseJson } from "../../faults/jsonDocument";
 import { readBy } from "../../faults/schemaFaults";
 import { type Files, filesOf } from "../../machines/files";
+import { appliedPlanPath } from "../plan/appliedPlan";
 import type { MachinePlan } from "../plan/types";
 import { PLAN_VERSION } from "../planned/planVersion";
 import { fromVersion0 } from "./fromVersion0";
@@ -19,6 +20,14 @@ export type AppliedPlan =
 /** The plans that were applied to the machines of a stack, in their order. */
 export const readAppliedPlans = (machines: readonly MachinePlan[]): Promise<AppliedPlan[]> =>
   Promise.all(machines.map((machine) => readAppliedPlan(machine, filesOf(machine))));
+
+/** The machines, as stack files call them, whose plan `up` left in a state directory. */
+export async function appliedMachines(on: Files, stateDirectory: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of await on.names(stateDirectory))
+    if (await on.isPlain(appliedPlanPath(name, stateDirectory))) found.push(name);
+  return found;
+}
 
 /** Reads the plan that `up` left on a machine, here or over ssh. */
 export async function readAppliedPlan(

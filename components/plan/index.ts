@@ -1,4 +1,3 @@
 /** The door of the plan: settings and evidence in, plain data out. */
-export { appliedPlanPath } from "./appliedPlan";
 export { machinePlan, plan } from "./plan";
 export { type MachinePlan, type Plan, serversOn, wordFor } from "./types";

@@ -15,9 +15,10 @@ import { readMachine } from "./readMachine";
 import { type MachineFacts, type PreflightFinding, type UpdateFinding, warned } from "./types";
 
 /**
- * Reads every machine of the plan and returns the reasons not to update. A preview judges files
- * and taken names alone: the rest may change before the update. A machine that is another computer is read over
- * ssh. `locate` finds the lines of the stack file, and `fingerprint` tells its settings from others.
+ * Reads every machine of the plan and returns the reasons not to update. A preview judges files and
+ * taken names alone: the rest may change before the update. A machine that is another computer is
+ * read over ssh. `locate` finds the lines of the stack file, and `fingerprint` tells its settings
+ * from others.
  */
 export async function preflight(
   { machines }: Plan,

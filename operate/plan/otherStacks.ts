@@ -1,6 +1,8 @@
+import { dirname } from "node:path";
+import { appliedMachines } from "../../components/evidence";
 import type { MachinePlan } from "../../components/plan";
-import { readOtherPlans, tellOtherStack } from "../../components/preflight";
 import { isHere } from "../../machines/address";
+import { filesOf } from "../../machines/files";
 import type { Judged } from "../../policies/judge";
 import { ownOf } from "../engine/ownOf";
 import type { StackFileOptions } from "../stack/stackFile";
@@ -16,7 +18,12 @@ export async function otherStacks(
 ): Promise<Judged[]> {
   if (options.file !== undefined) return [];
   const own = ownOf(machines, options);
-  const found = machines.filter(isHere).map(async (machine) =>
+  const here = machines.filter(isHere);
+  const applied = (await Promise.all(here.map(appliedBeside))).flat();
+  if (applied.every((name) => !own.isNew && own.machines.includes(name))) return [];
+  // Loaded when it is used: other plans are printed faster without the preflight.
+  const { readOtherPlans, tellOtherStack } = await import("../../components/preflight");
+  const found = here.map(async (machine) =>
     (await readOtherPlans(machine, own)).map((other): Judged => {
       const { cause, remedy } = tellOtherStack(machine.name, other);
       return {
@@ -26,4 +33,11 @@ export async function otherStacks(
     }),
   );
   return (await Promise.all(found)).flat();
+}
+
+/** The machines whose plans are applied where this one's is kept. */
+async function appliedBeside(machine: MachinePlan): Promise<string[]> {
+  const record = machine.files.find(({ role }) => role === "applied-plan");
+  if (record === undefined) return [];
+  return appliedMachines(filesOf(machine), dirname(dirname(record.path)));
 }

@@ -1,8 +1,7 @@
 import { delimiter, join } from "node:path";
 import { Failed } from "../../../commandLine/exit";
 import { CLIENTS } from "../../../components/clients";
-import { operatorHome } from "../../../components/evidence";
-import { appliedPlanPath } from "../../../components/plan";
+import { appliedMachines, operatorHome } from "../../../components/evidence";
 import { LABEL } from "../../../components/planned";
 import { machine } from "../../../components/settings";
 import { readKernel } from "../../../components/supply";
@@ -155,10 +154,8 @@ function dockerFacts(docker: DockerFacts<ContainerState>): HostFacts["docker"] {
 /** The machines whose plan `up` left in the usual folder. */
 async function appliedHere({ files, home }: Sources): Promise<Pick<HostFacts, "applied">> {
   const folder = onMachine(machine.shape.stateDirectory.parse(undefined), { home });
-  const found: string[] = [];
-  for (const name of await files.names(folder))
-    if (await files.isPlain(appliedPlanPath(name, folder))) found.push(name);
-  return found.length === 0 ? {} : { applied: found };
+  const applied = await appliedMachines(files, folder);
+  return applied.length === 0 ? {} : { applied };
 }
 
 /** What the machine is, as far as it shows that. */
