@@ -32,27 +32,39 @@ function named(probes: readonly string[]): string {
 }
 
 /** What explains failures comes first, then each step with the probes that ask for it. */
-const nextSteps = (results: readonly ProbeResult[], causes: readonly Cause[]): string[] => [
-  ...causes.map(({ probes, cause, advice }) => `${named(probes)}: ${cause} ${advice}`),
-  ...namesBy("fix", asking(results, causes), ({ name }) => name).map(
-    ([fix, names]) => `${names}: ${fix}`,
-  ),
+const nextSteps = (
+  results: readonly ProbeResult[],
+  causes: readonly Cause[],
+  { label, advice }: StepWords = BY_NAME,
+): string[] => [
+  ...causes.map((each) => {
+    const { probes, target } = each;
+    return `${named(probes.map((name) => label({ name, target })))}: ${advice(each)}`;
+  }),
+  ...namesBy("fix", asking(results, causes), label).map(([fix, names]) => `${names}: ${fix}`),
 ];
 
-/** The same steps below the verdicts, which name each cause already. */
-function shownSteps(results: readonly ProbeResult[], causes: readonly Cause[]): string[] {
+type Label = (result: Pick<ProbeResult, "name" | "target">) => string;
+
+/** How a step names a probe, and what it says of a cause. */
+interface StepWords {
+  readonly label: Label;
+  readonly advice: (cause: Cause) => string;
+}
+
+const BY_NAME: StepWords = {
+  label: ({ name }) => name,
+  advice: ({ cause, advice }) => `${cause} ${advice}`,
+};
+
+/** Words below the verdicts, which name each cause already; a target where a name isn't enough. */
+function belowVerdicts(results: readonly ProbeResult[]): StepWords {
   const asked = results.filter(({ status }) => status !== "skip");
-  const label = ({ name, target }: Pick<ProbeResult, "name" | "target">): string =>
+  const label: Label = ({ name, target }) =>
     asked.some((each) => each.name === name && each.target !== target)
       ? `${name} (${target})`
       : name;
-  return [
-    ...causes.map(({ probes, target, advice }) => {
-      const names = named(probes.map((name) => label({ name, target })));
-      return `${names}: ${advice}`;
-    }),
-    ...namesBy("fix", asking(results, causes), label).map(([fix, names]) => `${names}: ${fix}`),
-  ];
+  return { label, advice: ({ advice }) => advice };
 }
 
 /** Results whose own fix is a next step: failures, then what passed and could be better. */
@@ -68,7 +80,7 @@ const isExplained = ({ name, target }: ProbeResult, causes: readonly Cause[]): b
 function namesBy(
   key: "fix" | "detail",
   results: readonly ProbeResult[],
-  label: (result: ProbeResult) => string,
+  label: Label,
 ): [text: string, names: string][] {
   return [...new Set(results.map((each) => each[key]))].map((text) => {
     const same = results.filter((each) => each[key] === text);
@@ -88,7 +100,7 @@ export function verifyText(results: readonly ProbeResult[], causes: readonly Cau
   const shown = results.filter((result) => result.status !== "skip");
   const width = Math.max(0, ...shown.map((result) => result.name.length));
   const { pass, fail, skip } = summaryOf(results, causes);
-  const next = shownSteps(results, causes);
+  const next = nextSteps(results, causes, belowVerdicts(results));
   return [
     ...causes.flatMap(causeLines),
     ...targets.flatMap((target) => {
@@ -101,7 +113,7 @@ export function verifyText(results: readonly ProbeResult[], causes: readonly Cau
           .map(
             ({ name, status, detail }) => `  ${MARKS[status]()} ${name.padEnd(width)}  ${detail}`,
           ),
-        ...namesBy("detail", skipped, ({ name }) => name).map(
+        ...namesBy("detail", skipped, BY_NAME.label).map(
           ([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names}`,
         ),
         "",
