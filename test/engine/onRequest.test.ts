@@ -6,6 +6,7 @@ import { ask, type NoAnswer } from "../../http/ask";
 import type { Judged } from "../../policies/judge";
 import { pinnedImage } from "../docker/image";
 import { statusOf } from "../docker/statusOf";
+import { notRunning } from "../fixtures/onDemand";
 import { freePort } from "../layers/freePort";
 import { mustRun, run } from "../layers/run";
 import { runServing } from "../operate/runServing";
@@ -62,20 +63,7 @@ describeEngineWithGpus("servers that start on request", () => {
     await expectQuiet(workspace);
     expect((await serving("drift")).out).toBe("dgx: as it was applied\n");
     const status = JSON.parse((await serving("status", "--format", "json")).out).machines[0];
-    expect(status.items).toEqual([
-      {
-        key: "b",
-        state: "not running",
-        well: true,
-        note: "as planned: `serving start b` starts it",
-      },
-      {
-        key: "c",
-        state: "not running",
-        well: true,
-        note: "as planned: `serving start c` starts it",
-      },
-    ]);
+    expect(status.items).toEqual(["b", "c"].map(notRunning));
     const wait = await serving("wait");
     expect([wait.code, wait.out.match(/is not running, as planned/g)]).toEqual([
       0,

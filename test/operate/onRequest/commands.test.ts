@@ -14,6 +14,7 @@ import { changeSections } from "../../../operate/plan/changeReport";
 import { dockerRun } from "../../../operate/plan/dockerRun";
 import { partsOf } from "../../../operate/update/parts";
 import { serverInput } from "../../fixtures/machine";
+import { notRunning } from "../../fixtures/onDemand";
 import { fileOf } from "../../fixtures/services";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { FakeDocker, inspectedAsPlanned } from "../fakeDocker";
@@ -118,20 +119,7 @@ describe("a server that starts on request and doesn't run", () => {
     async (state) => {
       const machine = new Machine({ b: state, c: STOPPED });
       const status = await machine.serving("status", "--format", "json");
-      expect(JSON.parse(status.out).machines[0].items).toEqual([
-        {
-          key: "b",
-          state: "not running",
-          well: true,
-          note: "as planned: `serving start b` starts it",
-        },
-        {
-          key: "c",
-          state: "not running",
-          well: true,
-          note: "as planned: `serving start c` starts it",
-        },
-      ]);
+      expect(JSON.parse(status.out).machines[0].items).toEqual(["b", "c"].map(notRunning));
       const wait = await machine.serving("wait");
       expect([wait.code, wait.out]).toEqual([
         0,

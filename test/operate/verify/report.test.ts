@@ -26,20 +26,25 @@ const RESULTS = [
   result("thinking-off", "skip", "it does not think"),
 ];
 
+/** The lines of these results, down to what to do next. */
+const VERDICTS = [
+  "b",
+  "  pass models  model",
+  "  pass native  PASS",
+  "  FAIL chat    empty",
+  "  FAIL tools   empty",
+  "  skip a chat model: completions",
+  "  skip it does not think: thinking-on, thinking-off",
+  "",
+  "2 passed, 2 failed, 3 skipped",
+  "",
+  "What to do next",
+];
+
 describe("what a person reads at the end", () => {
   it("is every verdict with its reason, and below them each thing to do once, faults first", () => {
     expect(verifyText(RESULTS).split("\n")).toEqual([
-      "b",
-      "  pass models  model",
-      "  pass native  PASS",
-      "  FAIL chat    empty",
-      "  FAIL tools   empty",
-      "  skip a chat model: completions",
-      "  skip it does not think: thinking-on, thinking-off",
-      "",
-      "2 passed, 2 failed, 3 skipped",
-      "",
-      "What to do next",
+      ...VERDICTS,
       "  - chat, tools: the parser",
       "  - native: via: native",
     ]);
@@ -80,17 +85,7 @@ describe("what a person reads at the end", () => {
       "b: The server wants a key.",
       "  It explains chat, tools.",
       "",
-      "b",
-      "  pass models  model",
-      "  pass native  PASS",
-      "  FAIL chat    empty",
-      "  FAIL tools   empty",
-      "  skip a chat model: completions",
-      "  skip it does not think: thinking-on, thinking-off",
-      "",
-      "2 passed, 2 failed, 3 skipped",
-      "",
-      "What to do next",
+      ...VERDICTS,
       "  - chat, tools: Apply the stack file.",
       "  - native: via: native",
     ]);
