@@ -57,7 +57,7 @@ describe("serving backup", () => {
     const { code, out } = await serving(volume, ["backup", "chat-ui"]);
     const [name = ""] = volume.names();
     expect([code, volume.running]).toEqual([0, true]);
-    expect(out.replace(/ chat-ui was gone for \d+ s\./, "")).toBe(
+    expect(out.replace(/ chat-ui was stopped for \d+ s\./, "")).toBe(
       `The data of chat-ui are copied to ${FOLDER}/${name} on dgx.\n\`serving restore chat-ui ${name}\` puts them back.\n`,
     );
     const json = await serving(volume, ["backup", "chatUi", "--format", "json"]);
