@@ -106,7 +106,7 @@ describe("a record in the shipped stack file", () => {
       "and its record names no digest. The record is accepted because the tag or a known digest agrees with it.",
     );
     expect(warnings).toContain(`\`machines.dgx.inferenceServers.b.versions.digest: ${KNOWN}\``);
-    expect(below(out, "Notes")).not.toContain("published about");
+    expect(below(out, "Notes")).not.toContain("were published for");
   });
 
   it("is not needed for a known digest", async () => {

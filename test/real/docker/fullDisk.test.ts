@@ -99,7 +99,7 @@ describeEngineWithDocker("a disk that is too small for an image", () => {
     const { code, stderr } = await up();
     expect(code).not.toBe(0);
     expect(stderr.slice(stderr.lastIndexOf("The image"))).toBe(
-      `The image ${image} could not be fetched: the Docker provider leaves out why. \`serving fetch\` says it, then run \`serving up\` again (\`serving fetch\` loads everything first).\n`,
+      `The image ${image} could not be fetched: the Docker provider doesn't say why. \`serving fetch\` names the cause, then run \`serving up\` again (\`serving fetch\` loads everything first).\n`,
     );
     const fetch = await run("node", ["bundle/serving.cjs", "fetch", "--stack", workspace.stack], {
       cwd: workspace.project,
