@@ -35,7 +35,12 @@ export interface MemoryFigures {
   };
   /** By container: the largest share that fits by the sum, and by the limit. */
   readonly largestUtilization: {
-    readonly [container: string]: { readonly bySum: number; readonly byAggregate: number };
+    readonly [container: string]: {
+      readonly bySum: number;
+      readonly byAggregate: number;
+      /** The largest up to both that also leaves `memoryFloorGiB`, where that is smaller. */
+      readonly keepingFloor?: number;
+    };
   };
 }
 

@@ -46,22 +46,28 @@ export interface MemoryShare extends MemoryDemand {
 
 /**
  * Adds up one machine's memory. Every figure is in GiB, rounded to 0.01, and the sum is the sum of
- * what is shown.
+ * what is shown. `floorGiB`: what the start gates keep available.
  */
 export function ledger(
   totalGiB: number,
   shares: readonly MemoryShare[],
   others: readonly LedgerLine[],
+  floorGiB = 0,
 ): MemoryLedger {
   const lines: LedgerLine[] = [...shares.flatMap((share) => linesOf(share, totalGiB)), ...others];
-  const largest = largestUtilizations(totalGiB, shares, others);
+  const sumGiB = hundredths(lines.reduce((sum, line) => sum + line.gib, 0));
+  const largest = withFloor(largestUtilizations(totalGiB, shares, others), shares, {
+    totalGiB,
+    floorGiB,
+    sumGiB,
+  });
   const fixed = shares.flatMap(({ name, kvCacheGiB, outsideGiB }) =>
     kvCacheGiB === undefined ? [] : [[name, { kvCacheGiB, ...defined({ outsideGiB }) }] as const],
   );
   return {
     totalGiB,
     aggregateUtilization: sumOfUtilizations(shares.map((share) => shareTaken(share, totalGiB))),
-    sumGiB: hundredths(lines.reduce((sum, line) => sum + line.gib, 0)),
+    sumGiB,
     lines,
     largestUtilizationThatFits: Object.fromEntries(
       Object.entries(largest).map(([name, { bySum, byAggregate }]) => [
@@ -192,6 +198,35 @@ function largestUtilizations(
 }
 
 /**
+ * Adds to each server's largest share the largest that leaves the floor, where that is smaller. It
+ * counts all lines, compiling too, as the warning of the floor does.
+ */
+function withFloor(
+  largest: MemoryLedger["largestUtilization"],
+  shares: readonly MemoryShare[],
+  machine: { readonly totalGiB: number; readonly floorGiB: number; readonly sumGiB: number },
+): MemoryLedger["largestUtilization"] {
+  const { totalGiB, floorGiB, sumGiB } = machine;
+  return Object.fromEntries(
+    Object.entries(largest).map(([name, fits]) => {
+      const share = shares.find((each) => each.name === name);
+      const most = Math.min(fits.bySum, fits.byAggregate);
+      if (share === undefined) return [name, fits];
+      const of = (utilization: number) =>
+        linesOf({ ...share, utilization }, totalGiB).reduce((sum, { gib }) => sum + gib, 0);
+      const beside = sumGiB - of(share.utilization);
+      let keepingFloor = most;
+      while (
+        keepingFloor > 0 &&
+        hundredths(totalGiB - hundredths(beside + of(keepingFloor))) < floorGiB
+      )
+        keepingFloor = downToHundredth(keepingFloor - 0.01);
+      return [name, keepingFloor < most ? { ...fits, keepingFloor } : fits];
+    }),
+  );
+}
+
+/**
  * Returns the largest share, in hundredths, whose line fits into what is free. The line is rounded
  * to 0.01 GiB, as the sum is.
  */
@@ -204,6 +239,10 @@ function largestWithin(freeGiB: number, totalGiB: number): number {
 /** What the machine has left, in GiB; negative where it lacks something. */
 export const leftGiB = ({ totalGiB, sumGiB }: Pick<MemoryLedger, "totalGiB" | "sumGiB">): number =>
   hundredths(hundredths(totalGiB) - sumGiB);
+
+/** Whether the plan fits: its memory, and the shares of all servers. */
+export const fitsMachine = (ledger: MemoryLedger): boolean =>
+  leftGiB(ledger) >= 0 && ledger.aggregateUtilization <= AGGREGATE_LIMIT;
 
 /** GiB (1024^3 bytes) in a GB (10^9 bytes). */
 export const GIB_PER_GB = 1e9 / BYTES_PER_GIB;

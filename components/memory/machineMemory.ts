@@ -4,7 +4,7 @@ import { BYTES_PER_GIB, hundredths } from "../../units/memory";
 import { type MemoryDemand, takenGiB } from "../../vllm/utilization";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { ModelEvidence } from "../planned/evidence";
-import type { LedgerLine } from "../planned/facts";
+import { type LedgerLine, OPERATING_SYSTEM } from "../planned/facts";
 import { isPooling } from "../planned/modelKind";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { admissionSchema } from "../planned/schema/memory";
@@ -88,7 +88,7 @@ export function machineMemory(
   ];
   const admission = meminfo === undefined ? [] : admissionOnPaper(meminfo, host, ours, onRequest);
   const withOthers = (some: readonly MemoryShare[]) =>
-    ledger(machine.totalGiB, [...always, ...some], others);
+    ledger(machine.totalGiB, [...always, ...some], others, machine.memoryFloorGiB);
   if (onRequest.length === 0) return { ledger: withOthers([]), admission };
   return { ...withOnRequest(machine, shares, withOthers), admission };
 }
@@ -162,7 +162,7 @@ function operatingSystem(
   { operatingSystemGiB: gib }: MachineSettings,
   measured: MeminfoUse | undefined,
 ): LedgerLine {
-  const name = "operating system";
+  const name = OPERATING_SYSTEM;
   if (measured !== undefined)
     return { name, gib: measured.operatingSystemGiB, basis: "measured", source: measured.source };
   return gib === DEFAULT_OPERATING_SYSTEM_GIB

@@ -11,8 +11,10 @@ import type { MachineSettings } from "../settings/machine";
 import { adapterSlots } from "./adapterSlots";
 import { gibRange, roomText, timesRange } from "./kvFacts";
 import { isMeasured } from "./kvRoom";
+import { fitsMachine } from "./ledger";
 import type { KnownServer, MachineMemory } from "./machineMemory";
 import type { ServerKv, ServerKvResult } from "./serverKv";
+import { sureShare } from "./startNeeds";
 import { togetherNotes } from "./together";
 
 /**
@@ -55,7 +57,7 @@ export function memoryWarnings(
     if (share > HIGHEST_THAT_STARTED)
       ofServer(
         "utilization-high",
-        `at its start it needs ${(share * machine.totalGiB).toFixed(1)} GiB available at once. The plan has room for it. But after a boot a DGX Spark was reported to have only ${AFTER_A_BOOT.available} of ${AFTER_A_BOOT.total} GiB available. That is too little for more than ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} unless caches are dropped (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47; its driver is not known). If it fails here, free the page cache first (\`echo 3 | sudo tee /proc/sys/vm/drop_caches\`).`,
+        `at its start it needs ${(share * machine.totalGiB).toFixed(1)} GiB available at once.${fitsMachine(ledger) ? " The plan has room for it. But after" : " After"} a boot a DGX Spark was reported to have only ${AFTER_A_BOOT.available} of ${AFTER_A_BOOT.total} GiB available. That is too little for more than ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} unless caches are dropped (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47; its driver is not known). If it fails here, free the page cache first (\`echo 3 | sudo tee /proc/sys/vm/drop_caches\`).`,
       );
     if (measured !== undefined && !isMeasured(settings))
       ofServer(
@@ -213,7 +215,7 @@ function cure(
     : "";
   if (server.kvCacheMemoryBytes !== undefined)
     return `Set \`kvCacheMemoryBytes\` to ${one} or more.${shorter}`;
-  const share = upToHundredth((kv.room.outsideGiB.high + one / BYTES_PER_GIB) / totalGiB);
+  const share = sureShare(kv, totalGiB);
   const inAnyCase =
     kv.room.basis === "estimated"
       ? "holds one request even if the model needs as much beside its weights as any other did"

@@ -1,11 +1,17 @@
 import { defined } from "../../faults/defined";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
-import { upToHundredth } from "../../vllm/utilization";
+import {
+  AGGREGATE_CAUTION,
+  AGGREGATE_LIMIT,
+  downToHundredth,
+  upToHundredth,
+} from "../../vllm/utilization";
 import { ownWindow } from "../kv";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { startNeedsSchema } from "../planned/schema/memory";
 import { isJudged, isMeasured, residentGiB } from "./kvRoom";
+import { fitsMachine, type MemoryLedger } from "./ledger";
 import type { KnownServer } from "./machineMemory";
 import { NOT_FOLLOWED, type ServerKv, type ServerKvResult } from "./serverKv";
 
@@ -38,6 +44,34 @@ export const shareForRequests = (
   const windowsGiB = (requests * bytesPerRequest) / BYTES_PER_GIB;
   return upToHundredth((room.outsideGiB.low + windowsGiB + BESIDE_WINDOW_GIB) / totalGiB);
 };
+
+/** The share with which a server holds one request even in the worst known case. */
+export const sureShare = (
+  { room, bytesPerRequest, bytesPerBlock }: ServerKv,
+  totalGiB: number,
+): number =>
+  upToHundredth(
+    (room.outsideGiB.high + (bytesPerRequest + bytesPerBlock) / BYTES_PER_GIB) / totalGiB,
+  );
+
+/** How far the limit on the sum of shares is above the sum that the plan warns about. */
+const LIMIT_ABOVE_CAUTION = AGGREGATE_LIMIT - AGGREGATE_CAUTION;
+
+/** See `unwarnedUtilization` of the plan. */
+export function unwarnedShare(
+  { settings, plan: { container } }: KnownServer,
+  { kv }: ServerKvResult,
+  ledger: MemoryLedger,
+): number | undefined {
+  const fits = ledger.largestUtilization[container.name];
+  if (fitsMachine(ledger) || fits === undefined || kv === null) return undefined;
+  // Of a cache of fixed size its bytes count, and not the share.
+  if (settings.kvCacheMemoryBytes !== undefined) return undefined;
+  const { bySum, byAggregate, keepingFloor = bySum } = fits;
+  const calm = downToHundredth(byAggregate - LIMIT_ABOVE_CAUTION);
+  const share = Math.min(bySum, keepingFloor, calm);
+  return share >= sureShare(kv, ledger.totalGiB) ? share : undefined;
+}
 
 /** What is known of a server's needs at its start; `kv` is its KV plan. */
 export function startNeeds(

@@ -11,6 +11,7 @@ import {
   type ServerSurroundings,
 } from "../inference-server/plannedServer";
 import { gateFile } from "../inference-server/startGate";
+import type { MemoryLedger } from "../memory/ledger";
 import {
   type KnownServer,
   leastMemory,
@@ -20,7 +21,7 @@ import {
 } from "../memory/machineMemory";
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { type ServerKvResult, serverKv } from "../memory/serverKv";
-import { startNeeds } from "../memory/startNeeds";
+import { startNeeds, unwarnedShare } from "../memory/startNeeds";
 import { plannedOnDemand } from "../on-demand/plannedOnDemand";
 import { onDemandWarnings } from "../on-demand/warnings";
 import { type Evidence, folderEvidence, modelEvidence } from "../planned/evidence";
@@ -164,7 +165,7 @@ export function machinePlan(
     ...writtenOn(running, [{ files: gateFiles(name, machine, needs) }, around, llamaSwap, harness]),
     ...memory,
     ...defined({ onDemand }),
-    ...startsOf(withKv, machine.totalGiB),
+    ...startsOf(withKv, memory.ledger),
     ...reachOf(machine, [...reachesOf(inferenceServers), ...llamaSwap.reach, ...around.reach]),
     commands: around.commands,
   };
@@ -264,13 +265,19 @@ function declaredFacts(name: string, machine: MachineSettings, home: string) {
 /** KV cache and least needs of each server, by its container. */
 function startsOf(
   servers: readonly (KnownServer & { readonly kv: ServerKvResult })[],
-  totalGiB: number,
+  ledger: MemoryLedger,
 ): Pick<MachinePlan, "kv" | "starts"> {
   const named = servers.map((server) => [server.plan.container.name, server] as const);
   return {
     kv: Object.fromEntries(named.map(([container, { kv }]) => [container, kv.kv])),
     starts: Object.fromEntries(
-      named.map(([container, server]) => [container, startNeeds(server, totalGiB, server.kv)]),
+      named.map(([container, server]) => [
+        container,
+        {
+          ...startNeeds(server, ledger.totalGiB, server.kv),
+          ...defined({ unwarnedUtilization: unwarnedShare(server, server.kv, ledger) }),
+        },
+      ]),
     ),
   };
 }

@@ -12,7 +12,7 @@ import type { KnownServer } from "../memory/machineMemory";
 import type { Warn } from "../memory/memoryWarnings";
 import { weightBand, weightsOfRank } from "../memory/weightBands";
 import type { ModelEvidence } from "../planned/evidence";
-import type { Warning } from "../planned/facts";
+import { OPERATING_SYSTEM, type Warning } from "../planned/facts";
 import type { Rank } from "../planned/rank";
 import type { Upstream } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
@@ -73,7 +73,7 @@ export function machineWarnings(
       "memory-floor",
       `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server. Free ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor.`,
     );
-  if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default"))
+  if (ledger.lines.some((line) => line.name === OPERATING_SYSTEM && line.basis === "default"))
     warn(
       "operating-system-unmeasured",
       `The operating system's ${machine.operatingSystemGiB} GiB is a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`,

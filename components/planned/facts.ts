@@ -5,6 +5,9 @@ import type { hostInstanceSchema, imageRecordSchema } from "./schema/servers";
 
 export type LedgerLine = DataOf<typeof ledgerLineSchema>;
 
+/** The ledger's line of the operating system, which nobody can lower. */
+export const OPERATING_SYSTEM = "operating system";
+
 /** Something that will work but that an operator should know before it runs. */
 export type Warning = DataOf<typeof warningSchema>;
 

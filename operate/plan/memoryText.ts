@@ -10,8 +10,10 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
   const free = leftGiB(ledger);
   const aggregate = `aggregate utilization ${utilizationText(ledger.aggregateUtilization)}, limit ${utilizationText(AGGREGATE_LIMIT)}`;
   const largest = Object.entries(ledger.largestUtilization).map(
-    ([name, { bySum, byAggregate }]) => {
-      return `largest utilization that fits for ${name}: ${Math.min(bySum, byAggregate).toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit)`;
+    ([name, { bySum, byAggregate, keepingFloor }]) => {
+      const most = keepingFloor ?? Math.min(bySum, byAggregate);
+      const floor = keepingFloor === undefined ? "" : `, ${most.toFixed(2)} with the memory floor`;
+      return `largest utilization that fits for ${name}: ${most.toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit${floor})`;
     },
   );
   const admissions = admission.map(({ name, wantedGiB, availableGiB, admitted }) => {

@@ -9,6 +9,8 @@ export interface LargestShare {
   /** The largest shares that fit; `NaN` for a figure that isn't known. */
   readonly bySum: number;
   readonly byAggregate: number;
+  /** The largest that leaves the memory floor as well, where that is smaller. */
+  readonly keepingFloor?: number;
   readonly needs: StartNeeds;
 }
 
@@ -24,7 +26,16 @@ export function largestShares(component: DeclaredResource | undefined): LargestS
       ([, value]) => typeof value === "number",
     );
     const needs: StartNeeds = Object.fromEntries(known);
-    return [{ name, bySum, byAggregate, needs }];
+    const keepingFloor = figure(fits.keepingFloor);
+    return [
+      {
+        name,
+        bySum,
+        byAggregate,
+        ...(Number.isFinite(keepingFloor) ? { keepingFloor } : {}),
+        needs,
+      },
+    ];
   });
 }
 

@@ -16,6 +16,7 @@ import {
   tenThousandths,
   utilizationText,
 } from "../../vllm/utilization";
+import { advisedShare } from "../lib/advisedShare";
 import { containerName, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer, readDeclared, type ServerReading } from "../lib/inferenceServer";
 import { countedAdapters, type LargestShare, largestShares } from "../lib/largestShares";
@@ -148,12 +149,15 @@ function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestSh
     return {
       text: `Only ${shareText(fits)} is left for ${server} beside the others, but it needs at least ${shareText(least)} to start: lower another server, or leave this one out.`,
     };
-  const both =
-    bySum < byLimit ? ` (${shareText(byLimit)} by this limit alone, but all memory must fit)` : "";
-  const set = `Set --gpu-memory-utilization of ${server} to ${shareText(fits)} or less${both}.`;
+  const { most, value, warns } =
+    share === undefined ? { most: fits, value: fits, warns: "" } : advisedShare(share, fits);
+  const why = most < fits ? "`memoryFloorGiB` must stay free" : "all memory must fit";
+  const both = most < byLimit ? ` (${shareText(byLimit)} by this limit alone, but ${why})` : "";
+  const more = value < most ? ` Up to ${shareText(most)} fits${both}.` : "";
+  const set = `Set --gpu-memory-utilization of ${server} to ${shareText(value)} or less${value < most ? "" : both}.${more}${warns}`;
   return {
     text: set,
-    change: { server, setting: "gpuMemoryUtilization", value: fits / TEN_THOUSAND },
+    change: { server, setting: "gpuMemoryUtilization", value: value / TEN_THOUSAND },
   };
 }
 

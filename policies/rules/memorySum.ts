@@ -1,11 +1,13 @@
-import { TYPE } from "../../components/planned";
+import { OPERATING_SYSTEM, TYPE } from "../../components/planned";
 import { figure, holdsUnknown, knownMap, list, map, UNKNOWN } from "../../vllm/argv/unknown";
 import {
   AGGREGATE_LIMIT,
   shareText,
+  TEN_THOUSAND,
   tenThousandths,
   utilizationText,
 } from "../../vllm/utilization";
+import { advisedShare } from "../lib/advisedShare";
 import { asksForGpus, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
@@ -52,8 +54,10 @@ function judgedLines(machine: DeclaredResource): Found {
   const all = sum(lines);
   const cure = largest.map((share) => remedy(share, pinned)).join(" ");
   if (sum(certain) > total) {
-    const others = certain.filter((line) => !largest.some((server) => server.name === line.name));
-    const message = `Declared and measured memory is ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`;
+    const others = certain.filter(
+      ({ name }) => name !== OPERATING_SYSTEM && !largest.some((server) => server.name === name),
+    );
+    const message = `All lines together are ${gib(all)} of ${gib(total)}, ${gib(all - total)} too much${listed(lines)} ${cure}${givesWay(others)}`;
     return violation(machine, message, changeOf(largest));
   }
   if (all <= total) return undefined;
@@ -113,27 +117,39 @@ function linesOf(given: unknown): Line[] | undefined {
   return lines.every((line) => line !== undefined) ? lines : undefined;
 }
 
-function remedy(
-  { name, bySum, byAggregate, needs }: LargestShare,
-  pinned: readonly string[],
-): string {
+function remedy(share: LargestShare, pinned: readonly string[]): string {
+  const { name, bySum, byAggregate, needs } = share;
   const least = Math.min(bySum, byAggregate);
   const { leastUtilization: needed = 0 } = needs;
-  const both = `${utilizationText(bySum)} by the sum, ${utilizationText(byAggregate)} by the aggregate limit`;
+  const { most, value, warns } = advisedShare(share, tenThousandths(least));
+  const floor = most < tenThousandths(least) ? `, ${shareText(most)} with the memory floor` : "";
+  const both = `${utilizationText(bySum)} by the sum, ${utilizationText(byAggregate)} by the aggregate limit${floor}`;
+  const set = value < most ? ` Set it to ${shareText(value)}.` : "";
   if (least > 0 && least < needed)
     return `At most ${utilizationText(least)} is left for ${name} (${both}), but it needs at least ${utilizationText(needed)} to start.`;
   return least > 0
-    ? `The largest --gpu-memory-utilization that fits for ${name} is ${utilizationText(least)} (${both}).`
+    ? `The largest --gpu-memory-utilization that fits for ${name} is ${shareText(most)} (${both}).${set}${warns}`
     : `No --gpu-memory-utilization fits for ${name} (${both})${pinned.includes(name) ? ": lower or remove its `kvCacheMemoryBytes`" : ""}.`;
 }
 
 /** The first share that can be lowered to what fits. */
 function changeOf(largest: readonly LargestShare[]): Change | undefined {
-  return largest.flatMap(({ name: server, bySum, byAggregate, needs }) => {
-    const value = Math.min(bySum, byAggregate);
+  return largest.flatMap((share) => {
+    const { name: server, bySum, byAggregate, needs } = share;
+    const fits = tenThousandths(Math.min(bySum, byAggregate));
+    const value = advisedShare(share, fits).value / TEN_THOUSAND;
     const works = value > 0 && value >= (needs.leastUtilization ?? 0);
     return works ? [{ server, setting: "gpuMemoryUtilization", value }] : [];
   })[0];
+}
+
+/** The lines by what is known of them, behind how much they are too much. */
+function listed(lines: readonly Line[]): string {
+  const defaults = lines.filter(({ certain }) => !certain);
+  const certain = spelled(lines.filter((line) => line.certain));
+  return defaults.length === 0
+    ? `: ${certain}.`
+    : `, and without the defaults they don't fit either. Declared or measured: ${certain}. Defaults: ${spelled(defaults)}.`;
 }
 
 /** What an operator may shrink beside our servers, the largest first. */

@@ -108,14 +108,24 @@ function faults(
 }
 
 /** A larger share, where one that suffices is left. */
-function moreShare({ bySum, byAggregate, needs }: LargestShare): {
+function moreShare({ bySum, byAggregate, keepingFloor, needs }: LargestShare): {
   readonly text: string;
   readonly value?: number;
 } {
   const largest = Math.min(bySum, byAggregate);
   const value = needs.leastUtilization ?? 1;
+  const most = Math.min(largest, keepingFloor ?? largest);
+  const floor = most < largest ? " and leaves the memory floor" : "";
+  if (value > most && value <= largest)
+    return {
+      text: `Set \`gpuMemoryUtilization: ${value}\` (at most ${largest} fits). No share with which it starts leaves the memory floor (\`memoryFloorGiB\`), so the plan warns.`,
+      value,
+    };
   return value <= largest
-    ? { text: `Set \`gpuMemoryUtilization: ${value}\` or more (at most ${largest} fits).`, value }
+    ? {
+        text: `Set \`gpuMemoryUtilization: ${value}\` or more (at most ${most} fits${floor}).`,
+        value,
+      }
     : {
         text: `It needs at least ${value}, but at most ${Math.max(0, largest)} is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
       };

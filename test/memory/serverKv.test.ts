@@ -213,6 +213,16 @@ describe("what a plan says of the KV cache", () => {
     const codes = (share: number) => planned({ gpuMemoryUtilization: share }).codes;
     expect(codes(0.84)).toContain("utilization-high");
     expect(codes(0.83)).not.toContain("utilization-high");
+    const said = (share: number) =>
+      planned({ gpuMemoryUtilization: share }, MODEL, { instanceA: "none" }).said.find((each) =>
+        each.startsWith("utilization-high"),
+      );
+    const after = "a boot a DGX Spark was reported to have only 102 of 121.69 GiB available.";
+    expect(said(0.84)).toContain(
+      `GiB available at once. The plan has room for it. But after ${after}`,
+    );
+    expect(said(0.95)).toContain(`GiB available at once. After ${after}`);
+    expect(said(0.95)).not.toContain("room");
   });
 
   it("a window above the measured one compiles kernels anew", () => {

@@ -127,7 +127,7 @@ const WITH_VALUE: readonly Row[] = [
     "b.kvCacheMemoryBytes",
     18758269665,
   ],
-  ["memory-sum", {}, { operatingSystemGiB: 20 }, "b.gpuMemoryUtilization", 0.37],
+  ["memory-sum", {}, { operatingSystemGiB: 20 }, "b.gpuMemoryUtilization", 0.35],
   ["memory-sum", { extraArgs: ["--cpu-offload-gb", "30"] }, {}, "b.gpuMemoryUtilization", 0.2],
   [
     "server-starts",

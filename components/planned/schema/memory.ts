@@ -13,6 +13,12 @@ const largest = z.object({
     .number()
     .describe("By the sum of all lines against the machine's total; 0 if none fits."),
   byAggregate: z.number().describe("By the limit on the sum of utilizations."),
+  keepingFloor: z
+    .number()
+    .exactOptional()
+    .describe(
+      "The largest up to both that also leaves `memoryFloorGiB`, where that is smaller; 0 if none does.",
+    ),
 });
 
 const fixedCache = z.object({
@@ -122,6 +128,12 @@ export const startNeedsSchema = z
       .number()
       .exactOptional()
       .describe("The smallest share to advise, with some room for rounding."),
+    unwarnedUtilization: z
+      .number()
+      .exactOptional()
+      .describe(
+        "Where the machine's plan doesn't fit: the largest share of this server that fits and that the plan doesn't warn about, if it surely starts with that.",
+      ),
     leastCacheBytes: z.number().exactOptional().describe("The smallest fixed KV cache to advise."),
   })
   .meta({

@@ -4,6 +4,7 @@ import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
 import { judge } from "../../../policies/judge";
 
+import { hundredths } from "../../../units/memory";
 import { stack } from "../../fixtures/machine";
 import { container, declared, said, UNKNOWN_LIST, UNKNOWN_TEXT, verdictsOf } from "../declared";
 
@@ -83,9 +84,9 @@ describe("the sum of a machine's memory", () => {
         verdict: "refused",
         resource: "dgx",
         message:
-          "Declared and measured memory is 121.64 GiB of 121.63 GiB, 0.01 GiB too much: instance A 54.73 + b 54.73 + Ollama 2.17 + operating system 10.01. " +
+          "All lines together are 121.64 GiB of 121.63 GiB, 0.01 GiB too much: instance A 54.73 + b 54.73 + Ollama 2.17 + operating system 10.01. " +
           "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit). " +
-          "Otherwise reduce something else, the largest first: instance A, operating system, Ollama.",
+          "Otherwise reduce something else, the largest first: instance A, Ollama.",
       },
     ]);
   });
@@ -130,8 +131,9 @@ describe("the sum of a machine's memory", () => {
     const starts = { b: { leastUtilization: 0.1 }, c: { leastUtilization: 0.1 } };
     const memory = { lines, largestUtilization, starts, fixedKvCache: { c: {} } };
     expect(said(RULE, [machine([], { memory })])).toEqual([
-      "refused: Declared and measured memory is 200.00 GiB of 121.63 GiB, 78.37 GiB too much: b 100.00 + c 100.00. " +
+      "refused: All lines together are 200.00 GiB of 121.63 GiB, 78.37 GiB too much: b 100.00 + c 100.00. " +
         "The largest --gpu-memory-utilization that fits for b is 0.10 (0.10 by the sum, 0.10 by the aggregate limit). " +
+        "Above 0.80 for all servers the plan warns. " +
         "No --gpu-memory-utilization fits for c (0.00 by the sum, 0.20 by the aggregate limit): " +
         "lower or remove its `kvCacheMemoryBytes`.",
     ]);
@@ -174,9 +176,17 @@ describe("the sum in a plan", () => {
   it("refuses a declared operating system that the pair leaves no room for", () => {
     const [found] = verdicts({ operatingSystemGiB: 17 });
     expect(found?.verdict).toBe("refused");
-    expect(found?.message).toContain("Declared and measured memory is 126.46 GiB of 121.63 GiB");
-    // (121.63 - 54.73 - 2 x 0.94 - 17) / 121.63 = 0.394...
-    expect(found?.message).toContain("is 0.39 (0.39 by the sum, 0.45 by the aggregate limit)");
+    expect(found?.message).toContain(
+      "All lines together are 128.34 GiB of 121.63 GiB, 6.71 GiB too much, and without the defaults they don't fit either. Declared or measured: instance A 54.73 + ",
+    );
+    // The same sum and excess as the memory's own lines have.
+    const { ledger } =
+      plan(stack({ operatingSystemGiB: 17 }), { home: "/home/me" }).machines[0] ?? {};
+    expect([ledger?.sumGiB, hundredths((ledger?.sumGiB ?? 0) - 121.63)]).toEqual([128.34, 6.71]);
+    // (121.63 - 54.73 - 2 x 0.94 - 17) / 121.63 = 0.394..., and 2 GiB less is 0.378...
+    expect(found?.message).toContain(
+      "is 0.37 (0.39 by the sum, 0.45 by the aggregate limit, 0.37 with the memory floor)",
+    );
   });
 
   it("names Ollama's loaded models among what may give way", () => {
@@ -185,7 +195,7 @@ describe("the sum in a plan", () => {
     expect(found?.verdict).toBe("refused");
     expect(found?.message).toContain("Ollama's loaded models 19.20");
     expect(found?.message).toMatch(
-      /the largest first: instance A.*, Ollama's loaded models.*, operating system/,
+      /the largest first: instance A, Ollama's loaded models\. In the stack file|the largest first: instance A, Ollama's loaded models\.$/,
     );
   });
 

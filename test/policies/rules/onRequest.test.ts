@@ -114,11 +114,11 @@ describe("memory-sum, of a server that never fits", () => {
     const [refused, ...others] = findings(0.5, { operatingSystemGiB: 10 });
     expect(others).toEqual([]);
     expect(refused?.message).toBe(
-      "vllm-b-8001 never fits: it needs 60.82 GiB, but 56.90 GiB is left beside what always runs. The largest --gpu-memory-utilization that fits for vllm-b-8001 is 0.45 (0.45 by the sum, 0.45 by the aggregate limit). In the stack file: `machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.45`.",
+      "vllm-b-8001 never fits: it needs 60.82 GiB, but 56.90 GiB is left beside what always runs. The largest --gpu-memory-utilization that fits for vllm-b-8001 is 0.43 (0.45 by the sum, 0.45 by the aggregate limit, 0.43 with the memory floor). In the stack file: `machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.43`.",
     );
     expect([refused?.path, refused?.value]).toEqual([
       "machines.dgx.inferenceServers.b.gpuMemoryUtilization",
-      0.45,
+      0.43,
     ]);
     expect(findings(Number(refused?.value), { operatingSystemGiB: 10 })).toEqual([]);
   });

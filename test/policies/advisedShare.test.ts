@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { readModels } from "../../components/evidence/readModels";
+import { declaredResources } from "../../components/machine/declaredResources";
+import { plan } from "../../components/plan/plan";
+import { loadStackFile } from "../../components/settings/load";
+import { judge } from "../../policies/judge";
+import { serverInput, stack } from "../fixtures/machine";
+import { BRIDGE, CHAT_UI } from "../fixtures/services";
+
+type Settings = Record<string, unknown>;
+
+/** Codes of warnings about a share that is too large. */
+const TOO_LARGE = ["memory-floor", "aggregate-high", "utilization-high"];
+
+const RULES = ["aggregate-utilization", "memory-sum"];
+
+/** What a plan of one machine with server `b` is refused for, and its warnings of shares. */
+function planned(machine: Settings, server: Settings, share: number) {
+  const inferenceServers = { b: serverInput({ ...server, gpuMemoryUtilization: share }) };
+  const made = plan(stack({ ...machine, inferenceServers }, {}), { home: "/home/me", models });
+  const judged = judge(declaredResources(made));
+  const refused = judged.filter(
+    ({ name, verdict }) => verdict === "refused" && RULES.includes(name),
+  );
+  const isOver = judged.some(({ name, verdict }) => name === "memory-sum" && verdict === "warned");
+  const codes = made.warnings.map(({ code }) => code).filter((code) => TOO_LARGE.includes(code));
+  return { refused, codes, isOver };
+}
+
+const NAME = "vllm-model-8001";
+const sample = loadStackFile("Pulumi.dgx.yaml");
+const models = readModels(sample, process.cwd(), "/home/me");
+/** A model whose KV cache is planned, and one of which only the size is known. */
+const KNOWN = { model: { id: "nvidia/Qwen3.6-35B-A3B-NVFP4", kind: "chat", weightsGB: 22 } };
+const weighs = (weightsGB: number) => ({ model: { id: "org/model", family: "qwen3", weightsGB } });
+
+const MACHINES: readonly (readonly [string, Settings, Settings])[] = [0, 0.2, 0.45].flatMap((a) =>
+  [4, 8.53, 12].flatMap((operatingSystemGiB) =>
+    [2, 5.5].flatMap((memoryFloorGiB) =>
+      [KNOWN, weighs(20), weighs(40)].map((server) => {
+        const instanceA = a === 0 ? "none" : { gpuMemoryUtilization: a };
+        const services = { bridge: BRIDGE, chatUi: CHAT_UI, totalGiB: 121.69 };
+        return [
+          `A ${a}, system ${operatingSystemGiB}, floor ${memoryFloorGiB}, ${server.model.id}, ${server.model.weightsGB} GB`,
+          { ...services, instanceA, operatingSystemGiB, memoryFloorGiB },
+          server,
+        ] as const;
+      }),
+    ),
+  ),
+);
+
+describe("the share that a refusal advises", () => {
+  it.each(MACHINES)("leaves the floor and is warned about only where it says so: %s", (...row) => {
+    const [, machine, server] = row;
+    for (const given of [0.7, 0.95]) {
+      const before = planned(machine, server, given);
+      for (const { name, value, message } of before.refused) {
+        if (typeof value !== "number") throw new Error(`${name} advises no share: ${message}`);
+        const after = planned(machine, server, value);
+        expect(after.refused.map((each) => each.message)).toEqual([]);
+        if (message.includes("leaves the memory floor")) {
+          expect(after.codes.includes("memory-floor") || after.isOver).toBe(true);
+          continue;
+        }
+        expect(after.codes).not.toContain("memory-floor");
+        const isCalm = message.includes("Set it to") || message.includes("Up to ");
+        const isSaid = !isCalm && /for all servers the plan warns(?:, but|\.)/.test(message);
+        const high = value > 0.83 ? ["utilization-high"] : [];
+        expect([message, after.codes]).toEqual([
+          message,
+          isSaid ? ["aggregate-high", ...high] : [],
+        ]);
+        // One hundredth more is warned about, or refused.
+        const more = planned(machine, server, Number((value + 0.01).toFixed(2)));
+        expect(more.codes.length + more.refused.length).toBeGreaterThan(0);
+      }
+    }
+  });
+
+  it("is of 0.95 alone the largest without a warning, with what fits beside it", () => {
+    const most =
+      "is 0.89 (0.90 by the sum, 0.90 by the aggregate limit, 0.89 with the memory floor). Set it to 0.80. Above 0.80 for all servers the plan warns.";
+    const where =
+      " In the stack file: `machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.8`.";
+    const machine = {
+      totalGiB: 121.69,
+      instanceA: "none",
+      bridge: BRIDGE,
+      chatUi: CHAT_UI,
+      operatingSystemGiB: 8.53,
+    };
+    const { refused } = planned(machine, KNOWN, 0.95);
+    expect(refused.map(({ name, value, message }) => [name, value, message])).toEqual([
+      [
+        "aggregate-utilization",
+        0.8,
+        `The inference servers of machine dgx claim 0.95 of its memory (115.6 of 121.69 GiB): ${NAME} 0.95. The limit is 0.90. Set --gpu-memory-utilization of ${NAME} to 0.80 or less. Up to 0.89 fits (0.90 by this limit alone, but \`memoryFloorGiB\` must stay free). Above 0.80 for all servers the plan warns.${where}`,
+      ],
+      [
+        "memory-sum",
+        0.8,
+        `All lines together are 126.70 GiB of 121.69 GiB, 5.01 GiB too much, and without the defaults they don't fit either. Declared or measured: ${NAME} 115.61 + operating system 8.53. Defaults: ${NAME}: overshoot 0.94 + bridge 0.42 + chat UI 1.20. The largest --gpu-memory-utilization that fits for ${NAME} ${most}${where}`,
+      ],
+    ]);
+  });
+
+  it("says where no share keeps the floor", () => {
+    const machine = { instanceA: { gpuMemoryUtilization: 0.45 }, operatingSystemGiB: 30 };
+    const { refused } = planned({ ...machine, memoryFloorGiB: 6 }, weighs(33), 0.4);
+    expect(refused.map(({ name, value }) => [name, value])).toEqual([["memory-sum", 0.28]]);
+    expect(refused[0]?.message).toContain(
+      "is 0.28 (0.28 by the sum, 0.45 by the aggregate limit). No share with which vllm-model-8001 starts leaves the memory floor (`memoryFloorGiB`), so the plan warns. Otherwise reduce something else, the largest first: instance A.",
+    );
+  });
+});
