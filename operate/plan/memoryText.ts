@@ -25,7 +25,7 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
     ...table(
       [
         ...ledger.lines.map(({ gib, basis, source }, index) => [
-          `${letterOf(index)} ${lineName(ledger, index)}`,
+          `${markOf(index)} ${lineName(ledger, index)}`,
           gibColumn(gib),
           `${basis}: ${source}`,
         ]),
@@ -90,13 +90,14 @@ const SHORTEST = 10;
 /** Columns for what exceeds the machine; more is cut with a `+`. */
 const BEYOND = 16;
 
-const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+/** No capital letters: A and B are instances. */
+const MARKS = "123456789abcdefghijklmnopqrstuvwxyz";
 
-/** The letter of a ledger line in the bar. */
-const letterOf = (index: number): string => LETTERS[index % LETTERS.length] ?? "?";
+/** The mark of a ledger line in the bar. */
+const markOf = (index: number): string => MARKS[index % MARKS.length] ?? "?";
 
 /**
- * The machine's memory as one bar: a letter for each line of the ledger, dots for what is free.
+ * The machine's memory as one bar: a mark for each line of the ledger, dots for what is free.
  * Cells are given out by running totals, so the bar adds up to the sum and not to rounded parts.
  * What exceeds the machine comes after `|`.
  */
@@ -108,7 +109,7 @@ export function memoryBar(ledger: MemoryLedger, width: Width = UNBOUNDED): strin
   for (const [index, line] of ledger.lines.entries()) {
     used += line.gib;
     const cells = Math.min(Math.round(used / perCell), length + BEYOND + 1);
-    bar += letterOf(index).repeat(Math.max(0, cells - bar.length));
+    bar += markOf(index).repeat(Math.max(0, cells - bar.length));
   }
   if (bar.length <= length) return `[${bar.padEnd(length, ".")}]`;
   const beyond = bar.slice(length);

@@ -214,14 +214,14 @@ describe("the memory on a terminal", () => {
   it("of 120 columns has a line for each consumer, what belongs to a server below it", () => {
     expect(memory(120).slice(0, 11)).toEqual([
       "  Memory",
-      "  [AAAAAAAAAAAAAAAAAAAAAAAAAAACCCCCCCCCCCCCCCCCCCCCCCCCCCDFGG..]",
-      "    A instance A                    54.73 GiB  setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
-      "    B   overshoot                    0.94 GiB  default: 55.67 GiB were seen against a budget of 54.73",
-      "    C vllm-qwen3.6-35b-a3b-8001     54.73 GiB  setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
-      "    D   overshoot                    0.94 GiB  default: 55.67 GiB were seen against a budget of 54.73",
-      "    E bridge                         0.42 GiB  default: LiteLLM's peak with one worker, measured on another machine",
-      "    F chat UI                        1.20 GiB  default: Open WebUI with one user, measured on another machine",
-      "    G operating system               4.00 GiB  default: operatingSystemGiB, unmeasured (17 to 20 GiB have been seen)",
+      "  [1111111111111111111111111113333333333333333333333333334677..]",
+      "    1 instance A                    54.73 GiB  setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
+      "    2   overshoot                    0.94 GiB  default: 55.67 GiB were seen against a budget of 54.73",
+      "    3 vllm-qwen3.6-35b-a3b-8001     54.73 GiB  setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
+      "    4   overshoot                    0.94 GiB  default: 55.67 GiB were seen against a budget of 54.73",
+      "    5 bridge                         0.42 GiB  default: LiteLLM's peak with one worker, measured on another machine",
+      "    6 chat UI                        1.20 GiB  default: Open WebUI with one user, measured on another machine",
+      "    7 operating system               4.00 GiB  default: operatingSystemGiB, unmeasured (17 to 20 GiB have been seen)",
       "      sum                          116.96 GiB  of 121.63 GiB",
       "      left                           4.67 GiB",
     ]);
@@ -239,9 +239,9 @@ describe("the memory on a terminal", () => {
 
   it("keeps its columns where a source takes several lines", () => {
     expect(memory(80).slice(2, 6)).toEqual([
-      "    A instance A                    54.73 GiB  setting: gpuMemoryUtilization",
+      "    1 instance A                    54.73 GiB  setting: gpuMemoryUtilization",
       "                                               0.45 of 121.63 GiB",
-      "    B   overshoot                    0.94 GiB  default: 55.67 GiB were seen",
+      "    2   overshoot                    0.94 GiB  default: 55.67 GiB were seen",
       "                                               against a budget of 54.73",
     ]);
   });
@@ -254,8 +254,8 @@ describe("the memory on a narrow terminal", () => {
 
   it("has a shorter bar, and what finds no room beside its row below it", () => {
     expect(memory).toEqual([
-      "  [AAAAAAAAAAAAAAAAAACCCCCCCCCCCCCCCCCCDG..]",
-      "    A instance A                    54.73 GiB",
+      "  [11111111111111111133333333333333333347..]",
+      "    1 instance A                    54.73 GiB",
       "        setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
     ]);
   });
