@@ -33,9 +33,13 @@ export const inferenceImage: Rule = {
     });
     return servers.flatMap(({ container, image }) => {
       const own = recordsOf(container);
-      const look = lookText(container, image, servers);
+      const looks = {
+        look: lookText(container, image, servers),
+        // By its tag, as `serving init` says it.
+        read: lookText(container, tagged(image), servers),
+      };
       return verdictsOn(image, own).flatMap((verdict, index) =>
-        judgeVerdict(container, verdict, own[index], look),
+        judgeVerdict(container, verdict, own[index], looks),
       );
     });
   },
@@ -61,6 +65,12 @@ function pinned(resource: DeclaredResource): string | Finding | undefined {
   return violation(resource, message, { setting: "image" });
 }
 
+/** An image without its digest, where it has a tag. */
+const tagged = (image: string): string => {
+  const { tag, digest } = imageReference(image) ?? {};
+  return tag === undefined || digest === undefined ? image : image.replace(`@${digest}`, "");
+};
+
 /** The command that looks into a container's image, and what it does. */
 function lookText(
   container: DeclaredResource,
@@ -84,7 +94,7 @@ function judgeVerdict(
   container: DeclaredResource,
   { versions, evidence, doubts, namesNoDigest }: ImageVerdict,
   record: RecordedImage | undefined,
-  look: string,
+  { look, read }: { readonly look: string; readonly read: string },
 ): Finding[] {
   const image = `${displayName(container)} runs ${valueInWords(text(container.props.image))}`;
   const unusable = (faults: readonly string[], remedies: readonly string[]) => {
@@ -122,7 +132,7 @@ function judgeVerdict(
   const known = FLOORS.map((floor) => `${floor.package} ${valueInWords(held(floor.package))}`).join(
     " and ",
   );
-  const message = `${displayName(container)}: ${known} were published for ${valueInWords(text(container.props.image))}, not read inside it. Run \`serving pin\` on a machine with Docker and record the result as evidence \`read\`.`;
+  const message = `${displayName(container)}: ${known} were published for ${valueInWords(text(container.props.image))}, not read inside it. ${read}`;
   return [note(container, message, { setting: "versions" })];
 }
 

@@ -79,7 +79,7 @@ describe("the versions inside", () => {
   it("are only warned about when they were published", () => {
     expect(said(RULE, [server(), record(undefined, "published")])).toEqual([
       `warned: b: vllm \`0.30.0\` and transformers \`5.10.4\` were published for \`${IMAGE}\`, not read ` +
-        "inside it. Run `serving pin` on a machine with Docker and record the result as evidence `read`.",
+        "inside it. `serving pin vllm/vllm-openai:v0.30.0` looks inside: declare what it finds as a local-serving:index:ImageRecord.",
     ]);
   });
 
