@@ -206,9 +206,13 @@ const ungated = (container: PlannedContainer): PlannedContainer =>
 function policyText(policies: readonly Judged[], width: Width, full: boolean): string {
   const marks = { warned: styled("yellow", "warned "), refused: styled("red", "REFUSED") };
   const passed = policies.filter((each) => each.verdict === "pass").map((each) => each.name);
+  const noted = [...new Set(policies.filter(isNote).map((each) => each.name))];
   return [
     styled("bold", "Policies"),
     `  ${styled("green", "pass   ")} ${hanging(full ? passed.join(", ") : `${passed.length} of ${policies.length}`, 10, width)}`,
+    ...(noted.length === 0
+      ? []
+      : [`  note    ${hanging(`${noted.join(", ")}: below in Notes`, 10, width)}`]),
     ...policies.flatMap((each) =>
       each.verdict === "pass" || isNote(each)
         ? []
