@@ -151,7 +151,7 @@ async function changesHere({ machines }: Plan): Promise<Section[]> {
   const applied = read.flatMap((each) => ("plan" in each ? [each.plan] : []));
   if (applied.length === 0)
     return here.length === 0 ? [] : [{ title: "Nothing is applied yet.", lines: [] }];
-  return changeSections(changesOf(applied, here));
+  return changeSections(changesOf(applied, here), true);
 }
 
 function evidence(options: PlanOptions, settings: StackSettings): Evidence {

@@ -35,8 +35,14 @@ export function sectionMarkdown({ title, lines, isFolded }: Section): string {
   );
 }
 
-/** What an update does to each machine: containers, files, what clients lose. */
-export function changeSections(changes: readonly MachineChange[]): Section[] {
+/**
+ * What an update does to each machine: containers, files, what clients lose. `isAgainstApplied`:
+ * the earlier plan is the applied one, which may not be what is on the machine.
+ */
+export function changeSections(
+  changes: readonly MachineChange[],
+  isAgainstApplied = false,
+): Section[] {
   return changes.flatMap((change): Section[] => {
     const { machine, containers, files, ollama, losses, memory } = change;
     const failing = losses.flatMap(({ key, what }) => (what === "fails" ? [key] : []));
@@ -54,6 +60,7 @@ export function changeSections(changes: readonly MachineChange[]): Section[] {
         const paths = files.filter((file) => file.kind === kind).map(({ path }) => path);
         return paths.length === 0 ? [] : [`Files ${kind}: ${paths.join(", ")}.`];
       }),
+      ...(isAgainstApplied ? [AGAINST_APPLIED] : []),
     ];
     return [
       { title: `What changes on ${machine}`, lines: changed, isFolded: true },
@@ -61,6 +68,9 @@ export function changeSections(changes: readonly MachineChange[]): Section[] {
     ];
   });
 }
+
+const AGAINST_APPLIED =
+  "This compares with what was applied; `serving drift` looks at the machine itself.";
 
 const INSTANCE_A =
   "Nothing here changes instance A: whoever runs it must restart it with its new share first.";
