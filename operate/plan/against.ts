@@ -20,7 +20,14 @@ import { forStack } from "../stack/typed";
 import { passedStackFile } from "../verify/lastVerify";
 import { changeSections, memorySections, type Section, section } from "./changeReport";
 import { verdictOf } from "./planText";
-import { appliedBy, countLine, reachedLines, startLines, summary } from "./reviewHead";
+import {
+  appliedBy,
+  countLine,
+  reachedLines,
+  replacesServer,
+  startLines,
+  summary,
+} from "./reviewHead";
 import { type SettingChange, settingChanges, settingText } from "./settingChanges";
 
 /** A state of the stack that a plan is compared with. */
@@ -59,7 +66,7 @@ export async function compare(source: string, { file, settings, planned }: Asked
   ];
   const judged = judge(declaredResources(planned), levels);
   const refused = judged.some((each) => each.verdict === "refused");
-  const details = detailsOf(changed, changes);
+  const details = detailsOf(changed, changes, source === "applied");
   const sections: Section[] = [
     {
       title: `Against ${source}`,
@@ -98,6 +105,7 @@ export async function compare(source: string, { file, settings, planned }: Asked
 const detailsOf = (
   changed: readonly SettingChange[] | null,
   changes: readonly MachineChange[],
+  isAgainstApplied: boolean,
 ): Section[] => [
   ...(changed === null
     ? []
@@ -107,7 +115,7 @@ const detailsOf = (
           isFolded: true as const,
         },
       ]),
-  ...changeSections(changes),
+  ...changeSections(changes, isAgainstApplied),
   ...memorySections(changes),
 ];
 
@@ -130,8 +138,10 @@ function nextSection(
     : run === undefined
       ? "Nothing: no machine changes."
       : `\`${forStack(run, defined({ stack }))}\``;
+  const verified = `Or \`${forStack("serving up --verified", defined({ stack }))}\`, which does all of this, and goes back if something that worked doesn't any more.`;
   const merges = source !== "applied" && source !== "verified";
-  return { title: merges ? "To run after merging" : "To run", lines: [line] };
+  const lines = !why && replacesServer(changes) ? [line, verified] : [line];
+  return { title: merges ? "To run after merging" : "To run", lines };
 }
 
 /** A section in which the home of who plans is `~`: a review is read on another computer. */

@@ -56,6 +56,12 @@ export function countLine(added: readonly Added[]): string {
   return said.length === 0 ? "No new warning." : `${said.join(" and ")}, below in Findings.`;
 }
 
+/** Whether an inference server is replaced: one that worked may not work any more. */
+export const replacesServer = (changes: readonly MachineChange[]): boolean =>
+  changes.some(({ containers, kv }) =>
+    containers.some(({ key, kind }) => key in kv && kind === "replaced"),
+  );
+
 /** The commands that apply a change: what is missing is fetched while everything still runs. */
 export function appliedBy(changes: readonly MachineChange[]): string | undefined {
   const touched = changes.flatMap(({ containers, files, ollama }) => [

@@ -43,6 +43,9 @@ function apply(text: string) {
   return record.path;
 }
 
+const AGAINST_APPLIED =
+  "This compares with what was applied; `serving drift` looks at the machine itself.";
+
 describe("a plan against a stack file or a commit", () => {
   it("names the setting with its line, for a file", async () => {
     writeFileSync(join(home, "old.yaml"), STACK);
@@ -137,7 +140,9 @@ describe("a plan against what was applied", () => {
     const { code, out } = await serving("--against", "applied");
     expect(code).toBe(0);
     expect(out).toContain("  dgx: nothing that runs is stopped.\n");
-    expect(out).toContain("What changes on dgx\n  Nothing is replaced or written.\n");
+    expect(out).toContain(
+      `What changes on dgx\n  Nothing is replaced or written.\n  Not touched: b, bridge, chat-ui.\n  ${AGAINST_APPLIED}\n`,
+    );
     expect(out).toContain("Findings\n  None is new, and none is gone.\n");
   });
 
@@ -329,7 +334,10 @@ describe("the summary of the shipped stack", () => {
     expect(out.trimEnd().split("\n").length).toBeLessThanOrEqual(52);
     expect(out.match(/^ {2}! /gm)).toHaveLength(2);
     expect(out.match(/^ {2}- /gm)).toHaveLength(5);
-    expect(out).toContain("  pass    23 of 24\n");
+    expect(out).toContain("  pass    23 of 24\n  note    inference-image: below in Notes\n");
+    expect(out).toContain(
+      "not read inside it. `serving pin vllm/vllm-openai:v0.30.0 --write` looks inside and records what it finds.",
+    );
     expect(out).toMatch(
       /\nMore: `serving plan --full`, or one server or service: `serving plan b`\.\n$/,
     );

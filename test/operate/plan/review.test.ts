@@ -172,6 +172,9 @@ const RUNS: Readonly<Record<string, string>> = {
   "ollama-by-us": "`serving up && serving verify`",
 };
 
+const VERIFIED =
+  "- Or `serving up --verified`, which does all of this, and goes back if something that worked doesn't any more.";
+
 /** A change of the stack file, as Markdown. */
 async function review(edits: readonly (readonly [string, string])[]) {
   let text = readFileSync(BEFORE, "utf8");
@@ -227,7 +230,13 @@ describe("a reviewer of ten changes", () => {
         "Memory of dgx",
       ]);
       const run = RUNS[name] ?? "`serving up && serving wait && serving verify`";
-      expect(lines.slice(-4)).toEqual(["### To run after merging", "", `- ${run}`, ""]);
+      const ends = ["### To run after merging", "", `- ${run}`];
+      const replaces = answers.refused !== true && run.includes("wait");
+      expect(lines.slice(replaces ? -5 : -4)).toEqual([
+        ...ends,
+        ...(replaces ? [VERIFIED] : []),
+        "",
+      ]);
       expect(lines.some((line) => line.startsWith("- REFUSED by"))).toBe(answers.refused === true);
       expect(change).toMatchObject({ against: BEFORE, machines: [{ machine: "dgx" }], back: null });
     },
