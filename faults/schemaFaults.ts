@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dotted, errorAt, type Fault, FaultyInput } from "./fault";
 import { issueText } from "./issueText";
-import { listOf, nearOf } from "./quoting";
+import { listOf, nearestKey, nearOf } from "./quoting";
 import {
   isSecretName,
   KEY_AS_NAME,
@@ -24,7 +24,30 @@ export const schemaFaults = (
   value: unknown,
   issues: readonly Issue[],
   document?: SourceDocument,
-): Fault[] => issues.flatMap((issue) => faultsOf(schema, value, issue, document));
+): Fault[] => issues.flatMap((issue) => faultsOf(schema, value, issue, document)).map(faultOf);
+
+/**
+ * The same, with one fault for a mistyped key: a required key isn't missing where an unknown key of
+ * its block was most likely meant to be it. The unknown key's own fault always stays.
+ */
+export function faultsOnce(
+  schema: z.ZodType,
+  value: unknown,
+  issues: readonly Issue[],
+  document?: SourceDocument,
+): Fault[] {
+  const found = issues.flatMap((issue) => faultsOf(schema, value, issue, document));
+  const meant = new Set(found.flatMap((each) => each.meant ?? []));
+  return found.map(faultOf).filter(({ code, path }) => code !== "missing_key" || !meant.has(path));
+}
+
+/** A fault, and the path of the key that an unknown one was most likely meant to be. */
+interface FoundFault {
+  readonly fault: Fault;
+  readonly meant?: string;
+}
+
+const faultOf = ({ fault }: FoundFault): Fault => fault;
 
 /**
  * Softens a fault of a file that may have foreign keys: an unknown key is a warning, unless it
@@ -67,7 +90,7 @@ function faultsOf(
   value: unknown,
   issue: Issue,
   document?: SourceDocument,
-): Fault[] {
+): FoundFault[] {
   if (issue.code === "unrecognized_keys") {
     const known = knownKeys(schema, issue.path);
     return issue.keys.map((key) => {
@@ -75,7 +98,11 @@ function faultsOf(
       const own = issue.message.includes(`\`${key}\``);
       const message = own ? issue.message : unknownKeyText(schema, issue.path, key, known);
       const path = [...issue.path, key];
-      return errorAt(dotted(path), "unknown_key", message, document?.locate(path, "key"));
+      const near = own || known.includes(key) ? undefined : nearestKey(key, known);
+      return {
+        fault: errorAt(dotted(path), "unknown_key", message, document?.locate(path, "key")),
+        ...(near === undefined ? {} : { meant: dotted([...issue.path, near]) }),
+      };
     });
   }
   if (issue.code === "invalid_union" && issue.errors.length > 0) {
@@ -89,13 +116,14 @@ function faultsOf(
     }
   }
   const name = issue.code === "invalid_key" ? String(issue.path.at(-1)) : "";
-  if (looksLikeAKey(name)) return [keyAsName(issue, document)];
+  if (looksLikeAKey(name)) return [{ fault: keyAsName(issue, document) }];
   const given = valueAt(value, issue.path);
   const [judge] = schemasAt(schema, issue.path);
   const text = issueText(given, issue, isWhole(judge));
   const described = describe(judge);
   const message = described === undefined ? text : `${text} ${described}`;
-  return [errorAt(dotted(issue.path), codeOf(issue, given), message, document?.locate(issue.path))];
+  const at = document?.locate(issue.path);
+  return [{ fault: errorAt(dotted(issue.path), codeOf(issue, given), message, at) }];
 }
 
 /** Reports a service's key in the place of a map's name. The fault never shows it. */

@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { dotted, errorAt, type Fault, FaultyInput, hasErrors } from "../../faults/fault";
 import { isRecord, objectOr } from "../../faults/json";
-import { schemaFaults, secretFaults } from "../../faults/schemaFaults";
+import { faultsOnce, secretFaults } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
 import { STACK_FILE_VARIABLE } from "../../machines/update/variables";
@@ -146,7 +146,7 @@ export function parseSettings(
   const proto = protoPath(value);
   const judged = result.success
     ? crossFaults(result.data, document)
-    : schemaFaults(stackSettings, value, result.error.issues, document);
+    : faultsOnce(stackSettings, value, result.error.issues, document);
   const found = [
     ...earlier,
     ...(proto === undefined

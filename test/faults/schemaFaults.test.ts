@@ -1,6 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { schemaFaults } from "../../faults/schemaFaults";
+import { faultsOnce, schemaFaults } from "../../faults/schemaFaults";
 import { parseYaml } from "../../faults/yamlDocument";
 
 const schema = z.strictObject({
@@ -50,6 +51,40 @@ describe("faults of a document", () => {
 
   it("says that a required key is missing", () => {
     expect(faultsIn("mode: native")[0]).toMatchObject({ path: "port", code: "missing_key" });
+  });
+
+  it("has one fault for a mistyped key that is required, and never none", () => {
+    const once = (text: string) => {
+      const document = parseYaml("stack.yaml", text);
+      const { error } = schema.safeParse(document.value);
+      return faultsOnce(schema, document.value, error?.issues ?? [], document).map(
+        ({ path, message }) => `${path}: ${message}`,
+      );
+    };
+    expect(once("prt: 80\nmachines: {dgx: {totalGb: 3}}\na: {pot: 1}")).toEqual([
+      "machines.dgx.totalGb: Unknown key `totalGb`. Did you mean `totalGiB`?",
+      "a.pot: Unknown key `pot`. Did you mean `port`?",
+      "prt: Unknown key `prt`. Did you mean `port`?",
+    ]);
+    // Another block's key, and one that is near nothing, leave the fault of the missing one.
+    expect(
+      once("mode: native\nmachines: {dgx: {prt: 3}}").map((each) => each.split(":")[0]),
+    ).toEqual(["port", "machines.dgx.totalGiB", "machines.dgx.prt"]);
+    const keys = fc.constantFrom("port", "prt", "pot", "mode", "mod", "machines", "zzz", "x");
+    fc.assert(
+      fc.property(fc.uniqueArray(keys), (names) => {
+        const value = Object.fromEntries(names.map((name) => [name, 80]));
+        const issues = schema.safeParse(value).error?.issues ?? [];
+        const all = schemaFaults(schema, value, issues);
+        const kept = faultsOnce(schema, value, issues);
+        expect(all).toEqual(expect.arrayContaining(kept));
+        expect(kept.length > 0).toBe(all.length > 0);
+        const missing = all.length - kept.length;
+        expect(all.filter(({ code }) => code === "unknown_key").length).toBeGreaterThanOrEqual(
+          missing,
+        );
+      }),
+    );
   });
 
   it("explains the union option that was meant", () => {

@@ -81,13 +81,12 @@ describe("faults of a stack file", () => {
       machine(`totalGib: 100\ninstanceA: {gpuMemoryUtilization: 1.5, listen: everywhere}`),
     );
     expect(faults.map((fault) => [fault.path, fault.code, fault.line])).toEqual([
-      ["machines.dgx.totalGiB", "missing_key", 3],
       ["machines.dgx.instanceA.listen", "wrong_form", 5],
       ["machines.dgx.instanceA.gpuMemoryUtilization", "out_of_range", 5],
       ["machines.dgx.totalGib", "unknown_key", 4],
     ]);
     expect(faults.at(-1)?.message).toBe("Unknown key `totalGib`. Did you mean `totalGiB`?");
-    expect(faults[1]?.message).toContain("Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0");
+    expect(faults[0]?.message).toContain("Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0");
   });
 
   it("name an unknown setting of ours beside `machines`", () => {

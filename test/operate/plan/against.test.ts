@@ -80,7 +80,7 @@ describe("a plan against a stack file or a commit", () => {
     [
       "has faults",
       "FAULTY",
-      /^--against \S+: this version can't read it, so nothing is compared\.\n\S+: 2 faults\n/,
+      /^--against \S+: this version can't read it, so nothing is compared\.\n\S+: 1 fault\n/,
     ],
     [
       "is no YAML",

@@ -139,7 +139,7 @@ describe("serving plan", () => {
       edited(SERVED, "servedModelNam: x"),
     ]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
-    expect(err).toMatch(/edited\.yaml: 2 faults/);
+    expect(err).toMatch(/edited\.yaml: 1 fault\n/);
     expect(err).toMatch(
       /edited\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.servedModelNam: Unknown key/,
     );
