@@ -45,11 +45,12 @@ function judge(container: DeclaredResource, records: readonly RecordedImage[]): 
   const other = exact ? "" : " Its image may differ: it is not vLLM's own in this version.";
   return reading.servers.flatMap(({ words }) =>
     engineFaults(readServerArguments(words, data), variables, data).map(
-      ({ message, harmless, change }) =>
+      ({ about, message, harmless, change }) =>
         (exact && !harmless ? violation : advice)(
           container,
           `${who}: ${message}${other}`,
-          exact ? change : undefined,
+          // Only `extraArgs` may have a flag that nobody knows.
+          exact ? (change ?? (about === "flag" ? { setting: "extraArgs" } : undefined)) : undefined,
         ),
     ),
   );

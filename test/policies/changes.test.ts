@@ -200,6 +200,7 @@ const WITHOUT_VALUE: readonly Row[] = [
     undefined,
   ],
   ["tool-calling", other, {}, "b.tools.parser", undefined],
+  ["engine-names", { extraArgs: ["--swap-space", "4"] }, {}, "b.extraArgs", undefined],
 ];
 
 describe("the setting that a finding names", () => {

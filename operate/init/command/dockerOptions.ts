@@ -1,3 +1,4 @@
+import { inferenceServer, systemFolder } from "../../../components/settings";
 import { defined } from "../../../faults/defined";
 import { holdsSecret } from "../../../faults/secrets";
 import { assigned, asWritten, expansions, type LeftOut } from "./words";
@@ -172,7 +173,10 @@ export function containerFacts(options: readonly DockerOption[]): ContainerFacts
           target: plainFolder(target),
           what,
         });
-        leftOut.push({ what, why: NO_VOLUME });
+        leftOut.push({
+          what,
+          why: `${NO_VOLUME}${mountText(sourceOf(source), plainFolder(target))}`,
+        });
       }
     } else if (SET_HERE[name]?.test(value)) setHere.add(`--${name}`);
     else leftOut.push({ what: written(option), why: WHY[name] ?? NO_OPTION });
@@ -183,6 +187,18 @@ export function containerFacts(options: readonly DockerOption[]): ContainerFacts
 
 const NO_VOLUME =
   "a server gets only the model cache, a volume for compiled kernels, and the folders that its arguments name.";
+/** What to write where the server has to read a folder; nothing where it may not have that one. */
+function mountText(from: string | undefined, to: string): string {
+  if (from === undefined)
+    return " With `mounts` a server reads a further folder of the machine, by its path.";
+  const fits = inferenceServer.shape.mounts.safeParse([{ from, to }]).success;
+  return fits && systemFolder(from) === undefined
+    ? ` If it has to read this one, write \`mounts: [{from: ${plainScalar(from)}, to: ${plainScalar(to)}}]\` below the server.`
+    : "";
+}
+
+const plainScalar = (path: string) => (/^[\w./~-]+$/.test(path) ? path : JSON.stringify(path));
+
 const NO_OPTION = "a server has no setting for it.";
 
 /** An option as it was written, where that holds no secret. */

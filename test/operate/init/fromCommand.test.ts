@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { parse, stringify } from "yaml";
 import { WrongUse } from "../../../commandLine/exit";
 import { parseStackFile } from "../../../components/settings/load";
 import { choose } from "../../../operate/init/choose";
+import { containerFacts } from "../../../operate/init/command/dockerOptions";
 import { judgedPlan } from "../../../operate/plan/judgedPlan";
 import { type HostFacts, hostFacts } from "../../../operate/sees/computer/facts";
+import { serverInput } from "../../fixtures/machine";
 import { madeFacts } from "./madeFacts";
 
 /** A command as somebody published it, and what becomes of it. */
@@ -253,7 +255,7 @@ describe("options of docker run", () => {
       { what: "--user 1000", why: "vLLM runs as the image's own user." },
       {
         what: "--volume /x:/y",
-        why: "a server gets only the model cache, a volume for compiled kernels, and the folders that its arguments name.",
+        why: "a server gets only the model cache, a volume for compiled kernels, and the folders that its arguments name. If it has to read this one, write `mounts: [{from: /x, to: /y}]` below the server.",
       },
       { what: "--label a=b", why: "the labels here name the stack's machine and server." },
       { what: "--stop-timeout 9", why: "it is `stopGraceSeconds`." },
@@ -262,6 +264,37 @@ describe("options of docker run", () => {
       { what: "--ipc private", why: "it is `host` here." },
       { what: "--gpus 1", why: "the container gets all GPUs of the machine." },
     ]);
+  });
+});
+
+describe("a volume that isn't carried over", () => {
+  const why = (value: string) =>
+    containerFacts([{ name: "volume", value }]).leftOut[0]?.why.split("arguments name.")[1];
+
+  it.each([
+    ["/data/loras:/loras", "/data/loras", "/loras"],
+    ["~/loras/:/loras:ro", "~/loras", "/loras"],
+  ])("%s: says what to write, and the plan takes it", (value, from, to) => {
+    const mounts = `mounts: [{from: ${from}, to: ${to}}]`;
+    expect(why(value)).toBe(` If it has to read this one, write \`${mounts}\` below the server.`);
+    const b = { ...serverInput(), ...parse(mounts) };
+    const dgx = { totalGiB: 121.63, instanceA: "none", inferenceServers: { b } };
+    const text = stringify({ config: { "local-serving:machines": { dgx } } });
+    const { machines } = parseStackFile("Pulumi.dgx.yaml", text);
+    expect(machines.dgx?.inferenceServers.b?.mounts).toEqual([{ from, to }]);
+  });
+
+  it.each(["/etc:/etc", "/var/run/docker.sock:/var/run/docker.sock", "/data/x:relative"])(
+    "%s: advises nothing that is refused",
+    (value) => {
+      expect(why(value)).toBe("");
+    },
+  );
+
+  it("of Docker's own names the setting", () => {
+    expect(why("loras:/loras")).toBe(
+      " With `mounts` a server reads a further folder of the machine, by its path.",
+    );
   });
 });
 
