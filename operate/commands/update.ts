@@ -22,10 +22,14 @@ interface UpdateOptions extends StackFileOptions {
   readonly again?: true;
 }
 
+const OUTPUTS =
+  "The stack's outputs are left out: --suppress-outputs=false prints them, and so does `pulumi stack output`.";
+
 const FORMS: Readonly<Record<Word, Form>> = {
   preview: {
     description:
       "Show what `up` would change, judged by the policies. It changes nothing on a machine.",
+    notes: OUTPUTS,
     example: "preview --diff",
   },
   up: {
@@ -39,7 +43,8 @@ const FORMS: Readonly<Record<Word, Form>> = {
       ["--again", "apply settings that --verified tried and put back"],
     ],
     notes: `The preview is never skipped. Requests that run may end before their server is replaced.
-The next \`serving up\` finishes an update by --verified that was broken off.`,
+The next \`serving up\` finishes an update by --verified that was broken off.
+${OUTPUTS}`,
   },
   down: {
     description:

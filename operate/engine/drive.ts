@@ -13,7 +13,7 @@ import { NEW_STACK_VARIABLE, STACK_FILE_VARIABLE } from "../../machines/update/v
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { projectFolder, stackFile } from "../stack/stackFile";
 import { backendEnvironment, stateIsEmpty } from "./backend";
-import { failedPulls, waitsForEver } from "./eventLog";
+import { failedPulls, isRefused, waitsForEver } from "./eventLog";
 import { findPulumi, pathWith } from "./findPulumi";
 
 /** What each of our words means to the engine, and what only some of its commands take. */
@@ -32,6 +32,11 @@ export const SAYS_YES = /^(--yes|-y|--yes=.*)$/;
 const SWITCHES = "-[defjrvyQ]*";
 
 const SKIPS_PREVIEW = new RegExp(`^(--skip-preview(=.*)?|${SWITCHES}f.*)$`);
+
+const AS_JSON = new RegExp(`^(--json(=.*)?|${SWITCHES}j.*)$`);
+
+/** Of an option that is given twice the engine takes the last: `--suppress-outputs=false`. */
+const NO_OUTPUTS = "--suppress-outputs";
 
 const NAMES_STACK = new RegExp(`^(--stack(=.*)?|${SWITCHES}s.*)$`);
 
@@ -87,7 +92,9 @@ export async function drive(
   // What fails on one machine is no reason to leave the others half done.
   const onError = goesOn && (await hasSeveralMachines(file)) ? ["--continue-on-error"] : [];
   const from = how.from === undefined ? [] : ["--config-file", how.from.copy];
-  const args = [command, "--stack", stack, ...from, ...onError, ...policies, ...rest];
+  // They come behind the policies: a hundred lines, and a refusal would be off the screen.
+  const outputs = isJudged && !rest.some((argument) => AS_JSON.test(argument)) ? [NO_OUTPUTS] : [];
+  const args = [command, "--stack", stack, ...from, ...onError, ...policies, ...outputs, ...rest];
   if (word !== "up" || rest.some((argument) => argument.startsWith(EVENT_LOG)))
     return engine(args, how.interrupted);
   const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
@@ -97,6 +104,7 @@ export async function drive(
     const isStuck = () => waits() || how.interrupted?.() === true;
     const code = await engine([...args, EVENT_LOG, events], isStuck);
     if (code !== 0) for (const sentence of failedPulls(events)) say(sentence);
+    if (code !== 0 && isRefused(events)) say("Refused: nothing was changed.");
     return code;
   } finally {
     rmSync(folder, { recursive: true });

@@ -64,3 +64,9 @@ export function touchedAnything(log: string): boolean {
     return isOurs && planning !== true && !QUIET.includes(textOr(op));
   });
 }
+
+/** Whether a policy refused an update before it changed anything, by its event log. */
+export const isRefused = (log: string): boolean =>
+  existsSync(log) &&
+  eventsIn(log).some(({ policyEvent }) => objectOr(policyEvent).enforcementLevel === "mandatory") &&
+  !touchedAnything(log);

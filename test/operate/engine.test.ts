@@ -32,7 +32,7 @@ describe("serving preview, up, refresh and down", () => {
     expect(await serving("preview", "--diff")).toMatchObject({ code: 0 });
     expect(log()).toEqual([
       "stack select --create --stack dgx",
-      `preview --stack dgx --policy-pack ${PROJECT}/policies --diff`,
+      `preview --stack dgx --policy-pack ${PROJECT}/policies --suppress-outputs --diff`,
     ]);
   });
 
@@ -40,11 +40,34 @@ describe("serving preview, up, refresh and down", () => {
     const { code, stderr } = await serving("preview", "--yes");
     expect({ code, last: log().at(-1) }).toEqual({
       code: 0,
-      last: `preview --stack dgx --policy-pack ${PROJECT}/policies`,
+      last: `preview --stack dgx --policy-pack ${PROJECT}/policies --suppress-outputs`,
     });
     expect(stderr).toContain(
       "A preview changes nothing and asks nothing, so it needs no `--yes`.\n",
     );
+  });
+
+  it.each(["--json", "-j", "-dj"])("keep the outputs in what programs read: %s", async (option) => {
+    expect(await serving("preview", option)).toMatchObject({ code: 0 });
+    expect(log().at(-1)).toBe(`preview --stack dgx --policy-pack ${PROJECT}/policies ${option}`);
+  });
+
+  it("let an operator ask for the outputs, as the last one counts", async () => {
+    expect(await serving("preview", "--suppress-outputs=false")).toMatchObject({ code: 0 });
+    expect(log().at(-1)).toMatch(/ --suppress-outputs --suppress-outputs=false$/);
+  });
+
+  it.each([
+    ["mandatory", "Refused: nothing was changed.\n"],
+    ["advisory", ""],
+  ])("say last that an update was refused: %s", async (enforcementLevel, said) => {
+    const event = JSON.stringify({ policyEvent: { enforcementLevel } });
+    const pulumi = `#!/bin/sh\n[ "$1" = up ] || exit 0\nfor last; do :; done\necho '${event}' >"$last"\nexit 1\n`;
+    writeFileSync(join(folder, "pulumi"), pulumi, { mode: 0o755 });
+    const { code, stderr } = await serving("up", "--yes");
+    expect(code).toBe(1);
+    expect(stderr.endsWith(said)).toBe(true);
+    expect(stderr.includes("Refused")).toBe(said !== "");
   });
 
   it("hand --yes on to an update", async () => {
@@ -53,7 +76,7 @@ describe("serving preview, up, refresh and down", () => {
       log()
         .at(-1)
         ?.replace(/ --event-log \S+\/events$/, ""),
-    ).toBe(`up --stack dgx --policy-pack ${PROJECT}/policies --yes`);
+    ).toBe(`up --stack dgx --policy-pack ${PROJECT}/policies --suppress-outputs --yes`);
   });
 
   it.each(["-s", "--stack"])(
@@ -103,7 +126,9 @@ describe("serving preview, up, refresh and down", () => {
 
   it("hand on what stands behind --", async () => {
     expect(await serving("preview", "--", "--diff")).toMatchObject({ code: 0 });
-    expect(log().at(-1)).toBe(`preview --stack dgx --policy-pack ${PROJECT}/policies --diff`);
+    expect(log().at(-1)).toBe(
+      `preview --stack dgx --policy-pack ${PROJECT}/policies --suppress-outputs --diff`,
+    );
   });
 
   it("say to the program whether the state has nothing of the stack, where it is ours", async () => {
