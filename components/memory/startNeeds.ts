@@ -65,7 +65,7 @@ export function unwarnedShare(
 ): number | undefined {
   const fits = ledger.largestUtilization[container.name];
   if (fitsMachine(ledger) || fits === undefined || kv === null) return undefined;
-  // Of a cache of fixed size its bytes count, and not the share.
+  // A cache of fixed size counts by its bytes, not by the share.
   if (settings.kvCacheMemoryBytes !== undefined) return undefined;
   const { bySum, byAggregate, keepingFloor = bySum } = fits;
   const calm = downToHundredth(byAggregate - LIMIT_ABOVE_CAUTION);

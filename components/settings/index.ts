@@ -6,7 +6,6 @@ export { type InferenceServerSettings, inferenceServer } from "./inferenceServer
 export { modelInside } from "./insideContainer";
 export { declaresNothing, parseStackFile, stackFileOf } from "./load";
 export { type MachineSettings, machine } from "./machine";
-export { systemFolder } from "./mountable";
 export {
   type Locate,
   machineFault,

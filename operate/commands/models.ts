@@ -152,11 +152,12 @@ async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome>
         ];
   const shown = diff.trimEnd() || `${stack.file} has all of this already.`;
   const other = imageLines(image, seat.server);
+  const doubt = found.doubt === undefined ? [] : [`MAY NOT START: ${found.doubt}`, ""];
   const row = rowResult({ fit: found, alone: found.verdict });
   const written = { diff, written: backup !== undefined, backup: backup ?? "" };
   return {
     result: { ...row, imageChange: image ?? null, ...written },
-    text: [shown, "", ...other, "Why each value:", ...why, "", ...next].join("\n"),
+    text: [shown, "", ...doubt, ...other, "Why each value:", ...why, "", ...next].join("\n"),
   };
 }
 

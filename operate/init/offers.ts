@@ -29,6 +29,8 @@ export interface Offer {
   readonly server: readonly ServerValue[];
   /** It starts only at best of what is known. */
   readonly mayNotStart: boolean;
+  /** Why that is, as the plan says it. */
+  readonly why?: string;
   readonly window?: number;
   /** Whole windows that its KV cache holds at best. */
   readonly requests?: number;
@@ -78,7 +80,7 @@ export function* offers(
   const seat = { ...place, leaves: leavesOf(place) };
   for (const recipe of [first, ...others]) {
     const asked = asks(recipe);
-    const { verdict, values, kv } = fitModel(recipe, seat);
+    const { verdict, values, kv, doubt } = fitModel(recipe, seat);
     const share = Number(values.find(({ path }) => path[0] === "gpuMemoryUtilization")?.value);
     const isSure = verdict === "yes" || (verdict === "perhaps" && kv !== null && share === asked);
     if (isSure || (atBest && verdict === "perhaps" && kv !== null))
@@ -86,6 +88,7 @@ export function* offers(
         id: recipe.id,
         mayNotStart: verdict === "perhaps",
         ...defined({
+          why: doubt,
           window: kv?.maxModelLen,
           requests: kv?.atBest.maxConcurrency,
           agents: kv?.agents[0]?.atOnce,

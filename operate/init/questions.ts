@@ -28,7 +28,10 @@ export async function atTerminal<Result>(work: (ask: Ask) => Promise<Result>): P
 
 /** The model to serve, of those that fit; `undefined` for none. */
 export async function askModel(ask: Ask, offered: readonly Offer[]): Promise<Offer | undefined> {
-  const rows = offered.map((offer, index) => `  ${index + 1}  ${offer.id} (${offerText(offer)})`);
+  const rows = offered.flatMap((offer, index) => [
+    `  ${index + 1}  ${offer.id} (${offerText(offer)})`,
+    ...(offer.why === undefined ? [] : [`       ${offer.why}`]),
+  ]);
   const question = `Models that fit beside what runs here:\n${rows.join("\n")}\n  0  none\nWhich one shall server B serve? [1]`;
   const number = await asked(ask, question, "1", (answer) => {
     if (/^\d{1,3}$/.test(answer))

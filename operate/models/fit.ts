@@ -31,6 +31,8 @@ export interface Fit {
    * `computed at best`. Absent where it doesn't fit.
    */
   readonly evidence?: string;
+  /** Why it may not start, in the plan's own words, where that isn't sure. */
+  readonly doubt?: string;
   /** Why it doesn't fit, if that is the verdict. */
   readonly reasons: readonly string[];
   /** It needs more machines than are linked to the seat's. */
@@ -133,11 +135,22 @@ function judgedFit(best: Tried, none: Fit, seat: Seat, largest: number): Fit {
     return {
       ...{ ...none, values, kv, verdict: kv?.fits === true ? "yes" : "perhaps" },
       evidence: evidenceOf(kv, seat.own !== undefined),
+      ...defined({ doubt: doubtOf(best, seat) }),
     };
   const least = leastShare(best, totalOf(seat));
   return least <= largest
     ? { ...none, values, kv, reasons: refused }
     : { ...none, values, kv, ...tooLittle(least, largest, totalOf(seat)) };
+}
+
+/** Why a server may not start, in the plan's own words; `undefined` where it surely does. */
+function doubtOf({ whole }: Tried, { machine, server }: Seat): string | undefined {
+  const begins = `${server}: `;
+  const found = whole.warnings.find(
+    (each) =>
+      each.code === "kv-room" && each.machine === machine && each.message.startsWith(begins),
+  );
+  return found?.message.slice(begins.length);
 }
 
 /** How much a share that is left lacks, and the sentence that says so. */

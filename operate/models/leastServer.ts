@@ -1,3 +1,6 @@
+import { NAMESPACE, parseStackFile } from "../../components/settings";
+import { FaultyInput, orInputFault } from "../../faults/fault";
+
 /** A server's block with what it must have, for values that are tried or not known yet. */
 export const LEAST_SERVER = {
   model: { id: "org/model" },
@@ -6,3 +9,17 @@ export const LEAST_SERVER = {
   gpuMemoryUtilization: 0.1,
   maxModelLen: 1024,
 };
+
+/** Whether a stack file may have such values of a server. */
+export const fitsServer = (values: Readonly<Record<string, unknown>>): boolean =>
+  serverFault(values) === undefined;
+
+/** Why a stack file may not have such values of a server; `undefined` where it may. */
+export function serverFault(values: Readonly<Record<string, unknown>>): string | undefined {
+  const inferenceServers = { b: { ...LEAST_SERVER, ...values } };
+  const machines = { spark: { totalGiB: 128, instanceA: "none", inferenceServers } };
+  const text = JSON.stringify({ config: { [`${NAMESPACE}:machines`]: machines } });
+  const read = orInputFault(() => parseStackFile("a command", text));
+  if (!(read instanceof Error)) return undefined;
+  return read instanceof FaultyInput ? read.faults[0]?.message : read.message;
+}

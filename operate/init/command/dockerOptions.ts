@@ -1,6 +1,6 @@
-import { inferenceServer, systemFolder } from "../../../components/settings";
 import { defined } from "../../../faults/defined";
 import { holdsSecret } from "../../../faults/secrets";
+import { fitsServer } from "../../models/leastServer";
 import { assigned, asWritten, expansions, type LeftOut } from "./words";
 
 /** An option of `docker run` with its value, if it takes one. */
@@ -191,8 +191,7 @@ const NO_VOLUME =
 function mountText(from: string | undefined, to: string): string {
   if (from === undefined)
     return " With `mounts` a server reads a further folder of the machine, by its path.";
-  const fits = inferenceServer.shape.mounts.safeParse([{ from, to }]).success;
-  return fits && systemFolder(from) === undefined
+  return fitsServer({ mounts: [{ from, to }] })
     ? ` If it has to read this one, write \`mounts: [{from: ${plainScalar(from)}, to: ${plainScalar(to)}}]\` below the server.`
     : "";
 }

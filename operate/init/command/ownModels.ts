@@ -1,17 +1,11 @@
 import { posix } from "node:path";
-import {
-  inferenceServer,
-  modelInside,
-  NAMESPACE,
-  parseStackFile,
-} from "../../../components/settings";
-import { FaultyInput, orInputFault } from "../../../faults/fault";
+import { inferenceServer, modelInside } from "../../../components/settings";
 import { isRecord, putAt } from "../../../faults/json";
 import { isIn } from "../../../machines/home";
 import { namedAdapters } from "../../../vllm/argv/adapters";
 import { isOn, type ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
-import { LEAST_SERVER } from "../../models/leastServer";
+import { fitsServer, LEAST_SERVER, serverFault } from "../../models/leastServer";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { CACHE_INSIDE, type Volume } from "./dockerOptions";
 import type { Launch } from "./launch";
@@ -53,7 +47,7 @@ export function ownModels(
   const volumes = container?.volumes ?? [];
   const places: Places = { volumes, inContainer: container !== undefined };
   const own = onMachine(model, places);
-  const isFitting = own !== undefined && fits({ model: { id: own.path } });
+  const isFitting = own !== undefined && fitsServer({ model: { id: own.path } });
   const id = isFitting ? own.path : model;
   const adapters = adaptersOf(args, places);
   const folder = isFitting
@@ -93,21 +87,6 @@ const volumeOf = (path: string, volumes: readonly Volume[]): Volume | undefined 
     .filter(({ target }) => isIn(path, target))
     .sort((one, other) => other.target.length - one.target.length)[0];
 
-/** Whether a stack file may have such values of a server. */
-function fits(values: Readonly<Record<string, unknown>>): boolean {
-  return faultOf(values) === undefined;
-}
-
-/** Why a stack file may not have such values of a server; `undefined` where it may. */
-function faultOf(values: Readonly<Record<string, unknown>>): string | undefined {
-  const inferenceServers = { b: { ...LEAST_SERVER, ...values } };
-  const machines = { spark: { totalGiB: 128, instanceA: "none", inferenceServers } };
-  const text = JSON.stringify({ config: { [`${NAMESPACE}:machines`]: machines } });
-  const read = orInputFault(() => parseStackFile("a command", text));
-  if (!(read instanceof Error)) return undefined;
-  return read instanceof FaultyInput ? read.faults[0]?.message : read.message;
-}
-
 /** The adapters of a command, and their slots. */
 function adaptersOf(args: ServerArguments, places: Places) {
   const { adapters: named, unread } = namedAdapters(args);
@@ -124,7 +103,7 @@ function adaptersOf(args: ServerArguments, places: Places) {
     const adapter = { name, ...found?.keys };
     const names = own === "" ? {} : { servedModelName: own, aliases };
     const why =
-      found === undefined ? NOT_KNOWN : faultOf({ ...names, adapters: [...kept, adapter] });
+      found === undefined ? NOT_KNOWN : serverFault({ ...names, adapters: [...kept, adapter] });
     if (why === undefined) {
       used.push(found?.volume);
       kept.push(adapter);
@@ -233,7 +212,7 @@ function movedValues(
     const mount = { from: volume.source ?? "", to: volume.target };
     // A single file is no folder that could be mounted.
     const isFile = word === volume.target && /\.\w+$/.test(word);
-    if (!isFile && fits({ mounts: [mount] })) mounts.set(volume, mount);
+    if (!isFile && fitsServer({ mounts: [mount] })) mounts.set(volume, mount);
     else mend.push(lostText(key, word, "only in a volume of the command's own container"));
     return word;
   };
@@ -263,7 +242,7 @@ const lostText = (key: string, word: string, where: string) =>
 /** Says where a model is that no container of a server has. */
 function folderText(model: string, id: string, { inContainer }: Places): string[] {
   if (!/^[/.~]/.test(model) || id !== model || isIn(model, CACHE_INSIDE)) return [];
-  if (!inContainer && fits({ model: { id } })) return [];
+  if (!inContainer && fitsServer({ model: { id } })) return [];
   const where = inContainer ? "of the command's own container" : "of the machine";
   return [
     `The model is the folder ${asWritten(model)} ${where}, which no server's container has: write its folder on the machine as \`model.id\`, or its hub id.`,

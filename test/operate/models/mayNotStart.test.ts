@@ -1,0 +1,45 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { parseDocument } from "yaml";
+import type { Offer } from "../../../operate/init/offers";
+import { askModel } from "../../../operate/init/questions";
+
+import { temporaryFolder } from "../../layers/temporaryFolder";
+import { runServing } from "../runServing";
+
+/** The warning of a machine of 121.69 GiB, at the recipe's own share of 0.7. */
+const WHY =
+  "Room for the KV cache: 5.06 to 25.47 GiB (published). One request of 131,072 tokens needs 5.07 GiB: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.71 holds one request for certain. A `maxModelLen` of at most 130832 fits without that change.";
+
+it("`models use` and the next plan say why a model may not start, by the same words", async () => {
+  const document = parseDocument(readFileSync("Pulumi.dgx.yaml", "utf8"));
+  const dgx = ["config", "local-serving:machines", "dgx"];
+  document.setIn([...dgx, "totalGiB"], 121.69);
+  document.setIn([...dgx, "instanceA"], "none");
+  const file = join(temporaryFolder("may-not-start-"), "Pulumi.spark.yaml");
+  writeFileSync(file, document.toString());
+  const used = await runServing(["models", "use", "gpt-oss-120b", "--file", file, "--write"]);
+  expect(used.code).toBe(0);
+  expect(used.out).toContain(`\nMAY NOT START: ${WHY}\n`);
+  const planned = await runServing(["plan", "--file", file]);
+  expect(planned.out).toContain(`  ! dgx: b: ${WHY}\n`);
+});
+
+it("init's list says it below the model, and nothing below one that starts", async () => {
+  const asked: string[] = [];
+  const ask = async (question: string) => {
+    asked.push(question);
+    return "1";
+  };
+  const offer = { cached: true, weightsGB: 65, server: [], share: 0.7 };
+  const sure: Offer = { ...offer, id: "org/sure", mayNotStart: false };
+  const doubtful: Offer = { ...offer, id: "org/doubtful", mayNotStart: true, why: WHY };
+  expect(await askModel(ask, [sure, doubtful])).toBe(sure);
+  expect(asked.join("\n").split("\n").slice(1, 5)).toEqual([
+    "  1  org/sure (share 0.7, in the cache)",
+    "  2  org/doubtful (MAY NOT START, share 0.7, in the cache)",
+    `       ${WHY}`,
+    "  0  none",
+  ]);
+});
