@@ -8,6 +8,7 @@ import { plan } from "../../../components/plan/plan";
 import { loadStackFile } from "../../../components/settings/load";
 import { keepPassed } from "../../../operate/verify/lastVerify";
 import { temporaryFolder } from "../../layers/temporaryFolder";
+import { FakeDocker } from "../fakeDocker";
 import { runServing } from "../runServing";
 
 const STACK = readFileSync("Pulumi.dgx.yaml", "utf8");
@@ -131,7 +132,12 @@ describe("a plan against what was applied", () => {
   });
 
   it("is refused before the first `up`", async () => {
-    const { code, err } = await serving("--against", "applied");
+    // The machine that runs the tests may have a container of this name.
+    const noContainers = new FakeDocker({ "ps --all": { out: "" } }).env;
+    const { code, err } = await runServing(["plan", "--file", file, "--against", "applied"], {
+      ...noContainers,
+      HOME: home,
+    });
     expect([code, err]).toEqual([2, "Nothing is applied yet: run `serving up`.\n"]);
   });
 
