@@ -7,6 +7,15 @@ import {
   TOO_LONG,
 } from "../../machines/docker/imageReference";
 
+/** A schema never changes, so all who ask for it get one: most of a short run is making schemas. */
+const shared = <Schema>(make: () => Schema): (() => Schema) => {
+  let made: Schema | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+};
+
 /** A whole number of at least `least`, and at most `most` where there is a most. */
 export const count = (least = 1, most?: number) =>
   most === undefined ? z.int().min(least) : z.int().min(least).max(most);
@@ -16,17 +25,18 @@ export const textMatching = (form: RegExp, expected: Parameters<z.ZodString["reg
   z.string().regex(form, expected);
 
 /** Text that is not empty. */
-export const nonEmptyText = () => z.string().min(1);
+export const nonEmptyText = shared(() => z.string().min(1));
 
 /** Refusal of a value that would be read as an option of the command that it becomes a word of. */
 export const AN_OPTION =
   "Expected a value that does not begin with `-`, which would make it an option";
 
 /** Text that becomes a word of a command line, and no option there. */
-export const word = () =>
+export const word = shared(() =>
   textMatching(/^[^-]/, {
     error: ({ input }) => (input === "" ? "Expected text that is not empty" : AN_OPTION),
-  });
+  }),
+);
 
 /** The same without blanks, of ASCII characters that are printed; `expected` says so. */
 export const plainWord = (expected: string) =>
@@ -41,17 +51,18 @@ export const usual = <Schema extends z.ZodType>(
 ) => schema.default(value);
 
 /** TCP port that a service listens on. */
-export const port = () => count(1, 65535);
+export const port = shared(() => count(1, 65535));
 
 /**
  * Name of an environment variable. A key that was pasted in its place is refused, and shown
  * nowhere.
  */
-export const variableName = () =>
+export const variableName = shared(() =>
   textMatching(/^[A-Z_][A-Z0-9_]*$/, {
     error: "Expected the NAME of an environment variable (capitals, digits, underscore)",
     abort: true,
-  }).refine((name) => !looksLikeAKey(name), KEY_AS_NAME);
+  }).refine((name) => !looksLikeAKey(name), KEY_AS_NAME),
+);
 
 /**
  * Whether a path means the same to us, to Docker's mounts (which take a comma for an end) and in a
@@ -72,36 +83,39 @@ export const hostPath = (
 ) => textMatching(form, { error: expected, abort: true }).refine(isPlainPath, PLAIN_PATH);
 
 /** Path inside a container: absolute, and as plain as one on the machine. */
-export const containerPath = () =>
+export const containerPath = shared(() =>
   textMatching(/^\//, {
     error: "Expected an absolute path inside the container",
     abort: true,
-  }).refine(isPlainPath, PLAIN_PATH);
+  }).refine(isPlainPath, PLAIN_PATH),
+);
 
 /** A key that JavaScript programs, clients included, lose in their maps. */
 export const isProto = (name: string) => name === "__proto__";
 export const PROTO = "The name `__proto__` is reserved by JavaScript: write another one.";
 
 /** Name of a model for those who ask for it: it stands in URLs, files and messages. */
-export const servedName = () =>
+export const servedName = shared(() =>
   plainWord("Expected a name without blanks, of ASCII letters, digits and signs").refine(
     (name) => !isProto(name),
     PROTO,
-  );
+  ),
+);
 
 /** IPv4 address that something listens on; the machine alone reaches the default. */
 export const listenAddress = (byDefault = "127.0.0.1") =>
   z.ipv4("Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0").default(byDefault);
 
 /** Share of the machine's total memory; above 0, at most 1. */
-export const utilization = () =>
+export const utilization = shared(() =>
   z
     .number()
     .gt(0, SHARE)
     .lte(1, {
       error: ({ input }) =>
         Number(input) <= 100 ? `${SHARE}: write ${Number(input) / 100}` : SHARE,
-    });
+    }),
+);
 
 const SHARE = "A utilization must be above 0 and at most 1";
 
@@ -113,21 +127,23 @@ const isKept = (name: string) => name in {};
 const KEPT = "This word is reserved by JavaScript: expected another name";
 
 /** Key of a map in the stack file: it becomes part of container and resource names. */
-export const shortName = () =>
+export const shortName = shared(() =>
   textMatching(/^[a-z][a-z0-9-]{0,30}$/, {
     error: "Expected a short name: lower-case ASCII letters, digits and dashes, first a letter",
     abort: true,
-  }).refine((name) => !isKept(name), KEPT);
+  }).refine((name) => !isKept(name), KEPT),
+);
 
 /** More GiB than any machine of this kind has: a larger figure was meant in another unit. */
 const MOST_GIB = 4096;
 
 /** Amount of memory in GiB (1024^3 bytes), above 0. */
-export const gibibytes = () =>
+export const gibibytes = shared(() =>
   z
     .number()
     .positive("An amount of memory must be above 0 GiB")
-    .max(MOST_GIB, `Expected GiB: no machine of this kind has more than ${MOST_GIB}`);
+    .max(MOST_GIB, `Expected GiB: no machine of this kind has more than ${MOST_GIB}`),
+);
 
 /** Names of servers that are not entries of `inferenceServers`. */
 export const INSTANCE_A = "instance-a";
@@ -137,23 +153,25 @@ export const SIMPLE_SERVER = "simple-server";
  * A server that something of ours uses: a key of `inferenceServers`, `instance-a` or
  * `simple-server`.
  */
-export const serverReference = () =>
+export const serverReference = shared(() =>
   textMatching(/^[a-z][a-z0-9-]{0,30}$/, {
     error: `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\` or \`${SIMPLE_SERVER}\``,
     abort: true,
-  }).refine((name) => !isKept(name), KEPT);
+  }).refine((name) => !isKept(name), KEPT),
+);
 
 /** The same, or such a key on another machine of the stack: `dgx2.b`. */
-export const bridgedServer = () =>
+export const bridgedServer = shared(() =>
   textMatching(/^([a-z][a-z0-9-]{0,30}\.)?[a-z][a-z0-9-]{0,30}$/, {
     error: `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\`, \`${SIMPLE_SERVER}\`, or MACHINE.KEY for a server of another machine`,
     abort: true,
-  }).refine((name) => !name.split(".").some(isKept), KEPT);
+  }).refine((name) => !name.split(".").some(isKept), KEPT),
+);
 
 const EXPECTED_IMAGE = "Expected an image as `repository[:tag]@sha256:...`";
 
 /** An image as it stands in the stack file; whether it is pinned well is the policies' business. */
-export const containerImage = () =>
+export const containerImage = shared(() =>
   textMatching(IMAGE_REFERENCE, {
     error: ({ input }) => `${EXPECTED_IMAGE}: ${referenceFault(String(input))}`,
     abort: true,
@@ -162,4 +180,5 @@ export const containerImage = () =>
     .refine((image) => referenceFault(image) !== TOO_LONG, `${EXPECTED_IMAGE}: ${TOO_LONG}`)
     .describe(
       "Image as `repository[:tag]@sha256:<64 hex digits>`. A policy requires the digest, since a tag can move. `serving pin IMAGE:TAG` prints it.",
-    );
+    ),
+);

@@ -13,12 +13,17 @@ export const SSM_CACHE_DTYPES = ["auto", "float32", "float16", "bfloat16"] as co
 
 const widthRange = z.int().min(1).max(LARGEST_WIDTH);
 
+/** Most fields are one of these, with words of their own. */
+const optionalWidth = widthRange.nullish();
+const optionalLayers = z.int().min(0).max(MOST_LAYERS).nullish();
+const optionalCount = z.int().min(1).nullish();
+
 /** A field that most configs lack. */
 const field = <Schema extends z.ZodType>(schema: Schema, words: string) =>
   schema.nullish().describe(words);
-const width = (words: string) => field(widthRange, words);
-const layerCount = (words: string) => field(z.int().min(0).max(MOST_LAYERS), words);
-const count = (words: string, least = 1) => field(z.int().min(least), words);
+const width = (words: string) => optionalWidth.describe(words);
+const layerCount = (words: string) => optionalLayers.describe(words);
+const count = (words: string) => optionalCount.describe(words);
 
 /**
  * The fields of a model's config.json (its `text_config`, where it has one) that decide what the
@@ -53,7 +58,7 @@ export const configSchema = z.looseObject({
   index_topk: width("tokens that sparse attention selects"),
   index_head_dim: width("width of the keys that it selects by"),
   index_topk_freq: count("every n-th layer selects, the others use its selection"),
-  index_skip_topk_offset: count("the first layers, which select all", 0),
+  index_skip_topk_offset: field(z.int().min(0), "the first layers, which select all"),
   index_topk_pattern: field(z.string(), "one letter per layer: S uses another layer's selection"),
 
   indexer_kv_heads: width(
@@ -80,7 +85,7 @@ export const configSchema = z.looseObject({
   ),
   layer_types: field(z.array(z.string()).min(1), "kind of each layer, first to last"),
   full_attention_interval: count("every n-th layer has full attention"),
-  sliding_window: count("window of the sliding-window layers, in tokens; 0: none", 0),
+  sliding_window: field(z.int().min(0), "window of the sliding-window layers, in tokens; 0: none"),
   sliding_window_pattern: field(
     z.union([z.int().min(1), z.string()]),
     "every n-th layer has full attention; as text it means nothing without layer_types",

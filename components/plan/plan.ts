@@ -29,7 +29,7 @@ import { type HostInstanceFacts, NOTES, type Warning } from "../planned/facts";
 import { workerKey } from "../planned/rank";
 import { endpointOf, type Reach } from "../planned/reach";
 import { dataOf } from "../planned/schema/dataOf";
-import { hostInstanceSchema } from "../planned/schema/servers";
+import { hostInstanceSchema } from "../planned/schema/onHost";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { machineFault, sourceOfSettings } from "../settings/places";

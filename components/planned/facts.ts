@@ -1,7 +1,8 @@
 import type { DataOf } from "./schema/dataOf";
 import type { warningSchema } from "./schema/machine";
 import type { ledgerLineSchema } from "./schema/memory";
-import type { hostInstanceSchema, imageRecordSchema } from "./schema/servers";
+import type { hostInstanceSchema } from "./schema/onHost";
+import type { imageRecordSchema } from "./schema/servers";
 
 export type LedgerLine = DataOf<typeof ledgerLineSchema>;
 

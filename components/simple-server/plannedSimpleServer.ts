@@ -7,7 +7,8 @@ import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
 import type { Reach } from "../planned/reach";
 import { type DataOf, dataOf } from "../planned/schema/dataOf";
-import { hostSimpleServerSchema, type simpleServerSchema } from "../planned/schema/services";
+import { hostSimpleServerSchema } from "../planned/schema/onHost";
+import type { simpleServerSchema } from "../planned/schema/services";
 import type { PlannedService, ServiceContext } from "../service/service";
 import { type HostSimpleServerSettings, INTEGRATED, type SimpleServerSettings } from "./settings";
 

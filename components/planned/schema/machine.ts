@@ -4,8 +4,9 @@ import { fileSchema, secretFileSchema } from "./files";
 import { serverKvSchema } from "./kv";
 import { admissionSchema, ledgerSchema, startNeedsSchema, togetherSchema } from "./memory";
 import { onDemandSchema } from "./onDemand";
+import { hostInstanceSchema } from "./onHost";
 import { serveSchema } from "./serve";
-import { endpointSchema, hostInstanceSchema, inferenceServerSchema, reachSchema } from "./servers";
+import { endpointSchema, inferenceServerSchema, reachSchema } from "./servers";
 import {
   bridgeSchema,
   chatUiSchema,

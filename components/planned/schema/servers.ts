@@ -169,19 +169,3 @@ export const inferenceServerSchema = z
     description:
       "One inference server: its container, and facts that the container's arguments don't carry.",
   });
-
-/** Instance A as it is declared. */
-export const hostInstanceSchema = z.object({
-  port: port(),
-  servedModelName: text().exactOptional(),
-  toolParser: text()
-    .exactOptional()
-    .describe("`none` if it makes no structured tool calls. Absent: not known."),
-  keyVariable: text()
-    .exactOptional()
-    .describe("Variable with its key; `none` if it asks for none. Absent: not known."),
-  gpuMemoryUtilization: z.number(),
-  maxModelLen: z.int().exactOptional(),
-  model: text().exactOptional(),
-  weightsGB: z.number().exactOptional(),
-});

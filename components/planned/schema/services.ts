@@ -2,6 +2,7 @@ import { z } from "zod";
 import { port } from "../../fields/fields";
 import { containerSchema } from "./container";
 import { fileSchema, secretFileSchema } from "./files";
+import { hostSimpleServerSchema } from "./onHost";
 
 const text = () => z.string();
 const texts = () => z.array(z.string());
@@ -129,28 +130,6 @@ export const harnessSchema = z
     id: "Harness",
     description: "The automation harness's files; their texts are among the machine's files.",
   });
-
-/** An Ollama that is installed on the host. */
-export const hostSimpleServerSchema = z.object({
-  mode: z.literal("host"),
-  unit: text().describe("systemd unit of the service."),
-  listen: text(),
-  port: port(),
-  baseUrl: text().describe("Its address from the machine itself."),
-  modelsDirectory: text(),
-  serviceUser: text().describe("User that the service runs as, who must own the directory."),
-  models: texts(),
-  loadedGiB: z
-    .record(text(), z.number())
-    .describe("Memory of a loaded model, including its context, if declared."),
-  toolCalls: z
-    .record(text(), text())
-    .exactOptional()
-    .describe("Models that made tool calls, with the day; absent if none is recorded."),
-  pull: z.boolean().describe("Whether missing models are pulled."),
-  environment: z.record(text(), text()).describe("Variables that the drop-in sets."),
-  dropIn: fileSchema,
-});
 
 export const simpleServerSchema = z
   .discriminatedUnion("mode", [
