@@ -19,7 +19,6 @@ import { fingerprintOfText } from "../../machines/update/fingerprint";
 import { readRecord } from "../../machines/update/readRecord";
 import { triedText, underWayText } from "../../machines/update/sentences";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
-import { compare } from "../plan/against";
 import { changeSections, type Section, sectionMarkdown, sectionText } from "../plan/changeReport";
 import { dockerRun } from "../plan/dockerRun";
 import { judgedPlan } from "../plan/judgedPlan";
@@ -106,6 +105,8 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   const width = terminalWidth(process.stdout);
   const result = { version: PLAN_VERSION, ...planned, policies, findings };
   if (against !== undefined) {
+    // Loaded when it is used, as above.
+    const { compare } = await import("../plan/against");
     const levels = readLevels(options.policyConfig ?? join(projectOrProgram(), LEVELS_FILE));
     const { result: change, sections } = await compare(
       against,
