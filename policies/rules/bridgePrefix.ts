@@ -1,9 +1,9 @@
 import { parse } from "yaml";
 import { TYPE } from "../../components/planned";
 import { attempt } from "../../faults/defined";
-import { isRecord } from "../../faults/json";
+import { isRecord, jsonIn } from "../../faults/json";
 import { isText, knownMap, knownMaps, text } from "../../vllm/argv/unknown";
-import { type DeclaredResource, displayName, launchOf, textsIn } from "../lib/container";
+import { type DeclaredResource, displayName, launchOf } from "../lib/container";
 import { roleOf } from "../lib/role";
 import type { Rule } from "./rule";
 
@@ -54,23 +54,44 @@ function inArguments(resource: DeclaredResource): Sent[] {
  * A configuration may be uploaded into a container, written by a command, or be in a resource of
  * its own.
  */
-function inConfigurations({ props }: DeclaredResource): Sent[] {
-  const written = textsIn(props).filter((text) => text.includes("model_list"));
-  return written.flatMap((text) => modelsOf(text) ?? text.split("\n").flatMap(inLine));
+const inConfigurations = ({ props }: DeclaredResource): Sent[] => configurationsIn(props);
+
+/**
+ * The models of every LiteLLM configuration inside a value: as it is, or as text. A JSON document
+ * around it, such as the plan that `up` keeps, may name the same models on lines of its own.
+ */
+function configurationsIn(value: unknown): Sent[] {
+  if (typeof value === "string") {
+    if (!value.includes("model_list")) return [];
+    // The document may stand behind a head, as in what a file's command reads.
+    const [head = "", ...rest] = value.split("\n\n");
+    const body = rest.join("\n\n");
+    return documentIn(value) ?? [...linesIn(head), ...(documentIn(body) ?? linesIn(body))];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return modelsOf(value) ?? Object.values(value).flatMap(configurationsIn);
 }
+
+function documentIn(text: string): Sent[] | undefined {
+  const json = jsonIn(text);
+  return json === undefined ? modelsOf(attempt(() => parse(text))) : configurationsIn(json);
+}
+
+/** The models of a LiteLLM configuration; `undefined` if the value is none. */
+const modelsOf = (config: unknown): Sent[] | undefined =>
+  isRecord(config) && Array.isArray(config.model_list)
+    ? config.model_list.filter(isRecord).map(sentBy)
+    : undefined;
+
+/** An entry of `model_list`. */
+const sentBy = ({ model_name: name, litellm_params: params }: Record<string, unknown>): Sent => ({
+  name: String(name ?? ""),
+  model: isRecord(params) ? String(params.model ?? "") : "",
+});
 
 /** Reads a script around a configuration, or a template, line by line, without comments. */
-function inLine(line: string): Sent[] {
-  const model = /^[^#]*\bmodel["']?\s*:\s*["']?([\w.-]+\/[^\s"',}]+)/.exec(line)?.[1];
-  return model === undefined ? [] : [{ name: model, model }];
-}
-
-/** The models of a LiteLLM configuration; `undefined` when the text is none. */
-function modelsOf(text: string): Sent[] | undefined {
-  const config: unknown = attempt(() => parse(text));
-  if (!isRecord(config) || !Array.isArray(config.model_list)) return undefined;
-  return config.model_list.filter(isRecord).map((entry) => ({
-    name: String(entry.model_name ?? ""),
-    model: isRecord(entry.litellm_params) ? String(entry.litellm_params.model ?? "") : "",
-  }));
-}
+const linesIn = (text: string): Sent[] =>
+  text.split("\n").flatMap((line) => {
+    const model = /^[^#]*\bmodel["']?\s*:\s*["']?([\w.-]+\/[^\s"',}]+)/.exec(line)?.[1];
+    return model === undefined ? [] : [{ name: model, model }];
+  });

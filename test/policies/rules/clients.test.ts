@@ -257,6 +257,24 @@ describe("bridge-prefix", () => {
     );
   });
 
+  it("takes no model of a plan for one of the configuration inside it", () => {
+    const written = (document: unknown) =>
+      declared("command:local:Command", "write", {
+        create: "sh -c",
+        stdin: `host-file 1\npath: /plan.json\n\n${JSON.stringify(document, undefined, 2)}\n`,
+      });
+    const model = "openai/gpt-oss-120b";
+    const around = (text: string) => ({ serve: [{ model }], files: [{ role: "bridge", text }] });
+    expect(said("bridge-prefix", [written(around(yaml("hosted_vllm/gpt-oss-120b")))])).toEqual([]);
+    expect(said("bridge-prefix", [written(around(yaml("openai/m")))])).toEqual([
+      expect.stringMatching(/^refused: write sends `m` to `openai\/m`\. /),
+    ]);
+    const nested = { model, router: { model_list: [{ litellm_params: { model: "openai/x" } }] } };
+    expect(said("bridge-prefix", [written(nested)])).toEqual([
+      expect.stringMatching(/^refused: write sends `` to `openai\/x`\. /),
+    ]);
+  });
+
   it("refuses it in what a machine says of its bridge", () => {
     const machine = declared(TYPE.machine, "dgx", {
       bridge: { models: [{ name: "m", model: "openai/m" }] },
