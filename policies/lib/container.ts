@@ -53,7 +53,7 @@ function checkOf(healthcheck: unknown): Word[][] {
 }
 
 /** Every text inside a value, as far as it is known. */
-export function textsIn(value: unknown): string[] {
+function textsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
