@@ -4,7 +4,8 @@ const MAY_USE = {
   faults: [],
   http: [],
   units: [],
-  commandLine: ["faults"],
+  // It proposes commands, quoted for a shell.
+  commandLine: ["faults", "machines"],
   harness: ["commandLine", "faults", "http"],
   vllm: ["faults", "units"],
   // It reads the memory that a container's argv asks for.

@@ -1,7 +1,9 @@
 import { type Argument, Command, type Option } from "commander";
 import { FaultyInput } from "../faults/fault";
 import { EXIT } from "./exit";
+import { withOneMeant } from "./oneMeant";
 import { type Format, formatOption, printResult } from "./output";
+import { canAsk } from "./saysYes";
 
 /** How a command ended. */
 export interface Outcome {
@@ -54,12 +56,8 @@ export function command<Options extends object, Arguments extends unknown[]>(
   return made.action(async () => {
     const options = made.opts<Options & { readonly format: Format }>();
     try {
-      // commander has parsed them by the arguments' own forms.
-      const {
-        result,
-        text,
-        failed = false,
-      } = await form.run(options, ...(made.processedArgs as Arguments));
+      const run = (values: Arguments) => form.run(options, ...values);
+      const { result, text, failed = false } = await withOneMeant(made, canAsk(options), run);
       printResult(options.format, result, text);
       process.exitCode = failed === "unreadable" ? EXIT.wrongUse : failed ? EXIT.faults : EXIT.fine;
     } catch (error) {

@@ -20,6 +20,18 @@ export class WrongUse extends Error {
   override readonly name = "WrongUse";
 }
 
+/** A name that means several things, each of which has another name that it alone has. */
+export class SeveralMeant extends WrongUse {
+  /** `why` says so, without the full stop. */
+  constructor(
+    readonly given: string,
+    readonly why: string,
+    readonly choices: readonly string[],
+  ) {
+    super(`${why}: write ${choices.join(" or ")}.`);
+  }
+}
+
 /** Turns the file system's refusal to write into wrong use; throws anything else on. */
 export function explainWriting(file: string, error: unknown): never {
   if (error instanceof Error && "syscall" in error)

@@ -1,21 +1,29 @@
 import { createInterface } from "node:readline/promises";
 import { WrongUse } from "./exit";
 import { untilInterrupted } from "./interrupt";
+import type { Format } from "./output";
 
 /** Asks at the terminal, on stderr; anything but yes is no. */
 export const saysYes = async (question: string, signal: AbortSignal): Promise<boolean> =>
   /^y(es)?$/i.test(await answerTo(`${question} [y/N]`, signal));
 
-/** Which of these names somebody means: by its number or itself; the first if they say nothing. */
-export async function oneOf(
+/** Whether there is a person to ask: scripts get no question. */
+export const canAsk = ({ format }: { readonly format: Format }): boolean =>
+  format !== "json" && process.stdin.isTTY === true && process.stderr.isTTY === true;
+
+/** Which of these names somebody means: by its number or itself; `byDefault` if they say nothing. */
+export async function oneOf<None extends string | undefined>(
   question: string,
-  names: readonly [string, ...string[]],
+  names: readonly string[],
   signal: AbortSignal,
-): Promise<string> {
+  byDefault: None,
+): Promise<string | None> {
   const rows = names.map((name, index) => `  ${index + 1}  ${name}`).join("\n");
-  for (let asked = `${question}\n${rows}\nWhich one? [1]`; ; asked = "Which one? [1]") {
+  const which =
+    byDefault === undefined ? "Which one?" : `Which one? [${names.indexOf(byDefault) + 1}]`;
+  for (let asked = `${question}\n${rows}\n${which}`; ; asked = which) {
     const answer = await answerTo(asked, signal);
-    if (answer === "") return names[0];
+    if (answer === "") return byDefault;
     const found = names.find((name, index) => [name, `${index + 1}`].includes(answer));
     if (found !== undefined) return found;
   }

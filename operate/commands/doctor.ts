@@ -5,7 +5,7 @@ import { command } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { type Format, say } from "../../commandLine/output";
-import { oneOf, saysYes } from "../../commandLine/saysYes";
+import { canAsk, oneOf, saysYes } from "../../commandLine/saysYes";
 import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { isHere } from "../../machines/address";
@@ -97,10 +97,6 @@ async function before({ machines }: Stack, options: DoctorOptions) {
 /** Share of its memory by which a machine may differ from what its stack file says. */
 const SAME_MEMORY = 0.03;
 
-/** Whether there is a person to ask: scripts get no question. */
-const canAsk = ({ format }: DoctorOptions): boolean =>
-  format !== "json" && process.stdin.isTTY === true && process.stderr.isTTY === true;
-
 /** The options with the machine that a person names, where the stack file has several. */
 async function ofOneMachine(options: DoctorOptions): Promise<DoctorOptions> {
   if (options.machine !== undefined || !canAsk(options)) return options;
@@ -108,7 +104,7 @@ async function ofOneMachine(options: DoctorOptions): Promise<DoctorOptions> {
   const [first, ...others] = readStack(file).plan.machines.map(({ name }) => name);
   if (first === undefined || others.length === 0) return options;
   const machine = await endingInOrder((signal) =>
-    oneOf(`${basename(file)} has several machines.`, [first, ...others], signal),
+    oneOf(`${basename(file)} has several machines.`, [first, ...others], signal, first),
   );
   return { ...options, machine };
 }

@@ -2,6 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { WrongUse } from "../../commandLine/exit";
 import { CLIENTS, type ClientKey } from "../../components/clients";
 import { thousands } from "../../units/thousands";
+import { modelNamed } from "../models/modelNames";
 import type { GpuTaker } from "./counted";
 import type { Offer } from "./offers";
 
@@ -37,9 +38,11 @@ export async function askModel(ask: Ask, offered: readonly Offer[]): Promise<Off
     if (/^\d{1,3}$/.test(answer))
       return Number(answer) <= offered.length ? Number(answer) : undefined;
     if (/^none$/i.test(answer)) return 0;
-    const named = offered.filter(({ id }) => id.toLowerCase().includes(answer.toLowerCase()));
-    const [only] = named.length === 1 ? named : [];
-    return only === undefined ? undefined : offered.indexOf(only) + 1;
+    const meant = modelNamed(answer, offered);
+    if (meant.is === "one") return offered.indexOf(meant.model) + 1;
+    return meant.is === "none"
+      ? undefined
+      : new Unclear(meant.models.map((each) => `${offered.indexOf(each) + 1}  ${each.id}`));
   });
   return offered[number - 1];
 }
@@ -122,17 +125,25 @@ export function askClients(ask: Ask, byDefault: readonly ClientKey[]): Promise<C
   });
 }
 
+/** An answer that may mean several, a line each. */
+class Unclear {
+  constructor(readonly rows: readonly string[]) {}
+}
+
 /** Asks until an answer can be used; an empty one is the default. */
 async function asked<Answer>(
   ask: Ask,
   question: string,
   byDefault: string,
-  read: (answer: string) => Answer | undefined,
+  read: (answer: string) => Answer | Unclear | undefined,
 ): Promise<Answer> {
+  const [last] = question.split("\n").slice(-1);
   for (let shown = question; ; ) {
     const given = (await ask(shown)) || byDefault;
     const answer = read(given);
-    if (answer !== undefined) return answer;
-    shown = `\`${given}\` is no answer to this. ${question.slice(question.lastIndexOf("\n") + 1)}`;
+    if (answer instanceof Unclear)
+      shown = [`\`${given}\` may be:`, ...answer.rows.map((row) => `  ${row}`), last].join("\n");
+    else if (answer !== undefined) return answer;
+    else shown = `\`${given}\` is no answer to this. ${last}`;
   }
 }

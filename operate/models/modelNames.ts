@@ -14,7 +14,7 @@ export type Meant<Model> =
 
 /**
  * Words that make another model of a name: of another kind, or a smaller one. A name without them
- * never means a model with them.
+ * never means a model with them alone.
  */
 const KIND_WORDS = new Set([
   ...["embedding", "embed", "reranker", "rerank", "vl", "vision", "omni", "audio", "asr", "tts"],
@@ -29,8 +29,8 @@ const MISSPELT = 0.4;
 
 /**
  * Which of some models a name means: blanks, case, dots, underscores and the organisation are left
- * out of account. A size, a way to store the weights or a kind that is named must be the model's,
- * and a name that fits several means none of them.
+ * out of account. A size, a way to store the weights or a kind that is named must be the model's. A
+ * part of a name that others have too means none of them: `qwen3` may be a Qwen3-VL or a Qwen3.6.
  */
 export function modelNamed<Model extends NamedModel>(
   wanted: string,
@@ -51,17 +51,33 @@ export function modelNamed<Model extends NamedModel>(
   const [only] = served;
   if (only !== undefined && served.length === 1) return { is: "one", model: only };
   const fitting = words.length === 0 ? [] : models.filter((model) => fits(words, model));
-  const [first, ...more] = fitting;
+  const [first] = fitting;
   if (first === undefined) return { is: "none", models: near(words, models) };
-  return more.length === 0 ? { is: "one", model: first } : { is: "several", models: fitting };
+  const others = models.filter((each) => !fitting.includes(each) && begins(words, each));
+  return fitting.length + others.length === 1
+    ? { is: "one", model: first }
+    : { is: "several", models: [...fitting, ...others] };
 }
 
 /** `organisation/name`, which names one repository of the hub and no other. */
 export const isHubId = (name: string): boolean => /^[\w.-]+\/[\w.-]+$/.test(name.trim());
 
+/** Whether a model's name may go on where a name ends: it has all words, or versions of them. */
+const begins = (words: readonly string[], model: NamedModel): boolean =>
+  words.every((word) => allWords(model).some((own) => own === word || isVersionOf(own, word)));
+
+/** Whether `3.6` is a version of `3`. */
+const isVersionOf = (version: string, word: string): boolean =>
+  /^\d+$/.test(word) && /^\d+\.\d+$/.test(version) && version.startsWith(`${word}.`);
+
+const allWords = ({ id, servedModelName = "" }: NamedModel): readonly string[] => [
+  ...wordsOf(id),
+  ...wordsOf(servedModelName),
+];
+
 /** Whether a model has every word of a name, and is of no other kind. */
-function fits(words: readonly string[], { id, servedModelName = "" }: NamedModel): boolean {
-  const own = [...wordsOf(id), ...wordsOf(servedModelName)];
+function fits(words: readonly string[], model: NamedModel): boolean {
+  const own = allWords(model);
   return (
     words.every((word) => own.includes(word)) &&
     own.every((word) => !KIND_WORDS.has(word) || words.includes(word))

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { Failed, WrongUse } from "../../commandLine/exit";
+import { Failed } from "../../commandLine/exit";
 import { replaceFile } from "../../commandLine/replaceFile";
 import { type Recipe, readCatalogue } from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
@@ -41,7 +41,7 @@ export interface ChosenModel {
 
 /**
  * The model that a name means: one of the catalogue, one of the machine's model cache, or one of
- * the hub by its id. Throws `WrongUse` for a name that isn't clear, and `Failed` for a model that
+ * the hub by its id. Throws as `chooseRecipe` does for a name that isn't clear, and `Failed` for a model that
  * can't be served.
  */
 export async function chooseModel(
@@ -54,11 +54,11 @@ export async function chooseModel(
   if (known.is === "one") return { recipe: known.model, seat: seatFor(known.model, bare) };
   const { settings } = stack;
   const path = onMachine(settings.modelCache, { home: homeOn(settings, { home: operatorHome() }) });
-  const all: readonly NamedModel[] = isHubId(wanted)
-    ? recipes
-    : [...recipes, ...cachedModels(await cacheOn(settings, path))];
+  const cached = isHubId(wanted) ? [] : cachedModels(await cacheOn(settings, path));
+  const others = cached.filter(({ id }) => recipes.every((each) => each.id !== id));
+  const all: readonly NamedModel[] = [...recipes, ...others];
   const meant = modelNamed(wanted, all);
-  if (meant.is !== "one" && !isHubId(wanted)) throw new WrongUse(unclearName(wanted, meant));
+  if (meant.is !== "one" && !isHubId(wanted)) throw unclearName(wanted, meant);
   const id = meant.is === "one" ? meant.model.id : wanted.trim();
   const variables = Object.values(settings.inferenceServers);
   const tokenVariable =

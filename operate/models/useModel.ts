@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar, parse, parseDocument } from "yaml";
-import { Failed, WrongUse } from "../../commandLine/exit";
+import { Failed, SeveralMeant, WrongUse } from "../../commandLine/exit";
 import type { Recipe } from "../../components/catalogue";
 import { readCatalogue } from "../../components/catalogue";
 import { NAMESPACE, parseStackFile } from "../../components/settings";
@@ -27,24 +27,29 @@ export interface ModelChange {
   readonly diff: string;
 }
 
-/** The recipe that a name means. Throws `WrongUse` with what comes close. */
+/**
+ * The recipe that a name means. Throws `SeveralMeant` where it may mean several, and else
+ * `WrongUse` with what comes close.
+ */
 export function chooseRecipe(project: string, wanted: string): Recipe {
   const meant = modelNamed(wanted, readCatalogue(project));
   if (meant.is === "one") return meant.model;
-  throw new WrongUse(unclearName(wanted, meant));
+  throw unclearName(wanted, meant);
 }
 
 /** Says that a name means several models or none, with those that it may mean. */
 export function unclearName(
   wanted: string,
   { is, models }: Exclude<Meant<NamedModel>, { readonly is: "one" }>,
-): string {
-  const ids = models.map(({ id }) => id).join(", ");
-  if (is === "several") return `${wanted}: which one? ${ids}.`;
-  const close = models.length === 0 ? "no name comes close" : `closest is ${ids}`;
-  return isHubId(wanted)
-    ? `${wanted} is not in the catalogue: ${close}. \`serving models use ${wanted}\` reads it from the hub.`
-    : `${wanted} is not in the catalogue: ${close}. For any other model, name its hub id: serving models use ORG/NAME`;
+): WrongUse {
+  const ids = models.map(({ id }) => id);
+  if (is === "several") return new SeveralMeant(wanted, `${wanted} fits ${ids.length} models`, ids);
+  const close = ids.length === 0 ? "no name comes close" : `closest is ${ids.join(", ")}`;
+  return new WrongUse(
+    isHubId(wanted)
+      ? `${wanted} is not in the catalogue: ${close}. \`serving models use ${wanted}\` reads it from the hub.`
+      : `${wanted} is not in the catalogue: ${close}. For any other model, name its hub id: serving models use ORG/NAME`,
+  );
 }
 
 /** Where a model would run: the server that is named, else the machine's only one for chat. */

@@ -1,4 +1,4 @@
-import { WrongUse } from "../../commandLine/exit";
+import { SeveralMeant, WrongUse } from "../../commandLine/exit";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/fields";
 import type { InferenceServerPlan } from "../../components/inference-server";
 import type { MachinePlan } from "../../components/plan";
@@ -75,7 +75,7 @@ const ALSO: Readonly<Record<string, string>> = {
 /**
  * The thing that somebody means by `b`, `bridge`, `chatUi`, the name of a container, or one of
  * these behind `MACHINE.`. Throws `WrongUse`, with the names that there are, for a name that
- * nothing or more than one has.
+ * nothing has, and `SeveralMeant` for one that more than one has.
  */
 export function named(machines: readonly MachinePlan[], name: string): Named {
   const all = machines.flatMap(namedOn);
@@ -85,9 +85,7 @@ export function named(machines: readonly MachinePlan[], name: string): Named {
     found.length > 0 ? found : all.filter((each) => namesOf(each).includes(ALSO[spoken] ?? spoken));
   if (only !== undefined && others.length === 0) return only;
   if (only !== undefined)
-    throw new WrongUse(
-      `${name} is on several machines: write ${[only, ...others].map(fullName).join(" or ")}.`,
-    );
+    throw new SeveralMeant(name, `${name} is on several machines`, [only, ...others].map(fullName));
   const known = knownNames(machines);
   const near = nearOf(name, [...known, ...all.flatMap(namesOf)], "");
   throw new WrongUse(

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { stoppedContainers } from "../../components/preflight/preflight";
@@ -7,6 +8,7 @@ import { serverInput } from "../fixtures/machine";
 import { twoMachines } from "../fixtures/ranks";
 import { BRIDGE, CHAT_UI, planned } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";
+import { atKeyboard } from "../layers/keyboard";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { markApplied } from "./applied";
 import { type Answers, FakeDocker, inspectedAsPlanned } from "./fakeDocker";
@@ -69,6 +71,50 @@ describe("serving stop and start", () => {
     expect(JSON.parse(out)).toEqual({
       version: 1,
       stop: [{ machine: "dgx", container: "litellm-8787", availableGiB: expect.any(Number) }],
+    });
+  });
+
+  describe("where two machines have what is named", () => {
+    const each = { totalGiB: 121.63, instanceA: "none", inferenceServers: { b: serverInput() } };
+    const dgx = { ...each, bridge: BRIDGE };
+    const home = temporaryFolder("two-bridges-");
+    const two = { dgx1: { ...dgx, home }, dgx2: { ...dgx, home, dockerHost: "ssh://me@dgx2" } };
+    markApplied(home, "dgx1", "dgx2");
+
+    it.each([["start"], ["stop"], ["logs"]])("%s names the command for each", async (word) => {
+      const { code, out, err, asked } = await serving([word, "bridge"], {}, two);
+      expect([code, out, asked]).toEqual([2, "", []]);
+      expect(err).toBe(
+        `bridge is on several machines. Type one of these:\n  serving ${word} dgx1.bridge\n  serving ${word} dgx2.bridge\n`,
+      );
+    });
+
+    it("these commands work", async () => {
+      for (const name of ["dgx1.bridge", "dgx2.bridge"]) {
+        const stopped = await serving(["stop", name, "--format", "json"], { "stop ": FINE }, two);
+        expect(JSON.parse(stopped.out).stop).toMatchObject([
+          { machine: name.split(".")[0], container: "litellm-8787" },
+        ]);
+        const started = await serving(["start", name], { "start ": FINE }, two);
+        expect([started.code, started.out]).toEqual([0, "litellm-8787 is started.\n"]);
+        const log = { "logs ": { out: "a line\n" } };
+        expect((await serving(["logs", name], log, two)).out).toBe("a line\n");
+      }
+    });
+
+    it("asks at a terminal, and goes on with the one that is chosen", async () => {
+      const { code, out, err } = await atKeyboard(["3", "2"], () =>
+        serving(["stop", "bridge"], { "stop ": FINE }, two),
+      );
+      expect(stripVTControlCharacters(err).replaceAll("\r", "")).toBe(
+        "bridge is on several machines.\n  1  dgx1.bridge\n  2  dgx2.bridge\nWhich one? 3\nWhich one? 2\n",
+      );
+      expect([code, out]).toEqual([
+        0,
+        expect.stringMatching(
+          /^litellm-8787 is stopped\. .*\n`serving start dgx2\.bridge` starts it again\.\n$/,
+        ),
+      ]);
     });
   });
 

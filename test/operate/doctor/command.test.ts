@@ -8,12 +8,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { describe, expect, it, vi } from "vitest";
 import { parse, stringify } from "yaml";
 import * as memory from "../../../machines/memory";
 import { doctorText } from "../../../operate/doctor/report/diagnose";
 import { serverInput } from "../../fixtures/machine";
+import { atKeyboard } from "../../layers/keyboard";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { markApplied } from "../applied";
 import { FakeDocker, inspected } from "../fakeDocker";
@@ -22,16 +22,6 @@ import { CONTAINER } from "./cases";
 import { STACK_TEXT, withServer } from "./stack";
 
 const folder = temporaryFolder("serving-doctor-");
-
-/** Sets a property, and returns what puts the old one back. */
-function replaced(owner: object, key: string, value: unknown): () => void {
-  const old = Object.getOwnPropertyDescriptor(owner, key);
-  Object.defineProperty(owner, key, { configurable: true, value });
-  return () => {
-    if (old === undefined) Reflect.deleteProperty(owner, key);
-    else Object.defineProperty(owner, key, old);
-  };
-}
 
 function file(name: string, text: string): string {
   const path = join(folder, name);
@@ -608,21 +598,11 @@ describe("serving doctor, on the machine", () => {
       markApplied(folder, "dgx");
       const docker = new FakeDocker({ "ps --all": { out: "" } });
       const seen = vi.spyOn(memory, "parseMeminfo").mockReturnValue(meminfo);
-      const lines = [...answers];
-      // Each line comes by itself, as from a keyboard.
-      const keyboard = new Readable({
-        read: () =>
-          setImmediate(() => {
-            const line = lines.shift();
-            keyboard.push(line === undefined ? null : `${line}\n`);
-          }),
-      });
-      const stdin = Object.assign(keyboard, { isTTY: true });
-      const restore = [replaced(process, "stdin", stdin), replaced(process.stderr, "isTTY", true)];
       try {
-        return await runServing(["doctor", ...args], { ...docker.env, HOME: folder });
+        return await atKeyboard(answers, () =>
+          runServing(["doctor", ...args], { ...docker.env, HOME: folder }),
+        );
       } finally {
-        for (const each of restore) each();
         seen.mockRestore();
       }
     }

@@ -283,6 +283,17 @@ describe("the questions at a terminal", () => {
     expect(model).toBe("nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4");
   });
 
+  it("list what a part of a name may be, and ask again", async () => {
+    const { asked, model } = await answered("gpt-oss", "gpt-oss-20b", "n", "");
+    const [first = "", second = ""] = asked;
+    const rows = first.split("\n").flatMap((row) => /^ {2}\d+ {2}openai\S+/.exec(row) ?? []);
+    expect(rows).toHaveLength(2);
+    expect(second).toBe(
+      ["`gpt-oss` may be:", ...rows, "Which one shall server B serve? [1]"].join("\n"),
+    );
+    expect(model).toBe("openai/gpt-oss-20b");
+  });
+
   it("leave server B out where that is wanted", async () => {
     const { model, text, mend } = await answered("0");
     expect({ model, mend }).toEqual({ model: null, mend: [] });

@@ -31,7 +31,12 @@ const NAMES: readonly (readonly [name: string, is: string, ids: string])[] = [
     "nvidia/Qwen3.6-27B-NVFP4 Qwen/Qwen3.6-35B-A3B-FP8 nvidia/Qwen3.8-27B-NVFP4",
   ],
   ["qwen3.8 27b", "one", "nvidia/Qwen3.8-27B-NVFP4"],
-  ["qwen3.8", "one", "nvidia/Qwen3.8-27B-NVFP4"],
+  ["qwen3.8", "several", "nvidia/Qwen3.8-27B-NVFP4 local-inference-lab/Qwen3.8-Flash-Next-NVFP4"],
+  [
+    "qwen3",
+    "several",
+    "Qwen/Qwen3-235B-A22B-GPTQ-Int4 Intel/Qwen3.5-122B-A10B-int4-AutoRound Intel/Qwen3.5-397B-A17B-int4-AutoRound Qwen/Qwen3-Embedding-0.6B Qwen/Qwen3-Reranker-0.6B Qwen/Qwen3-VL-Embedding-8B Qwen/Qwen3.6-35B-A3B-FP8 local-inference-lab/Qwen3.8-Flash-Next-NVFP4 nvidia/Qwen3.5-122B-A10B-NVFP4 nvidia/Qwen3.6-27B-NVFP4 nvidia/Qwen3.6-35B-A3B-NVFP4 nvidia/Qwen3.8-27B-NVFP4 saricles/Qwen3-Coder-Next-NVFP4-GB10",
+  ],
   ["qwen 3.8 flash next", "one", "local-inference-lab/Qwen3.8-Flash-Next-NVFP4"],
   ["qwen3-coder-next", "one", "saricles/Qwen3-Coder-Next-NVFP4-GB10"],
   ["Qwen3 Coder Next", "one", "saricles/Qwen3-Coder-Next-NVFP4-GB10"],
@@ -51,6 +56,7 @@ const NAMES: readonly (readonly [name: string, is: string, ids: string])[] = [
     "saricles/Qwen3-Coder-Next-NVFP4-GB10 Qwen/Qwen3-Reranker-0.6B local-inference-lab/Qwen3.8-Flash-Next-NVFP4",
   ],
   ["qwen3 embedding", "one", "Qwen/Qwen3-Embedding-0.6B"],
+  ["qwen3-reranker", "one", "Qwen/Qwen3-Reranker-0.6B"],
   ["Qwen3-Embedding-0.6B", "one", "Qwen/Qwen3-Embedding-0.6B"],
   [
     "qwen3 embedding 8b",
@@ -103,7 +109,7 @@ const NAMES: readonly (readonly [name: string, is: string, ids: string])[] = [
   ["openai/gpt-oss", "none", "openai/gpt-oss-20b openai/gpt-oss-120b"],
   ["qwen3_6 27b", "one", "nvidia/Qwen3.6-27B-NVFP4"],
   ["Qwen 3 6 27B", "one", "nvidia/Qwen3.6-27B-NVFP4"],
-  ["embedding", "one", "Qwen/Qwen3-Embedding-0.6B"],
+  ["embedding", "several", "Qwen/Qwen3-Embedding-0.6B Qwen/Qwen3-VL-Embedding-8B"],
   ["gemma-4-e4b", "none", "nvidia/Gemma-4-31B-IT-NVFP4 nvidia/Gemma-4-26B-A4B-NVFP4"],
   ["Kimi K2", "none", ""],
   [
@@ -126,7 +132,7 @@ const NAMES: readonly (readonly [name: string, is: string, ids: string])[] = [
   [
     "nemotron",
     "several",
-    "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4 nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4",
+    "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4 nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4 nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4",
   ],
   ["llama 3.3 70b", "one", "nvidia/Llama-3.3-70B-NVFP4"],
   ["llama-3.1-8b", "none", "nvidia/Llama-3.3-70B-NVFP4"],
@@ -147,6 +153,16 @@ it.each(NAMES)("%s means %s: %s", (name, is, ids) => {
   const meant = modelNamed(name, catalogue);
   const models = meant.is === "one" ? [meant.model] : meant.models;
   expect([meant.is, models.map(({ id }) => id).join(" ")]).toEqual([is, ids]);
+});
+
+it("takes each hub id, and each name that clients ask for and one model alone has", () => {
+  const served = catalogue.map(({ servedModelName }) => servedModelName);
+  for (const { id, servedModelName } of catalogue) {
+    expect(modelNamed(id, catalogue)).toMatchObject({ is: "one", model: { id } });
+    const isOnly = served.filter((each) => each === servedModelName).length === 1;
+    if (isOnly)
+      expect(modelNamed(servedModelName, catalogue)).toMatchObject({ is: "one", model: { id } });
+  }
 });
 
 it("never takes a name with a size, a kind or a way to store weights for a model without it", () => {

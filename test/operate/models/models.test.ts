@@ -9,6 +9,7 @@ import { fitModel, withModel } from "../../../operate/models/fit";
 import { seatFor } from "../../../operate/models/seat";
 import { changeModel, seatOf } from "../../../operate/models/useModel";
 import { readOneMachine } from "../../../operate/stack/readStack";
+import { atKeyboard } from "../../layers/keyboard";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
 
@@ -95,11 +96,53 @@ describe("serving models", () => {
       2,
       expect.stringContaining("`serving models use org/none` reads it from the hub."),
     ]);
-    const several = await runServing(["models", "show", "gpt-oss", "--file", stackFile()]);
-    expect([several.code, several.err.trim()]).toEqual([
+  });
+
+  it("refuses a name that several have, with the command to type for each", async () => {
+    const file = stackFile();
+    const before = readFileSync(file, "utf8");
+    const shown = await runServing(["models", "show", "gpt-oss", "--file", file]);
+    expect(shown).toEqual({
+      code: 2,
+      out: "",
+      err: `gpt-oss fits 2 models. Type one of these:\n  serving models show openai/gpt-oss-120b --file ${file}\n  serving models show openai/gpt-oss-20b --file ${file}\n`,
+    });
+    // A server may have the very name that is asked for.
+    const words = ["models", "use", "--server", "embedding", "embedding", "--file", file];
+    const used = await runServing([...words, "--write"]);
+    const lines = used.err.trimEnd().split("\n");
+    expect([used.code, lines]).toEqual([
       2,
-      "gpt-oss: which one? openai/gpt-oss-120b, openai/gpt-oss-20b.",
+      [
+        "embedding fits 2 models. Type one of these:",
+        `  serving models use --server embedding Qwen/Qwen3-Embedding-0.6B --file ${file} --write`,
+        `  serving models use --server embedding Qwen/Qwen3-VL-Embedding-8B --file ${file} --write`,
+      ],
     ]);
+    expect(readFileSync(file, "utf8")).toBe(before);
+    for (const line of [...shown.err.trimEnd().split("\n").slice(1), ...lines.slice(1)]) {
+      const typed = line.trim().split(" ").slice(1);
+      expect((await runServing(typed)).err).not.toContain("Type one of these");
+    }
+  });
+
+  it.each([
+    ["2", "openai/gpt-oss-20b"],
+    ["openai/gpt-oss-120b", "openai/gpt-oss-120b"],
+    ["7", undefined],
+    ["", undefined],
+  ])("asks at a terminal which one is meant: `%s`", async (answer, id) => {
+    const words = ["models", "show", "gpt-oss", "--file", stackFile()];
+    const { code, out, err } = await atKeyboard([answer], () => runServing(words));
+    expect(err).toContain(
+      "gpt-oss fits 2 models.\n  1  openai/gpt-oss-120b\n  2  openai/gpt-oss-20b\nWhich one? ",
+    );
+    expect([code, out.split("\n")[0]]).toEqual(id === undefined ? [2, ""] : [0, id]);
+    expect(err.includes("Type one of these:\n  serving models show openai/gpt-oss-120b")).toBe(
+      id === undefined,
+    );
+    const asJson = await atKeyboard([answer], () => runServing([...words, "--format", "json"]));
+    expect([asJson.code, asJson.err.includes("Which one?")]).toEqual([2, false]);
   });
 });
 
