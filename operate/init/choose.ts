@@ -6,6 +6,7 @@ import { recognise } from "../../machines/devices/recognise";
 import { AGGREGATE_LIMIT } from "../../vllm/utilization";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
 import { type CommandServer, commandServer } from "./command/fromCommand";
+import { refuseCommand } from "./command/words";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { draft } from "./draft";
 import { toMend, unexplainedMemory } from "./found";
@@ -38,6 +39,7 @@ export interface Answers {
  */
 export async function choose(given: HostFacts, place: Place, { ask, command }: Answers = {}) {
   const facts = recognised(given);
+  if (command !== undefined) refuseWithoutServer(facts);
   const { name, home } = place;
   const onPath = CLIENTS.filter(
     (client) => "program" in client && facts.clients.includes(client.program.name),
@@ -88,10 +90,20 @@ function refusedText(
     .map(({ message, line }) => message.replace(`stack file, line ${line}:`, "stack file:"));
 }
 
+/** Refuses a command for a machine that can have no server: a file without it is not what was asked for. */
+function refuseWithoutServer(facts: HostFacts): void {
+  const none = noServer(facts);
+  if (none === undefined) return;
+  const again =
+    none.remedy === undefined ? [] : ["Run this again once `nvidia-smi` shows what the GPU is."];
+  refuseCommand(none.why, "Nothing was written.", ...again, OF_ANOTHER);
+}
+
+const OF_ANOTHER =
+  "If another machine is to serve it, add `--on ssh://USER@HOST`, or `--from FILE` with what `serving init --facts` printed there.";
+
 /** Server B by a command, on a machine that can have one. */
 function commanded(command: string, facts: HostFacts, base: Wanted, place: Place): Chosen {
-  const none = noServer(facts);
-  if (none !== undefined) return { none: [none] };
   const byCommand = commandServer(command, facts, base, place);
   const { model: id, recipe } = byCommand;
   const cached = facts.modelCache.models.some((each) => each.id === id && each.whole);
@@ -135,15 +147,27 @@ interface Chosen {
   readonly none?: readonly string[];
 }
 
-/** Why no server can be planned on a machine at all. */
-function noServer({ device, gpus, unshown }: HostFacts): string | undefined {
+/** Why no server can be planned on a machine at all, and what to do where too little was seen of it. */
+interface NoServer {
+  readonly why: string;
+  readonly remedy?: string;
+}
+
+function noServer({ device, gpus, unshown }: HostFacts): NoServer | undefined {
   const why = whyNoServer(device);
-  if (why !== undefined || device !== undefined) return why;
+  if (why !== undefined) return { why };
+  if (device !== undefined) return undefined;
   if (gpus.length > 0)
-    return `nvidia-smi gives no answer, so it is not known whether ${gpus.join(", ")} shares the machine's memory: there is no server B. Make \`nvidia-smi\` work, remove this file and run \`serving init\` again.`;
+    return {
+      why: `nvidia-smi gives no answer, so it is not known whether ${gpus.join(", ")} shares the machine's memory: there is no server B.`,
+      remedy: "Make `nvidia-smi` work, remove this file and run `serving init` again.",
+    };
   return unshown === undefined
     ? undefined
-    : "Without its driver the GPU can't be identified: there is no server B. Remove this file and run `serving init` again once `nvidia-smi` shows it.";
+    : {
+        why: "Without its driver the GPU can't be identified: there is no server B.",
+        remedy: "Remove this file and run `serving init` again once `nvidia-smi` shows it.",
+      };
 }
 
 /**
@@ -158,7 +182,8 @@ async function chooseServer(
   ask?: Ask,
 ): Promise<Chosen> {
   const none = noServer(facts);
-  if (none !== undefined) return { none: [none] };
+  if (none !== undefined)
+    return { none: [[none.why, ...(none.remedy === undefined ? [] : [none.remedy])].join(" ")] };
   const recipes = readCatalogue(place.project);
   const [best] = offers(facts, base, recipes, place);
   const all = () => [...offers(facts, base, recipes, { ...place, atBest: true })].sort(bestFirst);

@@ -207,6 +207,19 @@ Next:
     expect(readdirSync(project).sort()).toEqual(["Pulumi.yaml", "models"]);
   });
 
+  it("writes nothing on a machine without a GPU, and a file from the facts of another", async () => {
+    const here = join(project, "here.json");
+    const read = JSON.parse(readFileSync(facts, "utf8")) as Record<string, unknown>;
+    writeFileSync(here, JSON.stringify({ ...read, gpus: [], device: "none" }));
+    const line = ["init", "--yes", "--name", "spark", "--from-command", "vllm serve a/b"];
+    const { code, out, err } = await serving(...line, "--from", here);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toMatch(/^--from-command: .*no GPU.* Nothing was written\. If another machine/);
+    expect(existsSync(file("spark"))).toBe(false);
+    expect(await serving(...line, "--from", facts)).toMatchObject({ code: 0, err: "" });
+    expect(readFileSync(file("spark"), "utf8")).toMatch(/\bid: a\/b\b/);
+  });
+
   it("leaves no reason of the command behind when another model is chosen", async () => {
     const command = "vllm serve a/b --gpu-memory-utilization 0.4 --seed 3";
     expect(await init(command)).toMatchObject({ code: 0 });

@@ -140,13 +140,6 @@ describe("what a command leaves open", () => {
     const { policies } = judgedPlan(settings, { home: "/home/operator", models: {} });
     expect(policies.filter(({ verdict }) => verdict === "refused")).toEqual([]);
   });
-
-  it("is no server where the machine can have none", async () => {
-    const other: HostFacts = { ...facts, device: "geforce" };
-    const { machine, mend } = await written("vllm serve a/b", other);
-    expect(machine?.inferenceServers).toBeUndefined();
-    expect(mend[0]).toMatch(/there is no server B/);
-  });
 });
 
 describe("a command as it is copied", () => {
@@ -294,6 +287,39 @@ describe("a volume that isn't carried over", () => {
   it("of Docker's own names the setting", () => {
     expect(why("loras:/loras")).toBe(
       " With `mounts` a server reads a further folder of the machine, by its path.",
+    );
+  });
+});
+
+describe("a command for a machine that can have no server", () => {
+  const OTHER =
+    "If another machine is to serve it, add `--on ssh://USER@HOST`, or `--from FILE` with what `serving init --facts` printed there.";
+  const AGAIN = "Run this again once `nvidia-smi` shows what the GPU is.";
+
+  it.each<[string, Partial<HostFacts>, string]>([
+    [
+      "without a GPU",
+      { gpus: [], device: "none" },
+      `This project runs vLLM on NVIDIA GPUs that share the machine's memory, but this machine has none (no GPU): there is no server B. Ollama serves small models there, on the processor. Nothing was written. ${OTHER}`,
+    ],
+    [
+      "with a GPU's own memory",
+      { device: "geforce" },
+      `This project plans one shared memory, but this machine has two, the system's and the GPU's (GeForce GPU): there is no server B. Plain vLLM (\`vllm serve\`) serves there, llama-swap for several models, or Ollama. Nothing was written. ${OTHER}`,
+    ],
+    [
+      "with a GPU of which too little is known",
+      { gpus: ["NVIDIA X1"], device: undefined, product: undefined },
+      `nvidia-smi gives no answer, so it is not known whether NVIDIA X1 shares the machine's memory: there is no server B. Nothing was written. ${AGAIN} ${OTHER}`,
+    ],
+    [
+      "with a GPU that no driver shows",
+      { gpus: [], device: undefined, unshown: "NVIDIA" },
+      `Without its driver the GPU can't be identified: there is no server B. Nothing was written. ${AGAIN} ${OTHER}`,
+    ],
+  ])("%s is refused, with where to run it", async (_, shown, reason) => {
+    await expect(written("vllm serve a/b", { ...facts, ...shown })).rejects.toThrow(
+      new WrongUse(`--from-command: ${reason}`),
     );
   });
 });
