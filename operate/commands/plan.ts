@@ -30,6 +30,7 @@ import { named } from "../stack/named";
 import {
   projectOrProgram,
   type StackFileOptions,
+  saySample,
   stackFile,
   stackFileOptions,
 } from "../stack/stackFile";
@@ -97,6 +98,7 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   const known = evidence(options, settings);
   const { planned, policies: judged } = judgedPlan(settings, known, options.policyConfig);
   const policies = [...judged, ...(await otherStacks(planned.machines, options))];
+  saySample(options);
   await sayTried(planned, text);
   if (options.out !== undefined)
     for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);

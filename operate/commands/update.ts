@@ -5,6 +5,7 @@ import type { Word } from "../engine/drive";
 import {
   projectFolder,
   type StackFileOptions,
+  saySample,
   stackFile,
   stackName,
   stackOption,
@@ -82,6 +83,7 @@ Example:
     )
     .action(async (rest: string[], options: UpdateOptions) => {
       const stack = stackName(options);
+      if (word === "preview" || word === "up") saySample(options);
       const { verified = false, again = false } = options;
       if (word === "up") {
         const { up } = await import("../update/up");

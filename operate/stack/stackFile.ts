@@ -5,6 +5,7 @@ import { projectAbove } from "../../bundle/project.cjs";
 import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
+import { isSample } from "./sample";
 import { selectedStack } from "./selectedStack";
 
 /** How a command line names a stack file. */
@@ -16,7 +17,7 @@ const STACK_VARIABLE = "LOCAL_SERVING_STACK";
 export const stackOption = (flags = "--stack <name>") =>
   new Option(
     flags,
-    `stack, whose file is Pulumi.<name>.yaml (default: $${STACK_VARIABLE}, else the only one in the folder, else the one that Pulumi has selected)`,
+    `stack, whose file is Pulumi.<name>.yaml (default: $${STACK_VARIABLE}, else the only one in the folder, else the one that Pulumi has selected, else the only one beside a clone's sample)`,
   );
 
 export const stackFileOptions = () => [
@@ -36,15 +37,17 @@ export const askedStack = ({ stack }: StackFileOptions = {}): string | undefined
 
 /**
  * The stack that a command means when its command line names none: that of the variable, else the
- * only one in the folder, else the one that Pulumi has selected. `undefined` where none of these
- * says it: nothing is guessed, since a command could change or remove another stack.
+ * only one in the folder, else the one that Pulumi has selected, else the only one that isn't the
+ * sample of a clone. `undefined` where none of these says it: nothing is guessed, since a command
+ * could change or remove another stack.
  */
 export function impliedStack(): string | undefined {
   const names = stackNames();
   const asked = askedStack();
   if (asked !== undefined || names.length < 2) return asked ?? names[0];
   const selected = selectedStack(projectFolder(), process.env);
-  return names.find((name) => name === selected);
+  const [own, ...others] = names.filter((name) => !isSample(fileOf(name)));
+  return names.find((name) => name === selected) ?? (others.length === 0 ? own : undefined);
 }
 
 /** The stack that a command means. Throws `WrongUse` where that isn't clear. */
@@ -55,6 +58,19 @@ export function stackName({ stack = impliedStack() }: StackFileOptions): string 
     names.length === 0
       ? `No stack file in ${projectFolder()}. \`serving init\` writes one for this machine.`
       : `Which stack? ${projectFolder()} has ${names.join(", ")}. Name one by \`--stack NAME\`, \`export ${STACK_VARIABLE}=NAME\` or \`pulumi stack select NAME\`.`,
+  );
+}
+
+/**
+ * Says that the stack of a command is a clone's sample, where nobody asked for it: its figures are
+ * those of another machine.
+ */
+export function saySample(options: StackFileOptions): void {
+  if (options.file !== undefined || askedStack(options) !== undefined) return;
+  const stack = impliedStack();
+  if (stack === undefined || !isSample(fileOf(stack))) return;
+  say(
+    `${stack} is this project's sample: \`serving init\` writes yours, the file of your machine. Once you edit Pulumi.${stack}.yaml, that is yours.`,
   );
 }
 
@@ -92,8 +108,11 @@ export function stackPath(options: StackFileOptions, project = projectFolder()):
   const stack = stackName(options);
   if (!/^[\w.-]+$/.test(stack))
     throw new WrongUse(`--stack ${stack}: a stack name has letters, digits, dashes and dots.`);
-  return join(project, `Pulumi.${stack}.yaml`);
+  return fileOf(stack, project);
 }
+
+const fileOf = (stack: string, project = projectFolder()): string =>
+  join(project, `Pulumi.${stack}.yaml`);
 
 export const stackNames = (project = projectFolder()): string[] =>
   readdirSync(project)

@@ -29,7 +29,7 @@ const edit = (file: string, change: (text: string) => string) =>
   writeFileSync(join(copy, file), change(readFileSync(join(copy, file), "utf8")));
 
 it("runs from source and says so before the first build", { timeout: LIMIT_MS }, async () => {
-  const { code, stdout, stderr } = await serving("plan");
+  const { code, stdout, stderr } = await serving("plan", "--stack", "dgx");
   expect({ code, stderr }).toEqual({ code: 0, stderr: FROM_SOURCE });
   expect(stdout).toContain("Machine dgx");
 });
@@ -42,7 +42,7 @@ it("builds every program with its compiled code", { timeout: LIMIT_MS }, async (
 });
 
 it("runs the bundle without a word while the sources are those of the build", async () => {
-  const { code, stdout, stderr } = await serving("plan");
+  const { code, stdout, stderr } = await serving("plan", "--stack", "dgx");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain("Machine dgx");
 });
@@ -89,9 +89,13 @@ it("tells a bug of the Pulumi program in the same words", async () => {
 });
 
 it("tells an output that can't be written from a bug", async () => {
-  const { code, stderr } = await run("sh", ["-c", "node bundle/serving.cjs plan >/dev/full"], {
-    cwd: copy,
-  });
+  const { code, stderr } = await run(
+    "sh",
+    ["-c", "node bundle/serving.cjs plan --stack dgx >/dev/full"],
+    {
+      cwd: copy,
+    },
+  );
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr: "The output can't be written: ENOSPC: no space left on device, write\n",

@@ -92,6 +92,15 @@ describe("serving init", () => {
     expect(existsSync(file("other"))).toBe(true);
   });
 
+  it("beside a clone's sample needs no name of the stack in what comes next", async () => {
+    writeFileSync(file("dgx"), readFileSync(join(ROOT, "Pulumi.dgx.yaml")));
+    const { code, out } = await serving("init", "--from", facts, "--yes", "--name", "spark");
+    expect([code, out.split("Next:\n")[1]?.split("\n")[0]]).toEqual([0, "  serving plan"]);
+    const planned = await serving("plan");
+    expect([planned.code, planned.err]).toEqual([0, ""]);
+    expect(planned.out).toContain("Machine spark");
+  });
+
   it.each(["", "# nothing yet\n", "encryptionsalt: v1:abc\n", "config: {}\n"])(
     "completes a stack file that declares nothing: %j",
     async (before) => {

@@ -16,12 +16,16 @@ function edited(from: string, to: string): string {
   return file;
 }
 
+/** What comes before the plan of the sample, which nobody named. */
+const OF_SAMPLE =
+  "dgx is this project's sample: `serving init` writes yours, the file of your machine. Once you edit Pulumi.dgx.yaml, that is yours.\n";
+
 const SERVED = "servedModelName: qwen3.6-35b-a3b";
 
 describe("serving plan", () => {
   it("prints the whole plan for a person, and ends with 0", async () => {
     const { code, out, err } = await runServing(["plan", "--full"], { NO_COLOR: "1" });
-    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect({ code, err }).toEqual({ code: 0, err: OF_SAMPLE });
     expect(out).toContain("Machine dgx");
     expect(out).toContain("docker run --detach");
     expect(out).toMatch(/instance A {2,}54\.73 GiB/);
@@ -33,7 +37,7 @@ describe("serving plan", () => {
   it("prints one JSON document of the promised shape", async () => {
     const { code, out, err } = await runServing(["plan", "--format", "json"]);
     const document = JSON.parse(out) as Record<string, unknown>;
-    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect({ code, err }).toEqual({ code: 0, err: OF_SAMPLE });
     expect(Object.keys(document).sort()).toEqual([
       "findings",
       "machines",

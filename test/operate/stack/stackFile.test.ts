@@ -3,7 +3,9 @@ import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import type { Command } from "commander";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { sha256 } from "../../../machines/shell";
 import { COMMANDS } from "../../../operate/servingCommand";
+import { SAMPLE } from "../../../operate/stack/sample";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
 
@@ -133,6 +135,63 @@ describe("with two stacks and none named", () => {
     stacks("prod", "lab");
     writeFileSync(select("lab"), text);
     expect(await meant([])).toBe(WHICH);
+  });
+});
+
+describe("with the sample that a clone holds", () => {
+  const text = readFileSync("Pulumi.dgx.yaml", "utf8");
+  const sample = (changed = text) => writeFileSync(join(project, "Pulumi.dgx.yaml"), changed);
+  const NOTE =
+    "dgx is this project's sample: `serving init` writes yours, the file of your machine. Once you edit Pulumi.dgx.yaml, that is yours.\n";
+  const BOTH = WHICH.replace("lab, prod", "dgx, prod");
+
+  it("is the file that comes along", () => {
+    expect(SAMPLE).toBe(sha256(text));
+  });
+
+  it.each(["plan", "pin --check", "status", "stop b"])(
+    "serving %s takes the only other stack",
+    async (line) => {
+      sample();
+      stacks("prod");
+      expect((await serving(line.split(" "))).err).toContain("Pulumi.prod.yaml");
+    },
+  );
+
+  it("asks where two others are there, and where somebody has changed the sample", async () => {
+    sample();
+    stacks("prod", "lab");
+    expect(await meant([])).toBe(WHICH.replace("lab, prod", "dgx, lab, prod"));
+    rmSync(join(project, "Pulumi.lab.yaml"));
+    expect(await meant([])).toBe("prod");
+    // As Pulumi adds it at the first preview.
+    for (const changed of [
+      text.replace("maxNumSeqs: 4", "maxNumSeqs: 8"),
+      `${text}encryptionsalt: v1:x\n`,
+    ]) {
+      sample(changed);
+      expect(await meant([])).toBe(BOTH);
+    }
+  });
+
+  it("takes the sample where Pulumi has selected it, or somebody names it", async () => {
+    sample();
+    stacks("prod");
+    select("dgx");
+    expect(await serving(["plan"])).toMatchObject({ code: 0, err: NOTE });
+    select("gone");
+    expect(await serving(["plan", "--stack", "dgx"])).toMatchObject({ code: 0, err: "" });
+  });
+
+  it("says that it is one, where nobody named it, until somebody edits it", async () => {
+    sample();
+    expect(await serving(["plan"])).toMatchObject({ code: 0, err: NOTE });
+    expect(await serving(["plan"], { LOCAL_SERVING_STACK: "dgx" })).toMatchObject({ err: "" });
+    expect(await serving(["plan", "--file", join(project, "Pulumi.dgx.yaml")])).toMatchObject({
+      err: "",
+    });
+    sample(text.replace("maxNumSeqs: 4", "maxNumSeqs: 3"));
+    expect(await serving(["plan"])).toMatchObject({ code: 0, err: "" });
   });
 });
 
