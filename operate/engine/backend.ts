@@ -5,6 +5,7 @@ import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { jsonIn, objectOr, objectsIn, textOr } from "../../faults/json";
 import { pulumiHome } from "../stack/selectedStack";
+import { pageFromProject } from "../stack/stackFile";
 
 /**
  * Folder below the project that holds the state and its passphrase, unless the operator has logged
@@ -47,7 +48,7 @@ function passphraseFile(project: string, stack: string, folder: string): string 
   const passphrase = randomBytes(PASSPHRASE_BYTES).toString("base64url");
   writeFileSync(file, `${passphrase}\n`, { mode: 0o600, flag: "wx" });
   say(
-    `Made a passphrase for this state: ${file}. Keep it together with the state; set PULUMI_CONFIG_PASSPHRASE to use your own.`,
+    `Made a passphrase for this state: ${file}. Set PULUMI_CONFIG_PASSPHRASE to use your own. Pulumi adds a line \`encryptionsalt\` to Pulumi.${stack}.yaml and takes out the blanks inside \`{ }\`: commit both. Keep a copy of ${folder} elsewhere (${pageFromProject("docs/guide/backup.md#what-else-to-keep")}).`,
   );
   return file;
 }

@@ -36,6 +36,15 @@ describe("serving preview, up, refresh and down", () => {
     ]);
   });
 
+  it("of a clone's sample say that it is one, unless somebody named it", async () => {
+    const note = "dgx is this project's sample: `serving init` writes yours";
+    for (const word of ["preview", "up"]) {
+      expect((await serving(word, "--yes")).stderr).toContain(note);
+      expect((await serving(word, "--stack", "dgx", "--yes")).stderr).not.toContain(note);
+    }
+    expect((await serving("down", "--yes")).stderr).not.toContain(note);
+  });
+
   it("leave --yes out of a preview and say why", async () => {
     const { code, stderr } = await serving("preview", "--yes");
     expect({ code, last: log().at(-1) }).toEqual({
@@ -101,7 +110,7 @@ describe("serving preview, up, refresh and down", () => {
     "skip no preview that policies judge: %s",
     async (option) => {
       for (const word of ["preview", "up", "down"]) {
-        const { code, stderr } = await serving(word, option);
+        const { code, stderr } = await serving(word, "--stack", "dgx", option);
         expect({ code, stderr, log: log() }).toEqual({
           code: 2,
           stderr: `${option}: the policies judge the preview, so it is never skipped.\n`,
