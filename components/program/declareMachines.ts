@@ -28,6 +28,7 @@ import type { StackSettings } from "../settings/stackSettings";
 import { previewHost } from "./previewHost";
 import { refuse, userInput } from "./refusal";
 import { requestsEnd, takenAway, WAITS_VARIABLE } from "./runningRequests";
+import { saidByPreview, tellAll } from "./tellAll";
 
 /** Options of a program that declares machines. */
 export interface DeclareOptions {
@@ -76,7 +77,7 @@ export async function declareJudged(
   const { applied, changes } = await changesIn(planned);
   const waits = process.env[WAITS_VARIABLE] !== undefined && !runtime.isDryRun();
   const taken = takenAway(changes, applied);
-  if (taken.length > 0 && !waits) void log.info(WHO_WAITS);
+  if (taken.length > 0 && !waits) tellAll("note", "Requests that run:", [WHO_WAITS]);
   const ended = requestsEnd(taken, planned.machines, tell);
 
   const outputs = stackOutputs(planned);
@@ -103,8 +104,7 @@ async function judgePlan(settings: StackSettings, planned: Plan, project: string
   // The engine runs a program in the folder of its main file.
   const file = process.env[LEVELS_VARIABLE] ?? join(project, LEVELS_FILE);
   const levels = userInput(() => readLevels(file));
-  for (const { machine, message, note } of planned.warnings)
-    (note ? log.info : log.warn)(plainText(`${machine}: ${message}`));
+  if (!saidByPreview()) tellWarnings(planned);
   const locate = (path: readonly PropertyKey[]) => placeOf(settings, path);
   const settingsInForce = fingerprintOfConfig(runtime.allConfig());
   const onMachine = await preflight(planned, runtime.isDryRun(), locate, settingsInForce);
@@ -115,18 +115,32 @@ async function judgePlan(settings: StackSettings, planned: Plan, project: string
   );
 }
 
+function tellWarnings({ warnings }: Plan): void {
+  const said = (isNote: boolean) =>
+    warnings
+      .filter(({ note = false }) => note === isNote)
+      .map(({ machine, message }) => `${machine}: ${message}`);
+  tellAll("warning", "Warnings of the plan:", said(false));
+  tellAll("note", "Notes of the plan:", said(true));
+}
+
 /** Reads what was applied, compares it with the plan, and prints what clients lose. */
 async function changesIn(planned: Plan) {
   const read = await readAppliedPlans(planned.machines);
-  for (const each of read) if ("missing" in each && each.isThere) log.warn(plainText(each.missing));
   const applied = read.flatMap((each) => ("plan" in each ? [each.plan] : []));
   const changes = changesOf(applied, planned.machines);
-  for (const { machine, losses } of changes)
-    for (const loss of losses) log.warn(plainText(`${machine}: ${lossText(loss)}`));
-  for (const change of changes) {
-    const text = neverStartedText(change);
-    if (text !== undefined) void log.info(plainText(text));
-  }
+  if (saidByPreview()) return { applied, changes };
+  const unread = read.flatMap((each) => ("missing" in each && each.isThere ? [each.missing] : []));
+  tellAll("warning", "What was applied is not known:", unread);
+  const losses = changes.flatMap((each) =>
+    each.losses.map((loss) => `${each.machine}: ${lossText(loss)}`),
+  );
+  tellAll("warning", "What clients lose:", losses);
+  tellAll(
+    "note",
+    "Servers that only requests start:",
+    changes.flatMap((each) => neverStartedText(each) ?? []),
+  );
   return { applied, changes };
 }
 
@@ -135,7 +149,9 @@ async function hostOf(machine: MachinePlan): Promise<string> {
   if (!runtime.isDryRun()) return machine.dockerHost;
   const { host, reason } = await previewHost(machine);
   if (reason !== undefined)
-    log.warn(`${machine.name}: previewed without a Docker engine (${reason}).`);
+    tellAll("warning", "No Docker engine:", [
+      `${machine.name}: previewed without a Docker engine (${reason}).`,
+    ]);
   return host;
 }
 

@@ -1,7 +1,8 @@
-import { log, RunError, runtime } from "@pulumi/pulumi";
+import { RunError, runtime } from "@pulumi/pulumi";
 import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { plainText } from "../../faults/plainText";
 import type { UpdateFinding } from "../preflight/types";
+import { tellAll } from "./tellAll";
 
 /**
  * Prints what the policies and the preflight found, unless the policy pack prints it. At preview a
@@ -14,10 +15,9 @@ export function refuse(
   packSpeaks: boolean,
 ): void {
   const toSay = packSpeaks ? onMachine : [...policies, ...onMachine];
-  for (const warning of sentences(toSay, "warned")) log.warn(warning);
+  tellAll("warning", "Warnings before an update:", sentences(toSay, "warned"));
   if (runtime.isDryRun()) {
-    for (const refusal of sentences(toSay, "refused"))
-      log.warn(`\`up\` would refuse this. ${refusal}`);
+    tellAll("warning", "`up` would refuse this:", sentences(toSay, "refused"));
     return;
   }
   const refused = sentences([...policies, ...onMachine], "refused");
@@ -34,7 +34,7 @@ function sentences(
 ): string[] {
   return findings
     .filter((each) => each.verdict === verdict)
-    .map((each) => plainText(`${each.name}: ${each.message}`));
+    .map((each) => `${each.name}: ${each.message}`);
 }
 
 /**

@@ -104,7 +104,7 @@ describeEngineWithGpus("a change", () => {
     workspace.configure(config({ image: broken.reference }));
     const said = async () =>
       (await workspace.preview()).diagnostics
-        .map(({ message }) => message)
+        .flatMap(({ message }) => message.split("\n").map((line) => line.trim()))
         .filter((each) => each.includes("is gone"));
     const first = await said();
     expect(first).toEqual([

@@ -67,7 +67,7 @@ describeEngineWithGpus("serving up --verified", () => {
     for (const { stderr } of [plan, up, verified]) expect(stderr).toMatch(TRIED);
     expect(up.stdout).toBe("");
     expect(preview.stdout).toMatch(
-      new RegExp(`\`up\` would refuse this\\. preflight of dgx: ${TRIED.source}`),
+      new RegExp(`\`up\` would refuse this:\\n +preflight of dgx: ${TRIED.source}`),
     );
     expect(plain.code).not.toBe(0);
     expect(plain.stdout + plain.stderr).toMatch(TRIED);

@@ -82,7 +82,7 @@ describe("LocalServing in somebody's program", () => {
   it("says at a preview what an update would refuse", async () => {
     const settings = machinesOf({}, { gpuMemoryUtilization: 0.46 });
     expect(await answer({ settings }, true)).toEqual(settings);
-    expect(said.join("\n")).toContain(`\`up\` would refuse this. ${AGGREGATE}`);
+    expect(said.join("\n")).toContain(`\`up\` would refuse this:\n  ${AGGREGATE}`);
   });
 
   it("tells every fault at once, each with its path", async () => {

@@ -127,7 +127,7 @@ describe("a machine that ssh doesn't reach", () => {
     expect(end).toBe("done");
     expect(recorded.map(({ name }) => name)).toContain("dgx-b");
     expect(said.join("\n")).toContain(
-      "`up` would refuse this. preflight of dgx: dgx (ssh://me@dgx) refuses the login",
+      "`up` would refuse this:\n  preflight of dgx: dgx (ssh://me@dgx) refuses the login",
     );
   });
 });

@@ -11,6 +11,8 @@ const finding = (name: string, verdict: UpdateFinding["verdict"]) => ({
 const POLICIES = [finding("a", "pass"), finding("b", "warned"), finding("c", "refused")];
 const MACHINE = [finding("port", "warned")];
 
+const WARNED = "Warnings before an update:";
+
 describe("what ends a program before its first resource", () => {
   const said: string[] = [];
   const run = (preview: boolean) => vi.spyOn(runtime, "isDryRun").mockReturnValue(preview);
@@ -23,13 +25,13 @@ describe("what ends a program before its first resource", () => {
   it("announces a refusal at preview, and stops nothing", () => {
     run(true);
     refuse(POLICIES, MACHINE, false);
-    expect(said).toEqual(["b: why.", "port: why.", "`up` would refuse this. c: why."]);
+    expect(said).toEqual([`${WARNED}\n  b: why.\n  port: why.`, "`up` would refuse this:\n  c: why."]);
   });
 
   it("leaves the policies' findings to the pack where one runs", () => {
     run(true);
     refuse(POLICIES, MACHINE, true);
-    expect(said).toEqual(["port: why."]);
+    expect(said).toEqual([`${WARNED}\n  port: why.`]);
   });
 
   it.each([true, false])(
@@ -40,7 +42,7 @@ describe("what ends a program before its first resource", () => {
       expect(() => refuse(POLICIES, machine, pack)).toThrow(
         "Refused, and nothing was changed:\n- c: why.\n- memory: why.",
       );
-      expect(said).toEqual(pack ? ["port: why."] : ["b: why.", "port: why."]);
+      expect(said).toEqual([`${WARNED}\n${pack ? "" : "  b: why.\n"}  port: why.`]);
     },
   );
 

@@ -1,0 +1,25 @@
+import { log, runtime } from "@pulumi/pulumi";
+import { plainText } from "../../faults/plainText";
+import { PACK_VARIABLE } from "../../policies/levels";
+
+/**
+ * Prints sentences of one kind as one message below a heading. Without a terminal the engine prints
+ * the first line of a message as it comes, and all of it at the end: so each sentence is read once.
+ */
+export function tellAll(
+  kind: "note" | "warning",
+  heading: string,
+  sentences: readonly string[],
+): void {
+  if (sentences.length === 0) return;
+  const indented = sentences.map((each) => `  ${each.replaceAll("\n", "\n  ")}`);
+  const text = plainText([heading, ...indented].join("\n"));
+  void (kind === "warning" ? log.warn(text) : log.info(text));
+}
+
+/**
+ * Whether the preview has just said what an update would say again: whoever runs the engine with
+ * our pack never skips it.
+ */
+export const saidByPreview = (): boolean =>
+  !runtime.isDryRun() && process.env[PACK_VARIABLE] !== undefined;
