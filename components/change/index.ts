@@ -3,6 +3,6 @@
  */
 export { changesOf, isUnchanged, type MachineChange } from "./changesOf";
 export { argumentChanges } from "./containerChange";
-export { stepsWithSources } from "./downtime";
+export { stepsText, stepsWithSources } from "./downtime";
 export { goneText, lossText } from "./losses";
 export { neverStartedText, PROVE } from "./neverStarted";

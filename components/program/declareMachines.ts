@@ -120,7 +120,7 @@ function tellWarnings({ warnings }: Plan): void {
     warnings
       .filter(({ note = false }) => note === isNote)
       .map(({ machine, message }) => `${machine}: ${message}`);
-  tellAll("warning", "Warnings of the plan:", said(false));
+  tellAll("warning", "From the plan:", said(false));
   tellAll("note", "Notes of the plan:", said(true));
 }
 

@@ -15,7 +15,7 @@ export function refuse(
   packSpeaks: boolean,
 ): void {
   const toSay = packSpeaks ? onMachine : [...policies, ...onMachine];
-  tellAll("warning", "Warnings before an update:", sentences(toSay, "warned"));
+  tellAll("warning", "From the checks before an update:", sentences(toSay, "warned"));
   if (runtime.isDryRun()) {
     tellAll("warning", "`up` would refuse this:", sentences(toSay, "refused"));
     return;

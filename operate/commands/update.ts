@@ -93,11 +93,14 @@ Example:
       if (word !== "preview" && (await saysNothing(stack))) return;
       const { drive } = await import("../engine/drive");
       process.exitCode = await drive(word, stack, rest);
-      if (word !== "down" || process.exitCode !== 0) return;
+      if (word !== "down" || process.exitCode !== 0 || rest.some(isPreviewOnly)) return;
       const { afterDown } = await import("../update/afterDown");
       await afterDown(options);
     });
 }
+
+/** What `down` would do is no reason to say what it left. */
+const isPreviewOnly = (option: string): boolean => /^--preview-only(=true)?$/.test(option);
 
 /**
  * Says before the first `up` that there is nothing to look at or to remove: then no engine is

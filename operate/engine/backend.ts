@@ -53,6 +53,10 @@ function passphraseFile(project: string, stack: string, folder: string): string 
   return file;
 }
 
+/** The folder of a state that we chose the place of; `undefined` where the operator did. */
+export const ownStateFolder = (project: string, env: NodeJS.ProcessEnv): string | undefined =>
+  isOurs(env) ? join(project, STATE_FOLDER) : undefined;
+
 /** The engine's own entries of a state, and those that only group others: they are nothing applied. */
 const NOTHING_MADE = /^(?:pulumi:pulumi:Stack|pulumi:providers:|local-serving:index:)/;
 

@@ -46,6 +46,8 @@ export interface DriveOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Where the engine's events of an `up` are kept; without it they are gone after it. */
   readonly events?: string;
+  /** Is given the engine's events of an `up` that ended well. */
+  readonly applied?: (events: string) => void;
   /** Whether the engine has to end its step and stop. */
   readonly interrupted?: () => boolean;
   /**
@@ -105,6 +107,7 @@ export async function drive(
     const code = await engine([...args, EVENT_LOG, events], isStuck);
     if (code !== 0) for (const sentence of failedPulls(events)) say(sentence);
     if (code !== 0 && isRefused(events)) say("Refused: nothing was changed.");
+    if (code === 0) how.applied?.(events);
     return code;
   } finally {
     rmSync(folder, { recursive: true });

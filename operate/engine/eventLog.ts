@@ -65,6 +65,25 @@ export function touchedAnything(log: string): boolean {
   });
 }
 
+/** A resource that an update made or changed. */
+export interface Made {
+  readonly type: string;
+  /** Its name in the stack. */
+  readonly resource: string;
+  /** Whether it is a new one, or one in the place of an old one. */
+  readonly isNew: boolean;
+}
+
+/** What an update made or changed, by its event log; its preview doesn't count. */
+export const madeIn = (log: string): Made[] =>
+  (existsSync(log) ? eventsIn(log) : []).flatMap(({ resourcePreEvent }) => {
+    const { metadata, planning } = objectOr(resourcePreEvent);
+    const { op, type, urn } = objectOr(metadata);
+    const isNew = op === "create" || op === "create-replacement";
+    if (planning === true || !(isNew || op === "update")) return [];
+    return [{ type: textOr(type), resource: textOr(urn).split("::").at(-1) ?? "", isNew }];
+  });
+
 /** Whether a policy refused an update before it changed anything, by its event log. */
 export const isRefused = (log: string): boolean =>
   existsSync(log) &&

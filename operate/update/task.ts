@@ -10,9 +10,10 @@ import { thisProcess } from "../../machines/update/process";
 import type { FailedUpdate, Part, UnderWay } from "../../machines/update/record";
 import { VERIFIED_UPDATE_VARIABLE } from "../../machines/update/variables";
 import { drive, SAYS_YES } from "../engine/drive";
-import { touchedAnything } from "../engine/eventLog";
+import { madeIn, touchedAnything } from "../engine/eventLog";
 import type { PlannedStack } from "../stack/readStack";
 import { forStack } from "../stack/typed";
+import { sayLaunchers } from "./afterUp";
 import type { EngineEnd } from "./decide";
 import { keepRecord } from "./keepRecord";
 
@@ -91,6 +92,9 @@ export async function engineUp(task: Task, from?: PlannedStack): Promise<EngineE
       {
         env: { [VERIFIED_UPDATE_VARIABLE]: from === undefined ? "forward" : "back" },
         events,
+        ...(from === undefined
+          ? { applied: (log: string) => sayLaunchers(now.plan.machines, madeIn(log)) }
+          : {}),
         // The terminal hands Ctrl-C to the engine itself: a second one would end it at once.
         interrupted: () => signal.aborted && signal.reason !== "SIGINT",
         ...(from === undefined ? {} : { from: { copy, file: from.file } }),

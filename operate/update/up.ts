@@ -1,6 +1,7 @@
 import { WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
+import type { MachinePlan } from "../../components/plan";
 import { defined } from "../../faults/defined";
 import { orInputFault } from "../../faults/fault";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
@@ -8,9 +9,11 @@ import { lives } from "../../machines/update/process";
 import { readRecord } from "../../machines/update/readRecord";
 import { AGAIN_VARIABLE } from "../../machines/update/variables";
 import { drive } from "../engine/drive";
+import { madeIn } from "../engine/eventLog";
 import { readStack } from "../stack/readStack";
 import { stackFile } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
+import { sayNext } from "./afterUp";
 import { beginning } from "./beginning";
 import { keepRecord } from "./keepRecord";
 import { mayAsk } from "./mayAsk";
@@ -32,7 +35,8 @@ export async function up(
 ): Promise<number> {
   if (verified) refuseOptions(options);
   const env = again ? { [AGAIN_VARIABLE]: "1" } : {};
-  const plain = () => drive("up", stack, options, { env });
+  const plain = (machines: readonly MachinePlan[] = []) =>
+    drive("up", stack, options, { env, applied: (log) => sayNext(machines, madeIn(log), stack) });
   const file = stackFile({ stack });
   const now = orInputFault(() => readStack(file));
   // A stack file with faults is the program's to tell.
@@ -51,7 +55,7 @@ export async function up(
     const begins = beginning(record, { settings, verified, again }, running);
     if ("says" in begins) say(forStack(begins.says, { stack }));
     if (begins.kind === "refused") return 1;
-    if (begins.kind === "plain") return plain();
+    if (begins.kind === "plain") return plain(now.plan.machines);
     if (begins.kind === "untouched") {
       await keepRecord(keeper, defined({ failed }));
       continue;

@@ -11,6 +11,9 @@ const TRIED =
 const BROKEN_OFF =
   /An update by `serving up --verified` that began on [\d-]{10} [\d:]{5} UTC was interrupted: /;
 
+/** A note of the plan. */
+const NOTE = "`device` isn't declared";
+
 describeEngineWithGpus("serving up --verified", () => {
   let stack: VerifiedStack;
   let [broken, right]: PinnedImage[] = [];
@@ -120,9 +123,15 @@ describeEngineWithGpus("serving up --verified", () => {
     const preview = await stack.servingWith(env, ...words);
     expect(preview.code).toBe(0);
     expect(preview.stdout).not.toContain("would refuse");
+    expect(preview.stdout.split(NOTE)).toHaveLength(2);
     const up = await stack.serving("up", "--again", "--yes");
     expect(up.code, up.stdout + up.stderr).toBe(0);
     expect(up.stderr).not.toMatch(TRIED);
+    // The preview says it, and the update doesn't repeat it.
+    expect(up.stdout.split(NOTE)).toHaveLength(2);
+    expect(up.stderr).toMatch(
+      /^Next: serving wait, then serving verify \(b answers after [^\n]+\)\n$/,
+    );
   });
 
   it("is forgotten by `serving down`", async () => {
@@ -130,5 +139,8 @@ describeEngineWithGpus("serving up --verified", () => {
     const down = await stack.serving("down", "--yes");
     expect(down.code, down.stdout + down.stderr).toBe(0);
     expect(existsSync(join(stack.workspace.home, ".local/share/local-serving/dgx"))).toBe(false);
+    expect(down.stderr).toMatch(
+      /^Kept on dgx: \d+ images?\.\n`serving inventory --leftovers` lists what is left, each with the command that removes it\.\nTo remove the program too: \S+uninstall\.md\.\n$/m,
+    );
   });
 });

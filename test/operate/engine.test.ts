@@ -1,7 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
 import { scripts } from "../../package.json";
+import { stackInput } from "../fixtures/machine";
 import { run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -77,6 +79,53 @@ describe("serving preview, up, refresh and down", () => {
     expect(code).toBe(1);
     expect(stderr.endsWith(said)).toBe(true);
     expect(stderr.includes("Refused")).toBe(said !== "");
+  });
+
+  it.each([
+    [
+      "a container",
+      "docker:index/container:Container",
+      /Next: serving wait, then serving verify \(b answers after \d+ to \d+ min, or [^\n]+\)\n$/,
+    ],
+    ["nothing", "pulumi:pulumi:Stack", /^$/],
+  ])("say last what to run after an update that made %s", async (_, type, said) => {
+    const urn = "urn:pulumi:dgx::local-serving::x::dgx-b";
+    const event = JSON.stringify({ resourcePreEvent: { metadata: { op: "create", type, urn } } });
+    const pulumi = `#!/bin/sh\n[ "$1" = up ] || exit 0\nfor last; do :; done\necho '${event}' >"$last"\n`;
+    writeFileSync(join(folder, "pulumi"), pulumi, { mode: 0o755 });
+    const { code, stderr } = await serving("up", "--yes");
+    expect(code).toBe(0);
+    expect(stderr).toMatch(said);
+  });
+
+  it("say after `down` what it left, and that the engine's advice is none here", async () => {
+    const project = temporaryFolder("down-");
+    const { machines } = stackInput({ dockerHost: "unix:///nonexistent.sock" });
+    writeFileSync(join(project, "Pulumi.yaml"), "name: local-serving\n");
+    const config = { "local-serving:machines": machines };
+    writeFileSync(join(project, "Pulumi.spark.yaml"), stringify({ config }));
+    const down = async (...options: string[]) => {
+      const program = join(PROJECT, "bundle/serving.cjs");
+      const env = { PATH: `${folder}:${process.env.PATH}`, LOG: join(folder, "log"), HOME: folder };
+      const state = join(project, ".pulumi-state/.pulumi/stacks/local-serving");
+      mkdirSync(state, { recursive: true });
+      writeFileSync(
+        join(state, "spark.json"),
+        '{"checkpoint":{"latest":{"resources":[{"type":"docker:index/network:Network"}]}}}',
+      );
+      return run("node", [program, "down", "--yes", ...options], { cwd: project, env });
+    };
+    const { code, stderr } = await down();
+    expect({ code, said: stderr.split("\n").slice(-4) }).toEqual({
+      code: 0,
+      said: [
+        "Don't run `pulumi stack rm`: a bare `pulumi` looks for the stack in another place. Its state stays in .pulumi-state for the next `serving up`.",
+        "`serving inventory --leftovers` lists what is left, each with the command that removes it.",
+        "To remove the program too: node_modules/local-serving/docs/guide/uninstall.md.",
+        "",
+      ],
+    });
+    expect(await down("--preview-only")).toMatchObject({ code: 0, stderr: "" });
   });
 
   it("hand --yes on to an update", async () => {

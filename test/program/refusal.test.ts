@@ -11,7 +11,7 @@ const finding = (name: string, verdict: UpdateFinding["verdict"]) => ({
 const POLICIES = [finding("a", "pass"), finding("b", "warned"), finding("c", "refused")];
 const MACHINE = [finding("port", "warned")];
 
-const WARNED = "Warnings before an update:";
+const WARNED = "From the checks before an update:";
 
 describe("what ends a program before its first resource", () => {
   const said: string[] = [];
@@ -25,7 +25,10 @@ describe("what ends a program before its first resource", () => {
   it("announces a refusal at preview, and stops nothing", () => {
     run(true);
     refuse(POLICIES, MACHINE, false);
-    expect(said).toEqual([`${WARNED}\n  b: why.\n  port: why.`, "`up` would refuse this:\n  c: why."]);
+    expect(said).toEqual([
+      `${WARNED}\n  b: why.\n  port: why.`,
+      "`up` would refuse this:\n  c: why.",
+    ]);
   });
 
   it("leaves the policies' findings to the pack where one runs", () => {

@@ -16,16 +16,16 @@ describe("what a program has to say of its plan", () => {
   });
 
   it("is one message of each kind, whose first line is its heading", () => {
-    tellAll("warning", "Warnings of the plan:", ["dgx: one.", "dgx: two:\nits line"]);
+    tellAll("warning", "From the plan:", ["dgx: one.", "dgx: two:\nits line"]);
     tellAll("note", "Notes of the plan:", ["dgx: \u001b[31mred"]);
     expect(said).toEqual([
-      "warn Warnings of the plan:\n  dgx: one.\n  dgx: two:\n  its line",
+      "warn From the plan:\n  dgx: one.\n  dgx: two:\n  its line",
       "info Notes of the plan:\n  dgx: \ufffd[31mred",
     ]);
   });
 
   it("is nothing where there is nothing to say", () => {
-    tellAll("warning", "Warnings of the plan:", []);
+    tellAll("warning", "From the plan:", []);
     expect(said).toEqual([]);
   });
 

@@ -97,7 +97,12 @@ describe("serving down", () => {
     const volume = new FakeVolume();
     const said: string[] = [];
     const spy = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
-      said.push(String(text));
+      // What else `down` keeps is said behind it.
+      said.push(
+        ...String(text)
+          .split(/(?<=\n)/)
+          .filter((line) => line.startsWith("The data ")),
+      );
       return true;
     });
     vi.stubEnv("PATH", `${join(volume.folder, "bin")}:${process.env.PATH}`);

@@ -1,0 +1,86 @@
+import { delimiter, dirname } from "node:path";
+import { say } from "../../commandLine/output";
+import { changesOf, stepsText } from "../../components/change";
+import type { MachinePlan } from "../../components/plan";
+import { isOverSsh } from "../../machines/address";
+import { shellWord } from "../../machines/shell";
+import type { Made } from "../engine/eventLog";
+import { forStack } from "../stack/typed";
+
+const CONTAINER = "docker:index/container:Container";
+
+/** Says where the launchers are that an update wrote, and what to run after it. */
+export function sayNext(
+  machines: readonly MachinePlan[],
+  made: readonly Made[],
+  stack: string,
+): void {
+  sayLaunchers(machines, made);
+  const next = nextText(machines, made);
+  if (next !== undefined) say(forStack(next, { stack }));
+}
+
+/** Says where the launchers are that an update wrote. */
+export function sayLaunchers(machines: readonly MachinePlan[], made: readonly Made[]): void {
+  for (const line of launcherLines(machines, made, process.env.PATH)) say(line);
+}
+
+/** Where the launchers are that an update wrote; `path` is the operator's PATH. */
+export function launcherLines(
+  machines: readonly MachinePlan[],
+  made: readonly Made[],
+  path = "",
+): string[] {
+  const wrote = new Set(made.map(({ resource }) => resource));
+  return machines.flatMap((machine) => {
+    const written = machine.clients.flatMap(({ command, files }) =>
+      files.filter(({ path, resource }) => path === command && wrote.has(resource)),
+    );
+    return [...new Set(written.map((each) => dirname(each.path)))].map((folder) => {
+      const inFolder = written.filter((each) => dirname(each.path) === folder);
+      const names = inFolder.map((each) => each.path.slice(folder.length + 1)).join(", ");
+      const isElsewhere = isOverSsh(machine) && inFolder.every(({ here }) => here === undefined);
+      const where = `Clients start with ${names} in ${folder}`;
+      if (isElsewhere) return `${where} on ${machine.name}.`;
+      if (path.split(delimiter).includes(folder)) return `${where}.`;
+      return `${where}, which is not on your PATH: \`export PATH=${shellWord(folder)}:$PATH\`.`;
+    });
+  });
+}
+
+const DOWNLOAD = "add the download of a model, unless `serving fetch` came first";
+
+/**
+ * What to run after an update; `undefined` where nothing that it made has to become ready. What
+ * starts on request is not started by it.
+ */
+export function nextText(
+  machines: readonly MachinePlan[],
+  made: readonly Made[],
+): string | undefined {
+  const fresh = new Set(
+    made.filter(({ type, isNew }) => isNew && type === CONTAINER).map(({ resource }) => resource),
+  );
+  // The head of several machines answers for all of them.
+  const workers = machines.flatMap(({ ranks }) => ranks.map(({ container }) => container.resource));
+  const starting = changesOf([], machines).flatMap(({ machine, containers, kv }) =>
+    containers
+      .filter(
+        ({ resource, startsOnRequest }) =>
+          fresh.has(resource) && !startsOnRequest && !workers.includes(resource),
+      )
+      .map((each) => ({
+        ...each,
+        isServer: each.key in kv,
+        name: machines.length > 1 ? `${machine}.${each.key}` : each.key,
+      })),
+  );
+  const servers = starting.filter(({ isServer }) => isServer);
+  const [first] = starting;
+  if (first === undefined) return undefined;
+  const named = servers.length > 0 ? servers : starting;
+  const times = named.map(({ name, steps }) => `${name} answers after ${stepsText(steps)}`);
+  const fetch = named.some(({ downloads }) => downloads.length > 0) ? [DOWNLOAD] : [];
+  const command = servers.length > 0 ? "serving wait" : "serving status";
+  return `Next: ${command}, then serving verify (${[...times, ...fetch].join("; ")})`;
+}
