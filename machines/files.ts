@@ -13,7 +13,7 @@ import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
 import { attempt, defined } from "../faults/defined";
 import { isOverSsh, HERE as THIS_COMPUTER } from "./address";
-import { askOn, type CommandPlace } from "./onMachine";
+import { ANSWER_SECONDS, askOn, type CommandPlace } from "./onMachine";
 
 /** The output of a program that only asks; `code` is `null` if it did not end by itself. */
 export interface Said {
@@ -85,10 +85,13 @@ export const computerOf = (
 ): CommandPlace => (here === true ? { dockerHost: THIS_COMPUTER } : machine);
 
 export function filesOf(machine: CommandPlace): Files {
-  const ask: Files["ask"] = async (words, seconds) => {
-    const { error, out, err } = await askOn(machine, words, defined({ seconds }));
+  const ask: Files["ask"] = async (words, seconds = ANSWER_SECONDS) => {
+    const { error, out, err } = await askOn(machine, words, { seconds });
     const code = error === null ? 0 : typeof error.code === "number" ? error.code : null;
-    return { code, out, err: err.trim() || (error?.message ?? "") };
+    // A program that was killed said nothing of it, and the message would be its whole command line.
+    const wasKilled = error?.killed === true && error.code === null;
+    const silent = wasKilled ? `no answer within ${seconds} s` : error?.message;
+    return { code, out, err: err.trim() || (silent ?? "") };
   };
   return isOverSsh(machine) ? { ask, ...overSsh(ask) } : { ask, ...HERE };
 }

@@ -7,6 +7,7 @@ import type { MachinePlan } from "../../components/plan";
 import { connectionProblem } from "../../components/preflight";
 import { dateText } from "../../units/dateText";
 import { type GpuState, gpuText } from "../sees/gpu";
+import { keptTunnels, type OpenTunnel, tunnelTo } from "../sees/tunnel";
 import { baseUrlOption } from "../stack/baseUrl";
 import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
@@ -34,13 +35,13 @@ It also says if the machine has booted since the last \`serving verify\`, or has
 Exit code: 0 everything declared is ready, 1 something isn't, or a machine can't be read, 2 wrong use.`,
     example: "status --format json | jq '.machines[].items[] | {key, state}'",
     run: async (options: StatusOptions) => {
-      if (options.watch === undefined) return statusOutcome(options);
-      if (options.format === "json")
+      const isWatched = options.watch === true;
+      if (isWatched && options.format === "json")
         throw new WrongUse("--watch shows screens until Ctrl-C: leave out --format json.");
-      const { watch } = await import("../status/watch");
-      await endingInOrder((interrupt) =>
-        watch(async () => (await statusOutcome(options)).text, process.stdout, interrupt),
-      );
+      if (options.baseUrl === undefined)
+        await expectApplied(plannedStack(options).machines, options);
+      if (!isWatched) return statusOutcome(options, tunnelTo);
+      await watched(options);
       return { result: {}, text: "" };
     },
   });
@@ -52,15 +53,21 @@ interface StatusOptions extends StackFileOptions {
   readonly format: Format;
 }
 
-async function statusOutcome(options: StatusOptions): Promise<Outcome> {
+async function watched(options: StatusOptions): Promise<void> {
+  const { watch } = await import("../status/watch");
+  const tunnels = keptTunnels();
+  const look = async () => (await statusOutcome(options, tunnels.open)).text;
+  await endingInOrder((interrupt) => watch(look, process.stdout, interrupt).finally(tunnels.close));
+}
+
+async function statusOutcome(options: StatusOptions, open: OpenTunnel): Promise<Outcome> {
   if (options.baseUrl !== undefined) {
     const { foundStatus } = await import("../status/foundStatus");
     return foundStatus(options.baseUrl);
   }
   const file = stackFile(options);
   const planned = plannedStack(options).machines;
-  await expectApplied(planned, options);
-  const machines = await Promise.all(planned.map((machine) => lookAt(machine, file)));
+  const machines = await Promise.all(planned.map((machine) => lookAt(machine, file, open)));
   const failed = machines.some(
     ({ problem, items }) => problem !== undefined || items.some(({ well }) => !well),
   );
@@ -77,7 +84,7 @@ interface Seen extends MachineStatus {
   readonly sinceVerify: SinceVerify | null;
 }
 
-async function lookAt(machine: MachinePlan, file: string): Promise<Seen> {
+async function lookAt(machine: MachinePlan, file: string, open: OpenTunnel): Promise<Seen> {
   const { statusOf } = await import("../status/status");
   const { driftOf } = await import("../drift/drift");
   const { readSystem } = await import("../sees/system");
@@ -99,8 +106,8 @@ async function lookAt(machine: MachinePlan, file: string): Promise<Seen> {
   const verified = { stackFile: file, machine: name };
   const [kept, then] = [await lastVerify(verified), await verifiedSystem(verified)];
   const [status, drift, since] = await Promise.all([
-    statusOf(machine, keptStarts(file, name)),
-    driftOf(machine),
+    statusOf(machine, keptStarts(file, name), open),
+    driftOf(machine, open),
     then && readSystem(machine.dockerHost).then((now) => sinceVerify(then, now)),
   ]);
   const count = (wanted: string) => kept.filter((each) => each.status === wanted).length;

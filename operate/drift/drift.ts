@@ -13,6 +13,7 @@ import { filesOf } from "../../machines/files";
 import { parseMeminfo } from "../../machines/memory";
 import { type Host, hostOf, inspected } from "../sees/host";
 import { hasOnDemand } from "../sees/onDemand/onDemand";
+import { type OpenTunnel, tunnelTo } from "../sees/tunnel";
 import type { StackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";
 import { containerDifferences } from "./containers";
@@ -57,7 +58,10 @@ export interface MachineDrift {
 }
 
 /** Compares a machine with the plan that was applied to it. It only reads. */
-export async function driftOf(machine: MachinePlan): Promise<MachineDrift> {
+export async function driftOf(
+  machine: MachinePlan,
+  open: OpenTunnel = tunnelTo,
+): Promise<MachineDrift> {
   const host = hostOf(machine.dockerHost);
   const away = await connectionProblem(machine);
   const applied = away
@@ -67,7 +71,7 @@ export async function driftOf(machine: MachinePlan): Promise<MachineDrift> {
     return { machine: machine.name, drifts: [], missing: applied.missing, unread: [] };
   const { plan } = applied;
   const parts = [ofContainers, ofFiles, ofSimpleServer, ofOnDemand, ofMemory].map((part) =>
-    part(plan, host).catch(unreadPart),
+    part(plan, host, open).catch(unreadPart),
   );
   const found = [...(await Promise.all(parts)).flat(), ...folderDrifts(plan, machine)];
   return {
@@ -220,9 +224,9 @@ async function ofSimpleServer(plan: MachinePlan, host: Host): Promise<Drift[]> {
   }));
 }
 
-async function ofOnDemand(plan: MachinePlan, host: Host): Promise<Drift[]> {
+async function ofOnDemand(plan: MachinePlan, host: Host, open: OpenTunnel): Promise<Drift[]> {
   if (!hasOnDemand(plan)) return [];
-  return (await onDemandDifferences(plan, host)).map(({ after, up, ...each }) => ({
+  return (await onDemandDifferences(plan, host, open)).map(({ after, up, ...each }) => ({
     kind: "on-demand",
     ...each,
     mend: { ...(up ? { up: ANEW } : {}), ...(after === undefined ? {} : { after: [after] }) },

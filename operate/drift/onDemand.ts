@@ -5,7 +5,7 @@ import { hostOf } from "../sees/host";
 import { llamaSwapOf, type SwapMachine, seeOnDemand } from "../sees/onDemand/onDemand";
 import { swapUnit } from "../sees/onDemand/swapFiles";
 import { endedBadly, isStoppedAsPlanned } from "../sees/onRequest";
-import { tunnelTo } from "../sees/tunnel";
+import { type OpenTunnel, tunnelTo } from "../sees/tunnel";
 import { typedOn } from "../stack/typed";
 import { type Difference, differs, isNot } from "./difference";
 
@@ -21,8 +21,9 @@ export interface OnDemandDifference extends Difference {
 export async function onDemandDifferences(
   plan: SwapMachine,
   host: Host = hostOf(plan.dockerHost),
+  open: OpenTunnel = tunnelTo,
 ): Promise<OnDemandDifference[]> {
-  const parts = [ofUnit, ofProgram, ofNetwork, ofServers].map((part) => part(plan, host));
+  const parts = [ofUnit, ofProgram, ofNetwork, ofServers].map((part) => part(plan, host, open));
   return (await Promise.all(parts)).flat();
 }
 
@@ -97,8 +98,12 @@ async function ofNetwork(
     : [{ where: network.name, ...differs("subnet", network.subnet, subnet || null), up: true }];
 }
 
-async function ofServers(plan: SwapMachine, host: Host): Promise<OnDemandDifference[]> {
-  const tunnel = await tunnelTo(plan);
+async function ofServers(
+  plan: SwapMachine,
+  host: Host,
+  open: OpenTunnel,
+): Promise<OnDemandDifference[]> {
+  const tunnel = await open(plan);
   const look = async () => seeOnDemand(plan, host, await llamaSwapOf(plan, tunnel, host));
   const { orphans, containers } = await look().finally(tunnel.close);
   const keyOf = (name: string) =>

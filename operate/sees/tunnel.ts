@@ -20,12 +20,18 @@ import { ANSWER_SECONDS, forwardingTo } from "../../machines/onMachine";
  */
 export interface Tunnel {
   readonly ports: ReadonlyMap<number, number>;
+  /** Resolves once its ssh ended, whoever ended it. */
+  readonly ended: Promise<unknown>;
   close(): void;
 }
 
 type Named = Pick<MachinePlan, "name" | "dockerHost">;
 
-const NO_TUNNEL: Tunnel = { ports: new Map(), close: () => {} };
+export type OpenTunnel = (
+  machine: Named & { readonly reach: readonly Listening[] },
+) => Promise<Tunnel>;
+
+const NO_TUNNEL: Tunnel = { ports: new Map(), ended: new Promise(() => {}), close: () => {} };
 
 const LOOK_EVERY_MILLISECONDS = 50;
 
@@ -33,9 +39,7 @@ const LOOK_EVERY_MILLISECONDS = 50;
  * Forwards what the plan publishes, over ssh, so that services on loopback are asked too. It ends
  * when it is closed, and with this process. Throws `Failed` where ssh doesn't get there.
  */
-export async function tunnelTo(
-  machine: Named & { readonly reach: readonly Listening[] },
-): Promise<Tunnel> {
+export const tunnelTo: OpenTunnel = async (machine) => {
   if (!isOverSsh(machine)) return NO_TUNNEL;
   const forwards = await Promise.all(
     machine.reach.map(async (each) => ({ ...each, here: await freePort() })),
@@ -51,13 +55,37 @@ export async function tunnelTo(
   for (let waited = 0; !over; waited += LOOK_EVERY_MILLISECONDS) {
     const open = await Promise.all(forwards.map(({ here }) => listens(here)));
     if (!open.includes(false))
-      return { ports: new Map(forwards.map(({ port, here }) => [port, here])), close: stop };
+      return { ports: new Map(forwards.map(({ port, here }) => [port, here])), ended, close: stop };
     if (waited > ANSWER_SECONDS * 1000) stop();
     await sleep(LOOK_EVERY_MILLISECONDS);
   }
   throw new Failed(
     `${machine.name} (${machine.dockerHost}) can't be reached over ssh: ${said.trim().split("\n").at(-1)}`,
   );
+};
+
+/**
+ * Opens tunnels for who looks again and again: one stays open for the next look, since a handshake
+ * for each is slow, and fills the machine's log. `close` closes all of them.
+ */
+export function keptTunnels(): { readonly open: OpenTunnel; close(): void } {
+  const kept = new Map<string, Promise<Tunnel>>();
+  const opened = (machine: Parameters<OpenTunnel>[0]) => {
+    const key = JSON.stringify([machine.dockerHost, machine.reach]);
+    const before = kept.get(key);
+    if (before !== undefined) return before;
+    const tunnel = tunnelTo(machine);
+    const forget = () => void kept.delete(key);
+    kept.set(key, tunnel);
+    tunnel.then(({ ended }) => void ended.then(forget), forget);
+    return tunnel;
+  };
+  return {
+    open: async (machine) => ({ ...(await opened(machine)), close: () => {} }),
+    close: () => {
+      for (const tunnel of kept.values()) tunnel.then(({ close }) => close()).catch(() => {});
+    },
+  };
 }
 
 /**

@@ -14,7 +14,7 @@ import { READY } from "../sees/log/sign";
 import { readMetrics } from "../sees/metrics";
 import { hasOnDemand, type OnDemandSeen, type SwapMachine } from "../sees/onDemand/onDemand";
 import { endedBadly, isStoppedAsPlanned } from "../sees/onRequest";
-import { originFromHere, type Tunnel, tunnelTo } from "../sees/tunnel";
+import { type OpenTunnel, originFromHere, type Tunnel, tunnelTo } from "../sees/tunnel";
 import { type Named, namedOn, ON_DEMAND } from "../stack/named";
 import type { ItemStatus, ServerFigures } from "./itemStatus";
 import {
@@ -48,6 +48,7 @@ export interface MachineStatus {
 export async function statusOf(
   machine: MachinePlan,
   lastStart: LastStart = () => undefined,
+  open: OpenTunnel = tunnelTo,
 ): Promise<MachineStatus> {
   const host = hostOf(machine.dockerHost);
   const [meminfo, gpu = null, [found, problem]] = await Promise.all([
@@ -61,7 +62,7 @@ export async function statusOf(
       },
     ),
   ]);
-  const tunnel = await tunnelTo(machine);
+  const tunnel = await open(machine);
   const look = async () => {
     const seen = await onDemandOf(machine, host, { tunnel, problem });
     const items = await Promise.all(

@@ -1,12 +1,23 @@
 import { stripVTControlCharacters } from "node:util";
 import { pause, untilInterrupted } from "../../commandLine/interrupt";
 import { forTerminal } from "../../commandLine/output";
+import { Failed } from "../../faults/fault";
 
-/** Milliseconds between two screens. */
-const EVERY = 2000;
+/** How long a screen and the way to it take. */
+interface Pace {
+  /** Milliseconds from the beginning of a look to the next. */
+  readonly every: number;
+  /** Milliseconds after which a look that has no end is told. */
+  readonly late: number;
+}
 
-/** ANSI: erases to the end of the line, and everything below. */
-const [ERASE_LINE, ERASE_BELOW] = ["\u001b[K", "\u001b[J"];
+const PACE: Pace = { every: 2000, late: 5000 };
+
+/** Looks that take as long as their turn would leave the machine no rest. */
+const LEAST_PAUSE = 500;
+
+/** ANSI: erases to the end of the line, everything below, and the whole screen. */
+const [ERASE_LINE, ERASE_BELOW, ERASE_ALL] = ["\u001b[K", "\u001b[J", "\u001b[H\u001b[J"];
 
 /** Where screens are shown, such as stdout. */
 export interface Screen {
@@ -19,32 +30,84 @@ export interface Screen {
 /**
  * Shows what `look` says until the interrupt. On a terminal each screen is drawn over the last one,
  * line by line, so that nothing flickers; elsewhere they follow each other, an empty line between.
+ * A look that fails is shown, and the next one comes in its turn; only the first must succeed.
  */
 export async function watch(
   look: () => Promise<string>,
   screen: Screen,
   interrupt: AbortSignal,
-  every = EVERY,
+  { every, late }: Pace = PACE,
 ): Promise<void> {
-  let drawn = 0;
-  for (let first = true; !interrupt.aborted; first = false) {
-    const seen = await untilInterrupted(look(), interrupt);
+  const show = screen.isTTY === true ? drawnOn(screen) : writtenTo(screen);
+  let last: string | undefined;
+  const sayLate = () => {
+    if (screen.isTTY === true && last !== undefined)
+      show(`${last}\nNo answer for ${late / 1000} s: this is what was seen before.`);
+  };
+  while (!interrupt.aborted) {
+    const began = Date.now();
+    const timer = setTimeout(sayLate, late);
+    const looking = last === undefined ? look() : look().catch(failure);
+    const seen = await untilInterrupted(looking, interrupt).finally(() => clearTimeout(timer));
     if (seen === undefined) return;
-    const text = forTerminal(seen);
-    if (screen.isTTY === true) drawn = draw(text.split("\n"), screen, drawn);
-    else screen.write(`${first ? "" : "\n"}${text}\n`);
-    await pause(every, interrupt);
+    last = forTerminal(seen);
+    show(last);
+    await pause(Math.max(every - (Date.now() - began), Math.min(every, LEAST_PAUSE)), interrupt);
   }
 }
 
-/** Draws lines over those of the last screen, and returns how many there are now. */
-function draw(lines: readonly string[], screen: Screen, before: number): number {
-  const { columns = 80, rows = 24 } = screen;
-  // The cursor stays on the line below: a full screen would scroll.
-  const shown = lines.slice(0, Math.max(1, rows - 1)).map((line) => cut(line, columns));
-  const up = before === 0 ? "" : `\u001b[${before}A\r`;
-  screen.write(`${up}${shown.map((line) => `${line}${ERASE_LINE}\n`).join("")}${ERASE_BELOW}`);
-  return shown.length;
+/** What is said of a look that failed. */
+function failure(error: unknown): string {
+  if (error instanceof Failed) return error.message;
+  throw error;
+}
+
+function writtenTo(screen: Screen): (text: string) => void {
+  let before = "";
+  return (text) => {
+    screen.write(`${before}${text}\n`);
+    before = "\n";
+  };
+}
+
+/** Draws a screen over the last one. */
+function drawnOn(screen: Screen): (text: string) => void {
+  let drawn = 0;
+  let size = "";
+  return (text) => {
+    const { columns = 80, rows = 24 } = screen;
+    // In a window of another size the lines are broken elsewhere, and the last screen begins nowhere.
+    const isResized = size !== "" && size !== `${columns}x${rows}`;
+    const up = drawn === 0 ? "" : `\u001b[${drawn}A\r`;
+    // The cursor stays on the line below: a full screen would scroll.
+    const shown = atMost(
+      rows - 1,
+      text.split("\n").flatMap((line) => folded(line, columns)),
+    ).map((line) => cut(line, columns));
+    const lines = shown.map((line) => `${line}${ERASE_LINE}\n`).join("");
+    screen.write(`${isResized ? ERASE_ALL : up}${lines}${ERASE_BELOW}`);
+    drawn = shown.length;
+    size = `${columns}x${rows}`;
+  };
+}
+
+/** Lines for a window that may be too low, and how many it has no room for. */
+function atMost(most: number, lines: readonly string[]): readonly string[] {
+  if (lines.length <= most) return lines;
+  const room = Math.max(0, most - 1);
+  return [...lines.slice(0, room), `… ${lines.length - room} more lines`];
+}
+
+/** A line as long as the window is wide, and the rest of it below; it loses its colours then. */
+function folded(line: string, columns: number, further?: string): string[] {
+  const plain = stripVTControlCharacters(line);
+  if (plain.length <= columns) return [line];
+  const indent = further ?? " ".repeat(plain.search(/\S/) + 2);
+  const end = plain.lastIndexOf(" ", columns);
+  // Words that are wider than the window are cut.
+  if (end <= indent.length) return [line];
+  const rest = plain.slice(end).trimStart();
+  return [plain.slice(0, end).trimEnd(), ...folded(`${indent}${rest}`, columns, indent)];
 }
 
 /** A line that fits: one that is cut loses its colours. */

@@ -26,6 +26,14 @@ describe("a command on a machine", () => {
     expect(commandOn({ dockerHost: HERE }, ["stat", "a b"])).toEqual(["stat", "a b"]);
   });
 
+  it("that gives no answer in time says so, and not its command line", async () => {
+    expect(await filesOf({ dockerHost: HERE }).ask(["sleep", "60"], 0.05)).toEqual({
+      code: null,
+      out: "",
+      err: "no answer within 0.05 s",
+    });
+  });
+
   it("goes over one shared ssh connection that asks nothing, takes no new key and gives up", () => {
     const options = [
       "BatchMode=yes",

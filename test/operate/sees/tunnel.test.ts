@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -6,7 +6,7 @@ import { forwardingTo } from "../../../machines/onMachine";
 import { fromMachine } from "../../../operate/doctor/read/fromMachine";
 import { inventory } from "../../../operate/inventory/inventory";
 import { hostOf } from "../../../operate/sees/host";
-import { originFromHere, tunnelTo } from "../../../operate/sees/tunnel";
+import { keptTunnels, originFromHere, tunnelTo } from "../../../operate/sees/tunnel";
 import { stack } from "../../fixtures/machine";
 import { planned } from "../../fixtures/services";
 import { FakeSsh } from "../../layers/fakeSsh";
@@ -52,6 +52,34 @@ describe("the way to a machine's services over ssh", () => {
     expect(await isOpen(url)).toBe(true);
     tunnel.close();
     await vi.waitFor(async () => expect(await isOpen(url)).toBe(false));
+  });
+
+  it("stays open for who looks again, and is opened anew once its ssh ended", async () => {
+    const ssh = new FakeSsh();
+    const started = join(ssh.folder, "started");
+    const note = `require("node:fs").appendFileSync(${JSON.stringify(started)}, process.pid + "\\n");\n`;
+    writeFileSync(join(ssh.folder, "ssh"), `${FORWARDS}${note}`);
+    vi.stubEnv("PATH", ssh.path);
+    const pids = () => readFileSync(started, "utf8").trim().split("\n").map(Number);
+    const { open, close } = keptTunnels();
+    const [first, beside] = await Promise.all([open(planned(DGX)), open(planned(DGX))]);
+    first.close();
+    const second = await open(planned(DGX));
+    expect([beside.ports, second.ports]).toEqual([first.ports, first.ports]);
+    const [pid = 0, ...others] = pids();
+    expect(others).toEqual([]);
+    process.kill(pid, "SIGKILL");
+    await second.ended;
+    await open(planned(DGX));
+    expect(pids()).toHaveLength(2);
+    close();
+    await vi.waitFor(() => expect(() => process.kill(pids()[1] ?? 0, 0)).toThrow("ESRCH"));
+    const refusing = new FakeSsh("Permission denied (publickey).");
+    vi.stubEnv("PATH", refusing.path);
+    await expect(open(planned(DGX))).rejects.toThrow("Permission denied (publickey).");
+    vi.stubEnv("PATH", ssh.path);
+    await open(planned(DGX));
+    close();
   });
 
   it("that ssh doesn't open is said in ssh's words; a machine that is here needs none", async () => {
