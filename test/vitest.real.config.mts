@@ -38,6 +38,9 @@ const ON_DEMAND = "test/real/onDemand/*.test.ts";
 /** The real huggingface_hub, which it installs, at a made-up hub. */
 const HUB = "test/real/hub/*.test.ts";
 
+/** It needs Caddy and nothing else. */
+const CADDY = "test/real/behindCaddy.test.ts";
+
 /** It runs the pure tests of the policies over and over, and needs nothing else. */
 const MUTATION = "test/real/mutation/mutation.test.ts";
 
@@ -91,6 +94,7 @@ export default defineConfig({
         extends: true,
         test: { name: "on-demand", include: [ON_DEMAND], testTimeout: 2_700_000 },
       },
+      { extends: true, test: { name: "caddy", include: [CADDY] } },
       { extends: true, test: { name: "host-file", include: [HOST_FILE] } },
       { extends: true, test: { name: "app-kills", include: [APP_KILLS] } },
       { extends: true, test: { name: "data-copies", include: [DATA_COPIES] } },
@@ -124,6 +128,7 @@ export default defineConfig({
           include: ["test/real/**/*.test.ts"],
           exclude: [
             APP_KILLS,
+            CADDY,
             ENGINE_DATA,
             ENGINES,
             FOURTH_SERVICE,
