@@ -190,7 +190,8 @@ async function earlier(source: string, file: string, planned: Plan): Promise<Ear
     const passed = passedStackFile(file);
     if (passed === undefined)
       throw new WrongUse(
-        `--against verified: no \`serving verify\` of ${basename(file)} has passed as a whole yet. Run it: it keeps the file that passes.`,
+        (await nothingApplied(planned.machines, { file })) ??
+          `--against verified: no \`serving verify\` of ${basename(file)} has passed as a whole yet. Run it: it keeps the file that passes.`,
       );
     const [, name] = /^Pulumi\.(.+)\.yaml$/.exec(basename(file)) ?? [];
     const stack = name === undefined || name === impliedStack() ? [] : ["--stack", name];

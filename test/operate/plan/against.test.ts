@@ -22,11 +22,15 @@ beforeEach(() => {
   file = join(home, "Pulumi.dgx.yaml");
   writeFileSync(file, SHORTER);
 });
+/** An engine that has no containers, whatever runs beside this test. */
+const emptyDocker = new FakeDocker({ "ps --all": { out: "" } });
+
 const serving = (...args: string[]) =>
   runServing(["plan", "--file", file, ...args], {
     HOME: home,
     XDG_STATE_HOME: join(home, "state"),
     NO_COLOR: "1",
+    ...emptyDocker.env,
   });
 const WINDOW_LINE = "  `machines.dgx.inferenceServers.b.maxModelLen` (line 39): 262144 -> 131072";
 
@@ -208,6 +212,7 @@ describe("a plan against what was verified", () => {
   const env = () => ({ HOME: home, XDG_STATE_HOME: join(home, "state") });
 
   it("is refused until a verify passed as a whole", async () => {
+    apply(STACK);
     expect(await serving("--against", "verified")).toMatchObject({
       code: 2,
       err: "--against verified: no `serving verify` of Pulumi.dgx.yaml has passed as a whole yet. Run it: it keeps the file that passes.\n",

@@ -71,8 +71,8 @@ describe.each([
     expect(existsSync(join(project, ".pulumi-state"))).toBe(false);
   });
 
-  it("a review of what is applied says it", async () => {
-    const { code, out, err } = await fresh(["plan", "--against", "applied"], answers);
+  it.each([["applied"], ["verified"]])("a review of what is %s says it", async (source) => {
+    const { code, out, err } = await fresh(["plan", "--against", source], answers);
     expect([code, out, err]).toEqual([2, "", NOTHING]);
   });
 
