@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
-import { attempt, defined } from "../faults/defined";
+import { attempt } from "../faults/defined";
 import { isOverSsh, HERE as THIS_COMPUTER } from "./address";
 import { ANSWER_SECONDS, askOn, type CommandPlace } from "./onMachine";
 

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { hostOf } from "../../../operate/sees/host";
 import { verify } from "../../../operate/verify/run/runner";
-import type { StandIn } from "../../stand-in/server";
+import { HEALTHY, type StandIn, startStandIn } from "../../stand-in/server";
+import { runServing } from "../runServing";
 import { machineOf, planned, startPlanned } from "./environment";
 
 let server: StandIn;
@@ -34,4 +35,33 @@ it("an interrupted run has what it found, and says of the rest why it wasn't ask
     ["chat", "skip", rest],
   ]);
   expect(causes).toEqual([]);
+});
+
+it("the command prints that before the signal ends it", async () => {
+  const chat = "POST /v1/chat/completions";
+  const healthy = HEALTHY[chat];
+  if (healthy === undefined) throw new Error(`the stand-in has no ${chat}`);
+  const ended = vi.spyOn(process, "kill").mockReturnValue(true);
+  const byHand = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
+    routes: {
+      [chat]: (exchange) => {
+        process.emit("SIGINT", "SIGINT");
+        return healthy(exchange);
+      },
+    },
+  });
+  const only = ["--only", "health,chat"];
+  const { out } = await runServing(["verify", "--base-url", byHand.url, ...only]);
+  await byHand.close();
+  expect(ended.mock.calls).toEqual([[process.pid, "SIGINT"]]);
+  ended.mockRestore();
+  // Here, where the signal is held up, the command goes on and prints once more.
+  const printed = [
+    "vllm-qwen3.6-35b-a3b-8001",
+    "  pass health  alive",
+    "  skip not run to its end: interrupted (SIGINT): chat",
+    "",
+    "1 passed, 0 failed, 1 skipped",
+  ];
+  expect(out.split("\n")).toEqual([...printed, ...printed, ""]);
 });

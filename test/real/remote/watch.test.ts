@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -27,7 +28,9 @@ const SIGINT = 2;
 /** ANSI: hides the cursor. */
 const HIDES_THE_CURSOR = "\u001b[?25l";
 
-const missing = machineMissing();
+const missing =
+  machineMissing() ??
+  (spawnSync("python3", ["--version"]).error === undefined ? undefined : "no python3");
 const describeMachine = (name: string, tests: () => void) =>
   missing === undefined
     ? describeEngineWithDocker(name, tests)
