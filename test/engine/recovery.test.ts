@@ -143,7 +143,7 @@ describeEngine("a new stack without a daemon", () => {
     const lines = readFileSync(file, "utf8").split("\n");
     const line = lines.findIndex((each) => each.endsWith("gpuMemoryUtilization: 0.95")) + 1;
     // What fits depends on this machine's memory.
-    const setting = "`machines\\.dgx\\.inferenceServers\\.b\\.gpuMemoryUtilization: 0\\.8\\d`";
+    const setting = "`machines\\.dgx\\.inferenceServers\\.b\\.gpuMemoryUtilization: 0\\.[78]\\d`";
     const where = new RegExp(`In the stack file, line ${line}: ${setting}\\.`);
     const [byProgram, byPack] = [await workspace.preview(), await withPack()];
     expect(said(byProgram)).toMatch(/`up` would refuse this:\n +aggregate-utilization: /);
