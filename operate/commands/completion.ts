@@ -2,6 +2,7 @@ import { Argument, type Command } from "commander";
 import { type CommandTable, command } from "../../commandLine/command";
 import { attempt } from "../../faults/defined";
 import { quoted } from "../../machines/shell";
+import { ONTO_PATH } from "../packages/pin";
 import { projectOrProgram, stackNames, stackPath } from "../stack/stackFile";
 
 export function completionCommand(table: CommandTable): Command {
@@ -12,6 +13,9 @@ export function completionCommand(table: CommandTable): Command {
     notes: `bash, in ~/.bashrc:              source <(serving completion bash)
 zsh, in ~/.zshrc after compinit:  source <(serving completion zsh)
 fish, once:                       serving completion fish > ~/.config/fish/completions/serving.fish
+
+They complete the word \`serving\`. If it is not on your PATH, put it there once, in the folder that \`serving init\` made:
+  ${ONTO_PATH}
 
 The script knows the stacks that the project has when it is printed, the machines, servers and services in them, and the models
 of the catalogue.`,

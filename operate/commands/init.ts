@@ -22,7 +22,7 @@ import { atTerminal } from "../init/questions";
 import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
 import { keptIn, writeNew } from "../init/writeNew";
 import { type Installed, installIn } from "../packages/install";
-import { NPX } from "../packages/pin";
+import { NPX, ONTO_PATH } from "../packages/pin";
 import { readHost } from "../sees/computer/computer";
 import { type HostFacts, hostFacts } from "../sees/computer/facts";
 import { computerAt, thisComputer } from "../sees/computer/sources";
@@ -265,7 +265,11 @@ const report = ({ file, made, facts, command, mend, next }: Report): string =>
     ...next.map((each) => `  ${each}`),
     ...(hasServing()
       ? []
-      : ["", `\`serving\` is not on your PATH: write \`${NPX}\` in this folder.`]),
+      : [
+          "",
+          `\`serving\` is not on your PATH: write \`${NPX}\` in this folder, or put it there once:`,
+          `  ${ONTO_PATH}`,
+        ]),
   ].join("\n");
 
 const madeText = (made: readonly string[]): string[] =>

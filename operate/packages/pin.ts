@@ -14,9 +14,14 @@ export const isOnNpm = (): boolean => published;
 
 /**
  * How a folder's own copy is started. With `--no`, npx installs nothing: until this program is on
- * npm's registry, a package of its name there is somebody else's.
+ * npm's registry, a package of its name there is somebody else's. Without `--`, npx would take the
+ * name for the value of `--no`, and options such as `--help` for its own.
  */
-export const NPX = published ? `npx ${PACKAGE}` : `npx --no ${PACKAGE}`;
+export const NPX = published ? `npx ${PACKAGE}` : `npx --no -- ${PACKAGE}`;
+
+/** Makes `serving` a command of the shell, in the folder of a stack. */
+export const ONTO_PATH =
+  'mkdir -p ~/.local/bin && ln -s "$PWD/node_modules/.bin/serving" ~/.local/bin/';
 
 /**
  * What a folder pins of this program: its version once npm's registry has it (`published` in our

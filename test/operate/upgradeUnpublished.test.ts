@@ -55,6 +55,6 @@ describe("serving upgrade of a program that isn't on npm", () => {
   });
 
   it("is started without looking for the name on npm", () => {
-    expect(pin.NPX).toBe(published ? "npx local-serving" : "npx --no local-serving");
+    expect(pin.NPX).toBe(published ? "npx local-serving" : "npx --no -- local-serving");
   });
 });

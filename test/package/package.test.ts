@@ -12,10 +12,12 @@ import {
 import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { NPX, ONTO_PATH } from "../../operate/packages/pin";
 import { published, version } from "../../package.json";
 import { run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { madeFacts } from "../operate/init/madeFacts";
+import { commandBlocksOf } from "../readme/commandBlocks";
 import { installed, packed } from "./packed";
 
 const ROOT = process.cwd();
@@ -247,7 +249,38 @@ describe("a packed program in a folder of its own", () => {
     expect(await run("npm", install, { cwd: folder })).toMatchObject({ code: 0 });
     const brought = readFileSync(join(folder, "node_modules/local-serving/package.json"), "utf8");
     expect(JSON.parse(brought)).toMatchObject({ name: "local-serving", version });
+    await calledAsThePagesSay(folder);
   });
+
+  /** In a folder in which npm has installed the program. */
+  async function calledAsThePagesSay(folder: string) {
+    const HOME = temporaryFolder("home-of-caller-");
+    const shell = (command: string, cwd = folder) =>
+      run("bash", ["--norc", "-c", command], {
+        cwd,
+        env: { HOME, PATH: `${HOME}/.local/bin:${process.env.PATH}`, npm_command: undefined },
+      });
+    // Options are the program's, not npx's.
+    for (const [option, said] of [
+      ["--version", `${version}\n`],
+      ["--help", "Usage: serving [options] [command]"],
+    ] as const) {
+      const { code, stdout } = await shell(`${NPX} ${option}`);
+      expect([code, stdout.slice(0, said.length)]).toEqual([0, said]);
+    }
+    expect(await shell(`${NPX} plan --format json`)).toMatchObject({ code: 0 });
+    const blocks = commandBlocksOf("README.md");
+    const [block] = blocks.filter(({ mark }) => mark === "run by test/package/package.test.ts");
+    expect(block?.text).toBe(ONTO_PATH);
+    expect(await shell(ONTO_PATH)).toMatchObject({ code: 0, stderr: "" });
+    const completed = await shell(
+      'source <(serving completion bash); COMP_WORDS=(serving logs b); COMP_CWORD=2; _serving; echo "$COMPREPLY"',
+      HOME,
+    );
+    expect(completed).toMatchObject({ code: 0, stdout: "b\n", stderr: "" });
+    const { stdout } = await shell("serving plan", HOME);
+    expect(stdout).toContain("Nothing is refused.");
+  }
 
   it("makes a project and plans it, word for word as a clone does, and writes nothing below itself", async () => {
     const before = [stateOf(program), stateOf(everywhere)];

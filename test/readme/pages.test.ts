@@ -82,7 +82,9 @@ async function unknownIn(line: string): Promise<string[]> {
 function servingLines(code: string): string[] {
   return code.split("\n").flatMap((line) => {
     const [, rest] =
-      /(?:^|\| |&& )(?:npm run -s serving --|serving|npm run (?=plan)) ?(\S.*)$/.exec(line) ?? [];
+      /(?:^|\| |&& )(?:npm run -s serving --|npx (?:--no --|--package TARBALL) local-serving|serving|npm run (?=plan)) ?(\S.*)$/.exec(
+        line,
+      ) ?? [];
     return rest === undefined
       ? []
       : [rest.replace(/^plan -- /, "plan ").split(/ (?:#|\||&&|--)(?: |$)/)[0] ?? ""];

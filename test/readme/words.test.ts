@@ -39,10 +39,19 @@ it("nobody is told to run `npx serving`: npm has a package of that name that isn
 it("until npm has this program, npx is told to install nothing of its name", () => {
   const words = /\bnpx local-serving\b/g;
   expect("npx local-serving plan".match(words)).toHaveLength(1);
-  expect("npx --no local-serving plan, npx --package X local-serving".match(words)).toBeNull();
+  expect("npx --no -- local-serving plan, npx --package X local-serving".match(words)).toBeNull();
   expect(saying(words).filter((file) => file !== "CHANGELOG.md")).toEqual([]);
-  expect(NPX).toBe(published ? "npx local-serving" : "npx --no local-serving");
-  expect(saying(/\bnpx --no local-serving\b/g)).toContain("README.md");
+  expect(NPX).toBe(published ? "npx local-serving" : "npx --no -- local-serving");
+  expect(saying(/\bnpx --no -- local-serving\b/g)).toContain("README.md");
+  // npx takes the options behind it for its own: `npx --no local-serving --help` is npm's help.
+  expect(saying(/\bnpx --no local-serving\b/g)).toEqual([]);
+});
+
+it("npx calls this program in two ways: from its tarball, and as a folder has it", () => {
+  const calls = SAID.filter((file) => file !== "CHANGELOG.md").flatMap(
+    (file) => readFileSync(file, "utf8").match(/\bnpx [^\n`"]*?local-serving\b/g) ?? [],
+  );
+  expect([...new Set(calls)].sort()).toEqual([NPX, "npx --package TARBALL local-serving"].sort());
 });
 
 it("commands are called `serving X`; the README says once what that is in a clone", () => {

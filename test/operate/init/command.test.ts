@@ -76,6 +76,17 @@ describe("serving init", () => {
     expect(readFileSync(file("spark"), "utf8")).toBe(text);
   });
 
+  it("says how to call the program where `serving` is not on the PATH", async () => {
+    const cwd = vi.spyOn(process, "cwd").mockReturnValue(project);
+    const args = ["init", "--from", facts, "--yes", "--name", "spark"];
+    const { code, out } = await runServing(args, { npm_command: "exec" });
+    cwd.mockRestore();
+    expect(code).toBe(0);
+    expect(out.split("  serving verify\n")[1]).toBe(
+      '\n`serving` is not on your PATH: write `npx --no -- local-serving` in this folder, or put it there once:\n  mkdir -p ~/.local/bin && ln -s "$PWD/node_modules/.bin/serving" ~/.local/bin/\n',
+    );
+  });
+
   it("takes the stack of the variable, else names it as the machine is named", async () => {
     const { code, out } = await serving("init", "--from", facts, "--yes", "--format", "json");
     expect(code).toBe(0);
