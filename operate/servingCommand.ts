@@ -1,4 +1,4 @@
-import { Command, CommanderError } from "commander";
+import { type AddHelpTextContext, Command, CommanderError } from "commander";
 import { type CommandTable, loadNamed } from "../commandLine/command";
 import { EXIT } from "../commandLine/exit";
 import { say } from "../commandLine/output";
@@ -53,6 +53,7 @@ export async function serving(args: readonly string[]): Promise<Command> {
       throw new CommanderError(EXIT.fine, "commander.version", version);
     })
     .showHelpAfterError("(add --help for an example)")
+    .addHelpText("beforeAll", refuseUnknown)
     .addHelpText("after", "\nExample:\n  serving plan --stack dgx")
     .configureOutput({ writeErr: (text) => say(text.trimEnd()) })
     // An option behind a command is that command's, also where the command before it has one of the
@@ -63,6 +64,13 @@ export async function serving(args: readonly string[]): Promise<Command> {
   const commands = VERSION.test(args[0] ?? "") ? [] : await loadNamed(COMMANDS, args);
   for (const command of commands) program.addCommand(inherit(program, command));
   return program;
+}
+
+/** `help nosuch` is refused as `nosuch` alone is: commander would print the list without a word. */
+function refuseUnknown({ error, command }: AddHelpTextContext): string {
+  const [word, name] = command.args;
+  if (error && word === "help" && name !== undefined) command.parse([name], { from: "user" });
+  return "";
 }
 
 /** commander copies settings to sub-commands only when it makes them itself. */

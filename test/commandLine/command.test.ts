@@ -52,6 +52,28 @@ describe("serving", () => {
   });
 });
 
+describe("serving help", () => {
+  const HINT = "(add --help for an example)\n";
+  it.each([
+    [["help", "nosuch"], `error: unknown command 'nosuch'\n${HINT}`],
+    [["help", "verfiy"], `error: unknown command 'verfiy'\n(Did you mean verify?)\n${HINT}`],
+    [
+      ["clients", "help", "exprt"],
+      `error: unknown command 'exprt'\n(Did you mean export?)\n${HINT}`,
+    ],
+  ])("refuses an unknown command as the command line does: %j", async (args, err) => {
+    expect(await runServing(args)).toEqual({ code: 2, out: "", err });
+  });
+
+  it("prints the help of a command that is there, and without one the list", async () => {
+    const own = await runServing(["verify", "--help"]);
+    expect(await runServing(["help", "verify"])).toEqual(own);
+    const all = await runServing(["help"]);
+    expect(all).toMatchObject({ code: 0, err: "" });
+    expect(all.out).toContain("Usage: serving [options] [command]");
+  });
+});
+
 describe("a command", () => {
   const run = async (outcome: Outcome | Error, ...args: string[]) => {
     const seen: unknown[] = [];
