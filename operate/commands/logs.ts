@@ -10,7 +10,7 @@ import { SERVICES } from "../../components/services";
 import { dockerCommand } from "../../machines/docker/docker";
 import { commandOn, followedOn } from "../../machines/onMachine";
 import { redact } from "../programs/redact";
-import { type Named, named, namedContainers, ON_DEMAND } from "../stack/named";
+import { type Named, named, namedContainers, nameTyped, ON_DEMAND } from "../stack/named";
 import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
@@ -24,9 +24,10 @@ interface LogsOptions extends StackFileOptions {
   readonly format: string;
 }
 
-export const nameArgument = () =>
+/** A name in this form; `nameTyped` refuses a missing one with the names that there are. */
+export const nameArgument = (form = "<name>") =>
   new Argument(
-    "<name>",
+    form,
     `key of a server (b, dgx1.b), ${SERVICES.map(({ name }) => name).join(", ")}, or the name of a container`,
   );
 
@@ -34,7 +35,7 @@ export function logsCommand(): Command {
   return command({
     name: "logs",
     description: "Print the end of the log of a server or service, of all its ranks, without keys.",
-    arguments: [nameArgument()],
+    arguments: [nameArgument("[name]")],
     options: [
       ...stackFileOptions(),
       new Option("-f, --follow", "then print new lines as they are written, until Ctrl-C"),
@@ -43,12 +44,12 @@ export function logsCommand(): Command {
     notes:
       "Exit code: 0 printed, 1 there is no such container, or its log can't be read, 2 wrong use.",
     example: "logs b --tail 50",
-    run: async (options: LogsOptions, name: string) => {
+    run: async (options: LogsOptions, typed?: string) => {
       const asJson = options.format === "json";
       if (options.follow && asJson)
         throw new WrongUse("--follow prints lines as they come: leave out --format json.");
       const { machines } = plannedStack(options);
-      const found = named(machines, name);
+      const found = named(machines, nameTyped(machines, typed));
       const sources = sourcesOf(found, machines, options);
       if (found.container !== undefined) await expectApplied(machines, options);
       const read = sources.map(async ({ machine, name, words, env }) => {

@@ -11,7 +11,7 @@ import { noContainer, stoppedText } from "../onRequest/startTexts";
 import { hostOf } from "../sees/host";
 import { hasOnDemand } from "../sees/onDemand/onDemand";
 import { expectConnection } from "../sees/tunnel";
-import { type Named, named, namedContainers, ON_DEMAND } from "../stack/named";
+import { type Named, named, namedContainers, nameTyped, ON_DEMAND } from "../stack/named";
 import { expectApplied } from "../stack/nothingApplied";
 import type { OnMachine } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
@@ -56,12 +56,13 @@ function turn(
   return command({
     name: word,
     description,
-    arguments: [nameArgument()],
+    arguments: [nameArgument("[name]")],
     options: [...stackFileOptions(), ...options],
     notes: `${notes}\nExit code: 0 done, 1 it failed, or that is not ours to start or stop, 2 wrong use.`,
     example: `${word} b`,
-    run: async (options: StartCommandOptions, name: string) => {
+    run: async (options: StartCommandOptions, typed?: string) => {
       const { machines } = plannedStack(options);
+      const name = nameTyped(machines, typed);
       const found = named(machines, name);
       const theirs = notForUs(found, word);
       if (theirs !== undefined) throw new Failed(theirs);

@@ -93,6 +93,20 @@ export function named(machines: readonly MachinePlan[], name: string): Named {
   );
 }
 
+/** The name that was typed. Without one it throws `WrongUse` with what runs in containers of ours. */
+export function nameTyped(machines: readonly MachinePlan[], name: string | undefined): string {
+  if (name !== undefined) return name;
+  const names = machines
+    .flatMap(namedOn)
+    .filter(({ container, own }) => container !== undefined && own !== false)
+    .map(machines.length === 1 ? shortName : fullName);
+  throw new WrongUse(
+    names.length === 0
+      ? "Nothing in the stack file runs in a container."
+      : `Say which one: ${names.join(", ")}.`,
+  );
+}
+
 /** The names of everything on some machines, as `named` takes them. */
 export const knownNames = (machines: readonly MachinePlan[]): string[] =>
   machines.flatMap(namedOn).map(machines.length === 1 ? shortName : fullName);

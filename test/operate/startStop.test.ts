@@ -50,6 +50,23 @@ const GONE = { err: `Error response from daemon: No such container: ${B}\n`, cod
 const { code: _, ...FINE } = { code: 0, out: `${B}\n` };
 
 describe("serving stop and start", () => {
+  it.each(["stop", "start", "logs"])("%s without a name says which there are", async (word) => {
+    const file = join(temporaryFolder("unnamed-"), "Pulumi.dgx.yaml");
+    const said = async (machines: object) => {
+      writeFileSync(file, stringify({ config: { "local-serving:machines": machines } }));
+      return runServing([word, "--file", file]);
+    };
+    const refused = (err: string) => ({ code: 2, out: "", err });
+    expect(await said(ONE)).toEqual(refused("Say which one: b, bridge, chat-ui.\n"));
+    const bare = { totalGiB: 121.63, instanceA: "none" };
+    expect(await said({ dgx: bare })).toEqual(
+      refused("Nothing in the stack file runs in a container.\n"),
+    );
+    expect(await said({ dgx: ONE.dgx, dgx2: { ...bare, dockerHost: "ssh://me@dgx2" } })).toEqual(
+      refused("Say which one: dgx.b, dgx.bridge, dgx.chat-ui.\n"),
+    );
+  });
+
   it("stops a server, and says what is free and how it starts again", async () => {
     const { code, out, asked } = await serving(["stop", "b"], { "stop ": FINE });
     expect([code, asked]).toEqual([0, [`stop ${B}`]]);
