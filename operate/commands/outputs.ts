@@ -203,7 +203,7 @@ interface RestoreOutput {
   } | null;
 }
 
-interface ClientsExportOutput {
+interface ClientsExportDone {
   readonly machine: string;
   readonly folder: string;
   readonly files: readonly { readonly path: string; readonly mode: string }[];
@@ -212,6 +212,9 @@ interface ClientsExportOutput {
   /** Commands that check the installation there. */
   readonly checks: readonly string[];
 }
+
+/** `faults` where nothing was written: of the stack file, or what another computer can't reach. */
+type ClientsExportOutput = ClientsExportDone | { readonly faults: readonly Fault[] };
 
 interface BenchOutput extends Partial<Change> {
   readonly machine: string;

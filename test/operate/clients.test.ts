@@ -198,6 +198,19 @@ Then start a client by its launcher, such as \`local-codex\`, which says what is
     expect(await runServing(["plan", "--file", advised.file])).toMatchObject({ code: 0 });
   });
 
+  it("as JSON prints the faults, too", async () => {
+    const { file, run } = exported({ clients: { codex: {} } });
+    const { code, out, err } = await run("--format", "json");
+    expect(code).toBe(1);
+    expect(err).toContain(`${file}: `);
+    const { version, ...printed } = JSON.parse(out);
+    expect([version, Object.keys(printed)]).toEqual([1, ["faults"]]);
+    expect(printed.faults.map(({ path }: { path: string }) => path)).toEqual([
+      "machines.dgx.clients.codex.via",
+      "machines.dgx.clients.host",
+    ]);
+  });
+
   it("refuses a bridge on the network that has no key", async () => {
     const bridge = { ...BRIDGE, listen: "0.0.0.0" };
     const { code, err } = await exported({
