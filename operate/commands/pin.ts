@@ -10,10 +10,10 @@ import { type ImageReading, readImage, splitReference } from "../pin/readImage";
 import {
   chooseEntry,
   imageEntries,
+  pinnedLines,
   recordOf,
   type Written,
   writePin,
-  writtenLines,
 } from "../pin/writePin";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import { givenOptions } from "../stack/typed";
@@ -65,7 +65,7 @@ own list. Without a version, that of the stack file is read.
 looked up, and --check counts each as a fault.
 
 Exit code: 0 read, and written where that was asked for, 1 an image is refused, moved or can't be read, 2 wrong use.`,
-    example: "pin vllm/vllm-openai:v0.30.0 --write && serving preview",
+    example: "pin vllm/vllm-openai:v0.30.0 --write && serving fetch",
     run: async (options: PinOptions, reference: string | undefined) => {
       const { newer, check } = options;
       if ([reference, newer, check].filter((each) => each !== undefined).length !== 1)
@@ -89,7 +89,7 @@ async function pinImage(reference: string, options: PinOptions) {
     entry === undefined || refused ? undefined : writePin(stackFile(options), entry, reading);
   const done = { written: written !== undefined && written.diff !== "", ...written };
   const result = { ...reading, verdict, reasons, ...(entry === undefined ? {} : done) };
-  const record = entry === undefined ? recordText(reading) : writtenText(written);
+  const record = entry === undefined ? recordText(reading) : writtenText(written, options);
   const text = [...imageText(reading, verdict, reasons), "", ...record].join("\n");
   return { result, text, failed: refused };
 }
@@ -154,7 +154,7 @@ function recordText(reading: ImageReading): string[] {
   return [...lines, "          versions:", ...keys.map((each) => `            ${each.join(": ")}`)];
 }
 
-function writtenText(written: Written | undefined): string[] {
+function writtenText(written: Written | undefined, options: PinOptions): string[] {
   if (written === undefined) return ["Nothing was written: the image is refused."];
-  return [...writtenLines(written), ...(written.diff === "" ? [] : ["Next: serving preview"])];
+  return pinnedLines(written, options);
 }

@@ -3,8 +3,9 @@ import { programWords } from "../../components/on-demand";
 import { parseStackFile, type StackSettings } from "../../components/settings";
 import { readTextFile } from "../../faults/textFile";
 import { filesOf } from "../../machines/files";
+import type { StackFileOptions } from "../stack/stackFile";
 import { editStackFile } from "../stackEdit/writeStackFile";
-import { type Written, writtenLines } from "./writePin";
+import { pinnedLines, type Written } from "./writePin";
 
 /** How `serving pin` is asked for llama-swap instead of an image. */
 const NAMED = /^llama-swap(?::(v\d+))?$/;
@@ -33,7 +34,7 @@ export interface ProgramReading {
 }
 
 /** What is asked of `serving pin`, as far as it is about a program. */
-export interface PinProgramOptions {
+export interface PinProgramOptions extends StackFileOptions {
   readonly write?: true;
   readonly entry?: string;
 }
@@ -140,13 +141,14 @@ function readingText(reading: ProgramReading): string[] {
 function nextText(
   { release, sha256, listed }: ProgramReading,
   written: Written | undefined,
-  { write }: PinProgramOptions,
+  options: PinProgramOptions,
 ): string[] {
-  if (written !== undefined)
-    return [...writtenLines(written), ...(written.diff === "" ? [] : ["Next: serving preview"])];
+  if (written !== undefined) return pinnedLines(written, options);
   if (listed !== null && listed !== sha256)
     return [
-      write ? "Nothing was written: the checksums differ." : "Don't use it: the checksums differ.",
+      options.write
+        ? "Nothing was written: the checksums differ."
+        : "Don't use it: the checksums differ.",
     ];
   return [
     "For the stack file (--write puts it there):",

@@ -4,6 +4,8 @@ import type { StackSettings } from "../../components/settings";
 import { parseStackFile } from "../../components/settings";
 import { readTextFile } from "../../faults/textFile";
 import { hubName, imageReference } from "../../machines/docker/imageReference";
+import type { StackFileOptions } from "../stack/stackFile";
+import { forStack } from "../stack/typed";
 import type { Edit } from "../stackEdit/applyEdits";
 import { editStackFile, type WrittenFile } from "../stackEdit/writeStackFile";
 import type { ImageReading } from "./readImage";
@@ -137,4 +139,10 @@ export function writePin(file: string, entry: ImageEntry, reading: ImageReading)
 export function writtenLines({ file, entry, diff, backup }: Written): string[] {
   if (diff === "") return [`${file} has all of this already (${entry}).`];
   return [diff.trimEnd(), "", `${file} is written (${entry}); the old file is ${backup}.`];
+}
+
+/** The same, with the commands that `init` lists behind `pin`. */
+export function pinnedLines(written: Written, options: StackFileOptions): string[] {
+  const next = forStack("Next: serving fetch, then serving up", options);
+  return [...writtenLines(written), ...(written.diff === "" ? [] : [next])];
 }

@@ -188,11 +188,12 @@ describe("serving pin --write", () => {
       { image: `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}` },
     ]);
     const repository = "ghcr.io/berriai/litellm";
-    const { code, after } = await pin(text, [`${repository}:v1.103.0`, "--write"], {
+    const { code, out, after } = await pin(text, [`${repository}:v1.103.0`, "--write"], {
       repository,
       versions: { litellm: "1.103.0" },
     });
     expect(code).toBe(0);
+    expect(out).toMatch(/\nNext: serving fetch --file \S+, then serving up\n$/);
     expect(after).toBe(text.replace(/litellm:v1\.101\.0@sha256:\w+/, `litellm:v1.103.0@${DIGEST}`));
   });
 

@@ -59,6 +59,9 @@ describe("serving pin llama-swap", () => {
     const written = await pin("llama-swap", "--write");
     expect([written.code, written.err]).toEqual([0, ""]);
     expect(written.out).toContain("(dgx.onDemand); the old file is");
+    expect(written.out).toMatch(
+      /\nNext: serving fetch --file \S+, then serving up --stack test\n$/,
+    );
     expect(readFileSync(file, "utf8")).toContain(`sha256: ${made.sha256}`);
     expect(readFileSync(file, "utf8")).toContain("# Ours.");
     expect((await pin("llama-swap", "--write")).out).toContain(
