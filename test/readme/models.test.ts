@@ -36,6 +36,29 @@ async function planned(model: string, text: string): Promise<string> {
 const refused = async (model: string): Promise<string> =>
   (await runServing(["models", "use", model, "--file", written(DEFAULT)])).err;
 
+/** What the page says to write for a second server, before its command. */
+const TWO = ALONE.replace(
+  /( {8})b:\n((?: {10}.*\n)+(?:(?: {8}#| {10}).*\n)*)/,
+  (whole, indent, keys) => `${whole}${indent}c:\n${keys.replace("port: 8001", "port: 8002")}`,
+)
+  .replace("claudeCode:\n", "claudeCode:\n          server: b\n")
+  .replace("codex: {}", "codex: { server: b }")
+  .replace("clientEnv: {}", "clientEnv: { server: c }");
+
+it("docs/guide/models.md: a second server is added in three steps", async () => {
+  const file = written(TWO);
+  const page = readFileSync("docs/guide/models.md", "utf8");
+  const [, command = ""] = /^3\. `serving (models use .*)` gives `c`/m.exec(page) ?? [];
+  expect(command).toBe("models use gpt-oss-20b --server c --write");
+  expect(await runServing([...command.split(" "), "--file", file])).toMatchObject({ code: 0 });
+  const { code, out } = await runServing(["plan", "--file", file]);
+  expect(code).toBe(0);
+  expect(out).toContain("Nothing is refused. 2 warnings, 7 notes.");
+  expect(out).toContain("vllm-qwen3.6-35b-a3b-8001");
+  expect(out).toContain("vllm-gpt-oss-20b-8002");
+  expect((await runServing(["models", "--file", file])).err).toContain("--server b or --server c");
+});
+
 describe("the examples of docs/guide/models.md", () => {
   it("are eight", () => {
     expect(blocks).toHaveLength(8);
