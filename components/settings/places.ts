@@ -31,7 +31,7 @@ export const givenPath = ([, ...rest]: readonly PropertyKey[]): string =>
 
 /** Name of what settings were read from, for messages. */
 export const sourceOfSettings = (settings: StackSettings): string =>
-  given.get(settings) ?? STACK_FILE;
+  given.get(settings) ?? documents.get(settings)?.file ?? STACK_FILE;
 
 const STACK_FILE = "stack file";
 

@@ -84,9 +84,15 @@ export function stackFile(options: StackFileOptions): string {
   const file = stackPath(options);
   if (existsSync(file)) return file;
   const stack = stackName(options);
-  throw new WrongUse(
-    `No Pulumi.${stack}.yaml in ${projectFolder()}. Stacks there: ${stackNames().join(", ") || "none"}. \`serving init --name ${stack}\` writes one for this machine.`,
-  );
+  throw new WrongUse(`No Pulumi.${stack}.yaml in ${projectFolder()}. ${otherwise(stack)}`);
+}
+
+/** A machine has one stack file: nobody is told to write a second one beside those that are there. */
+function otherwise(stack: string): string {
+  const names = stackNames();
+  return names.length === 0
+    ? `Stacks there: none. \`serving init --name ${stack}\` writes one for this machine.`
+    : `Stacks there: ${names.join(", ")}. Name one of them.`;
 }
 
 let said = "";

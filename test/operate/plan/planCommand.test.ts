@@ -2,7 +2,10 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
 import { totalFinding } from "../../../components/memory/machineMemory";
+import { serverInput } from "../../fixtures/machine";
+import { BRIDGE } from "../../fixtures/services";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
 
@@ -159,11 +162,25 @@ describe("serving plan", () => {
     expect(await runServing(["plan", "--stack", "../etc"])).toMatchObject({ code: 2 });
   });
 
+  it("heads faults between servers with the file's path, as all others", async () => {
+    const file = join(folder, "two.yaml");
+    const c = { ...serverInput(), port: 8002, start: "onRequest" };
+    const dgx = {
+      ...{ totalGiB: 121.63, instanceA: "none", bridge: BRIDGE },
+      inferenceServers: { b: serverInput(), c },
+    };
+    writeFileSync(file, stringify({ config: { "local-serving:machines": { dgx } } }));
+    const { code, out, err } = await runServing(["plan", "--file", file]);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err.split("\n")[0]).toBe(`${file}: 1 fault`);
+    expect(err).toContain(`  ${file}:`);
+  });
+
   it("names the stacks that there are for one that isn't", async () => {
     const { code, err } = await runServing(["plan", "--stack", "spark"]);
     expect(code).toBe(2);
     expect(err).toBe(
-      `No Pulumi.spark.yaml in ${process.cwd()}. Stacks there: dgx. \`serving init --name spark\` writes one for this machine.\n`,
+      `No Pulumi.spark.yaml in ${process.cwd()}. Stacks there: dgx. Name one of them.\n`,
     );
   });
 

@@ -205,7 +205,7 @@ describe("with one stack", () => {
   it("takes no other one that is named", async () => {
     stacks("prod");
     expect(await meant([], { LOCAL_SERVING_STACK: "lab" })).toBe(
-      "No Pulumi.lab.yaml in PROJECT. Stacks there: prod. `serving init --name lab` writes one for this machine.\n",
+      "No Pulumi.lab.yaml in PROJECT. Stacks there: prod. Name one of them.\n",
     );
   });
 });
