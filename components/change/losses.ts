@@ -1,6 +1,7 @@
 import { SIMPLE_SERVER } from "../fields/fields";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { everyName } from "../planned/reach";
+import { serviceNamed } from "../services/registry";
 import { simpleServer } from "../simple-server/service";
 import { type Step, stepsText } from "./downtime";
 
@@ -120,14 +121,23 @@ export function goneText({ key, what, steps = [] }: Loss): string | undefined {
   return said[what];
 }
 
+/** What becomes of requests: an update waits for those that a server of ours counts. */
+function requestsText(key: string): string {
+  const service = serviceNamed(key);
+  const isCounted = service === undefined ? key !== SIMPLE_SERVER : service.forwards === true;
+  return isCounted
+    ? "`serving up` lets its requests end first; those that outlast `waitForRequestsMinutes` are cut off."
+    : "Running requests are cut off.";
+}
+
 /** Says a loss as a sentence. */
 export function lossText(loss: Loss): string {
   const { key, what, names, users, before, after } = loss;
   const gone = `${names.length === 0 ? key : `${key} (${names.join(", ")})`} is gone ${goneText(loss)}.`;
   const said = {
-    gone: `${gone} Running requests are cut off.`,
+    gone: `${gone} ${requestsText(key)}`,
     fails: gone,
-    stopped: `${gone} Running requests are cut off.`,
+    stopped: `${gone} ${requestsText(key)}`,
     removed: gone,
     names: `${key} no longer answers to ${names.join(", ")}.`,
     window: `The window of ${key} shrinks from ${before} to ${after} tokens: longer prompts are refused.`,

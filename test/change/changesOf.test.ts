@@ -240,10 +240,10 @@ describe("what clients lose", () => {
 
   it("is a server with its names, who uses it, and for how long", () => {
     expect(said({}, { gpuMemoryUtilization: 0.4 })).toEqual([
-      `b (model, org/model) is gone for 2 to 14 min. Running requests are cut off. ${USERS}`,
+      `b (model, org/model) is gone for 2 to 14 min. \`serving up\` lets its requests end first; those that outlast \`waitForRequestsMinutes\` are cut off. ${USERS}`,
     ]);
     expect(said({}, { image: OTHER })).toEqual([
-      `b (model, org/model) is gone for 12 to 30 min, or 2 to 15 min if its kernels are already in the volume local-serving-b-jit. Running requests are cut off. ${USERS}`,
+      `b (model, org/model) is gone for 12 to 30 min, or 2 to 15 min if its kernels are already in the volume local-serving-b-jit. \`serving up\` lets its requests end first; those that outlast \`waitForRequestsMinutes\` are cut off. ${USERS}`,
     ]);
   });
 
