@@ -58,7 +58,7 @@ function listening(resource: DeclaredResource): Finding[] {
 function program(resource: DeclaredResource): Finding[] {
   const { sha256, version } = knownMap(resource.props.program);
   if (/^[\da-f]{64}$/.test(knownText(sha256) ?? "")) return [];
-  const message = `${[SUBJECT, knownText(version)].filter(Boolean).join(" ")} is not pinned, and its releases are not signed. Run \`serving pin\`, which records the SHA-256 of its archive.`;
+  const message = `${[SUBJECT, knownText(version)].filter(Boolean).join(" ")} is not pinned, and its releases are not signed. Run \`serving pin llama-swap --write\`, which records the SHA-256 of its archive.`;
   return [violation(resource, message, { setting: "program.sha256" })];
 }
 

@@ -96,7 +96,7 @@ describe("on-demand", () => {
     expect(refused(() => ({ program: { version: "v250" } }))).toEqual([
       [
         expect.stringMatching(
-          /^llama-swap v250 is not pinned, and its releases are not signed\. Run `serving pin`, which records the SHA-256 of its archive\./,
+          /^llama-swap v250 is not pinned, and its releases are not signed\. Run `serving pin llama-swap --write`, which records the SHA-256 of its archive\./,
         ),
         `${SETTING}.program.sha256`,
         undefined,
