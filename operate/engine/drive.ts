@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { WrongUse } from "../../commandLine/exit";
+import { Failed, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
 import { WAITS_VARIABLE } from "../../components/program";
@@ -118,6 +118,7 @@ export async function drive(
 export async function engineFor(stack: string, more: NodeJS.ProcessEnv = {}) {
   const cwd = projectFolder();
   stackFile({ stack });
+  expectPackages(cwd);
   const pulumi = await findPulumi();
   const env: NodeJS.ProcessEnv = {
     ...process.env,
@@ -132,6 +133,16 @@ export async function engineFor(stack: string, more: NodeJS.ProcessEnv = {}) {
   const run = (args: readonly string[], isStuck?: () => boolean) =>
     runShown([pulumi, ...args], { cwd, env, stdio: "inherit" }, isStuck);
   return { pulumi, cwd, env, run };
+}
+
+/** Throws `Failed` where the program of a project isn't installed, before a state is made there. */
+function expectPackages(project: string): void {
+  const text = attempt(() => readTextFile(join(project, "Pulumi.yaml"))) ?? "";
+  const main = /^main: *(node_modules\/\S+)/m.exec(text)?.[1];
+  if (main !== undefined && !existsSync(join(project, main)))
+    throw new Failed(
+      `${project} has no ${main}, which the engine runs. Run \`npm install\` there first.`,
+    );
 }
 
 /** Throws `WrongUse` for options by which the engine would do something else than was looked at. */

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -45,6 +45,26 @@ describe("serving preview, up, refresh and down", () => {
       expect((await serving(word, "--stack", "dgx", "--yes")).stderr).not.toContain(note);
     }
     expect((await serving("down", "--yes")).stderr).not.toContain(note);
+  });
+
+  it("make no state where the packages are not installed, and say what installs them", async () => {
+    const project = join(folder, "project");
+    mkdirSync(project);
+    writeFileSync(
+      join(project, "Pulumi.yaml"),
+      "name: local-serving\nmain: node_modules/local-serving/program.cjs\nruntime: nodejs\n",
+    );
+    writeFileSync(join(project, "Pulumi.dgx.yaml"), "config: {}\n");
+    const { code, stderr } = await run(
+      "node",
+      [join(PROJECT, "bundle/serving.cjs"), "up", "--stack", "dgx", "--yes"],
+      { cwd: project, env: { PATH: `${folder}:${process.env.PATH}`, HOME: folder } },
+    );
+    expect([code, stderr]).toEqual([
+      1,
+      `${project} has no node_modules/local-serving/program.cjs, which the engine runs. Run \`npm install\` there first.\n`,
+    ]);
+    expect(readdirSync(project).sort()).toEqual(["Pulumi.dgx.yaml", "Pulumi.yaml"]);
   });
 
   it("leave --yes out of a preview and say why", async () => {
