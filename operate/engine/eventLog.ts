@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 import { explained } from "../../components/fetch";
+import { TYPE } from "../../components/planned";
 import { jsonIn, objectOr, textOr } from "../../faults/json";
 
 /** What the engine told of an update, one event a line. */
@@ -34,7 +35,10 @@ export function waitsForEver(log: string): () => boolean {
 /** The provider's words for an image that it could not pull. */
 const FAILED_PULL = /pull(?:ing)? (?:image )?"?([^\s"]+?)"?: (.*)/s;
 
-/** What to run next for each image that an update could not pull. */
+/**
+ * What to run next for each image that an update could not pull, and whether it stopped anything
+ * before.
+ */
 export function failedPulls(log: string): string[] {
   const said = (existsSync(log) ? eventsIn(log) : []).flatMap(({ diagnosticEvent }) => {
     const { severity, message } = objectOr(diagnosticEvent);
@@ -48,8 +52,20 @@ export function failedPulls(log: string): string[] {
       ),
     ];
   });
-  return [...new Set(said)];
+  if (said.length === 0) return [];
+  return [...new Set(said), ...(removesContainers(log) ? [] : [NONE_STOPPED])];
 }
+
+const NONE_STOPPED =
+  "No container was stopped or replaced. Lines with `context canceled` are the rest of this update, which was not begun.";
+
+/** Whether an update began to remove a container, by its event log. */
+const removesContainers = (log: string): boolean =>
+  eventsIn(log).some(({ resourcePreEvent }) => {
+    const { metadata, planning } = objectOr(resourcePreEvent);
+    const { op, type } = objectOr(metadata);
+    return planning !== true && type === TYPE.container && textOr(op).startsWith("delete");
+  });
 
 /** Steps that leave their resource as it is. */
 const QUIET = ["same", "read", "refresh"];

@@ -8,6 +8,8 @@ import { SHARE, TOTAL_GIB } from "./stackConfig";
 import { Workspace } from "./workspace";
 
 const AGAIN = "then run `serving up` again (`serving fetch` loads everything first).\n";
+const NONE_STOPPED =
+  "No container was stopped or replaced. Lines with `context canceled` are the rest of this update, which was not begun.\n";
 const NOTHING = `@sha256:${"0".repeat(64)}`;
 
 describeEngineWithDocker("an image that can't be pulled", () => {
@@ -83,7 +85,7 @@ describeEngineWithDocker("an image that can't be pulled", () => {
       const { code: end, stdout, stderr } = await up(image);
       expect(end).not.toBe(0);
       expect(stderr.slice(stderr.lastIndexOf("The image"))).toBe(
-        `The image ${image} could not be fetched: the registry ${told.replace("PORT", String(registry.port))}${AGAIN}`,
+        `The image ${image} could not be fetched: the registry ${told.replace("PORT", String(registry.port))}${AGAIN}${NONE_STOPPED}`,
       );
       expect(stdout.slice(stdout.indexOf("Updating"))).not.toContain("endpoints");
     },

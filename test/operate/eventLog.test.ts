@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { runShown } from "../../commandLine/run";
-import { waitsForEver } from "../../operate/engine/eventLog";
+import { failedPulls, waitsForEver } from "../../operate/engine/eventLog";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 let log = "";
@@ -31,6 +31,28 @@ it.each([
   expect(waits()).toBe(false);
   vi.advanceTimersByTime(1);
   expect(waits()).toBe(expected);
+});
+
+it.each([
+  ["delete-replaced", false],
+  ["create", true],
+])("an image that didn't come says whether a container was stopped: %s", (op, none) => {
+  const type = "docker:index/container:Container";
+  const message = "error pulling image x/y:v1: manifest unknown";
+  const events = [
+    { resourcePreEvent: { metadata: { op, type } } },
+    { resourcePreEvent: { planning: true, metadata: { op: "delete-replaced", type } } },
+    { diagnosticEvent: { severity: "error", message } },
+  ];
+  appendFileSync(log, events.map((each) => `${JSON.stringify(each)}\n`).join(""));
+  expect(failedPulls(log)).toEqual([
+    expect.stringMatching(/^The image x\/y:v1 could not be fetched: /),
+    ...(none
+      ? [
+          "No container was stopped or replaced. Lines with `context canceled` are the rest of this update, which was not begun.",
+        ]
+      : []),
+  ]);
 });
 
 it("a program that is stuck is interrupted as by Ctrl-C, and ends by itself", async () => {
