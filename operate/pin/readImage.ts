@@ -8,6 +8,7 @@ import {
 } from "../../machines/docker/imageReference";
 import { platformDigest } from "../../machines/docker/manifest";
 import { versionsInside } from "../sees/packageVersions";
+import { Registry } from "./registry";
 
 /** What `serving pin` reads of an image. */
 export interface ImageReading {
@@ -30,7 +31,7 @@ export async function readImage(reference: string): Promise<ImageReading> {
   const { repository, tag = "", digest: given } = splitReference(reference);
   // Docker doesn't look at the tag beside a digest.
   const pulled = given === undefined ? `${repository}:${tag}` : `${repository}@${given}`;
-  await pull(pulled);
+  await pull(pulled, () => noSuchTag(repository, given ?? tag));
   const digest = given ?? (await pulledDigest(repository, pulled));
   const pinned = `${repository}@${digest}`;
   const [own = digest, versions] = await Promise.all([
@@ -74,9 +75,20 @@ async function pulledDigest(repository: string, reference: string): Promise<stri
 }
 
 /** Pulls an image; what docker prints goes to stderr, for a person to see. */
-async function pull(image: string): Promise<void> {
+async function pull(image: string, why: () => Promise<string>): Promise<void> {
   const code = await runShown(["docker", "pull", image], { stdio: ["ignore", 2, 2] }).catch(() => {
     throw new Failed(NO_DOCKER);
   });
-  if (code !== 0) throw new Failed(`docker pull failed (exit code ${code}).`);
+  if (code !== 0) throw new Failed(`docker pull failed (exit code ${code}).${await why()}`);
+}
+
+/** That a registry has no such tag or digest, and what lists those it has; "" where it has. */
+async function noSuchTag(repository: string, tag: string): Promise<string> {
+  try {
+    if ((await new Registry(repository).digest(tag)) !== undefined) return "";
+  } catch (error) {
+    if (error instanceof Failed) return "";
+    throw error;
+  }
+  return ` The registry has no ${tag} of ${repository}: \`serving pin --newer\` lists newer releases of the stack file's images.`;
 }
