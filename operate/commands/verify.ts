@@ -60,7 +60,7 @@ export function verifyCommand(): Command {
     notes: `Probes only ask and change nothing. With --record the old stack file is kept beside it as FILE.bak. The harness's
 healthchecks run from its profile on the machine. Results are kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving
 (~/.local/state), and so is the stack file once a whole run passes: \`serving plan --against verified\` shows the way back
-to it. Exit code 1 when a probe fails, and before the first \`serving up\`.`,
+to it. Exit code 1 when a probe fails, when every probe was skipped, and before the first \`serving up\`.`,
     example: "verify --only models,chat-tools,native-messages-path",
     run: (options: VerifyCommandOptions & { readonly format: Format }, name?: string) =>
       endingInOrder(async (interrupt) => {
@@ -124,7 +124,8 @@ async function verifyOutcome(
     keepPassed(known?.file ?? "", known?.text ?? "");
   const said = { result: { probes, summary, causes }, text: verifyText(probes, causes) };
   const failed = summary.fail > 0;
-  if (record === undefined || interrupt.aborted) return { ...said, failed };
+  if (record === undefined || interrupt.aborted)
+    return { ...said, failed: failed || summary.pass === 0 };
   // Read anew: it may have been edited in these minutes.
   const now = readStack(stackFile(options)).text;
   const { said: written, ...change } = recordToolCalls(stackFile(options), now, edits);

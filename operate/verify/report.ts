@@ -120,6 +120,8 @@ export function verifyText(results: readonly ProbeResult[], causes: readonly Cau
       ];
     }),
     `${pass} passed, ${fail} failed, ${skip} skipped`,
+    ...notAsked(results),
+    ...(pass + fail === 0 ? [NOTHING_ASKED] : []),
     ...(next.length === 0
       ? []
       : [
@@ -128,6 +130,20 @@ export function verifyText(results: readonly ProbeResult[], causes: readonly Cau
           ...next.map((each) => `  - ${each.replaceAll("\n", "\n    ")}`),
         ]),
   ].join("\n");
+}
+
+/** A run that asked nothing is no proof: a script must not go on as if it were one. */
+const NOTHING_ASKED = "Every probe was skipped, so this run proves nothing (exit code 1).";
+
+/** What was not asked at all, and why. */
+function notAsked(results: readonly ProbeResult[]): string[] {
+  const targets = [...new Set(results.map(({ target }) => target))];
+  return targets.flatMap((target) => {
+    const own = results.filter((each) => each.target === target);
+    const [reason, ...others] = new Set(own.map(({ detail }) => detail));
+    const skipped = own.length > 1 && own.every(({ status }) => status === "skip");
+    return skipped && others.length === 0 ? [`Not asked: ${target}: ${reason}`] : [];
+  });
 }
 
 const causeLines = ({ target, cause, probes }: Cause): string[] => [

@@ -174,7 +174,9 @@ describe("serving verify --record", () => {
     const after = readFileSync(file, "utf8");
     expect(after).toContain(`toolCalls:\n          qwen3:8b: seen ${TODAY}\n`);
     expect(after).toContain("# Kept.\n");
-    expect(out).toContain("3 passed, 0 failed, 3 skipped\n\n---");
+    expect(out).toContain(
+      "3 passed, 0 failed, 3 skipped\nNot asked: gemma3 (Ollama): its template takes no tools (`ollama show gemma3`)\n\n---",
+    );
     expect(out).toContain(`+          qwen3:8b: seen ${TODAY}`);
     expect(out).toMatch(/ is written; the old file is .*\.yaml\.bak\.$/m);
     expect(out).not.toContain("What to do next");
