@@ -30,7 +30,8 @@ const FORMS: Readonly<Record<Word, Form>> = {
   preview: {
     description:
       "Show what `up` would change, judged by the policies. It changes nothing on a machine.",
-    notes: OUTPUTS,
+    notes: `Ports that others hold and memory that is free now: only \`up\` looks at them, before its first change.
+${OUTPUTS}`,
     example: "preview --diff",
   },
   up: {
