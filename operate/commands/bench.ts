@@ -21,8 +21,10 @@ import {
   shapeFor,
 } from "../bench/runs";
 import { Api } from "../sees/api";
+import { hostOf } from "../sees/host";
 import { cacheCounters } from "../sees/metrics";
 import { hasOnDemand, llamaSwapOf } from "../sees/onDemand/onDemand";
+import { stoppedServers } from "../sees/onRequest";
 import { expectConnection, originFromHere, tunnelTo } from "../sees/tunnel";
 import { expectApplied } from "../stack/nothingApplied";
 import { readOneMachine } from "../stack/readStack";
@@ -208,8 +210,13 @@ async function measure(
   const tunnel = await tunnelTo({ ...machine, reach: [server.reach] });
   const api = new Api(originFromHere(machine, server.reach, tunnel).url ?? "");
   const counters = () =>
-    cacheCounters(api).catch((error: Error) => {
-      throw new Failed(`${name} does not answer: ${error.message}. Follow its start: serving wait`);
+    cacheCounters(api).catch(async (error: Error) => {
+      const stopped = (await stoppedServers(machine, hostOf(machine.dockerHost))).get(name);
+      throw new Failed(
+        stopped === undefined
+          ? `${name} does not answer: ${error.message}. Follow its start: serving wait`
+          : `${stopped}.`,
+      );
     });
   const figures: BenchFigures[] = [];
   try {
