@@ -2,6 +2,8 @@ import { type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { Failed } from "../../commandLine/exit";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/fields";
+import type { MachinePlan } from "../../components/plan";
+import type { PlannedContainer } from "../../components/planned";
 import { docker } from "../../machines/docker/docker";
 import { parseMeminfo } from "../../machines/memory";
 import { freshBudget } from "../onRequest/freshBudget";
@@ -9,6 +11,7 @@ import type { OnDemandServer } from "../onRequest/startByRequest";
 import type { StartCommandOptions } from "../onRequest/startOnRequest";
 import { noContainer, stoppedText } from "../onRequest/startTexts";
 import { hostOf } from "../sees/host";
+import { offNetworksOn } from "../sees/network";
 import { hasOnDemand } from "../sees/onDemand/onDemand";
 import { expectConnection } from "../sees/tunnel";
 import { type Named, named, namedContainers, nameTyped, ON_DEMAND } from "../stack/named";
@@ -68,6 +71,7 @@ function turn(
       if (theirs !== undefined) throw new Failed(theirs);
       await expectApplied(machines, options);
       if (found.server?.container.start === "onRequest") {
+        if (word === "start") await expectNetworks(found.machine, found.server.container, options);
         const one = { machine: found.machine, server: found.server };
         const turned = await turnOnRequest(word, one, { options, name });
         if (turned !== undefined) return turned;
@@ -85,8 +89,7 @@ function turn(
           machine.dockerHost,
           ANSWER_SECONDS + stopGraceSeconds,
         ).catch((error) => {
-          if (!/No such container/i.test(error instanceof Failed ? error.message : "")) throw error;
-          throw noContainer(container.name, machine.name, options);
+          throw whyNotDone(error, word, { machine, container }, options);
         });
         const { availableGiB = null } =
           parseMeminfo(await hostOf(machine.dockerHost).meminfo()) ?? {};
@@ -103,6 +106,37 @@ function turn(
       return { result: { [word]: results }, text: lines.join("\n") };
     },
   });
+}
+
+/** What is said where Docker doesn't start or stop a container. */
+function whyNotDone(
+  error: unknown,
+  word: Word,
+  { machine, container }: ReturnType<typeof namedContainers>[number],
+  options: StartCommandOptions,
+): unknown {
+  if (!(error instanceof Failed)) return error;
+  if (/No such container/i.test(error.message))
+    return noContainer(container.name, machine.name, options);
+  const doctor = forStack("serving doctor", options);
+  return word === "stop"
+    ? error
+    : new Failed(`${error.message}. \`${doctor}\` looks for the cause.`);
+}
+
+/** Throws `Failed` where nothing would reach a server that starts: it isn't on its network. */
+async function expectNetworks(
+  machine: MachinePlan,
+  container: PlannedContainer,
+  options: StartCommandOptions,
+): Promise<void> {
+  await expectConnection(machine);
+  const [off] = await offNetworksOn(hostOf(machine.dockerHost), [container]);
+  if (off === undefined || off.runs) return;
+  const is = off.removed ? `its network ${off.network} was removed` : `it isn't on ${off.network}`;
+  throw new Failed(
+    `${container.name} can't be reached once it runs: ${is}. \`${forStack("serving drift", options)}\` says what mends it. Nothing was changed.`,
+  );
 }
 
 /** Starts or stops a server that starts on request; `undefined` where it is stopped as any other. */

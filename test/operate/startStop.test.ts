@@ -67,6 +67,17 @@ describe("serving stop and start", () => {
     );
   });
 
+  it("gives the daemon's reason for a start that failed, and names doctor", async () => {
+    const reason =
+      "Error response from daemon: Bind for 0.0.0.0:8787 failed: port is already allocated";
+    const err = `${reason}\nError: failed to start containers: litellm-8787\n`;
+    const start = await serving(["start", "bridge"], { "start ": { err, code: 1 } });
+    expect([start.code, start.err]).toEqual([
+      1,
+      `docker start failed: ${reason}. \`serving doctor\` looks for the cause.\n`,
+    ]);
+  });
+
   it("stops a server, and says what is free and how it starts again", async () => {
     const { code, out, asked } = await serving(["stop", "b"], { "stop ": FINE });
     expect([code, asked]).toEqual([0, [`stop ${B}`]]);
