@@ -4,16 +4,21 @@ import { type JsonObject, objectOr, textOr } from "../../faults/json";
 import { redactSecrets } from "../../faults/secrets";
 import { type ContainerState, containersOf, textsOf } from "../../machines/docker/containers";
 import { variablesIn } from "../../machines/shell";
+import { offNetworks } from "../sees/network";
 import { isStoppedAsPlanned } from "../sees/onRequest";
 import { type Difference, differs, isNot } from "./difference";
 
+/** What is found in the place of a network that was removed. */
+export const REMOVED = "removed";
+
 /**
- * How a container differs from its plan, by what `docker inspect` says of it; `undefined` if there
- * is none.
+ * How a container differs from its plan, by what `docker inspect` says of it (`undefined` if there
+ * is none), and by the ids of Docker's networks, where they are known.
  */
 export function containerDifferences(
   planned: PlannedContainer,
   inspected: JsonObject | undefined,
+  networkIds?: ReadonlyMap<string, string>,
 ): Difference[] {
   const [state] = containersOf([inspected]);
   if (inspected === undefined || state === undefined)
@@ -23,9 +28,14 @@ export function containerDifferences(
     ...(state.status === "running" || isStoppedAsPlanned(planned, state)
       ? []
       : [isNot("status", "running", state.status)]),
-    ...[planned.network, ...(planned.moreNetworks ?? [])]
-      .filter((network) => !networks.includes(network))
-      .map((network) => differs("network", network, networks.join(", ") || null)),
+    ...offNetworks(planned, inspected, networkIds).map(({ network, removed }) =>
+      removed
+        ? {
+            ...differs("network", network, REMOVED),
+            says: `needs the network ${network}, which was removed`,
+          }
+        : differs("network", network, networks.join(", ") || null),
+    ),
     ...argumentChanges(planned, asRun(planned, inspected, state))
       .sort((a, b) => Number(b.argument === "image") - Number(a.argument === "image"))
       .map(({ argument, before, after }) =>

@@ -8,15 +8,16 @@ import { connectionProblem, hostInstanceFindings } from "../../components/prefli
 import { serviceNamed } from "../../components/services";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
-import { inKeyOrder } from "../../faults/json";
+import { inKeyOrder, type JsonObject, objectOr } from "../../faults/json";
 import { filesOf } from "../../machines/files";
 import { parseMeminfo } from "../../machines/memory";
 import { type Host, hostOf, inspected } from "../sees/host";
+import { networkIds, offNetworks } from "../sees/network";
 import { hasOnDemand } from "../sees/onDemand/onDemand";
 import { type OpenTunnel, tunnelTo } from "../sees/tunnel";
 import type { StackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";
-import { containerDifferences } from "./containers";
+import { containerDifferences, REMOVED } from "./containers";
 import type { Difference } from "./difference";
 import { fileDifference } from "./files";
 import { folderDifferences } from "./folders";
@@ -115,18 +116,32 @@ function acted({ containers, files, secretFiles, simpleServer, ...rest }: Machin
 }
 
 async function ofContainers(plan: MachinePlan, host: Host): Promise<Drift[]> {
-  const all = plan.containers.map(async (planned) => {
-    const found = containerDifferences(planned, await inspected(host, planned.name));
-    const mend = mendContainer(plan, planned, found);
-    return found.map((each) => ({
+  const all = await Promise.all(
+    plan.containers.map(async (planned) => ({
+      planned,
+      found: await inspected(host, planned.name),
+    })),
+  );
+  // A network that a running container is on can't be removed.
+  const asks = all.some(
+    ({ planned, found }) =>
+      found !== undefined && (!runs(found) || offNetworks(planned, found).length > 0),
+  );
+  const ids = asks ? await networkIds(host) : undefined;
+  return all.flatMap(({ planned, found }) => {
+    const differences = containerDifferences(planned, found, ids);
+    const mend = mendContainer(plan, planned, { differences, runs: runs(found) });
+    return differences.map((each) => ({
       kind: "container" as const,
       where: planned.name,
       ...each,
       mend,
     }));
   });
-  return (await Promise.all(all)).flat();
 }
+
+const runs = (found: JsonObject | undefined): boolean =>
+  objectOr(found?.State).Status === "running";
 
 /** Folders of the operator's whose files are others than those that a server was started with. */
 const folderDrifts = (applied: MachinePlan, now: MachinePlan): Drift[] =>
@@ -151,9 +166,13 @@ const ANEW = ["--refresh"];
 function mendContainer(
   plan: MachinePlan,
   planned: PlannedContainer,
-  found: readonly Difference[],
+  {
+    differences: found,
+    runs,
+  }: { readonly differences: readonly Difference[]; readonly runs: boolean },
 ): Mend {
   const { name, restart } = planned;
+  const isRemoved = ({ what, found }: Difference) => what === "network" && found === REMOVED;
   const docker = (...words: string[]) => typedOn(plan, ["docker", ...words]);
   const alone: Readonly<Record<string, string>> = {
     status: `serving start ${wordFor(plan, name)}`,
@@ -161,12 +180,15 @@ function mendContainer(
   };
   const joins = (network: string | null) =>
     docker("network", "connect", "--alias", name, network ?? planned.network, name);
-  if (found.some(({ what }) => what === "container")) return { up: ANEW };
-  const steps = found.flatMap(({ what, planned: network }) =>
-    what === "network" ? joins(network) : (alone[what] ?? []),
-  );
+  if (found.some(({ what }) => what === "container") || (runs && found.every(isRemoved)))
+    return { up: ANEW };
+  const steps = found.flatMap((each) => {
+    if (isRemoved(each)) return [];
+    return each.what === "network" ? joins(each.planned) : (alone[each.what] ?? []);
+  });
   if (steps.length === found.length) return { after: steps };
-  // One that somebody made under this name isn't the engine's, which can't replace it.
+  // One that somebody made under this name isn't the engine's, which can't replace it; and of a
+  // stopped one it doesn't see that its network is another.
   return { before: [docker("rm", "--force", name)], up: ANEW };
 }
 

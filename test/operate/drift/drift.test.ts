@@ -51,6 +51,8 @@ class Machine {
   readonly ssh = new FakeSsh();
   /** What Docker has, by name. */
   readonly containers = new Map<string, ReturnType<typeof inspectedAsPlanned>>();
+  /** Docker's networks. */
+  networks = ["bridge", "local-serving"];
   /** What systemd says of Ollama's unit; `undefined` where there is no systemd. */
   unit: Record<string, string> | undefined;
 
@@ -123,7 +125,11 @@ class Machine {
         : { err: `Error: No such container: ${name}\n`, code: 1 };
       return [`inspect --type container ${name}`, answer] as const;
     });
-    const docker = new FakeDocker(Object.fromEntries(inspect));
+    const networks = this.networks.map((name) => `${name} ${"e".repeat(64)}\n`).join("");
+    const docker = new FakeDocker({
+      ...Object.fromEntries(inspect),
+      "network ls": { out: networks },
+    });
     const says = Object.entries(this.unit ?? {}).map(([name, value]) => `${name}=${value}`);
     writeFileSync(join(docker.folder, "unit"), `${says.join("\n")}\n`);
     const systemctl = this.unit === undefined ? "exit 1" : `cat '${join(docker.folder, "unit")}'`;
@@ -244,6 +250,18 @@ describe("serving drift", () => {
       (machine) => machine.runs(B, { network: "bridge" }),
       container("network", "local-serving", "bridge"),
       [`docker network connect --alias ${B} local-serving ${B}`],
+    ],
+    [
+      "a network that was removed, while it runs",
+      (machine) => {
+        machine.networks = ["bridge"];
+        machine.runs(B, { network: "bridge" });
+      },
+      {
+        ...container("network", "local-serving", "removed"),
+        says: "needs the network local-serving, which was removed",
+      },
+      ["serving up --refresh"],
     ],
     [
       "a file of a client that was edited",
