@@ -211,7 +211,15 @@ async function fromGivenFiles(files: GivenFiles) {
   return { facts, notes: cutShortNotes(facts.logs) };
 }
 
-function lookedAt({ logs, meminfo, containers, sockets, stack, probes = [] }: Facts): string[] {
+function lookedAt({
+  logs,
+  meminfo,
+  containers,
+  sockets,
+  stack,
+  probes = [],
+  staleProbes,
+}: Facts): string[] {
   const ended = (wanted: string) => probes.filter(({ status }) => status === wanted).length;
   return [
     ...logs.map(({ name, kind, lines }) =>
@@ -219,6 +227,9 @@ function lookedAt({ logs, meminfo, containers, sockets, stack, probes = [] }: Fa
         ? `${name} (${ended("pass")} passed, ${ended("fail")} failed)`
         : `${name} (${lines} lines)`,
     ),
+    ...(staleProbes === undefined
+      ? []
+      : [`serving verify (not used: its ${staleProbes} results are older than what runs now)`]),
     ...(containers === undefined ? [] : [`${containers.length} containers`]),
     ...(meminfo === undefined ? [] : ["meminfo"]),
     ...(sockets === undefined ? [] : ["listening sockets"]),

@@ -10,6 +10,7 @@ import type { FileState } from "../sees/file";
 import type { GpuState } from "../sees/gpu";
 import type { Hit, LogReading } from "../sees/log/scanLog";
 import { READY, type Sign, STARTED_WITH_PORT } from "../sees/log/sign";
+import type { OffNetworkOf } from "../sees/network";
 import type { OnDemandSeen } from "../sees/onDemand/onDemand";
 import type { SwapUnit } from "../sees/onDemand/swapFiles";
 import type { Edit, EditValue } from "../stackEdit/applyEdits";
@@ -29,13 +30,19 @@ export interface Facts {
   readonly allContainers?: boolean;
   /** What another stack has under names of this one. */
   readonly otherStack?: OtherStack;
+  /** Containers of the plan that aren't on a network of theirs. */
+  readonly offNetworks?: readonly OffNetworkOf[];
   /** Why the engine could not be asked. */
   readonly dockerProblem?: string;
   readonly sockets?: readonly Listening[];
   readonly addresses?: readonly string[];
   /** Files of the plan that were looked for on the machine. */
   readonly files?: readonly FileState[];
+  /** Paths of those that are as they were applied, whatever the stack file asks for now. */
+  readonly filesAsApplied?: readonly string[];
   readonly probes?: readonly ProbeFacts[];
+  /** How many results of the last `serving verify` are older than what runs now: not judged. */
+  readonly staleProbes?: number;
   /** What starts servers by request, where the machine has that. */
   readonly onDemand?: SwapFacts;
   /** The stack file of the machine, where one was given. */

@@ -2,6 +2,8 @@ import type { MachinePlan } from "../../components/plan";
 import type { PlannedContainer } from "../../components/planned";
 import type { ContainerState } from "../../machines/docker/containers";
 import type { Host } from "./host";
+import type { LogReading } from "./log/scanLog";
+import { ASKED_TO_STOP, READY, STOPPED } from "./log/sign";
 
 /** Docker's words for a container that doesn't run and can be started. */
 const STOPPED_STATES = ["created", "exited"];
@@ -18,6 +20,24 @@ const ENDED_WELL = [0, 137, 143];
 /** Whether the last run of a stopped container ended by itself, and badly. */
 export const endedBadly = ({ exitCode, oomKilled }: ContainerState): boolean =>
   oomKilled || !ENDED_WELL.includes(exitCode);
+
+/** The exit code of SIGKILL: somebody's, or Docker's where a stop takes too long. */
+const KILLED = 137;
+
+/** What the log of a stopped server must show, to say whether it was killed. */
+export const KILL_SIGNS = [READY, STOPPED, ASKED_TO_STOP];
+
+/** Whether a server was killed while it served: its log has no word of a stop since it was ready. */
+export function wasKilled(
+  { exitCode, status }: Pick<ContainerState, "exitCode" | "status">,
+  log: Pick<LogReading, "hits"> | undefined,
+): boolean {
+  const ready = log?.hits.get(READY);
+  if (exitCode !== KILLED || status !== "exited" || ready === undefined) return false;
+  return [STOPPED, ASKED_TO_STOP].every(
+    (sign) => (log?.hits.get(sign)?.lineNumber ?? 0) < ready.lineNumber,
+  );
+}
 
 /** What is said of a server that doesn't run, as planned. */
 export function notRunningText({ onDemand }: Pick<MachinePlan, "onDemand">, key: string): string {

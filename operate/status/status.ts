@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { readAppliedPlan } from "../../components/evidence";
 import { SIMPLE_SERVER } from "../../components/fields";
 import type { MachinePlan } from "../../components/plan";
 import { isPooling } from "../../components/planned";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { type ContainerState, startedAgain } from "../../machines/docker/containers";
+import { filesOf } from "../../machines/files";
 import { parseMeminfo } from "../../machines/memory";
 import { Api, answersOk, hangs, TOKEN_LIMIT_SECONDS } from "../sees/api";
 import { scanContainer } from "../sees/containerLog";
@@ -13,7 +15,7 @@ import { type Host, hostOf } from "../sees/host";
 import { READY } from "../sees/log/sign";
 import { readMetrics } from "../sees/metrics";
 import { hasOnDemand, type OnDemandSeen, type SwapMachine } from "../sees/onDemand/onDemand";
-import { endedBadly, isStoppedAsPlanned } from "../sees/onRequest";
+import { endedBadly, isStoppedAsPlanned, KILL_SIGNS, wasKilled } from "../sees/onRequest";
 import { type OpenTunnel, originFromHere, type Tunnel, tunnelTo } from "../sees/tunnel";
 import { type Named, namedOn, ON_DEMAND } from "../stack/named";
 import type { ItemStatus, ServerFigures } from "./itemStatus";
@@ -124,7 +126,7 @@ function onDemandItem(
   if (found === undefined) return item;
   if (found.status === "running") return runningItem(machine, seen, item);
   const failed = seen.failed.has(key);
-  return isStoppedAsPlanned(container, found) && (failed || !endedBadly(found))
+  return isStoppedAsPlanned(container, found) && (failed || item.well)
     ? { ...item, ...stoppedItem(machine, seen, { key, container }, lastStart) }
     : item;
 }
@@ -151,13 +153,14 @@ async function ofContainer(
   tunnel: Tunnel,
   found: ContainerState | undefined,
 ): Promise<ItemStatus> {
-  if (found === undefined) return { key, state: "not there", well: false, note: MAKES_IT };
+  if (found === undefined)
+    return { key, state: "not there", well: false, note: await makesIt(machine, key) };
   const since = Date.parse(sinceOf(found));
   const item = { key, ...(since > 0 ? { seconds: Math.round((Date.now() - since) / 1000) } : {}) };
   const { status, health = "healthy", restartCount } = found;
   const { dockerHost } = machine;
   if (server !== undefined && isStoppedAsPlanned(server.container, found))
-    return { ...item, ...stoppedStatus(key, found) };
+    return { ...item, ...(await stoppedStatus(key, found, dockerHost)) };
   if (status !== "running")
     return {
       ...item,
@@ -205,8 +208,15 @@ function endedNote(key: string, { oomKilled, exitCode }: ContainerState): string
   return `${ended}: \`serving logs ${key}\` says why, \`serving start ${key}\` starts it again`;
 }
 
+const killedNote = (key: string): string =>
+  `it was killed while it served (exit code 137): \`serving doctor\` looks for why, \`serving start ${key}\` starts it again`;
+
 /** A server that starts on request, and doesn't run. */
-function stoppedStatus(key: string, found: ContainerState) {
+async function stoppedStatus(key: string, found: ContainerState, dockerHost: string) {
+  if (found.exitCode !== 0 && !endedBadly(found)) {
+    const log = await scanContainer(found.name, dockerHost, KILL_SIGNS);
+    if (wasKilled(found, log)) return { state: found.status, well: false, note: killedNote(key) };
+  }
   if (!endedBadly(found))
     return {
       state: "not running",
@@ -216,8 +226,12 @@ function stoppedStatus(key: string, found: ContainerState) {
   return { state: found.status, well: false, note: endedNote(key, found) };
 }
 
-/** The engine looks at what runs only where it is told to. */
-const MAKES_IT = "`serving up --refresh` creates it";
+/** The engine makes what is new, and looks for what is gone only where it is told to. */
+async function makesIt(machine: MachinePlan, key: string): Promise<string> {
+  const applied = await readAppliedPlan(machine, filesOf(machine));
+  const isNew = "plan" in applied && !namedOn(applied.plan).some((each) => each.key === key);
+  return isNew ? "not applied yet: `serving up` creates it" : "`serving up --refresh` creates it";
+}
 
 const STUCK = `no token within ${TOKEN_LIMIT_SECONDS} s: its engine hangs, or reads a long prompt`;
 

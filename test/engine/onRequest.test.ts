@@ -97,8 +97,40 @@ describeEngineWithGpus("servers that start on request", () => {
     await expectQuiet(workspace);
     expect((await serving("drift")).code).toBe(0);
     const [item] = JSON.parse((await serving("status", "--format", "json")).out).machines[0].items;
-    expect(item).toMatchObject({ key: "b", state: "not running", well: true });
+    expect(item).toMatchObject({ key: "b", state: "exited", well: false });
+    await networkRemoved();
   });
+
+  /** One that is stopped is told of before it starts, and what doctor and drift say mends it. */
+  async function networkRemoved(): Promise<void> {
+    const network = `net-${parts.unique}`;
+    await mustRun("docker", ["network", "rm", network]);
+    const start = await serving("start", "b", "--yes");
+    expect([start.code, start.err]).toEqual([
+      1,
+      expect.stringContaining(
+        `${nameOf("b")} can't be reached once it runs: its network ${network} was removed.`,
+      ),
+    ]);
+    const { mend } = JSON.parse((await serving("drift", "--format", "json")).out);
+    const commands = [
+      ...["b", "c"].map((key) => `docker rm --force ${nameOf(key as "b")}`),
+      `serving up --stack ${workspace.stack} --refresh`,
+    ];
+    expect(mend).toEqual(commands);
+    const { diagnoses } = JSON.parse((await serving("doctor", "--format", "json")).out);
+    // b was killed while it served, before.
+    expect(diagnoses).toMatchObject([
+      { id: "killed", evidence: expect.stringContaining("exit code 137") },
+      {
+        id: "network-off",
+        command: `docker rm --force ${nameOf("b")} ${nameOf("c")} && serving up --stack ${workspace.stack} --refresh`,
+      },
+    ]);
+    await mustRun("docker", ["rm", "--force", nameOf("b"), nameOf("c")]);
+    succeeded(await workspace.up("--skip-preview", "--refresh"));
+    expect((await serving("drift")).out).toBe("dgx: as it was applied\n");
+  }
 
   it("make room: c lets b's request end, stops b, answers, and never both run", async () => {
     expect((await serving("start", "b")).code).toBe(0);

@@ -1,6 +1,8 @@
 import { serversOn, wordFor } from "../../../components/plan";
 import { tellOtherStack } from "../../../components/preflight";
+import { listOf } from "../../../faults/quoting";
 import { sign } from "../../sees/log/sign";
+import { typedOn } from "../../stack/typed";
 import type { Row, Weighed } from "../diagnosis";
 import { isOnRequest, type Stack, seen, setting } from "../facts";
 import { stateLine } from "./killed";
@@ -112,17 +114,53 @@ export const containers: readonly (Weighed | Row)[] = [
     },
   },
   {
+    id: "network-off",
+    explain({ offNetworks = [], stack }) {
+      const [first] = offNetworks;
+      if (first === undefined || stack === undefined) return undefined;
+      const { network, removed } = first;
+      const off = offNetworks.filter((each) => each.network === network);
+      const names = off.map(({ container }) => container);
+      const evidence = `not on ${network}: ${names.join(", ")}`;
+      if (!removed)
+        return {
+          cause: `${listOf(names)} ${names.length === 1 ? "isn't" : "aren't"} on the Docker network ${network}, so nothing on it reaches ${names.length === 1 ? "it" : "them"}.`,
+          evidence,
+          advice: "No setting to change: `serving drift` prints what joins the network again.",
+          command: "serving drift",
+        };
+      // The engine makes those that run anew with the network, and doesn't see what the others lack.
+      const stopped = off.flatMap(({ container, runs }) => (runs ? [] : container));
+      const remove = typedOn(stack.plan, ["docker", "rm", "--force", ...stopped]);
+      return {
+        cause: `The Docker network ${network} was removed, so nothing reaches ${listOf(names)}.`,
+        evidence,
+        advice: "No setting to change: an update that looks at the machine makes it again.",
+        command: `${stopped.length === 0 ? "" : `${remove} && `}serving up --refresh`,
+      };
+    },
+  },
+  {
     id: "stale-file",
     explain(facts) {
       const off = (facts.files ?? []).filter(
         ({ state }) => state === "different" || state === "missing",
       );
       if (off.length === 0) return undefined;
+      const { filesAsApplied = [] } = facts;
+      const evidence = off.map(({ path, state }) => `${path}: ${state}`).join("; ");
+      if (off.every(({ path, state }) => state === "different" && filesAsApplied.includes(path)))
+        return {
+          cause: `The stack file has changes that aren't applied: ${off.length === 1 ? "a file is" : `${off.length} files are`} as the last \`up\` wrote ${off.length === 1 ? "it" : "them"}.`,
+          evidence,
+          advice: "No setting to change: apply the stack file.",
+          command: "serving plan --against applied && serving up",
+        };
       const byHand =
         off.every(({ role }) => role === DROP_IN) && setting(facts, "elevate") === "none";
       return {
         cause: `${off.length === 1 ? "A file differs" : `${off.length} files differ`} from what the stack file asks for: edited by hand, or written by an earlier \`up\`.`,
-        evidence: off.map(({ path, state }) => `${path}: ${state}`).join("; "),
+        evidence,
         advice: byHand
           ? "No setting to change: with `elevate: none`, `up` never writes there. Run the commands that the plan prints."
           : "No setting to change: `serving drift` says which file was edited, and what writes it again; `serving up` applies a changed stack file.",

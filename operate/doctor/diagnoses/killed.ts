@@ -9,6 +9,7 @@ import {
   sign,
   startSign,
 } from "../../sees/log/sign";
+import { wasKilled } from "../../sees/onRequest";
 import { type Row, signsOf, type Weighed } from "../diagnosis";
 import {
   cameUpAfter,
@@ -132,8 +133,10 @@ const killedContainer = (facts: Facts): ContainerState | undefined =>
     (each) =>
       each.status !== "running" &&
       each.exitCode === EXIT_KILLED &&
-      // One that starts on request was stopped, and perhaps took too long to end.
-      (each.oomKilled || !isOnRequest(facts, each.name)),
+      // One that starts on request was perhaps stopped, and took too long to end.
+      (each.oomKilled ||
+        !isOnRequest(facts, each.name) ||
+        facts.logs.some((log) => log.container === each.name && wasKilled(each, log))),
   );
 
 /** What is raised in a process that waits for another one, which is gone. */

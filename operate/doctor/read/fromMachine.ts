@@ -1,17 +1,20 @@
 import { join } from "node:path";
 import { Failed } from "../../../commandLine/exit";
+import { readAppliedPlan } from "../../../components/evidence";
 import { declaredResources } from "../../../components/machine";
 import { type MachinePlan, serversOn } from "../../../components/plan";
 import { readOtherStack } from "../../../components/preflight";
 import { defined } from "../../../faults/defined";
 import { type ContainerState, readContainers } from "../../../machines/docker/containers";
+import { filesOf } from "../../../machines/files";
 import { parseMeminfo } from "../../../machines/memory";
 import { judge } from "../../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../../policies/levels";
 import { scanContainer } from "../../sees/containerLog";
 import { readGpu } from "../../sees/gpu";
-import { hostOf } from "../../sees/host";
+import { type Host, hostOf } from "../../sees/host";
 import { type LogReading, withoutCrash } from "../../sees/log/logReading";
+import { offNetworksOn } from "../../sees/network";
 import { hasOnDemand, llamaSwapOf, seeOnDemand } from "../../sees/onDemand/onDemand";
 import { swapUnit } from "../../sees/onDemand/swapFiles";
 import { tunnelTo } from "../../sees/tunnel";
@@ -48,7 +51,8 @@ export async function fromMachine(
   const otherStack = await readOtherStack(machine, ownOnes);
   const elsewhere = await otherRanks(machine, machines);
   const read = await readThere(machine);
-  const { fresh, stale } = byAge(await lastVerify({ stackFile, machine: machine.name }), named);
+  const kept = await lastVerify({ stackFile, machine: machine.name });
+  const { fresh, stale } = byAge(kept, named, machine);
   const probes = fresh.length === 0 ? undefined : fresh;
   const logs = [
     ...own,
@@ -71,6 +75,7 @@ export async function fromMachine(
     dockerProblem === undefined
       ? {
           containers: [...containers, ...elsewhere.containers],
+          offNetworks: await offNetworksOn(hostOf(machine.dockerHost), machine.containers),
           allContainers: nothingApplied === undefined,
         }
       : defined({ dockerProblem: names.length > 0 ? dockerProblem : undefined });
@@ -81,6 +86,7 @@ export async function fromMachine(
       ...read.facts,
       ...(nothingApplied === undefined ? {} : { files: [] }),
       ...defined({ probes, otherStack }),
+      ...(probes === undefined && kept.length > 0 ? { staleProbes: kept.length } : {}),
       logs,
     },
   };
@@ -133,7 +139,7 @@ const isOfToday = (startedAt: string): boolean =>
   Date.parse(startedAt) > Date.now() - FRESH_HOURS * 3_600_000;
 
 async function readThere(machine: MachinePlan) {
-  const { files, simpleServer } = machine;
+  const { simpleServer } = machine;
   const reader = hostOf(machine.dockerHost);
   const kernel = await reader.kernelLog(SIGNS);
   const journal =
@@ -150,12 +156,24 @@ async function readThere(machine: MachinePlan) {
       ...defined({ meminfo, gpu: await readGpu(reader), onDemand: await onDemandOf(machine) }),
       sockets: await reader.sockets(),
       addresses: await reader.addresses(),
-      // The applied plan is a record, not a setting.
-      files: await Promise.all(
-        files.filter(({ role }) => role !== "applied-plan").map((file) => reader.fileState(file)),
-      ),
+      ...(await filesThere(machine, reader)),
     },
   };
+}
+
+/** The files of the plan as they are found, and which of them are as they were applied. */
+async function filesThere(machine: MachinePlan, { fileState }: Pick<Host, "fileState">) {
+  const statesOf = async (plan: MachinePlan) =>
+    Promise.all(
+      // The applied plan is a record, not a setting.
+      plan.files.filter(({ role }) => role !== "applied-plan").map((file) => fileState(file)),
+    );
+  const files = await statesOf(machine);
+  if (files.every(({ state }) => state === "same")) return { files };
+  const applied = await readAppliedPlan(machine, filesOf(machine));
+  const kept = "plan" in applied ? await statesOf(applied.plan) : [];
+  const same = kept.flatMap(({ path, state }) => (state === "same" ? path : []));
+  return { files, filesAsApplied: same };
 }
 
 /** What llama-swap, its unit, Docker and the wrapper say; `undefined` where Docker says nothing. */
@@ -175,15 +193,25 @@ async function onDemandOf(machine: MachinePlan): Promise<SwapFacts | undefined> 
 }
 
 /**
- * Kept results that are about what runs now: newer than every container's start, and of today. Of
- * the others, failures.
+ * Kept results that are about what runs now: of today, and newer than the start of the server that
+ * was asked, or of every container where it was no server. Of the others, failures.
  */
-function byAge(kept: readonly KeptResult[], containers: readonly ContainerState[]) {
-  const starts = containers
-    .map(({ startedAt }) => Date.parse(startedAt))
-    .filter((time) => !Number.isNaN(time));
-  const oldest = Math.max(Date.now() - FRESH_HOURS * 3_600_000, ...starts);
-  const isFresh = ({ at }: KeptResult) => Date.parse(at) > oldest;
+function byAge(
+  kept: readonly KeptResult[],
+  containers: readonly ContainerState[],
+  machine: MachinePlan,
+) {
+  const servers = new Set(serversOn(machine).map(({ container }) => container.name));
+  const today = Date.now() - FRESH_HOURS * 3_600_000;
+  const isFresh = ({ at, target }: KeptResult) => {
+    const asked = servers.has(target)
+      ? containers.filter(({ name }) => name === target)
+      : containers;
+    const starts = asked
+      .map(({ startedAt }) => Date.parse(startedAt))
+      .filter((time) => !Number.isNaN(time));
+    return Date.parse(at) > Math.max(today, ...starts);
+  };
   return {
     fresh: kept.filter(isFresh),
     stale: kept.filter((each) => each.status === "fail" && !isFresh(each)),

@@ -527,6 +527,28 @@ export const cases: readonly MatrixCase[] = [
     more: { containers: [container({ name: "open-webui" })] },
   },
   {
+    ...own("network-off", "not on local-serving: vllm-b", {
+      cause: "vllm-b isn't on the Docker network local-serving, so nothing on it reaches it.",
+      change: "`serving drift` prints what joins the network again.",
+      command: "serving drift",
+    }),
+    files: {},
+    more: {
+      offNetworks: [{ container: "vllm-b", network: "local-serving", removed: false, runs: true }],
+    },
+  },
+  {
+    ...own("network-off", "not on local-serving: vllm-b", {
+      cause: "The Docker network local-serving was removed, so nothing reaches vllm-b.",
+      command: "serving up --refresh",
+    }),
+    name: "network-off, removed",
+    files: {},
+    more: {
+      offNetworks: [{ container: "vllm-b", network: "local-serving", removed: true, runs: true }],
+    },
+  },
+  {
     ...own("stale-file", "50-local-serving.conf: missing", {
       change: "commands that the plan prints",
     }),
@@ -553,6 +575,18 @@ export const cases: readonly MatrixCase[] = [
           state: "different",
         },
       ],
+    },
+  },
+  {
+    ...own("stale-file", "/home/me/x.env: different", {
+      cause: "The stack file has changes that aren't applied: a file is as the last `up` wrote it.",
+      command: "serving plan --against applied && serving up",
+    }),
+    name: "stale-file, as it was applied",
+    files: {},
+    more: {
+      files: [{ role: "client-env", path: "/home/me/x.env", state: "different" }],
+      filesAsApplied: ["/home/me/x.env"],
     },
   },
   {

@@ -541,6 +541,8 @@ describe("serving doctor, on the machine", () => {
       ...["ps", "inspect", "logs"],
       // Whether another stack has the plan's names or network.
       ...["ps", "ps", "inspect", "inspect"],
+      // Whether each container is on its networks.
+      "network",
     ]);
     expect(asked.every((line) => line.startsWith("unix:///var/run/docker.sock "))).toBe(true);
   });

@@ -35,6 +35,7 @@ class Machine {
     readonly states: Readonly<Record<string, State | undefined>>,
     server: object = {},
     machine: object = {},
+    { log = "", networks = "bridge e\nlocal-serving e\n" } = {},
   ) {
     const on = (key: string, port: number) =>
       serverInput({ servedModelName: key, aliases: [], port, ...ON_REQUEST, ...server });
@@ -60,7 +61,8 @@ class Machine {
       ps: { out: there.length === 0 ? "" : "4711\n" },
       "inspect 4711": { out: JSON.stringify(there) },
       version: { out: "28.0.0\n" },
-      logs: {},
+      logs: { out: log },
+      "network ls": { out: networks },
     });
   }
 
@@ -156,6 +158,59 @@ describe("a server that starts on request and doesn't run", () => {
     ]);
   });
 
+  const killed = { b: { Status: "exited", ExitCode: 137 }, c: STOPPED };
+  const SERVED = "INFO:     Application startup complete.\n";
+
+  it("is told of where it was killed while it served, by status and doctor", async () => {
+    const machine = new Machine(killed, {}, {}, { log: SERVED });
+    const status = await machine.serving("status", "--format", "json");
+    expect([status.code, JSON.parse(status.out).machines[0].items[0]]).toEqual([
+      1,
+      {
+        key: "b",
+        state: "exited",
+        well: false,
+        note: "it was killed while it served (exit code 137): `serving doctor` looks for why, `serving start b` starts it again",
+      },
+    ]);
+    const { out } = await machine.serving("doctor", "--format", "json");
+    expect(JSON.parse(out).diagnoses).toMatchObject([
+      { id: "killed", evidence: "container vllm-b-1: exited, exit code 137, 0 restarts" },
+    ]);
+    // A stop that took too long ends so, too.
+    const slow = new Machine(killed, {}, {}, { log: `${SERVED}INFO:     Shutting down\n` });
+    const stopped = await slow.serving("status", "--format", "json");
+    expect(JSON.parse(stopped.out).machines[0].items).toEqual(["b", "c"].map(notRunning));
+  });
+
+  it("is not started, and drift and doctor say what mends it, where its network was removed", async () => {
+    const machine = new Machine({ b: STOPPED, c: RUNNING }, {}, {}, { networks: "bridge e\n" });
+    const { code, err, did } = await machine.serving("start", "b", "--yes");
+    expect([code, err, did]).toEqual([
+      1,
+      "vllm-b-1 can't be reached once it runs: its network local-serving was removed. `serving drift` says what mends it. Nothing was changed.\n",
+      [],
+    ]);
+    const { out } = await machine.serving("doctor", "--format", "json");
+    expect(JSON.parse(out).diagnoses).toMatchObject([
+      {
+        id: "network-off",
+        cause:
+          "The Docker network local-serving was removed, so nothing reaches vllm-b-1, vllm-c-2.",
+        evidence: "not on local-serving: vllm-b-1, vllm-c-2",
+        command: "docker rm --force vllm-b-1 && serving up --refresh",
+      },
+    ]);
+  });
+
+  it("is named by bench, with what starts it", async () => {
+    const { code, err } = await new Machine({ b: STOPPED, c: STOPPED }).serving("bench", "b");
+    expect([code, err]).toEqual([
+      1,
+      "b is not running, as planned: `serving start b` starts it.\n",
+    ]);
+  });
+
   it("is not waited for by its name: that says what starts it", async () => {
     const { code, out, err } = await new Machine({ b: STOPPED, c: STOPPED }).serving(
       "wait",
@@ -173,7 +228,15 @@ describe("a server that starts on request and doesn't run", () => {
     const machine = new Machine({ b: STOPPED, c: STOPPED });
     const { code, out } = await machine.serving("verify", "b", "--format", "json");
     const { probes } = JSON.parse(out) as { probes: { status: string; detail: string }[] };
-    expect([code, probes.length > 5]).toEqual([0, true]);
+    // A script must not take it for a proof.
+    expect([code, probes.length > 5]).toEqual([1, true]);
+    const text = (await machine.serving("verify", "b")).out.split("\n");
+    expect(text.slice(-4)).toEqual([
+      `0 passed, 0 failed, ${probes.length} skipped`,
+      "Not asked: vllm-b-1: b is not running, as planned: `serving start b` starts it",
+      "Every probe was skipped, so this run proves nothing (exit code 1).",
+      "",
+    ]);
     expect([...new Set(probes.map(({ status, detail }) => `${status}: ${detail}`))]).toEqual([
       "skip: b is not running, as planned: `serving start b` starts it",
     ]);
@@ -231,7 +294,7 @@ describe("an update of a server that starts on request", () => {
       "b starts on request: if it runs, it is stopped, and the new one isn't started (`serving start b`).",
     );
     expect(changes[0]?.losses.map(lossText)[0]).toBe(
-      "b (b) is gone until `serving start b`, if it is running. Running requests are cut off.",
+      "b (b) is gone until `serving start b`, if it is running. `serving up` lets its requests end first; those that outlast `waitForRequestsMinutes` are cut off.",
     );
     expect(partsOf(changes, [stopped.plan, other.plan], {})).toEqual([
       { name: "dgx.b" },
