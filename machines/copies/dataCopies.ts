@@ -10,6 +10,9 @@ export interface DataToCopy {
   readonly database: { readonly file: string; readonly revision: readonly string[] };
 }
 
+/** Folder of the state on a machine below which each service has its copies. */
+export const COPIES_FOLDER = "copies";
+
 /** The copies of one service's data on one machine. */
 export interface DataCopies {
   readonly service: string;

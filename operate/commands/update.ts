@@ -86,6 +86,10 @@ Example:
       const stack = stackName(options);
       if (word === "preview" || word === "up") saySample(options);
       const { verified = false, again = false } = options;
+      if (word !== "preview") {
+        const { settleKilled } = await import("../engine/brokenOff");
+        await settleKilled(stack);
+      }
       if (word === "up") {
         const { up } = await import("../update/up");
         process.exitCode = await up(stack, rest, { verified, again });

@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { jsonIn, objectOr, objectsIn, textOr } from "../../faults/json";
+import { isRunning } from "../../machines/update/process";
 import { pulumiHome } from "../stack/selectedStack";
 import { pageFromProject } from "../stack/stackFile";
 
@@ -70,8 +72,24 @@ export function stateIsEmpty(project: string, stack: string, env: NodeJS.Process
   const isBusy =
     existsSync(locks) &&
     readdirSync(locks, { recursive: true }).some((name) => String(name).endsWith(".json"));
-  const checkpoint = textOf(join(state, "stacks/local-serving", `${stack}.json`));
+  const checkpoint = checkpointOf(project, stack);
   return isOurs(env) && !isBusy && (checkpoint === "" || hasMadeNothing(checkpoint));
+}
+
+/** What our own state folder keeps of a stack; "" where it keeps none. */
+const checkpointOf = (project: string, stack: string): string =>
+  textOf(join(project, STATE_FOLDER, ".pulumi/stacks/local-serving", `${stack}.json`));
+
+/**
+ * Whether an engine was killed while it held a stack: it left a lock, or something that it had begun
+ * to make. Only a state in a folder is looked at.
+ */
+export function engineWasKilled(project: string, stack: string, env: NodeJS.ProcessEnv): boolean {
+  const locks = locksOf(project, stack, env);
+  if (locks.some(({ host, pid }) => host !== hostname() || isRunning(pid))) return false;
+  const { latest } = objectOr(objectOr(jsonIn(checkpointOf(project, stack))).checkpoint);
+  const pending = isOurs(env) ? objectsIn(objectOr(latest).pending_operations) : [];
+  return locks.length + pending.length > 0;
 }
 
 /** Whether the state of a stack has only what the engine keeps of every stack. */

@@ -1,12 +1,15 @@
 import { hostname } from "node:os";
-import { pause } from "../../commandLine/interrupt";
+import { endingInOrder, pause } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { run } from "../../commandLine/run";
 import { LABEL } from "../../components/planned";
+import { orInputFault } from "../../faults/fault";
 import { jsonIn, objectOr, objectsIn, textOr } from "../../faults/json";
 import { docker } from "../../machines/docker/docker";
 import { isRunning } from "../../machines/update/process";
-import { type Lock, locksOf } from "./backend";
+import { readStack } from "../stack/readStack";
+import { projectFolder, stackFile } from "../stack/stackFile";
+import { engineWasKilled, type Lock, locksOf } from "./backend";
 import { engineFor } from "./drive";
 
 const LOOK_MILLISECONDS = 2000;
@@ -45,6 +48,18 @@ export async function settleEngine(
   const clear = ["refresh", "--yes", "--skip-preview", "--clear-pending-creates"];
   await engine.run([...clear, "--stack", stack]);
   return true;
+}
+
+/**
+ * The same before the engine runs by itself, where one was killed. One that still runs is not
+ * waited for: it may stand at its question, and the engine names it.
+ */
+export async function settleKilled(stack: string): Promise<void> {
+  if (!engineWasKilled(projectFolder(), stack, process.env)) return;
+  const planned = orInputFault(() => readStack(stackFile({ stack })).plan);
+  const machines = planned instanceof Error ? [] : planned.machines;
+  const hosts = machines.map(({ dockerHost }) => dockerHost);
+  await endingInOrder((signal) => settleEngine(stack, hosts, signal));
 }
 
 /** Waits as long as a process lives that holds a lock. Returns the locks of those that don't. */

@@ -4,6 +4,7 @@ import { type MachinePlan, serversOn } from "../../components/plan";
 import { oursOn, recordPathOf } from "../../components/preflight";
 import { defined } from "../../faults/defined";
 import { textOr } from "../../faults/json";
+import { COPIES_FOLDER } from "../../machines/copies/dataCopies";
 import type { ContainerState } from "../../machines/docker/containers";
 import { repositoryOf } from "../../machines/docker/manifest";
 import { filesOf } from "../../machines/files";
@@ -13,8 +14,8 @@ import { typedOn } from "../stack/typed";
 /** Something on a machine that nothing uses now. */
 export interface Leftover {
   /**
-   * `container`, `volume`, `network`, `image`; of a path what lies there: `model`, `file` or
-   * `state`.
+   * `container`, `volume`, `network`, `image`; of a path what lies there: `model`, `file`, `state`
+   * or `copies`.
    */
   readonly kind: string;
   readonly name: string;
@@ -160,10 +161,31 @@ async function leftFiles(
     const record = written.find(({ role }) => role === "applied-plan");
     for (const { path } of written)
       found.push(look("file", recordPathOf(path), "what was there before ours"));
-    if (record !== undefined)
-      found.push(look("state", posix.dirname(record.path), "our state on the machine"));
+    if (record !== undefined) {
+      const parts = await stateParts(posix.dirname(record.path), host);
+      for (const { kind, path, what } of parts) found.push(look(kind, path, what));
+    }
   }
   return (await Promise.all(found)).flat();
+}
+
+/** Our state on a machine, and apart from it copies of data, which nothing else has. */
+async function stateParts(folder: string, host: Host) {
+  const [names, services] = [
+    await host.names(folder),
+    await host.names(`${folder}/${COPIES_FOLDER}`),
+  ];
+  const state = { kind: "state", what: "our state on the machine" };
+  if (services.length === 0) return [{ ...state, path: folder }];
+  return [
+    ...names
+      .filter((name) => name !== COPIES_FOLDER)
+      .map((name) => ({ ...state, path: `${folder}/${name}` })),
+    ...services.map((name) => ({
+      ...{ kind: "copies", what: `backups of the data of ${name}` },
+      path: `${folder}/${COPIES_FOLDER}/${name}`,
+    })),
+  ];
 }
 
 /** A path with its size, where something is there; what root owns needs root. */

@@ -67,6 +67,7 @@ const KINDS: readonly (readonly [kind: string, said: (found: readonly Leftover[]
   ["model", (found) => `${counted(found.length, "model")} in the cache`],
   ["file", (found) => counted(found.length, "file")],
   ["state", () => "our state"],
+  ["copies", (found) => found.map(({ what }) => what).join(", ")],
 ];
 
 /** What is kept on a machine after `down`, in a sentence. */

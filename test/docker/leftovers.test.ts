@@ -111,6 +111,10 @@ describeDocker("serving inventory --leftovers on a real engine", () => {
     for (const { path, role } of machine.files)
       if (role === "applied-plan") await mustRun("rm", [path]);
     write(join(recordPathOf(pathOf("codex-config")), "original"), "theirs");
+    const state = dirname(pathOf("applied-plan"));
+    write(join(state, "update.json"), "{}");
+    const copies = join(state, "copies/chat-ui");
+    write(join(copies, "2026-11-27/data.tar"), "chats");
     const found = await left();
     expect(found.map(({ kind, name }) => `${kind} ${name}`).sort()).toEqual(
       [
@@ -122,15 +126,28 @@ describeDocker("serving inventory --leftovers on a real engine", () => {
         `model ${modelAt("models--org--other")}`,
         `file ${recordPathOf(pathOf("codex-config"))}`,
         `file ${pathOf("codex-config")}.edited`,
-        `state ${dirname(pathOf("applied-plan"))}`,
+        `state ${join(state, "start-gate")}`,
+        `state ${join(state, "update.json")}`,
+        `copies ${copies}`,
       ].sort(),
     );
+    expect(found.find(({ kind }) => kind === "copies")?.what).toBe(
+      "backups of the data of chat-ui",
+    );
+    // Whoever removes our state keeps the backups.
+    for (const { kind, remove } of found) if (kind === "state") await mustRun("sh", ["-c", remove]);
+    expect(existsSync(join(copies, "2026-11-27/data.tar"))).toBe(true);
     expect(found.find(({ kind }) => kind === "volume")?.what).toBe(
       "accounts and chats of the chat UI",
     );
     expect(found.find(({ name }) => name.endsWith("--model"))?.size).toMatch(/^\d+K$/);
     expect(existsSync(modelAt("models--org--model"))).toBe(true);
     for (const { remove } of found) await mustRun("sh", ["-c", remove]);
+    const [last, ...more] = await left();
+    expect({ kind: last?.kind, name: last?.name, more }).toEqual({
+      ...{ kind: "state", name: state, more: [] },
+    });
+    await mustRun("sh", ["-c", last?.remove ?? ""]);
     expect(await names()).toEqual([]);
     expect(existsSync(join(home, ".cache/huggingface/hub"))).toBe(true);
     const { out } = await runServing(["inventory", "--leftovers", "--file", file], { HOME: home });

@@ -1,4 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -67,6 +68,33 @@ describe("serving preview, up, refresh and down", () => {
     expect(readdirSync(project).sort()).toEqual(["Pulumi.dgx.yaml", "Pulumi.yaml"]);
   });
 
+  it.each(["up", "down", "refresh"])(
+    "first clear what an engine left that was killed: %s",
+    async (word) => {
+      const locks = join(folder, ".pulumi/locks/organization/local-serving/dgx");
+      mkdirSync(locks, { recursive: true });
+      const dead = 2 ** 22 + 1; // More than the kernel gives a process.
+      const lock = JSON.stringify({ pid: dead, hostname: hostname() });
+      writeFileSync(join(locks, "1.json"), lock);
+      const { stderr } = await serving(word, "--yes");
+      expect(stderr).toContain(`The engine (process ${dead}) was killed: its lock is removed.\n`);
+      expect(log().slice(0, 3)).toEqual([
+        "cancel --yes --stack dgx",
+        "stack export --stack dgx",
+        "stack select --create --stack dgx",
+      ]);
+    },
+  );
+
+  it("leave the lock of an engine that may still run to the engine", async () => {
+    const locks = join(folder, ".pulumi/locks/organization/local-serving/dgx");
+    mkdirSync(locks, { recursive: true });
+    const lock = JSON.stringify({ pid: process.pid, hostname: hostname() });
+    writeFileSync(join(locks, "1.json"), lock);
+    expect((await serving("up", "--yes")).stderr).not.toContain("was killed");
+    expect(log()[0]).toBe("stack select --create --stack dgx");
+  });
+
   it("leave --yes out of a preview and say why", async () => {
     const { code, stderr } = await serving("preview", "--yes");
     expect({ code, last: log().at(-1) }).toEqual({
@@ -107,7 +135,7 @@ describe("serving preview, up, refresh and down", () => {
       "docker:index/container:Container",
       /Next: serving wait, then serving verify \(b answers after \d+ to \d+ min, or [^\n]+\)\n$/,
     ],
-    ["nothing", "pulumi:pulumi:Stack", /^$/],
+    ["nothing", "pulumi:pulumi:Stack", /^(?![\s\S]*Next: )/],
   ])("say last what to run after an update that made %s", async (_, type, said) => {
     const urn = "urn:pulumi:dgx::local-serving::x::dgx-b";
     const event = JSON.stringify({ resourcePreEvent: { metadata: { op: "create", type, urn } } });

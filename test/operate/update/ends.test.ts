@@ -152,11 +152,13 @@ describe("what a `down` keeps", () => {
       left("volume", "local-serving-chat-ui-data", "accounts and chats of the chat UI"),
       left("file"),
       left("state"),
+      left("state"),
+      left("copies", "x", "backups of the data of chat-ui"),
       left("network"),
       left("container"),
     ];
     expect(keptText("dgx", found)).toBe(
-      "Kept on dgx: 1 container, the volume local-serving-chat-ui-data (accounts and chats of the chat UI), 1 network, 2 images, 1 model in the cache, 1 file, our state.",
+      "Kept on dgx: 1 container, the volume local-serving-chat-ui-data (accounts and chats of the chat UI), 1 network, 2 images, 1 model in the cache, 1 file, our state, backups of the data of chat-ui.",
     );
   });
 

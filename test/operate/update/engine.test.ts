@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { locksOf } from "../../../operate/engine/backend";
+import { locksOf, engineWasKilled } from "../../../operate/engine/backend";
 import { pendingIn } from "../../../operate/engine/brokenOff";
 import { touchedAnything } from "../../../operate/engine/eventLog";
 import { optionsBack, withSalt } from "../../../operate/update/task";
@@ -74,5 +75,33 @@ describe("the way back", () => {
     ["encryptionsalt: v1:b\n", "encryptionsalt: v1:a\n", "encryptionsalt: v1:b\n"],
   ])("gives a kept text the salt that it lacks: %j", (kept, today, expected) => {
     expect(withSalt(kept, today)).toBe(expected);
+  });
+
+  it("is what a killed one left: a lock of no process, or what it had begun to make", () => {
+    const project = temporaryFolder("killed-");
+    const env = { PULUMI_HOME: project };
+    const state = join(project, ".pulumi-state/.pulumi");
+    const [locks, stacks] = [
+      join(state, "locks/organization/local-serving/dgx"),
+      join(state, "stacks/local-serving"),
+    ];
+    for (const folder of [locks, stacks]) mkdirSync(folder, { recursive: true });
+    const isKilled = (lock: unknown, pending: readonly unknown[] = []) => {
+      writeFileSync(join(locks, "1.json"), JSON.stringify(lock ?? {}));
+      const latest = { resources: [], pending_operations: pending };
+      writeFileSync(join(stacks, "dgx.json"), JSON.stringify({ checkpoint: { latest } }));
+      return engineWasKilled(project, "dgx", env);
+    };
+    const dead = 2 ** 22 + 1; // More than the kernel gives a process.
+    expect(engineWasKilled(project, "dgx", env)).toBe(false);
+    expect(isKilled({ pid: dead, hostname: hostname() })).toBe(true);
+    expect(isKilled({ pid: process.pid, hostname: hostname() })).toBe(false);
+    expect(isKilled({ pid: dead, hostname: "elsewhere" })).toBe(false);
+    expect(isKilled(undefined)).toBe(false);
+    expect(isKilled(undefined, [{ type: "creating" }])).toBe(true);
+    expect(isKilled({ pid: process.pid, hostname: hostname() }, [{ type: "creating" }])).toBe(
+      false,
+    );
+    expect(engineWasKilled(project, "other", env)).toBe(false);
   });
 });
