@@ -81,15 +81,15 @@ const checkpointOf = (project: string, stack: string): string =>
   textOf(join(project, STATE_FOLDER, ".pulumi/stacks/local-serving", `${stack}.json`));
 
 /**
- * Whether an engine was killed while it held a stack: it left a lock, or something that it had begun
- * to make. Only a state in a folder is looked at.
+ * Whether an engine was killed while it held a stack: it left a lock, something that it had begun to
+ * make, or a file of the state cut off. Only a state in a folder is looked at.
  */
 export function engineWasKilled(project: string, stack: string, env: NodeJS.ProcessEnv): boolean {
   const locks = locksOf(project, stack, env);
   if (locks.some(({ host, pid }) => host !== hostname() || isRunning(pid))) return false;
   const { latest } = objectOr(objectOr(jsonIn(checkpointOf(project, stack))).checkpoint);
   const pending = isOurs(env) ? objectsIn(objectOr(latest).pending_operations) : [];
-  return locks.length + pending.length > 0;
+  return locks.length + pending.length + cutOff(project, env).length > 0;
 }
 
 /** Whether the state of a stack has only what the engine keeps of every stack. */
@@ -106,11 +106,31 @@ export interface Lock {
   readonly host: string;
 }
 
-/** The locks of a stack, where its state is a folder; `env` is the engine's. */
-export function locksOf(project: string, stack: string, env: NodeJS.ProcessEnv): Lock[] {
+/** The folder of the state, if it is in one; `env` may be the engine's. */
+function stateFolder(project: string, env: NodeJS.ProcessEnv): string {
   const [, folder = join(project, STATE_FOLDER)] =
     /^file:\/\/(.*)$/.exec(env.PULUMI_BACKEND_URL ?? "") ?? [];
-  const locks = join(folder.replace(/^~/, env.HOME ?? "~"), ".pulumi/locks");
+  return folder.replace(/^~/, env.HOME ?? "~");
+}
+
+/**
+ * Files of the state that an engine was killed in writing: those beside its own, which it doesn't
+ * write in one step. With one of them it reads nothing ("failed to load checkpoint: EOF"), without
+ * it everything.
+ */
+export function cutOff(project: string, env: NodeJS.ProcessEnv): string[] {
+  return ["stacks", "locks"]
+    .map((name) => join(stateFolder(project, env), ".pulumi", name))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true }).map((name) => join(folder, String(name))),
+    )
+    .filter((file) => file.endsWith(".attrs") && jsonIn(textOf(file)) === undefined);
+}
+
+/** The locks of a stack, where its state is a folder; `env` is the engine's. */
+export function locksOf(project: string, stack: string, env: NodeJS.ProcessEnv): Lock[] {
+  const locks = join(stateFolder(project, env), ".pulumi/locks");
   const names = existsSync(locks) ? readdirSync(locks, { recursive: true }).map(String) : [];
   return names
     .filter((name) => name.endsWith(".json") && basename(dirname(name)) === stack)

@@ -143,4 +143,14 @@ describeEngineWithGpus("serving up --verified", () => {
       /^Kept on dgx: \d+ images?\.\n`serving inventory --leftovers` lists what is left, each with the command that removes it\.\nTo remove the program too: \S+uninstall\.md\.\n$/m,
     );
   });
+
+  it("is killed half way through a first `up`, and the next one goes on", async () => {
+    await stack.killed(/Network \S+ creating/, "everything", "up", "--yes");
+    const next = await stack.serving("up", "--yes");
+    expect(next.code, next.stdout + next.stderr).toBe(0);
+    expect(next.stderr).toMatch(/^The engine \(process \d+\) was killed: its lock is removed\.$/m);
+    expect((await stack.running()).image).not.toBe("");
+    const down = await stack.serving("down", "--yes");
+    expect(down.code, down.stdout + down.stderr).toBe(0);
+  });
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -76,7 +76,9 @@ describe("serving preview, up, refresh and down", () => {
       const dead = 2 ** 22 + 1; // More than the kernel gives a process.
       const lock = JSON.stringify({ pid: dead, hostname: hostname() });
       writeFileSync(join(locks, "1.json"), lock);
+      writeFileSync(join(locks, "1.json.attrs"), "");
       const { stderr } = await serving(word, "--yes");
+      expect(existsSync(join(locks, "1.json.attrs"))).toBe(false);
       expect(stderr).toContain(`The engine (process ${dead}) was killed: its lock is removed.\n`);
       expect(log().slice(0, 3)).toEqual([
         "cancel --yes --stack dgx",

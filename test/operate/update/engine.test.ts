@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { locksOf, engineWasKilled } from "../../../operate/engine/backend";
+import { cutOff, engineWasKilled, locksOf } from "../../../operate/engine/backend";
 import { pendingIn } from "../../../operate/engine/brokenOff";
 import { touchedAnything } from "../../../operate/engine/eventLog";
 import { optionsBack, withSalt } from "../../../operate/update/task";
@@ -103,5 +103,15 @@ describe("the way back", () => {
       false,
     );
     expect(engineWasKilled(project, "other", env)).toBe(false);
+    expect(isKilled(undefined)).toBe(false);
+    for (const [text, is] of [
+      ["{}", false],
+      ["", true],
+      ['{"user.', true],
+    ] as const) {
+      writeFileSync(join(stacks, "dgx.json.attrs"), text);
+      expect(engineWasKilled(project, "dgx", env)).toBe(is);
+      expect(cutOff(project, env)).toEqual(is ? [join(stacks, "dgx.json.attrs")] : []);
+    }
   });
 });
