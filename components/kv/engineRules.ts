@@ -91,7 +91,7 @@ export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings)
     blockMultiple: flashInfer ? FLASHINFER_GDN.blockMultiple : SMALLEST_BLOCK,
     stateBlocks: states + engine.draftTokens,
     ...(compressedIndex === undefined ? {} : { indexedFormats }),
-    reservedBlocks: since(engine.vllmVersion, NULL_BLOCK_SINCE) ? 1 : 0,
+    reservedBlocks: reservedBlocks(engine.vllmVersion),
     alike,
     checked:
       since(engine.vllmVersion, oldestChecked) &&
@@ -99,6 +99,10 @@ export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings)
     oldestChecked,
   };
 }
+
+/** Blocks of the pool that a version's fit check keeps free. */
+export const reservedBlocks = (vllmVersion: string): number =>
+  since(vllmVersion, NULL_BLOCK_SINCE) ? 1 : 0;
 
 /**
  * Release candidates and nightlies of a version have its rules already, so only the release numbers

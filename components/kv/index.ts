@@ -5,6 +5,7 @@
 export { type Admission, admission, agentsAtOnce, CODING_CLIENT_MAX_TOKENS } from "./admission";
 export { longestRequest, requestBlocks } from "./cacheLayout";
 export { type EngineLog, type EngineRefusal, readEngineLog, saysMemory } from "./engineLog";
+export { reservedBlocks } from "./engineRules";
 export {
   KV_ENGINE_CHOICES,
   KV_ENGINE_DEFAULTS,

@@ -4,7 +4,7 @@ import { thousands } from "../../units/thousands";
 import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
 import { AGGREGATE_LIMIT, upToHundredth } from "../../vllm/utilization";
 import { instanceAFromContainer } from "../inference-server/startGate";
-import { reuseText } from "../kv";
+import { reservedBlocks, reuseText } from "../kv";
 import type { Warning } from "../planned/facts";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
@@ -156,17 +156,17 @@ function roomWarnings(
 ): void {
   const { room, atBest, maxModelLen, maxConcurrency, agents } = kv;
   const window = thousands(maxModelLen);
-  const one = (kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2);
+  const needed = neededRoom(kv);
   const remedy = cure(server, totalGiB, kv, largest);
   if (!atBest.fits)
     warn(
       "kv-no-room",
-      `${gibRange(room)} is left for the KV cache${room.basis === "estimated" ? ", even if it needs as little beside its weights as any other model did" : ""}. One request of ${window} tokens needs ${one} GiB: the server would not start. ${remedy}`,
+      `${gibRange(room)} is left for the KV cache${room.basis === "estimated" ? ", even if it needs as little beside its weights as any other model did" : ""}. One request of ${window} tokens needs ${needed}: the server would not start. ${remedy}`,
     );
   else if (!kv.fits)
     warn(
       "kv-room",
-      `Room for the KV cache: ${roomText(room)}. One request of ${window} tokens needs ${one} GiB: the server may not start. Start it and record what it measures (\`serving verify --only memory\`). ${remedy}`,
+      `Room for the KV cache: ${roomText(room)}. One request of ${window} tokens needs ${needed}: the server may not start. Start it and record what it measures (\`serving verify --only memory\`). ${remedy}`,
     );
   else if (maxConcurrency < server.maxNumSeqs) {
     const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {
@@ -186,6 +186,16 @@ function roomWarnings(
         `\`kvCacheMemoryBytes\` and the memory outside the KV cache are at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts the real amount, but vLLM's check at the start only asks for the share. Set \`gpuMemoryUtilization\` to ${upToHundredth(taken / totalGiB).toFixed(2)}.`,
       );
   }
+}
+
+/**
+ * What the room is compared with. It is rounded up, since the room is in hundredths of a GiB: one
+ * that is too small never reads as large enough.
+ */
+function neededRoom({ bytesPerRequest, bytesPerBlock, vllmVersion }: ServerKv): string {
+  const blocks = reservedBlocks(vllmVersion);
+  const gib = upToHundredth((bytesPerRequest + blocks * bytesPerBlock) / BYTES_PER_GIB).toFixed(2);
+  return blocks === 0 ? `${gib} GiB` : `${gib} GiB with the block that vLLM keeps free`;
 }
 
 /** Warns if too little of an agent's last prompt is found again, and says what would find more. */

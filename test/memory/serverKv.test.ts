@@ -148,11 +148,16 @@ describe("what a plan says of the KV cache", () => {
   it.each([
     [
       0.4,
-      "kv-no-room: b: -1.78 to -1.14 GiB is left for the KV cache. One request of 262,144 tokens needs 2.64 GiB: the server would not start. A `gpuMemoryUtilization` of 0.44 holds one request for certain.",
+      "kv-no-room: b: -1.78 to -1.14 GiB is left for the KV cache. One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server would not start. A `gpuMemoryUtilization` of 0.44 holds one request for certain.",
     ],
     [
       0.433,
-      "kv-room: b: Room for the KV cache: 2.24 to 2.88 GiB (published). One request of 262,144 tokens needs 2.64 GiB: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.44 holds one request for certain. A `maxModelLen` of at most 220080 fits without that change.",
+      "kv-room: b: Room for the KV cache: 2.24 to 2.88 GiB (published). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.44 holds one request for certain. A `maxModelLen` of at most 220080 fits without that change.",
+    ],
+    // One request alone would fit. vLLM asks for a block more.
+    [
+      0.4364,
+      "kv-room: b: Room for the KV cache: 2.65 to 3.29 GiB (published). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.44 holds one request for certain. A `maxModelLen` of at most 262000 fits without that change.",
     ],
   ])("at %f", (gpuMemoryUtilization, warning) => {
     const { said } = planned({ gpuMemoryUtilization });
@@ -162,11 +167,11 @@ describe("what a plan says of the KV cache", () => {
   it.each([
     [
       0.3,
-      "kv-room: b: Room for the KV cache: unknown before its first start; -13.90 to 13.10 GiB if it needs as much beside its weights as other models did. One request of 262,144 tokens needs 2.64 GiB: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.44 holds one request even if the model needs as much beside its weights as any other did.",
+      "kv-room: b: Room for the KV cache: unknown before its first start; -13.90 to 13.10 GiB if it needs as much beside its weights as other models did. One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.44 holds one request even if the model needs as much beside its weights as any other did.",
     ],
     [
       0.2,
-      "kv-no-room: b: -26.06 to 0.94 GiB is left for the KV cache, even if it needs as little beside its weights as any other model did. One request of 262,144 tokens needs 2.64 GiB: the server would not start. A `gpuMemoryUtilization` of 0.44 holds one request even if the model needs as much beside its weights as any other did.",
+      "kv-no-room: b: -26.06 to 0.94 GiB is left for the KV cache, even if it needs as little beside its weights as any other model did. One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server would not start. A `gpuMemoryUtilization` of 0.44 holds one request even if the model needs as much beside its weights as any other did.",
     ],
   ])(
     "at %f, of a model without a log of its own: unknown, and whose figures stand in",

@@ -10,7 +10,7 @@ import { runServing } from "../runServing";
 
 /** The warning of a machine of 121.69 GiB, at the recipe's own share of 0.7. */
 const WHY =
-  "Room for the KV cache: 5.06 to 25.47 GiB (published). One request of 131,072 tokens needs 5.07 GiB: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.71 holds one request for certain. A `maxModelLen` of at most 130832 fits without that change.";
+  "Room for the KV cache: 5.06 to 25.47 GiB (published). One request of 131,072 tokens needs 5.07 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.71 holds one request for certain. A `maxModelLen` of at most 130832 fits without that change.";
 
 it("`models use` and the next plan say why a model may not start, by the same words", async () => {
   const document = parseDocument(readFileSync("Pulumi.dgx.yaml", "utf8"));
