@@ -57,16 +57,42 @@ export const sureShare = (
 /** How far the limit on the sum of shares is above the sum that the plan warns about. */
 const LIMIT_ABOVE_CAUTION = AGGREGATE_LIMIT - AGGREGATE_CAUTION;
 
+/**
+ * A server's needs, and, where it would not start or its machine's plan doesn't fit, what to advise:
+ * a share with which it starts by all that was seen of its model, and not by its weights alone.
+ */
+export function neededAndAdvised(
+  server: KnownServer,
+  result: ServerKvResult,
+  ledger: MemoryLedger,
+): StartNeeds {
+  const { totalGiB } = ledger;
+  const needs = startNeeds(server, totalGiB, result);
+  const { kv, withRoom } = result;
+  // A cache of fixed size counts by its bytes, not by the share.
+  if (kv === null || server.settings.kvCacheMemoryBytes !== undefined) return needs;
+  if (fitsMachine(ledger) && kv.atBest.fits) return needs;
+  const { leastUtilization: least, longestWindow: longest } = needs;
+  const [sure, seen] = [sureShare(kv, totalGiB), withRoom?.(kv.room.highGiB).largestMaxModelLen];
+  return {
+    ...needs,
+    ...defined({
+      leastUtilization: least && Math.max(least, shareForRequests(kv, 1, totalGiB)),
+      sureUtilization: sure > AGGREGATE_LIMIT ? undefined : sure,
+      longestWindow: longest && Math.min(longest, seen ?? longest),
+      unwarnedUtilization: unwarnedShare(server, kv, ledger),
+    }),
+  };
+}
+
 /** See `unwarnedUtilization` of the plan. */
-export function unwarnedShare(
-  { settings, plan: { container } }: KnownServer,
-  { kv }: ServerKvResult,
+function unwarnedShare(
+  { plan: { container } }: KnownServer,
+  kv: ServerKv,
   ledger: MemoryLedger,
 ): number | undefined {
   const fits = ledger.largestUtilization[container.name];
-  if (fitsMachine(ledger) || fits === undefined || kv === null) return undefined;
-  // A cache of fixed size counts by its bytes, not by the share.
-  if (settings.kvCacheMemoryBytes !== undefined) return undefined;
+  if (fitsMachine(ledger) || fits === undefined) return undefined;
   const { bySum, byAggregate, keepingFloor = bySum } = fits;
   const calm = downToHundredth(byAggregate - LIMIT_ABOVE_CAUTION);
   const share = Math.min(bySum, keepingFloor, calm);
@@ -74,7 +100,7 @@ export function unwarnedShare(
 }
 
 /** What is known of a server's needs at its start; `kv` is its KV plan. */
-export function startNeeds(
+function startNeeds(
   { settings, model, plan: { container, memory } }: KnownServer,
   totalGiB: number,
   { kv, withRoom }: ServerKvResult,

@@ -21,7 +21,7 @@ import {
 } from "../memory/machineMemory";
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { type ServerKvResult, serverKv } from "../memory/serverKv";
-import { startNeeds, unwarnedShare } from "../memory/startNeeds";
+import { neededAndAdvised } from "../memory/startNeeds";
 import { plannedOnDemand } from "../on-demand/plannedOnDemand";
 import { onDemandWarnings } from "../on-demand/warnings";
 import { type Evidence, folderEvidence, modelEvidence } from "../planned/evidence";
@@ -273,10 +273,7 @@ function startsOf(
     starts: Object.fromEntries(
       named.map(([container, server]) => [
         container,
-        {
-          ...startNeeds(server, ledger.totalGiB, server.kv),
-          ...defined({ unwarnedUtilization: unwarnedShare(server, server.kv, ledger) }),
-        },
+        neededAndAdvised(server, server.kv, ledger),
       ]),
     ),
   };

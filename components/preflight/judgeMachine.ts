@@ -3,6 +3,7 @@ import type { DockerFacts } from "../../machines/docker/engine";
 import { downToHundredth, takenGiB, takesItsShare } from "../../vllm/utilization";
 import { roomProblem } from "../fetch/needs";
 import { totalFinding } from "../memory/machineMemory";
+import { shareForRequests } from "../memory/startNeeds";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { newKey } from "../planned/networkKey";
 import { knownTroubles } from "../supply/kernel";
@@ -149,7 +150,12 @@ function memoryFindings(
     const names = asked.map(({ server }) => server.container.name).join(", ");
     const [lower] = asked.flatMap(({ server: { key, container }, demand }) => {
       const share = downToHundredth((freeGiB - wanted) / totalGiB + demand.utilization);
-      const starts = share > 0 && share >= (machine.starts[container.name]?.leastUtilization ?? 0);
+      const kv = machine.kv[container.name];
+      const needed = [
+        machine.starts[container.name]?.leastUtilization ?? 0,
+        ...(kv ? [shareForRequests(kv, 1, totalGiB)] : []),
+      ];
+      const starts = share > 0 && share >= Math.max(...needed);
       return takesItsShare(demand) && starts ? [{ key, name: container.name, share }] : [];
     });
     const remedy =

@@ -3,6 +3,7 @@ import {
   AGGREGATE_LIMIT,
   shareText,
   tenThousandths,
+  utilizationText,
 } from "../../vllm/utilization";
 import type { LargestShare } from "./largestShares";
 
@@ -20,6 +21,13 @@ interface AdvisedShare {
 const LIMIT_ABOVE_CAUTION = tenThousandths(AGGREGATE_LIMIT) - tenThousandths(AGGREGATE_CAUTION);
 
 const CAUTION = `Above ${shareText(tenThousandths(AGGREGATE_CAUTION))} for all servers the plan warns`;
+
+/** What a server needs to start, behind "it needs": at best, and in the worst known case. */
+export function shareToStart(needs: LargestShare["needs"] = {}): string {
+  const { leastUtilization: least = 0, sureUtilization: sure = 0 } = needs;
+  const surely = sure > least ? `, and ${utilizationText(sure)} to be sure of it` : "";
+  return `at least ${utilizationText(least)} to start${surely}`;
+}
 
 /** The share to advise where `fits` is the largest that isn't refused. */
 export function advisedShare(share: LargestShare, fits: number): AdvisedShare {

@@ -16,7 +16,7 @@ import {
   tenThousandths,
   utilizationText,
 } from "../../vllm/utilization";
-import { advisedShare } from "../lib/advisedShare";
+import { advisedShare, shareToStart } from "../lib/advisedShare";
 import { containerName, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer, readDeclared, type ServerReading } from "../lib/inferenceServer";
 import { countedAdapters, type LargestShare, largestShares } from "../lib/largestShares";
@@ -147,7 +147,7 @@ function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestSh
   const least = tenThousandths(share?.needs.leastUtilization ?? 0);
   if (least > fits)
     return {
-      text: `Only ${shareText(fits)} is left for ${server} beside the others, but it needs at least ${shareText(least)} to start: lower another server, or leave this one out.`,
+      text: `Only ${shareText(fits)} is left for ${server} beside the others, but it needs ${shareToStart(share?.needs)}: lower another server, or leave this one out.`,
     };
   const { most, value, warns } =
     share === undefined ? { most: fits, value: fits, warns: "" } : advisedShare(share, fits);

@@ -7,7 +7,7 @@ import {
   tenThousandths,
   utilizationText,
 } from "../../vllm/utilization";
-import { advisedShare } from "../lib/advisedShare";
+import { advisedShare, shareToStart } from "../lib/advisedShare";
 import { asksForGpus, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
@@ -126,7 +126,7 @@ function remedy(share: LargestShare, pinned: readonly string[]): string {
   const both = `${utilizationText(bySum)} by the sum, ${utilizationText(byAggregate)} by the aggregate limit${floor}`;
   const set = value < most ? ` Set it to ${shareText(value)}.` : "";
   if (least > 0 && least < needed)
-    return `At most ${utilizationText(least)} is left for ${name} (${both}), but it needs at least ${utilizationText(needed)} to start.`;
+    return `At most ${utilizationText(least)} is left for ${name} (${both}), but it needs ${shareToStart(needs)}.`;
   return least > 0
     ? `The largest --gpu-memory-utilization that fits for ${name} is ${shareText(most)} (${both}).${set}${warns}`
     : `No --gpu-memory-utilization fits for ${name} (${both})${pinned.includes(name) ? ": lower or remove its `kvCacheMemoryBytes`" : ""}.`;

@@ -3,6 +3,7 @@ import { thousands } from "../../units/thousands";
 import { demandOf } from "../../vllm/argv/memoryDemand";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
 import { type MemoryDemand, utilizationText } from "../../vllm/utilization";
+import { shareToStart } from "../lib/advisedShare";
 import { readDeclared } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { advice, type Rule, violation } from "./rule";
@@ -113,12 +114,18 @@ function moreShare({ bySum, byAggregate, keepingFloor, needs }: LargestShare): {
   readonly value?: number;
 } {
   const largest = Math.min(bySum, byAggregate);
-  const value = needs.leastUtilization ?? 1;
+  const { leastUtilization: least = 1, sureUtilization: sure = least } = needs;
   const most = Math.min(largest, keepingFloor ?? largest);
+  const value = sure <= most ? Math.max(least, sure) : least;
   const floor = most < largest ? " and leaves the memory floor" : "";
   if (value > most && value <= largest)
     return {
       text: `Set \`gpuMemoryUtilization: ${value}\` (at most ${largest} fits). No share with which it starts leaves the memory floor (\`memoryFloorGiB\`), so the plan warns.`,
+      value,
+    };
+  if (value > least)
+    return {
+      text: `Set \`gpuMemoryUtilization: ${value}\` to be sure that it starts: it needs at least ${least}, and at most ${most} fits${floor}.`,
       value,
     };
   return value <= largest
@@ -127,6 +134,6 @@ function moreShare({ bySum, byAggregate, keepingFloor, needs }: LargestShare): {
         value,
       }
     : {
-        text: `It needs at least ${value}, but at most ${Math.max(0, largest)} is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
+        text: `It needs ${shareToStart({ ...needs, leastUtilization: least })}, but at most ${Math.max(0, largest)} is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
       };
 }

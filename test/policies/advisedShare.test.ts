@@ -56,7 +56,14 @@ describe("the share that a refusal advises", () => {
     for (const given of [0.7, 0.95]) {
       const before = planned(machine, server, given);
       for (const { name, value, message } of before.refused) {
-        if (typeof value !== "number") throw new Error(`${name} advises no share: ${message}`);
+        if (typeof value !== "number") {
+          // With what is left it wouldn't start.
+          expect([name, message]).toEqual([
+            name,
+            expect.stringMatching(/ 0\.42 is left for .+, but it needs at least 0\.44 to start/),
+          ]);
+          continue;
+        }
         const after = planned(machine, server, value);
         expect(after.refused.map((each) => each.message)).toEqual([]);
         if (message.includes("leaves the memory floor")) {

@@ -127,7 +127,15 @@ export const startNeedsSchema = z
     leastUtilization: z
       .number()
       .exactOptional()
-      .describe("The smallest share to advise, with some room for rounding."),
+      .describe(
+        "The smallest share to advise, with some room for rounding: by the weights or, where it would not start or the machine's plan doesn't fit, by the least that was seen of the model.",
+      ),
+    sureUtilization: z
+      .number()
+      .exactOptional()
+      .describe(
+        "Where it would not start, or the machine's plan doesn't fit: the share that holds one request even in the worst known case.",
+      ),
     unwarnedUtilization: z
       .number()
       .exactOptional()

@@ -138,7 +138,7 @@ describe("server-starts", () => {
         id: "openai/gpt-oss-120b",
         settings: { maxModelLen: 131072, gpuMemoryUtilization: 0.45 },
       },
-      "its weights take 56.81 GiB once loaded, but --gpu-memory-utilization 0.45 gives it 54.73 of 121.63 GiB. Set `gpuMemoryUtilization: 0.49` or more (at most 0.9 fits).",
+      "its weights take 56.81 GiB once loaded, but --gpu-memory-utilization 0.45 gives it 54.73 of 121.63 GiB. Set `gpuMemoryUtilization: 0.74` to be sure that it starts: it needs at least 0.52, and at most 0.9 fits.",
     ],
     [
       "weights above the share, and nothing larger fits",
@@ -148,12 +148,12 @@ describe("server-starts", () => {
         machine: A(0.45),
         settings: { maxModelLen: 131072, gpuMemoryUtilization: 0.42 },
       },
-      "its weights take 56.81 GiB once loaded, but --gpu-memory-utilization 0.42 gives it 51.08 of 121.63 GiB. It needs at least 0.49, but at most 0.45 is left for it on this machine: lower another server, or serve a smaller model (`serving models` lists what fits).",
+      "its weights take 56.81 GiB once loaded, but --gpu-memory-utilization 0.42 gives it 51.08 of 121.63 GiB. It needs at least 0.52 to start, and 0.74 to be sure of it, but at most 0.45 is left for it on this machine: lower another server, or serve a smaller model (`serving models` lists what fits).",
     ],
     [
       "a window above the best room",
       { weightsGB: 22, settings: { gpuMemoryUtilization: 0.18 } },
-      "one request of 262,144 tokens needs 2.64 GiB of KV cache, but --gpu-memory-utilization 0.18 gives it 21.89 of 121.63 GiB, which leaves at most 1.40 GiB for the cache. Set `gpuMemoryUtilization: 0.2` or more (at most 0.9 fits). A `maxModelLen` of at most 132048 fits without that change.",
+      "one request of 262,144 tokens needs 2.64 GiB of KV cache, but --gpu-memory-utilization 0.18 gives it 21.89 of 121.63 GiB, which leaves at most 1.40 GiB for the cache. Set `gpuMemoryUtilization: 0.44` to be sure that it starts: it needs at least 0.22, and at most 0.9 fits.",
     ],
     [
       "a window above fixed bytes",
@@ -178,8 +178,8 @@ describe("server-starts", () => {
   });
 
   it.each<[string, Record<string, unknown>, string, number | undefined]>([
-    ["weights above the share", { gpuMemoryUtilization: 0.1 }, "gpuMemoryUtilization", 0.2],
-    ["a window above the best room", { gpuMemoryUtilization: 0.18 }, "gpuMemoryUtilization", 0.2],
+    ["weights above the share", { gpuMemoryUtilization: 0.1 }, "gpuMemoryUtilization", 0.44],
+    ["a window above the best room", { gpuMemoryUtilization: 0.18 }, "gpuMemoryUtilization", 0.44],
     [
       "a window above fixed bytes",
       { gpuMemoryUtilization: 0.35, kvCacheMemoryBytes: 1024 ** 3 },
@@ -292,9 +292,9 @@ describe("server-starts", () => {
     const refused = verdicts(tight).filter(({ verdict }) => verdict === "refused");
     expect(refused.map(({ name }) => name)).toEqual(["aggregate-utilization", "memory-sum"]);
     expect(refused[0]?.message).toContain(
-      "Only 0.18 is left for vllm-model-8001 beside the others, but it needs at least 0.20 to start: lower another server, or leave this one out.",
+      "Only 0.18 is left for vllm-model-8001 beside the others, but it needs at least 0.22 to start, and 0.44 to be sure of it: lower another server, or leave this one out.",
     );
-    expect(refused[1]?.message).toContain("but it needs at least 0.20 to start.");
+    expect(refused[1]?.message).toContain("but it needs at least 0.22 to start, and 0.44 to be sure of it.");
     expect(refused.map(({ message }) => message).join()).not.toContain("vllm-model-8001 to 0.18");
   });
 
@@ -410,7 +410,7 @@ describe("a machine component of one's own", () => {
     ]);
     expect(judged(needs, { fits: 0.9 })).toEqual([
       "refused",
-      `${given} It needs at least 1, but at most 0.9 is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
+      `${given} It needs at least 1.00 to start, but at most 0.9 is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
       undefined,
       undefined,
     ]);
