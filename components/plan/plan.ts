@@ -271,10 +271,7 @@ function startsOf(
   return {
     kv: Object.fromEntries(named.map(([container, { kv }]) => [container, kv.kv])),
     starts: Object.fromEntries(
-      named.map(([container, server]) => [
-        container,
-        neededAndAdvised(server, server.kv, ledger),
-      ]),
+      named.map(([container, server]) => [container, neededAndAdvised(server, server.kv, ledger)]),
     ),
   };
 }

@@ -58,8 +58,10 @@ export function planCommand(): Command {
     formats: ["text", "json", "markdown"],
     options: planOptions(),
     notes: `Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (the JSON is complete then, too;
-with faults it has \`faults\` and no \`machines\`), 2 wrong use or a file that can't be read. \`--format markdown\` goes with
-\`--against\`.`,
+with faults it has \`faults\` and no \`machines\`), 2 wrong use or a file that can't be read. A server that would not start by other
+people's figures is a warning, \`kv-no-room\`, and the exit code stays 0. To refuse it in CI:
+  serving plan --format json | jq -e 'all(.warnings[]; .code != "kv-no-room")'
+\`--format markdown\` goes with \`--against\`.`,
     refused: ({ faults }) => ({ version: PLAN_VERSION, faults }),
     example: "plan --against HEAD~1 --format markdown",
     run: planOutcome,

@@ -42,7 +42,7 @@ export function planText(
   const example = first === undefined ? "" : `: \`serving plan ${first.key}\``;
   const body = [
     ...machines.map((machine) => machineText(machine, width, full, startsOn(machine.name))),
-    policyText(policies, width, full),
+    policyText(policies, width, full, machines.some(failsByOthers)),
     listText("Warnings", styled("yellow", "!"), warned, width),
     listText("Notes", "-", notes, width),
   ];
@@ -203,13 +203,22 @@ function gateText(machine: MachinePlan, container: PlannedContainer): string[] {
 const ungated = (container: PlannedContainer): PlannedContainer =>
   container.gate ? { ...container, entrypoint: container.gate.starts } : container;
 
-function policyText(policies: readonly Judged[], width: Width, full: boolean): string {
+function policyText(
+  policies: readonly Judged[],
+  width: Width,
+  full: boolean,
+  hasFailing: boolean,
+): string {
   const marks = { warned: styled("yellow", "warned "), refused: styled("red", "REFUSED") };
   const passed = policies.filter((each) => each.verdict === "pass").map((each) => each.name);
   const noted = [...new Set(policies.filter(isNote).map((each) => each.name))];
+  const count = full ? passed.join(", ") : `${passed.length} of ${policies.length}`;
+  const limit = hasFailing
+    ? "; server-starts judges by weights and your own measurements alone"
+    : "";
   return [
     styled("bold", "Policies"),
-    `  ${styled("green", "pass   ")} ${hanging(full ? passed.join(", ") : `${passed.length} of ${policies.length}`, 10, width)}`,
+    `  ${styled("green", "pass   ")} ${hanging(`${count}${limit}`, 10, width)}`,
     ...(noted.length === 0
       ? []
       : [`  note    ${hanging(`${noted.join(", ")}: below in Notes`, 10, width)}`]),
@@ -250,7 +259,17 @@ export function verdictOf(machines: readonly MachinePlan[], policies: readonly J
   const grave = machines.flatMap(graveWarnings);
   if (refusedBy.length > 0)
     return `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.`;
-  return grave.length === 0 ? FINE : `Nothing is refused, BUT ${grave.join(", and ")}.`;
+  const why = machines.some(failsByOthers) ? ` ${NOT_REFUSED}` : "";
+  return grave.length === 0 ? FINE : `Nothing is refused, BUT ${grave.join(", and ")}.${why}`;
 }
+
+/** Whether a server would not start by what other people measured, which refuses nothing. */
+const failsByOthers = ({ kv }: MachinePlan): boolean =>
+  Object.values(kv).some(
+    (each) => each?.atBest.fits === false && ["published", "estimated"].includes(each.room.basis),
+  );
+
+const NOT_REFUSED =
+  "No policy refuses that, since the figures are other people's: `serving plan --help` shows how CI can.";
 
 const FINE = "Nothing is refused.";

@@ -37,6 +37,35 @@ describe("serving plan", () => {
     expect(out).toContain("http://127.0.0.1:8001/v1");
   });
 
+  it("refuses no server that fails by other people's figures, says why, and how CI does", async () => {
+    const file = edited(
+      "gpuMemoryUtilization: 0.45\n          maxModelLen",
+      "gpuMemoryUtilization: 0.2\n          maxModelLen",
+    );
+    const { code, out } = await runServing(["plan", "--file", file], { NO_COLOR: "1" });
+    expect(code).toBe(0);
+    const lines = out.split("\n");
+    expect(lines[0]).toMatch(
+      /^Nothing is refused, BUT vllm-qwen3\.6-35b-a3b-8001 would not start\. No policy refuses that, since the figures are other people's: `serving plan --help` shows how CI can\. /,
+    );
+    const count = lines[lines.indexOf("Policies") + 1];
+    expect(count).toBe(
+      "  pass    23 of 24; server-starts judges by weights and your own measurements alone",
+    );
+    const help = (await runServing(["plan", "--help"])).out;
+    expect(help).toContain(
+      `\n  serving plan --format json | jq -e 'all(.warnings[]; .code != "kv-no-room")'\n`,
+    );
+    const codes = async (...of: string[]) => {
+      const { out: json } = await runServing(["plan", ...of, "--format", "json"]);
+      return (JSON.parse(json) as { warnings: { code: string }[] }).warnings.map(
+        (each) => each.code,
+      );
+    };
+    expect(await codes("--file", file)).toContain("kv-no-room");
+    expect(await codes()).not.toContain("kv-no-room");
+  });
+
   it("prints one JSON document of the promised shape", async () => {
     const { code, out, err } = await runServing(["plan", "--format", "json"]);
     const document = JSON.parse(out) as Record<string, unknown>;

@@ -200,7 +200,7 @@ describe("the last line of a plan that is only warned of", () => {
       "Nothing is refused, BUT the memory of dgx is 51.78 GiB short, defaults included.",
     );
     expect(last({}, { gpuMemoryUtilization: 0.4 })).toContain(
-      `Nothing is refused, BUT ${CONTAINER} would not start.`,
+      `Nothing is refused, BUT ${CONTAINER} would not start. No policy refuses that, since the figures are other people's: \`serving plan --help\` shows how CI can. `,
     );
   });
 });

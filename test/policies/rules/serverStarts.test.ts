@@ -294,7 +294,9 @@ describe("server-starts", () => {
     expect(refused[0]?.message).toContain(
       "Only 0.18 is left for vllm-model-8001 beside the others, but it needs at least 0.22 to start, and 0.44 to be sure of it: lower another server, or leave this one out.",
     );
-    expect(refused[1]?.message).toContain("but it needs at least 0.22 to start, and 0.44 to be sure of it.");
+    expect(refused[1]?.message).toContain(
+      "but it needs at least 0.22 to start, and 0.44 to be sure of it.",
+    );
     expect(refused.map(({ message }) => message).join()).not.toContain("vllm-model-8001 to 0.18");
   });
 
