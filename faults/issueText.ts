@@ -28,7 +28,12 @@ export function issueText(value: unknown, issue: Issue, whole: boolean): string 
     // Digits where text belongs may be a key that lacks its quotes.
     const got =
       issue.expected === "string" && typeof value === "number" ? "a number" : given(value);
-    return `Expected ${wanted}, got ${got}.${quotesHint(value, issue.expected, whole)}`;
+    const isPlain = ["number", "boolean"].includes(typeof value) || value instanceof Date;
+    const hint =
+      issue.expected === "string" && isPlain
+        ? " Write it in quotes."
+        : quotesHint(value, issue.expected, whole);
+    return `Expected ${wanted}, got ${got}.${hint}`;
   }
   if (issue.code === "invalid_value") {
     const wanted = choices(issue.values);

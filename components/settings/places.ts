@@ -1,3 +1,4 @@
+import { stringify } from "yaml";
 import { defined } from "../../faults/defined";
 import { dotted, errorAt, type Fault, type Position } from "../../faults/fault";
 import type { SourceDocument } from "../../faults/yamlDocument";
@@ -82,7 +83,9 @@ export function placed(message: string, change: SettingToChange | undefined, loc
   const { line, path: given } = locate(change.path);
   const path = given ?? dotted(change.path);
   const where = line === undefined ? "" : `, line ${line}`;
-  const write = value === undefined ? path : `${path}: ${value}`;
+  // As a line of YAML: text that reads as a number is in quotes.
+  const write =
+    value === undefined ? path : `${path}: ${stringify(value, { lineWidth: 0 }).trim()}`;
   return {
     message: `${message} In the ${given === undefined ? STACK_FILE : "settings"}${where}: \`${write}\`.`,
     ...defined({ path, line, value }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseDocument, stringify } from "yaml";
+import { parse, parseDocument, stringify } from "yaml";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
 import { parseStackFile } from "../../components/settings/load";
@@ -137,6 +137,8 @@ const WITH_VALUE: readonly Row[] = [
     0.39,
   ],
   ["served-model-name", { servedModelName: "org/Model-X" }, {}, "b.servedModelName", "model-x"],
+  // A name that YAML reads as a number is written in quotes.
+  ["served-model-name", { servedModelName: "qwen/3.6" }, {}, "b.servedModelName", "3.6"],
   ["host-ports", { port: 8000 }, {}, "b.port", 8001],
   ["host-ports", {}, UI, "chatUi.port", 8002],
   [
@@ -214,6 +216,10 @@ describe("the setting that a finding names", () => {
       const { text, findings } = judged(server, machine);
       const [found] = named(rule, findings);
       expect([found?.path, found?.value]).toEqual([pathOf(path), value]);
+      const [, written = ""] = /: `([^`]+)`\.$/.exec(found?.message ?? "") ?? [];
+      expect(parse(written)).toEqual(
+        value === undefined ? pathOf(path) : { [pathOf(path)]: value },
+      );
       const document = parseDocument(text);
       document.setIn(
         ["config", "local-serving:machines", ...pathOf(path).split(".").slice(1)],
