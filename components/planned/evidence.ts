@@ -19,6 +19,8 @@ export interface Evidence {
   readonly appliedWindows?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** What was found of each model, by its id. */
   readonly models?: Readonly<Record<string, ModelEvidence>>;
+  /** The known id that is close to one of which nothing was found, where one is. */
+  readonly closeIds?: Readonly<Record<string, string>>;
   /**
    * What was read of the folders that operators declare as models and adapters, and of adapters in
    * the model cache: by machine, and by the path in the stack file or `ID@COMMIT`. Only a machine

@@ -1,6 +1,7 @@
 import { deviceText } from "../../machines/devices/devices";
 import type { DockerFacts } from "../../machines/docker/engine";
 import { downToHundredth, takenGiB, takesItsShare } from "../../vllm/utilization";
+import { explained, isCertain } from "../fetch/causes";
 import { roomProblem } from "../fetch/needs";
 import { totalFinding } from "../memory/machineMemory";
 import { shareForRequests } from "../memory/startNeeds";
@@ -45,6 +46,7 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
     ...judgeSimpleServer(machine, facts.simpleServer),
     ...judgeOnDemand(machine, facts),
     ...roomFindings(facts),
+    ...modelFindings(machine, facts),
   ];
 }
 
@@ -54,6 +56,30 @@ function roomFindings({ needs }: MachineFacts): PreflightFinding[] {
   return problem === undefined
     ? []
     : [refused(`${problem} \`serving fetch --check\` lists what is missing.`)];
+}
+
+/**
+ * Finds models that a server would wait for in vain, before one that runs is replaced. Where the
+ * hub doesn't answer, nobody knows.
+ */
+function modelFindings(
+  { inferenceServers }: MachinePlan,
+  { needs }: MachineFacts,
+): PreflightFinding[] {
+  return (needs?.models ?? []).flatMap((model) => {
+    const { name, problem } = model;
+    if (problem === undefined) return [];
+    if (!isCertain(problem)) {
+      const message = `${name} is not whole in the model cache, and the hub doesn't say whether it has it (${problem}). Its server can't start before it is there: \`serving fetch\` downloads it first.`;
+      return warned(message);
+    }
+    const own = inferenceServers.find(({ serve }) => serve.model === name);
+    const setting = own && `inferenceServers.${own.key}.model.id`;
+    return refused(
+      `${explained(model, problem, "`serving up` again")} Nothing was touched.`,
+      setting,
+    );
+  });
 }
 
 /**

@@ -106,6 +106,36 @@ describe("preflight", () => {
     });
   });
 
+  describe("of a model that isn't in the cache", () => {
+    const { id } = serverInput().model;
+    const model = { kind: "model", name: id, cache: "/cache", image: "i" } as const;
+    const found = (problem?: string) => {
+      const missing = problem === undefined ? { ...model, bytes: 1 } : { ...model, problem };
+      return judged({ needs: { images: [], models: [missing], disks: [], rootless: false } });
+    };
+
+    it("refuses it where the hub has no such model, before anything is replaced", () => {
+      const why = "could not be fetched: the hub has no such model, or it is private";
+      expect(found("401 RepoNotFound Invalid username or password.")).toEqual([
+        {
+          verdict: "refused",
+          message: `The model ${id} ${why} (no token is declared). Correct \`model.id\`, or set \`huggingFaceTokenVariable\` to the name of a variable that holds a token that may read the model, then run \`serving up\` again. Nothing was touched.`,
+          setting: "inferenceServers.b.model.id",
+        },
+      ]);
+    });
+
+    it("warns where the hub doesn't answer, and is silent where it has the model", () => {
+      expect(found("nothing listens at 127.0.0.1:9")).toEqual([
+        {
+          verdict: "warned",
+          message: `${id} is not whole in the model cache, and the hub doesn't say whether it has it (nothing listens at 127.0.0.1:9). Its server can't start before it is there: \`serving fetch\` downloads it first.`,
+        },
+      ]);
+      expect(found()).toEqual([]);
+    });
+  });
+
   it("lets exactly as much as is wanted pass, and not a kB less", () => {
     const wanted = 0.45 * 121.63;
     const kB = 1 / 1024 ** 2;

@@ -66,6 +66,24 @@ describe("serving plan", () => {
     expect(await codes()).not.toContain("kv-no-room");
   });
 
+  it("says which known model a mistyped id may mean, and nothing where none is close", async () => {
+    const typed = async (id: string) => {
+      const file = edited("id: nvidia/Qwen3.6-35B-A3B-NVFP4", `id: ${id}`);
+      const { out } = await runServing(["plan", "--file", file, "--format", "json"]);
+      const { warnings } = JSON.parse(out) as { warnings: { code: string; message: string }[] };
+      return warnings.flatMap((each) => (each.code === "kv-unknown" ? [each.message] : []));
+    };
+    const rest =
+      "(`serving models add`, or with `--from-cache` from the machine's model cache). A plan made on the machine itself reads that cache.";
+    expect(await typed("nvidia/Qwen9-35B")).toEqual([
+      `b: No KV plan. No config.json of nvidia/Qwen9-35B was found. Did you mean \`nvidia/Qwen3.6-35B-A3B-NVFP4\`? Otherwise put it into models/nvidia--Qwen9-35B/ ${rest}`,
+    ]);
+    expect(await typed("org/zzzzzzzzzzzz")).toEqual([
+      `b: No KV plan. No config.json of org/zzzzzzzzzzzz was found: put it into models/org--zzzzzzzzzzzz/ ${rest}`,
+    ]);
+    expect(await typed("nvidia/Qwen3.6-35B-A3B-NVFP4")).toEqual([]);
+  });
+
   it("prints one JSON document of the promised shape", async () => {
     const { code, out, err } = await runServing(["plan", "--format", "json"]);
     const document = JSON.parse(out) as Record<string, unknown>;
