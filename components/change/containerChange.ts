@@ -14,10 +14,16 @@ export interface ArgumentChange {
   readonly after: string | null;
 }
 
-/** A longer text, such as the start gate, is shown as its fingerprint. */
+/** A longer text, such as the start gate, is shown by what it is and its fingerprint. */
 const LONGEST = 160;
-const short = (text: string) =>
-  text.length > LONGEST ? `a text with the fingerprint ${contentHash(text)}` : text;
+const LONG_TEXTS: Readonly<Record<string, string>> = {
+  entrypoint: "start script, which waits for memory",
+  healthcheck: "check by which Docker sees that it answers",
+};
+const short = (text: string, article: string, argument: string) =>
+  text.length > LONGEST
+    ? `${article} ${LONG_TEXTS[argument] ?? "text"} (fingerprint ${contentHash(text)})`
+    : text;
 
 /**
  * Returns what differs between two containers. Docker can't change our arguments in a running
@@ -32,12 +38,28 @@ export function argumentChanges(
   const changes = [...new Set([...old.keys(), ...now.keys()])].flatMap(
     (argument): ArgumentChange[] => {
       const [was, is] = [old.get(argument) ?? null, now.get(argument) ?? null];
-      return was === is ? [] : [{ argument, before: was && short(was), after: is && short(is) }];
+      if (was === is) return [];
+      return [
+        {
+          argument,
+          before: was && short(was, "the old", argument),
+          after: is && short(is, "a new", argument),
+        },
+      ];
     },
   );
   const [first, second] = [before.command.join(" "), after.command.join(" ")];
   if (changes.length > 0 || first === second) return changes;
-  return [{ argument: "order of the arguments", before: short(first), after: short(second) }];
+  return [orderChange(first, second)];
+}
+
+function orderChange(before: string, after: string): ArgumentChange {
+  const argument = "order of the arguments";
+  return {
+    argument,
+    before: short(before, "the old", argument),
+    after: short(after, "a new", argument),
+  };
 }
 
 /** Arguments that repeat another one, or are written as people do. */

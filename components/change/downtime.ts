@@ -148,7 +148,13 @@ function spanText({ least, most }: Span): string {
 /** Says how long all parts take, and when it takes less. */
 export function stepsText(steps: readonly Step[]): string {
   const volume = steps.find(({ keptIn }) => keptIn !== undefined)?.keptIn;
-  const shorter = `, or ${spanText(totalOf(steps, true))} if its kernels are already in the volume ${volume}`;
+  const [all, kept] = [totalOf(steps), totalOf(steps, true)];
+  // With the same least, the shorter time is a part of the longer one: only its end is said.
+  const isPart = all.least === kept.least;
+  const span = isPart
+    ? `at most ${spanText({ ...kept, least: 0 }).replace("up to ", "")}`
+    : `or ${spanText(kept)}`;
+  const shorter = `, ${span} if its kernels are already in the volume ${volume}`;
   return `${spanText(totalOf(steps))}${volume === undefined ? "" : shorter}`;
 }
 

@@ -55,7 +55,7 @@ const CHANGES: readonly [
     [[SHARE, SHARE.replace("262144", "131072")]],
     {
       containers: ["b replaced"],
-      gone: `for 4 to 25 min, or 4 to 10 min ${KERNELS}`,
+      gone: `for 4 to 25 min, at most 10 min ${KERNELS}`,
       memory: FITS,
     },
   ],
