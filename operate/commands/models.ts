@@ -11,7 +11,7 @@ import { addModel } from "../models/addModel";
 import { type Fit, fitModel, withOwnSpeeds } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
 import { chooseModel, keepConfig } from "../models/ownModel";
-import { aloneIn, type Seat, seatFor } from "../models/seat";
+import { aloneIn, currentServer, type Seat, seatFor } from "../models/seat";
 import { changeWithImage, imageLines, writeLine } from "../models/useImage";
 import { chooseRecipe, seatOf } from "../models/useModel";
 import { terminalWidth } from "../plan/layout";
@@ -64,6 +64,7 @@ weights is not known. serving models show MODEL names the sources. Exit code: 0,
         `Machine ${seat.machine}, server ${seat.server}, ${where}:`,
         "",
         ...(never === undefined ? [...modelTable(rows, terminalWidth(process.stdout)), ""] : []),
+        ...(never === undefined ? [`${servedText(rows, seat)}${ORDER}`, ""] : []),
         never ?? "Next: serving models show MODEL, then serving models use MODEL --write",
       ];
       const result = { machine: seat.machine, server: seat.server, models: rows.map(rowResult) };
@@ -71,6 +72,16 @@ weights is not known. serving models show MODEL names the sources. Exit code: 0,
     },
   });
   return list.addCommand(show()).addCommand(use()).addCommand(add());
+}
+
+const ORDER =
+  "What surely fits comes first, then what fits at best; each by hub id.\n`up to`: at the least there may be no room at all.";
+
+/** Which of the models the server serves now. */
+function servedText(rows: readonly ModelRow[], seat: Seat): string {
+  const { id } = currentServer(seat).model;
+  const served = rows.find(({ fit: { recipe } }) => recipe.id === id)?.fit.recipe.servedModelName;
+  return served === undefined ? "" : `${seat.server} serves ${served} now.\n`;
 }
 
 function show(): Command {

@@ -19,6 +19,7 @@ import { fingerprintOfText } from "../../machines/update/fingerprint";
 import { readRecord } from "../../machines/update/readRecord";
 import { triedText, underWayText } from "../../machines/update/sentences";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
+import { closeIds } from "../models/closeIds";
 import { changeSections, type Section, sectionMarkdown, sectionText } from "../plan/changeReport";
 import { dockerRun } from "../plan/dockerRun";
 import { judgedPlan } from "../plan/judgedPlan";
@@ -97,7 +98,8 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   const file = stackFile(options);
   const text = readTextFile(file);
   const settings = parseStackFile(file, text);
-  const known = evidence(options, settings);
+  const found = evidence(options, settings);
+  const known = { ...found, closeIds: closeIds(settings, found, projectOrProgram()) };
   const { planned, policies: judged } = judgedPlan(settings, known, options.policyConfig);
   const policies = [...judged, ...(await otherStacks(planned.machines, options))];
   saySample(options);

@@ -77,13 +77,14 @@ function figures({ recipe, values, kv }: Fit): string[] {
   const { room, atBest, maxConcurrency, agents } = kv;
   const window = `${Math.round(kv.maxModelLen / 1024)}K`;
   const most = atBest.maxConcurrency.toFixed(1);
-  // What isn't known at all is no figure.
-  const figures = kv.fits
-    ? [
-        `${room.lowGiB.toFixed(1)} to ${room.highGiB.toFixed(1)} GiB`,
-        `${maxConcurrency.toFixed(1)} to ${most} of ${window}`,
-      ]
-    : [`up to ${room.highGiB.toFixed(1)} GiB`, `up to ${most} of ${window}`];
+  // What isn't known at all is no figure: a low end below nothing says as much.
+  const figures =
+    room.lowGiB > 0
+      ? [
+          `${room.lowGiB.toFixed(1)} to ${room.highGiB.toFixed(1)} GiB`,
+          `${maxConcurrency.toFixed(1)} to ${most} of ${window}`,
+        ]
+      : [`up to ${room.highGiB.toFixed(1)} GiB`, `up to ${most} of ${window}`];
   const [first] = agents;
   const atOnce = first === undefined ? "-" : kv.fits ? String(first.atOnce) : UNKNOWN;
   return [share, ...figures, atOnce];

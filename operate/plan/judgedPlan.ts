@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { readCatalogue } from "../../components/catalogue";
 import { declaredResources } from "../../components/machine";
 import { totalFinding } from "../../components/memory";
 import { plan } from "../../components/plan";
@@ -8,7 +7,6 @@ import type { StackSettings } from "../../components/settings";
 import { placed, placeOf } from "../../components/settings";
 import { type Judged, judge } from "../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
-import { isHubId, modelNamed } from "../models/modelNames";
 import type { PlannedStack } from "../stack/readStack";
 import { projectOrProgram } from "../stack/stackFile";
 
@@ -21,28 +19,9 @@ export function judgedPlan(
   known: Evidence,
   levels = join(projectOrProgram(), LEVELS_FILE),
 ) {
-  const planned = plan(settings, { ...known, closeIds: closeIds(settings, known) });
+  const planned = plan(settings, known);
   const judged = policiesOn({ settings, plan: planned }, levels);
   return { planned, policies: [...judged, ...wrongTotals(settings, known)] };
-}
-
-/** The models of the catalogue that were probably meant by ids of which nothing was found. */
-function closeIds(settings: StackSettings, known: Evidence): NonNullable<Evidence["closeIds"]> {
-  const servers = Object.values(settings.machines).flatMap((machine) =>
-    Object.values(machine.inferenceServers),
-  );
-  const unknown = servers.flatMap(({ model: { id, inImage } }) =>
-    inImage === undefined && isHubId(id) && !Object.hasOwn(known.models ?? {}, id) ? [id] : [],
-  );
-  if (unknown.length === 0) return {};
-  const recipes = readCatalogue(projectOrProgram());
-  return Object.fromEntries(
-    unknown.flatMap((id) => {
-      const meant = modelNamed(id, recipes);
-      const [closest] = meant.is === "none" ? meant.models : [];
-      return closest === undefined ? [] : [[id, closest.id] as const];
-    }),
-  );
 }
 
 /** What every policy says of a planned stack, by the levels of a file. */

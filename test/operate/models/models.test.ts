@@ -78,6 +78,11 @@ describe("serving models", () => {
     const lines = narrow.out.split("\n");
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
     expect(lines).toContain("?: not known");
+    const served = lines.indexOf("b serves qwen3.6-35b-a3b now.");
+    expect(lines.slice(served + 1, served + 3)).toEqual([
+      "What surely fits comes first, then what fits at best; each by hub id.",
+      "`up to`: at the least there may be no room at all.",
+    ]);
     expect(narrow.out).toMatch(
       /^glm-4\.7-flash +see below +\S+ +\? +\?\n {4}its KV cache can't be computed; /m,
     );

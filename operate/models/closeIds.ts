@@ -1,0 +1,27 @@
+import { readCatalogue } from "../../components/catalogue";
+import type { Evidence } from "../../components/planned";
+import type { StackSettings } from "../../components/settings";
+import { isHubId, modelNamed } from "./modelNames";
+
+/** The models of the catalogue that were probably meant by ids of which nothing was found. */
+export function closeIds(
+  settings: StackSettings,
+  { models = {} }: Evidence,
+  project: string,
+): NonNullable<Evidence["closeIds"]> {
+  const servers = Object.values(settings.machines).flatMap((machine) =>
+    Object.values(machine.inferenceServers),
+  );
+  const unknown = servers.flatMap(({ model: { id, inImage } }) =>
+    inImage === undefined && isHubId(id) && !Object.hasOwn(models, id) ? [id] : [],
+  );
+  if (unknown.length === 0) return {};
+  const recipes = readCatalogue(project);
+  return Object.fromEntries(
+    unknown.flatMap((id) => {
+      const meant = modelNamed(id, recipes);
+      const [closest] = meant.is === "none" ? meant.models : [];
+      return closest === undefined ? [] : [[id, closest.id] as const];
+    }),
+  );
+}
