@@ -4,8 +4,7 @@ const MAY_USE = {
   faults: [],
   http: [],
   units: [],
-  // It proposes commands, quoted for a shell.
-  commandLine: ["faults", "machines"],
+  commandLine: ["faults"],
   harness: ["commandLine", "faults", "http"],
   vllm: ["faults", "units"],
   // It reads the memory that a container's argv asks for.
@@ -22,7 +21,7 @@ const MAY_USE = {
     "machines",
     "units",
   ],
-  "components/host": ["components/planned", "machines", "units"],
+  "components/host": ["components/planned", "faults", "machines", "units"],
   // Below settings, whose schema has its block.
   "components/on-demand": ["components/(fields|host|planned)", "faults", "machines"],
   "components/supply": ["components/planned", "faults", "machines"],
@@ -44,7 +43,12 @@ const MAY_USE = {
   // Below settings, whose schema has a block for each service: so one object holds all of a
   // service.
   "components/service": ["components/(host|planned)", "faults", "machines"],
-  "components/simple-server": ["components/(fields|host|planned|service)", "machines", "units"],
+  "components/simple-server": [
+    "components/(fields|host|planned|service)",
+    "faults",
+    "machines",
+    "units",
+  ],
   "components/bridge": ["components/(fields|planned|service|supply)", "faults", "machines"],
   "components/chat-ui": [
     "components/(fields|planned|service|simple-server|supply)",

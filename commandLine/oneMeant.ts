@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { shellWords } from "../machines/shell";
+import { shellWords } from "../faults/shellWords";
 import { SeveralMeant, WrongUse } from "./exit";
 import { endingInOrder } from "./interrupt";
 import { oneOf } from "./saysYes";

@@ -1,6 +1,6 @@
 import { type ExecFileException, execFile } from "node:child_process";
+import { shellWords } from "../faults/shellWords";
 import { EVERY_ADDRESS, isOverSsh, type Listening } from "./address";
-import { shellWords } from "./shell";
 
 /**
  * How every `ssh` of ours behaves: it asks nothing and takes no new host key, gives up in bounded

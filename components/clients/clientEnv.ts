@@ -1,5 +1,5 @@
 import { strictObject } from "zod";
-import { shellWord } from "../../machines/shell";
+import { shellWord } from "../../faults/shellWords";
 import { clientKind, exported, pathWord, reach, writtenBy } from "./kind";
 
 /**

@@ -1,6 +1,6 @@
 import { stringify } from "smol-toml";
 import { strictObject } from "zod";
-import { quoted } from "../../machines/shell";
+import { quoted } from "../../faults/shellWords";
 import { hostPath, textMatching, usual } from "../fields/fields";
 import { clientKind, exported, PROVIDER, pathWord, reach, writtenBy } from "./kind";
 

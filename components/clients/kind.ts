@@ -1,5 +1,5 @@
 import { optional, strictObject, z } from "zod";
-import { quoted } from "../../machines/shell";
+import { quoted } from "../../faults/shellWords";
 import { count, servedName, serverReference, usual } from "../fields/fields";
 import type { ClientTarget } from "./target";
 

@@ -1,4 +1,4 @@
-import { quoted } from "../../machines/shell";
+import { quoted } from "../../faults/shellWords";
 import { KEY_CHECK_SH, newKey } from "../planned/networkKey";
 import type { ClientFile, ClientKind } from "./kind";
 import type { Check, ClientTarget } from "./target";

@@ -1,4 +1,4 @@
-import { quoted } from "../../machines/shell";
+import { quoted } from "../../faults/shellWords";
 import { chatAgent, clientKind, exported, jsonFile, PROVIDER, pathWord } from "./kind";
 
 export const pi = clientKind({

@@ -1,7 +1,7 @@
 import type { ResourceTransformation } from "@pulumi/pulumi";
+import { shellWord, shellWords } from "../../faults/shellWords";
 import { isOverSsh } from "../../machines/address";
 import { type CommandPlace, sshTo } from "../../machines/onMachine";
-import { shellWord, shellWords } from "../../machines/shell";
 
 /**
  * Runs every command below a component on its machine. Nothing changes for a machine that is here.

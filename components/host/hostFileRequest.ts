@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { scriptText, shellWords } from "../../machines/shell";
+import { shellWords } from "../../faults/shellWords";
+import { scriptText } from "../../machines/shell";
 
 /** What the script gets about one file. */
 export interface HostFileRequest {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { scriptText, shellWord } from "../../machines/shell";
+import { shellWord } from "../../faults/shellWords";
+import { scriptText } from "../../machines/shell";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 
 type WithTemplate = Pick<InferenceServerSettings, "chatTemplate">;

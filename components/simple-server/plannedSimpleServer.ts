@@ -1,5 +1,5 @@
+import { shellWords } from "../../faults/shellWords";
 import { isLoopback, originOf } from "../../machines/address";
-import { shellWords } from "../../machines/shell";
 import { hundredths } from "../../units/memory";
 import { SIMPLE_SERVER } from "../fields/fields";
 import { dropInPath, environmentLine } from "../host/systemdText";

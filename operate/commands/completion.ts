@@ -1,7 +1,7 @@
 import { Argument, type Command } from "commander";
 import { type CommandTable, command } from "../../commandLine/command";
 import { attempt } from "../../faults/defined";
-import { quoted } from "../../machines/shell";
+import { quoted } from "../../faults/shellWords";
 import { ONTO_PATH } from "../packages/pin";
 import { projectOrProgram, stackNames, stackPath } from "../stack/stackFile";
 

@@ -1,5 +1,5 @@
 import type { PlannedContainer } from "../../components/planned";
-import { shellWords } from "../../machines/shell";
+import { shellWords } from "../../faults/shellWords";
 
 /**
  * The container as a `docker run` to copy into a shell, or as a `docker create` where it starts on

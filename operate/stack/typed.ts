@@ -1,6 +1,6 @@
 import { basename } from "node:path";
+import { shellWord, shellWords } from "../../faults/shellWords";
 import { HERE, isOverSsh } from "../../machines/address";
-import { shellWord, shellWords } from "../../machines/shell";
 import { impliedStack, type StackFileOptions } from "./stackFile";
 
 /** A command on a machine, as a person types it here. */

@@ -2,8 +2,8 @@ import { delimiter, dirname } from "node:path";
 import { say } from "../../commandLine/output";
 import { changesOf, stepsText } from "../../components/change";
 import type { MachinePlan } from "../../components/plan";
+import { shellWord } from "../../faults/shellWords";
 import { isOverSsh } from "../../machines/address";
-import { shellWord } from "../../machines/shell";
 import type { Made } from "../engine/eventLog";
 import { forStack } from "../stack/typed";
 

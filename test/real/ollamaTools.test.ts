@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
-import { quoted } from "../../machines/shell";
+import { quoted } from "../../faults/shellWords";
 import { stack } from "../fixtures/machine";
 import { freePort } from "../layers/freePort";
 import { temporaryFolder } from "../layers/temporaryFolder";

@@ -1,5 +1,5 @@
+import { shellWord } from "../../../faults/shellWords";
 import { isLoopback } from "../../../machines/address";
-import { shellWord } from "../../../machines/shell";
 import { sign } from "../../sees/log/sign";
 import { APPLY, NOT_OUR_FILE, type Row, type Weighed } from "../diagnosis";
 import { type Facts, machineEdit, seen, serverOf, setting, textSetting } from "../facts";

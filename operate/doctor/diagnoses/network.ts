@@ -1,6 +1,6 @@
 import { isIPv4 } from "node:net";
+import { shellWord } from "../../../faults/shellWords";
 import { isLoopback } from "../../../machines/address";
-import { shellWord } from "../../../machines/shell";
 import { STARTED_WITH_PORT, sign, startSign } from "../../sees/log/sign";
 import { APPLY, type Row, type Weighed } from "../diagnosis";
 import { type Facts, firstGroup, machineEdit, seen, setting, textSetting } from "../facts";

@@ -1,5 +1,5 @@
 import { totalFinding } from "../../../components/memory";
-import { shellWords } from "../../../machines/shell";
+import { shellWords } from "../../../faults/shellWords";
 import { hundredths } from "../../../units/memory";
 import { AGGREGATE_LIMIT, utilizationText } from "../../../vllm/utilization";
 import type { Weighed } from "../diagnosis";

@@ -1,5 +1,5 @@
+import { shellWord } from "../../../faults/shellWords";
 import type { ContainerState } from "../../../machines/docker/containers";
-import { shellWord } from "../../../machines/shell";
 import type { LogReading } from "../../sees/log/scanLog";
 import { RAISED, READY, TROUBLE } from "../../sees/log/sign";
 import { endedBadly } from "../../sees/onRequest";

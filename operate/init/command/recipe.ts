@@ -1,6 +1,6 @@
 import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
+import { shellWord } from "../../../faults/shellWords";
 import { parseYaml } from "../../../faults/yamlDocument";
-import { shellWord } from "../../../machines/shell";
 import { type LeftOut, refuseCommand } from "./words";
 
 /** A recipe of sparkrun or of spark-vllm-docker as the command that it starts. */

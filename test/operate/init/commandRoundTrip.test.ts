@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseStackFile } from "../../../components/settings/load";
 import { pinnedServer } from "../../../components/supply/pinned";
-import { shellWords } from "../../../machines/shell";
+import { shellWords } from "../../../faults/shellWords";
 import { choose } from "../../../operate/init/choose";
 import { dockerRun } from "../../../operate/plan/dockerRun";
 import { judgedPlan } from "../../../operate/plan/judgedPlan";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { START_GATE } from "../../../components/inference-server/startGate";
 import { plan } from "../../../components/plan/plan";
-import { shellWord } from "../../../machines/shell";
+import { shellWord } from "../../../faults/shellWords";
 import { dockerRun } from "../../../operate/plan/dockerRun";
 import { stack } from "../../fixtures/machine";
 
