@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline/promises";
 import { WrongUse } from "../../commandLine/exit";
+import { modelNamed } from "../../components/catalogue";
 import { CLIENTS, type ClientKey } from "../../components/clients";
 import { thousands } from "../../units/thousands";
-import { modelNamed } from "../models/modelNames";
 import type { GpuTaker } from "./counted";
 import type { Offer } from "./offers";
 

@@ -1,9 +1,9 @@
 import type { Recipe } from "../../../components/catalogue";
+import { isHubId } from "../../../components/catalogue";
 import { inferenceServer } from "../../../components/settings";
 import { holdsSecret } from "../../../faults/secrets";
 import type { ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
-import { isHubId } from "../../models/modelNames";
 import { AS_COMMANDED, NAMES_MODEL, type ServerValue } from "../../models/serverValues";
 import { refuseCommand } from "./words";
 

@@ -41,11 +41,12 @@ const USUAL = "not in the command: vLLM's own default";
 /** What becomes of the folders that a command gives its server. */
 export function ownModels(
   args: ServerArguments,
-  { container }: Launch,
+  { container, image }: Launch,
   { model, values }: { readonly model: string; readonly values: readonly ServerValue[] },
 ): OwnModels {
   const volumes = container?.volumes ?? [];
-  const places: Places = { volumes, inContainer: container !== undefined };
+  // A recipe with an image runs in a container that its own program makes.
+  const places: Places = { volumes, inContainer: (container ?? image) !== undefined };
   const own = onMachine(model, places);
   const isFitting = own !== undefined && fitsServer({ model: { id: own.path } });
   const id = isFitting ? own.path : model;

@@ -167,6 +167,25 @@ describe("a command as it is copied", () => {
   });
 });
 
+describe("a recipe with an image", () => {
+  it("names folders of its own container, which are not the machine's", async () => {
+    const recipe = `model: a/b
+container: ghcr.io/me/vllm-x:v1
+command: |
+  vllm serve a/b --enable-lora --lora-modules tone=/loras/tone --max-lora-rank 32
+`;
+    const { server, mend, told } = await written(recipe);
+    expect(server).not.toHaveProperty("adapters");
+    expect(told?.leftOut).toContainEqual({
+      what: "the adapter tone",
+      why: "its folder on the machine is not known.",
+    });
+    expect(mend).toContain(
+      "The adapter tone (/loras/tone) is not in this file: add it to `adapters`, with a name of its own and its folder on the machine as `path`.",
+    );
+  });
+});
+
 describe("a command that is refused", () => {
   it.each([
     ["ollama run qwen3:30b", "It starts Ollama, not vLLM. Ollama belongs in `simpleServer`."],
