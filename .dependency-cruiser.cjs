@@ -32,7 +32,7 @@ const MAY_USE = {
     "units",
     "vllm",
   ],
-  "components/catalogue": ["components/(fields|settings)", "faults", "machines"],
+  "components/catalogue": ["components/(fields|planned|settings)", "faults", "machines"],
   "components/memory": [
     "components/(inference-server|kv|planned|settings|supply)",
     "faults",

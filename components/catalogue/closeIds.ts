@@ -1,7 +1,7 @@
-import { readCatalogue } from "../../components/catalogue";
-import type { Evidence } from "../../components/planned";
-import type { StackSettings } from "../../components/settings";
+import type { Evidence } from "../planned/evidence";
+import type { StackSettings } from "../settings/stackSettings";
 import { isHubId, modelNamed } from "./modelNames";
+import { readCatalogue } from "./readCatalogue";
 
 /** The models of the catalogue that were probably meant by ids of which nothing was found. */
 export function closeIds(

@@ -1,3 +1,5 @@
 /** The door of the catalogue: the recipes of `models/`. */
+export { closeIds } from "./closeIds";
+export { isHubId, type Meant, modelNamed, type NamedModel } from "./modelNames";
 export { readCatalogue, readRecipe } from "./readCatalogue";
 export { type Recipe, recipe, sourceIssues, sourceOf } from "./recipe";

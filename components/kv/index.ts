@@ -3,7 +3,7 @@
  * alone.
  */
 export { type Admission, admission, agentsAtOnce, CODING_CLIENT_MAX_TOKENS } from "./admission";
-export { longestRequest, requestBlocks } from "./cacheLayout";
+export { longestRequest } from "./cacheLayout";
 export { type EngineLog, type EngineRefusal, readEngineLog, saysMemory } from "./engineLog";
 export { reservedBlocks } from "./engineRules";
 export {

@@ -5,7 +5,8 @@ import { command, type Outcome } from "../../commandLine/command";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { type Format, say } from "../../commandLine/output";
 import { replaceFile } from "../../commandLine/replaceFile";
-import { changesOf } from "../../components/change";
+import { closeIds } from "../../components/catalogue";
+import { changesOf, firstStarts } from "../../components/change";
 import { readAppliedPlans, readEvidence } from "../../components/evidence";
 import type { Plan } from "../../components/plan";
 import type { Evidence } from "../../components/planned";
@@ -19,7 +20,6 @@ import { fingerprintOfText } from "../../machines/update/fingerprint";
 import { readRecord } from "../../machines/update/readRecord";
 import { triedText, underWayText } from "../../machines/update/sentences";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
-import { closeIds } from "../models/closeIds";
 import { changeSections, type Section, sectionMarkdown, sectionText } from "../plan/changeReport";
 import { dockerRun } from "../plan/dockerRun";
 import { judgedPlan } from "../plan/judgedPlan";
@@ -156,8 +156,11 @@ async function changesHere({ machines }: Plan): Promise<Section[]> {
   const unread = read.flatMap((each) => ("plan" in each || !each.isThere ? [] : [each.missing]));
   if (unread.length > 0) return [{ title: "What changes is not known.", lines: unread }];
   const applied = read.flatMap((each) => ("plan" in each ? [each.plan] : []));
-  if (applied.length === 0)
-    return here.length === 0 ? [] : [{ title: "Nothing is applied yet.", lines: [] }];
+  if (applied.length === 0) {
+    const starts = firstStarts(here);
+    const lines = starts?.hasServer ? [`After the first \`serving up\`, ${starts.when}.`] : [];
+    return here.length === 0 ? [] : [{ title: "Nothing is applied yet.", lines }];
+  }
   return changeSections(changesOf(applied, here), true);
 }
 

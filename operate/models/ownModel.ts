@@ -2,7 +2,13 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Failed } from "../../commandLine/exit";
 import { replaceFile } from "../../commandLine/replaceFile";
-import { type Recipe, readCatalogue } from "../../components/catalogue";
+import {
+  isHubId,
+  modelNamed,
+  type NamedModel,
+  type Recipe,
+  readCatalogue,
+} from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
 import { readHubModel } from "../../components/fetch";
 import { familyOf } from "../../components/inference-server";
@@ -18,7 +24,6 @@ import { upToHundredth } from "../../vllm/utilization";
 import type { OneMachine } from "../stack/readStack";
 import { projectFolder } from "../stack/stackFile";
 import { fitModel } from "./fit";
-import { isHubId, modelNamed, type NamedModel } from "./modelNames";
 import { currentServer, type Seat, seatFor } from "./seat";
 import { unclearName } from "./useModel";
 

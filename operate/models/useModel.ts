@@ -2,7 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar, parse, parseDocument } from "yaml";
 import { Failed, SeveralMeant, WrongUse } from "../../commandLine/exit";
 import type { Recipe } from "../../components/catalogue";
-import { readCatalogue } from "../../components/catalogue";
+import {
+  isHubId,
+  type Meant,
+  modelNamed,
+  type NamedModel,
+  readCatalogue,
+} from "../../components/catalogue";
 import { NAMESPACE, parseStackFile } from "../../components/settings";
 import { FaultyInput, orInputFault } from "../../faults/fault";
 import { valueAt } from "../../faults/schemaFaults";
@@ -15,7 +21,6 @@ import { commented } from "../stackEdit/commentedYaml";
 import { clientChanges } from "./clientChanges";
 import { type Fit, fitModel } from "./fit";
 import { lowerText, sharesToLower } from "./lowerShare";
-import { isHubId, type Meant, modelNamed, type NamedModel } from "./modelNames";
 import { aloneIn, currentServer, leavesOf, type Seat } from "./seat";
 import { BEGINS_REASON, modelKeys, reasonsOf } from "./serverValues";
 

@@ -1,6 +1,6 @@
 import { delimiter, dirname } from "node:path";
 import { say } from "../../commandLine/output";
-import { changesOf, stepsText } from "../../components/change";
+import { firstStarts } from "../../components/change";
 import type { MachinePlan } from "../../components/plan";
 import { shellWord } from "../../faults/shellWords";
 import { isOverSsh } from "../../machines/address";
@@ -48,12 +48,7 @@ export function launcherLines(
   });
 }
 
-const DOWNLOAD = "add the download of a model, unless `serving fetch` came first";
-
-/**
- * What to run after an update; `undefined` where nothing that it made has to become ready. What
- * starts on request is not started by it.
- */
+/** What to run after an update; `undefined` where nothing that it made has to become ready. */
 export function nextText(
   machines: readonly MachinePlan[],
   made: readonly Made[],
@@ -61,26 +56,8 @@ export function nextText(
   const fresh = new Set(
     made.filter(({ type, isNew }) => isNew && type === CONTAINER).map(({ resource }) => resource),
   );
-  // The head of several machines answers for all of them.
-  const workers = machines.flatMap(({ ranks }) => ranks.map(({ container }) => container.resource));
-  const starting = changesOf([], machines).flatMap(({ machine, containers, kv }) =>
-    containers
-      .filter(
-        ({ resource, startsOnRequest }) =>
-          fresh.has(resource) && !startsOnRequest && !workers.includes(resource),
-      )
-      .map((each) => ({
-        ...each,
-        isServer: each.key in kv,
-        name: machines.length > 1 ? `${machine}.${each.key}` : each.key,
-      })),
-  );
-  const servers = starting.filter(({ isServer }) => isServer);
-  const [first] = starting;
-  if (first === undefined) return undefined;
-  const named = servers.length > 0 ? servers : starting;
-  const times = named.map(({ name, steps }) => `${name} answers after ${stepsText(steps)}`);
-  const fetch = named.some(({ downloads }) => downloads.length > 0) ? [DOWNLOAD] : [];
-  const command = servers.length > 0 ? "serving wait" : "serving status";
-  return `Next: ${command}, then serving verify (${[...times, ...fetch].join("; ")})`;
+  const starts = firstStarts(machines, (resource) => fresh.has(resource));
+  if (starts === undefined) return undefined;
+  const command = starts.hasServer ? "serving wait" : "serving status";
+  return `Next: ${command}, then serving verify (${starts.when})`;
 }

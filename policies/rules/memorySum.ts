@@ -156,7 +156,7 @@ function listed(lines: readonly Line[]): string {
 function givesWay(others: readonly Line[]): string {
   if (others.length === 0) return "";
   const names = [...others].sort((a, b) => b.hundredths - a.hundredths).map((line) => line.name);
-  return ` Otherwise reduce something else, the largest first: ${names.join(", ")}.`;
+  return ` What else can be reduced, the largest first: ${names.join(", ")}.`;
 }
 
 const spelled = (lines: readonly Line[]): string =>

@@ -117,7 +117,7 @@ describe("the share that a refusal advises", () => {
     const { refused } = planned({ ...machine, memoryFloorGiB: 6 }, weighs(33), 0.4);
     expect(refused.map(({ name, value }) => [name, value])).toEqual([["memory-sum", 0.28]]);
     expect(refused[0]?.message).toContain(
-      "is 0.28 (0.28 by the sum, 0.45 by the aggregate limit). No share with which vllm-model-8001 starts leaves the memory floor (`memoryFloorGiB`), so the plan warns. Otherwise reduce something else, the largest first: instance A.",
+      "is 0.28 (0.28 by the sum, 0.45 by the aggregate limit). No share with which vllm-model-8001 starts leaves the memory floor (`memoryFloorGiB`), so the plan warns. What else can be reduced, the largest first: instance A.",
     );
   });
 });

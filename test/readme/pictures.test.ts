@@ -117,7 +117,7 @@ it("docs/pictures/terminal.svg is what the program prints; `vitest -u` draws it 
   const picture = terminal(title, await recorded());
   await expect(picture).toMatchFileSnapshot(resolve("docs/pictures/terminal.svg"));
   expect(picture.length).toBeLessThan(10_000);
-  const quoted = ["136.26 GiB", "b is gone for 4 to 10 min", "Used by claude-code, codex"];
+  const quoted = ["136.26 GiB", "b is gone for 4 to 10 min", "claude-code, codex"];
   const readme = readFileSync("README.md", "utf8");
   for (const quote of quoted)
     expect([picture.includes(quote), readme.includes(quote)]).toEqual([true, true]);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { modelNamed } from "../../../components/catalogue/modelNames";
 import { readCatalogue } from "../../../components/catalogue/readCatalogue";
-import { modelNamed } from "../../../operate/models/modelNames";
 
 /** Names as people write them, and what each means: the model, those to choose from, or those that are close. */
 const NAMES: readonly (readonly [name: string, is: string, ids: string])[] = [

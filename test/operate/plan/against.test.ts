@@ -342,7 +342,7 @@ describe("the summary of the shipped stack", () => {
   it("is a page with two warnings at most", async () => {
     writeFileSync(file, STACK);
     const { out } = await serving();
-    expect(out.trimEnd().split("\n").length).toBeLessThanOrEqual(52);
+    expect(out.trimEnd().split("\n").length).toBeLessThanOrEqual(53);
     expect(out.match(/^ {2}! /gm)).toHaveLength(2);
     expect(out.match(/^ {2}- /gm)).toHaveLength(5);
     expect(out).toContain("  pass    23 of 24\n  note    inference-image: below in Notes\n");

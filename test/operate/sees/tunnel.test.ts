@@ -117,9 +117,10 @@ describe("what is read of a machine over ssh", () => {
       file: join(DGX.home, "Pulumi.dgx.yaml"),
     });
     expect(notes).toEqual([]);
-    expect(Object.keys(facts).sort()).toEqual(
-      ["addresses", "allContainers", "containers", "files", "logs", "meminfo", "sockets"].sort(),
-    );
+    expect(Object.keys(facts).sort()).toEqual([
+      ...["addresses", "allContainers", "containers", "files", "filesAsApplied", "logs"],
+      ...["meminfo", "offNetworks", "sockets"],
+    ]);
     expect(facts.files?.every(({ state }) => state === "missing")).toBe(true);
     const [declared] = Object.values(stack({ ...DGX, venvs: ["~/venv"] }).machines);
     if (declared === undefined) throw new Error("a stack of one machine has one");

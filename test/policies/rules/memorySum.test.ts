@@ -86,7 +86,7 @@ describe("the sum of a machine's memory", () => {
         message:
           "All lines together are 121.64 GiB of 121.63 GiB, 0.01 GiB too much: instance A 54.73 + b 54.73 + Ollama 2.17 + operating system 10.01. " +
           "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit). " +
-          "Otherwise reduce something else, the largest first: instance A, Ollama.",
+          "What else can be reduced, the largest first: instance A, Ollama.",
       },
     ]);
   });

@@ -1,0 +1,43 @@
+import type { MachinePlan } from "../plan/types";
+import { changesOf } from "./changesOf";
+import { stepsText } from "./downtime";
+
+const DOWNLOAD = "add the download of a model, unless `serving fetch` came first";
+
+/** What becomes ready once containers of a plan were made, and when. */
+export interface FirstStarts {
+  /** Whether a server is among them, which `serving wait` waits for. */
+  readonly hasServer: boolean;
+  /** When each answers, in a sentence. */
+  readonly when: string;
+}
+
+/**
+ * When the first starts of a plan are over; `undefined` where none of them has to become ready. What
+ * starts on request is not started by an update.
+ */
+export function firstStarts(
+  machines: readonly MachinePlan[],
+  isMade: (resource: string) => boolean = () => true,
+): FirstStarts | undefined {
+  // The head of several machines answers for all of them.
+  const workers = machines.flatMap(({ ranks }) => ranks.map(({ container }) => container.resource));
+  const starting = changesOf([], machines).flatMap(({ machine, containers, kv }) =>
+    containers
+      .filter(
+        ({ resource, startsOnRequest }) =>
+          isMade(resource) && !startsOnRequest && !workers.includes(resource),
+      )
+      .map((each) => ({
+        ...each,
+        isServer: each.key in kv,
+        name: machines.length > 1 ? `${machine}.${each.key}` : each.key,
+      })),
+  );
+  if (starting.length === 0) return undefined;
+  const servers = starting.filter(({ isServer }) => isServer);
+  const named = servers.length > 0 ? servers : starting;
+  const times = named.map(({ name, steps }) => `${name} answers after ${stepsText(steps)}`);
+  const fetch = named.some(({ downloads }) => downloads.length > 0) ? [DOWNLOAD] : [];
+  return { hasServer: servers.length > 0, when: [...times, ...fetch].join("; ") };
+}
