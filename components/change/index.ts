@@ -3,7 +3,7 @@
  */
 export { changesOf, isUnchanged, type MachineChange } from "./changesOf";
 export { argumentChanges } from "./containerChange";
-export { stepsText, stepsWithSources } from "./downtime";
+export { stepsWithSources } from "./downtime";
 export { firstStarts } from "./firstStarts";
 export { goneText, lossText } from "./losses";
 export { neverStartedText, PROVE } from "./neverStarted";

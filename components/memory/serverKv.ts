@@ -58,8 +58,8 @@ export interface KvContext {
    * limit.
    */
   readonly maxOutputTokens: number | undefined;
-  /** A known model whose id is close to the server's, of which nothing is known. */
-  readonly closeId?: string | undefined;
+  /** Known models by the ids that are close to theirs, of which nothing is known. */
+  readonly closeIds?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Plans the KV cache of one server from its settings and what was read of its model. */
@@ -70,7 +70,7 @@ export function serverKv(
 ): ServerKvResult {
   if (model === undefined) {
     const folder = server.model.id.replaceAll("/", "--");
-    const { closeId } = context;
+    const closeId = context.closeIds?.[server.model.id];
     const asked = closeId === undefined ? "" : `. Did you mean \`${closeId}\`? Otherwise`;
     return none(
       `No config.json of ${server.model.id} was found${asked || ":"} put it into models/${folder}/ (\`serving models add\`, or with \`--from-cache\` from the machine's model cache). A plan made on the machine itself reads that cache.`,

@@ -144,8 +144,7 @@ export function machinePlan(
   const withKv = servers.map((server) => {
     const least = leastMemory(name, server.settings.nodes, totalOf);
     const maxOutputTokens = longestAnswer(around.clients, server.plan.key);
-    const closeId = evidence.closeIds?.[server.settings.model.id];
-    return { ...server, kv: kvOfServer(machine, server, { least, maxOutputTokens, closeId }) };
+    return { ...server, kv: kvOfServer(machine, server, { ...evidence, least, maxOutputTokens }) };
   });
   const served = { servers: inferenceServers, simpleServer: around.detail.simpleServer };
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));

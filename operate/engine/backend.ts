@@ -89,7 +89,7 @@ export function engineWasKilled(project: string, stack: string, env: NodeJS.Proc
   if (locks.some(({ host, pid }) => host !== hostname() || isRunning(pid))) return false;
   const { latest } = objectOr(objectOr(jsonIn(checkpointOf(project, stack))).checkpoint);
   const pending = isOurs(env) ? objectsIn(objectOr(latest).pending_operations) : [];
-  return locks.length + pending.length + cutOff(project, env).length > 0;
+  return locks.length + pending.length + halfWritten(project, env).length > 0;
 }
 
 /** Whether the state of a stack has only what the engine keeps of every stack. */
@@ -118,7 +118,7 @@ function stateFolder(project: string, env: NodeJS.ProcessEnv): string {
  * write in one step. With one of them it reads nothing ("failed to load checkpoint: EOF"), without
  * it everything.
  */
-export function cutOff(project: string, env: NodeJS.ProcessEnv): string[] {
+export function halfWritten(project: string, env: NodeJS.ProcessEnv): string[] {
   return ["stacks", "locks"]
     .map((name) => join(stateFolder(project, env), ".pulumi", name))
     .filter((folder) => existsSync(folder))

@@ -10,7 +10,7 @@ import { docker } from "../../machines/docker/docker";
 import { isRunning } from "../../machines/update/process";
 import { readStack } from "../stack/readStack";
 import { projectFolder, stackFile } from "../stack/stackFile";
-import { cutOff, engineWasKilled, type Lock, locksOf } from "./backend";
+import { engineWasKilled, halfWritten, type Lock, locksOf } from "./backend";
 import { engineFor } from "./drive";
 
 const LOOK_MILLISECONDS = 2000;
@@ -31,7 +31,7 @@ export async function settleEngine(
   const engine = await engineFor(stack);
   const { stale } = await engineEnds(() => locksOf(engine.cwd, stack, engine.env), signal);
   if (signal.aborted) return false;
-  for (const file of cutOff(engine.cwd, engine.env)) rmSync(file);
+  for (const file of halfWritten(engine.cwd, engine.env)) rmSync(file);
   if (stale.length > 0) {
     say(
       `The engine (process ${stale.map(({ pid }) => pid).join(", ")}) was killed: its lock is removed.`,

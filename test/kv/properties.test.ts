@@ -6,8 +6,8 @@ import {
   type KvPlan,
   kvPlan,
   modelShape,
-  requestBlocks,
 } from "../../components/kv";
+import { requestBlocks } from "../../components/kv/cacheLayout";
 
 const GIB = 2 ** 30;
 

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cutOff, engineWasKilled, locksOf } from "../../../operate/engine/backend";
+import { engineWasKilled, halfWritten, locksOf } from "../../../operate/engine/backend";
 import { pendingIn } from "../../../operate/engine/brokenOff";
 import { touchedAnything } from "../../../operate/engine/eventLog";
 import { optionsBack, withSalt } from "../../../operate/update/task";
@@ -111,7 +111,7 @@ describe("the way back", () => {
     ] as const) {
       writeFileSync(join(stacks, "dgx.json.attrs"), text);
       expect(engineWasKilled(project, "dgx", env)).toBe(is);
-      expect(cutOff(project, env)).toEqual(is ? [join(stacks, "dgx.json.attrs")] : []);
+      expect(halfWritten(project, env)).toEqual(is ? [join(stacks, "dgx.json.attrs")] : []);
     }
   });
 });
