@@ -38,8 +38,26 @@ export function commandOutputs(): string {
     anyOf: commands.map(([name]) => ({ $ref: `${REFERENCE}${encodeURI(name)}` })),
     definitions: { ...outputs, ...reached(Object.values(outputs), own.definitions ?? {}) },
   };
-  return `${JSON.stringify(schema, null, 2)}\n`;
+  return `${JSON.stringify(ordered(schema), null, 2)}\n`;
 }
+
+/** Lists whose order says nothing. */
+const SETS = new Set(["anyOf", "enum", "required"]);
+
+/** The same schema in one order: the compiler's own changes with what is imported elsewhere. */
+function ordered(value: unknown, key = ""): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map((each) => ordered(each));
+    return SETS.has(key) ? items.sort(byText) : items;
+  }
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value).map(([name, each]) => [name, ordered(each, name)] as const);
+  return Object.fromEntries(
+    key === "properties" ? entries.sort(([a], [b]) => byText(a, b)) : entries,
+  );
+}
+
+const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
 
 /** Puts definitions without a name of their own where they are referred to. */
 function inlined(node: JsonSchema, definitions: Definitions): JsonSchema {
