@@ -20,7 +20,8 @@ export function closeIds(
   return Object.fromEntries(
     unknown.flatMap((id) => {
       const meant = modelNamed(id, recipes);
-      const [closest] = meant.is === "none" ? meant.models : [];
+      // One of another case is none of the hub's.
+      const [closest] = meant.is === "one" ? [meant.model] : meant.models;
       return closest === undefined ? [] : [[id, closest.id] as const];
     }),
   );

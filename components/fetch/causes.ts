@@ -34,8 +34,10 @@ const UNREACHED: readonly [image: Saying, model: Saying] = [
   ["the hub can't be reached", "Check the network (HTTPS_PROXY, HF_ENDPOINT)"],
 ];
 
+const RATE_LIMIT = /toomanyrequests|too many requests|\b429\b|rate limit/i;
+
 /** Signs that don't say that it will never come. */
-const UNCERTAIN: readonly RegExp[] = [NO_ROUTE, NOT_HERE, TROUBLE];
+const UNCERTAIN: readonly RegExp[] = [NO_ROUTE, NOT_HERE, TROUBLE, RATE_LIMIT];
 
 /**
  * Causes by the words of docker, a registry, the hub or its tool, for an image and for a model. The
@@ -52,7 +54,7 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
     ],
   ],
   [
-    /toomanyrequests|too many requests|\b429\b|rate limit/i,
+    RATE_LIMIT,
     [
       "the registry refuses further pulls from this address for now (rate limit)",
       "Wait, or log in with `{login}`",

@@ -66,9 +66,11 @@ function modelFindings(
   { inferenceServers }: MachinePlan,
   { needs }: MachineFacts,
 ): PreflightFinding[] {
+  // Of adapters their own finding says what is missing.
+  const adapters = inferenceServers.flatMap((server) => server.adapters ?? []);
   return (needs?.models ?? []).flatMap((model) => {
     const { name, problem } = model;
-    if (problem === undefined) return [];
+    if (problem === undefined || adapters.some(({ id }) => id === name)) return [];
     if (!isCertain(problem)) {
       const message = `${name} is not whole in the model cache, and the hub doesn't say whether it has it (${problem}). Its server can't start before it is there: \`serving fetch\` downloads it first.`;
       return warned(message);

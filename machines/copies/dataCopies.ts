@@ -65,7 +65,7 @@ export function dataCopiesOf(
   return {
     service: name,
     // Beside the applied plan.
-    folder: applied.path.replace(/[^/]*$/, `copies/${name}`),
+    folder: applied.path.replace(/[^/]*$/, `${COPIES_FOLDER}/${name}`),
     dockerHost,
     image: container.image,
     container: container.name,

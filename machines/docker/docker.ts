@@ -61,8 +61,7 @@ const NAMES_ONLY = /^Error: failed to \w+ containers?: \S+$/;
 
 /**
  * Runs a docker command and returns what it printed. Without a host it is the engine that docker
- * itself would take. Throws `Failed` with the last line of
- * docker's that gives a reason.
+ * itself would take. Throws `Failed` with the last line of docker's that gives a reason.
  */
 export async function docker(
   args: readonly string[],

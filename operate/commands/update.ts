@@ -23,8 +23,7 @@ interface UpdateOptions extends StackFileOptions {
   readonly again?: true;
 }
 
-const OUTPUTS =
-  "The stack's outputs are left out: --suppress-outputs=false prints them, and so does `pulumi stack output`.";
+const OUTPUTS = "The stack's outputs are left out: --suppress-outputs=false prints them.";
 
 const FORMS: Readonly<Record<Word, Form>> = {
   preview: {
@@ -45,7 +44,7 @@ ${OUTPUTS}`,
       ["--again", "apply settings that --verified tried and put back"],
     ],
     notes: `The preview is never skipped. Requests that run may end before their server is replaced.
-The next \`serving up\` finishes an update by --verified that was broken off.
+The next \`serving up\` finishes an update by --verified that was broken off. It first clears what an engine left that was killed.
 ${OUTPUTS}`,
   },
   down: {
@@ -86,7 +85,7 @@ Example:
       const stack = stackName(options);
       if (word === "preview" || word === "up") saySample(options);
       const { verified = false, again = false } = options;
-      if (word !== "preview") {
+      if (word !== "preview" && !rest.some(isPreviewOnly)) {
         const { settleKilled } = await import("../engine/brokenOff");
         await settleKilled(stack);
       }
@@ -98,14 +97,17 @@ Example:
       if (word !== "preview" && (await saysNothing(stack))) return;
       const { drive } = await import("../engine/drive");
       process.exitCode = await drive(word, stack, rest);
-      if (word !== "down" || process.exitCode !== 0 || rest.some(isPreviewOnly)) return;
+      if (word !== "down" || process.exitCode !== 0 || rest.some(isNotAll)) return;
       const { afterDown } = await import("../update/afterDown");
       await afterDown(options);
     });
 }
 
-/** What `down` would do is no reason to say what it left. */
 const isPreviewOnly = (option: string): boolean => /^--preview-only(=true)?$/.test(option);
+
+/** Options of a `down` that changes nothing, or takes down a part: then everything else is kept. */
+const isNotAll = (option: string): boolean =>
+  isPreviewOnly(option) || /^(--(target|exclude)(-dependents)?(=|$)|-t)/.test(option);
 
 /**
  * Says before the first `up` that there is nothing to look at or to remove: then no engine is

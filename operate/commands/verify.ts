@@ -123,9 +123,8 @@ async function verifyOutcome(
   if (isWhole && !interrupt.aborted && summary.pass > 0 && summary.fail === 0)
     keepPassed(known?.file ?? "", known?.text ?? "");
   const said = { result: { probes, summary, causes }, text: verifyText(probes, causes) };
-  const failed = summary.fail > 0;
-  if (record === undefined || interrupt.aborted)
-    return { ...said, failed: failed || summary.pass === 0 };
+  const failed = summary.fail > 0 || summary.pass === 0;
+  if (record === undefined || interrupt.aborted) return { ...said, failed };
   // Read anew: it may have been edited in these minutes.
   const now = readStack(stackFile(options)).text;
   const { said: written, ...change } = recordToolCalls(stackFile(options), now, edits);

@@ -77,7 +77,7 @@ export function stateIsEmpty(project: string, stack: string, env: NodeJS.Process
 }
 
 /** What our own state folder keeps of a stack; "" where it keeps none. */
-const checkpointOf = (project: string, stack: string): string =>
+export const checkpointOf = (project: string, stack: string): string =>
   textOf(join(project, STATE_FOLDER, ".pulumi/stacks/local-serving", `${stack}.json`));
 
 /**
@@ -89,7 +89,7 @@ export function engineWasKilled(project: string, stack: string, env: NodeJS.Proc
   if (locks.some(({ host, pid }) => host !== hostname() || isRunning(pid))) return false;
   const { latest } = objectOr(objectOr(jsonIn(checkpointOf(project, stack))).checkpoint);
   const pending = isOurs(env) ? objectsIn(objectOr(latest).pending_operations) : [];
-  return locks.length + pending.length + halfWritten(project, env).length > 0;
+  return locks.length + pending.length + halfWritten(project, stack, env).length > 0;
 }
 
 /** Whether the state of a stack has only what the engine keeps of every stack. */
@@ -106,35 +106,43 @@ export interface Lock {
   readonly host: string;
 }
 
-/** The folder of the state, if it is in one; `env` may be the engine's. */
-function stateFolder(project: string, env: NodeJS.ProcessEnv): string {
-  const [, folder = join(project, STATE_FOLDER)] =
-    /^file:\/\/(.*)$/.exec(env.PULUMI_BACKEND_URL ?? "") ?? [];
-  return folder.replace(/^~/, env.HOME ?? "~");
+/** The folder of the state; `undefined` where it is in none. `env` may be the engine's. */
+function stateFolder(project: string, env: NodeJS.ProcessEnv): string | undefined {
+  const [, folder] = /^file:\/\/(.*)$/.exec(env.PULUMI_BACKEND_URL ?? "") ?? [];
+  return folder?.replace(/^~/, env.HOME ?? "~") ?? ownStateFolder(project, env);
 }
 
 /**
- * Files of the state that an engine was killed in writing: those beside its own, which it doesn't
- * write in one step. With one of them it reads nothing ("failed to load checkpoint: EOF"), without
- * it everything.
+ * Files of a stack's state that an engine was killed in writing: those beside its own, which it
+ * doesn't write in one step. With one of them it reads nothing ("failed to load checkpoint: EOF"),
+ * without it everything.
  */
-export function halfWritten(project: string, env: NodeJS.ProcessEnv): string[] {
-  return ["stacks", "locks"]
-    .map((name) => join(stateFolder(project, env), ".pulumi", name))
-    .filter((folder) => existsSync(folder))
-    .flatMap((folder) =>
-      readdirSync(folder, { recursive: true }).map((name) => join(folder, String(name))),
-    )
-    .filter((file) => file.endsWith(".attrs") && jsonIn(textOf(file)) === undefined);
+export function halfWritten(project: string, stack: string, env: NodeJS.ProcessEnv): string[] {
+  const state = stateFolder(project, env);
+  if (state === undefined) return [];
+  const stacks = join(state, ".pulumi/stacks/local-serving");
+  return [
+    ...filesIn(stacks).filter((file) => basename(file).startsWith(`${stack}.json`)),
+    ...lockFiles(state, stack),
+  ].filter((file) => file.endsWith(".attrs") && jsonIn(textOf(file)) === undefined);
 }
+
+/** Files below a folder, if it is there. */
+const filesIn = (folder: string): string[] =>
+  existsSync(folder)
+    ? readdirSync(folder, { recursive: true }).map((name) => join(folder, String(name)))
+    : [];
+
+/** Files of a stack's locks. */
+const lockFiles = (state: string, stack: string): string[] =>
+  filesIn(join(state, ".pulumi/locks")).filter((file) => basename(dirname(file)) === stack);
 
 /** The locks of a stack, where its state is a folder; `env` is the engine's. */
 export function locksOf(project: string, stack: string, env: NodeJS.ProcessEnv): Lock[] {
-  const locks = join(stateFolder(project, env), ".pulumi/locks");
-  const names = existsSync(locks) ? readdirSync(locks, { recursive: true }).map(String) : [];
-  return names
-    .filter((name) => name.endsWith(".json") && basename(dirname(name)) === stack)
-    .map((name) => objectOr(jsonIn(textOf(join(locks, name)))))
+  const state = stateFolder(project, env);
+  return (state === undefined ? [] : lockFiles(state, stack))
+    .filter((file) => file.endsWith(".json"))
+    .map((file) => objectOr(jsonIn(textOf(file))))
     .flatMap(({ pid, hostname }) =>
       typeof pid === "number" ? [{ pid, host: textOr(hostname) }] : [],
     );

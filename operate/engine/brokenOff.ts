@@ -31,7 +31,7 @@ export async function settleEngine(
   const engine = await engineFor(stack);
   const { stale } = await engineEnds(() => locksOf(engine.cwd, stack, engine.env), signal);
   if (signal.aborted) return false;
-  for (const file of halfWritten(engine.cwd, engine.env)) rmSync(file);
+  for (const file of halfWritten(engine.cwd, stack, engine.env)) rmSync(file, { force: true });
   if (stale.length > 0) {
     say(
       `The engine (process ${stale.map(({ pid }) => pid).join(", ")}) was killed: its lock is removed.`,

@@ -106,7 +106,7 @@ export async function drive(
     const isStuck = () => waits() || how.interrupted?.() === true;
     const code = await engine([...args, EVENT_LOG, events], isStuck);
     if (code !== 0) for (const sentence of failedPulls(events)) say(sentence);
-    if (code !== 0 && isRefused(events)) say("Refused: nothing was changed.");
+    if (code !== 0 && isRefused(events)) say("Refused, and nothing was changed.");
     if (code === 0) how.applied?.(events);
     return code;
   } finally {

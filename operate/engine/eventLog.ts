@@ -56,8 +56,7 @@ export function failedPulls(log: string): string[] {
   return [...new Set(said), ...(removesContainers(log) ? [] : [NONE_STOPPED])];
 }
 
-const NONE_STOPPED =
-  "No container was stopped or replaced. Lines with `context canceled` are the rest of this update, which was not begun.";
+const NONE_STOPPED = "No container was stopped or replaced.";
 
 /** Whether an update began to remove a container, by its event log. */
 const removesContainers = (log: string): boolean =>

@@ -46,8 +46,8 @@ export interface ChosenModel {
 
 /**
  * The model that a name means: one of the catalogue, one of the machine's model cache, or one of
- * the hub by its id. Throws as `chooseRecipe` does for a name that isn't clear, and `Failed` for a model that
- * can't be served.
+ * the hub by its id. Throws as `chooseRecipe` does for a name that isn't clear, and `Failed` for a
+ * model that can't be served.
  */
 export async function chooseModel(
   stack: OneMachine,

@@ -11,8 +11,9 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
   const aggregate = `aggregate utilization ${utilizationText(ledger.aggregateUtilization)}, limit ${utilizationText(AGGREGATE_LIMIT)}`;
   const largest = Object.entries(ledger.largestUtilization).map(
     ([name, { bySum, byAggregate, keepingFloor }]) => {
-      const most = keepingFloor ?? Math.min(bySum, byAggregate);
-      const floor = keepingFloor === undefined ? "" : `, ${most.toFixed(2)} with the memory floor`;
+      const most = keepingFloor || Math.min(bySum, byAggregate);
+      const kept = keepingFloor === 0 ? "none" : keepingFloor?.toFixed(2);
+      const floor = kept === undefined ? "" : `, ${kept} with the memory floor`;
       return `largest utilization that fits for ${name}: ${most.toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit${floor})`;
     },
   );

@@ -27,13 +27,20 @@ const KILLED = 137;
 /** What the log of a stopped server must show, to say whether it was killed. */
 export const KILL_SIGNS = [READY, STOPPED, ASKED_TO_STOP];
 
+/** Whether a stopped server may have been killed: then its log tells. */
+export const mayBeKilled = ({
+  exitCode,
+  status,
+}: Pick<ContainerState, "exitCode" | "status">): boolean =>
+  exitCode === KILLED && status === "exited";
+
 /** Whether a server was killed while it served: its log has no word of a stop since it was ready. */
 export function wasKilled(
-  { exitCode, status }: Pick<ContainerState, "exitCode" | "status">,
+  container: Pick<ContainerState, "exitCode" | "status">,
   log: Pick<LogReading, "hits"> | undefined,
 ): boolean {
   const ready = log?.hits.get(READY);
-  if (exitCode !== KILLED || status !== "exited" || ready === undefined) return false;
+  if (!mayBeKilled(container) || ready === undefined) return false;
   return [STOPPED, ASKED_TO_STOP].every(
     (sign) => (log?.hits.get(sign)?.lineNumber ?? 0) < ready.lineNumber,
   );

@@ -15,7 +15,13 @@ import { type Host, hostOf } from "../sees/host";
 import { READY } from "../sees/log/sign";
 import { readMetrics } from "../sees/metrics";
 import { hasOnDemand, type OnDemandSeen, type SwapMachine } from "../sees/onDemand/onDemand";
-import { endedBadly, isStoppedAsPlanned, KILL_SIGNS, wasKilled } from "../sees/onRequest";
+import {
+  endedBadly,
+  isStoppedAsPlanned,
+  KILL_SIGNS,
+  mayBeKilled,
+  wasKilled,
+} from "../sees/onRequest";
 import { type OpenTunnel, originFromHere, type Tunnel, tunnelTo } from "../sees/tunnel";
 import { type Named, namedOn, ON_DEMAND } from "../stack/named";
 import type { ItemStatus, ServerFigures } from "./itemStatus";
@@ -213,7 +219,7 @@ const killedNote = (key: string): string =>
 
 /** A server that starts on request, and doesn't run. */
 async function stoppedStatus(key: string, found: ContainerState, dockerHost: string) {
-  if (found.exitCode !== 0 && !endedBadly(found)) {
+  if (mayBeKilled(found)) {
     const log = await scanContainer(found.name, dockerHost, KILL_SIGNS);
     if (wasKilled(found, log)) return { state: found.status, well: false, note: killedNote(key) };
   }

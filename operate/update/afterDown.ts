@@ -4,7 +4,7 @@ import { say } from "../../commandLine/output";
 import type { MachinePlan } from "../../components/plan";
 import { orInputFault } from "../../faults/fault";
 import { sayCopiesLeft } from "../copies/copiesLeft";
-import { ownStateFolder } from "../engine/backend";
+import { checkpointOf, ownStateFolder } from "../engine/backend";
 import type { Leftover } from "../inventory/leftovers";
 import { counted } from "../plan/layout";
 import { readStack } from "../stack/readStack";
@@ -13,6 +13,7 @@ import {
   projectFolder,
   type StackFileOptions,
   stackFile,
+  stackName,
 } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
 import { keepRecord } from "./keepRecord";
@@ -20,7 +21,8 @@ import { keepRecord } from "./keepRecord";
 /** Says what `down` leaves, and removes the record of updates: nothing is applied that it speaks of. */
 export async function afterDown(options: StackFileOptions): Promise<void> {
   const folder = ownStateFolder(projectFolder(), process.env);
-  if (folder !== undefined) say(stateText(relative(process.cwd(), folder)));
+  const isKept = checkpointOf(projectFolder(), stackName(options)) !== "";
+  if (folder !== undefined && isKept) say(stateText(relative(process.cwd(), folder)));
   // `down` works without a stack file that can be planned.
   const planned = orInputFault(() => readStack(stackFile(options)).plan);
   if (planned instanceof Error) return;

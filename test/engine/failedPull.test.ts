@@ -8,8 +8,7 @@ import { SHARE, TOTAL_GIB } from "./stackConfig";
 import { Workspace } from "./workspace";
 
 const AGAIN = "then run `serving up` again (`serving fetch` loads everything first).\n";
-const NONE_STOPPED =
-  "No container was stopped or replaced. Lines with `context canceled` are the rest of this update, which was not begun.\n";
+const NONE_STOPPED = "No container was stopped or replaced.\n";
 const NOTHING = `@sha256:${"0".repeat(64)}`;
 
 describeEngineWithDocker("an image that can't be pulled", () => {

@@ -88,6 +88,16 @@ describe("serving preview, up, refresh and down", () => {
     },
   );
 
+  it.each(["up", "down", "refresh"])("clear nothing for a look alone: %s", async (word) => {
+    const locks = join(folder, ".pulumi/locks/organization/local-serving/dgx");
+    mkdirSync(locks, { recursive: true });
+    const lock = JSON.stringify({ pid: 2 ** 22 + 1, hostname: hostname() });
+    writeFileSync(join(locks, "1.json"), lock);
+    expect((await serving(word, "--preview-only")).stderr).not.toContain("was killed");
+    expect(log().join("\n")).not.toMatch(/^cancel/m);
+    expect(existsSync(join(locks, "1.json"))).toBe(true);
+  });
+
   it("leave the lock of an engine that may still run to the engine", async () => {
     const locks = join(folder, ".pulumi/locks/organization/local-serving/dgx");
     mkdirSync(locks, { recursive: true });
@@ -119,7 +129,7 @@ describe("serving preview, up, refresh and down", () => {
   });
 
   it.each([
-    ["mandatory", "Refused: nothing was changed.\n"],
+    ["mandatory", "Refused, and nothing was changed.\n"],
     ["advisory", ""],
   ])("say last that an update was refused: %s", async (enforcementLevel, said) => {
     const event = JSON.stringify({ policyEvent: { enforcementLevel } });

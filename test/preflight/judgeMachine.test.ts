@@ -134,6 +134,11 @@ describe("preflight", () => {
       ]);
       expect(found()).toEqual([]);
     });
+
+    it("only warns where the hub refuses further requests for now", () => {
+      const [only, ...more] = found("429 Too Many Requests");
+      expect([only?.verdict, more]).toEqual(["warned", []]);
+    });
   });
 
   it("lets exactly as much as is wanted pass, and not a kB less", () => {

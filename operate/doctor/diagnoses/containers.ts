@@ -118,8 +118,9 @@ export const containers: readonly (Weighed | Row)[] = [
     explain({ offNetworks = [], stack }) {
       const [first] = offNetworks;
       if (first === undefined || stack === undefined) return undefined;
-      const { network, removed } = first;
+      const { network } = first;
       const off = offNetworks.filter((each) => each.network === network);
+      const removed = off.some((each) => each.removed);
       const names = off.map(({ container }) => container);
       const evidence = `not on ${network}: ${names.join(", ")}`;
       if (!removed)

@@ -81,6 +81,8 @@ describe("serving plan", () => {
     expect(await typed("org/zzzzzzzzzzzz")).toEqual([
       `b: No KV plan. No config.json of org/zzzzzzzzzzzz was found: put it into models/org--zzzzzzzzzzzz/ ${rest}`,
     ]);
+    const [otherCase = ""] = await typed("Nvidia/qwen3.6-35B-A3B-NVFP4");
+    expect(otherCase).toContain("Did you mean `nvidia/Qwen3.6-35B-A3B-NVFP4`?");
     expect(await typed("nvidia/Qwen3.6-35B-A3B-NVFP4")).toEqual([]);
   });
 

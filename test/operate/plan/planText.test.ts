@@ -87,6 +87,26 @@ describe("the memory in a plan's text", () => {
     );
   });
 
+  it("says with the largest utilizations what the memory floor leaves of them", () => {
+    const [[name, machine] = ["", undefined]] = Object.entries(settings.machines);
+    if (machine === undefined) throw new Error("no machine");
+    const largest = (memoryFloorGiB: number) => {
+      const machines = { [name]: { ...machine, memoryFloorGiB } };
+      const lines = text(plan({ ...settings, machines }, { home: "/home/me", models })).split("\n");
+      return lines
+        .filter((line) => line.includes("largest utilization"))
+        .map((line) => line.trim());
+    };
+    const of = `largest utilization that fits for ${CONTAINER}:`;
+    expect(largest(2)).toEqual([`${of} 0.45 (0.48 by the sum, 0.45 by the limit)`]);
+    expect(largest(10)).toEqual([
+      `${of} 0.40 (0.48 by the sum, 0.45 by the limit, 0.40 with the memory floor)`,
+    ]);
+    expect(largest(64)).toEqual([
+      `${of} 0.45 (0.48 by the sum, 0.45 by the limit, none with the memory floor)`,
+    ]);
+  });
+
   it("names both largest utilizations", () => {
     expect(text()).toContain(
       `largest utilization that fits for ${CONTAINER}: 0.45 (0.48 by the sum, 0.45 by the limit)`,

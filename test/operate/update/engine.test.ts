@@ -52,10 +52,10 @@ describe("what an engine left", () => {
       const pid = { dgx: 7, other: 8 }[stack] + (folder.endsWith("else") ? 100 : 0);
       writeFileSync(join(locks, "1.json"), JSON.stringify({ ...lock, pid }));
     }
-    expect(locksOf(project, "dgx", {})).toEqual([{ pid: 7, host: "spark" }]);
+    expect(locksOf(project, "dgx", { PULUMI_HOME: project })).toEqual([{ pid: 7, host: "spark" }]);
     const PULUMI_BACKEND_URL = `file://${project}/else`;
     expect(locksOf(project, "dgx", { PULUMI_BACKEND_URL })).toEqual([{ pid: 107, host: "spark" }]);
-    expect(locksOf(project, "none", {})).toEqual([]);
+    expect(locksOf(project, "none", { PULUMI_HOME: project })).toEqual([]);
   });
 });
 
@@ -103,6 +103,13 @@ describe("the way back", () => {
       false,
     );
     expect(engineWasKilled(project, "other", env)).toBe(false);
+    // Of a state elsewhere nothing is known, whatever an earlier one left here.
+    expect(isKilled({ pid: dead, hostname: hostname() })).toBe(true);
+    for (const elsewhere of ["s3://bucket", "https://api.example"])
+      expect(engineWasKilled(project, "dgx", { ...env, PULUMI_BACKEND_URL: elsewhere })).toBe(
+        false,
+      );
+    writeFileSync(join(stacks, "other.json.attrs"), "");
     expect(isKilled(undefined)).toBe(false);
     for (const [text, is] of [
       ["{}", false],
@@ -111,7 +118,7 @@ describe("the way back", () => {
     ] as const) {
       writeFileSync(join(stacks, "dgx.json.attrs"), text);
       expect(engineWasKilled(project, "dgx", env)).toBe(is);
-      expect(halfWritten(project, env)).toEqual(is ? [join(stacks, "dgx.json.attrs")] : []);
+      expect(halfWritten(project, "dgx", env)).toEqual(is ? [join(stacks, "dgx.json.attrs")] : []);
     }
   });
 });
