@@ -10,6 +10,9 @@ export const VLLM_DEFAULT_UTILIZATION = 0.92;
 /** Above this sum machines of this kind were seen to hang; the plan warns. */
 export const AGGREGATE_CAUTION = 0.8;
 
+/** How far the limit on the sum of shares is above the sum that a plan warns about. */
+export const LIMIT_ABOVE_CAUTION = AGGREGATE_LIMIT - AGGREGATE_CAUTION;
+
 /**
  * Shares are summed and compared in whole ten-thousandths: in binary fractions 0.72 + 0.18 is above
  * 0.9.

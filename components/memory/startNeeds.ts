@@ -2,9 +2,9 @@ import { defined } from "../../faults/defined";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import {
-  AGGREGATE_CAUTION,
   AGGREGATE_LIMIT,
   downToHundredth,
+  LIMIT_ABOVE_CAUTION,
   upToHundredth,
 } from "../../vllm/utilization";
 import { ownWindow } from "../kv";
@@ -53,9 +53,6 @@ export const sureShare = (
   upToHundredth(
     (room.outsideGiB.high + (bytesPerRequest + bytesPerBlock) / BYTES_PER_GIB) / totalGiB,
   );
-
-/** How far the limit on the sum of shares is above the sum that the plan warns about. */
-const LIMIT_ABOVE_CAUTION = AGGREGATE_LIMIT - AGGREGATE_CAUTION;
 
 /**
  * A server's needs, and, where it would not start or its machine's plan doesn't fit, what to advise:

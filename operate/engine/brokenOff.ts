@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { endingInOrder, pause } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { run } from "../../commandLine/run";
-import { LABEL } from "../../components/planned";
+import { LABEL, TYPE } from "../../components/planned";
 import { orInputFault } from "../../faults/fault";
 import { jsonIn, objectOr, objectsIn, textOr } from "../../faults/json";
 import { docker } from "../../machines/docker/docker";
@@ -102,7 +102,7 @@ export const pendingIn = (state: string): Pending[] =>
 const ONCE_BY_NAME: Readonly<
   Record<string, { readonly look: string[]; readonly remove: string[] }>
 > = {
-  "docker:index/container:Container": {
+  [TYPE.container]: {
     look: [
       "inspect",
       "--type",

@@ -2,12 +2,11 @@ import { delimiter, dirname } from "node:path";
 import { say } from "../../commandLine/output";
 import { firstStarts } from "../../components/change";
 import type { MachinePlan } from "../../components/plan";
+import { TYPE } from "../../components/planned";
 import { shellWord } from "../../faults/shellWords";
 import { isOverSsh } from "../../machines/address";
 import type { Made } from "../engine/eventLog";
 import { forStack } from "../stack/typed";
-
-const CONTAINER = "docker:index/container:Container";
 
 /** Says where the launchers are that an update wrote, and what to run after it. */
 export function sayNext(
@@ -54,7 +53,9 @@ export function nextText(
   made: readonly Made[],
 ): string | undefined {
   const fresh = new Set(
-    made.filter(({ type, isNew }) => isNew && type === CONTAINER).map(({ resource }) => resource),
+    made
+      .filter(({ type, isNew }) => isNew && type === TYPE.container)
+      .map(({ resource }) => resource),
   );
   const starts = firstStarts(machines, (resource) => fresh.has(resource));
   if (starts === undefined) return undefined;

@@ -1,6 +1,6 @@
 import {
   AGGREGATE_CAUTION,
-  AGGREGATE_LIMIT,
+  LIMIT_ABOVE_CAUTION,
   shareText,
   tenThousandths,
   utilizationText,
@@ -16,9 +16,6 @@ interface AdvisedShare {
   /** What the plan warns about, as a sentence behind others; empty where nothing is known of it. */
   readonly warns: string;
 }
-
-/** How far the limit on the sum of shares is above the sum that the plan warns about. */
-const LIMIT_ABOVE_CAUTION = tenThousandths(AGGREGATE_LIMIT) - tenThousandths(AGGREGATE_CAUTION);
 
 const CAUTION = `Above ${shareText(tenThousandths(AGGREGATE_CAUTION))} for all servers the plan warns`;
 
@@ -41,7 +38,7 @@ export function advisedShare(share: LargestShare, fits: number): AdvisedShare {
   }
   const calm = Math.min(keeping, tenThousandths(unwarnedUtilization ?? 0));
   if (calm > 0) return { most: keeping, value: calm, warns: calm < keeping ? ` ${CAUTION}.` : "" };
-  const isWarned = keeping > tenThousandths(byAggregate) - LIMIT_ABOVE_CAUTION;
+  const isWarned = keeping > tenThousandths(byAggregate) - tenThousandths(LIMIT_ABOVE_CAUTION);
   // Without a plan of its KV cache nobody knows how little is enough.
   const noOther = needs.windowGiB === undefined ? "" : `, but with less ${name} may not start`;
   return {

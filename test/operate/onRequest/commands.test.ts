@@ -230,6 +230,7 @@ describe("a server that starts on request and doesn't run", () => {
     const { probes } = JSON.parse(out) as { probes: { status: string; detail: string }[] };
     // A script must not take it for a proof.
     expect([code, probes.length > 5]).toEqual([1, true]);
+    expect((await machine.serving("verify", "b", "--record")).code).toBe(1);
     const text = (await machine.serving("verify", "b")).out.split("\n");
     expect(text.slice(-4)).toEqual([
       `0 passed, 0 failed, ${probes.length} skipped`,

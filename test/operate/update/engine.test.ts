@@ -103,7 +103,7 @@ describe("the way back", () => {
       false,
     );
     expect(engineWasKilled(project, "other", env)).toBe(false);
-    // Of a state elsewhere nothing is known, whatever an earlier one left here.
+    // Nothing is known of a state elsewhere, whatever an earlier one left here.
     expect(isKilled({ pid: dead, hostname: hostname() })).toBe(true);
     for (const elsewhere of ["s3://bucket", "https://api.example"])
       expect(engineWasKilled(project, "dgx", { ...env, PULUMI_BACKEND_URL: elsewhere })).toBe(
