@@ -15,6 +15,9 @@ import { pageFromProject } from "../stack/stackFile";
  */
 const STATE_FOLDER = ".pulumi-state";
 
+/** Where a state has the locks of its stacks. */
+const LOCKS = ".pulumi/locks";
+
 /** Bytes of randomness in a passphrase that we make. */
 const PASSPHRASE_BYTES = 32;
 
@@ -67,11 +70,8 @@ const NOTHING_MADE = /^(?:pulumi:pulumi:Stack|pulumi:providers:|local-serving:in
  * shows; `false` where the state is elsewhere. A refused `up` leaves the stack's own entry.
  */
 export function stateIsEmpty(project: string, stack: string, env: NodeJS.ProcessEnv): boolean {
-  const state = join(project, STATE_FOLDER, ".pulumi");
-  const locks = join(state, "locks");
-  const isBusy =
-    existsSync(locks) &&
-    readdirSync(locks, { recursive: true }).some((name) => String(name).endsWith(".json"));
+  const locks = filesIn(join(project, STATE_FOLDER, LOCKS));
+  const isBusy = locks.some((file) => file.endsWith(".json"));
   const checkpoint = checkpointOf(project, stack);
   return isOurs(env) && !isBusy && (checkpoint === "" || hasMadeNothing(checkpoint));
 }
@@ -87,17 +87,26 @@ export const checkpointOf = (project: string, stack: string): string =>
 export function engineWasKilled(project: string, stack: string, env: NodeJS.ProcessEnv): boolean {
   const locks = locksOf(project, stack, env);
   if (locks.some(({ host, pid }) => host !== hostname() || isRunning(pid))) return false;
-  const { latest } = objectOr(objectOr(jsonIn(checkpointOf(project, stack))).checkpoint);
-  const pending = isOurs(env) ? objectsIn(objectOr(latest).pending_operations) : [];
+  const pending = isOurs(env) ? latestOf(checkpointOf(project, stack)).pending : [];
   return locks.length + pending.length + halfWritten(project, stack, env).length > 0;
 }
 
 /** Whether the state of a stack has only what the engine keeps of every stack. */
 function hasMadeNothing(checkpoint: string): boolean {
+  const { isWhole, resources, pending } = latestOf(checkpoint);
+  const made = resources.filter(({ type }) => !NOTHING_MADE.test(textOr(type)));
+  return isWhole && made.length + pending.length === 0;
+}
+
+/** What a checkpoint says of its stack; `isWhole` tells one from a text that is none. */
+function latestOf(checkpoint: string) {
   const { latest } = objectOr(objectOr(jsonIn(checkpoint)).checkpoint);
   const { resources, pending_operations: pending } = objectOr(latest);
-  const made = objectsIn(resources).filter(({ type }) => !NOTHING_MADE.test(textOr(type)));
-  return latest !== undefined && [...made, ...objectsIn(pending)].length === 0;
+  return {
+    isWhole: latest !== undefined,
+    resources: objectsIn(resources),
+    pending: objectsIn(pending),
+  };
 }
 
 /** Who holds a stack's state. */
@@ -135,7 +144,7 @@ const filesIn = (folder: string): string[] =>
 
 /** Files of a stack's locks. */
 const lockFiles = (state: string, stack: string): string[] =>
-  filesIn(join(state, ".pulumi/locks")).filter((file) => basename(dirname(file)) === stack);
+  filesIn(join(state, LOCKS)).filter((file) => basename(dirname(file)) === stack);
 
 /** The locks of a stack, where its state is a folder; `env` is the engine's. */
 export function locksOf(project: string, stack: string, env: NodeJS.ProcessEnv): Lock[] {

@@ -4,11 +4,21 @@ import { explained } from "../../components/fetch";
 import { TYPE } from "../../components/planned";
 import { jsonIn, objectOr, textOr } from "../../faults/json";
 
-/** What the engine told of an update, one event a line. */
+/** What the engine told of an update, one event a line; nothing where there is no log. */
 const eventsIn = (log: string) =>
-  readFileSync(log, "utf8")
+  (existsSync(log) ? readFileSync(log, "utf8") : "")
     .split("\n")
     .map((line) => objectOr(jsonIn(line)));
+
+/** The steps that an update began, without those of its preview. */
+const stepsIn = (log: string) =>
+  eventsIn(log).flatMap(({ resourcePreEvent }) => {
+    const { metadata, planning } = objectOr(resourcePreEvent);
+    const { op, type, urn } = objectOr(metadata);
+    return metadata === undefined || planning === true
+      ? []
+      : [{ op: textOr(op), type: textOr(type), urn: textOr(urn) }];
+  });
 
 /** Long enough for what else is under way to say something. */
 const QUIET_MS = 60_000;
@@ -40,7 +50,7 @@ const FAILED_PULL = /pull(?:ing)? (?:image )?"?([^\s"]+?)"?: (.*)/s;
  * before.
  */
 export function failedPulls(log: string): string[] {
-  const said = (existsSync(log) ? eventsIn(log) : []).flatMap(({ diagnosticEvent }) => {
+  const said = eventsIn(log).flatMap(({ diagnosticEvent }) => {
     const { severity, message } = objectOr(diagnosticEvent);
     const [, name, words] = FAILED_PULL.exec(stripVTControlCharacters(textOr(message))) ?? [];
     if (severity !== "error" || name === undefined || words === undefined) return [];
@@ -60,25 +70,17 @@ const NONE_STOPPED = "No container was stopped or replaced.";
 
 /** Whether an update began to remove a container, by its event log. */
 const removesContainers = (log: string): boolean =>
-  eventsIn(log).some(({ resourcePreEvent }) => {
-    const { metadata, planning } = objectOr(resourcePreEvent);
-    const { op, type } = objectOr(metadata);
-    return planning !== true && type === TYPE.container && textOr(op).startsWith("delete");
-  });
+  stepsIn(log).some(({ op, type }) => type === TYPE.container && op.startsWith("delete"));
 
 /** Steps that leave their resource as it is. */
 const QUIET = ["same", "read", "refresh"];
 
 /** Whether an update began to change anything, by its event log; its preview doesn't count. */
-export function touchedAnything(log: string): boolean {
-  return (existsSync(log) ? eventsIn(log) : []).some(({ resourcePreEvent }) => {
-    const { metadata, planning } = objectOr(resourcePreEvent);
-    const { op, type } = objectOr(metadata);
+export const touchedAnything = (log: string): boolean =>
+  stepsIn(log).some(
     // The engine's own resources, such as the stack itself, are nothing on a machine.
-    const isOurs = type !== undefined && !textOr(type).startsWith("pulumi:");
-    return isOurs && planning !== true && !QUIET.includes(textOr(op));
-  });
-}
+    ({ op, type }) => type !== "" && !type.startsWith("pulumi:") && !QUIET.includes(op),
+  );
 
 /** A resource that an update made or changed. */
 export interface Made {
@@ -91,16 +93,14 @@ export interface Made {
 
 /** What an update made or changed, by its event log; its preview doesn't count. */
 export const madeIn = (log: string): Made[] =>
-  (existsSync(log) ? eventsIn(log) : []).flatMap(({ resourcePreEvent }) => {
-    const { metadata, planning } = objectOr(resourcePreEvent);
-    const { op, type, urn } = objectOr(metadata);
+  stepsIn(log).flatMap(({ op, type, urn }) => {
     const isNew = op === "create" || op === "create-replacement";
-    if (planning === true || !(isNew || op === "update")) return [];
-    return [{ type: textOr(type), resource: textOr(urn).split("::").at(-1) ?? "", isNew }];
+    return isNew || op === "update"
+      ? [{ type, resource: urn.split("::").at(-1) ?? "", isNew }]
+      : [];
   });
 
 /** Whether a policy refused an update before it changed anything, by its event log. */
 export const isRefused = (log: string): boolean =>
-  existsSync(log) &&
   eventsIn(log).some(({ policyEvent }) => objectOr(policyEvent).enforcementLevel === "mandatory") &&
   !touchedAnything(log);
