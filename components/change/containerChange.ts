@@ -38,29 +38,23 @@ export function argumentChanges(
   const changes = [...new Set([...old.keys(), ...now.keys()])].flatMap(
     (argument): ArgumentChange[] => {
       const [was, is] = [old.get(argument) ?? null, now.get(argument) ?? null];
-      if (was === is) return [];
-      return [
-        {
-          argument,
-          before: was && short(was, "the old", argument),
-          after: is && short(is, "a new", argument),
-        },
-      ];
+      return was === is ? [] : [changeTo(argument, was, is)];
     },
   );
   const [first, second] = [before.command.join(" "), after.command.join(" ")];
   if (changes.length > 0 || first === second) return changes;
-  return [orderChange(first, second)];
+  return [changeTo("order of the arguments", first, second)];
 }
 
-function orderChange(before: string, after: string): ArgumentChange {
-  const argument = "order of the arguments";
-  return {
-    argument,
-    before: short(before, "the old", argument),
-    after: short(after, "a new", argument),
-  };
-}
+const changeTo = (
+  argument: string,
+  before: string | null,
+  after: string | null,
+): ArgumentChange => ({
+  argument,
+  before: before && short(before, "the old", argument),
+  after: after && short(after, "a new", argument),
+});
 
 /** Arguments that repeat another one, or are written as people do. */
 const REPEATED = ["ports", "stopTimeout", "networkMode", "networksAdvanced"];

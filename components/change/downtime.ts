@@ -138,24 +138,24 @@ const MINUTE = 60;
 
 /** `4 to 9 min`, `up to 2 min`, `8 to 74 s`. */
 function spanText({ least, most }: Span): string {
-  const [low, high, unit] =
-    most < 2 * MINUTE
-      ? [least, most, "s"]
-      : [Math.floor(least / MINUTE), Math.ceil(most / MINUTE), "min"];
-  return low === 0 ? `up to ${high} ${unit}` : `${low} to ${high} ${unit}`;
+  const low = most < 2 * MINUTE ? least : Math.floor(least / MINUTE);
+  return low === 0 ? `up to ${mostText(most)}` : `${low} to ${mostText(most)}`;
 }
+
+/** The end of a span, in its own unit. */
+const mostText = (most: number): string =>
+  most < 2 * MINUTE ? `${most} s` : `${Math.ceil(most / MINUTE)} min`;
 
 /** Says how long all parts take, and when it takes less. */
 export function stepsText(steps: readonly Step[]): string {
   const volume = steps.find(({ keptIn }) => keptIn !== undefined)?.keptIn;
-  const [all, kept] = [totalOf(steps), totalOf(steps, true)];
+  const all = totalOf(steps);
+  if (volume === undefined) return spanText(all);
+  const kept = totalOf(steps, true);
   // With the same least, the shorter time is a part of the longer one: only its end is said.
-  const isPart = all.least === kept.least;
-  const span = isPart
-    ? `at most ${spanText({ ...kept, least: 0 }).replace("up to ", "")}`
-    : `or ${spanText(kept)}`;
-  const shorter = `, ${span} if its kernels are already in the volume ${volume}`;
-  return `${spanText(totalOf(steps))}${volume === undefined ? "" : shorter}`;
+  const shorter =
+    all.least === kept.least ? `at most ${mostText(kept.most)}` : `or ${spanText(kept)}`;
+  return `${spanText(all)}, ${shorter} if its kernels are already in the volume ${volume}`;
 }
 
 /** Says the same with all parts and their sources. */
