@@ -208,10 +208,11 @@ function withFloor(
 ): MemoryLedger["largestUtilization"] {
   const { totalGiB, floorGiB, sumGiB } = machine;
   return Object.fromEntries(
-    Object.entries(largest).map(([name, fits]) => {
-      const share = shares.find((each) => each.name === name);
+    shares.flatMap((share) => {
+      const { name } = share;
+      const fits = largest[name];
+      if (fits === undefined) return [];
       const most = Math.min(fits.bySum, fits.byAggregate);
-      if (share === undefined) return [name, fits];
       const of = (utilization: number) =>
         linesOf({ ...share, utilization }, totalGiB).reduce((sum, { gib }) => sum + gib, 0);
       const beside = sumGiB - of(share.utilization);
@@ -221,7 +222,7 @@ function withFloor(
         hundredths(totalGiB - hundredths(beside + of(keepingFloor))) < floorGiB
       )
         keepingFloor = downToHundredth(keepingFloor - 0.01);
-      return [name, keepingFloor < most ? { ...fits, keepingFloor } : fits];
+      return [[name, keepingFloor < most ? { ...fits, keepingFloor } : fits]];
     }),
   );
 }

@@ -45,6 +45,13 @@ export const shareForRequests = (
   return upToHundredth((room.outsideGiB.low + windowsGiB + BESIDE_WINDOW_GIB) / totalGiB);
 };
 
+/** The least share with which a server starts by all that was seen of its model. */
+export const leastToStart = (
+  { leastUtilization = 0 }: StartNeeds,
+  kv: ServerKv | null | undefined,
+  totalGiB: number,
+): number => Math.max(leastUtilization, kv ? shareForRequests(kv, 1, totalGiB) : 0);
+
 /** The share with which a server holds one request even in the worst known case. */
 export const sureShare = (
   { room, bytesPerRequest, bytesPerBlock }: ServerKv,
@@ -74,7 +81,7 @@ export function neededAndAdvised(
   return {
     ...needs,
     ...defined({
-      leastUtilization: least && Math.max(least, shareForRequests(kv, 1, totalGiB)),
+      leastUtilization: least && leastToStart(needs, kv, totalGiB),
       sureUtilization: sure > AGGREGATE_LIMIT ? undefined : sure,
       longestWindow: longest && Math.min(longest, seen ?? longest),
       unwarnedUtilization: unwarnedShare(server, kv, ledger),

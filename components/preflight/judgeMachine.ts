@@ -4,7 +4,7 @@ import { downToHundredth, takenGiB, takesItsShare } from "../../vllm/utilization
 import { explained, isCertain } from "../fetch/causes";
 import { roomProblem } from "../fetch/needs";
 import { totalFinding } from "../memory/machineMemory";
-import { shareForRequests } from "../memory/startNeeds";
+import { leastToStart } from "../memory/startNeeds";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { newKey } from "../planned/networkKey";
 import { knownTroubles } from "../supply/kernel";
@@ -178,12 +178,9 @@ function memoryFindings(
     const names = asked.map(({ server }) => server.container.name).join(", ");
     const [lower] = asked.flatMap(({ server: { key, container }, demand }) => {
       const share = downToHundredth((freeGiB - wanted) / totalGiB + demand.utilization);
-      const kv = machine.kv[container.name];
-      const needed = [
-        machine.starts[container.name]?.leastUtilization ?? 0,
-        ...(kv ? [shareForRequests(kv, 1, totalGiB)] : []),
-      ];
-      const starts = share > 0 && share >= Math.max(...needed);
+      const { [container.name]: needs = {} } = machine.starts;
+      const needed = leastToStart(needs, machine.kv[container.name], totalGiB);
+      const starts = share > 0 && share >= needed;
       return takesItsShare(demand) && starts ? [{ key, name: container.name, share }] : [];
     });
     const remedy =
