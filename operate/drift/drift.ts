@@ -8,11 +8,11 @@ import { connectionProblem, hostInstanceFindings } from "../../components/prefli
 import { serviceNamed } from "../../components/services";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
-import { inKeyOrder, type JsonObject, objectOr } from "../../faults/json";
+import { inKeyOrder } from "../../faults/json";
 import { filesOf } from "../../machines/files";
 import { parseMeminfo } from "../../machines/memory";
 import { type Host, hostOf, inspected } from "../sees/host";
-import { networkIds, offNetworks } from "../sees/network";
+import { networkIds, offNetworks, runsNow } from "../sees/network";
 import { hasOnDemand } from "../sees/onDemand/onDemand";
 import { type OpenTunnel, tunnelTo } from "../sees/tunnel";
 import type { StackFileOptions } from "../stack/stackFile";
@@ -125,12 +125,12 @@ async function ofContainers(plan: MachinePlan, host: Host): Promise<Drift[]> {
   // A network that a running container is on can't be removed.
   const asks = all.some(
     ({ planned, found }) =>
-      found !== undefined && (!runs(found) || offNetworks(planned, found).length > 0),
+      found !== undefined && (!runsNow(found) || offNetworks(planned, found).length > 0),
   );
   const ids = asks ? await networkIds(host) : undefined;
   return all.flatMap(({ planned, found }) => {
     const differences = containerDifferences(planned, found, ids);
-    const mend = mendContainer(plan, planned, { differences, runs: runs(found) });
+    const mend = mendContainer(plan, planned, { differences, runs: runsNow(found) });
     return differences.map((each) => ({
       kind: "container" as const,
       where: planned.name,
@@ -139,9 +139,6 @@ async function ofContainers(plan: MachinePlan, host: Host): Promise<Drift[]> {
     }));
   });
 }
-
-const runs = (found: JsonObject | undefined): boolean =>
-  objectOr(found?.State).Status === "running";
 
 /** Folders of the operator's whose files are others than those that a server was started with. */
 const folderDrifts = (applied: MachinePlan, now: MachinePlan): Drift[] =>

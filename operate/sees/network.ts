@@ -47,6 +47,10 @@ export function offNetworks(
   });
 }
 
+/** Whether a container runs, by `docker inspect`; not if there is none. */
+export const runsNow = (found: JsonObject | undefined): boolean =>
+  objectOr(found?.State).Status === "running";
+
 /** The same of every container that is there; nothing where Docker can't tell. */
 export async function offNetworksOn(
   host: Pick<Host, "docker">,
@@ -57,8 +61,7 @@ export async function offNetworksOn(
     const all = containers.map(async (planned) => {
       const found = await inspected(host, planned.name);
       if (found === undefined) return [];
-      const runs = objectOr(found.State).Status === "running";
-      const own = { container: planned.name, runs };
+      const own = { container: planned.name, runs: runsNow(found) };
       return offNetworks(planned, found, ids).map((each) => ({ ...own, ...each }));
     });
     return (await Promise.all(all)).flat();

@@ -5,6 +5,9 @@ import type { Host } from "./host";
 import type { LogReading } from "./log/scanLog";
 import { ASKED_TO_STOP, READY, STOPPED } from "./log/sign";
 
+/** The exit code of SIGKILL: somebody's, or Docker's where a stop takes too long. */
+export const EXIT_KILLED = 137;
+
 /** Docker's words for a container that doesn't run and can be started. */
 const STOPPED_STATES = ["created", "exited"];
 
@@ -15,14 +18,11 @@ export const isStoppedAsPlanned = (
 ): boolean => start === "onRequest" && state !== undefined && STOPPED_STATES.includes(state.status);
 
 /** Exit codes of a container that was never started, ended well, or was told to end. */
-const ENDED_WELL = [0, 137, 143];
+const ENDED_WELL = [0, EXIT_KILLED, 143];
 
 /** Whether the last run of a stopped container ended by itself, and badly. */
 export const endedBadly = ({ exitCode, oomKilled }: ContainerState): boolean =>
   oomKilled || !ENDED_WELL.includes(exitCode);
-
-/** The exit code of SIGKILL: somebody's, or Docker's where a stop takes too long. */
-const KILLED = 137;
 
 /** What the log of a stopped server must show, to say whether it was killed. */
 export const KILL_SIGNS = [READY, STOPPED, ASKED_TO_STOP];
@@ -32,7 +32,7 @@ export const mayBeKilled = ({
   exitCode,
   status,
 }: Pick<ContainerState, "exitCode" | "status">): boolean =>
-  exitCode === KILLED && status === "exited";
+  exitCode === EXIT_KILLED && status === "exited";
 
 /** Whether a server was killed while it served: its log has no word of a stop since it was ready. */
 export function wasKilled(

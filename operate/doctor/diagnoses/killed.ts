@@ -9,7 +9,7 @@ import {
   sign,
   startSign,
 } from "../../sees/log/sign";
-import { wasKilled } from "../../sees/onRequest";
+import { EXIT_KILLED, wasKilled } from "../../sees/onRequest";
 import { type Row, signsOf, type Weighed } from "../diagnosis";
 import {
   cameUpAfter,
@@ -36,7 +36,6 @@ const KILLED_IN = sign(
 );
 const EARLYOOM = sign("sending SIG", /sending SIG(?:TERM|KILL) to process (\d+) [^"]*"([^"]*)"/);
 
-const EXIT_KILLED = 137;
 const EXITED_137 = sign(
   ["137", "SIGKILL", "signal 9", "-9"],
   /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|\bstatus=9\/KILL|signal 9 \(SIGKILL\)|exit ?code[=:] ?-9|core proc\(s\): \{[^}]*: -9\b/i,

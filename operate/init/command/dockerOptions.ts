@@ -1,3 +1,4 @@
+import { stringify } from "yaml";
 import { defined } from "../../../faults/defined";
 import { holdsSecret } from "../../../faults/secrets";
 import { fitsServer } from "../../models/leastServer";
@@ -192,11 +193,11 @@ function mountText(from: string | undefined, to: string): string {
   if (from === undefined)
     return " With `mounts` a server reads a further folder of the machine, by its path.";
   return fitsServer({ mounts: [{ from, to }] })
-    ? ` If it has to read this one, write \`mounts: [{from: ${plainScalar(from)}, to: ${plainScalar(to)}}]\` below the server.`
+    ? ` If it has to read this one, write \`mounts: ${stringify([{ from, to }], IN_A_LINE).trim()}\` below the server.`
     : "";
 }
 
-const plainScalar = (path: string) => (/^[\w./~-]+$/.test(path) ? path : JSON.stringify(path));
+const IN_A_LINE = { collectionStyle: "flow", flowCollectionPadding: false, lineWidth: 0 } as const;
 
 const NO_OPTION = "a server has no setting for it.";
 
