@@ -142,11 +142,11 @@ function memoryFindings(
   machine: MachinePlan,
   { memory, docker }: MachineFacts,
 ): PreflightFinding[] {
-  const running = docker.reachable ? docker.containers : [];
+  const up = docker.reachable ? docker.containers : [];
   // Nothing starts those that start on request; those that run go on.
   const servers = serversOn(machine).filter(
     ({ container }) =>
-      container.start === undefined || running.some(({ name }) => name === container.name),
+      container.start === undefined || up.some(({ name }) => name === container.name),
   );
   if (memory === undefined)
     return servers.length === 0
@@ -159,6 +159,8 @@ function memoryFindings(
   // vLLM takes its share of what the machine has, whatever is declared.
   const { totalGiB } = memory;
   const { fixedKvCache = {} } = machine.ledger;
+  // Between two starts, a container's memory is free already.
+  const running = up.filter(({ status }) => status !== "restarting");
   // The weights of a replaced server are known by its name. Any other server counts by its share
   // and its bytes alone.
   const held = running.reduce(
@@ -198,8 +200,8 @@ function portFindings(
   machine: MachinePlan,
   { listeners, docker }: MachineFacts,
 ): PreflightFinding[] {
-  const running = docker.reachable ? docker.containers : [];
-  const ours = new Set(running.flatMap(({ ports }) => ports.map(({ host }) => host)));
+  const up = docker.reachable ? docker.containers : [];
+  const ours = new Set(up.flatMap(({ ports }) => ports.map(({ host }) => host)));
   const { containers, inferenceServers, services } = machine;
   const blocks = new Map([
     ...inferenceServers.map(
@@ -216,10 +218,8 @@ function portFindings(
       ours.has(host) ? [] : [{ name, port: host, setting: `${block}.port` }],
     );
   });
-  // Docker publishes no port of a rank. As long as the rank runs, its listeners are its own.
-  const ranks = rankPorts(machine).filter(
-    ({ name }) => !running.some((each) => each.name === name),
-  );
+  // Docker publishes no port of a rank. As long as the rank is up, its listeners are its own.
+  const ranks = rankPorts(machine).filter(({ name }) => !up.some((each) => each.name === name));
   return [...published, ...ranks]
     .filter(({ port }) => listeners.some((each) => each.port === port))
     .map(({ name, port, setting }) =>

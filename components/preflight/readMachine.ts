@@ -3,7 +3,7 @@ import { defined } from "../../faults/defined";
 import { HERE } from "../../machines/address";
 import { readHardware } from "../../machines/devices/hardware";
 import { recognise } from "../../machines/devices/recognise";
-import { RUNNING, readDocker } from "../../machines/docker/engine";
+import { readDocker, UP } from "../../machines/docker/engine";
 import { type Files, filesOf } from "../../machines/files";
 import { readListeners } from "../../machines/listeners";
 import { parseMeminfo } from "../../machines/memory";
@@ -34,7 +34,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     device,
     onDemand,
   ] = await Promise.all([
-    readDocker(machine.dockerHost, [...oursOn(machine), ...RUNNING]),
+    readDocker(machine.dockerHost, [...oursOn(machine), ...UP]),
     readListeners(portsOf(machine), "/proc", files),
     Promise.all(
       [...new Set(serversOn(machine).map((server) => server.modelCache))].map((path) =>

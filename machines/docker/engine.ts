@@ -7,9 +7,11 @@ import { type Files, filesOf } from "../files";
 import { type ContainerState, readContainers } from "./containers";
 import { docker, dockerJson } from "./docker";
 
-/** What is judged of a running container of ours. */
+/** What is judged of a container of ours that is up. */
 export type RunningContainer = Pick<ContainerState, "name" | "gpuMemoryUtilization" | "memory"> & {
   readonly ports: readonly { readonly host: number }[];
+  /** Absent where only running ones were asked for. */
+  readonly status?: string;
 };
 
 export type DockerFacts<Container = RunningContainer> =
@@ -25,7 +27,7 @@ export type DockerFacts<Container = RunningContainer> =
        * saw them. They name none.
        */
       readonly listsNvidia?: true;
-      /** Running containers that carry our label for this machine, or whichever were asked for. */
+      /** Containers of ours on this machine that are up, or whichever were asked for. */
       readonly containers: readonly Container[];
       /** Interface of Docker's default network, where this computer lacks it. */
       readonly missingBridge?: string;
@@ -37,6 +39,12 @@ const DAEMON_PATH = ["/usr/bin", "/usr/local/bin", "/usr/sbin", "/bin"];
 
 /** The filter that finds every running container. */
 export const RUNNING: readonly string[] = ["status=running"];
+
+/**
+ * The filters that find every container that is up: one that is paused, or that Docker is about to
+ * start again, keeps its ports.
+ */
+export const UP: readonly string[] = [...RUNNING, "status=restarting", "status=paused"];
 
 /**
  * Asks an engine whether it answers, whether it can serve GPUs, whether its bridge is there, and

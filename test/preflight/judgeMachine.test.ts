@@ -183,6 +183,26 @@ describe("preflight", () => {
     ).toContain("our running servers hold 48.65 GiB");
   });
 
+  it("leaves a server its port while Docker starts it again, and counts no memory of it", () => {
+    const beingStarted = (status: string, availableGiB: number) => {
+      const state = { Status: status, ExitCode: 1 };
+      const found = inspected({ name: "vllm-old-8001", state });
+      const [container] = containersOf([{ ...found, Config: { Cmd: argvOf(0.4) } }]);
+      if (container === undefined) throw new Error("no container");
+      return judged({
+        docker: { reachable: true, gpuRuntime: true, containers: [container] },
+        listeners: [...healthy.listeners, { port: 8001 }],
+        memory: { totalGiB: 121.63, availableGiB },
+      }).map(({ message }) => message);
+    };
+    expect(beingStarted("restarting", 55)).toEqual([]);
+    expect(beingStarted("restarting", 6.1)).toEqual([
+      expect.stringMatching(/^Not enough memory for .*MemAvailable is 6\.10 GiB\. /),
+    ]);
+    // A paused one still holds its share.
+    expect(beingStarted("paused", 6.1)).toEqual([]);
+  });
+
   it("refuses an instance A that runs with another utilization than declared", () => {
     expect(judged({ listeners: [{ port: 8000, argv: argvOf(0.72) }] })).toEqual([
       {

@@ -10,7 +10,7 @@ import { oursOn } from "../../components/preflight/ourContainers";
 import { type LinkFacts, rankPorts, readLink } from "../../components/preflight/readLink";
 import type { MachineFacts } from "../../components/preflight/types";
 import { HERE } from "../../machines/address";
-import { RUNNING } from "../../machines/docker/engine";
+import { UP } from "../../machines/docker/engine";
 import { filesOf } from "../../machines/files";
 import { stack } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
@@ -394,13 +394,15 @@ describe("ports and containers of ranks", () => {
     expect(judgedPorts(machineOf(0), [8001, 29501, 29502], ["vllm-model-8001"])).toEqual([]);
   });
 
-  it("finds running ranks, which have the machine's own network", () => {
+  it("finds ranks that are up, which have the machine's own network", () => {
     const machine = machineOf(0);
-    expect([...oursOn(machine), ...RUNNING]).toEqual([
+    expect([...oursOn(machine), ...UP]).toEqual([
       "label=local-serving.machine=dgx1",
       `network=${machine.network}`,
       "network=host",
       "status=running",
+      "status=restarting",
+      "status=paused",
     ]);
   });
 

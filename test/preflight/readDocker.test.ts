@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { oursOn } from "../../components/preflight/ourContainers";
-import { engineProblem, RUNNING, readDocker } from "../../machines/docker/engine";
+import { engineProblem, readDocker, UP } from "../../machines/docker/engine";
 import { stack } from "../fixtures/machine";
 import { type Answers, FakeDocker, inspected } from "../operate/fakeDocker";
 
@@ -21,13 +21,13 @@ const read = async (answers: Answers) => {
   });
   vi.stubEnv("PATH", docker.env.PATH ?? "");
   return {
-    facts: await readDocker(machine.dockerHost, [...oursOn(machine), ...RUNNING]),
+    facts: await readDocker(machine.dockerHost, [...oursOn(machine), ...UP]),
     asked: () => readFileSync(docker.asked, "utf8"),
   };
 };
 
 describe("what the preflight reads of Docker", () => {
-  it("are the GPU runtime and the running containers of this machine in our network", async () => {
+  it("are the GPU runtime and the containers that are up of this machine in our network", async () => {
     const running = { ...inspected({ name: "vllm-old" }), Config: { Cmd: ["vllm", "serve", "m"] } };
     const { facts, asked } = await read({
       ps: { out: "abc\n" },
@@ -41,7 +41,7 @@ describe("what the preflight reads of Docker", () => {
     });
     expect(facts).not.toHaveProperty("missingBridge");
     expect(asked()).toContain(
-      "unix:///var/run/docker.sock ps --all --quiet --no-trunc --filter label=local-serving.machine=dgx --filter network=local-serving --filter status=running",
+      "unix:///var/run/docker.sock ps --all --quiet --no-trunc --filter label=local-serving.machine=dgx --filter network=local-serving --filter status=running --filter status=restarting --filter status=paused",
     );
   });
 
