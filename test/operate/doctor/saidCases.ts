@@ -79,6 +79,14 @@ export const SAID: readonly MatrixCase[] = [
   said("command-of-a-script", "run.sh", "exec: vllm: not found", {
     change: "Look at line",
   }),
+  ...[
+    ["no-vllm-setsid", "failed to execute vllm"],
+    ["no-vllm-busybox", "can't execute 'vllm'"],
+    ["no-vllm-dash", "gate: 382: vllm: not found"],
+    ["no-vllm-bash", "vllm: command not found"],
+  ].map(([name = "", evidence = ""]) =>
+    known("no-vllm-inside", name, evidence, { change: "Pin an image with vLLM inside" }),
+  ),
   said("server-instead-of-serve", "'server'", "argument subparser: invalid choice", {
     change: "Look at line",
   }),
