@@ -5,7 +5,7 @@ import { ollamaModelName } from "../../components/simple-server";
 import { pinnedServer } from "../../components/supply";
 import { putAt } from "../../faults/json";
 import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../machines/address";
-import { totalOfAnother, whyNoServer } from "../../machines/devices/devices";
+import { deviceOf, totalOfAnother, whyNoServer } from "../../machines/devices/devices";
 import { hundredths } from "../../units/memory";
 import { upToHundredth } from "../../vllm/utilization";
 import { reasonsOf, type ServerValue } from "../models/serverValues";
@@ -83,7 +83,7 @@ export function settingsFor(
   if (takers.length > 0)
     comments.set("otherGpuMemoryGiB", `What ${named.join(", ")} took when this was written.`);
   if (a === undefined)
-    comments.set("instanceA", servers.length === 0 ? NO_INSTANCE_A : IN_ITS_OWN_MEMORY);
+    comments.set("instanceA", servers.length === 0 ? NO_INSTANCE_A : whyUncounted(facts));
   if (wanted.modelCache !== undefined) comments.set("modelCache", "From the command's volume.");
   if (dockerHost !== undefined && isOverSsh({ dockerHost })) comments.set("dockerHost", OVER_SSH);
   return { settings, comments };
@@ -92,8 +92,11 @@ export function settingsFor(
 const NO_INSTANCE_A =
   "No vLLM of your own runs. If one does at other times, start it, remove this file and run `serving init` again: its memory counts.";
 
-const IN_ITS_OWN_MEMORY =
-  "The vLLM that runs here uses the GPU's own memory, which plans don't count.";
+/** Why the vLLM of a machine that gets no server of ours is no instance A. */
+const whyUncounted = ({ device }: HostFacts): string =>
+  deviceOf(device)?.memory === "own"
+    ? "The vLLM that runs here uses the GPU's own memory, which plans don't count."
+    : "The vLLM that runs here isn't counted: plans know what one takes on NVIDIA's GPUs alone.";
 
 const OVER_SSH =
   "Another computer: its files are written and read over this ssh (docs/guide/elsewhere.md).";

@@ -199,6 +199,21 @@ describe("from what a machine shows to its plan", () => {
       { ...OTHER, device: "strix-halo", there: [...OTHER.there, "by ROCm or Vulkan"] },
     ],
     [
+      "a VM without a GPU, with a vLLM",
+      {
+        ...{ totalKib: gib(31.3), availableKib: gib(19), gpus: [], pci: ["1af4:1050"] },
+        ...{ dmi: ["QEMU", "Standard PC (Q35 + ICH9, 2009)"], listening: vllm(0.3) },
+      },
+      {
+        ...{ ...OTHER, device: "none" },
+        there: [
+          ...OTHER.there,
+          "The vLLM that runs here isn't counted: plans know what one takes on NVIDIA's GPUs alone.",
+        ],
+        absent: [...OTHER.absent, "uses the GPU's own memory"],
+      },
+    ],
+    [
       "an Intel Arc",
       { totalKib: gib(62.5), availableKib: gib(57), gpus: [], pci: ["8086:e20b"] },
       { ...OTHER, device: "intel" },
