@@ -115,6 +115,8 @@ function parsed(text: string, lineCounter: yaml.LineCounter): readonly yaml.Docu
     lineCounter,
     prettyErrors: false,
     uniqueKeys: false,
+    // `!!omap`, `!!set` and the like make objects in which a schema finds no keys, so no faults.
+    resolveKnownTags: false,
     logLevel: "error",
   } as const;
   const { stackTraceLimit } = Error;
