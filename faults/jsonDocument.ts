@@ -94,7 +94,9 @@ export function jsonSyntaxFault(text: string): Position {
   try {
     parse(text);
   } catch (error) {
-    return placeOf(error as Location);
+    // Where the text ends too early, the parser may name its beginning.
+    const early = error instanceof Error && error.message.startsWith("Unexpected end");
+    return early ? placeAt(text, text.length) : placeOf(error as Location);
   }
   for (const { type, loc } of tokenize(text)) {
     const control = CONTROL.exec(text.slice(loc.start.offset, loc.end.offset));
@@ -151,12 +153,14 @@ function placeBeyond(text: string, levels: number): Position | undefined {
     else if (char === '"') inString = !inString;
     else if (inString) continue;
     else if (char === "}" || char === "]") depth -= 1;
-    else if ((char === "{" || char === "[") && ++depth > levels) {
-      const lines = text.slice(0, at + 1).split("\n");
-      return { line: lines.length, column: lines.at(-1)?.length ?? 1 };
-    }
+    else if ((char === "{" || char === "[") && ++depth > levels) return placeAt(text, at);
   }
   return undefined;
+}
+
+function placeAt(text: string, offset: number): Position {
+  const lines = text.slice(0, offset).split("\n");
+  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
 }
 
 const placeOf = ({ line, column }: Location): Position => ({ line, column });

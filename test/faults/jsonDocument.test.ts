@@ -65,9 +65,14 @@ describe("a JSON document", () => {
     ['"a\nb"', 2],
     ['"\\x"', 1],
     ['{"a": tru}', 6],
+    ['{"a":', 5],
   ])("%j stops being JSON at %d", (text, offset) => {
     expect(() => JSON.parse(text)).toThrow();
     expect(jsonSyntaxFault(text)).toEqual({ line: 1, column: offset + 1 });
+  });
+
+  it("says where text ends too early, on whichever line", () => {
+    expect(jsonSyntaxFault('{"a": 1,\n "b":')).toEqual({ line: 2, column: 6 });
   });
 
   it("names a place for any text with letters changed", () => {
