@@ -45,8 +45,6 @@ export interface AnalyticsConfiguration {
 /** Merges the layers and collects the faults of all of them. A wrong value is not set. */
 export function configureAnalytics(sources: AnalyticsSources): AnalyticsConfiguration {
   const { prefix, document } = sources;
-  if (document !== undefined && (typeof document.value !== "object" || document.value === null))
-    throw new UnreadableInput(document.file, "is not a JSON object");
   const large = sizeRefusal(document?.value);
   if (document !== undefined && large !== undefined)
     throw new UnreadableInput(document.file, large);

@@ -81,7 +81,6 @@ describe("serving config check", () => {
     ["providers", "bad.toml", "[x", "not valid TOML"],
     ["analytics", "none.json", undefined, "no such file"],
     ["analytics", "bad.json", '{"a": }', "not valid JSON"],
-    ["analytics", "list.json", "3", "is not a JSON object"],
   ])("can't read %s in %s, and says so in one document", async (subject, name, text, message) => {
     const file = join(folder(), name);
     if (text !== undefined) writeFileSync(file, text);
@@ -96,6 +95,17 @@ describe("serving config check", () => {
     const said = await runServing(["config", "check", subject, file]);
     expect(said.code).toBe(2);
     expect(said.out).toMatch(new RegExp(`^${file}(?::\\d+:\\d+)?: [^\n]*${message}[^\n]*\n$`));
+  });
+
+  it.each(["3", "null", "[]", '"text"'])("faults an analytics file that is %s", async (text) => {
+    const file = join(folder(), "a.json");
+    writeFileSync(file, text);
+    const run = await runServing(["config", "check", "analytics", file, "--format", "json"]);
+    expect(run.code).toBe(1);
+    const [issue, ...more] = json(run.out).issues;
+    expect(more).toEqual([]);
+    expect(issue).toMatchObject({ path: "", code: "wrong_type", line: 1, column: 1 });
+    expect(issue.message).toMatch(/^Expected a map, got /);
   });
 
   it("asks every provider with --probe, over a real socket", async () => {
