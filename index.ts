@@ -1,16 +1,8 @@
 import "./faults/interpretSchemas";
-import {
-  declareMachines,
-  LocalServing,
-  Serving,
-  stackInForce,
-  tellingBugs,
-} from "./components/program";
+import { declareMachines, stackInForce, tellingBugs } from "./components/program";
 
-const program = tellingBugs(async () => declareMachines(stackInForce()));
+// What the package gives to other programs (component.cjs).
+export { LocalServing, Serving } from "./components/program";
 
-/**
- * The Pulumi program: every machine of the stack file in force, and its outputs. Beside it stands
- * what the package gives to other programs (component.cjs).
- */
-export = Object.assign(program, { LocalServing, Serving });
+/** The Pulumi program: every machine of the stack file in force, and its outputs. */
+export default tellingBugs(async () => declareMachines(stackInForce()));

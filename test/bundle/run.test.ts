@@ -117,7 +117,7 @@ it("runs changed sources and says so", { timeout: LIMIT_MS }, async () => {
   expect(await serving("--version")).toMatchObject({ code: 0, stderr: "" });
 });
 
-it("ends a program that exports no function with one sentence", { timeout: LIMIT_MS }, async () => {
+it("ends a program that is no function with one sentence", { timeout: LIMIT_MS }, async () => {
   const before = readFileSync(join(copy, "index.ts"), "utf8");
   edit("index.ts", () => "export const answer = 42;\n");
   const { stdout } = await run(
@@ -129,7 +129,7 @@ it("ends a program that exports no function with one sentence", { timeout: LIMIT
   );
   edit("index.ts", () => before);
   expect(stdout).toBe(
-    "index.ts exports no function. It must export the program as one: `export = async () => { ... };`.\n",
+    "index.ts exports no program. It must be a function: `export default async () => { ... };`.\n",
   );
 });
 

@@ -20,7 +20,7 @@ import { HarnessFiles } from "./components/harness-files/harnessFiles";
 import { operatorHome } from "./components/evidence/readEvidence";
 import { plan } from "./components/plan/plan";
 import { parseEngineConfig } from "./components/settings/load";
-export = async () => {
+export default async () => {
   for (const { name, files } of plan(parseEngineConfig(runtime.allConfig()), { home: operatorHome() }).machines) {
     const harness = files.filter(({ role }) => role.startsWith("harness-"));
     if (harness.length > 0) new HarnessFiles(name + "-harness-files", name, harness);

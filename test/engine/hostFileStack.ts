@@ -25,7 +25,7 @@ const PROGRAM = `
 import { readFileSync } from "node:fs";
 import { HostFile, secretFileArgs } from "./components/host/hostFile";
 import { SystemdDropIn } from "./components/host/systemdDropIn";
-export = async () => {
+export default async () => {
   const declared = JSON.parse(readFileSync("declared.json", "utf8"));
   for (const { name, path, text, mode = "0644", variable } of declared.files ?? []) {
     if (variable === undefined) new HostFile(name, { file: { role: "test", path, mode, text } });
