@@ -57,21 +57,19 @@ async function judgedBefore(
   const project = userInput(() => ownFolder(name, baseDirectory));
   const components = componentsOfProgram();
   const earlier = [...components];
-  const read = (async () => {
-    const given = await knownSettings(source, settings);
-    const parsed = parseGiven(source, given, await declaredBy(earlier));
-    return { given: objectOr(given), parsed };
-  })();
+  // A promise or output of the program's own may fail, which is no bug of ours.
+  const given = knownSettings(source, settings).catch(asUserInput);
+  const parsed = given.then((known) =>
+    tellingOurBugs(async () => {
+      const elsewhere = await declaredBy(earlier);
+      return userInput(() => parseGiven(source, known, elsewhere));
+    }),
+  );
   // Before anything is awaited, so that the next component of the program knows of this one.
-  components.push({
-    name,
-    settings: read.then(
-      ({ parsed }) => parsed,
-      () => undefined,
-    ),
-  });
-  const { given, parsed } = await read.catch(asUserInput);
-  return { given, planned: await judgeMachines(parsed, { project }) };
+  components.push({ name, settings: parsed.catch(() => undefined) });
+  const sound = await parsed;
+  const planned = await tellingOurBugs(() => judgeMachines(sound, { project }));
+  return { given: objectOr(await given), planned };
 }
 
 /** Folder with the program's own `models/` and `policies/levels.json`. */
@@ -123,7 +121,7 @@ export class Serving {
   private readonly judged: Promise<Judged>;
 
   constructor(name: string, args: LocalServingArgs, opts?: ComponentResourceOptions) {
-    this.judged = tellingOurBugs(() => judgedBefore(name, args));
+    this.judged = judgedBefore(name, args);
     this.inputs = { settings: reportedElsewhere(this.judged.then(({ given }) => given)) };
     // A dependency that fails is reported in its own words, an input with the SDK's before them.
     const isJudged = reportedElsewhere(this.judged.then((): Resource[] => []));

@@ -149,6 +149,16 @@ describe("LocalServing in somebody's program", () => {
     );
   });
 
+  it("leaves the failure of a promise of the program as it is", async () => {
+    const failed = new Error("required output 'share' does not exist on stack 'base'");
+    const { stack } = failed;
+    const fails = () => Promise.reject(failed);
+    expect(await answer({ settings: fails() }, true)).toBe(failed.message);
+    const settings = machinesOf({}, { gpuMemoryUtilization: fails() });
+    expect(await answer({ settings }, true)).toBe(failed.message);
+    expect(failed.stack).toBe(stack);
+  });
+
   it("refuses a second component of the program that is about the same machine", async () => {
     const told: string[] = [];
     const recorded = await record(async () => {
