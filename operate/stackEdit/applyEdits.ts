@@ -106,8 +106,8 @@ function withValue(
 }
 
 /**
- * Adds a key to a map: behind the last one-line key with its indentation, or behind the last one
- * between braces.
+ * Adds a key to a map: behind the last one-line key with its indentation, else behind the last one,
+ * or behind the last one between braces.
  */
 function withPair(
   text: string,
@@ -116,7 +116,7 @@ function withPair(
   value: EditValue,
 ): string | undefined {
   if (map?.flow === true) return withFlowPair(text, map, key, value);
-  const neighbour = map?.items.filter(isOneLine).at(-1);
+  const neighbour = map?.items.filter(isOneLine).at(-1) ?? map?.items.at(-1);
   const at = neighbour === undefined ? undefined : lineOf(text, neighbour);
   if (at === undefined) return undefined;
   const indentation = /^ */.exec(text.slice(at.start))?.[0] ?? "";

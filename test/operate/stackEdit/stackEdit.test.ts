@@ -54,6 +54,11 @@ describe("an edit of a stack file", () => {
     ],
     ["leaves alone what is not there", { path: at("kvCacheMemoryBytes"), value: undefined }, []],
     [
+      "adds a map behind another one, and leaves the file's other lines alone",
+      { path: ["machines", "dgx", "inferenceServers", "c"], value: { port: "8002" } },
+      ["+        c:", '+          port: "8002"'],
+    ],
+    [
       "adds a map",
       { path: ["machines", "dgx", "clients", "claudeCode"], value: { via: "native" } },
       ["+      clients:", "+        claudeCode:", "+          via: native"],
