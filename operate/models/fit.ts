@@ -10,14 +10,14 @@ import { inferenceServer } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { putAt } from "../../faults/json";
 import { whyNoServer } from "../../machines/devices/devices";
-import { judge } from "../../policies/judge";
+import { type Judged, judge } from "../../policies/judge";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { upToHundredth, utilizationText } from "../../vllm/utilization";
 import { isPinRule } from "../pin/judgeImage";
 import { clientChanges } from "./clientChanges";
 import { type ComputedShare, computedShare } from "./computedShare";
 import { neededImage } from "./neededImage";
-import { currentServer, machineOf, type Seat, UNCHOSEN_TAG } from "./seat";
+import { currentServer, declaredServer, machineOf, type Seat, UNCHOSEN_TAG } from "./seat";
 import { modelKeys, type ServerValue, serverValues, shareFor } from "./serverValues";
 
 /** Whether a model can run in a seat, and with what. */
@@ -128,9 +128,8 @@ function judgedFit(best: Tried, none: Fit, seat: Seat, largest: number): Fit {
   const { values, kv } = best;
   // An image that nobody has read yet is judged once it was.
   const isUnread = seat.image !== undefined && seat.image.reading === undefined;
-  const refused = judge(declaredResources(best.whole)).flatMap(({ name, verdict, message }) =>
-    verdict === "refused" && !(isUnread && isPinRule(name)) ? [message] : [],
-  );
+  const found = refusals(best.whole).filter(({ name }) => !(isUnread && isPinRule(name)));
+  const refused = becauseOfModel(found, best, seat).map(({ message }) => message);
   if (refused.length === 0 && kv?.atBest.fits !== false)
     return {
       ...{ ...none, values, kv, verdict: kv?.fits === true ? "yes" : "perhaps" },
@@ -141,6 +140,34 @@ function judgedFit(best: Tried, none: Fit, seat: Seat, largest: number): Fit {
   return least <= largest
     ? { ...none, values, kv, reasons: refused }
     : { ...none, values, kv, ...tooLittle(least, largest, totalOf(seat)) };
+}
+
+const refusals = (whole: Plan) =>
+  judge(declaredResources(whole)).filter(({ verdict }) => verdict === "refused");
+
+/**
+ * Those of a try's refusals that the stack doesn't have whatever its server holds: a port that two
+ * services share says nothing of a model.
+ */
+function becauseOfModel(found: readonly Judged[], best: Tried, seat: Seat): readonly Judged[] {
+  const there = declaredServer(seat);
+  if (found.length === 0) return found;
+  // A sentence on the server's memory has another figure then.
+  const least = there && { [seat.server]: { ...there, gpuMemoryUtilization: 0.01 } };
+  const machine = machineOf(seat.settings, seat.machine);
+  const inferenceServers = { ...machine.inferenceServers, ...least };
+  const machines = { ...seat.settings.machines, [seat.machine]: { ...machine, inferenceServers } };
+  const before = planInSeat({ machines }, seat);
+  const said = ({ name, message }: Judged, whole: Plan) =>
+    `${name} ${message.replaceAll(containerIn(whole, seat) || "\n", "")}`;
+  const anyway = new Set(refusals(before).map((each) => said(each, before)));
+  return found.filter((each) => !anyway.has(said(each, best.whole)));
+}
+
+/** The name of the seat's container in a plan; "" where it has none. */
+function containerIn({ machines }: Plan, { machine, server }: Seat): string {
+  const own = machines.find(({ name }) => name === machine);
+  return own?.inferenceServers.find(({ key }) => key === server)?.container.name ?? "";
 }
 
 /** Why a server may not start, in the plan's own words; `undefined` where it surely does. */
@@ -269,7 +296,7 @@ function planned(values: readonly ServerValue[], seat: Seat) {
   const settings = withModel(seat, values);
   const whole = planInSeat(settings, seat);
   const own = whole.machines.find(({ name }) => name === seat.machine);
-  const name = own?.inferenceServers.find(({ key }) => key === seat.server)?.container.name ?? "";
+  const name = containerIn(whole, seat);
   const nodes = settings.machines[seat.machine]?.inferenceServers[seat.server]?.nodes ?? [
     seat.machine,
   ];

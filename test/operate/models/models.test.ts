@@ -261,6 +261,19 @@ describe("serving models use", () => {
     expect(planned.out).toContain("The layers of saricles/Qwen3-Coder-Next-NVFP4-GB10 are assumed");
   });
 
+  it("doesn't count against a model what is refused whatever the server holds", async () => {
+    const shared = DEFAULT.replace("port: 8787", "port: 8080");
+    const use = ["models", "use", "gemma-4-26b-a4b", "--file"];
+    const taken = await runServing([...use, stackFile()]);
+    expect(await runServing([...use, stackFile(shared)])).toEqual(taken);
+    expect(taken.code).toBe(0);
+    // That a share is too large is said of the model, though the one before had one, too.
+    const large = ALONE.replace("gpuMemoryUtilization: 0.45", "gpuMemoryUtilization: 0.85");
+    const beside = large.replace("instanceA: none", "instanceA:\n        gpuMemoryUtilization: 0.8");
+    const same = ["models", "use", "qwen3.6-35b-a3b", "--file", stackFile(beside)];
+    expect((await runServing(same)).code).toBe(1);
+  });
+
   it("refuses a model that doesn't fit, with the figures and what to do", async () => {
     const file = stackFile();
     const { code, err } = await runServing([
