@@ -25,7 +25,7 @@ import type { OneMachine } from "../stack/readStack";
 import { projectFolder } from "../stack/stackFile";
 import { fitModel } from "./fit";
 import { currentServer, type Seat, seatFor } from "./seat";
-import { unclearName } from "./useModel";
+import { unclearName, whyNoName } from "./useModel";
 
 /** A config.json to be kept for later plans. */
 interface KeptConfig {
@@ -57,6 +57,8 @@ export async function chooseModel(
   const recipes = readCatalogue(bare.project);
   const known = modelNamed(wanted, recipes);
   if (known.is === "one") return { recipe: known.model, seat: seatFor(known.model, bare) };
+  const elsewhere = whyNoName(wanted);
+  if (elsewhere !== undefined) throw elsewhere;
   const { settings } = stack;
   const path = onMachine(settings.modelCache, { home: homeOn(settings, { home: operatorHome() }) });
   const cached = isHubId(wanted) ? [] : cachedModels(await cacheOn(settings, path));

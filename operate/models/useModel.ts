@@ -16,6 +16,7 @@ import { whyNoServer } from "../../machines/devices/devices";
 import { downToHundredth } from "../../vllm/utilization";
 import { pinEdits } from "../pin/writePin";
 import type { OneMachine } from "../stack/readStack";
+import { pageFromProject } from "../stack/stackFile";
 import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
 import { commented } from "../stackEdit/commentedYaml";
 import { clientChanges } from "./clientChanges";
@@ -39,7 +40,20 @@ export interface ModelChange {
 export function chooseRecipe(project: string, wanted: string): Recipe {
   const meant = modelNamed(wanted, readCatalogue(project));
   if (meant.is === "one") return meant.model;
-  throw unclearName(wanted, meant);
+  throw whyNoName(wanted) ?? unclearName(wanted, meant);
+}
+
+/** Says where something else than a model's name belongs: a folder, or a model of Ollama. */
+export function whyNoName(wanted: string): WrongUse | undefined {
+  if (/^(?:[/~]|\.\.?(?:\/|$))/.test(wanted))
+    return new WrongUse(
+      `${wanted} is a folder. Write its whole path into the stack file yourself: a model's as \`model.id\` of a server, an adapter's as a \`path\` below \`adapters\` of its base model's server (${pageFromProject("docs/guide/your-own-models.md")}).`,
+    );
+  if (/^[\w.-]+:[\w.-]+$/.test(wanted))
+    return new WrongUse(
+      `${wanted} is a name of Ollama's: write it into \`simpleServer.models\` (${pageFromProject("docs/guide/ollama.md")}).`,
+    );
+  return undefined;
 }
 
 /** Says that a name means several models or none, with those that it may mean. */

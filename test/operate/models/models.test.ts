@@ -261,6 +261,17 @@ describe("serving models use", () => {
     expect(planned.out).toContain("The layers of saricles/Qwen3-Coder-Next-NVFP4-GB10 are assumed");
   });
 
+  it("says where a folder, or a model of Ollama, belongs instead", async () => {
+    const file = stackFile();
+    for (const folder of ["./merged", "~/runs/merged", "/srv/merged", ".."]) {
+      const { code, err } = await runServing(["models", "use", folder, "--file", file]);
+      expect([code, err]).toEqual([2, expect.stringContaining(`${folder} is a folder.`)]);
+      expect(err).toContain("`model.id`");
+    }
+    const { code, err } = await runServing(["models", "use", "qwen3:8b", "--file", file]);
+    expect([code, err]).toEqual([2, expect.stringContaining("`simpleServer.models`")]);
+  });
+
   it("doesn't count against a model what is refused whatever the server holds", async () => {
     const shared = DEFAULT.replace("port: 8787", "port: 8080");
     const use = ["models", "use", "gemma-4-26b-a4b", "--file"];
