@@ -1,9 +1,10 @@
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import type { Recipe } from "../../components/catalogue";
-import { readCatalogue } from "../../components/catalogue";
+import { modelNamed, readCatalogue } from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
 import { defined } from "../../faults/defined";
+import { FaultyInput, orInputFault } from "../../faults/fault";
 import { whyNoServer } from "../../machines/devices/devices";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheOn } from "../../machines/hubCache";
@@ -11,7 +12,7 @@ import { addModel } from "../models/addModel";
 import { type Fit, fitModel, withOwnSpeeds } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
 import { chooseModel, keepConfig } from "../models/ownModel";
-import { aloneIn, currentServer, type Seat, seatFor } from "../models/seat";
+import { aloneIn, declaredServer, type Seat, seatFor } from "../models/seat";
 import { changeWithImage, imageLines, writeLine } from "../models/useImage";
 import { chooseRecipe, seatOf } from "../models/useModel";
 import { terminalWidth } from "../plan/layout";
@@ -24,7 +25,7 @@ import {
   stackFile,
   stackFileOptions,
 } from "../stack/stackFile";
-import { givenOptions } from "../stack/typed";
+import { forStack, givenOptions } from "../stack/typed";
 import { writeStackFile } from "../stackEdit/writeStackFile";
 
 type Options = StackFileOptions & { readonly machine?: string; readonly server?: string };
@@ -60,12 +61,14 @@ weights is not known. serving models show MODEL names the sources. Exit code: 0,
       const rows = shown.sort((a, b) => rank(a.fit) - rank(b.fit));
       const where = rows.some((row) => row.fit.beside) ? "beside its other engines" : "alone";
       const never = whyNoServer(seat.settings.machines[seat.machine]?.device);
+      const given = seatGiven(options);
       const text = [
         `Machine ${seat.machine}, server ${seat.server}, ${where}:`,
         "",
         ...(never === undefined ? [...modelTable(rows, terminalWidth(process.stdout)), ""] : []),
         ...(never === undefined ? [`${servedText(rows, seat)}${ORDER}`, ""] : []),
-        never ?? "Next: serving models show MODEL, then serving models use MODEL --write",
+        never ??
+          `Next: serving models show MODEL${given}, then serving models use MODEL${given} --write`,
       ];
       const result = { machine: seat.machine, server: seat.server, models: rows.map(rowResult) };
       return { result, text: text.join("\n") };
@@ -79,7 +82,7 @@ const ORDER =
 
 /** Which of the models the server serves now. */
 function servedText(rows: readonly ModelRow[], seat: Seat): string {
-  const { id } = currentServer(seat).model;
+  const id = declaredServer(seat)?.model.id;
   const served = rows.find(({ fit: { recipe } }) => recipe.id === id)?.fit.recipe.servedModelName;
   return served === undefined ? "" : `${seat.server} serves ${served} now.\n`;
 }
@@ -139,7 +142,7 @@ type UseOptions = Options & {
 };
 
 async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome> {
-  const { stack, seat: bare } = placed(options);
+  const { stack, seat: bare } = placed(options, wanted);
   const { recipe, own, seat: chosen } = await chooseModel(stack, bare, wanted);
   const seat = { ...chosen, drafts: options.drafts === true };
   const change = await changeWithImage(stack, seat, recipe, {
@@ -153,21 +156,22 @@ async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome>
   const why = found.values.map(
     ({ path, value, why: reason }) => `  ${path.join(".")}: ${JSON.stringify(value)}  ${reason}`,
   );
-  const next =
+  const plan = `Next: ${forStack("serving plan", options)}`;
+  const written =
     backup === undefined
-      ? [writeLine(image)]
+      ? []
       : [
           `${stack.file} is written; the old file is ${backup}.`,
           ...(kept === undefined ? [] : [`${kept} is what plans read of the model.`]),
-          "Next: serving plan",
         ];
+  const next = backup === undefined && diff !== "" ? [writeLine(image)] : [...written, plan];
   const shown = diff.trimEnd() || `${stack.file} has all of this already.`;
   const other = imageLines(image, seat.server);
   const doubt = found.doubt === undefined ? [] : [`MAY NOT START: ${found.doubt}`, ""];
   const row = rowResult({ fit: found, alone: found.verdict });
-  const written = { diff, written: backup !== undefined, backup: backup ?? "" };
+  const file = { diff, written: backup !== undefined, backup: backup ?? "" };
   return {
-    result: { ...row, imageChange: image ?? null, ...written },
+    result: { ...row, imageChange: image ?? null, ...file },
     text: [shown, "", ...doubt, ...other, "Why each value:", ...why, "", ...next].join("\n"),
   };
 }
@@ -212,18 +216,40 @@ function add(): Command {
   });
 }
 
-function placed(options: Options) {
+/** The stack and the seat that options name; which server is meant may depend on the model. */
+function placed(options: Options, wanted?: string) {
   const stack = readOneMachine(stackFile(options), options.machine);
-  return { stack, seat: seatOf(stack, projectOrProgram(), options.server) };
+  const project = projectOrProgram();
+  const meant = wanted === undefined ? undefined : modelNamed(wanted, readCatalogue(project));
+  const kind = meant?.is === "one" ? meant.model.kind : undefined;
+  return { stack, seat: seatOf(stack, project, options.server, kind) };
 }
+
+/** The options of a seat as they were given, to be put behind another command. */
+const seatGiven = (options: Options): string =>
+  [
+    givenOptions(options),
+    options.machine === undefined ? "" : ` --machine ${options.machine}`,
+    options.server === undefined ? "" : ` --server ${options.server}`,
+  ].join("");
 
 function rowOf(known: Recipe, given: Seat): ModelRow {
   const recipe = withOwnSpeeds(known, given);
   const seat = seatFor(recipe, given);
-  const here = fitModel(recipe, seat);
+  const here = fitOrFault(recipe, seat);
   const alone =
     here.beside && here.verdict === "no" ? fitModel(recipe, aloneIn(seat)).verdict : here.verdict;
   return { fit: here, alone };
+}
+
+/** Whether a model fits; one that conflicts with the rest of the stack file doesn't. */
+function fitOrFault(recipe: Recipe, seat: Seat): Fit {
+  const found = orInputFault(() => fitModel(recipe, seat));
+  if (!(found instanceof Error)) return found;
+  if (!(found instanceof FaultyInput)) throw found;
+  const reasons = found.faults.map(({ path, message }) => `${path}: ${message}`);
+  const none = { verdict: "no", lacksMachines: false, values: [], kv: null } as const;
+  return { recipe, beside: false, reasons, ...none };
 }
 
 function rowResult({ fit: { recipe, ...found }, alone }: ModelRow) {

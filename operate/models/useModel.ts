@@ -71,14 +71,24 @@ export function unclearName(
   );
 }
 
-/** Where a model would run: the server that is named, else the machine's only one for chat. */
-export function seatOf(stack: OneMachine, project: string, named?: string): Seat {
+/**
+ * Where a model would run: the server that is named, else the machine's only one for chat. A model
+ * of another kind takes the only one of its own, or a new one.
+ */
+export function seatOf(
+  stack: OneMachine,
+  project: string,
+  named?: string,
+  kind: Recipe["kind"] = "chat",
+): Seat {
   const servers = Object.entries(stack.settings.inferenceServers);
   const chats = servers.filter(([, { model }]) => model.kind === "chat");
-  const [first, ...more] = chats.length > 0 ? chats : servers;
-  if (named === undefined && more.length > 0)
+  const [first] = chats.length > 0 ? chats : servers;
+  const own = servers.filter(([, { model }]) => model.kind === kind);
+  const meant = own.length > 0 || kind !== "chat" ? own : servers;
+  if (named === undefined && meant.length > 1)
     throw new WrongUse(
-      `Which server? Say --server ${servers.map(([key]) => key).join(" or --server ")}.`,
+      `Which server? Say --server ${meant.map(([key]) => key).join(" or --server ")}.`,
     );
   if (named !== undefined && !/^[a-z][a-z0-9-]{0,30}$/.test(named))
     throw new WrongUse(
@@ -94,7 +104,9 @@ export function seatOf(stack: OneMachine, project: string, named?: string): Seat
  * doesn't fit.
  */
 export function changeModel(stack: OneMachine, seat: Seat, recipe: Recipe): ModelChange {
-  const found = fitModel(recipe, seat);
+  const found = orInputFault(() => fitModel(recipe, seat));
+  if (found instanceof FaultyInput) throw new Failed(faultyWith(recipe.id, found, stack.file));
+  if (found instanceof Error) throw found;
   if (found.verdict === "no") throw new Failed(refusal(found, seat));
   // Before the edits, as a reason whose key goes would stand above another comment.
   const bare = withoutReasons(stack.text, seat);

@@ -232,6 +232,13 @@ describe("serving models for two machines that are linked", () => {
   });
 });
 
+it("says of a server that isn't there yet not what it serves, and names it in what is next", async () => {
+  const file = stackFile();
+  const { out } = await runServing(["models", "--server", "second", "--file", file]);
+  expect(out).not.toContain("second serves");
+  expect(out).toContain(`serving models use MODEL --file ${file} --server second --write\n`);
+});
+
 describe("serving models use", () => {
   it("shows the change without making it", async () => {
     const file = stackFile();
@@ -261,6 +268,17 @@ describe("serving models use", () => {
     expect(planned.out).toContain("The layers of saricles/Qwen3-Coder-Next-NVFP4-GB10 are assumed");
   });
 
+  it("names the next command for the stack that it changed", async () => {
+    const file = stackFile();
+    const use = ["models", "use", "gpt-oss-20b", "--file", file];
+    expect((await runServing(use)).out).toMatch(/\n\nWrite it: the same command with --write\n$/);
+    const { out } = await runServing([...use, "--write"]);
+    expect(out.endsWith(`\nNext: serving plan --file ${file}\n`)).toBe(true);
+    const again = await runServing([...use, "--write"]);
+    expect(again.out).not.toContain("Write it");
+    expect(again.out.endsWith(`\n\nNext: serving plan --file ${file}\n`)).toBe(true);
+  });
+
   it("says where a folder, or a model of Ollama, belongs instead", async () => {
     const file = stackFile();
     for (const folder of ["./merged", "~/runs/merged", "/srv/merged", ".."]) {
@@ -270,6 +288,21 @@ describe("serving models use", () => {
     }
     const { code, err } = await runServing(["models", "use", "qwen3:8b", "--file", file]);
     expect([code, err]).toEqual([2, expect.stringContaining("`simpleServer.models`")]);
+  });
+
+  it("asks which server only where several have a model of that kind", async () => {
+    const text = readFileSync("examples/two-servers.yaml", "utf8");
+    const file = stackFile(text);
+    const asked = await runServing(["models", "use", "gpt-oss-20b", "--file", file]);
+    expect([asked.code, asked.err]).toEqual([
+      2,
+      "Which server? Say --server b or --server small.\n",
+    ]);
+    const use = ["models", "use", "qwen3-reranker", "--file", file, "--write"];
+    const { code, out } = await runServing(use);
+    expect([code, out.split("\n").filter((line) => /^-(?!-)/.test(line))]).toEqual([0, []]);
+    const servers = parseStackFile(file, readFileSync(file, "utf8")).machines.dgx?.inferenceServers;
+    expect(Object.keys(servers ?? {})).toEqual(["b", "small", "rerank"]);
   });
 
   it("doesn't count against a model what is refused whatever the server holds", async () => {
@@ -283,6 +316,31 @@ describe("serving models use", () => {
     const beside = large.replace("instanceA: none", "instanceA:\n        gpuMemoryUtilization: 0.8");
     const same = ["models", "use", "qwen3.6-35b-a3b", "--file", stackFile(beside)];
     expect((await runServing(same)).code).toBe(1);
+  });
+
+  it("refuses a model whose name another server on demand has, and lists the others", async () => {
+    const text = `${ALONE.slice(0, ALONE.indexOf("      bridge:"))}`;
+    const at = text.indexOf("        # Instance B");
+    const block = text.slice(at).replace("        b:\n", "        c:\n");
+    const second = block
+      .replace("port: 8001", "port: 8002")
+      .replace(/ id: .*/, " id: openai/gpt-oss-20b")
+      .replace(/servedModelName: .*/, "servedModelName: gpt-oss-20b");
+    const onDemand = "      onDemand: { program: { version: v250 } }\n";
+    const both = `${text}${second}${onDemand}`.replaceAll(
+      /( +)compileJobs: 2\n/g,
+      "$1compileJobs: 2\n$1start: onRequest\n",
+    );
+    const file = stackFile(both);
+    const use = ["models", "use", "gpt-oss-20b", "--server", "b", "--file", file];
+    const { code, err } = await runServing(use);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining("openai/gpt-oss-20b conflicts with the rest of"),
+    ]);
+    const list = await runServing(["models", "--server", "b", "--file", file]);
+    expect([list.code, list.out]).toEqual([0, expect.stringMatching(/^gpt-oss-20b +no +- /m)]);
+    expect(list.out).toMatch(/^gemma-4-26b-a4b +computed/m);
   });
 
   it("refuses a model that doesn't fit, with the figures and what to do", async () => {
