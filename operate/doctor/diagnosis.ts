@@ -20,6 +20,8 @@ export interface Explanation {
   readonly advice?: string | undefined;
   /** What to run next; by default what applies the changed stack file. */
   readonly command?: string | undefined;
+  /** What to do where the plan refuses the changes. */
+  readonly otherwise?: { readonly advice: string; readonly command: string };
   /** The line of a log that it was told by. */
   readonly hit?: Sighting;
   /** That line tells why a start failed. */
@@ -43,6 +45,9 @@ export type Row = {
 
 /** Applies a changed stack file, once the plan has been read. */
 export const APPLY = "serving plan && serving up";
+
+/** Shows what the plan says of the stack file as it is. */
+export const LOOK = "serving plan";
 
 /** Shows the links between machines and their RDMA devices. */
 export const SEE_THE_LINK =

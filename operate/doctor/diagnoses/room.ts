@@ -18,6 +18,9 @@ const PRINTED_TO_GIB = 0.005;
 const WHO_HOLDS_IT =
   "ps -eo pid,rss,args --sort=-rss | head -n 8; docker ps; grep -E 'MemTotal|MemAvailable' /proc/meminfo";
 
+const FREE_IT =
+  "Free the memory that something else holds, or serve a smaller model (`serving models` lists what fits).";
+
 const wanted = (hit: Hit) => numberOf(hit, 3);
 
 const isFreeNow = ({ facts: { meminfo }, hit }: Told) =>
@@ -67,12 +70,13 @@ export const room: readonly Row[] = [
       if (largest * total < needed)
         return {
           cause: `${cause}; no utilization leaves enough for ${weights > 0 ? "weights and engine" : "an engine"}.`,
-          advice: `No setting to change: ${largest.toFixed(2)} is the largest utilization that fits, and the server needs ${needed.toFixed(1)} GiB before there is any KV cache. Free the memory that something else holds, or serve a smaller model (\`serving models\` lists what fits).`,
+          advice: `No setting to change: ${largest.toFixed(2)} is the largest utilization that fits, and the server needs ${needed.toFixed(1)} GiB before there is any KV cache. ${FREE_IT}`,
           command: WHO_HOLDS_IT,
         };
       return {
         cause: `${cause}.`,
         edits: [server.set(["gpuMemoryUtilization"], largest)],
+        otherwise: { advice: FREE_IT, command: WHO_HOLDS_IT },
         advice:
           server.settings?.kvCacheMemoryBytes === undefined
             ? undefined

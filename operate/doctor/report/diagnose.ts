@@ -8,7 +8,7 @@ import { diagnoses } from "../diagnoses";
 import { endOf, engineSaid } from "../diagnoses/engineSaid";
 import type { Diagnosis } from "../diagnoses/known";
 import { unexplained } from "../diagnoses/unexplained";
-import { APPLY, type Explanation } from "../diagnosis";
+import { APPLY, type Explanation, LOOK } from "../diagnosis";
 import type { Facts, Stack } from "../facts";
 import { tryOut } from "./tryOut";
 
@@ -88,8 +88,9 @@ function reportOf(
   chosen: StackFileOptions,
 ): DiagnosisReport {
   const { id, source, caughtBy = "nothing catches it earlier", harmless } = diagnosis;
-  const { cause, evidence, advice = "", command = APPLY } = explanation;
-  const { change, edits } = changeOf(stack, explanation);
+  const { cause, evidence, advice = "", otherwise } = explanation;
+  const { change, edits, refused = false } = changeOf(stack, explanation);
+  const { command = refused ? (otherwise?.command ?? LOOK) : APPLY } = explanation;
   return {
     id,
     severity: harmless === true ? "note" : "trouble",
@@ -109,7 +110,10 @@ function reportOf(
  * The change of the real stack file, planned before it is proposed. One that would make the file
  * unreadable is put in words: something else has to be declared first, and the advice says what.
  */
-function changeOf(stack: Stack | undefined, { edits = [], advice }: Explanation) {
+function changeOf(
+  stack: Stack | undefined,
+  { edits = [], advice, otherwise }: Explanation,
+): { readonly change: string; readonly edits: readonly Edit[]; readonly refused?: true } {
   const none: readonly Edit[] = [];
   if (edits.length === 0) return { change: advice ?? "No setting to change.", edits: none };
   if (stack === undefined) return { change: inWords(edits), edits };
@@ -125,8 +129,10 @@ function changeOf(stack: Stack | undefined, { edits = [], advice }: Explanation)
   if (tried.planned === undefined) return { change: inWords(open), edits: open };
   const { against } = tried;
   if (against !== undefined) {
-    const change = `No change is proposed: with ${inWords(open)} ${against}`;
-    return { change: advice === undefined ? change : `${advice} ${change}`, edits: none };
+    const no = `No change is proposed: with ${inWords(open)} ${against}`;
+    const change = otherwise === undefined ? no : `${no} ${otherwise.advice}`;
+    const whole = advice === undefined ? change : `${advice} ${change}`;
+    return { change: whole, edits: none, refused: true };
   }
   return { change: unifiedDiff(stack.file, stack.text, changed), edits: open };
 }

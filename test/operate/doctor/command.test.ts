@@ -664,6 +664,19 @@ describe("serving doctor, on the machine", () => {
     });
   });
 
+  it("says what to do where the plan refuses the change that a log asks for", async () => {
+    const log = join(temporaryFolder("doctor-"), "server.log");
+    writeFileSync(
+      log,
+      "ValueError: Free memory on device cuda:0 (40.1/121.63 GiB) on startup is less than desired GPU memory utilization (0.45, 54.73 GiB).\n",
+    );
+    const { code, out } = await runServing(["doctor", "--file", STACK, "--log", log, ...json]);
+    const [found] = JSON.parse(out).diagnoses;
+    expect([code, found.id, found.edits]).toEqual([1, "admission-refused", []]);
+    expect(found.change).toMatch(/^No change is proposed: with .* Free the memory that something/s);
+    expect(found.command).not.toContain("serving up");
+  });
+
   it("says so when no engine answers", async () => {
     const docker = new FakeDocker({
       "ps --all": { err: "Cannot connect to the Docker daemon\n", code: 1 },
