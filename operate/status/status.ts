@@ -75,7 +75,7 @@ export async function statusOf(
     const seen = await onDemandOf(machine, host, { tunnel, problem });
     const items = await Promise.all(
       namedOn(machine).map(async (each) =>
-        onDemandItem(each, await itemOf(each, host, tunnel, found), { seen, lastStart }),
+        onDemandItem(each, await itemOf(each, host, tunnel, problem ?? found), { seen, lastStart }),
       ),
     );
     return { items, ...defined({ onDemand: seen && onDemandStatus(seen.machine, seen.seen) }) };
@@ -104,16 +104,16 @@ const itemOf = (
   each: Named,
   host: Host,
   tunnel: Tunnel,
-  found: readonly ContainerState[],
-): Promise<ItemStatus> =>
-  each.container === undefined || each.own === false
-    ? outside(each, tunnel)
-    : ofContainer(
-        each,
-        host,
-        tunnel,
-        found.find(({ name }) => name === each.container?.name),
-      );
+  found: readonly ContainerState[] | string,
+): Promise<ItemStatus> => {
+  if (each.container === undefined || each.own === false) return outside(each, tunnel);
+  // A container that nobody could look for may well run.
+  if (typeof found === "string") return Promise.resolve(unseen(each.key));
+  const own = found.find(({ name }) => name === each.container?.name);
+  return ofContainer(each, host, tunnel, own);
+};
+
+const unseen = (key: string): ItemStatus => ({ key, state: "unknown", well: false });
 
 /** The same of what llama-swap starts, and of itself, with what it says. */
 function onDemandItem(

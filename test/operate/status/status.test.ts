@@ -73,13 +73,13 @@ function machineWith(
     return [{ ...inspectedAsPlanned(each, state), Id: each.name }];
   });
   const docker = new FakeDocker({
-    ...answers,
     "ps ": { out: found.map(({ Id }) => `${Id}\n`).join("") },
     ...Object.fromEntries(
       found.map((each) => [`inspect --type container ${each.Id}`, { out: JSON.stringify([each]) }]),
     ),
     "inspect --type": { err: "Error: No such container: x\n", code: 1 },
     inspect: { out: JSON.stringify(found) },
+    ...answers,
   });
   const env: Record<string, string> = {
     ...docker.env,
@@ -143,6 +143,16 @@ describe("serving status", () => {
     // 40 tokens in the second between two looks, which may come late.
     expect(items[0].figures.tokensPerSecond).toBeGreaterThan(5);
     expect(items[0].figures.tokensPerSecond).toBeLessThanOrEqual(40);
+  });
+
+  it("says nothing of containers where Docker doesn't answer", async () => {
+    const machine = machineWith({}, { answers: { "ps ": { err: "no engine\n", code: 1 } } });
+    machine.apply();
+    const { code, items } = await machine.items();
+    const unknown = ["b", "bridge", "chat-ui"].map((key) => ({
+      ...{ key, state: "unknown", well: false },
+    }));
+    expect([code, items]).toEqual([1, unknown]);
   });
 
   it("says what drifted and when it was verified", async () => {
