@@ -71,6 +71,19 @@ function settingsOf(document: SourceDocument): StackSettings {
     const message = `A stack file has a map \`config\` with keys such as \`${NAMESPACE}:machines\`.`;
     throw new FaultyInput(file, [errorAt("config", "missing_key", message, document.locate([]))]);
   }
+  const bare = Object.keys(root.config).filter((key) => Object.hasOwn(stackSettings.shape, key));
+  if (bare.length > 0)
+    throw new FaultyInput(
+      file,
+      bare.map((key) =>
+        errorAt(
+          key,
+          "unknown_key",
+          `Write \`${NAMESPACE}:${key}\`: below \`config\` each key begins with the project it is for.`,
+          document.locate(["config", key], "key"),
+        ),
+      ),
+    );
   const faults = Object.keys(root)
     .filter((key) => !PULUMI_KEYS.includes(key))
     .map((key) => {

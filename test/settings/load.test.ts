@@ -89,6 +89,17 @@ describe("faults of a stack file", () => {
     expect(faults[0]?.message).toContain("Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0");
   });
 
+  it("says that a key of ours begins with the project's name", () => {
+    expect(faultsOf("config:\n  machines:\n    dgx: { totalGiB: 8 }\n")).toMatchObject([
+      {
+        path: "machines",
+        line: 2,
+        column: 3,
+        message: expect.stringMatching(/^Write `local-serving:machines`/),
+      },
+    ]);
+  });
+
   it("name an unknown setting of ours beside `machines`", () => {
     expect(
       faultsOf("config:\n  local-serving:machine: {}\n").map((fault) => fault.message),
