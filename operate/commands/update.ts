@@ -94,7 +94,7 @@ Example:
         process.exitCode = await up(stack, rest, { verified, again });
         return;
       }
-      if (word !== "preview" && (await saysNothing(stack))) return;
+      if (word !== "preview" && (await saysNothing(word, stack))) return;
       const { drive } = await import("../engine/drive");
       process.exitCode = await drive(word, stack, rest);
       if (word !== "down" || process.exitCode !== 0 || rest.some(isNotAll)) return;
@@ -109,11 +109,13 @@ const isPreviewOnly = (option: string): boolean => /^--preview-only(=true)?$/.te
 const isNotAll = (option: string): boolean =>
   isPreviewOnly(option) || /^(--(target|exclude)(-dependents)?(=|$)|-t)/.test(option);
 
+const NOTHING_TO_REMOVE = "Nothing is applied, so there is nothing to remove.";
+
 /**
  * Says before the first `up` that there is nothing to look at or to remove: then no engine is
  * installed, and no state is made for it.
  */
-async function saysNothing(stack: string): Promise<boolean> {
+async function saysNothing(word: "refresh" | "down", stack: string): Promise<boolean> {
   const { stateIsEmpty } = await import("../engine/backend");
   if (!stateIsEmpty(projectFolder(), stack, process.env)) return false;
   // Loaded when it is used: other updates start faster without it.
@@ -123,6 +125,6 @@ async function saysNothing(stack: string): Promise<boolean> {
   const planned = orInputFault(() => readStack(stackFile({ stack })).plan);
   if (planned instanceof Error) return false;
   const nothing = await nothingApplied(planned.machines, { stack });
-  if (nothing !== undefined) say(nothing);
+  if (nothing !== undefined) say(word === "down" ? NOTHING_TO_REMOVE : nothing);
   return nothing !== undefined;
 }

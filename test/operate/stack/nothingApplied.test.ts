@@ -65,9 +65,12 @@ describe.each([
     expect([code, out, err]).toEqual([1, "", NOTHING]);
   });
 
-  it.each([["refresh"], ["down --yes"]])("%s does nothing, and makes no state", async (line) => {
+  it.each([
+    ["refresh", NOTHING],
+    ["down --yes", "Nothing is applied, so there is nothing to remove.\n"],
+  ])("%s does nothing, and makes no state", async (line, said) => {
     const { code, out, err, project } = await fresh(line.split(" "), answers);
-    expect([code, out, err]).toEqual([0, "", NOTHING]);
+    expect([code, out, err]).toEqual([0, "", said]);
     expect(existsSync(join(project, ".pulumi-state"))).toBe(false);
   });
 
