@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
@@ -178,6 +178,11 @@ function ofMachine(given: string, machines: readonly string[]): [machine: string
   const named = machines.find((name) => given.startsWith(`${name}=`));
   if (named !== undefined) return [named, given.slice(named.length + 1)];
   const [only = "", ...others] = machines;
+  const [, other, file = ""] = /^([\w.-]+)=(.+)$/s.exec(given) ?? [];
+  if (other !== undefined && !existsSync(given))
+    throw new WrongUse(
+      `--meminfo ${given}: the stack file has no machine ${other}. Write --meminfo ${only}=${file}${others.length === 0 ? "" : `, or another of ${machines.join(", ")}`}.`,
+    );
   if (others.length === 0) return [only, given];
   throw new WrongUse(
     `--meminfo ${given}: whose? The stack file has ${machines.join(", ")}; write --meminfo ${only}=${given}, once for each machine.`,

@@ -297,6 +297,13 @@ describe("serving plan", () => {
       expect(err).toContain(
         `--meminfo ${one}: whose? The stack file has dgx, dgx2; write --meminfo dgx=${one}`,
       );
+      const other = await runServing(["plan", "--file", twice(), "--meminfo", `dxg=${one}`]);
+      expect([other.code, other.err]).toEqual([
+        2,
+        expect.stringContaining(
+          `--meminfo dxg=${one}: the stack file has no machine dxg. Write --meminfo dgx=${one}, or another of dgx, dgx2.`,
+        ),
+      ]);
       const named = ["--meminfo", `dgx2=${one}`, "--format", "json"];
       const second = await runServing(["plan", "--file", twice(), ...named]);
       expect(operatingSystems(second.out)).toEqual(["default", "measured"]);
