@@ -113,7 +113,9 @@ function sayProject(): void {
 export function stackPath(options: StackFileOptions, project = projectFolder()): string {
   const stack = stackName(options);
   if (!/^[\w.-]+$/.test(stack))
-    throw new WrongUse(`--stack ${stack}: a stack name has letters, digits, dashes and dots.`);
+    throw new WrongUse(
+      `\`${stack}\` is no name of a stack: that has letters, digits, dashes and dots.`,
+    );
   return fileOf(stack, project);
 }
 

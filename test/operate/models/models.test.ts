@@ -313,7 +313,10 @@ describe("serving models use", () => {
     expect(taken.code).toBe(0);
     // That a share is too large is said of the model, though the one before had one, too.
     const large = ALONE.replace("gpuMemoryUtilization: 0.45", "gpuMemoryUtilization: 0.85");
-    const beside = large.replace("instanceA: none", "instanceA:\n        gpuMemoryUtilization: 0.8");
+    const beside = large.replace(
+      "instanceA: none",
+      "instanceA:\n        gpuMemoryUtilization: 0.8",
+    );
     const same = ["models", "use", "qwen3.6-35b-a3b", "--file", stackFile(beside)];
     expect((await runServing(same)).code).toBe(1);
   });
