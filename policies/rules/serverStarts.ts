@@ -8,6 +8,9 @@ import { readDeclared } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { advice, type Rule, violation } from "./rule";
 
+const SET_IT =
+  "Set `model.residentGiB`; `model.weightsGB` is enough without options such as `--hf-overrides` or `--quantization`.";
+
 /** What a server's arguments ask for. */
 type Asked = MemoryDemand & { readonly window: number };
 
@@ -37,8 +40,8 @@ export const serverStarts: Rule = {
       const asked = askedBy(server);
       if (share === undefined || asked === undefined) return [];
       if (share.needs.outsideGiB === undefined) {
-        const what = `Whether ${share.name} can start isn't judged: the size of its weights is not known.`;
-        return [advice(machine, `${what} Set \`model.weightsGB\` or \`model.residentGiB\`.`)];
+        const what = `Whether ${share.name} can start isn't judged: what its weights take once loaded is not known.`;
+        return [advice(machine, `${what} ${SET_IT}`)];
       }
       return faults(asked, share, totalGiB).map(({ message, setting, value }) => {
         const change = value === undefined ? undefined : { server: share.name, setting, value };

@@ -254,7 +254,7 @@ describe("server-starts", () => {
     ],
   ])("warns where %s", (_, server) => {
     expect(said({ id: "org/model", ...server })).toEqual([
-      "warned: Whether vllm-model-8001 can start isn't judged: the size of its weights is not known. Set `model.weightsGB` or `model.residentGiB`.",
+      "warned: Whether vllm-model-8001 can start isn't judged: what its weights take once loaded is not known. Set `model.residentGiB`; `model.weightsGB` is enough without options such as `--hf-overrides` or `--quantization`.",
     ]);
   });
 
