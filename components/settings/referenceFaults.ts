@@ -72,14 +72,19 @@ function serverFaults(
       "Say which model it asks for (`model`), or name models of the simple server (`simpleServer.models`).";
     return [{ path, code: "missing_key", message }];
   }
-  const known = [
-    ...servers,
-    ...(instanceA === "none" ? [] : [INSTANCE_A]),
-    ...(simpleServer.mode === "host" ? [SIMPLE_SERVER] : []),
-  ];
+  const known = [...servers, ...beside({ instanceA, simpleServer })];
   const message = `No server \`${name}\` on this machine. Known: ${listOf(known)}.`;
   return [{ path, code: "unknown_reference", message }];
 }
+
+/** The servers of a machine that clients may use beside ours. */
+const beside = ({
+  instanceA,
+  simpleServer,
+}: Pick<MachineSettings, "instanceA" | "simpleServer">): string[] => [
+  ...(instanceA === "none" ? [] : [INSTANCE_A]),
+  ...(simpleServer.mode === "host" ? [SIMPLE_SERVER] : []),
+];
 
 /** Faults of one client's settings, which stand at `at`. */
 function clientFaults(
@@ -93,7 +98,8 @@ function clientFaults(
   );
   const name = settings.server ?? (talking.length === 1 ? talking[0] : undefined);
   if (name === undefined) {
-    const choice = talking.length === 0 ? "none is declared" : `there are ${talking.join(", ")}`;
+    const known = talking.length > 0 ? talking : beside(machine);
+    const choice = known.length === 0 ? "none is declared" : `there are ${known.join(", ")}`;
     return [
       {
         path: [...at, "server"],

@@ -24,8 +24,13 @@ describe("what a service or a client says of its server", () => {
     ],
     [
       "a client where no server is declared",
-      { inferenceServers: {}, clients: { codex: {} } },
+      { instanceA: "none", inferenceServers: {}, clients: { codex: {} } },
       "clients.codex.server: Say which server it uses: none is declared.",
+    ],
+    [
+      "a client where only others' servers are declared",
+      { inferenceServers: {}, simpleServer: { mode: "host" }, clients: { codex: {} } },
+      "clients.codex.server: Say which server it uses: there are instance-a, simple-server.",
     ],
     [
       "a client that may mean two servers",
