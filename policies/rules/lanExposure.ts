@@ -76,6 +76,6 @@ function openTo(resource: DeclaredResource): string | undefined {
   if (role !== undefined && role !== "inference-server")
     return `${REACHED}, and no key is checked. Publish it on 127.0.0.1.`;
   return readContainer(resource).kind === "yes"
-    ? `${REACHED}, and no key is checked: vLLM's own \`--api-key\` guards only part of its routes. Publish it on 127.0.0.1, and publish the bridge with a key for the network (\`bridge.listen\`, \`bridge.keyVariable\`).`
+    ? `${REACHED}, and no key is checked: vLLM's own \`--api-key\` guards only part of its routes. Publish it on 127.0.0.1, and publish the bridge with a key for the network (\`bridge.listen\`, \`bridge.keyVariable\`). If the bridge of another machine asks it, it has to listen there: let a firewall admit that machine alone.`
     : undefined;
 }

@@ -321,7 +321,7 @@ describe("lan-exposure", () => {
   it.each(["0.0.0.0", undefined, "192.168.1.5", "::"])("warns of %s", (ip) => {
     const messages = said(RULE, [at(ip)]);
     expect(messages).toEqual([
-      `warned: b publishes port 8001 on ${ip ?? "0.0.0.0"}: everyone on the local network can use it, and no key is checked: vLLM's own \`--api-key\` guards only part of its routes. Publish it on 127.0.0.1, and publish the bridge with a key for the network (\`bridge.listen\`, \`bridge.keyVariable\`).`,
+      `warned: b publishes port 8001 on ${ip ?? "0.0.0.0"}: everyone on the local network can use it, and no key is checked: vLLM's own \`--api-key\` guards only part of its routes. Publish it on 127.0.0.1, and publish the bridge with a key for the network (\`bridge.listen\`, \`bridge.keyVariable\`). If the bridge of another machine asks it, it has to listen there: let a firewall admit that machine alone.`,
     ]);
   });
   const LITELLM = "ghcr.io/berriai/litellm:v1";

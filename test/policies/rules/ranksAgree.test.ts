@@ -194,7 +194,7 @@ describe("the other policies, of ranks", () => {
       command: [...(props.command ?? []), "--host", "0.0.0.0"],
     }));
     expect(said("lan-exposure", open)).toEqual([
-      "warned: vllm-model-8001 is in the host's network: everyone on the local network can use it, and no key is checked: vLLM's own `--api-key` guards only part of its routes. Publish it on 127.0.0.1, and publish the bridge with a key for the network (`bridge.listen`, `bridge.keyVariable`).",
+      "warned: vllm-model-8001 is in the host's network: everyone on the local network can use it, and no key is checked: vLLM's own `--api-key` guards only part of its routes. Publish it on 127.0.0.1, and publish the bridge with a key for the network (`bridge.listen`, `bridge.keyVariable`). If the bridge of another machine asks it, it has to listen there: let a firewall admit that machine alone.",
     ]);
   });
 
