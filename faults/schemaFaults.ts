@@ -138,6 +138,8 @@ function unknownKeyText(
   key: string,
   known: readonly string[],
 ): string {
+  if (key === "<<")
+    return "`<<` merges nothing here: write the keys out, or repeat a whole block by an alias (`c: *b`).";
   if (known.includes(key)) {
     const form = formWith(schema, path, key);
     return form === undefined

@@ -89,6 +89,13 @@ describe("faults of a stack file", () => {
     expect(faults[0]?.message).toContain("Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0");
   });
 
+  it("says what to write in place of a merge key", () => {
+    const servers = `inferenceServers:\n  b: &b { maxModelLen: 1024 }\n  c: { <<: *b, port: 8002 }`;
+    expect(
+      faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${servers}`)).map(({ message }) => message),
+    ).toContainEqual(expect.stringMatching(/^`<<` merges nothing here: write the keys out/));
+  });
+
   it("says that a key of ours begins with the project's name", () => {
     expect(faultsOf("config:\n  machines:\n    dgx: { totalGiB: 8 }\n")).toMatchObject([
       {
