@@ -40,6 +40,7 @@ import { deviceNotes, kvOn, memoryOn } from "./deviceFigures";
 import { adapterBytes, ownModelFindings, ownModelWarnings, withRank } from "./ownModels";
 import {
   modelFaults,
+  namedTwice,
   sharedOnDemand,
   sharedOnRequest,
   withFamily,
@@ -63,6 +64,7 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
   const machines = planned.map(({ machine }) => machine);
   const faults = [
     ...writtenTwice(machines),
+    ...namedTwice(settings, machines),
     ...modelFaults(settings, evidence),
     ...ownModelFindings(settings, evidence),
     ...sharedOnRequest(settings, machines),

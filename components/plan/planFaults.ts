@@ -7,7 +7,7 @@ import { type Evidence, modelEvidence } from "../planned/evidence";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { machineFault } from "../settings/places";
 import type { StackSettings } from "../settings/stackSettings";
-import type { MachinePlan } from "./types";
+import { type MachinePlan, serversOn } from "./types";
 
 /** An index and its files may differ by their headers, and people round. */
 const WEIGHTS_ROUNDING = 0.05;
@@ -108,6 +108,24 @@ function serverNamed(named: string, on: string, machines: readonly MachinePlan[]
     ?.inferenceServers.find((each) => each.key === key);
   if (found === undefined) return [];
   return [{ machine, key, names: found.serve.names, start: found.container.start }];
+}
+
+/**
+ * Finds servers of one machine whose containers would have one name: Docker gives a name once, and
+ * would refuse the second container in the middle of an update.
+ */
+export function namedTwice(settings: StackSettings, machines: readonly MachinePlan[]): Fault[] {
+  return machines.flatMap((machine) => {
+    const servers = serversOn(machine);
+    return servers.flatMap(({ key: named, container: { name } }, index): Fault[] => {
+      const first = servers.slice(0, index).find(({ container }) => container.name === name);
+      if (first === undefined) return [];
+      const { on, key } = onOtherMachine(named) ?? { on: machine.name, key: named };
+      const path = ["inferenceServers", key, "servedModelName"];
+      const message = `The containers of \`${first.key}\` and \`${named}\` would both be called ${name}, and Docker gives a name once: write another \`port\`, or a name that differs in letters, digits, dots or dashes.`;
+      return [machineFault(settings, on, { path, code: "impossible_value", message })];
+    });
+  });
 }
 
 /**

@@ -4,6 +4,7 @@ import { parseStackFile } from "../../components/settings/load";
 import { stackSettings } from "../../components/settings/stackSettings";
 import { faultLines } from "../fixtures/faults";
 import { serverInput } from "../fixtures/machine";
+import { node } from "../fixtures/ranks";
 
 const evidence = { home: "/home/me" };
 const machine = (more: Record<string, unknown> = {}) => ({
@@ -61,5 +62,46 @@ describe("two machines", () => {
 
   it("of two computers may write the same path", () => {
     expect(pair("ssh://me@spark")).toEqual([]);
+  });
+});
+
+describe("two containers of one machine", () => {
+  const pair = (first: object, second: object) =>
+    faultLines(() =>
+      plan(
+        stackSettings.parse({
+          machines: {
+            dgx: machine({
+              clients: {},
+              inferenceServers: { b: serverInput({ ...first }), c: serverInput({ ...second }) },
+            }),
+          },
+        }),
+        evidence,
+      ),
+    );
+
+  it("that would have one name are refused, whatever address their ports are published on", () => {
+    const says =
+      "machines.dgx.inferenceServers.c.servedModelName: The containers of `b` and `c` would both be called vllm-a-b-8001, and Docker gives a name once: write another `port`, or a name that differs in letters, digits, dots or dashes.";
+    const [first, second] = [{ listen: "192.168.1.5" }, { listen: "127.0.0.1" }];
+    expect(
+      pair({ servedModelName: "a-b", ...first }, { servedModelName: "A:B", ...second }),
+    ).toEqual([says]);
+    expect(pair({ servedModelName: "a-b" }, { servedModelName: "a-b", port: 8002 })).toEqual([]);
+    expect(pair({ servedModelName: "a-b" }, { servedModelName: "a.b", ...first })).toEqual([]);
+  });
+
+  it("of which one is a worker's are refused by the server that it belongs to", () => {
+    const over = (head: string, masterPort: number) =>
+      serverInput({ nodes: [head, "dgx2"], tensorParallelSize: 2, masterPort });
+    const machines = {
+      dgx1: node(1, { inferenceServers: { b: over("dgx1", 29501) } }),
+      dgx2: node(2),
+      dgx3: node(3, { inferenceServers: { b: over("dgx3", 29601) } }),
+    };
+    expect(faultLines(() => plan(stackSettings.parse({ machines }), evidence))).toEqual([
+      "machines.dgx3.inferenceServers.b.servedModelName: The containers of `dgx1.b` and `dgx3.b` would both be called vllm-model-8001-rank1, and Docker gives a name once: write another `port`, or a name that differs in letters, digits, dots or dashes.",
+    ]);
   });
 });
