@@ -39,6 +39,7 @@ import { appliedPlan } from "./appliedPlan";
 import { deviceNotes, kvOn, memoryOn } from "./deviceFigures";
 import { adapterBytes, ownModelFindings, ownModelWarnings, withRank } from "./ownModels";
 import {
+  measuredFaults,
   modelFaults,
   namedTwice,
   sharedOnDemand,
@@ -66,6 +67,7 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
     ...writtenTwice(machines),
     ...namedTwice(settings, machines),
     ...modelFaults(settings, evidence),
+    ...measuredFaults(settings, machines),
     ...ownModelFindings(settings, evidence),
     ...sharedOnRequest(settings, machines),
     ...sharedOnDemand(settings, machines),

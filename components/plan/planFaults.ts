@@ -3,6 +3,7 @@ import { errorAt, type Fault } from "../../faults/fault";
 import { canonicalEngine, isHere } from "../../machines/address";
 import { onOtherMachine } from "../bridge/settings";
 import { familyOf, otherFamily } from "../inference-server/parsers";
+import { isMeasured } from "../memory/kvRoom";
 import { type Evidence, modelEvidence } from "../planned/evidence";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { machineFault } from "../settings/places";
@@ -11,6 +12,28 @@ import { type MachinePlan, serversOn } from "./types";
 
 /** An index and its files may differ by their headers, and people round. */
 const WEIGHTS_ROUNDING = 0.05;
+
+/** The part of its weights on disk that a server may leave there: drafts and towers that it doesn't use. */
+const LEFT_ON_DISK = 0.1;
+
+/**
+ * Finds measurements that can't be of the model that is served: its weights alone take more than
+ * everything outside the KV cache took. Such a record stays behind where somebody changes the id.
+ */
+export function measuredFaults(settings: StackSettings, machines: readonly MachinePlan[]): Fault[] {
+  return machines.flatMap(({ name, inferenceServers, starts }) =>
+    inferenceServers.flatMap(({ key, container }): Fault[] => {
+      const server = settings.machines[name]?.inferenceServers[key];
+      const { weightsGiB = 0 } = starts[container.name] ?? {};
+      if (server?.measured === undefined || !isMeasured(server)) return [];
+      const { nonKvGiB, at } = server.measured;
+      if (nonKvGiB >= weightsGiB * (1 - LEFT_ON_DISK)) return [];
+      const path = ["inferenceServers", key, "measured", "nonKvGiB"];
+      const message = `On ${at} ${nonKvGiB} GiB were outside the KV cache, but the weights of ${server.model.id} alone take ${weightsGiB.toFixed(2)} GiB: that was measured with another model. Delete \`measured\`, and measure again once this one runs (\`serving verify --only memory\`).`;
+      return [machineFault(settings, name, { path, code: "impossible_value", message })];
+    }),
+  );
+}
 
 /**
  * A server's settings with the family that its model's config.json tells of, where none is

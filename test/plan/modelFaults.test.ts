@@ -5,7 +5,8 @@ import { familyOf } from "../../components/inference-server/parsers";
 import { plan } from "../../components/plan/plan";
 import { parseStackFile } from "../../components/settings/load";
 import { FaultyInput, faultLine } from "../../faults/fault";
-import { serverInput, stack } from "../fixtures/machine";
+import { faultLines } from "../fixtures/faults";
+import { DIGEST, serverInput, stack } from "../fixtures/machine";
 
 const configOf = (folder: string): unknown =>
   JSON.parse(readFileSync(`models/${folder}/config.json`, "utf8"));
@@ -153,5 +154,38 @@ describe("the size of the weights", () => {
         `Pulumi.dgx.yaml:${line}:24 machines.dgx.inferenceServers.b.model.weightsGB: \`weightsGB: 22\` is declared, but the weights in the model cache are 61.0 GB. Delete this line, or correct \`id\`: \`serving models\` lists the known models.`,
       ]);
     }
+  });
+});
+
+describe("a measurement", () => {
+  const measured = (nonKvGiB: number, image = DIGEST) => ({
+    measured: { nonKvGiB, kvTokens: 900_000, maxConcurrency: 3.4, at: "2026-11-21", image },
+  });
+  const weighing = (weightsGB: number, more: object) =>
+    faultLines(() => plan(stack({}, { model: { id: "org/model", weightsGB }, ...more }), evidence));
+  const evidence = { home: "/home/me" };
+
+  it("of less than the weights is of another model, and refused", () => {
+    expect(weighing(40, measured(25.4))).toEqual([
+      "machines.dgx.inferenceServers.b.measured.nonKvGiB: On 2026-11-21 25.4 GiB were outside the KV cache, but the weights of org/model alone take 37.25 GiB: that was measured with another model. Delete `measured`, and measure again once this one runs (`serving verify --only memory`).",
+    ]);
+  });
+
+  it.each<[string, number, object]>([
+    ["of more than the weights", 22, measured(25.4)],
+    ["of a little less, where drafts stay on disk", 22, measured(19)],
+    ["with another image, which doesn't count", 40, measured(25.4, `sha256:${"0".repeat(64)}`)],
+    [
+      "with weights in host memory",
+      40,
+      { ...measured(25.4), extraArgs: ["--cpu-offload-gb", "14"] },
+    ],
+    [
+      "with weights that are quantized while loading",
+      40,
+      { ...measured(25.4), extraArgs: ["--quantization", "fp8"] },
+    ],
+  ])("%s is taken", (_, weightsGB, more) => {
+    expect(weighing(weightsGB, more)).toEqual([]);
   });
 });
