@@ -193,8 +193,8 @@ function noAttention(text: JsonObject): Fault[] {
 }
 
 /**
- * The context window of a model's config.json in tokens; `undefined` where it names none, or scales
- * it by its positions.
+ * The context window of a model's config.json in tokens; `undefined` where it names none that can
+ * be one, or scales it by its positions.
  */
 export function ownWindow(config: unknown): number | undefined {
   const root = isRecord(config) ? config : {};
@@ -203,5 +203,5 @@ export function ownWindow(config: unknown): number | undefined {
     /"factor":/.test(JSON.stringify(rope) ?? ""),
   );
   const { max_position_embeddings: window } = text;
-  return typeof window === "number" && !scaled ? window : undefined;
+  return Number.isInteger(window) && Number(window) > 0 && !scaled ? Number(window) : undefined;
 }

@@ -177,6 +177,11 @@ describe("server-starts", () => {
     }
   });
 
+  it.each([0, -1, 4096.5, "8192"])("judges no window by a config's %j", (window) => {
+    const config = { max_position_embeddings: window };
+    expect(said({ weightsGB: 22, config })).toEqual(["pass: "]);
+  });
+
   it.each<[string, Record<string, unknown>, string, number | undefined]>([
     ["weights above the share", { gpuMemoryUtilization: 0.1 }, "gpuMemoryUtilization", 0.44],
     ["a window above the best room", { gpuMemoryUtilization: 0.18 }, "gpuMemoryUtilization", 0.44],
