@@ -1,4 +1,5 @@
 import { TYPE } from "../../components/planned";
+import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { demandOf } from "../../vllm/argv/memoryDemand";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
@@ -74,7 +75,6 @@ function faults(
     windowGiB = 0,
     longestWindow = 0,
     modelWindow,
-    leastCacheBytes,
   } = share.needs;
   const budget = utilization * totalGiB;
   const given = `--gpu-memory-utilization ${utilizationText(utilization)} gives it ${budget.toFixed(2)} of ${totalGiB} GiB`;
@@ -87,19 +87,22 @@ function faults(
       value: least,
     });
   else if (windowGiB > (kvCacheGiB ?? budget - outsideGiB)) {
+    const larger = kvCacheGiB === undefined ? undefined : largerCache(share, budget, totalGiB);
+    const cache = larger === undefined ? "" : ` Set \`kvCacheMemoryBytes: ${larger}\` or more.`;
     const room =
       kvCacheGiB === undefined
         ? `${given}, which leaves at most ${Math.max(0, budget - outsideGiB).toFixed(2)} GiB for the cache. ${more}`
-        : `--kv-cache-memory-bytes gives it ${kvCacheGiB.toFixed(2)} GiB. Set \`kvCacheMemoryBytes: ${leastCacheBytes}\` or more.`;
+        : `--kv-cache-memory-bytes gives it ${kvCacheGiB.toFixed(2)} GiB.${cache}`;
+    const without = cache === "" && kvCacheGiB !== undefined ? "" : " without that change";
     const shorter =
-      longestWindow > 0
-        ? ` A \`maxModelLen\` of at most ${longestWindow} fits without that change.`
-        : "";
+      longestWindow > 0 ? ` A \`maxModelLen\` of at most ${longestWindow} fits${without}.` : "";
     found.push({
       message: `one request of ${thousands(window)} tokens needs ${windowGiB.toFixed(2)} GiB of KV cache, but ${room}${shorter}`,
       ...(kvCacheGiB === undefined
         ? { setting: "gpuMemoryUtilization", value: least }
-        : { setting: "kvCacheMemoryBytes", value: leastCacheBytes }),
+        : larger === undefined && longestWindow > 0
+          ? { setting: "maxModelLen", value: longestWindow }
+          : { setting: "kvCacheMemoryBytes", value: larger }),
     });
   }
   if (modelWindow !== undefined && window > modelWindow)
@@ -109,6 +112,22 @@ function faults(
       value: modelWindow,
     });
   return found;
+}
+
+/**
+ * The bytes of a cache of fixed size that hold one window; `undefined` where the share, which has to
+ * be larger than the cache, or the machine's memory leaves no room for them.
+ */
+function largerCache(
+  { bySum, byAggregate, needs }: LargestShare,
+  budgetGiB: number,
+  totalGiB: number,
+): number | undefined {
+  const { leastCacheBytes, outsideGiB = 0 } = needs;
+  if (leastCacheBytes === undefined) return undefined;
+  const gib = leastCacheBytes / BYTES_PER_GIB;
+  const fits = outsideGiB + gib <= Math.min(bySum, byAggregate) * totalGiB;
+  return gib < budgetGiB && fits ? leastCacheBytes : undefined;
 }
 
 /** A larger share, where one that suffices is left. */

@@ -161,6 +161,19 @@ describe("server-starts", () => {
       "one request of 262,144 tokens needs 2.64 GiB of KV cache, but --kv-cache-memory-bytes gives it 1.00 GiB. Set `kvCacheMemoryBytes: 2940495463` or more. A `maxModelLen` of at most 90128 fits without that change.",
     ],
     [
+      "a window above fixed bytes that can't be raised so far",
+      {
+        weightsGB: 22,
+        settings: {
+          gpuMemoryUtilization: 0.35,
+          kvCacheMemoryBytes: 1024 ** 3,
+          maxModelLen: 10_000_000,
+          environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" },
+        },
+      },
+      "one request of 10,000,000 tokens needs 95.49 GiB of KV cache, but --kv-cache-memory-bytes gives it 1.00 GiB. A `maxModelLen` of at most 90128 fits.",
+    ],
+    [
       "a window above the model's own",
       { weightsGB: 22, settings: { maxModelLen: 262145 } },
       '--max-model-len 262145 is longer than the model\'s own window of 262144, which vLLM refuses. Set `maxModelLen: 262144` or less; `environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" }` lifts the check, but the model was not made for longer prompts.',
@@ -190,6 +203,12 @@ describe("server-starts", () => {
       { gpuMemoryUtilization: 0.35, kvCacheMemoryBytes: 1024 ** 3 },
       "kvCacheMemoryBytes",
       2940495463,
+    ],
+    [
+      "a window above fixed bytes, where the share is no larger",
+      { gpuMemoryUtilization: 0.02, kvCacheMemoryBytes: 1024 ** 3 },
+      "maxModelLen",
+      90128,
     ],
     ["a window above the model's own", { maxModelLen: 262145 }, "maxModelLen", 262144],
   ])("names the setting that mends %s, and its value", (_, settings, setting, value) => {
