@@ -110,8 +110,28 @@ export function engineFaults(
       return fault({ about: "flag", name: flag }, `has no flag \`${flag}\``, remedy, engine);
     }),
     ...(more > 0 ? [unnamedFlags(more, engine)] : []),
+    ...(server.unknownFlags.length > 0 ? [] : surplusWords(server, engine)),
     ...writtenChoices(server).flatMap((each) => choiceFault(each, server, engine)),
     ...[...variables].flatMap(([name, value]) => variableFault(name, value, engine)),
+  ];
+}
+
+/**
+ * Words that are no option's value, which vLLM refuses. Behind an option that isn't known they may
+ * be its values.
+ */
+function surplusWords({ surplus }: ServerArguments, engine: EngineData): EngineFault[] {
+  const words = surplus.filter(isText);
+  if (words.length === 0) return [];
+  const named = words.slice(0, MOST_NAMED).map((word) => `\`${word}\``);
+  const what = `takes no such ${words.length === 1 ? "word" : "words"} beside the model and its options: ${named.join(", ")}`;
+  return [
+    fault(
+      { about: "flag", name: words[0] ?? "" },
+      what,
+      "An option begins with two hyphens (--), and its value is a word of its own or behind `=`",
+      engine,
+    ),
   ];
 }
 

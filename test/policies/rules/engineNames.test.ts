@@ -41,6 +41,25 @@ const labels = [
 
 describe("engine-names", () => {
   it.each([
+    [["0.95"], "word", "`0.95`"],
+    // A dash that a web page made of two hyphens.
+    [["\u2013gpu-memory-utilization", "0.95"], "words", "`\u2013gpu-memory-utilization`, `0.95`"],
+  ])("refuses words that no option takes: %j", (more, noun, named) => {
+    expect(judged(...more)).toEqual([
+      expect.stringContaining(
+        `vLLM 0.30.0 takes no such ${noun} beside the model and its options: ${named}. An option begins with two hyphens (--), and its value is a word of its own or behind \`=\`.`,
+      ),
+    ]);
+  });
+
+  it("leaves words behind an option that it doesn't know to that option", () => {
+    expect(judged("--new-list", "a", "b")).toEqual([
+      expect.stringContaining("has no flag `--new-list`"),
+    ]);
+    expect(judged("--cudagraph-capture-sizes", "1", "2", "4")).toEqual([]);
+  });
+
+  it.each([
     [
       ["--tool-call-parser", "qwen3_codr"],
       "has no `qwen3_codr` for `--tool-call-parser`. Write `tools.parser: qwen3_coder`.",
