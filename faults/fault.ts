@@ -153,16 +153,17 @@ export class FaultyInput extends Error {
 
 /** A file that can't be read at all, or is not YAML, TOML or JSON. */
 export class UnreadableInput extends Error {
+  readonly reason: string;
+
   constructor(
     readonly input: string,
-    readonly reason: string,
+    why: string,
     readonly place?: Position,
   ) {
     const where = place === undefined ? "" : `:${place.line}:${place.column}`;
-    super(
-      clipped(withoutKeys(`${clipped(input, LONGEST_PATH)}${where}: ${reason}`), LONGEST_MESSAGE),
-    );
+    super(clipped(withoutKeys(`${clipped(input, LONGEST_PATH)}${where}: ${why}`), LONGEST_MESSAGE));
     this.name = "UnreadableInput";
+    this.reason = clipped(withoutKeys(why), LONGEST_MESSAGE);
   }
 }
 

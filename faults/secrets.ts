@@ -42,7 +42,7 @@ const BY_VALUE = [
   // A JSON Web Token.
   new RegExp(`${START}(?<value>eyJ[\\w-]{8,}(?:\\.[\\w-]+\\.[\\w-]*|(?<none>)))`, "g"),
   // `scheme://user:password@host`; the password may hold blanks, and a port is none.
-  /(?<before>(?<![a-z\d+.-])[a-z][a-z\d+.-]{0,30}:\/\/[^\s/?#@:[]{0,99}:)(?!\d+(?:[/?#\s"']|$))(?<value>[^@\n"'<>]*)(?:(?=@)|(?<none>))/gi,
+  /(?<before>(?<![a-z\d])[a-z][a-z\d+.-]{0,30}:\/\/[^\s/?#@:[]{0,99}:)(?!\d+(?:[/?#\s"']|$))(?<value>[^@\n"'<>]*)(?:(?=@)|(?<none>))/gi,
   // `user:password@host`; an image's digest stands behind `@` too.
   /(?<before>(?<![\w./:@+-])(?!mailto:)[\w.-]{1,99}:)(?<value>[^\s/\\@:"'`<>()]{1,999})(?=@(?!sha\d+:)[\w[])/gi,
   // A user without a password in a web address is a token: `https://TOKEN@host`.

@@ -52,4 +52,14 @@ describe("faults that are listed", () => {
     expect(faultLine(fault)).not.toContain("sk-proj");
     expect(new UnreadableInput("f", name).message.length).toBeLessThan(2100);
   });
+
+  it("say no key by any of their words", () => {
+    const key = "https://me:hunter2@host/x";
+    const path = ["machines", "dgx", "inferenceServers", "embedding", "versions", key].join(".");
+    const { faults, message } = new FaultyInput("f", [errorAt(path, "unknown_key", "Wrong.")]);
+    const unreadable = new UnreadableInput("f", `unusable YAML: ${path}`);
+    const said = JSON.stringify([faults, message, unreadable, unreadable.message]);
+    expect(said.match(/https:..me:<redacted>@host/g)).toHaveLength(4);
+    expect(said).not.toContain("hunter2");
+  });
 });

@@ -62,6 +62,8 @@ export const BAD: readonly (readonly [text: string, secret: string])[] = [
   ["postgres://:hunter2@h/db", "hunter2"],
   ["postgresql+psycopg2://u:hunter2@h:5432/db", "hunter2"],
   ["https://u:hunter2@h/v1", "hunter2"],
+  ["machines.dgx.inferenceServers.embedding.versions.https://u:hunter2@h/v1", "hunter2"],
+  [`${"a-".repeat(40)}https://u:hunter2@h/v1`, "hunter2"],
   ["u:hunter2@tcp(h:3306)/db", "hunter2"],
   ["oauth2:hunter2@gitlab.com/x.git", "hunter2"],
   ["http://hunter2@h/v1", "hunter2"],
