@@ -31,10 +31,10 @@ export function togetherText(
       took === undefined ? "not measured" : duration(took),
     ];
   });
-  const left = (totalGiB - beside.takenGiB).toFixed(2);
-  return [
-    heading(`Started on request, in the ${left} GiB left beside what always runs`),
-    ...table([HEADS, ...rows], width),
-    "",
-  ];
+  const left = totalGiB - beside.takenGiB;
+  const room =
+    left > 0
+      ? `in the ${left.toFixed(2)} GiB left beside what always runs`
+      : "and what always runs leaves nothing for it";
+  return [heading(`Started on request, ${room}`), ...table([HEADS, ...rows], width), ""];
 }

@@ -123,7 +123,7 @@ function judged(
     return ours ? [] : ` Instance A is not ours to lower: only its owner can${to}.`;
   });
   const machine = knownText(component?.props.machine);
-  const message = `The inference servers of ${machine === undefined ? "this machine" : `machine ${machine}`} claim ${shareText(sum)} of its memory${gib}: ${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.map(({ text }) => text).join(" ")}${host.join("")}`;
+  const message = `The inference servers of ${machine === undefined ? "this machine" : `machine ${machine}`} claim ${shareText(sum)} of its memory${gib}: ${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}.${remedies.map(({ text }) => ` ${text}`).join("")}${host.join("")}`;
   return violation(subject, message, remedies.find(({ change }) => change)?.change);
 }
 

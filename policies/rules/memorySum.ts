@@ -52,17 +52,17 @@ function judgedLines(machine: DeclaredResource): Found {
   const largest = largestShares(machine);
   const certain = lines.filter((line) => line.certain);
   const all = sum(lines);
-  const cure = largest.map((share) => remedy(share, pinned)).join(" ");
+  const cure = largest.map((share) => ` ${remedy(share, pinned)}`).join("");
   if (sum(certain) > total) {
     const others = certain.filter(
       ({ name }) => name !== OPERATING_SYSTEM && !largest.some((server) => server.name === name),
     );
-    const message = `All lines together are ${gib(all)} of ${gib(total)}, ${gib(all - total)} too much${listed(lines)} ${cure}${givesWay(others)}`;
+    const message = `All lines together are ${gib(all)} of ${gib(total)}, ${gib(all - total)} too much${listed(lines)}${cure}${givesWay(others)}`;
     return violation(machine, message, changeOf(largest));
   }
   if (all <= total) return undefined;
   const defaults = spelled(lines.filter((line) => !line.certain));
-  const message = `All lines together are ${gib(all)} of ${gib(total)}. Only ${gib(sum(certain))} of that is declared or measured; these defaults put it over: ${defaults}. Measure them, or leave more room. ${cure}`;
+  const message = `All lines together are ${gib(all)} of ${gib(total)}. Only ${gib(sum(certain))} of that is declared or measured; these defaults put it over: ${defaults}. Measure them, or leave more room.${cure}`;
   return advice(machine, message);
 }
 

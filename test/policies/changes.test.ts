@@ -53,6 +53,13 @@ function refused(server: Settings, share?: number) {
 const B = "machines.dgx.inferenceServers.b";
 
 describe("a refusal", () => {
+  it("has one blank between its sentences where no server of ours can give way", () => {
+    const alone = { inferenceServers: {}, operatingSystemGiB: 20, chatUi: CHAT_UI };
+    const said = judged({}, alone, 0.99).findings.filter(({ verdict }) => verdict === "refused");
+    expect(said.map(({ name }) => name)).toEqual(["aggregate-utilization", "memory-sum"]);
+    expect(said.filter(({ message }) => message.includes("  "))).toEqual([]);
+  });
+
   it("says path, line and new value of the stack file beside the flag", () => {
     const says = ` In the stack file, line N: \`${B}.gpuMemoryUtilization: 0.3\`.`;
     const found = [`${B}.gpuMemoryUtilization`, 0.3] as const;
