@@ -44,6 +44,7 @@ import {
   namedTwice,
   sharedOnDemand,
   sharedOnRequest,
+  unreadOnDemand,
   withFamily,
   writtenTwice,
 } from "./planFaults";
@@ -71,6 +72,7 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
     ...ownModelFindings(settings, evidence),
     ...sharedOnRequest(settings, machines),
     ...sharedOnDemand(settings, machines),
+    ...unreadOnDemand(settings, machines),
     ...planned.flatMap(({ machine: { name, files }, unreached }) =>
       (files.some(({ here }) => here) ? unreached : []).map((fault) =>
         machineFault(settings, name, { ...fault, message: `${fault.message} ${LEAVE_THEM}` }),

@@ -123,6 +123,39 @@ export function sharedOnDemand(settings: StackSettings, machines: readonly Machi
   });
 }
 
+/** What a command line and a unit take in a path as it is. */
+const PLAIN_FOLDER = /^[\w./@:+~-]+$/;
+
+/**
+ * Finds what llama-swap would read otherwise than it is meant: it splits its command at blanks, and
+ * puts values in the place of `${...}` wherever they stand.
+ */
+export function unreadOnDemand(settings: StackSettings, machines: readonly MachinePlan[]): Fault[] {
+  return machines.flatMap(({ name: machine, onDemand }): Fault[] => {
+    if (onDemand === undefined) return [];
+    const fault = (path: string[], message: string) =>
+      machineFault(settings, machine, { path, code: "impossible_value", message });
+    const folder = PLAIN_FOLDER.test(onDemand.folder)
+      ? []
+      : [
+          fault(
+            ["stateDirectory"],
+            `llama-swap starts servers by a command line with this folder in it, ${onDemand.folder}: for \`onDemand\` write one of ASCII letters, digits, dots, dashes and underscores, such as \`/var/lib/local-serving\`.`,
+          ),
+        ];
+    const names = onDemand.servers.flatMap(({ key, model, names: others }) => {
+      const macro = [model, ...others].find((each) => each.includes("${"));
+      return macro === undefined
+        ? []
+        : fault(
+            ["inferenceServers", key, "servedModelName"],
+            `llama-swap takes \`\${\` in ${JSON.stringify(macro)} for a value of its own: write names without it (\`servedModelName\`, \`aliases\`).`,
+          );
+    });
+    return [...folder, ...names];
+  });
+}
+
 /** A server of ours behind a machine's bridge: `b`, or `dgx2.b` of another machine. */
 function serverNamed(named: string, on: string, machines: readonly MachinePlan[]) {
   const { on: machine, key } = onOtherMachine(named) ?? { on, key: named };
