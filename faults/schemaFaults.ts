@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { dotted, errorAt, type Fault, FaultyInput } from "./fault";
 import { issueText } from "./issueText";
 import { listOf, nearestKey, nearOf } from "./quoting";

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { jsonIn } from "../faults/json";
 import { readTextFile } from "../faults/textFile";
 import { BYTES_PER_GB } from "../units/memory";

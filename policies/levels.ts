@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 import { valueBy } from "../faults/schemaFaults";
 import { readYamlFile } from "../faults/yamlDocument";
 import type { Levels } from "./judge";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { IMAGE_REFERENCE } from "../../machines/docker/imageReference";
 import { gibibytes, servedName, textMatching, utilization } from "../fields/fields";
 import { inferenceServer } from "../settings/inferenceServer";

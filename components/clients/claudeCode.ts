@@ -1,4 +1,5 @@
-import { strictObject, z } from "zod";
+import * as z from "zod";
+import { strictObject } from "zod";
 import { variableName } from "../fields/fields";
 import { clientKind, exported, jsonFile, maxOutputTokens, pathWord, reach } from "./kind";
 

@@ -1,4 +1,5 @@
-import { optional, strictObject, z } from "zod";
+import * as z from "zod";
+import { optional, strictObject } from "zod";
 import { quoted } from "../../faults/shellWords";
 import { count, servedName, serverReference, usual } from "../fields/fields";
 import type { ClientTarget } from "./target";

@@ -1,5 +1,5 @@
 import { readFileSync, realpathSync } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 import { attempt } from "../../faults/defined";
 import { homeFolder } from "../../faults/home";
 import { jsonIn } from "../../faults/json";

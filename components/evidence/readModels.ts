@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
-import { strictObject, z } from "zod";
+import * as z from "zod";
+import { strictObject } from "zod";
 import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";

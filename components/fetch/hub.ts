@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { jsonIn } from "../../faults/json";
 import { ask, NoAnswer, type WholeAnswer } from "../../http/ask";
 import { type ModelCache, repositoryIn } from "../../machines/hubCache";

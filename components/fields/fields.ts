@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { KEY_AS_NAME, looksLikeAKey } from "../../faults/secrets";
 import {
   IMAGE_REFERENCE,

@@ -1,5 +1,6 @@
 import { parse } from "@renovatebot/pep440";
-import { strictObject, z } from "zod";
+import * as z from "zod";
+import { strictObject } from "zod";
 import { FaultyInput } from "../../faults/fault";
 import { readBy } from "../../faults/schemaFaults";
 import { pinnedServer } from "../supply/pinned";

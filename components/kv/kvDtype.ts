@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { kvDtypeSchema } from "../planned/schema/kv";
 import type { AttentionShape } from "./attentionShape";

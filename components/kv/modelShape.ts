@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../faults/defined";
 import { type Fault, FaultyInput } from "../../faults/fault";
 import { isRecord, type JsonObject } from "../../faults/json";

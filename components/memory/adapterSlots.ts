@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { FaultyInput } from "../../faults/fault";
 import { objectOr } from "../../faults/json";
 import { BYTES_PER_GIB } from "../../units/memory";

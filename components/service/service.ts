@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { DataToCopy } from "../../machines/copies/dataCopies";
 import type { PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";

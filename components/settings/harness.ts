@@ -1,4 +1,5 @@
-import { optional, strictObject, z } from "zod";
+import * as z from "zod";
+import { optional, strictObject } from "zod";
 import { DEFAULT_HARNESS, PREFIX_FORM } from "../../harness/harness";
 import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "../../harness/providers/placeholders";
 import {

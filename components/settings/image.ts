@@ -1,4 +1,5 @@
-import { optional, strictObject, z } from "zod";
+import * as z from "zod";
+import { optional, strictObject } from "zod";
 import { IMAGE_DIGEST } from "../../machines/docker/imageReference";
 import { nonEmptyText, textMatching } from "../fields/fields";
 

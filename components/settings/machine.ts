@@ -1,4 +1,5 @@
-import { optional, strictObject, z } from "zod";
+import * as z from "zod";
+import { optional, strictObject } from "zod";
 import { isRecord, type JsonObject, objectOr } from "../../faults/json";
 import { EVERY_ADDRESS, HERE } from "../../machines/address";
 import { DEVICE_IDS } from "../../machines/devices/devices";

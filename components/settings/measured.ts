@@ -1,4 +1,5 @@
-import { strictObject, z } from "zod";
+import * as z from "zod";
+import { strictObject } from "zod";
 import { textMatching } from "../fields/fields";
 
 /** What a server's own log said of its memory, recorded so that the next plan need not estimate. */

@@ -1,4 +1,5 @@
-import { optional, strictObject, z } from "zod";
+import * as z from "zod";
+import { optional, strictObject } from "zod";
 import { gibibytes, plainWord, usual } from "../fields/fields";
 import { MODEL_KINDS } from "../planned/modelKind";
 import { commit } from "./ownModels";

@@ -1,4 +1,5 @@
-import { optional, strictObject, z } from "zod";
+import * as z from "zod";
+import { optional, strictObject } from "zod";
 import { containerPath, count, hostPath, servedName, textMatching } from "../fields/fields";
 
 /** A commit of the hub, which is the only revision that stays what it is. */

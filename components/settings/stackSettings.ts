@@ -1,4 +1,5 @@
-import { strictObject, z } from "zod";
+import * as z from "zod";
+import { strictObject } from "zod";
 import { shortName } from "../fields/fields";
 import { machine } from "./machine";
 

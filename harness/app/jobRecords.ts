@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import { basename, join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { attempt } from "../../faults/defined";
 import { WORKTREE_PREFIX } from "./worktree";
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { strictObject, z } from "zod";
+import * as z from "zod";
+import { strictObject } from "zod";
 import { createFile } from "../../commandLine/replaceFile";
 import { attempt } from "../../faults/defined";
 import { UnreadableInput } from "../../faults/fault";

@@ -1,4 +1,5 @@
-import { strictObject, z } from "zod";
+import * as z from "zod";
+import { strictObject } from "zod";
 import { key } from "../schema/key";
 
 /** Marks a key that the specification lists without a meaning. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../faults/defined";
 import { type Fault, faultsIn, hasErrors, inFileOrder } from "../../faults/fault";
 import { isRecord, objectOr } from "../../faults/json";

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { z } from "zod";
+import type * as z from "zod";
 import { filledFile } from "../../faults/textFile";
 import {
   descriptionOf,

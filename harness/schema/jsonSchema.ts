@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../faults/defined";
 import type { KeyNotes } from "./key";
 

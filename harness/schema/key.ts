@@ -1,4 +1,5 @@
-import { strictObject, z } from "zod";
+import * as z from "zod";
+import { strictObject } from "zod";
 
 /**
  * What a schema may say of a key besides its description and `examples`; the reference shows it and

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { jsonIn, objectOr } from "../../faults/json";
 import { readBy } from "../../faults/schemaFaults";
 

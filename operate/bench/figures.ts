@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { columns } from "../../commandLine/output";
 import type { Recipe } from "../../components/catalogue";
 import { Failed } from "../../faults/fault";

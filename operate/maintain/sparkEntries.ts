@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { imageReference } from "../../machines/docker/imageReference";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 

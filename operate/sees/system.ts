@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { readKernel } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { engineVersion } from "../../machines/docker/engine";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 import { replaceFile } from "../../commandLine/replaceFile";
 import type { PlannedContainer } from "../../components/planned";
 import { attempt } from "../../faults/defined";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { createFile, replaceFile } from "../../commandLine/replaceFile";
 import { attempt, defined } from "../../faults/defined";
 import { isRecord, jsonIn, objectOr, objectsIn } from "../../faults/json";

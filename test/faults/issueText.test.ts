@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { mayBeQuoted } from "../../faults/quoting";
 import { schemaFaults } from "../../faults/schemaFaults";
 import { looksLikeAKey } from "../../faults/secrets";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 
 /** The data that a schema describes, read-only all the way down. */
 export type DataOf<Schema extends z.ZodType> = Frozen<z.infer<Schema>>;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { containerSchema } from "./container";
 import { fileSchema, secretFileSchema } from "./files";
 import { serverKvSchema } from "./kv";

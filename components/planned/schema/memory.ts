@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** One line of the memory ledger. */
 export const ledgerLineSchema = z.object({

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { port } from "../../fields/fields";
 import { fileSchema } from "./files";
 

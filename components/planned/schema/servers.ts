@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { port } from "../../fields/fields";
 import { MODEL_KINDS } from "../modelKind";
 import { containerSchema } from "./container";

@@ -1,4 +1,5 @@
-import { strictObject, z } from "zod";
+import * as z from "zod";
+import { strictObject } from "zod";
 import { block, key, matching } from "../../schema/key";
 
 type Words = [description: string, notes?: z.GlobalMeta];

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { toolParserFor } from "../../../components/inference-server";
 import { valueAt, valueBy } from "../../../faults/schemaFaults";
 import { readYamlFile } from "../../../faults/yamlDocument";

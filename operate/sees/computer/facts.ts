@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { gibibytes, port, utilization } from "../../../components/fields";
 import { DEVICE_IDS } from "../../../machines/devices/devices";
 

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, it } from "vitest";
 import { parse as parseYaml } from "yaml";
-import type { z } from "zod";
+import type * as z from "zod";
 import { CLIENTS } from "../../../components/clients/registry";
 import { PROTO } from "../../../components/fields/fields";
 import { KEY_AS_NAME } from "../../../faults/secrets";
