@@ -1,6 +1,6 @@
 import "../faults/interpretSchemas";
 import { EXIT, explainEscapes, explainFailure } from "../commandLine/exit";
-import { say } from "../commandLine/output";
+import { endWhenWritten, say } from "../commandLine/output";
 import { serving } from "./servingCommand";
 import { keyReference } from "./stack/keyReference";
 
@@ -17,6 +17,7 @@ async function main(): Promise<void> {
   } catch (error) {
     process.exitCode = explainFailure(error, "serving", keyReference);
   }
+  await endWhenWritten();
 }
 
 void main();

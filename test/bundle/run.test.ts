@@ -88,6 +88,56 @@ it("tells a bug of the Pulumi program in the same words", async () => {
   );
 });
 
+/** What a pipe holds. */
+const PIPE_BYTES = 65_536;
+/** Its faults take more. */
+const FAULTY = Array.from({ length: 450 }, (_, index) => `    m${index}: { port: 1 }\n`);
+
+it.each([
+  ["stdout", "plan --stack dgx --format json", "2>/dev/null", 0],
+  ["stderr", "plan --file faulty.yaml", "2>&1 >/dev/null", 1],
+])("ends only when a late reader has all of its %s", async (_, args, streams, code) => {
+  writeFileSync(
+    join(copy, "faulty.yaml"),
+    `config:\n  local-serving:machines:\n${FAULTY.join("")}`,
+  );
+  const command = `node bundle/serving.cjs ${args}`;
+  const early = await run("sh", ["-c", `${command} ${streams}`], { cwd: copy });
+  expect(early.stdout.length).toBeGreaterThan(PIPE_BYTES);
+  const late = await run(
+    "sh",
+    ["-c", `{ ${command}; echo "code $?" >&3; } ${streams} 3>code | { sleep 1; cat; }; cat code`],
+    { cwd: copy },
+  );
+  expect(late.stdout).toBe(`${early.stdout}code ${code}\n`);
+});
+
+it("ends once its output is written, whatever else still runs", async () => {
+  writeFileSync(join(copy, "runs.cjs"), "setInterval(() => {}, 1000);");
+  const env = { NODE_OPTIONS: "--require ./runs.cjs" };
+  for (const [args, code] of [
+    [["plan", "--stack", "dgx"], 0],
+    [["plan", "--nosuch"], 2],
+  ] as const)
+    expect(
+      (await run("node", ["bundle/serving.cjs", ...args], { cwd: copy, env, limitSeconds: 60 }))
+        .code,
+    ).toBe(code);
+});
+
+it("ends well where nobody reads its output any more", async () => {
+  const { code, stdout, stderr } = await run(
+    "sh",
+    ["-c", "{ node bundle/serving.cjs plan --stack dgx --format json; echo $? >&2; } | head -c 9"],
+    { cwd: copy },
+  );
+  expect({ code, stdout, stderr: stderr.trimEnd().split("\n").at(-1) }).toEqual({
+    code: 0,
+    stdout: '{\n  "vers',
+    stderr: "0",
+  });
+});
+
 it("tells an output that can't be written from a bug", async () => {
   const { code, stderr } = await run(
     "sh",
