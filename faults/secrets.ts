@@ -10,50 +10,97 @@ import { jsonIn } from "./json";
 /** Text that replaces a secret. */
 export const REDACTED = "<redacted>";
 
+/** How a secret may look. */
+export interface SecretForm {
+  /**
+   * Every match has one of these in it, in lower case. A text without them isn't searched: most have
+   * none, and a search takes long.
+   */
+  readonly words: readonly string[];
+  readonly pattern: RegExp;
+}
+
 /**
- * Keys of well-known services by their own form. Most want a digit, a capital or great length:
- * `hf_transfer` is none.
+ * Keys of well-known services by their own form, each behind its words. Most want a digit, a capital
+ * or great length: `hf_transfer` is none.
  */
-const KEYS = [
-  "hf_(?=[a-z]{0,64}[A-Z\\d]|[a-z]{14})[A-Za-z\\d]{8,}",
-  "(?:sk|pk|rk|gsk|pplx|xai|tvly|nvapi)-(?!local|placeholder)(?=[\\w-]{0,64}[A-Z\\d]|[\\w-]{16})[\\w-]{8,}",
-  "(?:sk|pk|rk)_(?:live|test)_\\w{8,}",
-  "(?:gh[pousr]|github_pat|dckr_pat)_\\w{16,}",
-  "gl(?:pat|ptt|dt|rt|cbt)-[\\w-]{8,}",
-  "(?:AKIA|ASIA)[\\dA-Z]{16}(?![\\dA-Za-z])",
-  "(?:AIza|ya29\\.)[\\w-]{20,}",
-  "xox[a-z]-[A-Za-z\\d-]{8,}",
-  "npm_[A-Za-z\\d]{30,}",
-  "pypi-[\\w-]{30,}",
-  "pul-[\\da-f]{40}",
-  "AGE-SECRET-KEY-[\\dA-Z-]{8,}",
+const KEYS: readonly (readonly [words: string, form: string])[] = [
+  ["hf_", "hf_(?=[a-z]{0,64}[A-Z\\d]|[a-z]{14})[A-Za-z\\d]{8,}"],
+  [
+    "sk- pk- rk- pplx- xai- tvly- nvapi-",
+    "(?:sk|pk|rk|gsk|pplx|xai|tvly|nvapi)-(?!local|placeholder)(?=[\\w-]{0,64}[A-Z\\d]|[\\w-]{16})[\\w-]{8,}",
+  ],
+  ["k_live_ k_test_", "(?:sk|pk|rk)_(?:live|test)_\\w{8,}"],
+  ["ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ dckr_pat_", "(?:gh[pousr]|github_pat|dckr_pat)_\\w{16,}"],
+  ["glpat- glptt- gldt- glrt- glcbt-", "gl(?:pat|ptt|dt|rt|cbt)-[\\w-]{8,}"],
+  ["akia asia", "(?:AKIA|ASIA)[\\dA-Z]{16}(?![\\dA-Za-z])"],
+  ["aiza ya29.", "(?:AIza|ya29\\.)[\\w-]{20,}"],
+  ["xox", "xox[a-z]-[A-Za-z\\d-]{8,}"],
+  ["npm_", "npm_[A-Za-z\\d]{30,}"],
+  ["pypi-", "pypi-[\\w-]{30,}"],
+  ["pul-", "pul-[\\da-f]{40}"],
+  ["age-secret-key-", "AGE-SECRET-KEY-[\\dA-Z-]{8,}"],
   // A private key in base64, as a kubeconfig has it; certificates and public keys begin in the same
   // way.
-  "LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[A-Za-z\\d+/]{8,}={0,2}",
-  "-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:[\\s\\S]*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[\\s\\S]*)",
+  ["ls0tls1crudjti", "LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[A-Za-z\\d+/]{8,}={0,2}"],
+  [
+    "private",
+    "-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:[\\s\\S]*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[\\s\\S]*)",
+  ],
 ];
 
 /** Where a word begins: a colour's code (`ESC[31m`) may stand right before it. */
 const START = "(?:(?<![A-Za-z\\d])|(?<=\\[[\\d;]{0,20}m))";
 
 /** Secrets that are known by themselves or by what surrounds them, whatever they are called. */
-const BY_VALUE = [
-  new RegExp(`${START}(?<value>${KEYS.join("|")})`, "g"),
+export const BY_VALUE: readonly SecretForm[] = [
+  {
+    words: KEYS.flatMap(([words]) => words.split(" ")),
+    pattern: new RegExp(`${START}(?<value>${KEYS.map(([, form]) => form).join("|")})`, "g"),
+  },
   // A JSON Web Token.
-  new RegExp(`${START}(?<value>eyJ[\\w-]{8,}(?:\\.[\\w-]+\\.[\\w-]*|(?<none>)))`, "g"),
+  {
+    words: ["eyj"],
+    pattern: new RegExp(`${START}(?<value>eyJ[\\w-]{8,}(?:\\.[\\w-]+\\.[\\w-]*|(?<none>)))`, "g"),
+  },
   // `scheme://user:password@host`; the password may hold blanks, and a port is none.
-  /(?<before>(?<![a-z\d])[a-z][a-z\d+.-]{0,30}:\/\/[^\s/?#@:[]{0,99}:)(?!\d+(?:[/?#\s"']|$))(?<value>[^@\n"'<>]*)(?:(?=@)|(?<none>))/gi,
+  {
+    words: ["@"],
+    pattern:
+      /(?<before>(?<![a-z\d])[a-z][a-z\d+.-]{0,30}:\/\/[^\s/?#@:[]{0,99}:)(?!\d+(?:[/?#\s"']|$))(?<value>[^@\n"'<>]*)(?:(?=@)|(?<none>))/gi,
+  },
   // `user:password@host`; an image's digest stands behind `@` too.
-  /(?<before>(?<![\w./:@+-])(?!mailto:)[\w.-]{1,99}:)(?<value>[^\s/\\@:"'`<>()]{1,999})(?=@(?!sha\d+:)[\w[])/gi,
+  {
+    words: ["@"],
+    pattern:
+      /(?<before>(?<![\w./:@+-])(?!mailto:)[\w.-]{1,99}:)(?<value>[^\s/\\@:"'`<>()]{1,999})(?=@(?!sha\d+:)[\w[])/gi,
+  },
   // A user without a password in a web address is a token: `https://TOKEN@host`.
-  /(?<before>\bhttps?:\/\/)(?<value>[^/?#\s@:"'<>]{1,999})(?=@)/gi,
-  /(?<before>\bbearer[\s=]+["'\\]*)(?!(?:token|auth\w*|scheme|realm|header|keys?|format|is|or|and|not|in|of)\b)(?<value>\w[\w+/=.~-]{2,})/gi,
-  /(?<before>\b[Bb]asic\s+)(?=[\w+/]*[A-Z])(?=[\w+/]*[\d=])(?<value>[\w+/=]{6,})/g,
+  { words: ["@"], pattern: /(?<before>\bhttps?:\/\/)(?<value>[^/?#\s@:"'<>]{1,999})(?=@)/gi },
+  {
+    words: ["bearer"],
+    pattern:
+      /(?<before>\bbearer[\s=]+["'\\]*)(?!(?:token|auth\w*|scheme|realm|header|keys?|format|is|or|and|not|in|of)\b)(?<value>\w[\w+/=.~-]{2,})/gi,
+  },
+  {
+    words: ["basic"],
+    pattern: /(?<before>\b[Bb]asic\s+)(?=[\w+/]*[A-Z])(?=[\w+/]*[\d=])(?<value>[\w+/=]{6,})/g,
+  },
   // The address of a Slack or Discord hook is all that it takes to post there.
-  /(?<before>\b(?:hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)|discord(?:app)?\.com\/api\/webhooks)\/)(?<value>[\w/-]{8,})/gi,
+  {
+    words: ["hooks.slack", "discord"],
+    pattern:
+      /(?<before>\b(?:hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)|discord(?:app)?\.com\/api\/webhooks)\/)(?<value>[\w/-]{8,})/gi,
+  },
   // Whoever has a signed address needs no other key.
-  /(?<before>[?&;](?:[\w-]*signature|sig|[\w-]*credential)=)(?<value>[^&\s"'#<>]+)/gi,
+  {
+    words: ["sig", "credential"],
+    pattern: /(?<before>[?&;](?:[\w-]*signature|sig|[\w-]*credential)=)(?<value>[^&\s"'#<>]+)/gi,
+  },
 ];
+
+/** The words of every form that goes by a name: `IN_NAME` has them in the spellings that count. */
+const NAME_WORDS = ["secret", "pass", "token", "key", "credential", "pwd", "pat"];
 
 /**
  * What the name of a secret has in it: any other is skipped at once, since behind it another may
@@ -83,18 +130,38 @@ const PROSE = "(?!(?<=\\b(?:key|token|secrets?): )[a-z]+ [a-z])";
  * Values whose name tells that they are secret. What a template (`{% set token = ... %}`) assigns
  * is its own.
  */
-const BY_NAME = [
-  /(?<before>\b(?:set-)?cookie["']?\s*[:=]\s*)(?<value>[^\n]+)/gi,
-  /(?<before>\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?)(?<value>[^\s"',;]+)/gi,
+export const BY_NAME: readonly SecretForm[] = [
+  { words: ["cookie"], pattern: /(?<before>\b(?:set-)?cookie["']?\s*[:=]\s*)(?<value>[^\n]+)/gi },
+  {
+    words: ["authorization"],
+    pattern:
+      /(?<before>\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?)(?<value>[^\s"',;]+)/gi,
+  },
   // What docker and npm keep of a login: its user and password in base64.
-  /(?<before>(?<![\w.-])(?<name>_?auth)\\*["'`]?\s*[=:]\s*\\*["'`]?)(?<value>[A-Za-z\d+/]{6,}={0,2})/gi,
+  {
+    words: ["auth"],
+    pattern:
+      /(?<before>(?<![\w.-])(?<name>_?auth)\\*["'`]?\s*[=:]\s*\\*["'`]?)(?<value>[A-Za-z\d+/]{6,}={0,2})/gi,
+  },
   // A server may have several keys: `api_key=['one', 'two']`.
-  new RegExp(`(?<before>${NAME}\\\\*["']?[^\\S\\n]*[=:][^\\S\\n]*\\[)(?<value>[^\\]\\n]+)`, "g"),
-  new RegExp(
-    `\\{[{%](?:(?!\\{[{%])[\\s\\S]){0,2000}?[%}]\\}|(?<before>${NAME}\\\\*["'\`]?[^\\S\\n]*(?:=>|:=|[=:](?![=:?+-]))[^\\S\\n]*\\\\*["'\`]?)${PROSE}${VALUE}`,
-    "g",
-  ),
-  new RegExp(`(?<before>${FLAG}["']?[\\s,]+\\\\*["']?)(?!-)${VALUE}`, "g"),
+  {
+    words: NAME_WORDS,
+    pattern: new RegExp(
+      `(?<before>${NAME}\\\\*["']?[^\\S\\n]*[=:][^\\S\\n]*\\[)(?<value>[^\\]\\n]+)`,
+      "g",
+    ),
+  },
+  {
+    words: NAME_WORDS,
+    pattern: new RegExp(
+      `\\{[{%](?:(?!\\{[{%])[\\s\\S]){0,2000}?[%}]\\}|(?<before>${NAME}\\\\*["'\`]?[^\\S\\n]*(?:=>|:=|[=:](?![=:?+-]))[^\\S\\n]*\\\\*["'\`]?)${PROSE}${VALUE}`,
+      "g",
+    ),
+  },
+  {
+    words: NAME_WORDS,
+    pattern: new RegExp(`(?<before>${FLAG}["']?[\\s,]+\\\\*["']?)(?!-)${VALUE}`, "g"),
+  },
 ];
 
 /**
@@ -126,24 +193,28 @@ export function holdsSecret(text: string): boolean {
   return holds;
 }
 
-function replaced(text: string, forms: readonly RegExp[]): string {
+/** The text without what these forms tell to be a secret. */
+export function replaced(text: string, forms: readonly SecretForm[]): string {
+  const lower = text.toLowerCase();
   return forms.reduce(
-    (rest, form) =>
-      rest.replace(form, (whole: string, ...match: unknown[]) => {
-        // The last argument holds the named groups, of which a template's own assignments have
-        // none.
-        const {
-          before = "",
-          name,
-          value = "",
-          none,
-        } = match.at(-1) as Record<string, string | undefined>;
-        if (none !== undefined) return whole;
-        const secret = name === undefined ? !isPlaceholder(value) : isSecret(name, value);
-        return secret ? `${before}${REDACTED}` : whole;
-      }),
+    (rest, { words, pattern }) =>
+      words.some((word) => lower.includes(word)) ? rest.replace(pattern, withoutSecret) : rest,
     text,
   );
+}
+
+/** What stands for a match: its secret is taken out, if it is one. */
+function withoutSecret(whole: string, ...match: unknown[]): string {
+  // The last argument holds the named groups, of which a template's own assignments have none.
+  const {
+    before = "",
+    name,
+    value = "",
+    none,
+  } = match.at(-1) as Record<string, string | undefined>;
+  if (none !== undefined) return whole;
+  const secret = name === undefined ? !isPlaceholder(value) : isSecret(name, value);
+  return secret ? `${before}${REDACTED}` : whole;
 }
 
 /** Deepest nesting that is looked at: a text that is JSON may nest without end. */

@@ -8,7 +8,10 @@ export const KEYS: readonly string[] = [
   `sk-${BODY}`,
   `sk-proj-${BODY}`,
   `sk-ant-api03-${BODY}`,
+  `pk-${BODY}`,
+  `rk-${BODY}`,
   `sk_live_${BODY}`,
+  `rk_test_${BODY}`,
   `gsk-${BODY}`,
   `pplx-${BODY}`,
   `xai-${BODY}`,
@@ -16,9 +19,15 @@ export const KEYS: readonly string[] = [
   `nvapi-${BODY}`,
   `ghp_${BODY}`,
   `gho_${BODY}`,
+  `ghu_${BODY}`,
+  `ghs_${BODY}`,
+  `ghr_${BODY}`,
   `github_pat_${BODY}`,
   `glpat-${BODY.slice(0, 20)}`,
+  `glptt-${BODY.slice(0, 20)}`,
   `gldt-${BODY.slice(0, 20)}`,
+  `glrt-${BODY.slice(0, 20)}`,
+  `glcbt-${BODY.slice(0, 20)}`,
   "AKIAABCDEFGHIJKLMNOP",
   "ASIAABCDEFGHIJKLMNOP",
   `AIza${BODY}`,
@@ -39,6 +48,13 @@ export const KEYS: readonly string[] = [
  */
 export const BAD: readonly (readonly [text: string, secret: string])[] = [
   ...KEYS.map((key) => [`text ${key}, and more`, key] as const),
+  // By each word that a name may have.
+  ...["a_secret", "a_passphrase", "a_token", "api_key", "a_credential", "DB_PWD", "GH_PAT"].flatMap(
+    (name) =>
+      [`${name}=hunter2`, `${name}: ["hunter2"]`, `--${name} hunter2`].map(
+        (text) => [text, "hunter2"] as const,
+      ),
+  ),
   // By what surrounds them.
   [`-----BEGIN RSA PRIVATE KEY-----\n${BODY}\n${BODY}\n-----END RSA PRIVATE KEY-----`, BODY],
   [`-----BEGIN OPENSSH PRIVATE KEY-----\n${BODY}`, BODY],

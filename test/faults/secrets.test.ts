@@ -2,9 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  BY_NAME,
+  BY_VALUE,
   holdsSecret,
   isSecretName,
   redactSecrets,
+  replaced,
   secretPaths,
   withoutKeys,
 } from "../../faults/secrets";
@@ -99,6 +102,25 @@ describe("a secret", () => {
     expect(
       secretPaths({ a: `${"[".repeat(1000)}{"api\\u005fkey": "hunter2"}${"]".repeat(1000)}` }),
     ).toEqual([["a"]]);
+  });
+});
+
+describe("a form of secrets", () => {
+  const texts = [...BAD.map(([text]) => text), ...GOOD];
+  const forms = [...BY_VALUE, ...BY_NAME].map((form) => [form.pattern.source, form] as const);
+
+  it.each(forms)("finds nothing in a text without its words: %s", (_, form) => {
+    const anywhere = { ...form, words: [""] };
+    for (const text of [...texts, ...texts.map((each) => each.toUpperCase())])
+      expect(replaced(text, [form])).toBe(replaced(text, [anywhere]));
+  });
+
+  it.each(forms)("needs each of its words: %s", (_, form) => {
+    const unneeded = form.words.filter((word) => {
+      const others = { ...form, words: form.words.filter((each) => each !== word) };
+      return texts.every((text) => replaced(text, [others]) === replaced(text, [form]));
+    });
+    expect(unneeded).toEqual([]);
   });
 });
 
