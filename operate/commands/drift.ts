@@ -11,7 +11,7 @@ export function driftCommand(): Command {
   return command({
     name: "drift",
     description:
-      "Compare each machine with the plan that was applied to it, and say what mends the difference.",
+      "Compare each machine with the plan that was applied to it, and say what fixes the difference.",
     options: stackFileOptions(),
     notes: `It compares containers (what really runs, its image, arguments, variables and ports), files and launchers,
 Ollama's environment, llama-swap with its unit, how instance A was started, and the machine's memory. Nothing is changed.
@@ -36,7 +36,7 @@ Exit code: 0 everything is as it was applied, 1 something differs, or nothing is
         result: { machines, mend },
         text: [
           ...found.map(driftText),
-          ...(mend.length === 0 ? [] : ["", "What mends it:", ...mend.map((each) => `  ${each}`)]),
+          ...(mend.length === 0 ? [] : ["", "What fixes it:", ...mend.map((each) => `  ${each}`)]),
         ].join("\n"),
         failed: found.some(
           ({ missing, drifts, unread }) =>

@@ -55,7 +55,7 @@ changed or started. A server's argv is read without its keys.
 With --from-command, server B runs what a published command runs: model, share, window and so on become settings, the rest
 \`extraArgs\`. It names what it leaves out, with the reason. No secret is written, and the command is not run.
 
-Exit code: 0 written, 1 written, but something has to be mended first, as it says, 2 wrong use, an unreadable
+Exit code: 0 written, 1 written, but something has to be fixed first, as it says, 2 wrong use, an unreadable
 file, or a stack file that is there already.`,
     example: "init --yes",
     run: async (options: InitOptions) =>
@@ -259,7 +259,7 @@ const report = ({ file, made, facts, command, mend, next }: Report): string =>
     ...madeText(made),
     `${file} is written: each value has its reason above it.`,
     ...(command === undefined ? [] : notesText(command)),
-    ...(mend.length === 0 ? [] : ["", "Mend first:", ...mend.map((each) => `  - ${each}`)]),
+    ...(mend.length === 0 ? [] : ["", "Fix first:", ...mend.map((each) => `  - ${each}`)]),
     "",
     "Next:",
     ...next.map((each) => `  ${each}`),

@@ -47,7 +47,7 @@ interface InitOutput {
   /** Hub id of the model that server B gets; absent where it gets none. */
   readonly model?: string;
   readonly facts?: HostFacts;
-  /** What has to be mended first; the exit code is 1 then. */
+  /** What has to be fixed first; the exit code is 1 then. */
   readonly mend: readonly string[];
   /** Why `serving up` would refuse the file. */
   readonly refused?: readonly string[];
@@ -114,11 +114,11 @@ interface VerifyOutput extends Partial<Change> {
 interface DriftOutput {
   readonly machines: readonly (Omit<MachineDrift, "drifts"> & {
     readonly drifts: readonly (Omit<Drift, "mend"> & {
-      /** Commands that mend it. */
+      /** Commands that fix it. */
       readonly mend: readonly string[];
     })[];
   })[];
-  /** Commands that mend all of it, each once. */
+  /** Commands that fix all of it, each once. */
   readonly mend: readonly string[];
 }
 

@@ -135,7 +135,7 @@ async function expectNetworks(
   if (off === undefined || off.runs) return;
   const is = off.removed ? `its network ${off.network} was removed` : `it isn't on ${off.network}`;
   throw new Failed(
-    `${container.name} can't be reached once it runs: ${is}. \`${forStack("serving drift", options)}\` says what mends it. Nothing was changed.`,
+    `${container.name} can't be reached once it runs: ${is}. \`${forStack("serving drift", options)}\` says what fixes it. Nothing was changed.`,
   );
 }
 

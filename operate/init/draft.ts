@@ -75,7 +75,7 @@ function stackText(facts: HostFacts, wanted: Wanted, toMend: readonly string[]):
     ),
     list("Found", found(facts)),
     list("Not carried over from the command", wanted.leftOut ?? []),
-    list("Mend before `serving up`", toMend),
+    list("Fix before `serving up`", toMend),
     `config:\n  local-serving:machines:\n    ${machineName(wanted)}:\n`,
     commentedYaml(settings, comments, "      "),
   ].join("");

@@ -134,7 +134,7 @@ function nextSection(
   );
   const why = refused ? "`serving up` refuses it" : failing && `${failing} would not start`;
   const line = why
-    ? `Nothing yet: ${why}. Mend the stack file first.`
+    ? `Nothing yet: ${why}. Fix the stack file first.`
     : run === undefined
       ? "Nothing: no machine changes."
       : `\`${forStack(run, defined({ stack }))}\``;

@@ -38,7 +38,7 @@ export function plannedStack(options: StackFileOptions): Plan {
 
 /** What is said before the faults of a stack file by which a command finds what runs. */
 const UNTOUCHED =
-  "What runs is untouched, but this command finds it by the stack file. Once the file is mended, run the command again.";
+  "What runs is untouched, but this command finds it by the stack file. Once the file is fixed, run the command again.";
 
 /** One machine of a stack file, with the text that a change is made to. */
 export interface OneMachine {

@@ -409,9 +409,9 @@ describe("serving drift", () => {
     expect(lines).toContain(`  ${B} has image other:latest, but ${serverInput().image} is planned`);
     expect(out).toMatch(/\n {2}vllm-model-8001 differs in \d+ more things\n/);
     expect(lines).toContain("  open-webui-8080 is not there");
-    expect(out.slice(out.indexOf("What mends it:"))).toBe(
+    expect(out.slice(out.indexOf("What fixes it:"))).toBe(
       [
-        "What mends it:",
+        "What fixes it:",
         `  docker rm --force ${B}`,
         "  serving up --refresh --replace '**::dgx-bridge-config' --replace '**::dgx-codex-config'",
         "  docker restart litellm-8787\n",

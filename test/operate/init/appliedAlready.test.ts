@@ -39,7 +39,7 @@ const init = async (facts: string, name: string) => {
   const args = ["init", "--from", facts, "--yes", "--name", name];
   const { code, out, err } = await runServing(args, env);
   expect(err).toBe("");
-  const [, listed = ""] = out.split("Mend first:\n");
+  const [, listed = ""] = out.split("Fix first:\n");
   return { code, mend: listed.split("\n\n")[0]?.split("\n  - ") ?? [] };
 };
 

@@ -185,7 +185,7 @@ Set for every server here: --gpus.
 Not in the command, or different from it:
   - \`serving up\` reads the Hugging Face token from HF_TOKEN of your shell.
 
-Mend first:
+Fix first:
   - vllm/vllm-openai:v0.27.1 is kept as the command has it, and a tag can move: \`serving pin vllm/vllm-openai:v0.27.1 --write\` pins it, and reads the versions inside.
 
 Next:

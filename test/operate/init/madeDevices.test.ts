@@ -94,7 +94,7 @@ describe("from what a machine shows to its plan", () => {
       {
         ...{ rc: 0, device: "gb10", model: MODEL },
         there: ["Device: a DGX Spark (NVIDIA NVIDIA_DGX_Spark)."],
-        absent: [NO_DRIVER, TWO, ASSUMED, MARK, "Mend before"],
+        absent: [NO_DRIVER, TWO, ASSUMED, MARK, "Fix before"],
       },
     ],
     [
@@ -103,7 +103,7 @@ describe("from what a machine shows to its plan", () => {
       {
         ...{ rc: 0, device: "gb10", model: MODEL },
         there: ["Device: a DGX Spark (ASUSTeK COMPUTER INC. GX10)."],
-        absent: [NO_DRIVER, TWO, ASSUMED, MARK, "Mend before"],
+        absent: [NO_DRIVER, TWO, ASSUMED, MARK, "Fix before"],
       },
     ],
     [
@@ -112,7 +112,7 @@ describe("from what a machine shows to its plan", () => {
       {
         ...{ rc: 0, device: "gb10", model: MODEL },
         there: ["takes 0.45 of the memory"],
-        absent: ["there is no server B", "Lower its", "Mend before"],
+        absent: ["there is no server B", "Lower its", "Fix before"],
       },
     ],
     [
@@ -397,7 +397,7 @@ describe("from what a machine shows to its plan", () => {
     const { code, out } = await runServing(["init", "--from", facts, "--yes", "--name", "amd"]);
     cwd.mockRestore();
     expect(code).toBe(1);
-    expect(out).toContain("Mend first:\n  - This project runs vLLM on NVIDIA GPUs");
+    expect(out).toContain("Fix first:\n  - This project runs vLLM on NVIDIA GPUs");
     expect(readFileSync(join(project, "Pulumi.amd.yaml"), "utf8")).toContain(
       "device: strix-halo\n",
     );

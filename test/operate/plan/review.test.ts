@@ -162,13 +162,13 @@ const REACHED =
 
 /** What a review of each change ends with; the others are applied by `up`, `wait` and `verify`. */
 const RUNS: Readonly<Record<string, string>> = {
-  "a-lower-share": "Nothing yet: b would not start. Mend the stack file first.",
+  "a-lower-share": "Nothing yet: b would not start. Fix the stack file first.",
   "a-newer-image": "`serving fetch && serving up && serving wait && serving verify`",
   "another-model": "`serving fetch && serving up && serving wait && serving verify`",
   "the-bridge-on-the-network": "`serving up && serving verify`",
   "no-chat-ui": "`serving up && serving verify`",
   "a-corrected-record": "Nothing: no machine changes.",
-  "a-second-server": "Nothing yet: `serving up` refuses it. Mend the stack file first.",
+  "a-second-server": "Nothing yet: `serving up` refuses it. Fix the stack file first.",
   "ollama-by-us": "`serving up && serving verify`",
 };
 

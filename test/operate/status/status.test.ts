@@ -373,7 +373,7 @@ describe("serving status", () => {
       expect([faulty.code, faulty.out]).toEqual([1, ""]);
       const [said, head] = faulty.err.split("\n");
       expect(said).toBe(
-        "What runs is untouched, but this command finds it by the stack file. Once the file is mended, run the command again.",
+        "What runs is untouched, but this command finds it by the stack file. Once the file is fixed, run the command again.",
       );
       expect(head).toMatch(new RegExp(`^${file}: \\d faults?$`));
       const unreadable = await run("config: [");
