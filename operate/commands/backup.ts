@@ -1,20 +1,22 @@
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import { command } from "../../commandLine/command";
 import { textOr } from "../../faults/json";
 import { askCopies } from "../copies/askCopies";
-import { dataNamed } from "../copies/dataOf";
+import { dataNamed, WITH_DATA } from "../copies/dataOf";
 import { expectConnection } from "../sees/tunnel";
 import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
-import { nameArgument } from "./logs";
+
+export const dataArgument = () =>
+  new Argument("<name>", `service whose data are copied: ${WITH_DATA.join(", ")}`);
 
 export function backupCommand(): Command {
   return command({
     name: "backup",
     description: "Copy the chat UI's data on its machine. The chat UI is stopped meanwhile.",
-    arguments: [nameArgument()],
+    arguments: [dataArgument()],
     options: stackFileOptions(),
     notes: `An update that changes the image makes such a copy by itself. The last 3 are kept, on the machine's own disk.
 Exit code: 0 copied, 1 not copied (the data are unchanged), 2 wrong use.`,

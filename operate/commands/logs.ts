@@ -25,9 +25,9 @@ interface LogsOptions extends StackFileOptions {
 }
 
 /** A name in this form; `nameTyped` refuses a missing one with the names that there are. */
-export const nameArgument = (form = "<name>") =>
+export const nameArgument = () =>
   new Argument(
-    form,
+    "[name]",
     `key of a server (b, dgx1.b), ${SERVICES.map(({ name }) => name).join(", ")}, or the name of a container`,
   );
 
@@ -35,7 +35,7 @@ export function logsCommand(): Command {
   return command({
     name: "logs",
     description: "Print the end of the log of a server or service, of all its ranks, without keys.",
-    arguments: [nameArgument("[name]")],
+    arguments: [nameArgument()],
     options: [
       ...stackFileOptions(),
       new Option("-f, --follow", "then print new lines as they are written, until Ctrl-C"),

@@ -15,7 +15,7 @@ import { expectApplied, explainedByNothing } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
-import { nameArgument } from "./logs";
+import { dataArgument } from "./backup";
 
 interface RestoreOptions extends StackFileOptions {
   readonly yes?: true;
@@ -25,7 +25,7 @@ export function restoreCommand(): Command {
   return command({
     name: "restore",
     description: "List the copies of the chat UI's data, or put one back.",
-    arguments: [nameArgument(), new Argument("[copy]", "name of a copy, as the list has it")],
+    arguments: [dataArgument(), new Argument("[copy]", "name of a copy, as the list has it")],
     options: [...stackFileOptions(), new Option("-y, --yes", "ask nothing")],
     notes: `The present data are first kept as another copy. The next run finishes or undoes an interrupted one.
 Exit code: 0 listed or put back, 1 it could not be done, 2 wrong use.`,

@@ -32,7 +32,7 @@ export const stopCommand = (): Command =>
     "stop",
     "Stop a server or service to free its memory. Everything else is kept.",
     `It stays stopped when Docker or the machine starts again, until \`serving start\`, or until an update replaces it.
-Requests that run are cut off once the server's \`stopGraceSeconds\` are over.`,
+Running requests are cut off once the server's \`stopGraceSeconds\` are over.`,
   );
 
 export const startCommand = (): Command =>
@@ -59,7 +59,7 @@ function turn(
   return command({
     name: word,
     description,
-    arguments: [nameArgument("[name]")],
+    arguments: [nameArgument()],
     options: [...stackFileOptions(), ...options],
     notes: `${notes}\nExit code: 0 done, 1 it failed, or that is not ours to start or stop, 2 wrong use.`,
     example: `${word} b`,

@@ -25,11 +25,13 @@ export const allData = (machines: readonly MachinePlan[]): DataOn[] =>
     machine.services.flatMap(({ name }) => dataOn(machine, name) ?? []),
   );
 
+/** Names of the services whose data are copied. */
+export const WITH_DATA = SERVICES.filter(({ data }) => data !== undefined).map(({ name }) => name);
+
 /** The data of what somebody names. Throws `WrongUse` where it has none that is copied. */
 export function dataNamed(machines: readonly MachinePlan[], name: string): DataOn {
   const { machine, key } = named(machines, name);
   const found = dataOn(machine, key);
   if (found !== undefined) return found;
-  const able = SERVICES.filter(({ data }) => data !== undefined).map((each) => each.name);
-  throw new WrongUse(`${key} keeps no data to copy: name ${able.join(" or ")}.`);
+  throw new WrongUse(`${key} keeps no data to copy: name ${WITH_DATA.join(" or ")}.`);
 }

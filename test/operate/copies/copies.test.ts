@@ -82,6 +82,13 @@ describe("serving backup", () => {
     expect([code, err, volume.asked()]).toEqual([2, said, []]);
   });
 
+  it("and `restore` name in their help what has data, and nothing else", async () => {
+    for (const word of ["backup", "restore"]) {
+      const { out } = await serving(new FakeVolume(), [word, "--help"]);
+      expect(out).toMatch(/^ {2}name +service whose data are copied: chat-ui$/m);
+    }
+  });
+
   it("runs on the machine over ssh", async () => {
     const volume = new FakeVolume();
     const there = { dockerHost: "ssh://me@dgx", home: volume.folder };
