@@ -2,7 +2,7 @@ import type { MachinePlan } from "../plan/types";
 import { changesOf } from "./changesOf";
 import { stepsText } from "./downtime";
 
-const DOWNLOAD = "add the download of a model, unless `serving fetch` came first";
+const DOWNLOAD = "plus the download of a model, unless `serving fetch` has done it";
 
 /** What becomes ready once containers of a plan were made, and when. */
 export interface FirstStarts {

@@ -96,7 +96,7 @@ function containerLines(change: MachineChange["containers"][number], fails: bool
     ...(kind === "removed" || fails ? [] : [startText(change)]),
     ...(downloads.length === 0
       ? []
-      : [`Add the download of ${models}, unless \`serving fetch\` came first.`]),
+      : [`Plus the download of ${models}, unless \`serving fetch\` has done it.`]),
   ];
 }
 

@@ -55,7 +55,7 @@ describe("what to run after an `up`", () => {
   const KERNELS = "if its kernels are already in the volume local-serving-b-jit";
 
   it("is `serving wait` where a server was made or replaced, with the time that it takes", () => {
-    const expected = `Next: serving wait, then serving verify (b answers after 12 to 29 min, or 2 to 14 min ${KERNELS}; add the download of a model, unless \`serving fetch\` came first)`;
+    const expected = `Next: serving wait, then serving verify (b answers after 12 to 29 min, or 2 to 14 min ${KERNELS}; plus the download of a model, unless \`serving fetch\` has done it)`;
     expect(nextText(here, made("dgx-b"))).toBe(expected);
     expect(nextText(here, made("dgx-b", "dgx-bridge"))).toBe(expected);
   });
