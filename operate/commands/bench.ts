@@ -55,7 +55,7 @@ export function benchCommand(): Command {
       new Argument("[server]", "key of inferenceServers (default: the only one that writes text)"),
     ],
     options: benchOptions(),
-    notes: `Clients notice it: for minutes their answers are slower. It starts \`vllm bench serve\` in the server's container; Ctrl-C
+    notes: `Clients get slower answers for several minutes. It starts \`vllm bench serve\` in the server's container; Ctrl-C
 ends it there, too. With --record the old file is kept beside it as FILE.bak.
 
 Exit code: 0 measured, 1 the server doesn't answer or a request failed, 2 wrong use.`,

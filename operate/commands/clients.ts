@@ -20,7 +20,7 @@ export function clientsCommand(): Command {
       new Argument("<dir>", "folder of the bundle: new, empty, or from an earlier export"),
     ],
     options: [...stackFileOptions(), machineOption()],
-    notes: `They address the machine as the network knows it, and name keys by their variables.
+    notes: `The files address the machine by its name on the network, and hold no keys but the names of their variables.
 Exit code: 0 written, 1 faults or a laptop could not reach something, 2 wrong use or a folder that isn't ours.`,
     refused: ({ faults }) => ({ faults }),
     example: "clients export laptop && scp -r laptop me@laptop.local:",

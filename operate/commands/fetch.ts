@@ -29,7 +29,7 @@ export function fetchCommand(): Command {
       machineOption(),
       new Option("--check", "only say what is missing and how much room it needs; nothing changes"),
     ],
-    notes: `The free disk is checked first. A model is downloaded by the hub's own tool in the server's pinned image, as the owner of
+    notes: `Free disk space is checked first. A model is downloaded by the hub's own tool in the server's pinned image, as the owner of
 the model cache. Over ssh everything is downloaded on the machine itself. After an interruption run it again: it goes on
 where it ended. If two run at once, the later one waits for each file that the other is downloading (the hub tool's own
 locks, and Docker's).

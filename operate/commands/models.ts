@@ -115,7 +115,7 @@ function use(): Command {
     arguments: [model()],
     options: [
       ...seatOptions(),
-      new Option("--drafts", "with speculative decoding, where a recipe is published"),
+      new Option("--drafts", "also set speculative decoding, if the recipe has it"),
       new Option(
         "--image <image:tag>",
         "image for the server with this model (default: its own, or the one that the model needs)",

@@ -28,7 +28,7 @@ export function statusCommand(): Command {
       new Option("--watch", "look again every 2 seconds, until Ctrl-C"),
       baseUrlOption("show only the inference server at this address; it needs no stack file"),
     ],
-    notes: `Tokens a second are counted between two looks; prefix hits since the server's start. Nothing is changed.
+    notes: `Tokens a second are counted between two readings, prefix hits since the server's start. Nothing is changed.
 For servers behind llama-swap it says what runs, which requests wait for which server, and which start failed.
 It also says if the machine has booted since the last \`serving verify\`, or has another kernel, driver, Docker or container toolkit.
 

@@ -29,7 +29,7 @@ const FORMS: Readonly<Record<Word, Form>> = {
   preview: {
     description:
       "Show what `up` would change, judged by the policies. It changes nothing on a machine.",
-    notes: `Ports that others hold and memory that is free now: only \`up\` looks at them, before its first change.
+    notes: `Only \`up\` checks which ports are taken and how much memory is free now, before its first change.
 ${OUTPUTS}`,
     example: "preview --diff",
   },
@@ -43,18 +43,18 @@ ${OUTPUTS}`,
       ],
       ["--again", "apply settings that --verified tried and put back"],
     ],
-    notes: `The preview is never skipped. Requests that run may end before their server is replaced.
-The next \`serving up\` finishes an update by --verified that was broken off. It first clears what an engine left that was killed.
+    notes: `The preview is never skipped. Running requests may finish before their server is replaced.
+If an update by --verified was interrupted, the next \`serving up\` finishes it. It first clears up what a killed engine left.
 ${OUTPUTS}`,
   },
   down: {
     description:
-      "Remove what we made. The model cache stays, and so does everything that isn't ours.",
+      "Remove what `up` made. The model cache stays, and so does everything that isn't ours.",
     example: "down --stack dgx",
   },
   refresh: {
     description:
-      "Read from the machine what is left of what was applied, so that the next `up` makes what is gone.",
+      "Find out what is gone from the machine since it was applied, so that the next `up` makes it again.",
     example: "refresh --preview-only",
   },
 };
@@ -76,7 +76,7 @@ export function updateCommand(word: Word): Command {
       "after",
       `
 ${notes === undefined ? "" : `${notes}\n`}Every option that is not listed here goes to Pulumi: \`pulumi ${word === "down" ? "destroy" : word} --help\` lists them.
-Exit code: 0 done, 1 Pulumi is missing and can't be installed, 2 wrong use; any other is Pulumi's own.
+Exit code: 0 done, 1 ${word === "up" ? "it refused, or an update by --verified went back, or " : ""}Pulumi is missing and can't be installed, 2 wrong use; any other is Pulumi's own.
 
 Example:
   serving ${example}`,

@@ -29,8 +29,8 @@ export function upgradeCommand(): Command {
       new Option("--no-install", "with --write: print `npm install` instead of running it"),
     ],
     notes: `Until this program is on npm, it asks npm nothing, says how to take a newer release, and lists the images.
-Then it asks the registry of your npm settings, installs the newer release in a folder of its own, and prints that release's plan
-against what is applied here. Nothing on the machine changes before \`serving up\`. UPGRADE.md says what each release restarts.
+Once it is, this command asks the registry in your npm settings, installs the newer release in a folder of its own, and prints
+that release's plan against what is applied here. Nothing on the machine changes before \`serving up\`. UPGRADE.md says what each release restarts.
 
 With a name it asks the registry of its image, without Docker and without a key, and prints what the newest release that isn't
 denied would change: flags, parsers and variables that its vLLM lacks, the KV cache, what is replaced and for how long, findings.

@@ -47,8 +47,9 @@ export function waitCommand(): Command {
         .default(START_SECONDS),
       new Option("-y, --yes", "ask nothing when a server has to be started and others stop for it"),
     ],
-    notes: `It only looks at the containers, and waits for no service: its last line names those that still start. A server that starts on request and doesn't run is not waited for:
-\`serving start NAME\` starts it and waits. If llama-swap starts it (\`onDemand\`), \`serving wait NAME\` starts it and waits, too.
+    notes: `It only looks at the containers, and doesn't wait for services: its last line names those that are
+still starting. Nor does it wait for a stopped server that starts on request: \`serving start NAME\` starts that server and waits.
+If llama-swap starts it (\`onDemand\`), \`serving wait NAME\` starts it and waits, too.
 
 Exit code: 0 all are ready, 1 a server died, was not ready in time, or failed what --warm asks, 2 wrong use.`,
     example: "wait --warm && serving verify",

@@ -110,8 +110,8 @@ class Start {
     const minutes = machine.waitForRequestsMinutes;
     const ends =
       minutes === 0
-        ? "Requests that run are cut off (`waitForRequestsMinutes: 0`)."
-        : `Requests that run get ${minutes} min to end.`;
+        ? "Running requests are cut off (`waitForRequestsMinutes: 0`)."
+        : `Running requests get ${minutes} min to end.`;
     const { options, signal } = this;
     return agreeToStops(seen, server.key, `first. ${ends}`, { options, signal });
   }

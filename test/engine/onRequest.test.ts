@@ -137,7 +137,7 @@ describeEngineWithGpus("servers that start on request", () => {
     const refused = await serving("start", "c");
     expect([refused.code, refused.out]).toEqual([2, ""]);
     expect(refused.err).toMatch(
-      /^c takes [\d.]+ GiB\. Beside b, [\d.]+ GiB are missing, counting the floor of 0 GiB\. So b \([\d.]+ GiB\) stops first\. Requests that run get 5 min to end\.\n/,
+      /^c takes [\d.]+ GiB\. Beside b, [\d.]+ GiB are missing, counting the floor of 0 GiB\. So b \([\d.]+ GiB\) stops first\. Running requests get 5 min to end\.\n/,
     );
     expect(refused.err).toContain("Without a terminal nobody can say yes: add --yes.");
     expect(await stateOf("b")).toBe("running 0 no");

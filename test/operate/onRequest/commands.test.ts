@@ -85,7 +85,7 @@ describe("serving start of a server that starts on request", () => {
     );
     expect([code, out, did]).toEqual([2, "", []]);
     expect(err).toBe(
-      "c takes 61.76 GiB. Beside b, 7.89 GiB are missing, counting the floor of 2 GiB. So b (61.76 GiB) stops first. Requests that run get 10 min to end.\nWithout a terminal nobody can say yes: add --yes.\n",
+      "c takes 61.76 GiB. Beside b, 7.89 GiB are missing, counting the floor of 2 GiB. So b (61.76 GiB) stops first. Running requests get 10 min to end.\nWithout a terminal nobody can say yes: add --yes.\n",
     );
   });
 
