@@ -13,8 +13,11 @@ import { type MachinePlan, serversOn } from "./types";
 /** An index and its files may differ by their headers, and people round. */
 const WEIGHTS_ROUNDING = 0.05;
 
-/** The part of its weights on disk that a server may leave there: drafts and towers that it doesn't use. */
-const LEFT_ON_DISK = 0.1;
+/**
+ * The part of its weights that a server may leave on the disk, such as drafts and towers of pictures
+ * that it doesn't use: a guess on the safe side.
+ */
+const LEFT_ON_DISK = 0.25;
 
 /**
  * Finds measurements that can't be of the model that is served: its weights alone take more than
