@@ -19,7 +19,7 @@ const ENGINES = "vllm/engine-data";
  * What each program does while its compiled code is collected; functions that don't run then are
  * compiled when they do.
  */
-const WARM_UP = { program: [], policies: [], serving: ["plan"] };
+const WARM_UP = { program: [], policies: [], serving: ["plan"], plan: ["plan"] };
 
 /** zod exports its messages in some 50 languages, a sixth of a bundle; all of ours are English. */
 const WITHOUT_LANGUAGES = {

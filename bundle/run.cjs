@@ -1,7 +1,6 @@
 // Runs one of our programs: from its bundle in dist/, or from source where the bundle was made from
 // other sources. An installed package has no sources.
 const { existsSync, readFileSync, statSync } = require("node:fs");
-const { createRequire } = require("node:module");
 const { dirname } = require("node:path");
 const { Script } = require("node:vm");
 
@@ -13,6 +12,7 @@ const PROGRAMS = {
   program: "index.ts",
   policies: "policies/index.ts",
   serving: "operate/serving.ts",
+  plan: "operate/servingPlan.ts",
 };
 
 /** Runs a program and returns what it exports. */
@@ -95,20 +95,23 @@ function load(name, cachedData) {
   const script = new Script(readFileSync(filename, "latin1"), { filename, cachedData });
   const start = () => {
     const module = { exports: {} };
-    script.runInThisContext()(module.exports, requireFor(filename), module, filename, DIST);
+    script.runInThisContext()(module.exports, requireLater, module, filename, DIST);
     return module.exports;
   };
   return { script, start };
 }
 
 /** Parts of Node that take milliseconds to load, and of which many a command uses nothing. */
-const LOADED_LATER = new Set(["node:child_process", "node:crypto", "node:fs/promises"]);
+const LOADED_LATER = new Set([
+  "node:child_process",
+  "node:crypto",
+  "node:fs/promises",
+  "node:module",
+  "node:readline/promises",
+]);
 
 /** `require` for a bundle. Of these parts it hands out a stand-in that loads at the first use. */
-function requireFor(filename) {
-  const require = createRequire(filename);
-  return (id) =>
-    LOADED_LATER.has(id) ? new Proxy({}, { get: (_, name) => require(id)[name] }) : require(id);
-}
+const requireLater = (id) =>
+  LOADED_LATER.has(id) ? new Proxy({}, { get: (_, name) => require(id)[name] }) : require(id);
 
 module.exports = { run, runNow, load, stampOf, hashOf, PROGRAMS, ROOT, DIST };

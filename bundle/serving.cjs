@@ -9,5 +9,5 @@ try {
   process.stderr.write(`${message}\n`);
   process.exit(2);
 }
-if (pinned === undefined) require("./run.cjs").run("serving");
+if (pinned === undefined) require("./run.cjs").run(process.argv[2] === "plan" ? "plan" : "serving");
 else require(`${pinned}/bundle/serving.cjs`);

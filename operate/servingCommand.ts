@@ -1,8 +1,6 @@
-import { type AddHelpTextContext, Command, CommanderError } from "commander";
-import { type CommandTable, loadNamed } from "../commandLine/command";
-import { EXIT } from "../commandLine/exit";
-import { say } from "../commandLine/output";
-import { versionText } from "./packages/version";
+import type { Command } from "commander";
+import type { CommandTable } from "../commandLine/command";
+import { commandLineOf } from "./commandLineOf";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export const COMMANDS: CommandTable = {
@@ -39,43 +37,5 @@ export const COMMANDS: CommandTable = {
   completion: async () => (await import("./commands/completion")).completionCommand(COMMANDS),
 };
 
-const VERSION = /^(?:-V|--version)$/;
-
 /** Builds the command line for these arguments; nothing runs until `parseAsync`. */
-export async function serving(args: readonly string[]): Promise<Command> {
-  const program = new Command("serving")
-    .description("Plan, check and operate a local model-serving machine.")
-    .option("-V, --version", "print the version, and its commit where that is known")
-    .on("option:version", () => {
-      // Asked for late: a clone asks git.
-      const version = versionText();
-      process.stdout.write(`${version}\n`);
-      throw new CommanderError(EXIT.fine, "commander.version", version);
-    })
-    .showHelpAfterError("(add --help for an example)")
-    .addHelpText("beforeAll", refuseUnknown)
-    .addHelpText("after", "\nExample:\n  serving plan --stack dgx")
-    .configureOutput({ writeErr: (text) => say(text.trimEnd()) })
-    // An option behind a command is that command's, also where the command before it has one of the
-    // same name.
-    .enablePositionalOptions()
-    .exitOverride();
-  // No command is needed to say the version.
-  const commands = VERSION.test(args[0] ?? "") ? [] : await loadNamed(COMMANDS, args);
-  for (const command of commands) program.addCommand(inherit(program, command));
-  return program;
-}
-
-/** `help nosuch` is refused as `nosuch` alone is: commander would print the list without a word. */
-function refuseUnknown({ error, command }: AddHelpTextContext): string {
-  const [word, name] = command.args;
-  if (error && word === "help" && name !== undefined) command.parse([name], { from: "user" });
-  return "";
-}
-
-/** commander copies settings to sub-commands only when it makes them itself. */
-function inherit(parent: Command, command: Command): Command {
-  command.copyInheritedSettings(parent);
-  for (const child of command.commands) inherit(command, child);
-  return command;
-}
+export const serving = (args: readonly string[]): Promise<Command> => commandLineOf(COMMANDS, args);

@@ -37,7 +37,7 @@ it("runs from source and says so before the first build", { timeout: LIMIT_MS },
 it("builds every program with its compiled code", { timeout: LIMIT_MS }, async () => {
   expect(await build()).toMatchObject({ code: 0, stdout: "", stderr: "" });
   const made = readdirSync(join(copy, "dist"));
-  for (const name of ["program", "policies", "serving"])
+  for (const name of ["program", "policies", "serving", "plan"])
     expect(made).toEqual(expect.arrayContaining([`${name}.cjs`, `${name}.cache`, `${name}.json`]));
 });
 
@@ -167,6 +167,14 @@ it("runs changed sources and says so", { timeout: LIMIT_MS }, async () => {
   expect(await serving("--version")).toMatchObject({ code: 0, stderr: "" });
 });
 
+it("asks of `plan` only the sources that it may load", { timeout: LIMIT_MS }, async () => {
+  const other = "operate/commands/status.ts";
+  edit(other, (text) => `${text}\n`);
+  expect(await serving("plan", "--stack", "dgx")).toMatchObject({ code: 0, stderr: "" });
+  expect(await serving("--version")).toMatchObject({ code: 0, stderr: FROM_SOURCE });
+  edit(other, (text) => text.slice(0, -1));
+});
+
 it("ends a program that is no function with one sentence", { timeout: LIMIT_MS }, async () => {
   const before = readFileSync(join(copy, "index.ts"), "utf8");
   edit("index.ts", () => "export const answer = 42;\n");
@@ -189,6 +197,8 @@ it.each(["package-lock.json", "components/host/hostFile.sh"])(
   async (file) => {
     edit(file, (text) => `${text}\n`);
     expect(await serving("--version")).toMatchObject({ code: 0, stderr: FROM_SOURCE });
+    const planned = await serving("plan", "--stack", "dgx");
+    expect(planned).toMatchObject({ code: 0, stderr: FROM_SOURCE });
     edit(file, (text) => text.slice(0, -1));
   },
 );
