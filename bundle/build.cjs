@@ -4,6 +4,8 @@ const { spawnSync } = require("node:child_process");
 const {
   copyFileSync,
   cpSync,
+  existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -14,6 +16,11 @@ const { DIST, hashOf, load, PROGRAMS, ROOT, stampOf } = require("./run.cjs");
 
 /** What each version of vLLM takes: a program reads the one that it needs. */
 const ENGINES = "vllm/engine-data";
+
+/** What is known of each model, in a folder of its own. */
+const MODELS = "models";
+const RECIPE = "recipe.yaml";
+const READER = "components/catalogue/readCatalogue.ts";
 
 /**
  * What each program does while its compiled code is collected; functions that don't run then are
@@ -56,6 +63,7 @@ async function build() {
     logLevel: "warning",
   });
   await makePlugin();
+  const recipes = await makeCatalogue();
   const texts = ["components", "harness", "machines", "operate", "vllm"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true })
       .filter((file) => /\.(sh|py|md|yaml|toml)$|-template\.json$/.test(file))
@@ -78,6 +86,7 @@ async function build() {
       ...sources.filter((file) => !file.includes("node_modules/")),
       ...texts,
       ...engines,
+      ...(sources.includes(READER) ? recipes : []),
       "bundle/build.cjs",
       "package-lock.json",
     ];
@@ -101,6 +110,35 @@ const makePlugin = () =>
     platform: "node",
     target: "node20",
   });
+
+/**
+ * Writes each recipe of our catalogue as JSON, which takes a tenth of the time that YAML takes.
+ * Returns their files. A faulty recipe is left out: whoever reads it then says what is wrong.
+ */
+async function makeCatalogue() {
+  const reader = join(DIST, "readCatalogue.cjs");
+  await require("esbuild").build({
+    absWorkingDir: ROOT,
+    entryPoints: [READER],
+    outfile: reader,
+    bundle: true,
+    platform: "node",
+  });
+  const { readRecipe } = require(reader);
+  rmSync(reader);
+  const written = join(DIST, "catalogue");
+  mkdirSync(written);
+  const folders = readdirSync(join(ROOT, MODELS)).filter((folder) =>
+    existsSync(join(ROOT, MODELS, folder, RECIPE)),
+  );
+  for (const folder of folders) {
+    try {
+      const recipe = readRecipe(ROOT, folder);
+      writeFileSync(join(written, `${folder}.json`), JSON.stringify(recipe));
+    } catch {}
+  }
+  return folders.map((folder) => `${MODELS}/${folder}/${RECIPE}`);
+}
 
 /**
  * Writes a bundle anew in Latin-1, which takes no decoding. esbuild escapes all but ASCII except in

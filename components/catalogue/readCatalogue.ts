@@ -1,5 +1,5 @@
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { dotted, FaultyInput } from "../../faults/fault";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { valueBy } from "../../faults/schemaFaults";
@@ -9,6 +9,9 @@ import { type Recipe, recipe, sourceIssues } from "./recipe";
 
 const MODELS = "models";
 const RECIPE = "recipe.yaml";
+
+/** Our recipes as JSON, which `bundle/build.cjs` makes beside our bundles. */
+const BUILT = join(__dirname, "catalogue");
 
 /**
  * Every recipe of a project's `models/` and of our catalogue, by the order of their names. Throws
@@ -34,7 +37,16 @@ function keptIn(project: string, folder: string): string {
   return existsSync(own) ? own : join(PROGRAM_FOLDER, MODELS, folder);
 }
 
-function recipeIn(folder: string): Recipe | undefined {
+const recipeIn = (folder: string): Recipe | undefined => builtRecipe(folder) ?? readYaml(folder);
+
+/** The recipe as it was judged when our bundles were built; of ours only. */
+function builtRecipe(folder: string): Recipe | undefined {
+  const file = join(BUILT, `${basename(folder)}.json`);
+  if (dirname(folder) !== join(PROGRAM_FOLDER, MODELS) || !existsSync(file)) return undefined;
+  return JSON.parse(readFileSync(file, "utf8")) as Recipe;
+}
+
+function readYaml(folder: string): Recipe | undefined {
   const file = join(folder, RECIPE);
   if (!existsSync(file)) return undefined;
   const document = readYamlFile(file);

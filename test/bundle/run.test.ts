@@ -1,7 +1,16 @@
-import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
+import { readCatalogue } from "../../components/catalogue";
 import { run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -191,7 +200,9 @@ it("ends a program that is no function with one sentence", { timeout: LIMIT_MS }
   );
 });
 
-it.each(["package-lock.json", "components/host/hostFile.sh"])(
+const RECIPE = "models/openai--gpt-oss-20b/recipe.yaml";
+
+it.each(["package-lock.json", "components/host/hostFile.sh", RECIPE])(
   "takes a change of %s for one of the sources",
   { timeout: LIMIT_MS },
   async (file) => {
@@ -202,6 +213,39 @@ it.each(["package-lock.json", "components/host/hostFile.sh"])(
     edit(file, (text) => text.slice(0, -1));
   },
 );
+
+it("has the recipes of the catalogue as its readers judge them", () => {
+  const built = readdirSync(join(copy, "dist/catalogue"))
+    .sort()
+    .map((file) => JSON.parse(readFileSync(join(copy, "dist/catalogue", file), "utf8")));
+  expect(built).toEqual(readCatalogue(PROJECT));
+});
+
+const faulty = (text: string) => text.replace("\nid: ", "\nid: not-");
+
+it("reads a recipe of the operator's own folder as it is", async () => {
+  const own = temporaryFolder("own-recipe-");
+  mkdirSync(join(own, dirname(RECIPE)), { recursive: true });
+  writeFileSync(join(own, "Pulumi.yaml"), "name: local-serving\nruntime: nodejs\n");
+  cpSync(join(copy, "Pulumi.dgx.yaml"), join(own, "Pulumi.dgx.yaml"));
+  writeFileSync(join(own, RECIPE), faulty(readFileSync(join(copy, RECIPE), "utf8")));
+  const { code, stderr } = await run("node", [join(copy, "bundle/serving.cjs"), "models"], {
+    cwd: own,
+  });
+  expect(code).toBe(1);
+  expect(stderr).toContain(`${RECIPE}: 1 fault\n`);
+});
+
+it("says what is wrong with a recipe, built or not", { timeout: LIMIT_MS }, async () => {
+  const sound = readFileSync(join(copy, RECIPE), "utf8");
+  edit(RECIPE, faulty);
+  const [unbuilt, , built] = [await serving("models"), await build(), await serving("models")];
+  expect(built).toMatchObject({ code: 1, stdout: "" });
+  expect(built.stderr).toContain(`${RECIPE}: 1 fault\n`);
+  expect(unbuilt).toEqual({ ...built, stderr: FROM_SOURCE + built.stderr });
+  edit(RECIPE, () => sound);
+  await build();
+});
 
 it("compiles the bundle anew where the compiled code is of another version of Node", async () => {
   writeFileSync(join(copy, "dist/serving.cache"), "of another version");
