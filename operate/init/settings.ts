@@ -11,6 +11,7 @@ import { upToHundredth } from "../../vllm/utilization";
 import { reasonsOf, type ServerValue } from "../models/serverValues";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
 import { INSTANCE_A_KEY } from "../sees/instanceA";
+import { pageFromProject } from "../stack/stackFile";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { pinsImage, type ServerImage } from "./serverImage";
 
@@ -85,7 +86,7 @@ export function settingsFor(
   if (a === undefined)
     comments.set("instanceA", servers.length === 0 ? NO_INSTANCE_A : whyUncounted(facts));
   if (wanted.modelCache !== undefined) comments.set("modelCache", "From the command's volume.");
-  if (dockerHost !== undefined && isOverSsh({ dockerHost })) comments.set("dockerHost", OVER_SSH);
+  if (dockerHost !== undefined && isOverSsh({ dockerHost })) comments.set("dockerHost", overSsh());
   return { settings, comments };
 }
 
@@ -98,8 +99,8 @@ const whyUncounted = ({ device }: HostFacts): string =>
     ? "The vLLM that runs here uses the GPU's own memory, which plans don't count."
     : "The vLLM that runs here isn't counted: plans know what one takes on NVIDIA's GPUs alone.";
 
-const OVER_SSH =
-  "Another computer: its files are written and read over this ssh (docs/guide/elsewhere.md).";
+const overSsh = () =>
+  `Another computer: its files are written and read over this ssh (${pageFromProject("docs/guide/elsewhere.md")}).`;
 
 const COMMENTS = {
   totalGiB: "MemTotal of /proc/meminfo, in GiB.",

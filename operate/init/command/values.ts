@@ -7,6 +7,7 @@ import { isText } from "../../../vllm/argv/unknown";
 import type { EngineData } from "../../../vllm/engineData";
 import { TEN_THOUSAND } from "../../../vllm/utilization";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
+import { pageFromProject } from "../../stack/stackFile";
 import { NOT_EVERYBODY } from "./dockerOptions";
 import { isName } from "./model";
 import { ADAPTER_OPTIONS } from "./ownModels";
@@ -80,8 +81,10 @@ const SWITCHES: Readonly<
 
 const NO_NAME = "one of the names has a blank, or looks like a secret.";
 
-const ONE_GPU =
-  "this stack file is for one machine with one GPU: docs/guide/two-as-one.md describes more.";
+const oneGpu = (value: string) =>
+  value === "1"
+    ? undefined
+    : `this stack file is for one machine with one GPU: ${pageFromProject("docs/guide/two-as-one.md")} describes more.`;
 
 /** Options that no setting and no extra argument may have, or that stand elsewhere. */
 const ELSEWHERE: Readonly<
@@ -94,14 +97,14 @@ const ELSEWHERE: Readonly<
   "enable-auto-tool-choice": () => undefined,
   ...Object.fromEntries(ADAPTER_OPTIONS.map((name) => [name, () => undefined])),
   host: (value) => (/^(?:127\.0\.0\.1|localhost)$/.test(value) ? undefined : NOT_EVERYBODY),
-  "tensor-parallel-size": (value) => (value === "1" ? undefined : ONE_GPU),
-  "pipeline-parallel-size": (value) => (value === "1" ? undefined : ONE_GPU),
-  "data-parallel-size": (value) => (value === "1" ? undefined : ONE_GPU),
-  nnodes: (value) => (value === "1" ? undefined : ONE_GPU),
-  "node-rank": () => ONE_GPU,
-  "master-addr": () => ONE_GPU,
-  "master-port": () => ONE_GPU,
-  headless: () => ONE_GPU,
+  "tensor-parallel-size": oneGpu,
+  "pipeline-parallel-size": oneGpu,
+  "data-parallel-size": oneGpu,
+  nnodes: oneGpu,
+  "node-rank": () => oneGpu(""),
+  "master-addr": () => oneGpu(""),
+  "master-port": () => oneGpu(""),
+  headless: () => oneGpu(""),
 };
 
 /** What a server's arguments become: values of its block, extra arguments, and what stays behind. */
