@@ -149,7 +149,7 @@ async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome>
     ...defined({ image: options.image, write: options.write }),
     given: givenOptions(options),
   });
-  const { fit: found, before, after, diff, image } = change;
+  const { fit: found, before, after, diff, image, also } = change;
   const backup =
     options.write === true && diff !== "" ? writeStackFile(stack.file, before, after) : undefined;
   const kept = backup !== undefined && own !== undefined ? keepConfig(own) : undefined;
@@ -168,11 +168,15 @@ async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome>
   const shown = diff.trimEnd() || `${stack.file} has all of this already.`;
   const other = imageLines(image, seat.server);
   const doubt = found.doubt === undefined ? [] : [`MAY NOT START: ${found.doubt}`, ""];
+  const repeated =
+    also.length === 0 ? [] : [`${also.join(", ")} repeats its block, and changes too.`, ""];
   const row = rowResult({ fit: found, alone: found.verdict });
   const file = { diff, written: backup !== undefined, backup: backup ?? "" };
   return {
     result: { ...row, imageChange: image ?? null, ...file },
-    text: [shown, "", ...doubt, ...other, "Why each value:", ...why, "", ...next].join("\n"),
+    text: [shown, "", ...repeated, ...doubt, ...other, "Why each value:", ...why, "", ...next].join(
+      "\n",
+    ),
   };
 }
 

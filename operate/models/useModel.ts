@@ -9,7 +9,7 @@ import {
   type NamedModel,
   readCatalogue,
 } from "../../components/catalogue";
-import { NAMESPACE, parseStackFile } from "../../components/settings";
+import { NAMESPACE, parseStackFile, type StackSettings } from "../../components/settings";
 import { FaultyInput, orInputFault } from "../../faults/fault";
 import { valueAt } from "../../faults/schemaFaults";
 import { whyNoServer } from "../../machines/devices/devices";
@@ -31,6 +31,8 @@ export interface ModelChange {
   readonly before: string;
   readonly after: string;
   readonly diff: string;
+  /** Other servers that change with it, since they repeat its block by an alias. */
+  readonly also: readonly string[];
 }
 
 /**
@@ -120,7 +122,19 @@ export function changeModel(stack: OneMachine, seat: Seat, recipe: Recipe): Mode
     before: stack.text,
     after,
     diff: unifiedDiff(stack.file, stack.text, after),
+    also: otherServers(seat, read),
   };
+}
+
+/** The servers besides a seat's own that a changed stack file has otherwise. */
+function otherServers({ settings, machine, server }: Seat, after: StackSettings): string[] {
+  return Object.entries(after.machines).flatMap(([name, { inferenceServers }]) =>
+    Object.entries(inferenceServers).flatMap(([key, has]) => {
+      const had = settings.machines[name]?.inferenceServers[key];
+      const isOwn = name === machine && key === server;
+      return isOwn || isDeepStrictEqual(had, has) ? [] : [`${name}.${key}`];
+    }),
+  );
 }
 
 /** Says what of a stack file doesn't go with a model; lines would be those of no file that exists. */

@@ -279,6 +279,16 @@ describe("serving models use", () => {
     expect(again.out.endsWith(`\n\nNext: serving plan --file ${file}\n`)).toBe(true);
   });
 
+  it("says which other servers change with it by an alias", async () => {
+    const dgx2 = "    dgx2:\n      dockerHost: ssh://me@dgx2.local\n      totalGiB: 121.63\n";
+    const twice = `${ALONE.replace("        b:\n", "        b: &b\n")}${dgx2}      instanceA: none\n      inferenceServers: { b: *b }\n`;
+    const use = ["models", "use", "gemma-4-26b-a4b", "--file"];
+    expect((await runServing([...use, stackFile(twice)])).out).toContain(
+      "\n\ndgx2.b repeats its block, and changes too.\n\n",
+    );
+    expect((await runServing([...use, stackFile(ALONE)])).out).not.toContain("changes too");
+  });
+
   it("says where a folder, or a model of Ollama, belongs instead", async () => {
     const file = stackFile();
     for (const folder of ["./merged", "~/runs/merged", "/srv/merged", ".."]) {
