@@ -101,7 +101,11 @@ export function fitModel(recipe: Recipe, given: Seat): Fit {
       ? { ...none, kv: first.kv, lacks, ...tooLittle(computed.least, largest, totalOf(seat)) }
       : judgedFit(tried(Math.min(computed.needed, largest), { computed }), none, seat, largest);
   }
-  if (largest <= 0) return { ...none, reasons: ["The machine has no memory left for it."] };
+  if (largest <= 0) {
+    const least = leastShare(first, totalOf(seat));
+    const words = { reasons: ["The machine has no memory left for it."] };
+    return { ...none, ...(least > 0 ? tooLittle(least, 0, totalOf(seat)) : words) };
+  }
   const share = Math.min(wanted, largest);
   let best = share === wanted ? first : tried(share);
   const jobs = best.shortGiB > 0 ? ONE_JOB : undefined;

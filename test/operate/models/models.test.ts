@@ -289,6 +289,30 @@ describe("serving models use", () => {
     expect((await runServing([...use, stackFile(ALONE)])).out).not.toContain("changes too");
   });
 
+  it("says by how much memory is missing for one more server where none is left", async () => {
+    const file = stackFile(
+      DEFAULT.replace("claudeCode:\n", "claudeCode:\n          server: b\n").replaceAll(
+        /(codex|clientEnv): \{\}/g,
+        "$1: { server: b }",
+      ),
+    );
+    const use = ["models", "use", "gpt-oss-20b", "--server", "c", "--file", file];
+    const { code, err } = await runServing(use);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(
+        /: It needs a share of at least 0\.\d+, and 0\.00 is left: [\d.]+ GiB too little\. Instead .*lower instance A to (0\.\d+)/,
+      ),
+    ]);
+    const [, lower = ""] = /lower instance A to (0\.\d+)/.exec(err) ?? [];
+    const text = readFileSync(file, "utf8");
+    writeFileSync(
+      file,
+      text.replace("gpuMemoryUtilization: 0.45", `gpuMemoryUtilization: ${lower}`),
+    );
+    expect((await runServing(use)).code).toBe(0);
+  });
+
   it("says where a folder, or a model of Ollama, belongs instead", async () => {
     const file = stackFile();
     for (const folder of ["./merged", "~/runs/merged", "/srv/merged", ".."]) {
