@@ -1,6 +1,6 @@
 import { defined } from "../../faults/defined";
 import { hasUsualMemory } from "../../machines/devices/devices";
-import { BYTES_PER_GIB, hundredths } from "../../units/memory";
+import { BYTES_PER_GIB, hundredths, hundredthsDown, hundredthsUp } from "../../units/memory";
 import type { ModelEvidence, PublishedStart, StartedShare } from "../planned/evidence";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { kvRoomSchema } from "../planned/schema/kv";
@@ -79,7 +79,9 @@ export function provenRoom(
     const isLike = ranks === rankCount(server) && start.share <= share;
     if (!isLike || batch > maxNumBatchedTokens) return [];
     const one = windowGiB(start);
-    return one === undefined ? [] : [{ start, high: hundredths(start.share * totalGiB - one) }];
+    if (one === undefined) return [];
+    // Rounded so that the same share always has room for that window.
+    return [{ start, high: hundredthsDown(start.share * totalGiB - hundredthsUp(one)) }];
   });
   const [best] = bounds.sort((a, b) => a.high - b.high);
   const { low } = room.outsideGiB;

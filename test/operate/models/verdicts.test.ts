@@ -36,9 +36,9 @@ const VERDICTS: Readonly<Record<string, readonly [beside: Fit["verdict"], alone:
   {
     "cyankiwi/GLM-4.7-Flash-AWQ-4bit": ["perhaps", "perhaps"],
     "Inferact/Muse-Glimmer-30B-NVFP4-W4A4": ["yes", "yes"],
-    "Intel/Qwen3.5-122B-A10B-int4-AutoRound": ["no", "perhaps"],
+    "Intel/Qwen3.5-122B-A10B-int4-AutoRound": ["no", "yes"],
     "local-inference-lab/Qwen3.8-Flash-Next-NVFP4": ["no", "perhaps"],
-    "mistralai/Mistral-Small-4-119B-2603-NVFP4": ["no", "perhaps"],
+    "mistralai/Mistral-Small-4-119B-2603-NVFP4": ["no", "yes"],
     ...Object.fromEntries(
       [
         ...["deepseek-ai/DeepSeek-V4-Flash-0731", "Intel/Qwen3.5-397B-A17B-int4-AutoRound"],
@@ -74,6 +74,20 @@ const VERDICTS: Readonly<Record<string, readonly [beside: Fit["verdict"], alone:
     "saricles/Qwen3-Coder-Next-NVFP4-GB10": ["perhaps", "yes"],
   };
 
+/** Those whose room alone rests on somebody's start at the very share. */
+const STARTED = [
+  "Intel/Qwen3.5-122B-A10B-int4-AutoRound",
+  "mistralai/Mistral-Small-4-119B-2603-NVFP4",
+  "openai/gpt-oss-120b",
+  "saricles/Qwen3-Coder-Next-NVFP4-GB10",
+];
+
+function recipeOf(id: string): Recipe {
+  const found = recipes.find((each) => each.id === id);
+  if (found === undefined) throw new Error(`no recipe of ${id}`);
+  return found;
+}
+
 /** The same of those that need two machines, on two, with the reasons against them. */
 const ON_TWO: Readonly<Record<string, readonly [Fit["verdict"], readonly string[]]>> = {
   "deepseek-ai/DeepSeek-V4-Flash-0731": ["yes", []],
@@ -104,6 +118,16 @@ function withRead(seat: Seat, needed: string | undefined): Seat {
 }
 
 describe("every entry of the catalogue, planned", () => {
+  it("doesn't hang on which of its sizes a machine reports, where a start is known", () => {
+    const verdicts = [121.63, 121.65, 121.67, 121.69].map((totalGiB) => {
+      const { dgx } = alone.settings.machines;
+      if (dgx === undefined) throw new Error("no machine");
+      const seat = { ...alone, settings: { machines: { dgx: { ...dgx, totalGiB } } } };
+      return STARTED.map((id) => `${id} ${fitModel(recipeOf(id), seat).verdict}`);
+    });
+    for (const each of verdicts) expect(each).toEqual(STARTED.map((id) => `${id} yes`));
+  });
+
   it("has its expected verdict below", () => {
     expect(recipes.map(({ id }) => id).sort()).toEqual(Object.keys(VERDICTS).sort());
   });
