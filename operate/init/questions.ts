@@ -18,9 +18,14 @@ export async function atTerminal<Result>(work: (ask: Ask) => Promise<Result>): P
     ),
   );
   ended.catch(() => {});
+  let isOpen = true;
+  terminal.once("close", () => {
+    isOpen = false;
+  });
   try {
     return await work(async (question) =>
-      (await Promise.race([terminal.question(`${question} `), ended])).trim(),
+      // It may have been closed (Ctrl-C, Ctrl-D) before this question.
+      (await (isOpen ? Promise.race([terminal.question(`${question} `), ended]) : ended)).trim(),
     );
   } finally {
     terminal.close();

@@ -9,12 +9,15 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { SERVICES } from "../../../components/services/registry";
 import { pinnedServer } from "../../../components/supply/pinned";
 import { choose } from "../../../operate/init/choose";
+import { atTerminal } from "../../../operate/init/questions";
 import { hostFacts } from "../../../operate/sees/computer/facts";
 import { commented, commentedYaml } from "../../../operate/stackEdit/commentedYaml";
+import { atKeyboard } from "../../layers/keyboard";
 import { run } from "../../layers/run";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
@@ -268,6 +271,18 @@ describe("init on this very machine", () => {
 });
 
 describe("the questions at a terminal", () => {
+  it("are not answered where Ctrl-C or Ctrl-D came between two of them", async () => {
+    const asking = atKeyboard(["3"], () =>
+      atTerminal(async (ask) => {
+        expect(await ask("first?")).toBe("3");
+        // What is typed while nothing is asked may close the terminal.
+        await setTimeout(50);
+        return ask("second?");
+      }),
+    );
+    await expect(asking).rejects.toThrow("Nothing was written: the questions were not answered.");
+  });
+
   const answered = async (...answers: string[]) => {
     const asked: string[] = [];
     const ask = async (question: string) => {
