@@ -5,6 +5,7 @@ import { DEFAULT_HARNESS } from "../harness";
 import { readProfile } from "../providers/profile";
 import { appFaults } from "./appRules";
 import { artifactFaults } from "./artifactPath";
+import { commandFaults } from "./commandRules";
 import { coverageFaults, readPreset } from "./coverageRules";
 import { readMapping, requiredFaults } from "./mapping";
 import { evaluatorFaults, readRegistry, registryFaults } from "./namesElsewhere";
@@ -54,6 +55,7 @@ export function checkAutomation(
     ...coverageFaults(config, preset, at),
     ...appFaults(config, at),
     ...artifactFaults(config, files.project, at),
+    ...commandFaults(config, at),
     ...(mapping === undefined ? [] : requiredFaults(config, mapping, at)),
     ...(registry === undefined ? [] : registryFaults(config, registry, at)),
     ...(providers === undefined ? [] : evaluatorFaults(config, providers, at)),

@@ -255,6 +255,12 @@ const WHOLE_SECONDS: readonly Case[] = [
   [`${path}: at least 1`, path, -5, [`${path} out_of_range`]],
 ]);
 
+const COMMANDS: readonly Case[] = [
+  "verification.coverage.command",
+  "verification.app.command",
+  "verification.visual.command",
+].map((path) => [`${path}: no shell takes a NUL`, path, "npm\0run", [`${path} wrong_form`]]);
+
 const REFUSED: readonly Case[] = [
   ["test: rejected by name", "test", { command: "npm test" }, ["test refused_key"]],
   [
@@ -466,6 +472,7 @@ describe.each([
   ["blocks with free inner keys", FREE],
   ["types and values", TYPES],
   ["whole seconds", WHOLE_SECONDS],
+  ["commands", COMMANDS],
   ["keys rejected by name", REFUSED],
   ["artifact paths", PATHS],
   ["the app and its addresses", APP],
