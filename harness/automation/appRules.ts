@@ -89,6 +89,7 @@ function httpUrl(text: string): { readonly origin?: string; readonly fault?: str
     return { fault: "must be an absolute http(s) URL such as http://127.0.0.1:3000" };
   if (!URL.canParse(text)) return { fault: "isn't a valid URL: check its host and port" };
   const url = new URL(text);
+  if (url.port === "0") return { fault: "names port 0, on which nothing can listen" };
   if (url.username !== "" || url.password !== "")
     return { fault: "must hold no user name or password: secrets do not belong in a config" };
   return { origin: `${url.protocol}//${url.hostname}:${url.port || DEFAULT_PORTS[url.protocol]}` };

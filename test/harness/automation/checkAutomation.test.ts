@@ -500,6 +500,7 @@ describe("addresses", () => {
     [" http://app.test/", "http://app.test/", false],
     ["http:///x", "http://x/", false],
     ["http://app.test:99999/", "http://app.test/", false],
+    ["http://app.test:0/", "http://app.test:0/ui", false],
   ])("ready %j and visual %j: %s", (ready, visual, valid) => {
     const config = change(wholeConfig(), "verification.app.ready.url", ready);
     expect(checkConfig(change(config, "verification.visual.url", visual)).valid).toBe(valid);
