@@ -5,6 +5,7 @@ import { demandOf } from "../../vllm/argv/memoryDemand";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
 import { type MemoryDemand, utilizationText } from "../../vllm/utilization";
 import { shareToStart } from "../lib/advisedShare";
+import { batchFaults } from "../lib/batchFaults";
 import { readDeclared } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { advice, type Rule, violation } from "./rule";
@@ -29,14 +30,23 @@ type Fault = {
 export const serverStarts: Rule = {
   name: "server-starts",
   description:
-    "A server can start in the best case: its weights fit into its share, one request that fills the context window fits into the rest, and the window is not longer than the model's own.",
+    "A server can start in the best case: its weights fit into its share, one request that fills the context window fits into the rest, the window is not longer than the model's own, and a batch takes what it must.",
   level: "mandatory",
   advises: true,
   of: TYPE.machine,
   judgeResource(machine) {
     const totalGiB = figure(machine.props.totalGiB);
     const shares = largestShares(machine);
-    return knownMaps(machine.props.servers).flatMap((server) => {
+    const servers = knownMaps(machine.props.servers);
+    const byBatch = servers.flatMap((server) => {
+      const [args] = argumentsOf(server);
+      const name = text(server.name);
+      if (args === undefined || !isText(name)) return [];
+      return batchFaults(args).map(({ message, setting, value }) =>
+        violation(machine, `${name} can't start: ${message}`, { server: name, setting, value }),
+      );
+    });
+    const byMemory = servers.flatMap((server) => {
       const share = shares.find(({ name }) => name === text(server.name));
       const asked = askedBy(server);
       if (share === undefined || asked === undefined) return [];
@@ -49,12 +59,17 @@ export const serverStarts: Rule = {
         return violation(machine, `${share.name} can't start: ${message}`, change);
       });
     });
+    return [...byBatch, ...byMemory];
   },
 };
 
-function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
+function argumentsOf(server: Readonly<Record<string, unknown>>) {
   const reading = readDeclared(server);
-  const [args] = reading.kind === "yes" ? reading.servers : [];
+  return reading.kind === "yes" ? reading.servers : [];
+}
+
+function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
+  const [args] = argumentsOf(server);
   const demand = args && demandOf(args, { adaptersCounted: true });
   if (args === undefined || !demand?.known) return undefined;
   const [window] = args.options.get("max-model-len") ?? [];

@@ -143,6 +143,14 @@ const WITH_VALUE: readonly Row[] = [
     "b.gpuMemoryUtilization",
     0.39,
   ],
+  [
+    "server-starts",
+    { ...weighs(20), maxNumBatchedTokens: 3, maxNumSeqs: 4 },
+    {},
+    "b.maxNumSeqs",
+    3,
+  ],
+  ["server-starts", { ...weighs(20), chunkedPrefill: false }, {}, "b.chunkedPrefill", true],
   ["served-model-name", { servedModelName: "org/Model-X" }, {}, "b.servedModelName", "model-x"],
   // A name that YAML reads as a number is written in quotes.
   ["served-model-name", { servedModelName: "qwen/3.6" }, {}, "b.servedModelName", "3.6"],

@@ -195,6 +195,36 @@ describe("server-starts", () => {
     expect(said({ weightsGB: 22, config })).toEqual(["pass: "]);
   });
 
+  it.each<[string, Record<string, unknown>, string | undefined]>([
+    [
+      "fewer tokens than sequences",
+      { maxNumBatchedTokens: 3, maxNumSeqs: 4 },
+      "--max-num-batched-tokens 3 is smaller than --max-num-seqs 4, but a batch has at least a token of each sequence. Set `maxNumSeqs: 3` or less, or a larger `maxNumBatchedTokens`.",
+    ],
+    ["as many tokens as sequences", { maxNumBatchedTokens: 4, maxNumSeqs: 4 }, undefined],
+    [
+      "no part of a prompt and less than a window",
+      { chunkedPrefill: false, maxNumBatchedTokens: 8191, maxModelLen: 8192 },
+      "--max-num-batched-tokens 8191 is smaller than --max-model-len 8192, and without chunked prefill a batch takes whole prompts. Set `chunkedPrefill: true`.",
+    ],
+    [
+      "no part of a prompt, but a whole window",
+      { chunkedPrefill: false, maxNumBatchedTokens: 8192, maxModelLen: 8192 },
+      undefined,
+    ],
+  ])("judges a batch of %s", (_, settings, message) => {
+    const verdict =
+      message === undefined ? "pass: " : `refused: vllm-model-8001 can't start: ${message}`;
+    expect(said({ weightsGB: 22, settings })).toEqual([verdict]);
+  });
+
+  it("judges the batch also where nothing is known of the weights", () => {
+    const settings = { maxNumBatchedTokens: 3, maxNumSeqs: 4 };
+    expect(said({ id: "org/model", settings })).toContainEqual(
+      expect.stringContaining("refused: vllm-model-8001 can't start: --max-num-batched-tokens 3"),
+    );
+  });
+
   it.each<[string, Record<string, unknown>, string, number | undefined]>([
     ["weights above the share", { gpuMemoryUtilization: 0.1 }, "gpuMemoryUtilization", 0.44],
     ["a window above the best room", { gpuMemoryUtilization: 0.18 }, "gpuMemoryUtilization", 0.44],
