@@ -197,11 +197,14 @@ take() {
   sync "$COPIES"
 }
 
+# The copy that was just made stays, also behind names of a clock that was ahead.
 prune() {
   set -- "$COPIES"/$NAMES/copy.json
   while [ $# -gt "$KEEP" ]; do
-    rm -f -- "$1"
-    rm -rf -- "${1%/copy.json}"
+    if [ "$1" != "$COPIES/$copy/copy.json" ]; then
+      rm -f -- "$1"
+      rm -rf -- "${1%/copy.json}"
+    fi
     shift
   done
 }

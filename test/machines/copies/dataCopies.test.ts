@@ -2,6 +2,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -79,6 +80,19 @@ describe.concurrent("the copy before another image takes the data", () => {
     rmSync(join(volume.folder, "full"));
     expect((await volume.run(["make"])).code).toBe(0);
     expect(volume.names()).toEqual([...three.slice(1), expect.any(String)]);
+  });
+
+  it("stays behind older ones whose names are of a clock that was ahead", async () => {
+    const volume = new FakeVolume();
+    for (const year of [2097, 2098, 2099]) {
+      await volume.run(["make"]);
+      const [made = ""] = volume.names().filter((name) => !/^209/.test(name));
+      renameSync(join(volume.copies, made), join(volume.copies, `${year}0101T000000Z`));
+    }
+    const { code, err } = await volume.run(["before"]);
+    const [made = "", ...others] = volume.names();
+    expect([code, volume.about(made).why, others.length]).toEqual([0, "update", 3]);
+    expect(err).toContain(`are copied to ${volume.copies}/${made} `);
   });
 
   it("refuses where the disk has no room, before it stops anything", async () => {
