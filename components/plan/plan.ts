@@ -44,6 +44,7 @@ import {
   namedTwice,
   sharedOnDemand,
   sharedOnRequest,
+  unreachable,
   unreadOnDemand,
   withFamily,
   writtenTwice,
@@ -67,6 +68,7 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
   const faults = [
     ...writtenTwice(machines),
     ...namedTwice(settings, machines),
+    ...unreachable(settings, machines),
     ...modelFaults(settings, evidence),
     ...measuredFaults(settings, machines),
     ...ownModelFindings(settings, evidence),

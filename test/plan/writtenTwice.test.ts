@@ -5,6 +5,7 @@ import { stackSettings } from "../../components/settings/stackSettings";
 import { faultLines } from "../fixtures/faults";
 import { serverInput } from "../fixtures/machine";
 import { node } from "../fixtures/ranks";
+import { BRIDGE, CHAT_UI } from "../fixtures/services";
 
 const evidence = { home: "/home/me" };
 const machine = (more: Record<string, unknown> = {}) => ({
@@ -90,6 +91,32 @@ describe("two containers of one machine", () => {
     ).toEqual([says]);
     expect(pair({ servedModelName: "a-b" }, { servedModelName: "a-b", port: 8002 })).toEqual([]);
     expect(pair({ servedModelName: "a-b" }, { servedModelName: "a.b", ...first })).toEqual([]);
+  });
+
+  it("need names that a host can have, where one asks the other", () => {
+    const named = (servedModelName: string, more: object) =>
+      faultLines(() =>
+        plan(
+          stackSettings.parse({
+            machines: {
+              dgx: machine({
+                clients: {},
+                inferenceServers: { b: serverInput({ servedModelName }) },
+                ...more,
+              }),
+            },
+          }),
+          evidence,
+        ),
+      );
+    const long = "m".repeat(55);
+    expect(named(long, { bridge: BRIDGE })).toEqual([
+      `machines.dgx.inferenceServers.b.servedModelName: Other containers reach this server as vllm-${long}-8001, and no part of a host's name has more than 63 characters: make it 2 shorter.`,
+    ]);
+    expect(named(long.slice(2), { chatUi: CHAT_UI })).toEqual([]);
+    expect(named(`${long}.x`, { chatUi: CHAT_UI })).toEqual([]);
+    // Nothing else asks it by that name.
+    expect(named(long, {})).toEqual([]);
   });
 
   it("of which one is a worker's are refused by the server that it belongs to", () => {
