@@ -46,6 +46,8 @@ describe("memory outside the share", () => {
     [["--kv-offloading-s=8", "--kv-offloading-backend", "native"], 8],
     [["--swap-space", "4"], 4],
     [["--swap=4"], 4],
+    [["--mm-ipc-gpu-memory-gb", "4"], 4],
+    [["--mm_ipc_gpu_memory_gb=4", "--cpu-offload-gb", "1"], 5],
     [["--mm-processor-cache-gb", "4"], 8],
     [["--mm_processor_cache_gb=4"], 8],
     [["--mm-processor-cache-g", "4"], 8],

@@ -46,9 +46,9 @@ export function demandOf(args: ServerArguments, { adaptersCounted = false }: Cou
 
 /**
  * Options that give vLLM so many GiB beside its share, as the CPU's memory: on this machine it is
- * the same.
+ * the same. Whether what images are handed over in lies within the share isn't known, so it counts.
  */
-const HOST_OPTIONS = ["cpu-offload-gb", "kv-offloading-size", "swap-space"];
+const HOST_OPTIONS = ["cpu-offload-gb", "kv-offloading-size", "mm-ipc-gpu-memory-gb", "swap-space"];
 
 /** Sum of all that is asked for beside the share, or what is wrong with an option. */
 function hostGiB(args: ServerArguments): number | string {
