@@ -120,12 +120,16 @@ function faults(
           : { setting: "kvCacheMemoryBytes", value: larger }),
     });
   }
-  if (modelWindow !== undefined && window > modelWindow)
+  if (modelWindow !== undefined && window > modelWindow) {
+    // One window that mends both.
+    const fitting = found.find(({ setting }) => setting === "maxModelLen")?.value ?? modelWindow;
+    const value = Math.min(modelWindow, fitting);
     found.push({
-      message: `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${modelWindow}\` or less; \`environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" }\` lifts the check, but the model was not made for longer prompts.`,
+      message: `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${value}\` or less; \`environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" }\` lifts the check, but the model was not made for longer prompts.`,
       setting: "maxModelLen",
-      value: modelWindow,
+      value,
     });
+  }
   return found;
 }
 

@@ -165,10 +165,10 @@ describe("a plan of any stack and any config.json", () => {
     }, 250);
   });
 
-  it("advises shares with which the complaint is gone and no new one comes", () => {
+  it("advises shares and windows with which the complaint is gone and no new one comes", () => {
     everyStack((found, text, known) => {
       for (const { name, path = "", value, resource } of found.findings) {
-        if (value === undefined || !path.endsWith(".gpuMemoryUtilization")) continue;
+        if (value === undefined || !/gpuMemoryUtilization$|maxModelLen$/.test(path)) continue;
         const document = parseDocument(text);
         document.setIn(["config", "local-serving:machines", ...path.split(".").slice(1)], value);
         // A share below a cache of fixed size is a fault of its own.

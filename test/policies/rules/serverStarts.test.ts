@@ -190,6 +190,18 @@ describe("server-starts", () => {
     }
   });
 
+  it("advises one window where the model's own is too long for fixed bytes as well", () => {
+    const settings = {
+      gpuMemoryUtilization: 0.02,
+      kvCacheMemoryBytes: 1024 ** 3,
+      maxModelLen: 1_048_576,
+    };
+    const found = verdicts({ weightsGB: 22, settings }).filter(
+      ({ name }) => name === "server-starts",
+    );
+    expect(found.map(({ value }) => value)).toEqual([90128, 90128]);
+  });
+
   it.each([0, -1, 4096.5, "8192"])("judges no window by a config's %j", (window) => {
     const config = { max_position_embeddings: window };
     expect(said({ weightsGB: 22, config })).toEqual(["pass: "]);
