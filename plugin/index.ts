@@ -17,8 +17,8 @@ export interface LocalServingArgs {
 
 /**
  * Model servers, chat and coding clients on machines with unified memory. The settings are checked,
- * planned and judged as those of a stack file, and a program that is refused ends before its first
- * resource.
+ * planned and judged as those of a stack file. If they are refused, the program ends before the
+ * first resource of this component.
  */
 export class LocalServing extends ComponentResource {
   /** URLs by machine, then by the keys of servers and services. */

@@ -7,6 +7,7 @@ import {
   type Output,
   runtime,
 } from "@pulumi/pulumi";
+import { defined } from "../../faults/defined";
 import { plainText } from "../../faults/plainText";
 import { refuseOtherProgram } from "../../faults/sameProgram";
 import { fingerprintOfConfig } from "../../machines/update/fingerprint";
@@ -37,6 +38,8 @@ export interface DeclareOptions {
    * project.
    */
   readonly project?: string;
+  /** Name of the component that they are machines of, in somebody's program. */
+  readonly component?: string;
 }
 
 /** Outputs of the stack; an endpoint is known once its machine is applied. */
@@ -59,13 +62,13 @@ export async function declareMachines(
 /** Plans and judges the machines of a stack. It throws what an update refuses. */
 export async function judgeMachines(
   settings: StackSettings,
-  { project = getRootDirectory() }: DeclareOptions = {},
+  { project = getRootDirectory(), component }: DeclareOptions = {},
 ): Promise<Plan> {
   userInput(() => refuseOtherProgram());
   // The machine's meminfo is not part of it: it differs from one minute to the next, and so would
   // every preview.
   const planned = userInput(() => plan(settings, readEvidence(settings, project)));
-  await judgePlan(settings, planned, project);
+  await judgePlan(settings, planned, { project, ...defined({ component }) });
   return planned;
 }
 
@@ -100,7 +103,11 @@ export async function declareJudged(
 }
 
 /** Prints the plan's warnings, and lets policies and preflight refuse it. */
-async function judgePlan(settings: StackSettings, planned: Plan, project: string): Promise<void> {
+async function judgePlan(
+  settings: StackSettings,
+  planned: Plan,
+  { project, component }: DeclareOptions & { readonly project: string },
+): Promise<void> {
   // The engine runs a program in the folder of its main file.
   const file = process.env[LEVELS_VARIABLE] ?? join(project, LEVELS_FILE);
   const levels = userInput(() => readLevels(file));
@@ -112,6 +119,7 @@ async function judgePlan(settings: StackSettings, planned: Plan, project: string
     judge(declaredResources(planned), levels, locate),
     onMachine,
     process.env[PACK_VARIABLE] !== undefined,
+    component,
   );
 }
 

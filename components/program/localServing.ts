@@ -68,7 +68,7 @@ async function judgedBefore(
   // Before anything is awaited, so that the next component of the program knows of this one.
   components.push({ name, settings: parsed.catch(() => undefined) });
   const sound = await parsed;
-  const planned = await tellingOurBugs(() => judgeMachines(sound, { project }));
+  const planned = await tellingOurBugs(() => judgeMachines(sound, { project, component: name }));
   return { given: objectOr(await given), planned };
 }
 
@@ -144,7 +144,7 @@ export class Serving {
 
 /**
  * Every machine of a Pulumi program: `settings` are checked, planned and judged as those of a stack
- * file, and a program that is refused ends before its first resource.
+ * file. If they are refused, the program ends before the first resource of this component.
  */
 export class LocalServing extends ComponentResource<DeclaredOutputs> {
   /** URLs by machine, then by the keys of servers and services; known once its machine is applied. */

@@ -7,12 +7,14 @@ import { tellAll } from "./tellAll";
 /**
  * Prints what the policies and the preflight found, unless the policy pack prints it. At preview a
  * refusal is only announced; at update it stops the program before the first resource, so that
- * nothing is half done. A plain `pulumi up` runs no policy pack, and this is what protects it.
+ * nothing is half done. A plain `pulumi up` runs no policy pack, and this is what protects it. Beside
+ * a `component` of somebody's program the update may have made other resources.
  */
 export function refuse(
   policies: readonly UpdateFinding[],
   onMachine: readonly UpdateFinding[],
   packSpeaks: boolean,
+  component?: string,
 ): void {
   const toSay = packSpeaks ? onMachine : [...policies, ...onMachine];
   tellAll("warning", "From the checks before an update:", sentences(toSay, "warned"));
@@ -22,8 +24,9 @@ export function refuse(
   }
   const refused = sentences([...policies, ...onMachine], "refused");
   if (refused.length > 0) {
+    const what = component === undefined ? "nothing" : `nothing of LocalServing \`${component}\``;
     throw plainError(
-      ["Refused, and nothing was changed:", ...refused.map((each) => `- ${each}`)].join("\n"),
+      [`Refused, and ${what} was changed:`, ...refused.map((each) => `- ${each}`)].join("\n"),
     );
   }
 }

@@ -83,7 +83,7 @@ describeEngineWithGpus("a TypeScript program of somebody else", () => {
     const errors = up.diagnostics.filter(({ severity }) => severity === "error");
     expect(errors.map(({ message }) => message)).toEqual([
       expect.stringMatching(
-        /^Refused, and nothing was changed:\n- aggregate-utilization: .* claim 0\.91 of .*`settings\.dgx\.inferenceServers\.b\.gpuMemoryUtilization: 0\.[78]\d`\./,
+        /^Refused, and nothing of LocalServing `serving` was changed:\n- aggregate-utilization: .* claim 0\.91 of .*`settings\.dgx\.inferenceServers\.b\.gpuMemoryUtilization: 0\.[78]\d`\./,
       ),
     ]);
     expect((await urns()).map(({ urn }) => urn)).toEqual(["pulumi:pulumi:Stack::my-machines-test"]);

@@ -104,7 +104,7 @@ describeEngineWithHost("yaml", "a YAML program of somebody else", () => {
     const up = await workspace.up("--skip-preview");
     expect(up.code).not.toBe(0);
     expect(errorsOf(up).join("\n")).toMatch(
-      /Refused, and nothing was changed:\n- aggregate-utilization: .* claim 0\.91 of/,
+      /Refused, and nothing of LocalServing `serving` was changed:\n- aggregate-utilization: .* claim 0\.91 of/,
     );
     const { deployment } = JSON.parse(await workspace.state());
     expect(deployment.resources.map(({ type }: { type: string }) => type)).toEqual([

@@ -70,7 +70,7 @@ describe("LocalServing in somebody's program", () => {
   it("refuses an update by its policies before anything is registered", async () => {
     const settings = machinesOf({}, { gpuMemoryUtilization: 0.46 });
     expect(String(await answer({ settings })).split("\n")).toEqual([
-      "Refused, and nothing was changed:",
+      "Refused, and nothing of LocalServing `serving` was changed:",
       expect.stringContaining(AGGREGATE),
       "- preflight of dgx: There is no `ssh` on PATH to reach dgx: install the OpenSSH client. In the settings: `settings.dgx.dockerHost`.",
     ]);

@@ -70,7 +70,7 @@ describeEngineWithHost("python", "a Python program of somebody else", () => {
     const up = await workspace.up("--skip-preview");
     expect(up.code).not.toBe(0);
     expect(up.diagnostics.map(({ message }) => message).join("\n")).toMatch(
-      /Refused, and nothing was changed:\n- aggregate-utilization: .* claim 0\.91 of/,
+      /Refused, and nothing of LocalServing `lab` was changed:\n- aggregate-utilization: .* claim 0\.91 of/,
     );
     expect(up.steps.filter(({ type }) => type.startsWith("local-serving:"))).toEqual([]);
   });
