@@ -78,7 +78,7 @@ weights is not known. serving models show MODEL names the sources. Exit code: 0,
 }
 
 const ORDER =
-  "What surely fits comes first, then what fits at best; each by hub id.\n`up to`: at the least there may be no room at all.";
+  "Models that fit come first, then those that fit at best, each sorted by hub id.\n`up to`: at worst there is no room at all.";
 
 /** Which of the models the server serves now. */
 function servedText(rows: readonly ModelRow[], seat: Seat): string {

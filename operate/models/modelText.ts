@@ -110,6 +110,13 @@ function needs(
   ].join(", ");
 }
 
+/** Whether a model fits and why not, and beside other engines whether it would fit alone. */
+function hereText(fit: Fit, alone: string): string {
+  const here = [fit.lacksMachines ? fit.verdict : fitText(fit), ...fit.reasons].join(". ");
+  if (!fit.beside) return here;
+  return `${here}${here.endsWith(".") ? " Alone" : "; alone"} on the machine: ${alone}`;
+}
+
 /** Everything that is known of a model, each value with its source. */
 export function recipeText(recipe: Recipe, { fit, alone }: ModelRow): string {
   const { config, notes, speeds, starts, sources } = recipe;
@@ -134,7 +141,7 @@ export function recipeText(recipe: Recipe, { fit, alone }: ModelRow): string {
     styled("bold", recipe.id),
     `  family ${recipe.family}, ${recipe.kind}${recipe.thinking ? ", with a thinking mode" : ""}`,
     `  config.json: ${config.from}, ${config.source} (${config.date})`,
-    `  here: ${[fit.lacksMachines ? fit.verdict : fitText(fit), ...fit.reasons].join(". ")}${fit.beside ? `; alone on the machine: ${alone}` : ""}`,
+    `  here: ${hereText(fit, alone)}`,
     "",
     ...columns([...known, ...missing.map((path) => [path, UNKNOWN, ""])]).map(
       (line) => `  ${line}`,

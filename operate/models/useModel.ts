@@ -246,7 +246,7 @@ function refusal(found: Fit, seat: Seat): string {
   const there = beside ? "beside the other engines of this machine" : "on this machine";
   const lowered = sharesToLower(found, seat);
   if (lowered.length > 0)
-    return `${recipe.id} does not fit ${there}: ${reasons.join(" ")} Instead ${lowered.map(lowerText).join(", or ")}.`;
+    return `${recipe.id} does not fit ${there}. ${reasons.join(" ")} Instead ${lowered.map(lowerText).join(", or ")}.`;
   const alone = beside && fitModel(recipe, aloneIn(seat)).verdict !== "no";
   const lower =
     instanceA === "none" || missingGiB === undefined || lacks !== undefined
@@ -259,5 +259,5 @@ function refusal(found: Fit, seat: Seat): string {
       : []),
     ...(alone ? ["run it alone (`instanceA: none`, and no other server)"] : []),
   ];
-  return `${recipe.id} does not fit ${there}: ${reasons.join(" ")} Instead ${remedies.join(", or ")}.`;
+  return `${recipe.id} does not fit ${there}. ${reasons.join(" ")} Instead ${remedies.join(", or ")}.`;
 }

@@ -86,7 +86,7 @@ const FITS: readonly (readonly [chat: string, ids: readonly string[], shares: st
 ];
 
 const short = (least: string, left: string, gib: string) =>
-  `does not fit beside the other engines of this machine: It needs a share of at least ${least}, and ${left} is left: ${gib} GiB too little. Instead`;
+  `does not fit beside the other engines of this machine. It needs a share of at least ${least}, and ${left} is left: ${gib} GiB too little. Instead`;
 const lower = (server: string, from: string, to: string) =>
   `lower \`gpuMemoryUtilization\` of ${server} from ${from} to ${to}`;
 const LOWER_A = "lower instance A from 0.45 to 0.38, where it is started and in `instanceA`";

@@ -82,8 +82,8 @@ describe("serving models", () => {
     expect(lines).toContain("?: not known");
     const served = lines.indexOf("b serves qwen3.6-35b-a3b now.");
     expect(lines.slice(served + 1, served + 3)).toEqual([
-      "What surely fits comes first, then what fits at best; each by hub id.",
-      "`up to`: at the least there may be no room at all.",
+      "Models that fit come first, then those that fit at best, each sorted by hub id.",
+      "`up to`: at worst there is no room at all.",
     ]);
     expect(narrow.out).toMatch(
       /^glm-4\.7-flash +see below +\S+ +\? +\?\n {4}its KV cache can't be computed; /m,
@@ -95,6 +95,13 @@ describe("serving models", () => {
     expect(out).toMatch(/share\.beside +0\.35 +judged: 30 billion parameters/);
     expect(out).toMatch(/weights\.diskGB +not known/);
     expect(out).toContain("config.json: class-defaults, transformers 5.20");
+  });
+
+  it("says in whole sentences that one fits only alone, or fits", async () => {
+    const shown = async (name: string) =>
+      (await runServing(["models", "show", name, "--file", stackFile()])).out;
+    expect(await shown("gpt-oss-120b")).toMatch(/ GiB too little\. Alone on the machine: yes$/m);
+    expect(await shown("gpt-oss-20b")).toMatch(/^ {2}here: [^.]+[^.\n]*; alone on the machine: /m);
   });
 
   it("says which models there are where one is unknown, or several are meant", async () => {
@@ -394,7 +401,7 @@ describe("serving models use", () => {
     ]);
     expect(code).toBe(1);
     expect(err.trim()).toBe(
-      "openai/gpt-oss-120b does not fit beside the other engines of this machine: It needs a share of at least 0.54, and 0.45 is left: 10.9 GiB too little. Instead take a smaller model (`serving models` lists what fits), or lower instance A to 0.36, where it is started and in `instanceA`, or run it alone (`instanceA: none`, and no other server).",
+      "openai/gpt-oss-120b does not fit beside the other engines of this machine. It needs a share of at least 0.54, and 0.45 is left: 10.9 GiB too little. Instead take a smaller model (`serving models` lists what fits), or lower instance A to 0.36, where it is started and in `instanceA`, or run it alone (`instanceA: none`, and no other server).",
     );
     expect(readFileSync(file, "utf8")).toBe(DEFAULT);
   });

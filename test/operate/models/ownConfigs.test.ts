@@ -122,19 +122,19 @@ const REAL: readonly Row[] = [
     "Qwen--Qwen3.5-122B-A10B",
     250,
     "tags",
-    "org/model does not fit on this machine: It needs a share of at least 2.00, and 0.90 is left: 133.8 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine. It needs a share of at least 2.00, and 0.90 is left: 133.8 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
   [
     "Qwen--Qwen3.5-397B-A17B",
     807,
     "tags",
-    "org/model does not fit on this machine: It needs a share of at least 6.27, and 0.90 is left: 653.2 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine. It needs a share of at least 6.27, and 0.90 is left: 653.2 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
   [
     "nvidia--DeepSeek-V4-Flash-NVFP4",
     170,
     "none",
-    "org/model does not fit on this machine: It needs a share of at least 1.39, and 0.90 is left: 59.6 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine. It needs a share of at least 1.39, and 0.90 is left: 59.6 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
   [
     "nvidia--Gemma-4-26B-A4B-NVFP4",
@@ -152,7 +152,7 @@ const REAL: readonly Row[] = [
     "nvidia--MiniMax-M2.7-NVFP4",
     138,
     "minimax",
-    "org/model does not fit on this machine: It needs a share of at least 1.28, and 0.90 is left: 46.2 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine. It needs a share of at least 1.28, and 0.90 is left: 46.2 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
   [
     "nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4",
@@ -183,7 +183,7 @@ const REAL: readonly Row[] = [
     "nvidia--Qwen3-235B-A22B-NVFP4",
     134,
     "hermes",
-    "org/model does not fit on this machine: It needs a share of at least 1.12, and 0.90 is left: 26.8 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine. It needs a share of at least 1.12, and 0.90 is left: 26.8 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
   [
     "nvidia--Qwen3.5-122B-A10B-NVFP4",
@@ -225,7 +225,7 @@ const REAL: readonly Row[] = [
     "zai-org--GLM-5.2-FP8",
     750,
     "glm",
-    "org/model does not fit on this machine: It needs a share of at least 5.88, and 0.90 is left: 605.7 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine. It needs a share of at least 5.88, and 0.90 is left: 605.7 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
 ];
 
@@ -334,7 +334,7 @@ const MADE: readonly Row[] = [
     "DeepseekV3ForCausalLM",
     689,
     "deepseek",
-    "org/model does not fit on this machine: It needs a share of at least 5.31, and 0.90 is left: 536.4 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
+    "org/model does not fit on this machine. It needs a share of at least 5.31, and 0.90 is left: 536.4 GiB too little. Instead take a smaller model (`serving models` lists what fits).",
   ],
   [
     "BertModel",

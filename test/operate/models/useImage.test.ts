@@ -299,7 +299,7 @@ describe("a model that needs a newer vLLM than its server's", () => {
     const { code, err } = await runServing([...FLOOR, file]);
     expect([code, err.trim()]).toEqual([
       1,
-      "Inferact/Muse-Glimmer-30B-NVFP4-W4A4 does not fit beside the other engines of this machine: It needs a share of at least 0.23, and 0.10 is left: 15.8 GiB too little. Instead take a smaller model (`serving models` lists what fits), or lower instance A to 0.67, where it is started and in `instanceA`, or run it alone (`instanceA: none`, and no other server).",
+      "Inferact/Muse-Glimmer-30B-NVFP4-W4A4 does not fit beside the other engines of this machine. It needs a share of at least 0.23, and 0.10 is left: 15.8 GiB too little. Instead take a smaller model (`serving models` lists what fits), or lower instance A to 0.67, where it is started and in `instanceA`, or run it alone (`instanceA: none`, and no other server).",
     ]);
   });
 
