@@ -70,7 +70,7 @@ export function saySample(options: StackFileOptions): void {
   const stack = impliedStack();
   if (stack === undefined || !isSample(fileOf(stack))) return;
   say(
-    `${stack} is this project's sample: \`serving init\` writes yours, the file of your machine. Once you edit Pulumi.${stack}.yaml, that is yours.`,
+    `${stack} is this project's sample: \`serving init\` writes a stack file for your machine. Once you edit Pulumi.${stack}.yaml, it is yours.`,
   );
 }
 

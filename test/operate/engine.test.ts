@@ -40,7 +40,8 @@ describe("serving preview, up, refresh and down", () => {
   });
 
   it("of a clone's sample say that it is one, unless somebody named it", async () => {
-    const note = "dgx is this project's sample: `serving init` writes yours";
+    const note =
+      "dgx is this project's sample: `serving init` writes a stack file for your machine";
     for (const word of ["preview", "up"]) {
       expect((await serving(word, "--yes")).stderr).toContain(note);
       expect((await serving(word, "--stack", "dgx", "--yes")).stderr).not.toContain(note);

@@ -21,7 +21,7 @@ function edited(from: string, to: string): string {
 
 /** What comes before the plan of the sample, which nobody named. */
 const OF_SAMPLE =
-  "dgx is this project's sample: `serving init` writes yours, the file of your machine. Once you edit Pulumi.dgx.yaml, that is yours.\n";
+  "dgx is this project's sample: `serving init` writes a stack file for your machine. Once you edit Pulumi.dgx.yaml, it is yours.\n";
 
 const SERVED = "servedModelName: qwen3.6-35b-a3b";
 

@@ -142,7 +142,7 @@ describe("with the sample that a clone holds", () => {
   const text = readFileSync("Pulumi.dgx.yaml", "utf8");
   const sample = (changed = text) => writeFileSync(join(project, "Pulumi.dgx.yaml"), changed);
   const NOTE =
-    "dgx is this project's sample: `serving init` writes yours, the file of your machine. Once you edit Pulumi.dgx.yaml, that is yours.\n";
+    "dgx is this project's sample: `serving init` writes a stack file for your machine. Once you edit Pulumi.dgx.yaml, it is yours.\n";
   const BOTH = WHICH.replace("lab, prod", "dgx, prod");
 
   it("is the file that comes along", () => {
