@@ -72,7 +72,7 @@ function modelFindings(
     const { name, problem } = model;
     if (problem === undefined || adapters.some(({ id }) => id === name)) return [];
     if (!isCertain(problem)) {
-      const message = `${name} is not whole in the model cache, and the hub doesn't say whether it has it (${problem}). Its server can't start before it is there: \`serving fetch\` downloads it first.`;
+      const message = `${name} is not complete in the model cache, and the hub doesn't say whether it has the model (${problem}). Its server can't start without it: \`serving fetch\` downloads it first.`;
       return warned(message);
     }
     const own = inferenceServers.find(({ serve }) => serve.model === name);

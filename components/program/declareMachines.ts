@@ -80,7 +80,7 @@ export async function declareJudged(
   const { applied, changes } = await changesIn(planned);
   const waits = process.env[WAITS_VARIABLE] !== undefined && !runtime.isDryRun();
   const taken = takenAway(changes, applied);
-  if (taken.length > 0 && !waits) tellAll("note", "Requests that run:", [WHO_WAITS]);
+  if (taken.length > 0 && !waits) tellAll("note", "Running requests:", [WHO_WAITS]);
   const ended = requestsEnd(taken, planned.machines, tell);
 
   const outputs = stackOutputs(planned);

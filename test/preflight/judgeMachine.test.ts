@@ -129,7 +129,7 @@ describe("preflight", () => {
       expect(found("nothing listens at 127.0.0.1:9")).toEqual([
         {
           verdict: "warned",
-          message: `${id} is not whole in the model cache, and the hub doesn't say whether it has it (nothing listens at 127.0.0.1:9). Its server can't start before it is there: \`serving fetch\` downloads it first.`,
+          message: `${id} is not complete in the model cache, and the hub doesn't say whether it has the model (nothing listens at 127.0.0.1:9). Its server can't start without it: \`serving fetch\` downloads it first.`,
         },
       ]);
       expect(found()).toEqual([]);
