@@ -44,7 +44,7 @@ const speculative = strictObject({
 
 const healthcheck = strictObject({
   startPeriodMinutes: usual(45, count(15, 240)).describe(
-    "Minutes during which a failing health check does not count. A first boot compiles kernels for 10 to 15 minutes after loading.",
+    "Minutes during which a failing health check does not count. A first start compiles kernels for 10 to 15 minutes after loading.",
   ),
   intervalSeconds: usual(15, count(1, 600)).describe("Seconds between two checks."),
   timeoutSeconds: usual(5, count(1, 600)).describe("Seconds that a check may take."),
@@ -79,7 +79,7 @@ export const inferenceServer = strictObject(
       "`--gpu-memory-utilization`: share of the machine's TOTAL memory (not of what is free) that this server takes. All servers together stay at or under 0.90 (policy); vLLM's own default of 0.92 hangs this machine.",
     ),
     maxModelLen: count().describe(
-      "`--max-model-len`: context window in tokens. Raising it compiles kernels anew for the new tile sizes.",
+      "`--max-model-len`: context window in tokens. Raising it makes vLLM compile kernels again, for the new tile sizes.",
     ),
     maxNumSeqs: usual(4, count()).describe(
       "`--max-num-seqs`: sequences served at once. Always passed: vLLM's default changes with its version.",

@@ -109,7 +109,7 @@ export interface MachineSettings {
     readonly listen?: string;
     /** `--gpu-memory-utilization`: share of the machine's TOTAL memory (not of what is free) that this server takes. All servers together stay at or under 0.90 (policy); vLLM's own default of 0.92 hangs this machine. */
     readonly gpuMemoryUtilization: number;
-    /** `--max-model-len`: context window in tokens. Raising it compiles kernels anew for the new tile sizes. */
+    /** `--max-model-len`: context window in tokens. Raising it makes vLLM compile kernels again, for the new tile sizes. */
     readonly maxModelLen: number;
     /** `--max-num-seqs`: sequences served at once. Always passed: vLLM's default changes with its version. Default: `4`. */
     readonly maxNumSeqs?: number;
@@ -235,7 +235,7 @@ export interface MachineSettings {
     };
     /** Container health check on /health. */
     readonly healthcheck?: {
-      /** Minutes during which a failing health check does not count. A first boot compiles kernels for 10 to 15 minutes after loading. Default: `45`. */
+      /** Minutes during which a failing health check does not count. A first start compiles kernels for 10 to 15 minutes after loading. Default: `45`. */
       readonly startPeriodMinutes?: number;
       /** Seconds between two checks. Default: `15`. */
       readonly intervalSeconds?: number;
