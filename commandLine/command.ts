@@ -57,7 +57,7 @@ export function command<Options extends object, Arguments extends unknown[]>(
     const options = made.opts<Options & { readonly format: Format }>();
     try {
       const run = (values: Arguments) => form.run(options, ...values);
-      const { result, text, failed = false } = await withOneMeant(made, canAsk(options), run);
+      const { result, text, failed = false } = await withOneMeant(made, () => canAsk(options), run);
       printResult(options.format, result, text);
       process.exitCode = failed === "unreadable" ? EXIT.wrongUse : failed ? EXIT.faults : EXIT.fine;
     } catch (error) {

@@ -11,7 +11,7 @@ import { oneOf } from "./saysYes";
  */
 export async function withOneMeant<Values extends readonly unknown[], Result>(
   made: Command,
-  asks: boolean,
+  asks: () => boolean,
   run: (values: Values) => Result | Promise<Result>,
 ): Promise<Result> {
   // commander has parsed them by the arguments' own forms.
@@ -21,7 +21,7 @@ export async function withOneMeant<Values extends readonly unknown[], Result>(
   } catch (error) {
     if (!(error instanceof SeveralMeant) || !values.includes(error.given)) throw error;
     const { given, why, choices } = error;
-    const chosen = asks
+    const chosen = asks()
       ? await endingInOrder((signal) => oneOf(`${why}.`, choices, signal, undefined))
       : undefined;
     if (chosen === undefined)

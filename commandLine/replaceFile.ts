@@ -1,5 +1,17 @@
 import { randomBytes } from "node:crypto";
-import * as fs from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { UnreadableInput } from "../faults/fault";
 
@@ -20,7 +32,7 @@ export function replaceFile(
 ): void {
   const target = realTarget(file);
   const mode = modeOf(target) ?? newFileMode;
-  withNeighbour(target, text, mode, (neighbour) => fs.renameSync(neighbour, target));
+  withNeighbour(target, text, mode, (neighbour) => renameSync(neighbour, target));
 }
 
 /**
@@ -36,7 +48,7 @@ export function createFile(
   withNeighbour(file, text, newFileMode, (neighbour) => {
     try {
       // link, unlike rename, never replaces: of two writers at once one fails.
-      fs.linkSync(neighbour, file);
+      linkSync(neighbour, file);
       created = true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
@@ -55,29 +67,29 @@ function withNeighbour(
   mode: number,
   place: (path: string) => void,
 ): void {
-  fs.mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
   const neighbour = join(
     dirname(target),
     `.${basename(target)}.${randomBytes(6).toString("hex")}.tmp`,
   );
-  const handle = fs.openSync(neighbour, "wx", mode);
+  const handle = openSync(neighbour, "wx", mode);
   try {
     try {
-      fs.writeFileSync(handle, text);
-      fs.fsyncSync(handle);
+      writeFileSync(handle, text);
+      fsyncSync(handle);
     } finally {
-      fs.closeSync(handle);
+      closeSync(handle);
     }
-    fs.chmodSync(neighbour, mode);
+    chmodSync(neighbour, mode);
     place(neighbour);
   } finally {
-    fs.rmSync(neighbour, { force: true });
+    rmSync(neighbour, { force: true });
   }
 }
 
 function realTarget(file: string): string {
   try {
-    return fs.realpathSync(file);
+    return realpathSync(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return file;
     throw error;
@@ -85,7 +97,7 @@ function realTarget(file: string): string {
 }
 
 function modeOf(file: string): number | undefined {
-  const found = fs.statSync(file, { throwIfNoEntry: false });
+  const found = statSync(file, { throwIfNoEntry: false });
   if (found?.isFile() === false)
     throw new UnreadableInput(file, "not a regular file, so it stays as it is");
   return found === undefined ? undefined : found.mode & 0o7777;
