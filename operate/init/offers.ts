@@ -34,7 +34,7 @@ export interface Offer {
   readonly window?: number;
   /** Whole windows that its KV cache holds at best. */
   readonly requests?: number;
-  /** Coding agents that work at once. */
+  /** Coding agents that work at once, where it surely starts. */
   readonly agents?: number;
   /** How fast it was seen to answer, and by whom. */
   readonly speed?: Recipe["speeds"][number];
@@ -91,7 +91,7 @@ export function* offers(
           why: doubt,
           window: kv?.maxModelLen,
           requests: kv?.atBest.maxConcurrency,
-          agents: kv?.agents[0]?.atOnce,
+          agents: kv?.fits === true ? kv.agents[0]?.atOnce : undefined,
           speed: recipe.speeds.find(({ what }) => what === "decode"),
         }),
         cached: cached.has(recipe.id),
