@@ -12,7 +12,7 @@ import { putAt } from "../../faults/json";
 import { whyNoServer } from "../../machines/devices/devices";
 import { type Judged, judge } from "../../policies/judge";
 import { BYTES_PER_GIB } from "../../units/memory";
-import { upToHundredth, utilizationText } from "../../vllm/utilization";
+import { AGGREGATE_LIMIT, upToHundredth, utilizationText } from "../../vllm/utilization";
 import { isPinRule } from "../pin/judgeImage";
 import { clientChanges } from "./clientChanges";
 import { type ComputedShare, computedShare } from "./computedShare";
@@ -104,7 +104,10 @@ export function fitModel(recipe: Recipe, given: Seat): Fit {
   if (largest <= 0) {
     const least = leastShare(first, totalOf(seat));
     const words = { reasons: ["The machine has no memory left for it."] };
-    return { ...none, ...(least > 0 ? tooLittle(least, 0, totalOf(seat)) : words) };
+    // The others may hold more than all servers together may have.
+    const others = first.aggregate - wanted;
+    const left = Math.min(0, AGGREGATE_LIMIT - others);
+    return { ...none, ...(least > 0 ? tooLittle(least, left, totalOf(seat)) : words) };
   }
   const share = Math.min(wanted, largest);
   let best = share === wanted ? first : tried(share);
@@ -191,7 +194,7 @@ function tooLittle(
   totalGiB: number,
 ): Required<Pick<Fit, "missingGiB" | "reasons">> {
   const missingGiB = (least - largest) * totalGiB;
-  const why = `It needs a share of at least ${utilizationText(least)}, and ${utilizationText(largest)} is left: ${missingGiB.toFixed(1)} GiB too little.`;
+  const why = `It needs a share of at least ${utilizationText(least)}, and ${utilizationText(Math.max(0, largest))} is left: ${missingGiB.toFixed(1)} GiB too little.`;
   return { missingGiB, reasons: [why] };
 }
 
@@ -312,10 +315,11 @@ function planned(values: readonly ServerValue[], seat: Seat) {
     ({ ledger, container }) => ledger.largestUtilizationThatFits[container] ?? 0,
   );
   const largest = Math.min(...left, seat.free ?? 1);
+  const aggregate = Math.max(0, ...held.map(({ ledger }) => ledger.aggregateUtilization));
   const shortGiB = Math.max(...held.map(({ ledger }) => ledger.sumGiB - ledger.totalGiB));
   const requests = settings.machines[seat.machine]?.inferenceServers[seat.server]?.maxNumSeqs ?? 1;
   const [kv, needs] = [own?.kv[name] ?? null, own?.starts[name] ?? {}];
-  return { whole, largest, shortGiB, requests, kv, needs };
+  return { whole, largest, aggregate, shortGiB, requests, kv, needs };
 }
 type Planned = ReturnType<typeof planned>;
 
