@@ -20,7 +20,7 @@ const VLLM_DEFAULT_PORT = "8000";
 export const hostPorts: Rule = {
   name: "host-ports",
   description:
-    "A host port is used once per machine, and port 8000 only by the host-installed instance A, unless the machine has none.",
+    "A host port is used once per machine, the simple server's port on the host by that alone, and port 8000 only by the host-installed instance A, unless the machine has none.",
   level: "mandatory",
   of: TYPE.container,
   judgeResource(resource) {
@@ -30,7 +30,11 @@ export const hostPorts: Rule = {
       return port.port === UNKNOWN ? notKnown(resource, `\`ports[${index}].external\``) : [];
     });
   },
-  judgeMachine: (group) => [...usedTwice(group), ...onHostInstance(group)],
+  judgeMachine: (group) => [
+    ...usedTwice(group),
+    ...onHostInstance(group),
+    ...onSimpleServer(group),
+  ],
 };
 
 /** A port that a container takes, with the setting that chooses it where that isn't `port`. */
@@ -88,7 +92,11 @@ function freePort(
   group: MachineGroup,
   { setting = "port" }: { readonly setting?: "port" | "masterPort" },
 ) {
-  const taken = [...portsOn(group).map(({ port }) => port.port), ...hostInstancePorts(group)];
+  const taken = [
+    ...portsOn(group).map(({ port }) => port.port),
+    ...hostInstancePorts(group),
+    simpleServerPort(group)?.port,
+  ];
   const isTaken = (port: number) => taken.includes(String(port));
   let value = setting === "port" ? 8001 : 29_501;
   while (isTaken(value) || (setting === "masterPort" && isTaken(gatePort(value)))) value += 1;
@@ -137,6 +145,24 @@ function onHostInstance(group: MachineGroup): Finding[] {
     if (typeof port.port !== "string" || !declared.includes(port.port)) return [];
     const change = freePort(group, port);
     const message = `${displayName(container)} takes host port ${port.port}, which belongs to the host-installed instance A. Publish another port, such as ${change.value}.`;
+    return violation(container, message, change);
+  });
+}
+
+/** Where the simple server listens; `undefined` where none is on the host. */
+function simpleServerPort({ component }: MachineGroup): PublishedPort | undefined {
+  const { mode, listen, port } = knownMap(component?.props.simpleServer);
+  if (text(mode) !== "host") return undefined;
+  return { address: text(listen), port: text(port), protocol: "tcp" };
+}
+
+function onSimpleServer(group: MachineGroup): Finding[] {
+  const simple = simpleServerPort(group);
+  if (simple === undefined) return [];
+  return portsOn(group).flatMap(({ container, port }) => {
+    if (!collide(port, simple)) return [];
+    const change = freePort(group, port);
+    const message = `${displayName(container)} takes host port ${String(port.port)}, where the machine's simple server listens. Publish another port, such as ${change.value}.`;
     return violation(container, message, change);
   });
 }

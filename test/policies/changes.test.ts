@@ -125,6 +125,11 @@ const other = { model: { id: "org/model", family: "other" } };
 const clients = { clients: { codex: {} } };
 const UI = { chatUi: { ...CHAT_UI, port: 8001 } };
 
+/** A chat UI on the port at which the host's Ollama listens, on that address. */
+function onOllamasPort(listen: string): Settings {
+  return { simpleServer: { mode: "host", listen }, chatUi: { ...CHAT_UI, port: 11434 } };
+}
+
 const WITH_VALUE: readonly Row[] = [
   ["aggregate-utilization", { gpuMemoryUtilization: 0.5 }, {}, "b.gpuMemoryUtilization", 0.45],
   [
@@ -156,6 +161,8 @@ const WITH_VALUE: readonly Row[] = [
   ["served-model-name", { servedModelName: "qwen/3.6" }, {}, "b.servedModelName", "3.6"],
   ["host-ports", { port: 8000 }, {}, "b.port", 8001],
   ["host-ports", {}, UI, "chatUi.port", 8002],
+  ["host-ports", {}, onOllamasPort("127.0.0.1"), "chatUi.port", 8002],
+  ["host-ports", {}, onOllamasPort("0.0.0.0"), "chatUi.port", 8002],
   [
     "reasoning-parser",
     { ...weighs(20), reasoningParser: "qwen3" },
@@ -245,6 +252,12 @@ describe("the setting that a finding names", () => {
       );
     },
   );
+
+  it("is none where the simple server listens on that port of another address, or elsewhere", () => {
+    const ui = { ...CHAT_UI, port: 11434 };
+    for (const simpleServer of [{ mode: "host", listen: "172.17.0.1" }, { mode: "none" }])
+      expect(named("host-ports", judged({}, { simpleServer, chatUi: ui }).findings)).toEqual([]);
+  });
 
   it.each(WITHOUT_VALUE)(
     "by %s for %j on %j has its line, and no value where none is known",
