@@ -1088,6 +1088,13 @@ export const cases: readonly MatrixCase[] = [
   },
   own("semaphores-removed", "SemLock._rebuild", { change: "--ipc=host" }),
   own("page-cache-counted", "exceeds device memory budget", { change: "drop the page cache" }),
+  {
+    ...own("batch-below-window", "max_num_batched_tokens (8192)", {
+      text: withServer(["chunkedPrefill", false]),
+      edits: [[`${B}.chunkedPrefill`, true]],
+    }),
+    ids: ["batch-below-window", "plan-refused"],
+  },
   own("attention-kernel-missing", "pe_dim must be 64", { change: "built for the model" }),
   own("permission-denied", "/models/dense/model.safetensors", { change: "give the files" }),
   own("cuda-illegal-access", "illegal memory access", { change: "pin another release" }),
