@@ -47,7 +47,11 @@ export function planText(
     listText("Notes", "-", notes, width),
   ];
   const changed = changes.map((section) => sectionText(section, width));
-  const more = `More: \`serving plan --full\`, or one server or service${example}.`;
+  const more = hanging(
+    `More: \`serving plan --full\`, or one server or service${example}.`,
+    0,
+    width,
+  );
   const parts = full ? [...body, verdict] : [verdict, ...changed, ...body, more];
   return parts.filter(Boolean).join("\n\n");
 }

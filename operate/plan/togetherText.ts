@@ -2,7 +2,7 @@ import type { MachinePlan } from "../../components/plan";
 import { listOf } from "../../faults/quoting";
 import { duration } from "../../units/duration";
 import type { KeptStart } from "../verify/keptStarts";
-import { heading, table, type Width } from "./layout";
+import { hanging, heading, table, type Width } from "./layout";
 
 const HEADS = ["", "takes", "runs beside", "stops", "its start took"];
 
@@ -36,5 +36,9 @@ export function togetherText(
     left > 0
       ? `in the ${left.toFixed(2)} GiB left beside what always runs`
       : "and what always runs leaves nothing for it";
-  return [heading(`Started on request, ${room}`), ...table([HEADS, ...rows], width), ""];
+  return [
+    heading(hanging(`Started on request, ${room}`, 2, width)),
+    ...table([HEADS, ...rows], width),
+    "",
+  ];
 }
