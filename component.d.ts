@@ -12,7 +12,7 @@ export interface LocalServingArgs {
   readonly settings: Given<{ readonly [machine: string]: MachineSettings }>;
   /**
    * Folder with `models/` and `policies/levels.json`; relative ones are below the program's own.
-   * Default: that of the Pulumi project.
+   * Default: that of the Pulumi project. An inline program of the Automation API has none.
    */
   readonly baseDirectory?: string;
 }

@@ -27,7 +27,7 @@ export interface LocalServingArgs {
   readonly settings: Input<Readonly<Record<string, unknown>>>;
   /**
    * Folder with `models/` and `policies/levels.json`; relative ones are below the program's own.
-   * Default: that of the Pulumi project.
+   * Default: that of the Pulumi project. An inline program of the Automation API has none.
    */
   readonly baseDirectory?: string;
 }
@@ -76,7 +76,8 @@ async function judgedBefore(
 function ownFolder(name: string, given: string | undefined): string {
   const root = getRootDirectory();
   if (isAbsolute(root)) return resolve(root, given ?? ".");
-  // The engine tells a plugin nothing of the program's folder. Ours has no such files.
+  // The engine tells neither a plugin nor an inline program the project's folder. Ours has no such
+  // files.
   if (given === undefined) return PROGRAM_FOLDER;
   if (isAbsolute(given)) return given;
   throw new FaultyInput(`LocalServing ${name}`, [
@@ -85,7 +86,7 @@ function ownFolder(name: string, given: string | undefined): string {
 }
 
 const NOT_ABSOLUTE =
-  "Expected an absolute path: a plugin doesn't know where the program is. In YAML it is `pulumi.cwd`, in Python `os.getcwd()`.";
+  "Expected an absolute path: a plugin or an inline program doesn't know the project's folder. In YAML it is `pulumi.cwd`, in Python `os.getcwd()`, in TypeScript `__dirname`.";
 
 const asUserInput = (error: unknown): never =>
   userInput(() => {
@@ -163,12 +164,17 @@ export class LocalServing extends ComponentResource<DeclaredOutputs> {
     this.endpoints = endpoints;
     this.memory = memory;
     this.clients = clients;
-    this.registerOutputs({ endpoints, memory, clients });
   }
 
-  /** The SDK calls it from its constructor, and what depends on this component waits for it. */
+  /**
+   * The SDK calls it from its constructor, and what depends on this component waits for it. Outputs
+   * are registered in here, as the SDK would wait for ever for those of a component that is refused.
+   */
   protected override async initialize(): Promise<DeclaredOutputs> {
     await Promise.resolve();
-    return this.serving.declareBelow(this);
+    const declared = await this.serving.declareBelow(this);
+    const { endpoints, memory, clients } = declared;
+    this.registerOutputs({ endpoints, memory, clients });
+    return declared;
   }
 }

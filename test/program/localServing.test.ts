@@ -204,7 +204,7 @@ describe("LocalServing in somebody's program", () => {
       // Under mocks the project's folder is no path, as in a plugin.
       expect(await answer({ settings }, true)).toEqual(settings);
       expect(await answer({ settings, baseDirectory: "sub" }, true)).toBe(
-        "LocalServing serving: 1 fault\n  baseDirectory: Expected an absolute path: a plugin doesn't know where the program is. In YAML it is `pulumi.cwd`, in Python `os.getcwd()`.",
+        "LocalServing serving: 1 fault\n  baseDirectory: Expected an absolute path: a plugin or an inline program doesn't know the project's folder. In YAML it is `pulumi.cwd`, in Python `os.getcwd()`, in TypeScript `__dirname`.",
       );
       expect(process.cwd()).toBe(here);
     });
