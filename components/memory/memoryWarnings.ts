@@ -172,7 +172,7 @@ function roomWarnings(
     const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {
       return `${atOnce} agent${atOnce === 1 ? "" : "s"} of ${promptTokens / 1000}K + ${maxTokens / 1000}K tokens`;
     });
-    const message = `${gibRange(room)} for the KV cache holds ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), but \`maxNumSeqs\` is ${server.maxNumSeqs}: further requests wait.${each.length === 0 ? "" : ` ${each.join(" or ")} work at once.`}`;
+    const message = `${gibRange(room)} for the KV cache holds ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), but \`maxNumSeqs\` is ${server.maxNumSeqs}: further requests wait.${each.length === 0 ? "" : ` ${each.join(" or ")} can work at once.`}`;
     warn("kv-queue", message);
   }
   const reuse = reuseTooLow(kv);

@@ -32,9 +32,12 @@ export function settingChanges(before: StackSettings, after: StackSettings): Set
   return changes(before, after, []);
 }
 
-/** `3 -> 4`, `4 comes`, `3 goes`; `null` stands for none. */
-export const fromTo = (before: string | null, after: string | null): string =>
-  after === null ? `${before} goes` : before === null ? `${after} comes` : `${before} -> ${after}`;
+/** `3 -> 4`, `4 is added`, `3 is removed`; `null` stands for none, and an empty value isn't named. */
+export function fromTo(before: string | null, after: string | null): string {
+  if (after === null) return before ? `${before} is removed` : "is removed";
+  if (before === null) return after ? `${after} is added` : "is added";
+  return `${before} -> ${after}`;
+}
 
 function valueText(value: unknown): string | null {
   if (value === undefined) return null;

@@ -140,7 +140,7 @@ describe("room for the KV cache", () => {
 describe("what a plan says of the KV cache", () => {
   it("fewer whole windows than sequences, and the agents that work at once", () => {
     expect(planned().said.filter((each) => each.startsWith("kv"))).toEqual([
-      "kv-queue: b: 4.30 to 4.94 GiB for the KV cache holds 1.63 to 1.87 requests of the whole window (262,144 tokens), but `maxNumSeqs` is 4: further requests wait. 4 agents of 30K + 32K tokens or 4 agents of 40K + 32K tokens work at once.",
+      "kv-queue: b: 4.30 to 4.94 GiB for the KV cache holds 1.63 to 1.87 requests of the whole window (262,144 tokens), but `maxNumSeqs` is 4: further requests wait. 4 agents of 30K + 32K tokens or 4 agents of 40K + 32K tokens can work at once.",
     ]);
     expect(planned({ maxModelLen: 65_536 }).codes).not.toContain("kv-queue");
   });
