@@ -1,6 +1,6 @@
 import type { Evidence } from "../planned/evidence";
 import type { StackSettings } from "../settings/stackSettings";
-import { isHubId, modelNamed } from "./modelNames";
+import { isHubId, isNearly, modelNamed } from "./modelNames";
 import { readCatalogue } from "./readCatalogue";
 
 /** The models of the catalogue that were probably meant by ids of which nothing was found. */
@@ -22,7 +22,7 @@ export function closeIds(
       const meant = modelNamed(id, recipes);
       // One of another case is none of the hub's.
       const [closest] = meant.is === "one" ? [meant.model] : meant.models;
-      return closest === undefined ? [] : [[id, closest.id] as const];
+      return closest === undefined || !isNearly(id, closest.id) ? [] : [[id, closest.id] as const];
     }),
   );
 }

@@ -62,6 +62,20 @@ export function modelNamed<Model extends NamedModel>(
 /** `organisation/name`, which names one repository of the hub and no other. */
 export const isHubId = (name: string): boolean => /^[\w.-]+\/[\w.-]+$/.test(name.trim());
 
+/** Words, the family's and one more, that make an id one of another model's. */
+const SHARED_WORDS = 2;
+
+/**
+ * Whether an id was probably meant as another one: it is misspelt, or shares more than a word with
+ * it. One shared word, such as the family's, is what any relative has.
+ */
+export function isNearly(id: string, other: string): boolean {
+  const [words = [], own = []] = [id, other].map((each) => wordsOf(each.split("/")[1] ?? each));
+  const text = words.join("");
+  const shared = words.filter((word) => own.includes(word)).length;
+  return shared >= SHARED_WORDS || distance(text, own.join("")) <= text.length * MISSPELT;
+}
+
 /** Whether a model's name may go on where a name ends: it has all words, or versions of them. */
 const begins = (words: readonly string[], model: NamedModel): boolean =>
   words.every((word) => allWords(model).some((own) => own === word || isVersionOf(own, word)));

@@ -81,6 +81,11 @@ describe("serving plan", () => {
     expect(await typed("org/zzzzzzzzzzzz")).toEqual([
       `b: No KV plan. No config.json of org/zzzzzzzzzzzz was found: put it into models/org--zzzzzzzzzzzz/ ${rest}`,
     ]);
+    // A word that some other model has too, and that model's family.
+    for (const id of ["org/small", "me/qwen-support-tone"])
+      expect(await typed(id)).toEqual([
+        `b: No KV plan. No config.json of ${id} was found: put it into models/${id.replace("/", "--")}/ ${rest}`,
+      ]);
     const [otherCase = ""] = await typed("Nvidia/qwen3.6-35B-A3B-NVFP4");
     expect(otherCase).toContain("Did you mean `nvidia/Qwen3.6-35B-A3B-NVFP4`?");
     expect(await typed("nvidia/Qwen3.6-35B-A3B-NVFP4")).toEqual([]);
