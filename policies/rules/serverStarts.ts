@@ -30,7 +30,7 @@ type Fault = {
 export const serverStarts: Rule = {
   name: "server-starts",
   description:
-    "A server can start in the best case: its weights fit into its share, one request that fills the context window fits into the rest, the window is not longer than the model's own, and a batch takes what it must.",
+    "A server can start in the best case: its weights fit into its share, and one request that fills the context window fits into the rest. The window is not longer than the model's own, and a batch is as large as vLLM demands.",
   level: "mandatory",
   advises: true,
   of: TYPE.machine,
