@@ -35,6 +35,7 @@ import {
   stackFile,
   stackFileOptions,
 } from "../stack/stackFile";
+import { forStack } from "../stack/typed";
 
 interface PlanOptions extends StackFileOptions {
   readonly meminfo: readonly string[];
@@ -127,8 +128,9 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   }
   if (name !== undefined)
     return { result, text: partText(named(planned.machines, name), width), failed };
-  const changes = full ? [] : await changesHere(planned);
-  const shown = { full, changes, ...(await startsOn(planned, file)) };
+  const typed = (each: string) => forStack(each, options);
+  const changes = full ? [] : await changesHere(planned, typed);
+  const shown = { full, changes, typed, ...(await startsOn(planned, file)) };
   return { result, text: planText(planned, policies, width, shown), failed };
 }
 
@@ -150,7 +152,10 @@ async function startsOn({ machines }: Plan, file: string) {
 }
 
 /** What an update changes, as far as that is known without asking another computer. */
-async function changesHere({ machines }: Plan): Promise<Section[]> {
+async function changesHere(
+  { machines }: Plan,
+  typed: (text: string) => string,
+): Promise<Section[]> {
   const here = machines.filter(isHere);
   const read = await readAppliedPlans(here);
   const unread = read.flatMap((each) => ("plan" in each || !each.isThere ? [] : [each.missing]));
@@ -158,10 +163,13 @@ async function changesHere({ machines }: Plan): Promise<Section[]> {
   const applied = read.flatMap((each) => ("plan" in each ? [each.plan] : []));
   if (applied.length === 0) {
     const starts = firstStarts(here);
-    const lines = starts?.hasServer ? [`After the first \`serving up\`, ${starts.when}.`] : [];
+    const lines = starts?.hasServer
+      ? [typed(`After the first \`serving up\`, ${starts.when}.`)]
+      : [];
     return here.length === 0 ? [] : [{ title: "Nothing is applied yet.", lines }];
   }
-  return changeSections(changesOf(applied, here), true);
+  const sections = changeSections(changesOf(applied, here), true);
+  return sections.map((each) => ({ ...each, lines: each.lines.map(typed) }));
 }
 
 function evidence(options: PlanOptions, settings: StackSettings): Evidence {

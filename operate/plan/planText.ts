@@ -25,30 +25,41 @@ export function planText(
     full = false,
     changes = [],
     startsOn = () => () => undefined,
+    typed = (text) => text,
   }: {
     readonly full?: boolean;
     readonly changes?: readonly Section[];
     /** How long starts took on a machine. */
     readonly startsOn?: (machine: string) => KeptStart;
+    /** Advice with its commands as they are typed for this stack. */
+    readonly typed?: (text: string) => string;
   } = {},
 ): string {
-  const all: Plan["warnings"][number][] = [...warnings, ...policies.filter(isNote).map(asNote)];
+  const judged = policies.map((each) => ({ ...each, message: typed(each.message) }));
+  const all: Plan["warnings"][number][] = [
+    ...warnings.map((each) => ({ ...each, message: typed(each.message) })),
+    ...judged.filter(isNote).map(asNote),
+  ];
   const [notes, warned] = [all.filter(({ note }) => note), all.filter(({ note }) => !note)];
-  const refusing = policies.filter((each) => each.verdict === "warned" && !isNote(each));
+  const refusing = judged.filter((each) => each.verdict === "warned" && !isNote(each));
   const counts = `${counted(warned.length + refusing.length, "warning")}, ${counted(notes.length, "note")}.`;
   const said = verdictOf(machines, policies);
-  const verdict = hanging(`${said === FINE ? said : styled("red", said)} ${counts}`, 0, width);
+  const verdict = hanging(
+    typed(`${said === FINE ? said : styled("red", said)} ${counts}`),
+    0,
+    width,
+  );
   const [first] = machines.flatMap(namedOn);
   const example = first === undefined ? "" : `: \`serving plan ${first.key}\``;
   const body = [
     ...machines.map((machine) => machineText(machine, width, full, startsOn(machine.name))),
-    policyText(policies, width, full, machines.some(failsByOthers)),
+    policyText(judged, width, full, machines.some(failsByOthers)),
     listText("Warnings", styled("yellow", "!"), warned, width),
     listText("Notes", "-", notes, width),
   ];
   const changed = changes.map((section) => sectionText(section, width));
   const more = hanging(
-    `More: \`serving plan --full\`, or one server or service${example}.`,
+    typed(`More: \`serving plan --full\`, or one server or service${example}.`),
     0,
     width,
   );

@@ -17,7 +17,9 @@ export function typedOn(
 
 /** Commands that read a stack file without naming it, and those that give one to the engine. */
 const READS =
-  /\bserving (plan|fetch|verify|wait|logs|doctor|drift|inventory|start|stop|status|upgrade|backup|restore)\b(?! --(?:file|stack) )/g;
+  /\bserving (plan|fetch|verify|wait|logs|doctor|drift|inventory|start|stop|status|upgrade|backup|restore)\b(?! --(?:file|stack|help)\b)/g;
+/** Looking into an image needs no stack file, but writing what was found does. */
+const WRITES = /\bserving pin [^`&;\n]*?--write\b(?! --(?:file|stack|help)\b)/g;
 const APPLIES = /\bserving (preview|up|down|refresh)\b(?! --stack )/g;
 
 /** The options by which a command line named its stack file, to be put behind another command. */
@@ -34,5 +36,6 @@ export function forStack(command: string, { stack, file }: StackFileOptions): st
   const reads = file !== undefined ? ` --file ${shellWord(file)}` : other ? ` --stack ${name}` : "";
   return command
     .replace(READS, (found) => `${found}${reads}`)
+    .replace(WRITES, (found) => `${found}${reads}`)
     .replace(APPLIES, (found) => (other ? `${found} --stack ${name}` : found));
 }

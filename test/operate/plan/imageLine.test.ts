@@ -47,7 +47,7 @@ describe("the shipped stack file, with its server's image line changed", () => {
     [
       "the digest",
       `image: vllm/vllm-openai:v0.30.0@${OTHER}`,
-      `its record is for another image, ${KNOWN}. \`serving pin vllm/vllm-openai:v0.30.0@${OTHER} --write\``,
+      `its record is for another image, ${KNOWN}. \`serving pin vllm/vllm-openai:v0.30.0@${OTHER} --write`,
     ],
     [
       "the tag",
@@ -132,9 +132,9 @@ describe("a record in the shipped stack file", () => {
     expect(refused.code).toBe(1);
     const [, command = ""] =
       /`serving (pin [^`]*)`/.exec(refused.out.replaceAll(/\s+/g, " ")) ?? [];
-    expect(command).toBe(`pin mirror.local/vllm:nightly@${OTHER} --write`);
+    expect(command).toBe(`pin mirror.local/vllm:nightly@${OTHER} --write --file ${file}`);
     // The entry runs this repository, so it is found.
-    const { code, out } = await runServing([...command.split(" "), "--file", file], env);
+    const { code, out } = await runServing(command.split(" "), env);
     expect([code, out]).toEqual([
       0,
       expect.stringContaining("is written (dgx.inferenceServers.b)"),

@@ -111,6 +111,39 @@ describe("with two stacks and none named", () => {
     expect(await meant(["--stack", "lab"], { LOCAL_SERVING_STACK: "prod" })).toBe("lab");
   });
 
+  it("advises only commands that name the stack which was asked about", async () => {
+    stacks("prod");
+    const sample = readFileSync("Pulumi.dgx.yaml", "utf8");
+    const text = sample
+      .replaceAll(/vllm-openai:v0\.30\.0@sha256:\w{64}/g, "vllm-openai:v0.30.0")
+      .replaceAll("gpuMemoryUtilization: 0.45", "gpuMemoryUtilization: 0.44");
+    writeFileSync(join(project, "Pulumi.lab.yaml"), text);
+    const advised = async (...args: string[]) => {
+      const { out } = await serving(["plan", ...args]);
+      return [...out.replaceAll(/\s+/g, " ").matchAll(/`(serving \w+[^`]*)`/g)].map(
+        ([, typed]) => typed,
+      );
+    };
+    expect(await advised("--stack", "lab")).toEqual(
+      expect.arrayContaining([
+        "serving plan --stack lab --full",
+        "serving verify --stack lab --only memory",
+        "serving fetch --stack lab",
+        // It only looks into the image.
+        "serving pin vllm/vllm-openai:v0.30.0",
+      ]),
+    );
+    const others = (await advised("--stack", "lab")).filter(
+      (each) => !each?.includes("--stack lab"),
+    );
+    expect(others).toEqual(["serving pin vllm/vllm-openai:v0.30.0"]);
+    // Where it is the one that is meant anyway, nothing is added.
+    rmSync(join(project, "Pulumi.prod.yaml"));
+    expect((await advised("--stack", "lab")).filter((each) => each?.includes("--stack"))).toEqual(
+      [],
+    );
+  });
+
   it("takes no selected stack that has no file here, and none of another folder", async () => {
     stacks("prod", "lab");
     select("gone");

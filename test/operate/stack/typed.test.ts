@@ -24,6 +24,15 @@ describe("a proposed command", () => {
     expect(forStack("serving up --stack pair", { stack: "pair" })).toBe("serving up --stack pair");
   });
 
+  it("pins an image in the stack file that was looked at", () => {
+    const pin = "serving pin vllm/vllm-openai:v0.30.0 --write";
+    expect(forStack(`\`${pin} --entry b\``, { stack: "pair" })).toBe(
+      `\`${pin} --stack pair --entry b\``,
+    );
+    expect(forStack(`${pin} --stack pair`, { stack: "pair" })).toBe(`${pin} --stack pair`);
+    expect(forStack(pin, { stack: "dgx" })).toBe(pin);
+  });
+
   it("that names its file already stays as it is", () => {
     expect(forStack("serving plan --file a.yaml", { file: "a.yaml" })).toBe(
       "serving plan --file a.yaml",
