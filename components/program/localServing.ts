@@ -166,15 +166,14 @@ export class LocalServing extends ComponentResource<DeclaredOutputs> {
     this.clients = clients;
   }
 
-  /**
-   * The SDK calls it from its constructor, and what depends on this component waits for it. Outputs
-   * are registered in here, as the SDK would wait for ever for those of a component that is refused.
-   */
+  /** The SDK calls it from its constructor, and what depends on this component waits for it. */
   protected override async initialize(): Promise<DeclaredOutputs> {
     await Promise.resolve();
-    const declared = await this.serving.declareBelow(this);
-    const { endpoints, memory, clients } = declared;
+    const { serving, endpoints, memory, clients } = this;
+    await serving.inputs.settings;
+    // Registered outputs keep an inline program running until all is declared. Those of a component
+    // that is refused would keep it running for ever.
     this.registerOutputs({ endpoints, memory, clients });
-    return declared;
+    return serving.declareBelow(this);
   }
 }
