@@ -140,6 +140,9 @@ export function projectFolder(): string {
   );
 }
 
+/** Whether this folder, or one above it, is a project of ours. */
+export const isInProject = (): boolean => projectFound() !== undefined;
+
 /** Where models and levels of the operator's are read: without a project there are none but ours. */
 export const projectOrProgram = (): string => projectFound() ?? PROGRAM_FOLDER;
 

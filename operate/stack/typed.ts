@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { shellWord, shellWords } from "../../faults/shellWords";
 import { HERE, isOverSsh } from "../../machines/address";
-import { impliedStack, type StackFileOptions } from "./stackFile";
+import { impliedStack, isInProject, type StackFileOptions } from "./stackFile";
 
 /** A command on a machine, as a person types it here. */
 export function typedOn(
@@ -32,7 +32,8 @@ export const givenOptions = ({ stack, file }: StackFileOptions): string =>
  */
 export function forStack(command: string, { stack, file }: StackFileOptions): string {
   const name = file === undefined ? stack : /^Pulumi\.(.+)\.yaml$/.exec(basename(file))?.[1];
-  const other = name !== undefined && name !== impliedStack();
+  // Without a project there is no stack but the one in the file.
+  const other = name !== undefined && isInProject() && name !== impliedStack();
   const reads = file !== undefined ? ` --file ${shellWord(file)}` : other ? ` --stack ${name}` : "";
   return command
     .replace(READS, (found) => `${found}${reads}`)

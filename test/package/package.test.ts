@@ -285,7 +285,7 @@ describe("a packed program in a folder of its own", () => {
   it("makes a project and plans it, word for word as a clone does, and writes nothing below itself", async () => {
     const before = [stateOf(program), stateOf(everywhere)];
     expect(await serving(own, INIT())).toMatchObject({ code: 0, stderr: "" });
-    const planned = await serving(own, ["plan", "--stack", "spark-7f3a", "--full"]);
+    const planned = await serving(own, ["plan", "--file", stack(), "--full"]);
     expect(planned).toMatchObject({ code: 0, stderr: "" });
     const args = ["bundle/serving.cjs", "plan", "--file", stack(), "--full"];
     const inClone = await run("node", args, { cwd: ROOT, env: { HOME: home } });

@@ -4,7 +4,6 @@ import { expect, it } from "vitest";
 import { parseDocument } from "yaml";
 import type { Offer } from "../../../operate/init/offers";
 import { askModel } from "../../../operate/init/questions";
-
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
 
@@ -30,7 +29,8 @@ it("`models use` and the next plan say why a model may not start, by the same wo
   expect(used.code).toBe(0);
   expect(used.out).toContain(`\nMAY NOT START: ${WHY}\n`);
   const planned = await runServing(["plan", "--file", file]);
-  expect(planned.out).toContain(`  ! dgx: b: ${WHY}\n`);
+  const typed = WHY.replace("serving verify", `serving verify --file ${file}`);
+  expect(planned.out).toContain(`  ! dgx: b: ${typed}\n`);
 });
 
 it("init's list says it below the model, and nothing below one that starts", async () => {
