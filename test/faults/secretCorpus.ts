@@ -49,7 +49,7 @@ export const KEYS: readonly string[] = [
 export const BAD: readonly (readonly [text: string, secret: string])[] = [
   ...KEYS.map((key) => [`text ${key}, and more`, key] as const),
   // By each word that a name may have.
-  ...["a_secret", "a_passphrase", "a_token", "api_key", "a_credential", "DB_PWD", "GH_PAT"].flatMap(
+  ...["a_secret", "a_passphrase", "a_token", "a_key", "a_credential", "DB_PWD", "GH_PAT"].flatMap(
     (name) =>
       [`${name}=hunter2`, `${name}: ["hunter2"]`, `--${name} hunter2`].map(
         (text) => [text, "hunter2"] as const,

@@ -127,7 +127,7 @@ describe("what a model changes in the clients", () => {
 });
 
 const MEASURED = {
-  ...{ nonKvGiB: 40, kvTokens: 400_000, maxConcurrency: 1.5, at: "2026-11-21" },
+  ...{ nonKvGiB: 80, kvTokens: 400_000, maxConcurrency: 1.5, at: "2026-11-21" },
   image: PINNED,
 };
 const SPEEDS = { prefill: 2000, decode: 50, at: "2026-11-21", image: PINNED };

@@ -310,7 +310,7 @@ describe("serving models use", () => {
     expect([code, err]).toEqual([
       1,
       expect.stringMatching(
-        /: It needs a share of at least 0\.\d+, and 0\.00 is left: [\d.]+ GiB too little\. Instead .*lower instance A to (0\.\d+)/,
+        /\. It needs a share of at least 0\.\d+, and 0\.00 is left: [\d.]+ GiB too little\. Instead .*lower instance A to (0\.\d+)/,
       ),
     ]);
     const text = readFileSync(file, "utf8");
