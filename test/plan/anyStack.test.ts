@@ -166,7 +166,7 @@ describe("a plan of any stack and any config.json", () => {
       // A word alone may be longer than any line.
       const isWide = (line: string) => line.length > 60 && /\S\s+\S.*\s/.test(line.trim());
       expect(said.split("\n").filter(isWide)).toEqual([]);
-    }, 250);
+    }, 100);
   });
 
   it("advises shares and windows with which the complaint is gone and no new one comes", () => {
@@ -182,6 +182,6 @@ describe("a plan of any stack and any config.json", () => {
           all.filter((each) => each.verdict === "refused").map((each) => each.name + each.resource);
         expect(refusing(found.findings), resource).toEqual(expect.arrayContaining(refusing(then)));
       }
-    }, 150);
+    }, 60);
   });
 });
