@@ -9,13 +9,6 @@ export const BYTES_PER_GB = 1e9;
 /** Rounds an amount of memory to 0.01 GiB, the precision of every figure shown. */
 export const hundredths = (gib: number): number => Math.round(gib * 100) / 100;
 
-/** The same of what has to be there, and of what may be taken: rounded up, and down. */
-export const hundredthsUp = (gib: number): number => Math.ceil(gib * 100 - NOISE) / 100;
-export const hundredthsDown = (gib: number): number => Math.floor(gib * 100 + NOISE) / 100;
-
-/** What floating point adds to a figure of hundredths. */
-const NOISE = 1e-9;
-
 /** Bytes as the engine's messages show them: GiB, two places, no trailing zeros (`8.48 GiB`). */
 export const gib = (bytes: number): string => `${Number((bytes / BYTES_PER_GIB).toFixed(2))} GiB`;
 

@@ -1,6 +1,7 @@
 import { defined } from "../../faults/defined";
 import { hasUsualMemory } from "../../machines/devices/devices";
-import { BYTES_PER_GIB, hundredths, hundredthsDown, hundredthsUp } from "../../units/memory";
+import { BYTES_PER_GIB, hundredths } from "../../units/memory";
+import { downToHundredth, upToHundredth } from "../../vllm/utilization";
 import type { ModelEvidence, PublishedStart, StartedShare } from "../planned/evidence";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { kvRoomSchema } from "../planned/schema/kv";
@@ -81,7 +82,7 @@ export function provenRoom(
     const one = windowGiB(start);
     if (one === undefined) return [];
     // Rounded so that the same share always has room for that window.
-    return [{ start, high: hundredthsDown(start.share * totalGiB - hundredthsUp(one)) }];
+    return [{ start, high: downToHundredth(start.share * totalGiB - upToHundredth(one)) }];
   });
   const [best] = bounds.sort((a, b) => a.high - b.high);
   const { low } = room.outsideGiB;
