@@ -190,14 +190,17 @@ export function namedTwice(settings: StackSettings, machines: readonly MachinePl
 /** Longest part of a host's name between dots, for every resolver. */
 const LONGEST_LABEL = 63;
 
-/** Finds servers that the bridge and the chat UI could not reach, since no host has such a name. */
+/**
+ * Finds servers that a service could not reach, since no host has such a name. Those behind
+ * llama-swap are asked by its address.
+ */
 export function unreachable(settings: StackSettings, machines: readonly MachinePlan[]): Fault[] {
-  return machines.flatMap(({ name: machine, inferenceServers }) => {
-    const { bridge, chatUi } = settings.machines[machine] ?? {};
-    if (bridge === undefined && chatUi === undefined) return [];
+  return machines.flatMap(({ name: machine, inferenceServers, services, onDemand }) => {
+    const asked = new Set(services.flatMap(({ servers }) => servers));
+    for (const { key } of onDemand?.servers ?? []) asked.delete(key);
     return inferenceServers.flatMap(({ key, rank, container: { name } }): Fault[] => {
       const longest = Math.max(...name.split(".").map(({ length }) => length));
-      if (rank !== undefined || longest <= LONGEST_LABEL) return [];
+      if (!asked.has(key) || rank !== undefined || longest <= LONGEST_LABEL) return [];
       const path = ["inferenceServers", key, "servedModelName"];
       const message = `Other containers reach this server as ${name}, and no part of a host's name has more than ${LONGEST_LABEL} characters: make it ${longest - LONGEST_LABEL} shorter.`;
       return [machineFault(settings, machine, { path, code: "impossible_value", message })];

@@ -4,6 +4,7 @@ import { parseStackFile } from "../../components/settings/load";
 import { stackSettings } from "../../components/settings/stackSettings";
 import { faultLines } from "../fixtures/faults";
 import { serverInput } from "../fixtures/machine";
+import { onRequest, plannedOnDemand, RESIDENT } from "../fixtures/onDemand";
 import { node } from "../fixtures/ranks";
 import { BRIDGE, CHAT_UI } from "../fixtures/services";
 
@@ -117,6 +118,20 @@ describe("two containers of one machine", () => {
     expect(named(`${long}.x`, { chatUi: CHAT_UI })).toEqual([]);
     // Nothing else asks it by that name.
     expect(named(long, {})).toEqual([]);
+    const [b, c] = [long, "c"].map((servedModelName, at) =>
+      serverInput({ servedModelName, port: 8001 + at }),
+    );
+    const bridge = { ...BRIDGE, servers: ["c"] };
+    const more = { bridge, inferenceServers: { b, c } };
+    expect(named(long, { ...more, chatUi: { ...CHAT_UI, connections: ["bridge"] } })).toEqual([]);
+    expect(named(long, { ...more, chatUi: CHAT_UI })).toHaveLength(1);
+  });
+
+  it("need no such names behind llama-swap, which is asked by its address", () => {
+    const long = "m".repeat(55);
+    const asked = { bridge: BRIDGE, chatUi: CHAT_UI };
+    const inferenceServers = { b: RESIDENT, c: onRequest(long, 8002) };
+    expect(faultLines(() => plannedOnDemand({ ...asked, inferenceServers }))).toEqual([]);
   });
 
   it("of which one is a worker's are refused by the server that it belongs to", () => {
