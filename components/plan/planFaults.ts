@@ -126,11 +126,11 @@ export function sharedOnDemand(settings: StackSettings, machines: readonly Machi
   });
 }
 
-/** What a command line and a unit take in a path as it is. */
-const PLAIN_FOLDER = /^[\w./@:+~-]+$/;
+/** What separates, quotes or names values in a command line of llama-swap's. */
+const NOT_PLAIN = /[\s'"\\$]/;
 
 /**
- * Finds what llama-swap would read otherwise than it is meant: it splits its command at blanks, and
+ * Finds what llama-swap would read otherwise than it is meant: it splits its command as a shell, and
  * puts values in the place of `${...}` wherever they stand.
  */
 export function unreadOnDemand(settings: StackSettings, machines: readonly MachinePlan[]): Fault[] {
@@ -138,12 +138,12 @@ export function unreadOnDemand(settings: StackSettings, machines: readonly Machi
     if (onDemand === undefined) return [];
     const fault = (path: string[], message: string) =>
       machineFault(settings, machine, { path, code: "impossible_value", message });
-    const folder = PLAIN_FOLDER.test(onDemand.folder)
+    const folder = !NOT_PLAIN.test(onDemand.folder)
       ? []
       : [
           fault(
             ["stateDirectory"],
-            `llama-swap starts servers by a command line with this folder in it, ${onDemand.folder}: for \`onDemand\` write one of ASCII letters, digits, dots, dashes and underscores, such as \`/var/lib/local-serving\`.`,
+            `llama-swap starts servers by a command line with this folder in it, ${onDemand.folder}: for \`onDemand\` write one without blanks, quotes, backslashes and \`$\`, such as \`/var/lib/local-serving\`.`,
           ),
         ];
     const names = onDemand.servers.flatMap(({ key, model, names: others }) => {
