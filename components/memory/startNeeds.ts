@@ -7,7 +7,7 @@ import {
   LIMIT_ABOVE_CAUTION,
   upToHundredth,
 } from "../../vllm/utilization";
-import { ownWindow } from "../kv";
+import { isLoadedByHalf, ownWindow } from "../kv";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { startNeedsSchema } from "../planned/schema/memory";
 import { isJudged, isMeasured, residentGiB } from "./kvRoom";
@@ -118,6 +118,7 @@ function startNeeds(
       settings.pipelineParallelSize > 1 ||
       has(LOADS_OTHERWISE) ||
       Object.hasOwn(container.env, TABLES_ELSEWHERE) ||
+      isLoadedByHalf(model?.config) ||
       isJudged(settings, model)
     );
   const resident = certain ? residentGiB(settings, model) : undefined;

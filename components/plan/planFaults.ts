@@ -14,13 +14,13 @@ import { type MachinePlan, serversOn } from "./types";
 const WEIGHTS_ROUNDING = 0.05;
 
 /**
- * The part of its weights that a server may leave on the disk, such as drafts and towers of pictures
- * that it doesn't use: a guess on the safe side.
+ * The part of its weights that a server surely loads: it may leave drafts and towers of pictures on
+ * the disk, and load float32 by half, also where no config.json tells so.
  */
-const LEFT_ON_DISK = 0.25;
+const SURELY_LOADED = 0.5;
 
 /**
- * Finds measurements that can't be of the model that is served: its weights alone take more than
+ * Finds measurements that can't be of the model that is served: its weights alone take far more than
  * everything outside the KV cache took. Such a record stays behind where somebody changes the id.
  */
 export function measuredFaults(settings: StackSettings, machines: readonly MachinePlan[]): Fault[] {
@@ -30,7 +30,7 @@ export function measuredFaults(settings: StackSettings, machines: readonly Machi
       const { weightsGiB = 0 } = starts[container.name] ?? {};
       if (server?.measured === undefined || !isMeasured(server)) return [];
       const { nonKvGiB, at } = server.measured;
-      if (nonKvGiB >= weightsGiB * (1 - LEFT_ON_DISK)) return [];
+      if (nonKvGiB >= weightsGiB * SURELY_LOADED) return [];
       const path = ["inferenceServers", key, "measured", "nonKvGiB"];
       const message = `On ${at} ${nonKvGiB} GiB were outside the KV cache, but the weights of ${server.model.id} alone take ${weightsGiB.toFixed(2)} GiB: that was measured with another model. Delete \`measured\`, and measure again once this one runs (\`serving verify --only memory\`).`;
       return [machineFault(settings, name, { path, code: "impossible_value", message })];

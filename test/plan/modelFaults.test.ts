@@ -165,24 +165,25 @@ describe("a measurement", () => {
     faultLines(() => plan(stack({}, { model: { id: "org/model", weightsGB }, ...more }), evidence));
   const evidence = { home: "/home/me" };
 
-  it("of less than the weights is of another model, and refused", () => {
-    expect(weighing(40, measured(25.4))).toEqual([
-      "machines.dgx.inferenceServers.b.measured.nonKvGiB: On 2026-11-21 25.4 GiB were outside the KV cache, but the weights of org/model alone take 37.25 GiB: that was measured with another model. Delete `measured`, and measure again once this one runs (`serving verify --only memory`).",
+  it("of less than half the weights is of another model, and refused", () => {
+    expect(weighing(60, measured(25.4))).toEqual([
+      "machines.dgx.inferenceServers.b.measured.nonKvGiB: On 2026-11-21 25.4 GiB were outside the KV cache, but the weights of org/model alone take 55.88 GiB: that was measured with another model. Delete `measured`, and measure again once this one runs (`serving verify --only memory`).",
     ]);
   });
 
   it.each<[string, number, object]>([
     ["of more than the weights", 22, measured(25.4)],
     ["of a little less, where drafts stay on disk", 22, measured(19)],
-    ["with another image, which doesn't count", 40, measured(25.4, `sha256:${"0".repeat(64)}`)],
+    ["of about half, where float32 is loaded as 16 bits", 29.2, measured(15.1)],
+    ["with another image, which doesn't count", 60, measured(25.4, `sha256:${"0".repeat(64)}`)],
     [
       "with weights in host memory",
-      40,
-      { ...measured(25.4), extraArgs: ["--cpu-offload-gb", "14"] },
+      60,
+      { ...measured(25.4), extraArgs: ["--cpu-offload-gb", "20"] },
     ],
     [
       "with weights that are quantized while loading",
-      40,
+      60,
       { ...measured(25.4), extraArgs: ["--quantization", "fp8"] },
     ],
   ])("%s is taken", (_, weightsGB, more) => {

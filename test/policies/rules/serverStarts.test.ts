@@ -45,6 +45,8 @@ const said = (server: Server) =>
 
 const A = (gpuMemoryUtilization: number) => ({ instanceA: { gpuMemoryUtilization } });
 
+const FLOAT32 = { model_type: "olmo2", torch_dtype: "float32" };
+
 const mtp = (drafts: number) => ({ speculative: { method: "mtp", numSpeculativeTokens: drafts } });
 
 /**
@@ -318,6 +320,7 @@ describe("server-starts", () => {
       "they are quantized while they load",
       { weightsGB: 200, settings: { extraArgs: ["--quantization", "fp8"] } },
     ],
+    ["they are float32, which is loaded as 16 bits", { weightsGB: 200, config: FLOAT32 }],
   ])("warns where %s", (_, server) => {
     expect(said({ id: "org/model", ...server })).toEqual([
       "warned: Whether vllm-model-8001 can start isn't judged: what its weights take once loaded is not known. Set `model.residentGiB`; `model.weightsGB` is enough without options such as `--hf-overrides` or `--quantization`.",
