@@ -1,7 +1,5 @@
-import { isText } from "../../vllm/argv/unknown";
-import type { ServerReading } from "./inferenceServer";
-
-type Arguments = Extract<ServerReading, { kind: "yes" }>["servers"][number];
+import { numberIn } from "../../vllm/argv/memoryDemand";
+import type { ServerArguments } from "../../vllm/argv/serverArguments";
 
 /** Why a server's batch keeps it from starting, and the setting whose value mends that. */
 interface BatchFault {
@@ -12,16 +10,12 @@ interface BatchFault {
 
 /**
  * What vLLM's scheduler refuses of a batch (vllm/config/scheduler.py, `verify_max_model_len`). An
- * argument that is missing or no plain number isn't judged.
+ * argument that is missing or no number isn't judged.
  */
-export function batchFaults(args: Arguments): BatchFault[] {
-  const figure = (name: string) => {
-    const [word] = args.options.get(name) ?? [];
-    return isText(word) ? Number(word) : Number.NaN;
-  };
-  const batch = figure("max-num-batched-tokens");
-  const sequences = figure("max-num-seqs");
-  const window = figure("max-model-len");
+export function batchFaults(args: ServerArguments): BatchFault[] {
+  const batch = numberIn(args, "max-num-batched-tokens");
+  const sequences = numberIn(args, "max-num-seqs");
+  const window = numberIn(args, "max-model-len");
   const found: BatchFault[] = [];
   if (batch < sequences)
     found.push({

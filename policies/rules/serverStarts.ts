@@ -1,7 +1,7 @@
 import { TYPE } from "../../components/planned";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
-import { demandOf } from "../../vllm/argv/memoryDemand";
+import { demandOf, numberIn } from "../../vllm/argv/memoryDemand";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
 import { type MemoryDemand, utilizationText } from "../../vllm/utilization";
 import { shareToStart } from "../lib/advisedShare";
@@ -72,11 +72,7 @@ function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
   const [args] = argumentsOf(server);
   const demand = args && demandOf(args, { adaptersCounted: true });
   if (args === undefined || !demand?.known) return undefined;
-  const [window] = args.options.get("max-model-len") ?? [];
-  return {
-    ...demand.memory,
-    window: isText(window) ? Number(window) : Number.NaN,
-  };
+  return { ...demand.memory, window: numberIn(args, "max-model-len") };
 }
 
 function faults(

@@ -186,8 +186,14 @@ export function humanReadableInteger(written: string): number | undefined {
   return number.includes(".") ? undefined : Number(number) * 1024 ** power;
 }
 
+/** The number that an option is given, as vLLM reads it; NaN where there is none. */
+export function numberIn({ options }: ServerArguments, option: string): number {
+  const [value] = options.get(option) ?? [];
+  return (isText(value) ? humanReadableInteger(value) : undefined) ?? Number.NaN;
+}
+
 /**
- * Does the same for a running process, by its argv; `undefined` if that starts no server or can't
+ * Returns what a running process asks of the memory, by its argv; `undefined` if that starts no server or can't
  * be read for certain.
  */
 export function demandOfProcess(argv: readonly string[]): MemoryDemand | undefined {
