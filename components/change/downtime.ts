@@ -31,7 +31,7 @@ const SECONDS_PER_GB = 3.4;
 /** The recipe of a model of 75 GB says 10 to 15 minutes, where that owner measured 7. */
 const SLOWEST = 15 / 7;
 
-/** What a first boot was seen to compile for (specification, "Errors"). */
+/** What a first start was seen to compile for (specification, "Errors"). */
 const COMPILES: Span = { least: 600, most: 900 };
 
 /**
@@ -110,7 +110,7 @@ const stopping = ({ stopGraceSeconds: most }: PlannedContainer): Step => ({
 function compiling(server: InferenceServerPlan, before: Parameters<typeof serverSteps>[2]): Step[] {
   const step = {
     what: "compiling kernels",
-    source: "first boots have taken this long",
+    source: "first starts have taken this long",
     ...COMPILES,
   };
   const keptIn = server.jitVolume;

@@ -41,7 +41,7 @@ export type InferenceServerPlan = DataOf<typeof inferenceServerSchema>;
 const TOKEN_INSIDE = "/run/secrets/hugging-face-token";
 
 /**
- * Seconds vLLM waits for its own engine; its default of 600 ends a first boot that is still
+ * Seconds vLLM waits for its own engine; its default of 600 ends a first start that is still
  * compiling.
  */
 const ENGINE_READY_TIMEOUT_SECONDS = 3600;
