@@ -12,6 +12,11 @@ export type ShellScope = {
    * that is an unknown word.
    */
   readonly standIn?: (expansion: string) => string;
+  /**
+   * Told of each quote, `$(` or `${` that nothing closes, with its place in the script; the rest of
+   * the script is read as if it ended there.
+   */
+  readonly unclosed?: (opener: string, at: number) => void;
 };
 
 /**
@@ -57,6 +62,8 @@ class ScriptReader {
   constructor(
     private readonly script: string,
     private readonly scope: ShellScope,
+    /** Where the script begins in the one that it is a substitution of. */
+    private readonly begins = 0,
   ) {}
 
   read(): Word[][] {
@@ -77,11 +84,11 @@ class ScriptReader {
     if (char === " " || char === "\t") this.endWord();
     else if (";&|()\n".includes(char)) this.endCommand();
     else if (char === "#" && this.word === undefined) this.skipUntil("\n");
-    else if (char === "'") this.append(this.takeUntil("'"));
+    else if (char === "'") this.append(this.takeUntil("'", "'"));
     else if (char === '"') this.quoted();
     else if (char === "\\") this.escape();
     else if (char === "$") this.expansion(false);
-    else if (char === "`") this.substitution(this.takeUntil("`"), false);
+    else if (char === "`") this.backticks(false);
     else if (char === "<" || char === ">") this.redirection();
     else this.append(char);
   }
@@ -107,8 +114,14 @@ class ScriptReader {
     this.skipWord = false;
   }
 
-  private takeUntil(end: string): string {
+  private unclosed(opener: string, at: number): void {
+    this.scope.unclosed?.(opener, this.begins + at);
+  }
+
+  /** Takes the text up to an end, and tells of the opener just before it where there is no end. */
+  private takeUntil(end: string, opener = ""): string {
     const stop = this.script.indexOf(end, this.at);
+    if (stop < 0 && opener !== "") this.unclosed(opener, this.at - opener.length);
     const text = this.script.slice(this.at, stop < 0 ? undefined : stop);
     this.at = stop < 0 ? this.script.length : stop + end.length;
     return text;
@@ -120,9 +133,14 @@ class ScriptReader {
     if (this.script.charAt(this.at) !== end) this.at++;
   }
 
+  private backticks(quoted: boolean): void {
+    const begins = this.at;
+    this.substitution(this.takeUntil("`", "`"), begins, quoted);
+  }
+
   /** A substitution's output is not known, but its command runs. */
-  private substitution(script: string, quoted: boolean): void {
-    this.commands.push(...new ScriptReader(script, this.scope).read());
+  private substitution(script: string, begins: number, quoted: boolean): void {
+    this.commands.push(...new ScriptReader(script, this.scope, this.begins + begins).read());
     this.value(this.unknown(`$(${script})`), quoted);
   }
 
@@ -136,17 +154,19 @@ class ScriptReader {
   }
 
   private quoted(): void {
+    const start = this.at - 1;
     this.append("");
     while (this.at < this.script.length) {
       const char = this.script.charAt(this.at++);
       if (char === '"') return;
       if (char === "$") this.expansion(true);
-      else if (char === "`") this.substitution(this.takeUntil("`"), true);
+      else if (char === "`") this.backticks(true);
       else if (char === "\\") {
         const next = this.script.charAt(this.at++);
         this.append('$`"\\'.includes(next) ? next : next === "\n" ? "" : `\\${next}`);
       } else this.append(char);
     }
+    this.unclosed('"', start);
   }
 
   private redirection(): void {
@@ -161,9 +181,15 @@ class ScriptReader {
   private expansion(quoted: boolean): void {
     const rest = this.script.slice(this.at);
     if (rest.startsWith("(")) {
+      const begins = this.at + 1;
       const length = closing(rest);
-      this.at += length;
-      this.substitution(rest.slice(1, length - 1), quoted);
+      if (length === undefined) this.unclosed("$(", this.at - 1);
+      this.at += length ?? rest.length;
+      this.substitution(
+        rest.slice(1, length === undefined ? undefined : length - 1),
+        begins,
+        quoted,
+      );
       return;
     }
     const ansi = /^'((?:[^'\\]|\\.)*)'/s.exec(rest);
@@ -177,7 +203,8 @@ class ScriptReader {
     const found = braced ?? bare;
     if (found === null) {
       if (rest.startsWith("{")) {
-        this.value(this.unknown(`$${this.takeUntil("}")}}`), quoted);
+        this.at++;
+        this.value(this.unknown(`\${${this.takeUntil("}", "${")}}`), quoted);
       } else this.append("$");
       return;
     }
@@ -233,14 +260,14 @@ class ScriptReader {
   }
 }
 
-/** Length of a `(...)` group at the start of the text. */
-function closing(text: string): number {
+/** Length of a `(...)` group at the start of the text; `undefined` where it has no end. */
+function closing(text: string): number | undefined {
   let depth = 0;
   for (let index = 0; index < text.length; index++) {
     if (text.charAt(index) === "(") depth++;
     if (text.charAt(index) === ")" && --depth === 0) return index + 1;
   }
-  return text.length;
+  return undefined;
 }
 
 const ESCAPE = /\\(?:x([\da-f]{1,2})|u([\da-f]{1,4})|([0-7]{1,3})|(.))/gis;

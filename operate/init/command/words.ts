@@ -25,9 +25,9 @@ export function wordsIn(text: string): string[][] {
     .replaceAll("\r\n", "\n")
     // The fences of a page in Markdown come with the copying.
     .replace(/^[ \t]*(?:```|~~~).*$/gm, "")
-    // So do a blank behind a line's last backslash, and the prompt in front.
+    // So do a blank behind a line's last backslash, and the prompt in front. The rest stays in place.
     .replace(/\\[ \t]+\n/g, "\\\n")
-    .replace(/^[ \t]*\$ /gm, "");
+    .replace(/^[ \t]*\$ /gm, (prompt) => " ".repeat(prompt.length));
   const set = new Map<string, string>();
   for (const command of read(plain, new Map())) {
     const words = command[0] === "export" ? command.slice(1) : command;
@@ -38,9 +38,25 @@ export function wordsIn(text: string): string[][] {
   return read(plain, set);
 }
 
+/** What a person calls the characters that open something. */
+const OPENERS: Readonly<Record<string, string>> = {
+  "'": "single quote (')",
+  '"': 'double quote (")',
+  "`": "backtick (`)",
+};
+
 function read(text: string, set: ReadonlyMap<string, string>): string[][] {
   const standIn = (expansion: string) => set.get(expansion) ?? `${OPEN}${expansion}${CLOSE}`;
-  const commands = simpleCommands(text, { parameters: [], variables: new Map(), standIn });
+  const unclosed = (opener: string, at: number) => {
+    const lines = text.slice(0, at).split("\n");
+    const [line, column] = [lines.length, (lines.at(-1) ?? "").length + 1];
+    // What stands behind it may be a key, so it isn't shown.
+    refuseCommand(
+      `The ${OPENERS[opener] ?? opener} in line ${line}, column ${column} is never closed.`,
+    );
+  };
+  const scope = { parameters: [], variables: new Map(), standIn, unclosed };
+  const commands = simpleCommands(text, scope);
   return commands.map((words) => words.filter(isText));
 }
 

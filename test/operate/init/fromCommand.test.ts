@@ -239,6 +239,22 @@ describe("a command that is refused", () => {
       "vllm serve ./model.gguf",
       "Its model's name says GGUF. GGUF models belong to `simpleServer` (Ollama).",
     ],
+    ['vllm serve "unclosed', 'The double quote (") in line 1, column 12 is never closed.'],
+    [
+      "$ vllm serve a/b \\\n  --hf-overrides '{}",
+      "The single quote (') in line 2, column 18 is never closed.",
+    ],
+    [
+      "vllm serve a/b --revision `cat rev",
+      "The backtick (`) in line 1, column 27 is never closed.",
+    ],
+    [
+      'vllm serve a/b --port $(cat "port)',
+      'The double quote (") in line 1, column 29 is never closed.',
+    ],
+    ["vllm serve a/b --port $(cat port", "The $( in line 1, column 23 is never closed."],
+    ["vllm serve a/b --port ${PORT", "The ${ in line 1, column 23 is never closed."],
+    ["$ echo it's\nvllm serve a/b", "The single quote (') in line 1, column 10 is never closed."],
     ["docker run vllm/OpenAI:v0.30.0 a/b", "Its image can't be read: its repository has capitals."],
   ])("%j", async (command, reason) => {
     await expect(written(command)).rejects.toThrow(new WrongUse(`--from-command: ${reason}`));
