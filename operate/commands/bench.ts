@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
-import { Failed, WrongUse } from "../../commandLine/exit";
+import { Failed, SeveralMeant, WrongUse } from "../../commandLine/exit";
 import { endingInOrder, interruption } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
@@ -27,7 +27,7 @@ import { hasOnDemand, llamaSwapOf } from "../sees/onDemand/onDemand";
 import { stoppedServers } from "../sees/onRequest";
 import { expectConnection, originFromHere, tunnelTo } from "../sees/tunnel";
 import { expectApplied } from "../stack/nothingApplied";
-import { readOneMachine } from "../stack/readStack";
+import { type OneMachine, readOneMachine } from "../stack/readStack";
 import {
   machineOption,
   projectOrProgram,
@@ -52,7 +52,10 @@ export function benchCommand(): Command {
     description:
       "Measure a running server with vLLM's own client: how fast it reads prompts and answers agents.",
     arguments: [
-      new Argument("[server]", "key of inferenceServers (default: the only one that writes text)"),
+      new Argument(
+        "[server]",
+        "key of inferenceServers (b, dgx1.b; default: the only one that writes text)",
+      ),
     ],
     options: benchOptions(),
     notes: `Clients get slower answers for several minutes. It starts \`vllm bench serve\` in the server's container; Ctrl-C
@@ -102,14 +105,15 @@ async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcom
     return measureSwaps(machine, options.swaps, options);
   }
   const file = stackFile(options);
-  const { machine, settings, plan } = readOneMachine(file, options.machine);
-  const server = serverToMeasure(machine, key);
+  const read = readOneMachine(file, options.machine);
+  const { machine, server } = serverToMeasure(read, options.machine, key);
   const shape = shapeFor(server.serve, options);
   await expectConnection(machine);
-  await expectApplied(plan.machines, options);
+  await expectApplied(read.plan.machines, options);
   const recipe = readRecipe(projectOrProgram(), server.model.id);
   const published = recipe?.speeds ?? [];
-  const own = settings.inferenceServers[server.key]?.measuredSpeeds;
+  const settings = read.stack.machines[machine.name];
+  const own = settings?.inferenceServers[server.key]?.measuredSpeeds;
   const rate = (of: "prefill" | "decode", guess: number) =>
     own?.[of] ?? published.find(({ what }) => what === of)?.tokensPerSecond ?? guess;
   const minutes = Math.ceil(secondsOf(shape, rate("prefill", 2000), rate("decode", 30)) / 60);
@@ -143,13 +147,32 @@ async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcom
   return { result: { ...result, diff, backup }, text: text.join("\n") };
 }
 
-/** The server that is named, or the only one that writes text. */
-function serverToMeasure({ inferenceServers }: MachinePlan, key?: string): InferenceServerPlan {
-  const writing = inferenceServers.filter(({ model }) => !isPooling(model.kind));
-  const [server, ...more] = writing.filter((each) => key === undefined || each.key === key);
-  if (server !== undefined && more.length === 0) return server;
-  const keys = writing.map((each) => each.key).join(", ");
-  throw new WrongUse(`Which server? These write text: ${keys || "none"}.`);
+/**
+ * The server that is named (`b`, `dgx1.b`), or the only one of the machine that writes text. Throws
+ * `SeveralMeant` for a name that more than one machine has, where none of them is `wanted`.
+ */
+function serverToMeasure({ machine: first, plan }: OneMachine, wanted?: string, name?: string) {
+  const machines = wanted === undefined && name !== undefined ? plan.machines : [first];
+  const writing = machines.flatMap((machine) =>
+    machine.inferenceServers
+      .filter(({ model }) => !isPooling(model.kind))
+      .map((server) => ({ machine, server, fullName: `${machine.name}.${server.key}` })),
+  );
+  const found = writing.filter(
+    ({ server, fullName }) => name === undefined || [server.key, fullName].includes(name),
+  );
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return only;
+  if (only !== undefined && name !== undefined)
+    throw new SeveralMeant(
+      name,
+      `${name} is on several machines`,
+      found.map(({ fullName }) => fullName),
+    );
+  const names = writing.map(({ server, fullName }) =>
+    machines.length === 1 ? server.key : fullName,
+  );
+  throw new WrongUse(`Which server? These write text: ${names.join(", ") || "none"}.`);
 }
 
 /** Writes the rates into the stack file in the place of any that are there. */

@@ -321,6 +321,51 @@ describe("serving bench", () => {
     expect(err).toContain(said);
   });
 
+  describe("where two machines have the server", () => {
+    let two: string;
+    const onTwo = (...args: string[]) =>
+      runServing(["bench", "--file", two, ...args], { ...container.env, HOME: dirname(two) });
+
+    beforeAll(() => {
+      two = join(temporaryFolder("bench-two-"), "Pulumi.test.yaml");
+      markApplied(dirname(two), "dgx1", "dgx2");
+      const home = dirname(two);
+      const of = (port: number, more: object = {}) => ({
+        ...{ totalGiB: 121.63, instanceA: "none", home },
+        inferenceServers: { b: serverInput({ port }), ...more },
+      });
+      const dgx2 = {
+        ...of(standIn.port, { c: serverInput({ port: 2 }) }),
+        dockerHost: "ssh://me@dgx2",
+      };
+      const machines = { dgx1: of(1), dgx2 };
+      writeFileSync(two, stringify({ config: { "local-serving:machines": machines } }));
+    });
+
+    it("names the command for each", async () => {
+      const { code, err } = await onTwo("b", "--agents", "2");
+      expect(code).toBe(2);
+      const commands = ["dgx1.b", "dgx2.b"].map(
+        (name) => `  serving bench --file ${two} ${name} --agents 2\n`,
+      );
+      expect(err).toBe(`b is on several machines. Type one of these:\n${commands.join("")}`);
+    });
+
+    it.each([[["dgx1.b"]], [["b", "--machine", "dgx1"]], [[]]])(
+      "measures the one that is meant: %o",
+      async (args) => {
+        const { code, err } = await onTwo(...args);
+        expect(code).toBe(1);
+        expect(err).toMatch(/^vllm-model-1 does not answer: /);
+      },
+    );
+
+    it("says which there are", async () => {
+      const { code, err } = await onTwo("x");
+      expect([code, err]).toEqual([2, "Which server? These write text: dgx1.b, dgx2.b, dgx2.c.\n"]);
+    });
+  });
+
   it("says that a server doesn't answer, and why the client failed", async () => {
     const text = readFileSync(file, "utf8");
     const down = join(temporaryFolder("bench-down-"), "Pulumi.test.yaml");
