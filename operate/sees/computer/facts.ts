@@ -39,24 +39,28 @@ const ollama = z.strictObject({
   ),
 });
 
-const docker = z.union([
-  z.strictObject({ reachable: z.literal(false), reason: text() }),
-  z.strictObject({
-    reachable: z.literal(true),
-    gpuRuntime: z.boolean(),
-    missingBridge: text().optional(),
-    ours: z
-      .array(
-        z.strictObject({
-          name: text(),
-          machine: text(),
-          ports: z.array(port()),
-          gpuMemoryUtilization: utilization().optional(),
-        }),
-      )
-      .describe("Running containers that a stack of this project made."),
-  }),
-]);
+const docker = z.discriminatedUnion(
+  "reachable",
+  [
+    z.strictObject({ reachable: z.literal(false), reason: text() }),
+    z.strictObject({
+      reachable: z.literal(true),
+      gpuRuntime: z.boolean(),
+      missingBridge: text().optional(),
+      ours: z
+        .array(
+          z.strictObject({
+            name: text(),
+            machine: text(),
+            ports: z.array(port()),
+            gpuMemoryUtilization: utilization().optional(),
+          }),
+        )
+        .describe("Running containers that a stack of this project made."),
+    }),
+  ],
+  { error: "Expected `reachable: true` or `reachable: false`" },
+);
 
 /**
  * What `serving init` sees of a machine: what `--facts` prints and `--from` takes. No key is in it.

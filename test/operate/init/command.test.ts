@@ -230,6 +230,20 @@ Next:
     expect(readdirSync(project).sort()).toEqual(["Pulumi.yaml", "models"]);
   });
 
+  it.each([
+    [{ reachable: true }, ["gpuRuntime: This key is required", "ours: This key is required"]],
+    [{ reachable: false }, ["reason: This key is required"]],
+    [{ gpuRuntime: true }, ["reachable: Expected `reachable: true` or `reachable: false`."]],
+  ])("names what a file of facts lacks of Docker: %o", async (docker, missing) => {
+    const here = join(project, "here.json");
+    const read = JSON.parse(readFileSync(facts, "utf8")) as Record<string, unknown>;
+    writeFileSync(here, JSON.stringify({ ...read, docker }));
+    const { code, out, err } = await serving("init", "--yes", "--name", "spark", "--from", here);
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(new RegExp(`^${here}: ${missing.length} faults?\n`));
+    for (const each of missing) expect(err).toContain(`docker.${each}`);
+  });
+
   it("writes nothing on a machine without a GPU, and a file from the facts of another", async () => {
     const here = join(project, "here.json");
     const read = JSON.parse(readFileSync(facts, "utf8")) as Record<string, unknown>;
