@@ -83,6 +83,18 @@ export function ledger(
 /** How a server's line of what it compiles at its first start is called. */
 const COMPILING = "compiling";
 
+/** How its line of what such servers were seen to take outside the KV cache is called. */
+const BESIDE_WEIGHTS = "beside its weights";
+
+/**
+ * The lines that `largestUtilization` leaves out, as their server's part is called: no share makes
+ * room for them, since a larger one only moves them into the budget.
+ */
+export const partsBeyondShares = (lines: readonly { readonly name: string }[]): string[] =>
+  [COMPILING, BESIDE_WEIGHTS].filter((part) => lines.some(({ name }) => isPart(name, part)));
+
+const isPart = (name: string, part: string) => name.endsWith(`: ${part}`);
+
 /** What a server adds to a sum: all its lines, and what it compiles for a while by itself. */
 export function addedBy(share: MemoryShare, totalGiB: number) {
   const lines = linesOf(share, totalGiB);
@@ -136,7 +148,7 @@ function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
       : hundredths(takenGiB({ ...share, outsideGiB }, totalGiB) - budget);
   if (more > 0) {
     const source = `${hundredths(outsideGiB ?? 0)} GiB were seen outside the KV cache of such a server; measure yours`;
-    lines.push({ name: `${share.name}: beside its weights`, gib: more, basis: "default", source });
+    lines.push({ name: `${share.name}: ${BESIDE_WEIGHTS}`, gib: more, basis: "default", source });
   }
   if (share.adapters !== undefined)
     lines.push({ name: `${share.name}: adapters`, basis: "default", ...share.adapters });

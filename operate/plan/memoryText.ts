@@ -1,6 +1,6 @@
 import { styled } from "../../commandLine/output";
 import type { ServerKv } from "../../components/memory";
-import { kvFacts, leftGiB, type MemoryLedger } from "../../components/memory";
+import { kvFacts, leftGiB, type MemoryLedger, partsBeyondShares } from "../../components/memory";
 import type { MachinePlan } from "../../components/plan";
 import { AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
 import { hanging, heading, table, UNBOUNDED, type Width } from "./layout";
@@ -9,12 +9,14 @@ import { hanging, heading, table, UNBOUNDED, type Width } from "./layout";
 export function ledgerText({ ledger, admission }: MachinePlan, width: Width): string {
   const free = leftGiB(ledger);
   const aggregate = `aggregate utilization ${utilizationText(ledger.aggregateUtilization)}, limit ${utilizationText(AGGREGATE_LIMIT)}`;
+  const parts = partsBeyondShares(ledger.lines).map((part) => `\`${part}\``);
+  const without = parts.length === 0 ? "" : `, without ${parts.join(" and ")}`;
   const largest = Object.entries(ledger.largestUtilization).map(
     ([name, { bySum, byAggregate, keepingFloor }]) => {
       const most = keepingFloor || Math.min(bySum, byAggregate);
       const kept = keepingFloor === 0 ? "none" : keepingFloor?.toFixed(2);
       const floor = kept === undefined ? "" : `, ${kept} with the memory floor`;
-      return `largest utilization that fits for ${name}: ${most.toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit${floor})`;
+      return `largest utilization that fits for ${name}${without}: ${most.toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit${floor})`;
     },
   );
   const admissions = admission.map(({ name, wantedGiB, availableGiB, admitted }) => {

@@ -1,3 +1,4 @@
+import { partsBeyondShares } from "../../components/memory";
 import { OPERATING_SYSTEM, TYPE } from "../../components/planned";
 import { figure, holdsUnknown, knownMap, list, map, UNKNOWN } from "../../vllm/argv/unknown";
 import {
@@ -62,7 +63,7 @@ function judgedLines(machine: DeclaredResource): Found {
   }
   if (all <= total) return undefined;
   const defaults = spelled(lines.filter((line) => !line.certain));
-  const message = `All lines together are ${gib(all)} of ${gib(total)}. Only ${gib(sum(certain))} of that is declared or measured; these defaults put it over: ${defaults}. Measure them, or leave more room.${cure}`;
+  const message = `All lines together are ${gib(all)} of ${gib(total)}. Only ${gib(sum(certain))} of that is declared or measured; these defaults put it over: ${defaults}. Measure them, or leave more room.${cure}${leftOut(lines)}`;
   return advice(machine, message);
 }
 
@@ -130,6 +131,14 @@ function remedy(share: LargestShare, pinned: readonly string[]): string {
   return least > 0
     ? `The largest --gpu-memory-utilization that fits for ${name} is ${shareText(most)} (${both}).${set}${warns}`
     : `No --gpu-memory-utilization fits for ${name} (${both})${pinned.includes(name) ? ": lower or remove its `kvCacheMemoryBytes`" : ""}.`;
+}
+
+/** Which lines the largest shares don't count, behind these shares. */
+function leftOut(lines: readonly Line[]): string {
+  const parts = partsBeyondShares(lines).map((part) => `\`${part}\``);
+  return parts.length === 0
+    ? ""
+    : ` That leaves out ${parts.join(" and ")}: no share makes room for it.`;
 }
 
 /** The first share that can be lowered to what fits. */

@@ -107,6 +107,14 @@ describe("the memory in a plan's text", () => {
     ]);
   });
 
+  it("says that a largest utilization leaves out what is compiled at the first start", () => {
+    const of = changed({ compileJobs: 8 }).split("\n");
+    expect(of.find((line) => line.includes("missing"))).toContain("does not fit");
+    expect(of).toContain(
+      `  largest utilization that fits for ${CONTAINER}, without \`compiling\`: 0.45 (0.48 by the sum, 0.45 by the limit, none with the memory floor)`,
+    );
+  });
+
   it("names both largest utilizations", () => {
     expect(text()).toContain(
       `largest utilization that fits for ${CONTAINER}: 0.45 (0.48 by the sum, 0.45 by the limit)`,

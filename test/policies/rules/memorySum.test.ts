@@ -119,6 +119,18 @@ describe("the sum of a machine's memory", () => {
     ]);
   });
 
+  it("says that the largest share leaves out what is compiled at the first start", () => {
+    const lines: Line[] = [
+      ["b", 60, "setting"],
+      ["b: compiling", 70, "default"],
+    ];
+    expect(said(RULE, [machine(lines)])).toEqual([
+      "warned: All lines together are 130.00 GiB of 121.63 GiB. Only 60.00 GiB of that is declared or measured; these defaults put it over: b: compiling 70.00. Measure them, or leave more room. " +
+        "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit). " +
+        "That leaves out `compiling`: no share makes room for it.",
+    ]);
+  });
+
   it("says of each server what fits, and what else may give way but the servers", () => {
     const lines = [
       { name: "b", gib: 100, basis: "setting" },
