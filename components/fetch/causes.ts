@@ -6,6 +6,8 @@ export interface FetchTarget {
   readonly revision?: string | undefined;
   /** Variable that holds the token of the hub, where the stack file names one. */
   readonly tokenVariable?: string;
+  /** Read by this program itself, which uses no proxy, and not by the hub's own tool. */
+  readonly readHere?: true;
 }
 
 /** Why it didn't come, and what to do then. */
@@ -31,7 +33,7 @@ const TROUBLE =
 
 const UNREACHED: readonly [image: Saying, model: Saying] = [
   ["the registry can't be reached", "Check the network (and Docker's own proxy)"],
-  ["the hub can't be reached", "Check the network (HTTPS_PROXY, HF_ENDPOINT)"],
+  ["the hub can't be reached", "Check the network ({variables})"],
 ];
 
 const RATE_LIMIT = /toomanyrequests|too many requests|\b429\b|rate limit/i;
@@ -133,6 +135,7 @@ export function explained(
     account: token
       ? `set ${token} to a token`
       : "set `huggingFaceTokenVariable` to the name of a variable that holds a token",
+    variables: of.readHere ? "HF_ENDPOINT" : "HTTPS_PROXY, HF_ENDPOINT",
     wait: waitIn(words),
     whose: token ? `the token in ${token} is not accepted` : "no token is declared",
   };

@@ -57,7 +57,7 @@ export async function readHubModel(
   const snapshot = snapshotOf(cache, id);
   if (snapshot !== undefined && cache.text(join(snapshot, FILES.config)) !== undefined)
     return factsOf(inCache(cache, id, snapshot));
-  const of = { kind: "model", name: id, ...defined({ tokenVariable }) } as const;
+  const of = { kind: "model", name: id, readHere: true, ...defined({ tokenVariable }) } as const;
   const token = process.env[tokenVariable ?? ""] || tokenIn(cache);
   const listing = await askHub({ id }, token);
   const failed = (words: string) =>
