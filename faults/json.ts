@@ -3,9 +3,11 @@ import { attempt } from "./defined";
 /** A JSON object whose content is not known yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether a parsed value is a map of keys to values: no list, no text. */
+/** Whether a parsed value is a map of keys to values: no list, no text, no date of TOML. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return (
+    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date)
+  );
 }
 
 /** The objects of a list; nothing if the value is not a list. */

@@ -29,7 +29,7 @@ const SECRET =
 
 /** Finds every fault of a profile at once, in TOML's reading and in the harness's. */
 export function checkProfile(document: ProfileDocument): ProfileCheck {
-  const read = providersProfileSchema.safeParse(document.value);
+  const read = providersProfileSchema.safeParse(withoutDates(document.value));
   const issues = read.success ? [] : read.error.issues;
   const pairings: Pairings = {
     peer_for: validEntries(document.value, ["defaults", "peer_for"], z.string()),
@@ -62,6 +62,16 @@ export function checkProfile(document: ProfileDocument): ProfileCheck {
   if (hasErrors(faults)) return { faults, pairings };
   const known = providersProfileSchema.safeParse(withoutUnknown(document.value, issues));
   return { faults, pairings, ...defined({ profile: known.data }) };
+}
+
+/** A copy in which a date of TOML is `null`: zod takes a Date for a map. */
+function withoutDates(value: unknown): unknown {
+  if (value instanceof Date) return null;
+  if (Array.isArray(value)) return value.map(withoutDates);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, withoutDates(inner)]),
+  );
 }
 
 function partialProviders(root: unknown): Map<string, PartialProvider> {

@@ -1,7 +1,9 @@
-import { symlinkSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { checkAutomation } from "../../../harness/automation/checkAutomation";
+import { readRegistry } from "../../../harness/automation/namesElsewhere";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { change, checkConfig, codes, directoryWith, type Json, wholeConfig } from "./scene";
 
 const without = (...blocks: string[]) =>
@@ -246,6 +248,14 @@ describe("routing only narrows the registry", () => {
   test("a registry that is not a map, or has no lists, is reported", () => {
     expect(codes(checkConfig({}, { registry: [] }))).toEqual([" wrong_type"]);
     expect(codes(checkConfig({}, { registry: { profiles: 3 } }))).toEqual(["profiles wrong_type"]);
+  });
+  test("a date of TOML is no list of names, nor a table of them", () => {
+    const file = join(temporaryFolder("registry-"), "registry.toml");
+    writeFileSync(file, "profiles = [1979-05-27]\nroutes = 1979-05-27\n");
+    expect(readRegistry(file).faults.map(({ path, code }) => `${path} ${code}`)).toEqual([
+      "profiles wrong_type",
+      "routes wrong_type",
+    ]);
   });
 });
 

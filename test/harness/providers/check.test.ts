@@ -286,6 +286,21 @@ describe("check of a providers profile", () => {
     expect(found(text)).toEqual([]);
   });
 
+  it.each([
+    ["defaults", "defaults = 1979-05-27\n"],
+    ["providers", "providers = 07:32:00\n"],
+    ["providers.p", "[providers]\np = 1979-05-27T07:32:00Z\n"],
+    ["defaults.peer_for", `${CLI}[defaults]\npeer_for = 1979-05-27\n`],
+  ])("refuses a date in place of the table %s", (path, text) => {
+    expect(check(text)).toContainEqual(
+      expect.objectContaining({
+        path,
+        code: "wrong_type",
+        message: expect.stringMatching(/^Expected a map, got a date\./),
+      }),
+    );
+  });
+
   it("says which name is not declared, unless it may be a key pasted there", () => {
     const message = (name: string) =>
       check(`${CLI}[defaults]\npeer_for.a = "${name}"`).find(({ severity }) => severity === "error")
