@@ -97,6 +97,20 @@ describe("serving config check", () => {
     expect(said.out).toMatch(new RegExp(`^${file}(?::\\d+:\\d+)?: [^\n]*${message}[^\n]*\n$`));
   });
 
+  it.each([
+    ["config freeze automation FILE --out FILE.out"],
+    ["config show analytics --config FILE"],
+    ["config set analytics judge.default.model m --config FILE"],
+    ["plan --file FILE"],
+  ])("is the one that prints a document for such a file: not `%s`", async (words) => {
+    const file = join(folder(), "bad.json");
+    writeFileSync(file, '{"a": [');
+    const args = words.replaceAll("FILE", file).split(" ");
+    const run = await runServing([...args, "--format", "json"]);
+    expect([run.code, run.out]).toEqual([2, ""]);
+    expect(run.err).toContain(file);
+  });
+
   it.each(["3", "null", "[]", '"text"'])("faults an analytics file that is %s", async (text) => {
     const file = join(folder(), "a.json");
     writeFileSync(file, text);
