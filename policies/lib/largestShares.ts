@@ -1,4 +1,5 @@
 import type { StartNeeds } from "../../components/memory";
+import { BYTES_PER_GIB } from "../../units/memory";
 import { figure, knownMap, knownMaps } from "../../vllm/argv/unknown";
 import { type DeclaredResource, knownText } from "./container";
 
@@ -37,6 +38,17 @@ export function largestShares(component: DeclaredResource | undefined): LargestS
       },
     ];
   });
+}
+
+/**
+ * Why a KV cache of fixed size can't be lowered to what is left for it: the server would not start.
+ * Empty where it can be, or where nobody knows.
+ */
+export function cacheTooSmall({ name, needs }: LargestShare, leftGiB: number): string {
+  const { leastCacheBytes: least, outsideGiB } = needs;
+  if (least === undefined || outsideGiB === undefined || leftGiB * BYTES_PER_GIB >= least)
+    return "";
+  return `${Math.max(0, leftGiB).toFixed(2)} GiB is left for the KV cache of ${name}, but one request of its whole window needs ${(least / BYTES_PER_GIB).toFixed(2)} GiB.`;
 }
 
 /** Servers for which a machine component counts what their adapters take in the host's memory. */

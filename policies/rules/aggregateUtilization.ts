@@ -19,7 +19,12 @@ import {
 import { advisedShare, shareToStart } from "../lib/advisedShare";
 import { containerName, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer, readDeclared, type ServerReading } from "../lib/inferenceServer";
-import { countedAdapters, type LargestShare, largestShares } from "../lib/largestShares";
+import {
+  cacheTooSmall,
+  countedAdapters,
+  type LargestShare,
+  largestShares,
+} from "../lib/largestShares";
 import type { MachineGroup } from "../lib/machines";
 import { atOnce, declaredOnRequest, startsOnRequest } from "../lib/together";
 import { advice, type Change, type Found, type Rule, violation } from "./rule";
@@ -135,7 +140,8 @@ type Remedy = { readonly text: string; readonly change?: Change };
  */
 function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestShare): Remedy {
   const { who: server, beyond } = claim;
-  if (beyond !== undefined) return beyondRemedy(server, beyond, (sum - limit) / TEN_THOUSAND);
+  if (beyond !== undefined)
+    return beyondRemedy(server, beyond, (sum - limit) / TEN_THOUSAND, share);
   const byLimit = largestThatFits(limit, sum - claim.tenThousandths);
   const bySum =
     share && Number.isFinite(share.bySum) ? Math.round(share.bySum * TEN_THOUSAND) : byLimit;
@@ -167,13 +173,20 @@ function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestSh
  */
 function beyondRemedy(
   who: string,
-  { demand: { kvCacheGiB = 0, hostGiB = 0 }, totalGiB }: NonNullable<Claim["beyond"]>,
+  { demand, totalGiB }: NonNullable<Claim["beyond"]>,
   tooMuch: number,
+  share?: LargestShare,
 ): Remedy {
+  const { kvCacheGiB = 0, hostGiB = 0, outsideGiB } = demand;
   if (hostGiB > 0)
     return { text: `Lower the memory that ${who} takes outside its share, or remove those flags.` };
   const lessGiB = Math.ceil(tooMuch * totalGiB * 100) / 100;
   const setting = "kvCacheMemoryBytes";
+  const tooSmall =
+    share === undefined || outsideGiB === undefined
+      ? ""
+      : cacheTooSmall(share, kvCacheGiB - lessGiB);
+  if (tooSmall !== "") return { text: `${tooSmall} Lower another server, or leave this one out.` };
   if (lessGiB >= kvCacheGiB) return { text: `Remove --kv-cache-memory-bytes from ${who}.` };
   const lower = `Lower --kv-cache-memory-bytes of ${who} by ${lessGiB.toFixed(2)} GiB or more.`;
   return {

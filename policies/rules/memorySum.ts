@@ -11,7 +11,7 @@ import {
 import { advisedShare, shareToStart } from "../lib/advisedShare";
 import { asksForGpus, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
-import { type LargestShare, largestShares } from "../lib/largestShares";
+import { cacheTooSmall, type LargestShare, largestShares } from "../lib/largestShares";
 import { roleOf } from "../lib/role";
 import { declaredSets } from "../lib/together";
 import { advice, type Change, type Finding, type Found, type Rule, violation } from "./rule";
@@ -53,7 +53,12 @@ function judgedLines(machine: DeclaredResource): Found {
   const largest = largestShares(machine);
   const certain = lines.filter((line) => line.certain);
   const all = sum(lines);
-  const cure = largest.map((share) => ` ${remedy(share, pinned)}`).join("");
+  const cure = largest
+    .map((share) => {
+      const others = certain.filter(({ name }) => name !== share.name);
+      return ` ${remedy(share, pinned, total - sum(others))}`;
+    })
+    .join("");
   if (sum(certain) > total) {
     const others = certain.filter(
       ({ name }) => name !== OPERATING_SYSTEM && !largest.some((server) => server.name === name),
@@ -88,7 +93,7 @@ function judgedSets(machine: DeclaredResource): Finding[] {
     });
     if (inSets.length > 0 && !tooMuch) return [];
     const [own] = largest.filter((each) => each.name === name);
-    const cure = own === undefined ? "" : ` ${remedy(own, pinnedOf(machine))}`;
+    const cure = own === undefined ? "" : ` ${remedy(own, pinnedOf(machine), left)}`;
     const change = own && changeOf([own]);
     if (tooMuch) {
       const message = `${name} is in a set of servers that doesn't fit: the machine has ${gib(left)} left beside what always runs.`;
@@ -118,7 +123,8 @@ function linesOf(given: unknown): Line[] | undefined {
   return lines.every((line) => line !== undefined) ? lines : undefined;
 }
 
-function remedy(share: LargestShare, pinned: readonly string[]): string {
+/** What mends the memory of a server that has so many hundredths of a GiB beside everything else. */
+function remedy(share: LargestShare, pinned: readonly string[], free: number): string {
   const { name, bySum, byAggregate, needs } = share;
   const least = Math.min(bySum, byAggregate);
   const { leastUtilization: needed = 0 } = needs;
@@ -130,7 +136,13 @@ function remedy(share: LargestShare, pinned: readonly string[]): string {
     return `At most ${utilizationText(least)} is left for ${name} (${both}), but it needs ${shareToStart(needs)}.`;
   return least > 0
     ? `The largest --gpu-memory-utilization that fits for ${name} is ${shareText(most)} (${both}).${set}${warns}`
-    : `No --gpu-memory-utilization fits for ${name} (${both})${pinned.includes(name) ? ": lower or remove its `kvCacheMemoryBytes`" : ""}.`;
+    : `No --gpu-memory-utilization fits for ${name} (${both})${pinned.includes(name) ? lowerCache(share, free) : "."}`;
+}
+
+/** Behind what doesn't fit: its KV cache of fixed size is lowered, if it then holds one window. */
+function lowerCache(share: LargestShare, free: number): string {
+  const tooSmall = cacheTooSmall(share, free / HUNDRED - (share.needs.outsideGiB ?? 0));
+  return tooSmall === "" ? ": lower or remove its `kvCacheMemoryBytes`." : `. ${tooSmall}`;
 }
 
 /** Which lines the largest shares don't count, behind these shares. */

@@ -131,6 +131,16 @@ describe("memory that a server takes beside its share", () => {
       ),
     ],
     [
+      "a fixed cache that would then hold no whole window",
+      "--gpu-memory-utilization 0.5 --kv-cache-memory-bytes 95G",
+      memory(0.9, { outsideGiB: 1, leastCacheBytes: 90 * 2 ** 30 }, 1),
+      refused(
+        "0.96 of its memory (96.0 of 100 GiB)",
+        "b 0.96 (95.00 GiB of --kv-cache-memory-bytes + 1.00 outside its KV cache)",
+        "89.00 GiB is left for the KV cache of b, but one request of its whole window needs 90.00 GiB. Lower another server, or leave this one out.",
+      ),
+    ],
+    [
       "a fixed cache of a server that is said to take nothing outside it",
       "--gpu-memory-utilization 0.5 --kv-cache-memory-bytes 45G",
       memory(0.9, {}, 0),

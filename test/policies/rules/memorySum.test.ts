@@ -131,6 +131,30 @@ describe("the sum of a machine's memory", () => {
     ]);
   });
 
+  it.each([
+    [2, ": lower or remove its `kvCacheMemoryBytes`."],
+    [
+      12,
+      ". 11.63 GiB is left for the KV cache of b, but one request of its whole window needs 12.00 GiB.",
+    ],
+  ])("advises a smaller cache where one window of %i GiB still fits", (window, end) => {
+    const lines: Line[] = [
+      ["x", 90, "setting"],
+      ["b", 40, "setting"],
+    ];
+    const memory = {
+      lines: lines.map(([name, gib, basis]) => ({ name, gib, basis })),
+      largestUtilization: { b: { bySum: 0, byAggregate: 0.2 } },
+      starts: { b: { outsideGiB: 20, leastCacheBytes: window * 2 ** 30 } },
+      fixedKvCache: { b: {} },
+    };
+    expect(said(RULE, [machine([], { memory })])).toEqual([
+      "refused: All lines together are 130.00 GiB of 121.63 GiB, 8.37 GiB too much: x 90.00 + b 40.00. " +
+        `No --gpu-memory-utilization fits for b (0.00 by the sum, 0.20 by the aggregate limit)${end} ` +
+        "What else can be reduced, the largest first: x.",
+    ]);
+  });
+
   it("says of each server what fits, and what else may give way but the servers", () => {
     const lines = [
       { name: "b", gib: 100, basis: "setting" },
