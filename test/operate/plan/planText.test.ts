@@ -81,6 +81,14 @@ describe("the memory in a plan's text", () => {
     expect(row?.endsWith(end)).toBe(true);
   });
 
+  it.each([
+    [4, 4],
+    [8, 5],
+  ])("with maxNumSeqs %i it has room for %i agents, as the guide says", (maxNumSeqs, agents) => {
+    const each = `${agents} of 30,000 + 32,000 tokens, ${agents} of 40,000 + 32,000 tokens`;
+    expect(changed({ maxNumSeqs })).toContain(`    agents at once  ${each}\n`);
+  });
+
   it("says which agents a window has no room for", () => {
     expect(changed({ maxModelLen: 65_536 })).toContain(
       "    agents at once  4 of 30,000 + 32,000 tokens, 0 of 40,000 + 32,000 tokens (over the context window: HTTP 400)\n",
