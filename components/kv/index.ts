@@ -13,5 +13,5 @@ export {
 } from "./engineSettings";
 export { plannedKvDtype } from "./kvDtype";
 export { type KvPlan, kvPlan } from "./kvPlan";
-export { isLoadedByHalf, type ModelShape, modelShape, ownWindow } from "./modelShape";
+export { type ModelShape, modelShape, ownWindow } from "./modelShape";
 export { reuseText } from "./prefixReuse";

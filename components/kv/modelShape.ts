@@ -205,13 +205,3 @@ export function ownWindow(config: unknown): number | undefined {
   const { max_position_embeddings: window } = text;
   return Number.isInteger(window) && Number(window) > 0 && !scaled ? Number(window) : undefined;
 }
-
-/**
- * Whether a model's config.json says that its weights are float32: vLLM loads them with 16 bits
- * each, so half of what is on the disk (vLLM 0.30 `config/model.py`, `_resolve_auto_dtype`).
- */
-export function isLoadedByHalf(config: unknown): boolean {
-  const root = isRecord(config) ? config : {};
-  const text = isRecord(root.text_config) ? root.text_config : root;
-  return [root, text].some((each) => (each.dtype ?? each.torch_dtype) === "float32");
-}

@@ -1,4 +1,5 @@
 import { defined } from "../../faults/defined";
+import { isRecord } from "../../faults/json";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import {
@@ -7,7 +8,7 @@ import {
   LIMIT_ABOVE_CAUTION,
   upToHundredth,
 } from "../../vllm/utilization";
-import { isLoadedByHalf, ownWindow } from "../kv";
+import { ownWindow } from "../kv";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { startNeedsSchema } from "../planned/schema/memory";
 import { isJudged, isMeasured, residentGiB } from "./kvRoom";
@@ -148,4 +149,14 @@ function startNeeds(
         : upToHundredth((outsideGiB + least) / totalGiB),
     leastCacheBytes: least > 0 ? Math.ceil(least * BYTES_PER_GIB) : undefined,
   });
+}
+
+/**
+ * Whether a model's config.json says that its weights are float32: vLLM loads them with 16 bits
+ * each, so half of what is on the disk (vLLM `config/model.py`, `_resolve_auto_dtype`).
+ */
+function isLoadedByHalf(config: unknown): boolean {
+  const root = isRecord(config) ? config : {};
+  const text = isRecord(root.text_config) ? root.text_config : root;
+  return [root, text].some((each) => (each.dtype ?? each.torch_dtype) === "float32");
 }
