@@ -23,7 +23,7 @@ export function readEvidence(settings: StackSettings, project: string): Evidence
     home,
     models: readModels(settings, project, home),
     ...readFolders(settings, home),
-    appliedWindows: readAppliedWindows(settings, home),
+    ...readApplied(settings, home),
   };
 }
 
@@ -49,26 +49,32 @@ const served = z.object({
 });
 
 /**
- * The windows that were applied last, from the plan that `up` leaves on the machine. Only a machine
- * that this program runs on is read; where there is no such plan, or none that can be read, nothing
- * is known.
+ * The windows and shares that were applied last, from the plan that `up` leaves on the machine. Only
+ * a machine that this program runs on is read; where there is no such plan, or none that can be
+ * read, nothing is known.
  */
-export function readAppliedWindows(
-  settings: StackSettings,
-  home: string,
-): NonNullable<Evidence["appliedWindows"]> {
-  return Object.fromEntries(
-    Object.entries(settings.machines).flatMap(([name, machine]) => {
-      if (!isHere(machine)) return [];
-      const path = appliedPlanPath(
+export function readApplied(settings: StackSettings, home: string) {
+  const servers = Object.entries(settings.machines).flatMap(([name, machine]) => {
+    if (!isHere(machine)) return [];
+    const path = appliedPlanPath(
+      name,
+      onMachine(machine.stateDirectory, { home: homeOn(machine, { home }) }),
+    );
+    const applied = served.safeParse(jsonIn(attempt(() => readFileSync(path, "utf8")) ?? ""));
+    const known = (applied.data?.machine.serve ?? []).filter(
+      ({ key, model }) => machine.inferenceServers[key]?.model.id === model,
+    );
+    return known.length === 0 ? [] : [[name, known] as const];
+  });
+  const figures = (of: (server: (typeof servers)[number][1][number]) => number) =>
+    Object.fromEntries(
+      servers.map(([name, known]) => [
         name,
-        onMachine(machine.stateDirectory, { home: homeOn(machine, { home }) }),
-      );
-      const applied = served.safeParse(jsonIn(attempt(() => readFileSync(path, "utf8")) ?? ""));
-      const windows = (applied.data?.machine.serve ?? [])
-        .filter(({ key, model }) => machine.inferenceServers[key]?.model.id === model)
-        .map(({ key, maxModelLen }) => [key, maxModelLen] as const);
-      return windows.length === 0 ? [] : [[name, Object.fromEntries(windows)]];
-    }),
-  );
+        Object.fromEntries(known.map((server) => [server.key, of(server)])),
+      ]),
+    );
+  return {
+    appliedWindows: figures(({ maxModelLen }) => maxModelLen),
+    appliedShares: figures(({ gpuMemoryUtilization }) => gpuMemoryUtilization),
+  } satisfies Partial<Evidence>;
 }

@@ -2,7 +2,7 @@ import { objectOr } from "../../faults/json";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
-import { AGGREGATE_LIMIT, upToHundredth } from "../../vllm/utilization";
+import { AGGREGATE_LIMIT, upToHundredth, utilizationText } from "../../vllm/utilization";
 import { instanceAFromContainer } from "../inference-server/startGate";
 import { reservedBlocks, reuseText } from "../kv";
 import type { Warning } from "../planned/facts";
@@ -96,6 +96,28 @@ export function memoryWarnings(
     warn("not-admitted", message);
   }
   return [...warnings, ...togetherNotes(name, together)];
+}
+
+/**
+ * A meminfo doesn't say with which shares our servers ran when it was read: the plan takes the
+ * declared ones. Where other ones were applied, the difference lands in the operating system's line,
+ * and lowering a share further doesn't help.
+ */
+export function otherShares(
+  name: string,
+  { totalGiB }: MachineSettings,
+  servers: readonly KnownServer[],
+  applied: Readonly<Record<string, number>> = {},
+): Warning[] {
+  return servers.flatMap(({ settings, plan: { key, container } }) => {
+    const { gpuMemoryUtilization: share, kvCacheMemoryBytes } = settings;
+    const ran = applied[key] ?? share;
+    if (container.start === "onRequest" || kvCacheMemoryBytes !== undefined || ran === share)
+      return [];
+    const gib = (Math.abs(ran - share) * totalGiB).toFixed(2);
+    const message = `${key}: The plan takes it that ${key} ran with its declared share of ${utilizationText(share)} when the meminfo was read, but ${utilizationText(ran)} was applied. If it ran with that, the operating system's line is wrong by the difference, ${gib} GiB: stop it (\`serving stop ${key}\`), and read the meminfo again.`;
+    return [{ machine: name, code: "meminfo-other-shares", message }];
+  });
 }
 
 /** Whether a model reads images or sound beside text, by its class. */

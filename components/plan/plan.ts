@@ -19,7 +19,7 @@ import {
   plannedTotal,
   totalFault,
 } from "../memory/machineMemory";
-import { memoryWarnings } from "../memory/memoryWarnings";
+import { memoryWarnings, otherShares } from "../memory/memoryWarnings";
 import { type ServerKvResult, serverKv } from "../memory/serverKv";
 import { neededAndAdvised } from "../memory/startNeeds";
 import { plannedOnDemand } from "../on-demand/plannedOnDemand";
@@ -178,10 +178,12 @@ export function machinePlan(
     commands: around.commands,
   };
   const appliedWindows = evidence.appliedWindows?.[name];
+  const shares = meminfo && evidence.appliedShares?.[name];
   const warnings = [
     ...machineWarnings(name, machine, memory.ledger, servers),
     ...totalWarnings(name, declared, meminfo),
     ...memoryWarnings(name, machine, { ...memory, servers: withKv, appliedWindows }),
+    ...otherShares(name, machine, withKv, shares),
     ...onDemandWarnings(name, planned),
     ...ownModelWarnings(name, machine.inferenceServers, evidence),
     ...around.warnings,

@@ -17,6 +17,8 @@ export interface Evidence {
    * serves the same model.
    */
   readonly appliedWindows?: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Shares of the memory that were applied last, in the same way. */
+  readonly appliedShares?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** What was found of each model, by its id. */
   readonly models?: Readonly<Record<string, ModelEvidence>>;
   /** The known id that is close to one of which nothing was found, where one is. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readAppliedWindows } from "../../components/evidence/readEvidence";
+import { readApplied } from "../../components/evidence/readEvidence";
 import { plan } from "../../components/plan/plan";
 import { ELSEWHERE, stack } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
@@ -18,27 +18,32 @@ function apply(settings = stack(), text?: string): void {
   writeFileSync(file.path, text ?? file.text);
 }
 
-describe("the windows that were applied last", () => {
+const NOTHING = { appliedWindows: {}, appliedShares: {} };
+
+describe("the windows and shares that were applied last", () => {
   it("are none before the first update", () => {
-    expect(readAppliedWindows(stack(), home)).toEqual({});
+    expect(readApplied(stack(), home)).toEqual(NOTHING);
   });
 
   it("are read from the plan that `up` leaves", () => {
-    apply(stack({}, { maxModelLen: 131_072 }));
-    expect(readAppliedWindows(stack(), home)).toEqual({ dgx: { b: 131_072 } });
+    apply(stack({}, { maxModelLen: 131_072, gpuMemoryUtilization: 0.4 }));
+    expect(readApplied(stack(), home)).toEqual({
+      appliedWindows: { dgx: { b: 131_072 } },
+      appliedShares: { dgx: { b: 0.4 } },
+    });
   });
 
   it("count for the same model on this machine only", () => {
     apply();
-    expect(readAppliedWindows(stack({}, { model: { id: "org/other" } }), home)).toEqual({});
-    expect(readAppliedWindows(stack({ dockerHost: ELSEWHERE }), home)).toEqual({});
+    expect(readApplied(stack({}, { model: { id: "org/other" } }), home)).toEqual(NOTHING);
+    expect(readApplied(stack({ dockerHost: ELSEWHERE }), home)).toEqual(NOTHING);
   });
 
   it.each(["", "{", "[]", '{"machine": {"inferenceServers": "b"}}'])(
     "are unknown where it is %j",
     (text) => {
       apply(stack(), text);
-      expect(readAppliedWindows(stack(), home)).toEqual({});
+      expect(readApplied(stack(), home)).toEqual(NOTHING);
     },
   );
 });

@@ -98,6 +98,24 @@ describe("a plan with a meminfo", () => {
     ]);
   });
 
+  it("says that a server may have run with another share when it was read", () => {
+    const said = (server: Record<string, unknown>, evidence: object, meminfo = true) =>
+      plan(stack({}, server), {
+        home: "/home/me",
+        ...(meminfo ? { meminfo: { dgx: { totalGiB: TOTAL, availableGiB: 10 } } } : {}),
+        ...evidence,
+      })
+        .warnings.filter(({ code }) => code === "meminfo-other-shares")
+        .map(({ message }) => message);
+    const applied = { appliedShares: { dgx: { b: 0.45 } } };
+    expect(said({ gpuMemoryUtilization: 0.4 }, applied)).toEqual([
+      "b: The plan takes it that b ran with its declared share of 0.40 when the meminfo was read, but 0.45 was applied. If it ran with that, the operating system's line is wrong by the difference, 6.08 GiB: stop it (`serving stop b`), and read the meminfo again.",
+    ]);
+    expect(said({ gpuMemoryUtilization: 0.45 }, applied)).toEqual([]);
+    expect(said({ gpuMemoryUtilization: 0.4 }, applied, false)).toEqual([]);
+    expect(said({ gpuMemoryUtilization: 0.4 }, {})).toEqual([]);
+  });
+
   it("is of one machine: another's stays unmeasured", () => {
     const { dgx } = stack().machines;
     const machines = { dgx, second: dgx };
