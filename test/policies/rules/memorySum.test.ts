@@ -137,7 +137,7 @@ describe("the sum of a machine's memory", () => {
       12,
       ". 11.63 GiB is left for the KV cache of b, but one request of its whole window needs 12.00 GiB.",
     ],
-  ])("advises a smaller cache where one window of %i GiB still fits", (window, end) => {
+  ])("advises a smaller cache only where a window of %i GiB still fits", (window, end) => {
     const lines: Line[] = [
       ["x", 90, "setting"],
       ["b", 40, "setting"],
