@@ -1,7 +1,7 @@
 /** The door of memory: the ledger, the KV cache's room, and what a start's figures mean. */
 export { gibRange, kvFacts, timesRange } from "./kvFacts";
 export { leastBeforeKv, neededBeforeKv, ownSpeeds } from "./kvRoom";
-export { demandFigures, leftGiB, type MemoryLedger, partsBeyondShares, takenBy } from "./ledger";
+export { demandFigures, leftGiB, partsBeyondShares, takenBy } from "./ledger";
 export { totalFinding } from "./machineMemory";
 export { judgeStart } from "./measurement/verdict";
 export type { ServerKv } from "./serverKv";

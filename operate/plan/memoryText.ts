@@ -1,9 +1,11 @@
 import { styled } from "../../commandLine/output";
 import type { ServerKv } from "../../components/memory";
-import { kvFacts, leftGiB, type MemoryLedger, partsBeyondShares } from "../../components/memory";
+import { kvFacts, leftGiB, partsBeyondShares } from "../../components/memory";
 import type { MachinePlan } from "../../components/plan";
 import { AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
 import { hanging, heading, table, UNBOUNDED, type Width } from "./layout";
+
+type Ledger = MachinePlan["ledger"];
 
 /** A machine's memory, line by line, with what would fit. */
 export function ledgerText({ ledger, admission }: MachinePlan, width: Width): string {
@@ -46,7 +48,7 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
 const gibColumn = (gib: number): string => `${gib.toFixed(2).padStart(8)} GiB`;
 
 /** A line that belongs to a server comes below it, without repeating its name. */
-function lineName({ lines }: MemoryLedger, index: number): string {
+function lineName({ lines }: Ledger, index: number): string {
   const { name = "" } = lines[index] ?? {};
   const owner = lines.slice(0, index).findLast((each) => name.startsWith(`${each.name}: `));
   return owner === undefined ? name : `  ${name.slice(owner.name.length + 2)}`;
@@ -104,7 +106,7 @@ const markOf = (index: number): string => MARKS[index % MARKS.length] ?? "?";
  * Cells are given out by running totals, so the bar adds up to the sum and not to rounded parts.
  * What exceeds the machine comes after `|`.
  */
-export function memoryBar(ledger: MemoryLedger, width: Width = UNBOUNDED): string {
+export function memoryBar(ledger: Ledger, width: Width = UNBOUNDED): string {
   const length = Math.max(SHORTEST, Math.min(LONGEST, width - BEYOND - 4));
   const perCell = ledger.totalGiB / length;
   let used = 0;
