@@ -99,7 +99,7 @@ describeEngineWithDocker("an empty machine", () => {
     await inData("echo 'the talk' > webui.db");
     mkdirSync(join(home, ".local/state/local-serving"), { recursive: true });
     writeFileSync(join(home, ".local/state/local-serving/verified"), "x");
-    await type(before, commandsAfter("To keep it all"));
+    await type(before, commandsAfter("To keep everything"));
     expect(readdirSync(kept).sort()).toEqual([
       ".pulumi-state",
       "Pulumi.dgx.yaml",
@@ -116,7 +116,7 @@ describeEngineWithDocker("an empty machine", () => {
 
     const after = await projectIn("spark");
     const [name = ""] = readdirSync(join(kept, "copies/chat-ui"));
-    const commands = commandsAfter("On an empty machine");
+    const commands = commandsAfter("To restore on an empty machine");
     // Pulumi and `restore` ask at a terminal alone.
     const said = commands
       .replaceAll("serving up", "serving up --yes")
