@@ -24,8 +24,8 @@ export default defineConfig({
           exclude: [...REAL_PARTS, ...INSTALLED_PROGRAMS],
           // Loading our modules anew for each file took a third of the time.
           isolate: false,
-          // They wait for child processes for almost half of their time.
-          maxWorkers: 3,
+          // They wait for child processes for almost half of their time: 3 and 5 took no less.
+          maxWorkers: 4,
           setupFiles: ["test/layers/asFound.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
