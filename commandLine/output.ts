@@ -36,9 +36,16 @@ export async function endWhenWritten(): Promise<never> {
   return process.exit();
 }
 
-/** Never resolves where a stream can't be written: whoever hears of its error ends the process. */
+/**
+ * Never resolves where stdout can't be written: whoever hears of its error ends the process. What
+ * nobody reads of stderr is written for nobody.
+ */
 const written = (stream: NodeJS.WriteStream): Promise<void> =>
-  new Promise((resolve) => stream.write("", (error) => error ?? resolve()));
+  new Promise((resolve) =>
+    stream.write("", (error) => {
+      if (!error || stream === process.stderr) resolve();
+    }),
+  );
 
 /** Clears the terminal's current line (ANSI: to its beginning, erase). */
 export const CLEAR_LINE = "\r\u001b[2K";

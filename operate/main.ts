@@ -14,6 +14,8 @@ export async function main(commands: CommandTable): Promise<void> {
     say(`The output can't be written: ${error.message}`);
     process.exit(EXIT.wrongUse);
   });
+  // Nor is one of stderr: the command goes on, and its exit code says how it ended.
+  process.stderr.on("error", () => undefined);
   try {
     await (await commandLineOf(commands, process.argv.slice(2))).parseAsync();
   } catch (error) {

@@ -147,6 +147,15 @@ it("ends well where nobody reads its output any more", async () => {
   });
 });
 
+it("keeps its exit code where nobody reads its stderr any more", async () => {
+  // The reader is gone before anything is said.
+  const command = "{ sleep 1; node bundle/serving.cjs plan --nosuch; echo $? >&3; }";
+  const { stdout } = await run("sh", ["-c", `${command} 2>&1 3>code | true; cat code`], {
+    cwd: copy,
+  });
+  expect(stdout).toBe("2\n");
+});
+
 it("tells an output that can't be written from a bug", async () => {
   const { code, stderr } = await run(
     "sh",
