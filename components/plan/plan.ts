@@ -143,7 +143,6 @@ export function machinePlan(
   const machine = { ...declared, totalGiB: totalOf(name) };
   const directories = directoriesOf(name, machine, evidence);
   const { state, gate } = directories;
-
   const servers = serversOf(name, machine, { directories, machines, evidence });
   const [inferenceServers, ranks] = headsAndRanks(servers.map(({ plan }) => plan));
   const around = services(name, machine, inferenceServers, { evidence, machines });
@@ -178,12 +177,11 @@ export function machinePlan(
     commands: around.commands,
   };
   const appliedWindows = evidence.appliedWindows?.[name];
-  const shares = meminfo && evidence.appliedShares?.[name];
   const warnings = [
     ...machineWarnings(name, machine, memory.ledger, servers),
     ...totalWarnings(name, declared, meminfo),
     ...memoryWarnings(name, machine, { ...memory, servers: withKv, appliedWindows }),
-    ...otherShares(name, machine, withKv, shares),
+    ...otherShares(name, machine, withKv, meminfo && evidence.appliedShares?.[name]),
     ...onDemandWarnings(name, planned),
     ...ownModelWarnings(name, machine.inferenceServers, evidence),
     ...around.warnings,

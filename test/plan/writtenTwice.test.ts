@@ -68,20 +68,15 @@ describe("two machines", () => {
 });
 
 describe("two containers of one machine", () => {
-  const pair = (first: object, second: object) =>
+  const faultsOf = (settings: object) =>
     faultLines(() =>
       plan(
-        stackSettings.parse({
-          machines: {
-            dgx: machine({
-              clients: {},
-              inferenceServers: { b: serverInput({ ...first }), c: serverInput({ ...second }) },
-            }),
-          },
-        }),
+        stackSettings.parse({ machines: { dgx: machine({ clients: {}, ...settings }) } }),
         evidence,
       ),
     );
+  const pair = (first: object, second: object) =>
+    faultsOf({ inferenceServers: { b: serverInput({ ...first }), c: serverInput({ ...second }) } });
 
   it("that would have one name are refused, whatever address their ports are published on", () => {
     const says =
@@ -96,20 +91,7 @@ describe("two containers of one machine", () => {
 
   it("need names that a host can have, where one asks the other", () => {
     const named = (servedModelName: string, more: object) =>
-      faultLines(() =>
-        plan(
-          stackSettings.parse({
-            machines: {
-              dgx: machine({
-                clients: {},
-                inferenceServers: { b: serverInput({ servedModelName }) },
-                ...more,
-              }),
-            },
-          }),
-          evidence,
-        ),
-      );
+      faultsOf({ inferenceServers: { b: serverInput({ servedModelName }) }, ...more });
     const long = "m".repeat(55);
     expect(named(long, { bridge: BRIDGE })).toEqual([
       `machines.dgx.inferenceServers.b.servedModelName: Other containers reach this server as vllm-${long}-8001, and no part of a host's name has more than 63 characters: make it 2 shorter.`,

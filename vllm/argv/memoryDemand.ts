@@ -193,8 +193,8 @@ export function numberIn({ options }: ServerArguments, option: string): number {
 }
 
 /**
- * Returns what a running process asks of the memory, by its argv; `undefined` if that starts no server or can't
- * be read for certain.
+ * Returns what a running process asks of the memory, by its argv; `undefined` if that starts no
+ * server or can't be read for certain.
  */
 export function demandOfProcess(argv: readonly string[]): MemoryDemand | undefined {
   const args = processArguments(argv);
