@@ -26,6 +26,9 @@ const DATA_COPIES = "test/real/dataCopyKills.test.ts";
 /** It needs nothing but the built program. */
 const APP_KILLS = "test/real/appDoubleKill.test.ts";
 
+/** The package beside the lowest and the newest SDK of Pulumi, on the Node.js that each needs. */
+const SDK = "test/real/sdk.test.ts";
+
 /** Two versions of Open WebUI, which its setup installs. */
 const CHAT_UI_DATA = "test/real/chat-ui-data/*.test.ts";
 
@@ -97,6 +100,7 @@ export default defineConfig({
       { extends: true, test: { name: "caddy", include: [CADDY] } },
       { extends: true, test: { name: "host-file", include: [HOST_FILE] } },
       { extends: true, test: { name: "app-kills", include: [APP_KILLS] } },
+      { extends: true, test: { name: "sdk", include: [SDK], testTimeout: 600_000 } },
       { extends: true, test: { name: "data-copies", include: [DATA_COPIES] } },
       {
         extends: true,
@@ -143,6 +147,7 @@ export default defineConfig({
             OLLAMA_TOOLS,
             ON_DEMAND,
             REGISTRY,
+            SDK,
             ...WITH_LAYERS,
           ],
           globalSetup: ["test/real/setup.ts"],

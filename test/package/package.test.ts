@@ -13,7 +13,7 @@ import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { NPX, ONTO_PATH } from "../../operate/packages/pin";
-import { published, version } from "../../package.json";
+import { devDependencies, published, version } from "../../package.json";
 import { run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { madeFacts } from "../operate/init/madeFacts";
@@ -156,7 +156,7 @@ describe("the package", () => {
       "@pulumi/command": "~1.2.1",
       "@pulumi/docker": "~5.2.0",
       "@pulumi/policy": "~1.21.0",
-      "@pulumi/pulumi": ">=3.248.0 <3.249.0",
+      "@pulumi/pulumi": ">=3.248.0 <4",
     });
     expect(bin).toEqual({ "local-serving": "bundle/serving.cjs", serving: "bundle/serving.cjs" });
     for (const file of readdirSync(join(program, "dist")).filter((name) => name.endsWith(".cjs"))) {
@@ -165,6 +165,12 @@ describe("the package", () => {
       const foreign = wanted.filter((name) => !/^(node:|@pulumi\/)/.test(name ?? ""));
       expect([file, foreign.filter((name = "") => !isBuiltin(name))]).toEqual([file, []]);
     }
+  });
+
+  it("is tested with the engine of the SDK's own release", () => {
+    const workflow = readFileSync(join(ROOT, ".github/workflows/ci.yml"), "utf8");
+    const engines = [...workflow.matchAll(/pulumi-version: "(.+)"/g)].map(([, release]) => release);
+    expect(engines).toEqual([devDependencies["@pulumi/pulumi"]]);
   });
 
   it("never names npm's other package of the name `serving`", () => {
