@@ -6,7 +6,7 @@ import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { jsonIn, objectOr, objectsIn, textOr } from "../../faults/json";
 import { isRunning } from "../../machines/update/process";
-import { pulumiHome } from "../stack/selectedStack";
+import { pulumiHome, userHome } from "../stack/selectedStack";
 import { pageFromProject } from "../stack/stackFile";
 
 /**
@@ -118,7 +118,7 @@ export interface Lock {
 /** The folder of the state; `undefined` where it is in none. `env` may be the engine's. */
 function stateFolder(project: string, env: NodeJS.ProcessEnv): string | undefined {
   const [, folder] = /^file:\/\/(.*)$/.exec(env.PULUMI_BACKEND_URL ?? "") ?? [];
-  return folder?.replace(/^~/, env.HOME ?? "~") ?? ownStateFolder(project, env);
+  return folder?.replace(/^~/, userHome()) ?? ownStateFolder(project, env);
 }
 
 /**

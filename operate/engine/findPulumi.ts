@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { Failed } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
@@ -35,9 +36,11 @@ export async function findPulumi(): Promise<string> {
   }
 }
 
-/** The Pulumi CLI that is there already. */
+/** The Pulumi CLI that is there already. Its installer goes by HOME, the CLI itself doesn't. */
 export function installedPulumi(env: NodeJS.ProcessEnv): string | undefined {
-  return programOnPath(["pulumi"], [env.PATH, join(pulumiHome(env), "bin")].join(delimiter));
+  const homes = [pulumiHome(env), join(env.HOME ?? homedir(), ".pulumi")];
+  const folders = homes.map((home) => join(home, "bin"));
+  return programOnPath(["pulumi"], [env.PATH, ...folders].join(delimiter));
 }
 
 /** PATH for the engine: its language host lies beside it. */

@@ -1,12 +1,20 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
+import { attempt } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 
-/** Folder of the engine's own files: credentials, plugins, versions, selected stacks. */
+/**
+ * Folder of the engine's own files: credentials, plugins, versions, selected stacks. The engine asks
+ * the system for the user's home and doesn't look at HOME, which `sudo` and services set otherwise
+ * (`GetPulumiHomeDir` of Pulumi 3.248.0).
+ */
 export const pulumiHome = (env: NodeJS.ProcessEnv): string =>
-  env.PULUMI_HOME ?? join(env.HOME ?? homedir(), ".pulumi");
+  env.PULUMI_HOME || join(userHome(), ".pulumi");
+
+/** The user's home as the system has it; HOME for a user that it doesn't know. */
+export const userHome = (): string => attempt(() => userInfo().homedir) ?? homedir();
 
 /**
  * The stack that `pulumi stack select` chose for a project, or PULUMI_STACK. It is read where the

@@ -1,7 +1,10 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
-import { expect, it, vi } from "vitest";
-import { backendEnvironment } from "../../operate/engine/backend";
+import { describe, expect, it, vi } from "vitest";
+import { backendEnvironment, halfWritten } from "../../operate/engine/backend";
+import { installedPulumi } from "../../operate/engine/findPulumi";
+import { pulumiHome } from "../../operate/stack/selectedStack";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 /** The variables that an engine gets in a project, and what is said. */
@@ -57,4 +60,34 @@ it("refuses a stack file that another passphrase locked", () => {
   expect(() => environment(project)).toThrow(
     "Pulumi.spark.yaml was locked with a passphrase that is not here",
   );
+});
+
+describe("the engine's own folder, where HOME is another than the user's", () => {
+  const elsewhere = () => ({ HOME: temporaryFolder("other-home-"), PATH: "" });
+
+  it("is in the user's home, as the engine finds it, or where PULUMI_HOME says", () => {
+    const own = join(userInfo().homedir, ".pulumi");
+    expect(pulumiHome(elsewhere())).toBe(own);
+    expect(pulumiHome({ ...elsewhere(), PULUMI_HOME: "" })).toBe(own);
+    expect(pulumiHome({ ...elsewhere(), PULUMI_HOME: "/srv/pulumi" })).toBe("/srv/pulumi");
+  });
+
+  it("is not where a state in ~ is looked for", () => {
+    const env = elsewhere();
+    const stacks = join(env.HOME, "state/.pulumi/stacks/local-serving");
+    mkdirSync(stacks, { recursive: true });
+    writeFileSync(join(stacks, "dgx.json.attrs"), "{");
+    const state = { ...env, PULUMI_BACKEND_URL: "file://~/state" };
+    expect(halfWritten("/project", "dgx", state)).toEqual([]);
+  });
+
+  it("doesn't hide a command line that its installer put below HOME", () => {
+    const env = { ...elsewhere(), PULUMI_HOME: temporaryFolder("pulumi-home-") };
+    expect(installedPulumi(env)).toBeUndefined();
+    const bin = join(env.HOME, ".pulumi/bin");
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(join(bin, "pulumi"), "#!/bin/sh\n");
+    chmodSync(join(bin, "pulumi"), 0o755);
+    expect(installedPulumi(env)).toBe(join(bin, "pulumi"));
+  });
 });
