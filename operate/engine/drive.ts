@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Failed, WrongUse } from "../../commandLine/exit";
+import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
 import { WAITS_VARIABLE } from "../../components/program";
@@ -13,7 +14,7 @@ import { NEW_STACK_VARIABLE, STACK_FILE_VARIABLE } from "../../machines/update/v
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { projectFolder, stackFile } from "../stack/stackFile";
 import { backendEnvironment, stateIsEmpty } from "./backend";
-import { failedPulls, isRefused, waitsForEver } from "./eventLog";
+import { failedPulls, isCancelled, isRefused, waitsForEver } from "./eventLog";
 import { findPulumi, pathWith } from "./findPulumi";
 
 /** What each of our words means to the engine, and what only some of its commands take. */
@@ -48,8 +49,6 @@ export interface DriveOptions {
   readonly events?: string;
   /** Is given the engine's events of an `up` that ended well. */
   readonly applied?: (events: string) => void;
-  /** Whether the engine has to end its step and stop. */
-  readonly interrupted?: () => boolean;
   /**
    * Another file than the stack's own: the copy that the engine reads and may write to, and the
    * file that messages name.
@@ -57,21 +56,36 @@ export interface DriveOptions {
   readonly from?: { readonly copy: string; readonly file: string };
 }
 
+/** A run of the engine, as it was asked for. */
+interface Drive {
+  readonly word: Word;
+  readonly stack: string;
+  /** Options for the engine. */
+  readonly rest: readonly string[];
+  readonly how: DriveOptions;
+  /** Aborts once this process has to end. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Runs the real Pulumi with our policies, our default state folder and a preview that is never
- * skipped.
+ * skipped. Returns its exit code; a signal that ends this process ends the engine in order first.
  */
-export async function drive(
+export function drive(
   word: Word,
   stack: string,
   given: readonly string[],
   how: DriveOptions = {},
 ): Promise<number> {
-  const { command, isJudged, goesOn } = ENGINE_COMMANDS[word];
   const rest = word === "preview" ? given.filter((argument) => !SAYS_YES.test(argument)) : given;
   if (rest.length < given.length)
     say("A preview changes nothing and asks nothing, so it needs no `--yes`.");
   refuse(word, rest);
+  return endingInOrder((signal) => driven({ word, stack, rest, how, signal }));
+}
+
+async function driven({ word, stack, rest, how, signal }: Drive): Promise<number> {
+  const { isJudged } = ENGINE_COMMANDS[word];
   const levels = policyLevels(projectFolder(), rest);
   const isNew = isJudged && stateIsEmpty(projectFolder(), stack, process.env);
   const { run: engine } = await engineFor(stack, {
@@ -84,7 +98,29 @@ export async function drive(
     ...how.env,
   });
   const selected = await engine(["stack", "select", "--create", "--stack", stack]);
-  if (selected !== 0) return selected;
+  if (selected !== 0 || signal.aborted) return selected;
+  const args = await engineArguments({ word, stack, rest, how, signal }, levels);
+  if (word === "preview" || rest.some((argument) => argument.startsWith(EVENT_LOG)))
+    return engine(args, () => isToEnd(signal));
+  const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
+  try {
+    const events = how.events ?? join(folder, "events");
+    const waits = waitsForEver(events);
+    const isStuck = () => waits() || (isToEnd(signal) && !isCancelled(events));
+    const code = await engine([...args, EVENT_LOG, events], isStuck);
+    if (word === "up") sayEnd(code, events, how);
+    return code;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The terminal hands Ctrl-C to the engine itself: a second one would end it at once. */
+const isToEnd = (signal: AbortSignal) => signal.aborted && signal.reason !== "SIGINT";
+
+/** The engine's command line. */
+async function engineArguments({ word, stack, rest, how }: Drive, levels: string | undefined) {
+  const { command, isJudged, goesOn } = ENGINE_COMMANDS[word];
   const configured =
     levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
   const policies = isJudged
@@ -96,23 +132,18 @@ export async function drive(
   const from = how.from === undefined ? [] : ["--config-file", how.from.copy];
   // They come behind the policies: a hundred lines, and a refusal would be off the screen.
   const outputs = isJudged && !rest.some((argument) => AS_JSON.test(argument)) ? [NO_OUTPUTS] : [];
-  const args = [command, "--stack", stack, ...from, ...onError, ...policies, ...outputs, ...rest];
-  if (word !== "up" || rest.some((argument) => argument.startsWith(EVENT_LOG)))
-    return engine(args, how.interrupted);
-  const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
-  try {
-    const events = how.events ?? join(folder, "events");
-    const waits = waitsForEver(events);
-    const isStuck = () => waits() || how.interrupted?.() === true;
-    const code = await engine([...args, EVENT_LOG, events], isStuck);
-    if (code !== 0) for (const sentence of failedPulls(events)) say(sentence);
-    if (code !== 0 && isRefused(events)) say("Refused, and nothing was changed.");
-    if (code === 0) how.applied?.(events);
-    return code;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  return [command, "--stack", stack, ...from, ...onError, ...policies, ...outputs, ...rest];
 }
+
+/** Says what came of an `up`, by its event log. */
+function sayEnd(code: number, events: string, { applied }: DriveOptions): void {
+  if (code !== 0) for (const sentence of failedPulls(events)) say(sentence);
+  if (code !== 0 && isRefused(events)) say("Refused, and nothing was changed.");
+  if (code === 0) applied?.(events);
+}
+
+/** A terminal that closes would end the engine at once: it gets a signal that it ends in order by. */
+const WITHOUT_TERMINAL = ["sh", "-c", `trap '' HUP; exec "$@"`, "sh"];
 
 /** The engine for a stack, in the project's folder: found, or installed. */
 export async function engineFor(stack: string, more: NodeJS.ProcessEnv = {}) {
@@ -131,7 +162,7 @@ export async function engineFor(stack: string, more: NodeJS.ProcessEnv = {}) {
   };
   // The engine asks its own questions.
   const run = (args: readonly string[], isStuck?: () => boolean) =>
-    runShown([pulumi, ...args], { cwd, env, stdio: "inherit" }, isStuck);
+    runShown([...WITHOUT_TERMINAL, pulumi, ...args], { cwd, env, stdio: "inherit" }, isStuck);
   return { pulumi, cwd, env, run };
 }
 

@@ -42,6 +42,13 @@ export function waitsForEver(log: string): () => boolean {
   };
 }
 
+/** The engine's words for a first signal, Ctrl-C or TERM: a second one ends it at once. */
+const CANCELLING = /received; cancelling\b/;
+
+/** Whether the engine was told to end already: a signal may reach all of a group. */
+export const isCancelled = (log: string): boolean =>
+  eventsIn(log).some(({ stdoutEvent }) => CANCELLING.test(textOr(objectOr(stdoutEvent).message)));
+
 /** The provider's words for an image that it could not pull. */
 const FAILED_PULL = /pull(?:ing)? (?:image )?"?([^\s"]+?)"?: (.*)/s;
 

@@ -77,7 +77,7 @@ export function optionsBack(options: readonly string[]): string[] {
 
 /** Runs the engine's `up`, after the yes; with `from`, of that stack file instead of the stack's own. */
 export async function engineUp(task: Task, from?: PlannedStack): Promise<EngineEnd> {
-  const { stack, options, now, signal } = task;
+  const { stack, options, now } = task;
   const folder = mkdtempSync(join(tmpdir(), "local-serving-verified-"));
   const [events, copy] = [join(folder, "events"), join(folder, "Pulumi.verified.yaml")];
   const given = options.filter((option) => !SAYS_YES.test(option));
@@ -95,8 +95,6 @@ export async function engineUp(task: Task, from?: PlannedStack): Promise<EngineE
         ...(from === undefined
           ? { applied: (log: string) => sayLaunchers(now.plan.machines, madeIn(log)) }
           : {}),
-        // The terminal hands Ctrl-C to the engine itself: a second one would end it at once.
-        interrupted: () => signal.aborted && signal.reason !== "SIGINT",
         ...(from === undefined ? {} : { from: { copy, file: from.file } }),
       },
     );

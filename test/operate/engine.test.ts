@@ -29,6 +29,11 @@ const serving = (...args: string[]) =>
     },
   });
 const log = () => readFileSync(join(folder, "log"), "utf8").trim().split("\n");
+/** The engine's last command line, without the log of its events. */
+const ran = () =>
+  log()
+    .at(-1)
+    ?.replace(/ --event-log \S+\/events$/, "");
 
 describe("serving preview, up, refresh and down", () => {
   it("select the stack, then run the engine with the policy pack", async () => {
@@ -191,11 +196,7 @@ describe("serving preview, up, refresh and down", () => {
 
   it("hand --yes on to an update", async () => {
     expect(await serving("up", "--yes")).toMatchObject({ code: 0 });
-    expect(
-      log()
-        .at(-1)
-        ?.replace(/ --event-log \S+\/events$/, ""),
-    ).toBe(`up --stack dgx --policy-pack ${PROJECT}/policies --suppress-outputs --yes`);
+    expect(ran()).toBe(`up --stack dgx --policy-pack ${PROJECT}/policies --suppress-outputs --yes`);
   });
 
   it.each(["-s", "--stack"])(
@@ -209,11 +210,11 @@ describe("serving preview, up, refresh and down", () => {
 
   it("run no policy pack where nothing is planned, and ask as Pulumi does", async () => {
     expect(await serving("refresh", "--preview-only")).toMatchObject({ code: 0 });
-    expect(log().at(-1)).toBe("refresh --stack dgx --preview-only");
+    expect(ran()).toBe("refresh --stack dgx --preview-only");
     expect(await serving("refresh", "--yes", "--skip-preview")).toMatchObject({ code: 0 });
-    expect(log().at(-1)).toBe("refresh --stack dgx --yes --skip-preview");
+    expect(ran()).toBe("refresh --stack dgx --yes --skip-preview");
     expect(await serving("down", "--target", "urn")).toMatchObject({ code: 0 });
-    expect(log().at(-1)).toBe("destroy --stack dgx --target urn");
+    expect(ran()).toBe("destroy --stack dgx --target urn");
   });
 
   it.each(["-f", "-yf", "--skip-preview", "--skip-preview=true"])(
