@@ -153,4 +153,23 @@ describeEngineWithGpus("serving up --verified", () => {
     const down = await stack.serving("down", "--yes");
     expect(down.code, down.stdout + down.stderr).toBe(0);
   });
+
+  it.each([
+    ["command", "SIGTERM"],
+    ["everything", "SIGTERM"],
+    ["everything", "SIGHUP"],
+  ] as const)(
+    "leaves no lock and nothing half made where %s gets %s in a first `up`",
+    async (whom, signal) => {
+      await stack.signalled(/Network \S+ creating/, { whom, signal }, "up", "--yes");
+      expect(JSON.parse(await stack.workspace.state()).deployment).not.toHaveProperty(
+        "pending_operations",
+      );
+      const next = await stack.serving("up", "--yes");
+      expect(next.code, next.stdout + next.stderr).toBe(0);
+      expect(next.stdout + next.stderr).not.toMatch(/was killed|pulumi cancel|half made/);
+      const down = await stack.serving("down", "--yes");
+      expect(down.code, down.stdout + down.stderr).toBe(0);
+    },
+  );
 });

@@ -27,6 +27,9 @@ export interface VerifiedStackOptions {
 export const brokenImage = (script: string, more: ImageOptions = {}): Promise<PinnedImage> =>
   pinnedImage({ ...more, programs: { vllm: `#!/bin/sh\n${script}\n`, ...more.programs } });
 
+/** What a signal reaches: `serving` alone, or everything that it started. */
+type Whom = "command" | "everything";
+
 /** A stack of a server that is applied and verified, and what tests do with it. */
 export class VerifiedStack {
   private constructor(
@@ -121,7 +124,16 @@ export class VerifiedStack {
    * Starts `serving` and kills it once it has said something: itself alone, which leaves the engine
    * running, or everything that it started. Resolves when it is gone; gives what it had said.
    */
-  killed(at: RegExp, whom: "command" | "everything", ...args: readonly string[]): Promise<string> {
+  killed(at: RegExp, whom: Whom, ...args: readonly string[]): Promise<string> {
+    return this.signalled(at, { whom, signal: "SIGKILL" }, ...args);
+  }
+
+  /** Does the same by another signal. */
+  signalled(
+    at: RegExp,
+    { whom, signal }: { readonly whom: Whom; readonly signal: NodeJS.Signals },
+    ...args: readonly string[]
+  ): Promise<string> {
     const [program, ...words] = this.words(...args);
     const child = spawn(program, words, {
       cwd: this.workspace.project,
@@ -134,7 +146,7 @@ export class VerifiedStack {
       said += text;
       if (done || !at.test(said)) return;
       done = true;
-      process.kill(whom === "command" ? pid : -pid, "SIGKILL");
+      process.kill(whom === "command" ? pid : -pid, signal);
     };
     child.stdout.setEncoding("utf8").on("data", hear);
     child.stderr.setEncoding("utf8").on("data", hear);
