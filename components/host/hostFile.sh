@@ -17,10 +17,11 @@
 #   original or absent    what was there before us: the file itself (hard link, or moved here), or an empty mark
 #   written               SHA-256 of everything that we wrote: any other content is somebody else's
 #   holder                resource that the file belongs to
-# What a run has not finished lies in a folder `.NAME.local-serving.XXXXXX`. Both folders are marked
-# by their sticky bit, which comes with the folder in one step: anything else by these names is
-# somebody else's, and stays. A record of an earlier version has no such bit, and is known by what
-# it holds. A folder that we made carries the mark `.local-serving-made`.
+# What a run has not finished lies in a folder `.NAME.local-serving.XXXXXX`, which never holds what
+# was there before us. Both folders are marked by their sticky bit, which comes with the folder in
+# one step: anything else by these names is somebody else's, and stays. `cp -a` copies the bit, so
+# an unfinished folder is also known by what it holds, as is a record of an earlier version, which
+# has no such bit. A folder that we made carries the mark `.local-serving-made`.
 #
 # Runs wait for each other: each holds a lock on the root folder, which leaves no file and ends with
 # its holder.
@@ -212,12 +213,23 @@ is_record() {
   grep -qxE '[0-9a-f]{64}' "$record/written" 2>/dev/null || grep -q '^urn:pulumi:' "$record/holder" 2>/dev/null
 }
 
+# A copy of a record holds more: what was there before, or that nothing was.
+is_unfinished() {
+  is_marked "$1" || return 1
+  for inside in "$1"/* "$1"/.[!.]* "$1"/..?*; do
+    case ${inside##*/} in
+      content | folder | record | written | holder) ;;
+      *) if there "$inside"; then return 1; fi ;;
+    esac
+  done
+}
+
 # Beside the file, and beside each folder on the way to it.
 remove_leftovers() {
   at=$path
   while [ -n "$at" ]; do
     for leftover in "${at%/*}/.${at##*/}.local-serving."??????; do
-      if is_marked "$leftover"; then rm -rf -- "$leftover" 2>/dev/null || :; fi
+      if is_unfinished "$leftover"; then rm -rf -- "$leftover" 2>/dev/null || :; fi
     done
     at=${at%/*}
   done

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { HOST_FILE_SCRIPT } from "../../components/host/hostFileRequest";
 import { snapshot } from "../host/hostFileRun";
 import { describeEngine } from "./available";
 import { type DeclaredFiles, HostFileStack } from "./hostFileStack";
@@ -65,6 +66,28 @@ describeEngine("host files", () => {
 
   it("are left alone, and nothing restarts, when nothing changed", async () => {
     expect((await up("--expect-no-changes")).code).toBe(0);
+    expect(asked()).toEqual(restartsWith("A=one"));
+  });
+
+  it("of an earlier version's script: each is updated, none is written, and nothing restarts", async () => {
+    const { workspace } = stack;
+    const earlier = join(workspace.root, "earlier.json");
+    const script = JSON.stringify(HOST_FILE_SCRIPT);
+    const state = await workspace.state();
+    expect(state).toContain(script);
+    writeFileSync(earlier, state.replaceAll(script, JSON.stringify("exit 1 # earlier\n")));
+    expect((await workspace.pulumi("stack", "import", "--file", earlier)).code).toBe(0);
+    const paths = ["theirs.json", "a/b/ours.conf", "secrets/token", DROP_IN].map(at);
+    const before = paths.map((path) => [statSync(path).ino, statSync(path).mtimeMs]);
+    const done = await up("--diff");
+    expect(
+      done.steps.map(({ op, name, diffs }) => `${op} ${name}: ${diffs}`).sort(),
+      printed(done),
+    ).toEqual(["drop-in", "ours", "theirs", "token"].map((name) => `update ${name}: environment`));
+    expect(paths.map((path) => [statSync(path).ino, statSync(path).mtimeMs])).toEqual(before);
+    expect(paths.filter((path) => !printed(done).includes(`${path} is as it should be.`))).toEqual(
+      [],
+    );
     expect(asked()).toEqual(restartsWith("A=one"));
   });
 

@@ -1,14 +1,17 @@
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
+  existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
 import { userInfo } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { freshFolder, IS_ROOT, NOBODY, run, snapshot, writeAsBefore } from "./hostFileRun";
 
@@ -146,6 +149,64 @@ describe("a name of theirs that looks like one of ours", () => {
       run("restore", { path });
       expect(snapshot(folder)).toEqual(before);
     }
+  });
+
+  it.each(
+    ["backup", "abcdef", "before", "bak"].flatMap((end) => [
+      [end, "a file that was there", "theirs\n"] as const,
+      [end, "no file", undefined] as const,
+    ]),
+  )("is a copy of our record, `cp -a RECORD RECORD.%s`, over %s", (end, _, before) => {
+    if (before !== undefined) writeFileSync(at, before, { mode: 0o600 });
+    run("write", { path: at, content: "ours\n" });
+    const copy = join(folder, `.settings.json.local-serving.${end}`);
+    spawnSync("cp", ["-a", join(folder, ".settings.json.local-serving"), copy]);
+    const copied = snapshot(copy);
+    expect(Object.keys(copied).sort()).toEqual([
+      ...(before === undefined ? ["absent", "holder"] : ["holder", "original"]),
+      "written",
+    ]);
+    run("write", { path: at, content: "ours 2\n" });
+    run("restore", { path: at });
+    run("write", { path: at, content: "ours 3\n" });
+    run("restore", { path: at });
+    expect(snapshot(copy)).toEqual(copied);
+    expect(readdirSync(folder)).toEqual(
+      [basename(copy), ...(before === undefined ? [] : ["settings.json"])].sort(),
+    );
+  });
+
+  it("is a copy of the record of a folder's file further up, which also stays", () => {
+    const deep = join(folder, "a/b/file");
+    const record = join(folder, "a/.b.local-serving");
+    run("write", { path: join(folder, "a/b"), content: "ours\n" });
+    spawnSync("cp", ["-a", record, `${record}.backup`]);
+    run("restore", { path: join(folder, "a/b") });
+    const copied = snapshot(`${record}.backup`);
+    run("write", { path: deep, content: "ours\n" });
+    run("restore", { path: deep });
+    expect(snapshot(`${record}.backup`)).toEqual(copied);
+  });
+
+  it.each([
+    ["content", true],
+    ["record/holder", true],
+    ["folder/.local-serving-made", true],
+    ["", true],
+    ["original", false],
+    ["absent", false],
+    [".notes", false],
+    ["..notes", false],
+    ["content 2", false],
+  ])("is what a killed run has left only with nothing else in it: `%s`", (inside, isOurs) => {
+    const left = join(folder, ".settings.json.local-serving.abcdef");
+    mkdirSync(join(left, inside, ".."), { recursive: true });
+    mkdirSync(left, { recursive: true });
+    if (inside !== "") writeFileSync(join(left, inside), "text\n");
+    chmodSync(left, 0o1700);
+    run("restore", { path: at });
+    expect(existsSync(left)).toBe(!isOurs);
+    if (!isOurs) expect(readFileSync(join(left, inside), "utf8")).toBe("text\n");
   });
 
   it.each([
