@@ -13,9 +13,12 @@
 #   READ_REVISION  program that reads it, in Python
 #
 # A copy is a folder, named after its time: `data.tar`, all that is in the volume with owners and
-# modes, and `copy.json`. It is made in `.unfinished` and gets its name in one step. A folder without
-# copy.json is being removed. Docker reads and writes the volume, which belongs to root: by `docker
-# cp` for a container that never runs and has the volume.
+# modes, and `copy.json`. It is made in `.unfinished` and gets its name in one step, and loses it in
+# one step when it is removed, in `.removing`. Whatever else lies in the folder is somebody else's.
+#
+# The volume belongs to root, so `tar` of the service's own image packs and unpacks it. `docker cp`
+# does not: it leaves out without a word what it can't read, and doesn't unpack a link that leads out
+# of the volume.
 #
 # `.stopped` names the container that a run stopped and has not started again, `.restoring` the copy
 # that is being put back and whether all of it is `unpacked`, and `.put-back` a container that has not
@@ -33,7 +36,8 @@ WAIT_SECONDS=120
 # What a file system needs beside the files themselves.
 SPARE_KIB=65536
 HELPER=local-serving-copies-$VOLUME
-NAMES='[0-9]*T[0-9]*Z*'
+DAY='[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]'
+TIME='[0-9][0-9][0-9][0-9][0-9][0-9]'
 
 refuse() {
   printf '%s\n' "$*" >&2
@@ -42,13 +46,14 @@ refuse() {
 
 say() { printf '%s\n' "$*" >&2; }
 
-# Runs docker for its answer. Where it fails, its last line is the reason.
+# Runs docker for its answer.
 ask() {
   answer=$(docker "$@" 2>&1) ||
-    refuse "docker $1 failed for the data of $SERVICE ($(last_line "$answer")): \`docker info\` says whether Docker runs, then try again. $unchanged"
+    refuse "docker $1 failed for the data of $SERVICE ($(reason_in "$answer")): \`docker info\` says whether Docker runs, then try again. $unchanged"
 }
 
-last_line() { printf '%s\n' "$1" | tail -n 1; }
+# The last line that a program printed, without what `tar` and `docker` end every failure with.
+reason_in() { printf '%s\n' "$1" | grep -vE "^(tar: (Exiting|Error is not recoverable).*|Run 'docker .*|)$" | tail -n 1; }
 unchanged='The data were not touched.'
 # What a copy says of its image where no container has the data.
 image_unseen=$IMAGE
@@ -82,28 +87,54 @@ wait_for_others() {
     refuse "Another run has been copying data of $SERVICE for $WAIT_SECONDS s. Try again when it ended. $unchanged"
 }
 
-# What runs that were killed have left.
-remove_leftovers() {
-  rm -rf -- "$COPIES/.unfinished"
-  for folder in "$COPIES"/$NAMES; do
-    if [ -d "$folder" ] && [ ! -e "$folder/copy.json" ]; then rm -rf -- "$folder"; fi
+there() { [ -e "$1" ] || [ -L "$1" ]; }
+
+# Whether a name is one that we give: a time that the calendar has, and a number from 2 where one
+# second has several.
+is_name() {
+  case $1 in
+    ${DAY}T${TIME}Z | ${DAY}T${TIME}Z_[2-9] | ${DAY}T${TIME}Z_[1-9][0-9]) ;;
+    *) return 1 ;;
+  esac
+  clock=${1#*T}
+  clock=${clock%%Z*}
+  seconds=${clock#????}
+  minutes=${clock#??}
+  date -u -d "${1%%T*} ${clock%????}:${minutes%??}:$seconds" >/dev/null 2>&1
+}
+
+# A link of such a name is not ours: what is behind it would be removed with the old copies.
+is_copy() {
+  is_name "$1" && [ ! -L "$COPIES/$1" ] && [ -s "$COPIES/$1/copy.json" ] && [ -f "$COPIES/$1/data.tar" ]
+}
+
+# The names of the copies, the oldest first.
+copies() {
+  for folder in "$COPIES"/[0-9]*; do
+    if is_copy "${folder##*/}"; then printf '%s\n' "${folder##*/}"; fi
   done
+}
+
+# What runs that were killed have left. Only earlier versions made a container that never ran.
+remove_leftovers() {
+  rm -rf -- "$COPIES/.unfinished" "$COPIES/.removing"
   docker rm --force "$HELPER" "$HELPER-run" >/dev/null 2>&1 || :
 }
 
-# A container that never runs: Docker reads and writes its volume by it.
-make_helper() {
+# The image whose programs read and write the volume.
+choose_image() {
   helper_image=$IMAGE
   if [ -n "$image_id" ] && docker image inspect "$image_id" >/dev/null 2>&1; then helper_image=$image_id; fi
-  ask create --name "$HELPER" --network none --mount "type=volume,source=$VOLUME,target=/data,volume-nocopy" \
-    --entrypoint sh "$helper_image"
 }
 
-# Runs a script in the volume, by the shell of the service's own image.
+# in_volume SCRIPT [OPTION...]: runs a script in the volume, by the shell of the service's own image.
+# Without a log, which would be as large as the data.
 in_volume() {
-  docker run --rm --name "$HELPER-run" --network none --user 0 --env DATA=/data \
+  script=$1
+  shift
+  docker run --rm "$@" --log-driver none --name "$HELPER-run" --network none --user 0 --env DATA=/data \
     --mount "type=volume,source=$VOLUME,target=/data,volume-nocopy" \
-    --entrypoint sh "$helper_image" -c "$1"
+    --entrypoint sh "$helper_image" -c "$script"
 }
 
 # Empty where nothing tells it.
@@ -127,10 +158,29 @@ expect_room() {
   refuse "The disk of $1 has $(mib "$free") free, and $3 needs $(mib $(($2 + SPARE_KIB))): make room there, or remove copies that you don't need, and try again. $unchanged"
 }
 
+# GNU tar keeps more than others do, and takes these options for both ways.
+TAR='set -euf; cd -- "$DATA"; LC_ALL=C; export LC_ALL; options=
+command -v tar >/dev/null || { echo "it has no tar" >&2; exit 1; }
+case $(tar --version 2>&1) in
+  *"GNU tar"*) options="--numeric-owner --sparse --acls --xattrs --xattrs-include=*" ;;
+esac
+'
+COUNT=$TAR'tar -c $options -f - . 2>/dev/null | wc -c'
+# No program unpacks a path that is longer than the system takes in one call. Docker may lose the end
+# of what a program writes as it ends: so the last line on stderr says how many bytes there were.
+PACK=$TAR'if ! find . -print0 | tr "\n\0" "_\n" | awk "length > 4095 { exit 1 }"; then
+  echo "a path in it is longer than 4095 bytes" >&2
+  exit 1
+fi
+exec 3>&1
+{ tar -c $options -f - . && echo packed >&2; } | tee /dev/fd/3 | wc -c >&2'
+
 # Counted by what a copy would have, while everything runs.
 data_kib() {
-  bytes=$(docker cp "$HELPER:/data/." - 2>/dev/null | wc -c)
-  data_kib=$((bytes / 1024 + 1))
+  answer=$(in_volume "$COUNT" 2>&1) ||
+    refuse "The data of $SERVICE can't be read by its image ${image:-$IMAGE} ($(reason_in "$answer")): check Docker, and that the image has \`sh\` and \`tar\`. $unchanged"
+  bytes=$(printf '%s\n' "$answer" | grep -xE ' *[0-9]+' | tail -n 1)
+  data_kib=$((${bytes:-0} / 1024 + 1))
 }
 
 stop_container() {
@@ -152,7 +202,7 @@ end_run() {
   status=$?
   trap '' EXIT HUP INT TERM
   rm -rf -- "$COPIES/.unfinished"
-  docker rm --force "$HELPER" >/dev/null 2>&1 || :
+  docker rm --force "$HELPER-run" >/dev/null 2>&1 || :
   if [ "$status" -ne 0 ] && [ ! -e "$COPIES/.restoring" ]; then
     start_again || say "The container of $SERVICE stays stopped: \`serving start $SERVICE\` starts it."
   fi
@@ -164,7 +214,7 @@ begin_run() {
   trap end_run EXIT
   trap 'exit 1' HUP INT TERM
   remove_leftovers
-  make_helper
+  choose_image
   finish_restore
 }
 
@@ -175,6 +225,24 @@ hash_of() {
   printf '%s' "${sum%% *}"
 }
 
+# Packs the data into a file. All of them are there, or it refuses.
+pack() {
+  answer=$(in_volume "$PACK" 2>&1 >"$1") || :
+  came=$(wc -c <"$1")
+  end=$(printf '%s\n' "$answer" | tail -n 2 | tr '\n' ' ')
+  if [ "$end" = "packed $came " ]; then return; fi
+  why=$(reason_in "$(printf '%s\n' "$answer" | grep -vxE '[0-9]+')")
+  advice='check Docker and the room on that disk, and try again'
+  case $why in
+    packed) why="of ${end#packed }bytes $came came" ;;
+    *'changed as we read it' | *'removed before we read it' | *'; padding with zeros')
+      advice="end what else writes to the volume $VOLUME, and try again"
+      ;;
+    *'longer than 4095 bytes') advice='shorten it' ;;
+  esac
+  refuse "The data of $SERVICE can't be copied to $COPIES (${why:-docker run was ended}): $advice. $unchanged"
+}
+
 # Copies the data of a container that is stopped. The name of the copy is in `copy`.
 take() {
   part=$COPIES/.unfinished
@@ -182,12 +250,11 @@ take() {
   now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
   copy=$(printf '%s' "$now" | tr -d ':-')
   count=2
-  while [ -e "$COPIES/$copy" ]; do
+  while there "$COPIES/$copy"; do
     copy=$(printf '%s' "$now" | tr -d ':-')_$count
     count=$((count + 1))
   done
-  why=$(docker cp "$HELPER:/data/." - 2>&1 >"$part/data.tar") ||
-    refuse "The data of $SERVICE can't be copied to $COPIES (${why:-docker cp was ended}): check Docker and the room on that disk, and try again. $unchanged"
+  pack "$part/data.tar"
   read_revision
   printf '{"at": "%s", "why": "%s", "image": "%s", "revision": "%s", "bytes": %s, "sha256": "%s", "volume": "%s"}\n' \
     "$now" "$1" "${image:-$image_unseen}" "$revision" "$(wc -c <"$part/data.tar" | tr -d ' ')" "$(hash_of "$part/data.tar")" "$VOLUME" \
@@ -199,11 +266,13 @@ take() {
 
 # The copy that was just made stays, also behind names of a clock that was ahead.
 prune() {
-  set -- "$COPIES"/$NAMES/copy.json
+  # Our names have no blanks.
+  # shellcheck disable=SC2046
+  set -- $(copies)
   while [ $# -gt "$KEEP" ]; do
-    if [ "$1" != "$COPIES/$copy/copy.json" ]; then
-      rm -f -- "$1"
-      rm -rf -- "${1%/copy.json}"
+    if [ "$1" != "$copy" ]; then
+      mv -T -- "$COPIES/$1" "$COPIES/.removing"
+      rm -rf -- "$COPIES/.removing"
     fi
     shift
   done
@@ -254,20 +323,29 @@ make() {
   printf '{"copy": "%s", "goneSeconds": %s}\n' "$copy" "$gone"
 }
 
+in_json() { printf '%s' "$1" | tr '\001-\037' '?' | sed 's/[\\"]/\\&/g'; }
+
 list() {
   find_container
-  for each in "$COPIES"/$NAMES/copy.json; do
-    if [ ! -e "$each" ]; then continue; fi
-    folder=${each%/copy.json}
-    printf '{"copy": "%s", "about": %s}\n' "${folder##*/}" "$(cat -- "$each")"
+  for name in $(copies); do
+    printf '{"copy": "%s", "about": %s}\n' "$name" "$(tr '\n' ' ' <"$COPIES/$name/copy.json")"
+  done
+  for path in "$COPIES"/*; do
+    name=${path##*/}
+    if there "$path" && ! is_copy "$name"; then printf '{"other": "%s"}\n' "$(in_json "$name")"; fi
   done
   printf '{"container": "%s", "image": "%s", "running": %s}\n' "$id" "$image" "$running"
 }
 
 # Everything at the top of a folder, hidden names too.
 EACH='for f in "$from"/* "$from"/.[!.]* "$from"/..?*; do [ -e "$f" ] || [ -L "$f" ] || continue;'
-PREPARE='set -eu; cd -- "$DATA"; rm -rf .serving-done .serving-restore; mkdir -p .serving-restore/new'
-WHOLE='set -eu; cd -- "$DATA"; sync 2>/dev/null || :; : >.serving-restore/whole'
+# Folders inherit the setgid bit of the one that they are made in, and tar leaves it there.
+UNPACK=$TAR'rm -rf .serving-done .serving-restore
+mkdir -p .serving-restore/new
+chmod 00700 .serving-restore/new
+tar -xp $options -f - -C .serving-restore/new
+sync 2>/dev/null || :
+: >.serving-restore/whole'
 # What is at the old place already was there before; what is new beside it came from a start in between.
 SWAP='set -eu; cd -- "$DATA"; r=.serving-restore
 rm -rf .serving-done
@@ -284,6 +362,8 @@ if [ ! -e $r/moved ]; then
 fi
 from=$r/new
 '$EACH' n=${f##*/}; rm -rf -- "./$n"; mv -- "$f" ./; done
+chown -- "$(stat -c %u:%g $r/new)" .
+chmod -- "00$(stat -c %a $r/new)" .
 sync 2>/dev/null || :
 mv $r .serving-done
 rm -rf .serving-done
@@ -296,9 +376,9 @@ finish_restore() {
   read -r pending phase <"$COPIES/.restoring" || :
   if [ "$running" = true ]; then stop_container; running=false; fi
   became=$(in_volume "$SWAP" 2>&1) ||
-    refuse "Putting back the copy $pending was interrupted and can't be finished ($(last_line "$became")). It is still in $COPIES/$pending: try again."
+    refuse "Putting back the copy $pending was interrupted and can't be finished ($(reason_in "$became")). It is still in $COPIES/$pending: try again."
   # After the last step nothing is left in the volume; before the first one nothing is there yet.
-  case "$became $phase" in
+  case "$(reason_in "$became") $phase" in
     whole* | 'nothing unpacked')
       finished=$pending
       mark_put_back
@@ -324,20 +404,20 @@ replace_data() {
   take restore
   kept=$copy
   begin_phase "$1" begun
-  why=$(in_volume "$PREPARE" 2>&1 && docker cp -a - "$HELPER:/data/.serving-restore/new" 2>&1 <"$COPIES/$1/data.tar" && in_volume "$WHOLE" 2>&1) || {
+  why=$(in_volume "$UNPACK" --interactive 2>&1 <"$COPIES/$1/data.tar") || {
     if in_volume "$SWAP" >/dev/null 2>&1; then rm -f -- "$COPIES/.restoring"; fi
-    refuse "The copy $1 can't be unpacked ($(last_line "$why")): check Docker and the room on its disk, and try again. $unchanged"
+    refuse "The copy $1 can't be unpacked ($(reason_in "$why")): check Docker and the room on its disk, and try again. $unchanged"
   }
   begin_phase "$1" unpacked
   became=$(in_volume "$SWAP" 2>&1) || became="failed: $became"
-  [ "$became" = whole ] ||
-    refuse "Putting back the copy $1 was interrupted ($(last_line "$became")): run the same command again, which finishes it. The data from before are in $COPIES/$kept."
+  [ "$(reason_in "$became")" = whole ] ||
+    refuse "Putting back the copy $1 was interrupted ($(reason_in "$became")): run the same command again, which finishes it. The data from before are in $COPIES/$kept."
   mark_put_back
   rm -f -- "$COPIES/.restoring"
 }
 
 expect_copy() {
-  [ -e "$COPIES/$1/copy.json" ] || refuse "There is no copy $1 in $COPIES: \`serving restore $SERVICE\` lists them. $unchanged"
+  is_copy "$1" || refuse "There is no copy $1 in $COPIES: \`serving restore $SERVICE\` lists them. $unchanged"
   [ "$(hash_of "$COPIES/$1/data.tar" 2>/dev/null)" = "$(field "$COPIES/$1" sha256)" ] ||
     refuse "The copy $1 is damaged: $COPIES/$1/data.tar is not what was written. Take another one. $unchanged"
 }
@@ -377,11 +457,8 @@ put_back() {
 # The newest copy whose FIELD is VALUE, in `newest`; empty where there is none.
 find_newest() {
   newest=''
-  for each in "$COPIES"/$NAMES/copy.json; do
-    if [ -e "$each" ] && [ "$(field "${each%/copy.json}" "$1")" = "$2" ]; then
-      newest=${each%/copy.json}
-      newest=${newest##*/}
-    fi
+  for name in $(copies); do
+    if [ "$(field "$COPIES/$name" "$1")" = "$2" ]; then newest=$name; fi
   done
 }
 

@@ -189,6 +189,8 @@ interface CopiesOutput {
   readonly service: string;
   readonly folder: string;
   readonly copies: readonly Copy[];
+  /** Names of what else lies in the folder: no copies of ours, and never removed. */
+  readonly others: readonly string[];
 }
 
 interface RestoreOutput {

@@ -42,15 +42,15 @@ Exit code: 0 listed or put back, 1 it could not be done, 2 wrong use.`,
 
 async function listed({ machine, copies }: DataOn, options: RestoreOptions): Promise<Outcome> {
   const { service, folder } = copies;
-  const { found } = await listCopies(copies);
-  const result = { machine: machine.name, service, folder, copies: found };
+  const { found, others } = await listCopies(copies);
+  const result = { machine: machine.name, service, folder, copies: found, others };
+  const alone =
+    others.length === 0 ? [] : [`Not copies of ours, and left alone: ${others.join(", ")}.`];
   const backup = forStack(`serving backup ${service}`, options);
   if (found.length === 0) {
     await expectApplied([machine], options);
-    return {
-      result,
-      text: `There is no copy of the data of ${service} yet: \`${backup}\` makes one.`,
-    };
+    const none = `There is no copy of the data of ${service} yet: \`${backup}\` makes one.`;
+    return { result, text: [none, ...alone].join("\n") };
   }
   const rows = found.map(({ copy, why, version, image, revision, bytes }) => [
     copy,
@@ -62,7 +62,8 @@ async function listed({ machine, copies }: DataOn, options: RestoreOptions): Pro
   const table = columns([["copy", "made by", "version", "revision", "size"], ...rows]);
   const head = styled("bold", `Copies of the data of ${service} in ${folder} on ${machine.name}`);
   const next = `\`${forStack(`serving restore ${service} COPY`, options)}\` puts one back.`;
-  return { result, text: [head, ...table.map((line) => `  ${line}`), next].join("\n") };
+  const lines = [head, ...table.map((line) => `  ${line}`), ...alone, next];
+  return { result, text: lines.join("\n") };
 }
 
 const WHY: Readonly<Record<string, string>> = {
@@ -77,12 +78,14 @@ async function putBack(
   options: RestoreOptions,
 ): Promise<Outcome> {
   const { service } = copies;
-  const { found, now } = await listCopies(copies);
+  const { found, others, now } = await listCopies(copies);
   const copy = found.find((each) => each.copy === name);
   if (copy === undefined) {
     const list = forStack(`serving restore ${service}`, options);
     throw new WrongUse(
-      `There is no copy ${name} of the data of ${service}: \`${list}\` lists them.`,
+      others.includes(name)
+        ? setAsideText(`${copies.folder}/${name}`, list)
+        : `There is no copy ${name} of the data of ${service}: \`${list}\` lists them.`,
     );
   }
   const { starts, note } = startsAfter(copy, now.image, service);
@@ -109,6 +112,10 @@ async function putBack(
   ];
   return { result: { restored: result }, text: lines.join("\n") };
 }
+
+/** For what lies beside the copies: it may be one that somebody has renamed. */
+const setAsideText = (path: string, list: string): string =>
+  `${path} isn't named as a copy is, or isn't whole. If you have set it aside, give it back its name, such as 20261129T073407Z: \`${list}\` lists it then.`;
 
 const whatHappens = ({ copy, at, bytes }: Copy, service: string, note: string): string =>
   [

@@ -29,10 +29,15 @@ interface Now {
 export const versionOf = (image: string): string | null =>
   tagRelease(imageReference(image)?.tag ?? "")?.version ?? null;
 
+export interface Listed {
+  readonly found: readonly Copy[];
+  /** Names of what else lies in their folder: no copies of ours, and never removed. */
+  readonly others: readonly string[];
+  readonly now: Now;
+}
+
 /** The copies of a service's data, the newest first, and what has the data now. */
-export async function listCopies(
-  copies: DataCopies,
-): Promise<{ readonly found: readonly Copy[]; readonly now: Now }> {
+export async function listCopies(copies: DataCopies): Promise<Listed> {
   const answers = await askCopies(copies, ["list"]);
   const found = answers.flatMap(({ copy, about }): Copy[] => {
     if (!isRecord(about)) return [];
@@ -44,6 +49,7 @@ export async function listCopies(
   const last = answers.at(-1);
   return {
     found: found.reverse(),
+    others: answers.map(({ other }) => textOr(other)).filter(Boolean),
     now: { image: textOr(last?.image), running: last?.running === true },
   };
 }

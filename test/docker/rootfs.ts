@@ -26,6 +26,8 @@ const TOOLS = [
     "sed",
   ],
   ...["setsid", "sleep"],
+  // What packs and unpacks a volume.
+  ...["tar", "tee", "wc", "tr", "find", "stat", "chown", "chmod"],
 ];
 
 const PROGRAMS = ["vllm", "python3", "curl", "litellm"];

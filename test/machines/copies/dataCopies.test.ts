@@ -185,9 +185,9 @@ describe.concurrent("putting a copy back", () => {
 
   it("undoes itself where the volume takes no more", async () => {
     const { volume, copy, newer } = await migrated();
-    const docker = join(volume.folder, "bin/docker");
-    const script = readFileSync(docker, "utf8");
-    writeFileSync(docker, script.replace("tar -xpf -", "false -xpf -"));
+    const tar =
+      "#!/bin/sh\ncase $1 in -xp) echo 'unexpected EOF' >&2; exit 2 ;; esac\nexec /usr/bin/tar \"$@\"\n";
+    writeFileSync(join(volume.folder, "bin/tar"), tar, { mode: 0o755 });
     const { code, err } = await volume.run(["put-back", copy, "yes"]);
     expect([code, volume.running, volume.data()]).toEqual([1, true, newer]);
     expect(err).toContain(
@@ -259,7 +259,7 @@ describe.concurrent("the way back of an update", () => {
 
   it("starts an old container that a killed run had stopped before it made the copy", async () => {
     const volume = new FakeVolume();
-    await volume.run(["before"], { env: killedAt({ call: 9, when: "middle" }) });
+    await volume.run(["before"], { env: killedAt({ call: 8, when: "middle" }) });
     expect([volume.names(), volume.running]).toEqual([[], false]);
     expect(await back(volume)).toEqual({ did: "same-image" });
     expect(volume.running).toBe(true);
@@ -287,8 +287,8 @@ describe.concurrent("the way back of an update", () => {
 
 describe.concurrent("a run that is killed", () => {
   it.each([
-    { call: 9, when: "middle" as const },
-    { call: 10, when: "after" as const },
+    { call: 8, when: "middle" as const },
+    { call: 9, when: "after" as const },
   ])("leaves the data and no half copy: $when call $call of a copy", async (moment) => {
     const volume = new FakeVolume();
     const data = volume.data();
@@ -300,11 +300,11 @@ describe.concurrent("a run that is killed", () => {
     expect([volume.names().length, volume.damaged()]).toEqual([1, []]);
   });
 
-  // Nothing is unpacked; all is; all is swapped.
+  // Half is unpacked; all is; all is swapped.
   it.each([
+    { call: 10, when: "middle" as const },
+    { call: 10, when: "after" as const },
     { call: 11, when: "after" as const },
-    { call: 13, when: "after" as const },
-    { call: 14, when: "after" as const },
   ])("is finished or begun anew: $when call $call of putting back", async (moment) => {
     const { volume, copy, old } = await migrated();
     const killed = await volume.run(["put-back", copy, "yes"], { env: killedAt(moment) });

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, it, vi } from "vitest";
@@ -211,6 +211,32 @@ describe("serving restore", () => {
     expect([code, volume.data()]).toEqual([exit, data === "older" ? old : newer]);
     expect(out).toMatch(said);
     expect(err).toContain("Put it back? [y/N] ");
+  });
+
+  it("names what lies beside the copies, and says how one that was set aside comes back", async () => {
+    const volume = new FakeVolume();
+    await volume.run(["make"]);
+    const [name = ""] = volume.names();
+    const aside = join(volume.copies, `${name}-golden`);
+    renameSync(join(volume.copies, name), aside);
+    mkdirSync(join(volume.copies, "notes"));
+    const left = `Not copies of ours, and left alone: ${name}-golden, notes.\n`;
+    expect((await serving(volume, ["restore", "chat-ui"])).out).toBe(
+      `There is no copy of the data of chat-ui yet: \`serving backup chat-ui\` makes one.\n${left}`,
+    );
+    const args = ["restore", "chat-ui", `${name}-golden`, "--yes"];
+    const { code, err } = await serving(volume, args);
+    expect([code, err]).toEqual([
+      2,
+      `${FOLDER}/${name}-golden isn't named as a copy is, or isn't whole. If you have set it aside, give it back its name, such as 20261129T073407Z: \`serving restore chat-ui\` lists it then.\n`,
+    ]);
+    renameSync(aside, join(volume.copies, name));
+    const { out } = await serving(volume, ["restore", "chat-ui"]);
+    expect(out).toContain(`\n  ${name} `);
+    expect(out).toContain("\nNot copies of ours, and left alone: notes.\n");
+    const json = await serving(volume, ["restore", "chat-ui", "--format", "json"]);
+    expect(JSON.parse(json.out)).toMatchObject({ copies: [{ copy: name }], others: ["notes"] });
+    expect((await serving(volume, ["restore", "chat-ui", name, "--yes"])).code).toBe(0);
   });
 
   it("refuses a name that no copy has, and says what Docker says", async () => {
