@@ -29,7 +29,7 @@ interface Now {
 export const versionOf = (image: string): string | null =>
   tagRelease(imageReference(image)?.tag ?? "")?.version ?? null;
 
-export interface Listed {
+interface Listed {
   readonly found: readonly Copy[];
   /** Names of what else lies in their folder: no copies of ours, and never removed. */
   readonly others: readonly string[];
