@@ -11,7 +11,7 @@ import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { isHere } from "../../machines/address";
 import type { Facts, Stack } from "../doctor/facts";
 import { isForeign } from "../doctor/read/foreign";
-import { fromFiles, GIVEN, type GivenFiles } from "../doctor/read/fromFiles";
+import { emptyNotes, fromFiles, GIVEN, type GivenFiles } from "../doctor/read/fromFiles";
 import { cutShortNotes, fromMachine, readMachineStack } from "../doctor/read/fromMachine";
 import { diagnose, doctorText } from "../doctor/report/diagnose";
 import { ownOf } from "../engine/ownOf";
@@ -208,7 +208,7 @@ function ofItsOwnStack(facts: Facts, options: DoctorOptions) {
 
 async function fromGivenFiles(files: GivenFiles) {
   const facts = await fromFiles(files);
-  return { facts, notes: cutShortNotes(facts.logs) };
+  return { facts, notes: [...cutShortNotes(facts.logs), ...emptyNotes(facts.logs)] };
 }
 
 function lookedAt({

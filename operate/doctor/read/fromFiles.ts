@@ -25,6 +25,10 @@ export async function fromFiles(files: GivenFiles): Promise<Omit<Facts, "stack" 
   const logs: LogReading[] = [];
   for (const file of files.log ?? []) logs.push(await scanFile(file, "file"));
   if (files.dmesg !== undefined) logs.push(await scanFile(files.dmesg, "kernel"));
+  const isAlone = GIVEN.every((name) => name === "dmesg" || files[name] === undefined);
+  const [first] = logs.filter(({ empty }) => empty);
+  if (isAlone && first !== undefined && logs.every(({ empty }) => empty))
+    throw new UnreadableInput(first.name, whyEmpty(first));
   const probes = read(files.verify, readProbes);
   if (probes !== undefined) logs.push(await scanProbes(probes));
   return {
@@ -43,6 +47,20 @@ const read = <Value>(
   reader: (file: string) => Value,
 ): Value | undefined => (file === undefined ? undefined : reader(file));
 
+/** Says of a log without a word that it shows nothing, and how the log is read or saved. */
+function whyEmpty({ name, kind }: LogReading): string {
+  if (kind === "kernel")
+    return "is empty, so it shows nothing. `sudo journalctl --dmesg > dmesg.txt` saves the kernel's log.";
+  const how = name === STDIN ? "2>&1 | serving doctor --log -` reads" : "> server.log 2>&1` saves";
+  return `is empty, so it shows nothing. \`docker logs CONTAINER ${how} the log of a container, also of one that ended; without \`2>&1\` most of it is missing. \`docker ps --all\` lists the names.`;
+}
+
+/** Says which of the given logs are empty, where others or files were judged. */
+export const emptyNotes = (logs: readonly LogReading[]): string[] =>
+  logs.flatMap((log) =>
+    log.empty && log.kind !== "probes" ? [`${log.name}: ${whyEmpty(log)}`] : [],
+  );
+
 /**
  * Most of a log that is read, in bytes; of a larger one its last start and the newest part say what
  * is wrong.
@@ -51,6 +69,8 @@ const READ_WHOLE_BYTES = 64 * 1024 ** 2;
 const HEAD_BYTES = 8 * 1024 ** 2;
 
 const AT_ONCE_BYTES = 256 * 1024;
+
+const STDIN = "stdin";
 
 async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogReading> {
   if (file === "-") return scanStdin(kind);
@@ -102,7 +122,7 @@ async function scanStdin(kind: LogReading["kind"]): Promise<LogReading> {
   if (process.stdin.isTTY)
     throw new UnreadableInput("--log -", "stdin is a terminal; pipe a log into it");
   try {
-    return await scanLog({ name: "stdin", kind }, process.stdin, SIGNS);
+    return await scanLog({ name: STDIN, kind }, process.stdin, SIGNS);
   } finally {
     // One that is still open would keep this program alive.
     process.stdin.destroy();

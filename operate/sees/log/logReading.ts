@@ -34,6 +34,8 @@ export interface LogReading {
   readonly raised?: LastWord;
   /** How many starts of a server it shows. */
   readonly starts?: number;
+  /** It shows no word: no line, or only blank ones. */
+  readonly empty?: true;
   /** Why its end was not read. */
   readonly cutShort?: string;
 }

@@ -30,6 +30,9 @@ export const UNKNOWN_TIER = "claude-unpinned-tier";
  */
 const LINE_LIMIT = 64 * 1024;
 
+/** Anything that a person would see: no blanks, no codes of a terminal, no mark of an encoding. */
+const VISIBLE = /[^\s\p{C}]/u;
+
 type Match = Omit<Hit, "line" | "groups"> & { readonly match: RegExpExecArray };
 
 export interface Literals {
@@ -68,6 +71,7 @@ export class Scanner {
   /** Somebody stops the server of this start. */
   private isStopped = false;
   private isOpened = false;
+  private isEmpty = true;
   /** Of the starts before. */
   private before: { signs: Map<Sign, Match>; raised: LastWord | undefined } = {
     signs: new Map(),
@@ -94,7 +98,7 @@ export class Scanner {
   /**
    * What was found. Only the one line that each sign keeps is made fit to be shown, and only here.
    */
-  end(): Pick<LogReading, "hits" | "lines" | "raised" | "starts"> {
+  end(): Pick<LogReading, "hits" | "lines" | "raised" | "starts" | "empty"> {
     if (this.rest !== "") this.endLine(this.rest);
     this.rest = "";
     const own = this.counting();
@@ -103,7 +107,8 @@ export class Scanner {
     const { lines, starts } = this;
     const raised =
       own.raised ?? (this.crash.raised && { ...this.crash.raised, afterServing: true as const });
-    return { hits, lines, starts, ...defined({ raised }) };
+    const empty = this.isEmpty || undefined;
+    return { hits, lines, starts, ...defined({ raised, empty }) };
   }
 
   /**
@@ -193,6 +198,7 @@ export class Scanner {
       0,
       LINE_LIMIT,
     );
+    this.isEmpty &&= !VISIBLE.test(line);
     if (this.begins(line)) this.begin(line);
     if (!isSaidByOthers(line)) this.finder.take(line, this.lines);
     const signs = new Set<Sign>();
