@@ -56,6 +56,16 @@ export const HOST_FROM_CONTAINER = "host.docker.internal";
 /** Every address of a machine. */
 export const EVERY_ADDRESS = "0.0.0.0";
 
+/**
+ * A machine's address on Docker's own bridge, unless the daemon's `bip` says another. All of its
+ * containers reach it, whatever network they are on, and no other computer does.
+ */
+export const DOCKERS_BRIDGE = "172.17.0.1";
+
+/** What that address is, in words. */
+export const AS_DOCKERS_BRIDGE =
+  "the address of Docker's own bridge (`ip -4 address show docker0`)";
+
 /** Address and port that something listens on. */
 export interface Listening {
   readonly address: string;
@@ -72,11 +82,11 @@ const LOOPBACK =
 export const isLoopback = (address: string): boolean => LOOPBACK.test(canonicalHost(address));
 
 /**
- * Whether no computer on the network reaches it: it listens on loopback, or on a link between
- * machines.
+ * Whether no computer on the network reaches it: it listens on loopback, on Docker's own bridge, or
+ * on a link between machines.
  */
 export const isClosed = ({ address, onLink }: Listening): boolean =>
-  isLoopback(address) || onLink === true;
+  isLoopback(address) || address === DOCKERS_BRIDGE || onLink === true;
 
 /**
  * Name by which other computers reach a machine: the one that is declared, else the one that ssh is

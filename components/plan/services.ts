@@ -1,5 +1,12 @@
 import { defined } from "../../faults/defined";
-import { hostOnNetwork, isLoopback, originFromContainer, originOf } from "../../machines/address";
+import {
+  AS_DOCKERS_BRIDGE,
+  DOCKERS_BRIDGE,
+  hostOnNetwork,
+  isLoopback,
+  originFromContainer,
+  originOf,
+} from "../../machines/address";
 import { onMachine } from "../../machines/home";
 import { onOtherMachine } from "../bridge/settings";
 import { plannedClients } from "../clients/plannedClients";
@@ -102,6 +109,12 @@ function rowOf(
   return { key, name, resource, container: runsIn, own: container !== undefined, servers, volumes };
 }
 
+/** What lets a container reach a server of the host that asks for no key, and not the network. */
+const howReached = (kind: Upstream["kind"]): string =>
+  kind === "instance-a"
+    ? `Start it with \`--host ${DOCKERS_BRIDGE}\`, ${AS_DOCKERS_BRIDGE}, and write \`instanceA.listen: ${DOCKERS_BRIDGE}\`.`
+    : `Write \`simpleServer.listen: ${DOCKERS_BRIDGE}\`, ${AS_DOCKERS_BRIDGE}.`;
+
 /** Finds servers on the host's loopback, which the container of a service can't reach. */
 function loopbackOnly(
   { container, servers }: Planned,
@@ -111,7 +124,7 @@ function loopbackOnly(
     const isOutOfReach =
       servers.includes(server.key) && server.container === undefined && isLoopback(server.address);
     if (container === undefined || !isOutOfReach) return [];
-    const message = `${container.name} can't reach ${server.key}: it listens on ${server.address} only. Let it listen on 0.0.0.0, and keep port ${server.port} closed to the network.`;
+    const message = `${container.name} can't reach ${server.key}: it listens on ${server.address} only. ${howReached(server.kind)}`;
     return [["loopback-only", message]];
   });
 }

@@ -1,7 +1,7 @@
 import { dotted, type Fault } from "../../faults/fault";
 import { listOf } from "../../faults/quoting";
 import type { SourceDocument } from "../../faults/yamlDocument";
-import { canonicalEngine, EVERY_ADDRESS, hostOnNetwork, isLoopback } from "../../machines/address";
+import { canonicalEngine, hostOnNetwork, isLoopback } from "../../machines/address";
 import { totalOfAnother, whyNoServer } from "../../machines/devices/devices";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { onOtherMachine } from "../bridge/settings";
@@ -182,7 +182,7 @@ function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]
           `\`${name}\` is only reachable over its private link, and ${own} is not on that link: declare the bridge on ${on}.`,
         );
     } else if (isLoopback(server.listen)) {
-      const message = `\`${name}\` listens on ${server.listen}, which no other machine can reach: write \`machines.${on}.inferenceServers.${key}.listen: ${EVERY_ADDRESS}\`.`;
+      const message = `\`${name}\` listens on ${server.listen}, which no other machine can reach: write \`machines.${on}.inferenceServers.${key}.listen\` with the address by which ${own} knows ${on}. vLLM asks for no key, so let a firewall admit ${own} alone.`;
       return fault("impossible_value", message);
     }
     if (server.nodes === undefined && hostOnNetwork(machine, machine.clients.host) === undefined) {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { optional, strictObject } from "zod";
 import { isRecord, type JsonObject, objectOr } from "../../faults/json";
-import { EVERY_ADDRESS, HERE } from "../../machines/address";
+import { EVERY_ADDRESS, HERE, isClosed } from "../../machines/address";
 import { DEVICE_IDS } from "../../machines/devices/devices";
 import { clients } from "../clients/settings";
 import {
@@ -57,16 +57,21 @@ const TCP = /^tcp:\/\/([^:/]*).*$/s;
  */
 function listenBelow(given: unknown): string {
   const { listen, inferenceServers, ...blocks } = objectOr(given);
+  const address = z.ipv4().safeParse(listen).data ?? EVERY_ADDRESS;
   const services = [
     ...SERVICES.map(({ key }) => key).filter(
       (key) => isRecord(blocks[key]) && isListening(blocks[key]),
     ),
     ...Object.keys(objectOr(inferenceServers)).map((key) => `inferenceServers.${key}`),
-  ];
+  ].filter((key) => isClosed({ address, port: 0 }) || ASKS_WHO.includes(key));
   const [first = "bridge"] = services;
-  const address = z.ipv4().safeParse(listen).data ?? EVERY_ADDRESS;
-  return `A machine has no \`listen\`: each service has its own. Write it below the service that other computers should reach${services.length > 1 ? ` (${services.join(", ")})` : ""}, as \`${first}.listen: ${address}\`.`;
+  const hasKey = first !== "bridge" || objectOr(blocks.bridge).keyVariable !== undefined;
+  const key = hasKey ? "" : ", with a key (`bridge.keyVariable`)";
+  return `A machine has no \`listen\`: each service has its own. Write it below the service that other computers should reach${services.length > 1 ? ` (${services.join(", ")})` : ""}, as \`${first}.listen: ${address}\`${key}.`;
 }
+
+/** Services that ask who is calling: only these are named for an address on the network. */
+const ASKS_WHO: readonly string[] = ["bridge", "chatUi"];
 
 /** A service that runs in none of its own has no port. */
 const isListening = ({ mode = "host" }: JsonObject): boolean => mode === "host";
@@ -78,7 +83,7 @@ const isListening = ({ mode = "host" }: JsonObject): boolean => mode === "host";
 const hostInstance = strictObject({
   port: usual(8000, port()).describe("TCP port that instance A listens on."),
   listen: listenAddress("0.0.0.0").describe(
-    "Address that instance A listens on (its `--host`; vLLM's default is every address). On 127.0.0.1 no container can reach it.",
+    "Address that instance A listens on (its `--host`; vLLM's default is every address). On 127.0.0.1 no container can reach it; on 172.17.0.1, Docker's own bridge, the network can't.",
   ),
   servedModelName: optional(servedName()).describe(
     "Served model name of instance A. Needed only if a client, the bridge or the chat UI uses instance A.",

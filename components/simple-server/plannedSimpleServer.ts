@@ -1,5 +1,5 @@
 import { shellWords } from "../../faults/shellWords";
-import { isLoopback, originOf } from "../../machines/address";
+import { AS_DOCKERS_BRIDGE, DOCKERS_BRIDGE, isLoopback, originOf } from "../../machines/address";
 import { hundredths } from "../../units/memory";
 import { SIMPLE_SERVER } from "../fields/fields";
 import { dropInPath, environmentLine } from "../host/systemdText";
@@ -159,9 +159,6 @@ function uncountedModels(server: SimpleServerSettings): string[] {
   return server.models.filter((model) => !Object.hasOwn(server.loadedGiB, model));
 }
 
-/** The address that a machine has on Docker's default bridge, unless `bip` says another. */
-const DOCKERS_BRIDGE = "172.17.0.1";
-
 /** What an operator should know of the simple server before it runs, each with its code. */
 function simpleServerWarnings(blocks: SimpleServerBlocks): [code: string, message: string][] {
   const { simpleServer, elevate, chatUi } = blocks;
@@ -177,7 +174,7 @@ function simpleServerWarnings(blocks: SimpleServerBlocks): [code: string, messag
     if (chatUi !== undefined && (connections === undefined || connections.includes(SIMPLE_SERVER)))
       warnings.push([
         "simple-server-on-loopback",
-        `Ollama listens on ${simpleServer.listen}, where no container can reach it: the chat UI and the bridge can't use its models. Write \`listen: ${DOCKERS_BRIDGE}\`, the address of Docker's own bridge (\`ip -4 address show docker0\`), to open it to containers but not to the local network.`,
+        `Ollama listens on ${simpleServer.listen}, where no container can reach it: the chat UI and the bridge can't use its models. Write \`listen: ${DOCKERS_BRIDGE}\`, ${AS_DOCKERS_BRIDGE}, to open it to containers but not to the local network.`,
       ]);
   } else if (simpleServer.listen !== DOCKERS_BRIDGE)
     warnings.push([

@@ -70,7 +70,7 @@ const onTheHost = strictObject({
       "Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, with its models in a volume that the host does not see; accepts only `models`, `loadedGiB` and `residentModelsGiB`. `none`: there is no Ollama.",
     ),
   listen: listenAddress().describe(
-    "Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama never asks for a key.",
+    "Address that Ollama listens on (OLLAMA_HOST). `172.17.0.1`, Docker's own bridge, opens it to our containers alone, `0.0.0.0` to the network as well: Ollama never asks for a key.",
   ),
   port: usual(11434, port()).describe("TCP port that Ollama listens on (OLLAMA_HOST)."),
   modelsDirectory: hostPath(

@@ -42,7 +42,7 @@ export interface MachineSettings {
   readonly instanceA: "none" | {
     /** TCP port that instance A listens on. Default: `8000`. */
     readonly port?: number;
-    /** Address that instance A listens on (its `--host`; vLLM's default is every address). On 127.0.0.1 no container can reach it. Default: `"0.0.0.0"`. */
+    /** Address that instance A listens on (its `--host`; vLLM's default is every address). On 127.0.0.1 no container can reach it; on 172.17.0.1, Docker's own bridge, the network can't. Default: `"0.0.0.0"`. */
     readonly listen?: string;
     /** Served model name of instance A. Needed only if a client, the bridge or the chat UI uses instance A. */
     readonly servedModelName?: string;
@@ -290,7 +290,7 @@ export interface MachineSettings {
   readonly simpleServer?: {
     /** Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, with its models in a volume that the host does not see; accepts only `models`, `loadedGiB` and `residentModelsGiB`. `none`: there is no Ollama. */
     readonly mode: "host";
-    /** Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama never asks for a key. Default: `"127.0.0.1"`. */
+    /** Address that Ollama listens on (OLLAMA_HOST). `172.17.0.1`, Docker's own bridge, opens it to our containers alone, `0.0.0.0` to the network as well: Ollama never asks for a key. Default: `"127.0.0.1"`. */
     readonly listen?: string;
     /** TCP port that Ollama listens on (OLLAMA_HOST). Default: `11434`. */
     readonly port?: number;

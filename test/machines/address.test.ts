@@ -75,6 +75,8 @@ describe("what listens on", () => {
 
   it.each([
     ["127.0.0.1", "dgx.local", undefined],
+    ["172.17.0.1", "dgx.local", undefined],
+    ["172.18.0.1", "dgx.local", "http://dgx.local:8787/v1"],
     ["0.0.0.0", "dgx.local", "http://dgx.local:8787/v1"],
     ["0.0.0.0", undefined, "port 8787 of every address (`clients.host` names one)"],
     ["0.0.0.0", "localhost", "port 8787 of every address (`clients.host` names one)"],

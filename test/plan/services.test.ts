@@ -150,16 +150,27 @@ describe("warnings of services", () => {
 
   it("say that a container can't reach what listens on loopback only", () => {
     const instanceA = { gpuMemoryUtilization: 0.4, listen: "127.0.0.1" };
-    const [warning, ...more] = warningsOf({
-      instanceA,
-      chatUi: { ...CHAT_UI, connections: ["instance-a"] },
-    });
+    const chatUi = { ...CHAT_UI, connections: ["instance-a"] };
+    const [warning, ...more] = warningsOf({ instanceA, chatUi });
     expect(warning?.code).toBe("loopback-only");
-    expect(warning?.message).toContain(
-      "open-webui-8080 can't reach instance-a: it listens on 127.0.0.1 only.",
+    expect(warning?.message).toBe(
+      "open-webui-8080 can't reach instance-a: it listens on 127.0.0.1 only. Start it with `--host 172.17.0.1`, the address of Docker's own bridge (`ip -4 address show docker0`), and write `instanceA.listen: 172.17.0.1`.",
     );
     expect(more).toEqual([]);
     expect(warningsOf({ instanceA })).toEqual([]);
+    const advised = { ...instanceA, listen: "172.17.0.1" };
+    expect(warningsOf({ instanceA: advised, chatUi })).toEqual([]);
+  });
+
+  it("open an Ollama that a container asks for to containers alone", () => {
+    const chatUi = { ...CHAT_UI, connections: ["b", "simple-server"] };
+    const [warning, ...more] = warningsOf({ chatUi, simpleServer: { mode: "host" } });
+    expect(warning?.message).toBe(
+      "open-webui-8080 can't reach simple-server: it listens on 127.0.0.1 only. Write `simpleServer.listen: 172.17.0.1`, the address of Docker's own bridge (`ip -4 address show docker0`).",
+    );
+    expect(more).toEqual([]);
+    const simpleServer = { mode: "host", listen: "172.17.0.1" };
+    expect(warningsOf({ chatUi, simpleServer })).toEqual([]);
   });
 
   it("say that the first to sign up on an open chat UI owns it", () => {

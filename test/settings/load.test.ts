@@ -291,18 +291,24 @@ describe("faults of a stack file", () => {
   });
 
   it.each([
+    ["bridge: {image: x}\nchatUi: {image: x}\n", "bridge, chatUi", "bridge", "0.0.0.0"],
+    // Ollama and vLLM check nobody, so they are never named for the network.
+    ["simpleServer: {mode: host}\n", "", "bridge", "0.0.0.0"],
     [
-      "bridge: {image: x}\nchatUi: {image: x}\n",
-      "bridge, chatUi, inferenceServers.b",
-      "bridge",
-      "0.0.0.0",
+      "simpleServer: {mode: host}\n",
+      "simpleServer, inferenceServers.b",
+      "simpleServer",
+      "172.17.0.1",
     ],
-    ["simpleServer: {mode: host}\n", "simpleServer, inferenceServers.b", "simpleServer", "0.0.0.0"],
-    ["chatUi: {image: x}\n", "chatUi, inferenceServers.b", "chatUi", "192.168.1.20"],
-    ["", "", "inferenceServers.b", "everything"],
+    ["bridge: {image: x, keyVariable: K}\n", "", "bridge", "0.0.0.0"],
+    ["chatUi: {image: x}\n", "", "chatUi", "192.168.1.20"],
+    ["", "", "bridge", "everything"],
+    ["", "", "inferenceServers.b", "127.0.0.1"],
   ])("say where a machine's `listen` goes now: %j", (blocks, services, first, address) => {
     const known = services === "" ? "" : ` (${services})`;
-    const write = `${first}.listen: ${address === "everything" ? "0.0.0.0" : address}`;
+    const isKeyed = first !== "bridge" || blocks.includes("keyVariable");
+    const key = isKeyed ? "" : ", with a key (`bridge.keyVariable`)";
+    const write = `${first}.listen: ${address === "everything" ? "0.0.0.0" : address}\`${key}`;
     const found = faultsOf(
       machine(`totalGiB: 8\ninstanceA: none\nlisten: ${address}\nx: 1\n${blocks}${SERVER}`),
     ).filter(({ code }) => code === "unknown_key");
@@ -312,7 +318,7 @@ describe("faults of a stack file", () => {
       [
         "machines.dgx.listen",
         6,
-        `A machine has no \`listen\`: each service has its own. Write it below the service that other computers should reach${known}, as \`${write}\`.`,
+        `A machine has no \`listen\`: each service has its own. Write it below the service that other computers should reach${known}, as \`${write}.`,
       ],
       ["machines.dgx.x", 7, "Unknown key `x`."],
     ]);

@@ -199,7 +199,7 @@ describe("a bridge to servers of other machines", () => {
     [
       "one on loopback",
       [["b", "dgx2.b"], {}, { listen: "127.0.0.1" }],
-      "`dgx2.b` listens on 127.0.0.1, which no other machine can reach: write `machines.dgx2.inferenceServers.b.listen: 0.0.0.0`.",
+      "`dgx2.b` listens on 127.0.0.1, which no other machine can reach: write `machines.dgx2.inferenceServers.b.listen` with the address by which dgx knows dgx2. vLLM asks for no key, so let a firewall admit dgx alone.",
     ],
     [
       "one without a name",

@@ -39,7 +39,7 @@ export const endpointSchema = z
     network: text()
       .exactOptional()
       .describe(
-        "For other computers: the URL, or words if the machine's name isn't declared. Absent on loopback.",
+        "For other computers: the URL, or words if the machine's name isn't declared. Absent where no other computer reaches it.",
       ),
   })
   .meta({ id: "Endpoint", description: "Where clients reach something." });

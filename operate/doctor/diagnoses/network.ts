@@ -1,6 +1,12 @@
 import { isIPv4 } from "node:net";
 import { shellWord } from "../../../faults/shellWords";
-import { isLoopback } from "../../../machines/address";
+import {
+  AS_DOCKERS_BRIDGE,
+  DOCKERS_BRIDGE,
+  EVERY_ADDRESS,
+  HOST_FROM_CONTAINER,
+  isLoopback,
+} from "../../../machines/address";
 import { STARTED_WITH_PORT, sign, startSign } from "../../sees/log/sign";
 import { APPLY, type Row, type Weighed } from "../diagnosis";
 import { type Facts, firstGroup, machineEdit, seen, setting, textSetting } from "../facts";
@@ -33,13 +39,21 @@ function wantedFromAfar(facts: Facts): boolean {
   return byChatUi || (host !== undefined && !isLoopback(host));
 }
 
-/** Ollama on every address; one that isn't declared yet is declared with it. */
-function openToAll(facts: Facts) {
-  const everywhere = "0.0.0.0";
+/** Ollama where containers alone reach it; one that isn't declared yet is declared with it. */
+function openToContainers(facts: Facts) {
   return textSetting(facts, "simpleServer", "mode") === "none"
-    ? machineEdit(facts, ["simpleServer"], { mode: "host", listen: everywhere })
-    : machineEdit(facts, ["simpleServer", "listen"], everywhere);
+    ? machineEdit(facts, ["simpleServer"], { mode: "host", listen: DOCKERS_BRIDGE })
+    : machineEdit(facts, ["simpleServer", "listen"], DOCKERS_BRIDGE);
 }
+
+/** How other computers get the models of an Ollama, which asks nobody for a key. */
+const BY_THE_BRIDGE =
+  "Ollama asks for no key, so the network stays closed to it: other computers reach its models through the bridge, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`).";
+
+/** Whether Ollama is opened to containers alone, and something else was refused. */
+const isForContainers = (listen: string, refused = "") =>
+  DOCKER_BRIDGE.test(listen) &&
+  ![listen, HOST_FROM_CONTAINER, "probe "].some((from) => refused.includes(from));
 
 const portOf = (facts: Facts): number => Number(setting(facts, "simpleServer", "port") ?? PORT);
 
@@ -78,24 +92,37 @@ function declaredAddresses(facts: Facts): { path: string[]; address: string }[] 
     ...servers.map((key) => ["inferenceServers", key, "listen"]),
   ].flatMap((path) => {
     const address = textSetting(facts, ...path);
-    if (address === undefined || !isIPv4(address) || address === "0.0.0.0" || isLoopback(address))
+    if (
+      address === undefined ||
+      !isIPv4(address) ||
+      address === EVERY_ADDRESS ||
+      isLoopback(address)
+    )
       return [];
     return [{ path, address }];
   });
 }
 
 /**
- * Clients get a name, services every address of the machine, and vLLM, which checks nobody, only
- * loopback.
+ * Clients get a name, services that ask who is calling every address of the machine, and those that
+ * ask nobody one of the machine's own.
  */
 function stable(facts: Facts, paths: readonly string[][]) {
   const clients = `${facts.stack?.machine ?? "<machine>"}.local`;
-  const values: Readonly<Record<string, string>> = { clients, inferenceServers: "127.0.0.1" };
-  return paths.map((path) => machineEdit(facts, path, values[path[0] ?? ""] ?? "0.0.0.0"));
+  const values: Readonly<Record<string, string>> = {
+    clients,
+    inferenceServers: "127.0.0.1",
+    simpleServer: DOCKERS_BRIDGE,
+  };
+  return paths.map((path) => machineEdit(facts, path, values[path[0] ?? ""] ?? EVERY_ADDRESS));
 }
 
-const BRIDGE_INSTEAD =
-  " vLLM checks no client, so a server stays on 127.0.0.1. On the network publish the bridge, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`).";
+/** What is said of a service that asks nobody for a key, by the block of its setting. */
+const KEPT_CLOSED: Readonly<Record<string, string>> = {
+  inferenceServers:
+    "vLLM checks no client, so a server stays on 127.0.0.1. On the network publish the bridge, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`).",
+  simpleServer: `${DOCKERS_BRIDGE} is ${AS_DOCKERS_BRIDGE}. ${BY_THE_BRIDGE}`,
+};
 
 /** Ports and addresses: the simple server's, and the machine's own. */
 export const network: readonly (Weighed | Row)[] = [
@@ -114,6 +141,13 @@ export const network: readonly (Weighed | Row)[] = [
       const evidence = refused ?? byLog ?? bySocket;
       if (evidence === undefined) return undefined;
       const declared = textSetting(facts, "simpleServer", "listen");
+      if (declared !== undefined && evidence === refused && isForContainers(declared, refused))
+        return {
+          cause: `Ollama listens on ${declared}, which our containers reach and other computers don't.`,
+          evidence,
+          advice: BY_THE_BRIDGE,
+          command: "serving plan",
+        };
       if (declared !== undefined && !isLoopback(declared))
         return {
           cause: `Ollama listens on loopback although ${declared} is declared: the override was not applied, or the service was not restarted.`,
@@ -130,7 +164,8 @@ export const network: readonly (Weighed | Row)[] = [
         cause:
           "Ollama listens on loopback only, so no other machine and no container can reach it.",
         evidence,
-        edits: [openToAll(facts)],
+        edits: [openToContainers(facts)],
+        advice: `${DOCKERS_BRIDGE} is ${AS_DOCKERS_BRIDGE}. ${BY_THE_BRIDGE}`,
       };
     },
   },
@@ -232,8 +267,30 @@ export const network: readonly (Weighed | Row)[] = [
           hit?.line ??
           `the machine has ${addresses?.join(", ")}; ${gone.map((each) => `${each.path.join(".")}: ${each.address}`).join(", ")}`,
         edits: stable(facts, paths.length > 0 ? paths : [["clients", "host"]]),
-        advice: `Give the machine a DHCP reservation, or use its mDNS name (here \`${facts.stack?.machine ?? "<machine>"}.local\`; \`hostname\` says which).${paths.some(([first]) => first === "inferenceServers") ? BRIDGE_INSTEAD : ""}`,
+        advice: [
+          `Give the machine a DHCP reservation, or use its mDNS name (here \`${facts.stack?.machine ?? "<machine>"}.local\`; \`hostname\` says which).`,
+          ...new Set(paths.flatMap(([first = ""]) => KEPT_CLOSED[first] ?? [])),
+        ].join(" "),
         command: `ip -4 -brief address; hostname; ${APPLY}`,
+      };
+    },
+  },
+  {
+    id: "dockers-bridge-elsewhere",
+    explain(facts) {
+      const listen = textSetting(facts, "simpleServer", "listen") ?? "";
+      if (!DOCKER_BRIDGE.test(listen)) return undefined;
+      const hit = seen(facts, NOT_OUR_ADDRESS);
+      const said = hit !== undefined && firstGroup(hit) === listen ? hit.line : undefined;
+      const { addresses = [] } = facts;
+      const lacks = addresses.length > 0 && !addresses.includes(listen);
+      if (said === undefined && !lacks) return undefined;
+      return {
+        cause: `Ollama can't listen on ${listen}, which isn't an address of this machine: Docker doesn't run, or gives its own bridge another one (\`bip\` of its daemon.json).`,
+        evidence: said ?? `the machine has ${addresses.join(", ")}`,
+        advice:
+          "If Docker runs, write the address of `docker0` as `simpleServer.listen`. If it doesn't, start it: Ollama tries again by itself.",
+        command: "ip -4 address show docker0; systemctl status docker",
       };
     },
   },

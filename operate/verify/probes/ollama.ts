@@ -74,7 +74,7 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
         );
       }
       if (reachable.length === 0 || reachable.includes(listen)) return pass(`only on ${listen}`);
-      const fix = `\`${SETTING}.listen: 0.0.0.0\`, if you want that; else restart the service so that its drop-in applies.`;
+      const fix = `Ollama asks for no key. Let its drop-in apply: sudo systemctl daemon-reload && sudo systemctl restart ${unit}. Other computers reach its models through the bridge, with a key (\`bridge.listen\`, \`bridge.keyVariable\`).`;
       return fail(
         `it is declared for ${listen} alone, but answers on ${reachable.join(", ")}`,
         fix,

@@ -23,6 +23,8 @@ export interface MatrixCase {
   readonly evidence: string;
   readonly change?: string;
   readonly cause?: string;
+  /** The whole of it. */
+  readonly advice?: string;
   /** What to run next, where that is not the usual. */
   readonly command?: string;
   readonly caughtBy?: string;
@@ -787,18 +789,28 @@ export const cases: readonly MatrixCase[] = [
   own("client-wire-api", "wire_api", {}),
   own("tokenizer-truncation", "2048", { change: "tokenizer.json" }),
   own("ollama-on-loopback", "192.168.1.50:11434", {
-    edits: [["simpleServer", { mode: "host", listen: "0.0.0.0" }]],
+    edits: [["simpleServer", { mode: "host", listen: "172.17.0.1" }]],
+    advice:
+      "172.17.0.1 is the address of Docker's own bridge (`ip -4 address show docker0`). Ollama asks for no key, so the network stays closed to it: other computers reach its models through the bridge, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`).",
   }),
   {
     ...own("ollama-on-loopback", "192.168.1.50:11434", {
-      edits: [["simpleServer.listen", "0.0.0.0"]],
+      edits: [["simpleServer.listen", "172.17.0.1"]],
     }),
     name: "ollama-on-loopback, declared so",
     text: withMachine(["simpleServer", { mode: "host", listen: "127.0.0.1" }]),
     after: ({ plan }) =>
       expect(plan.files.find(({ role }) => role === "simple-server-dropin")?.text).toContain(
-        "OLLAMA_HOST=0.0.0.0:11434",
+        "OLLAMA_HOST=172.17.0.1:11434",
       ),
+  },
+  {
+    ...own("ollama-on-loopback", "192.168.1.50:11434", {
+      cause: "Ollama listens on 172.17.0.1, which our containers reach and other computers don't.",
+      change: "through the bridge, with a key",
+    }),
+    name: "ollama-on-loopback, asked from the network as doctor has it",
+    text: withMachine(["simpleServer", { mode: "host", listen: "172.17.0.1" }]),
   },
   {
     ...own("ollama-on-loopback", "127.0.0.1:11434 is all that listens", { change: "drop-in" }),
@@ -917,6 +929,33 @@ export const cases: readonly MatrixCase[] = [
     }),
     name: "window-exceeded by a client that is bounded",
     text: withMachine(["clients", { claudeCode: { via: "native" } }]),
+  },
+  {
+    ...own("address-changed", "the machine has 127.0.0.1, 192.168.1.77", {
+      edits: [["simpleServer.listen", "172.17.0.1"]],
+      advice:
+        "Give the machine a DHCP reservation, or use its mDNS name (here `dgx.local`; `hostname` says which). 172.17.0.1 is the address of Docker's own bridge (`ip -4 address show docker0`). Ollama asks for no key, so the network stays closed to it: other computers reach its models through the bridge, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`).",
+    }),
+    name: "address-changed, of Ollama: it isn't opened to every network",
+    files: {},
+    text: withMachine(["simpleServer", { mode: "host", listen: "192.168.1.50" }]),
+    more: { addresses: ["127.0.0.1", "192.168.1.77"] },
+  },
+  {
+    ...own("dockers-bridge-elsewhere", "the machine has 127.0.0.1, 10.200.0.1", {
+      change: "write the address of `docker0` as `simpleServer.listen`",
+    }),
+    files: {},
+    text: withMachine(["simpleServer", { mode: "host", listen: "172.17.0.1" }]),
+    more: { addresses: ["127.0.0.1", "10.200.0.1"] },
+  },
+  {
+    name: "an Ollama on Docker's own bridge, as it should be",
+    files: {},
+    ids: [],
+    evidence: "",
+    text: withMachine(["simpleServer", { mode: "host", listen: "172.17.0.1" }]),
+    more: { addresses: ["127.0.0.1", "172.17.0.1"] },
   },
   {
     ...own("bridge-interface-address", "172.17.0.1", { edits: [["clients.host", "dgx.local"]] }),

@@ -53,6 +53,7 @@ describe("each trouble in its own words", () => {
       expect(text).not.toBe("");
     expect(report.cause.trimEnd()).toMatch(/\.$/);
     if (each.cause !== undefined) expect(report.cause).toContain(each.cause);
+    if (each.advice !== undefined) expect(report.advice).toBe(each.advice);
     if (each.command !== undefined) expect(report.command).toBe(each.command);
     if (each.caughtBy !== undefined) expect(report.caughtBy).toBe(each.caughtBy);
     if (each.change !== undefined) expect(report.change).toContain(each.change);

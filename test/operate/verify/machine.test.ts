@@ -576,9 +576,10 @@ describe("a simple server that is declared for loopback", () => {
     const plan = planned(8001, {}, { simpleServer: { mode: "host", port: near } });
     const host = emptyHost({ lanAddresses: async () => ["127.0.0.2"] });
     const [result] = await run(plan, { only: ["ollama-listen"] }, host);
-    expect([result?.status, result?.detail]).toEqual([
+    expect([result?.status, result?.detail, result?.fix]).toEqual([
       "fail",
       "it is declared for 127.0.0.1 alone, but answers on 127.0.0.2",
+      "Ollama asks for no key. Let its drop-in apply: sudo systemctl daemon-reload && sudo systemctl restart ollama.service. Other computers reach its models through the bridge, with a key (`bridge.listen`, `bridge.keyVariable`).",
     ]);
   });
 });
