@@ -3,7 +3,7 @@
  */
 export { connectionProblem, whyNot } from "./connection";
 export { hostInstanceFindings } from "./judgeHostInstance";
-export { judgeMachine } from "./judgeMachine";
+export { judgeMachine, noEngineText } from "./judgeMachine";
 export {
   type OtherStack,
   type Own,
@@ -12,6 +12,6 @@ export {
   tellOtherStack,
 } from "./otherStack";
 export { oursOn } from "./ourContainers";
-export { recordPathOf } from "./preflight";
+export { preflight, recordPathOf } from "./preflight";
 export { askOllama, OLLAMA_URL } from "./readSimpleServer";
 export type { MachineFacts } from "./types";

@@ -112,9 +112,13 @@ function deviceFindings({ device }: MachinePlan, facts: MachineFacts): Preflight
   return [refused(message, "device", facts.device)];
 }
 
+/** How a refusal begins that Docker's silence is the reason for. */
+export const noEngineText = ({ dockerHost }: Pick<MachinePlan, "dockerHost">): string =>
+  `No Docker engine answers at ${dockerHost}`;
+
 function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): PreflightFinding[] {
   if (!docker.reachable) {
-    const message = `No Docker engine answers at ${machine.dockerHost} (${docker.reason}). Start it (\`sudo systemctl start docker\`), or join the group \`docker\` and log in again.`;
+    const message = `${noEngineText(machine)} (${docker.reason}). Start it (\`sudo systemctl start docker\`), or join the group \`docker\` and log in again.`;
     return [refused(message)];
   }
   const { missingBridge, gpuRuntime } = docker;

@@ -3,7 +3,6 @@ import { defined } from "../../faults/defined";
 import { readContainers } from "../../machines/docker/containers";
 import { computerOf, filesOf } from "../../machines/files";
 import { readRecord } from "../../machines/update/readRecord";
-import { NEW_STACK_VARIABLE } from "../../machines/update/variables";
 import { type MachinePlan, type Plan, wordFor } from "../plan/types";
 import { type Locate, placed } from "../settings/places";
 import { connectionProblem } from "./connection";
@@ -14,22 +13,27 @@ import { otherStackFindings, readOtherStack } from "./otherStack";
 import { readMachine } from "./readMachine";
 import { type MachineFacts, type PreflightFinding, type UpdateFinding, warned } from "./types";
 
+/** What the preflight is told of an update. */
+export interface Updating {
+  /** Finds the lines of the stack file. */
+  readonly locate: Locate;
+  /** Tells the settings of the stack file from others. */
+  readonly fingerprint: string;
+  /** The state of the stack has nothing. */
+  readonly isNew: boolean;
+  readonly preview?: boolean;
+}
+
 /**
  * Reads every machine of the plan and returns the reasons not to update. A preview judges files and
  * taken names alone: the rest may change before the update. A machine that is another computer is
- * read over ssh. `locate` finds the lines of the stack file, and `fingerprint` tells its settings
- * from others.
+ * read over ssh.
  */
 export async function preflight(
-  { machines }: Plan,
-  preview: boolean,
-  locate: Locate,
-  fingerprint: string,
+  { machines }: Pick<Plan, "machines">,
+  { locate, fingerprint, isNew, preview = false }: Updating,
 ): Promise<UpdateFinding[]> {
-  const own = {
-    machines: machines.map(({ name }) => name),
-    isNew: process.env[NEW_STACK_VARIABLE] !== undefined,
-  };
+  const own = { machines: machines.map(({ name }) => name), isNew };
   const read: (MachineFacts & { readonly name: string; readonly machine: MachinePlan })[] = [];
   const judged = async (machine: MachinePlan) => {
     const problem = await connectionProblem(machine);

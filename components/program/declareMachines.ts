@@ -11,6 +11,7 @@ import { defined } from "../../faults/defined";
 import { plainText } from "../../faults/plainText";
 import { refuseOtherProgram } from "../../faults/sameProgram";
 import { fingerprintOfConfig } from "../../machines/update/fingerprint";
+import { NEW_STACK_VARIABLE } from "../../machines/update/variables";
 import { judge } from "../../policies/judge";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE, readLevels } from "../../policies/levels";
 import { changesOf } from "../change/changesOf";
@@ -113,8 +114,12 @@ async function judgePlan(
   const levels = userInput(() => readLevels(file));
   if (!saidByPreview()) tellWarnings(planned);
   const locate = (path: readonly PropertyKey[]) => placeOf(settings, path);
-  const settingsInForce = fingerprintOfConfig(runtime.allConfig());
-  const onMachine = await preflight(planned, runtime.isDryRun(), locate, settingsInForce);
+  const onMachine = await preflight(planned, {
+    locate,
+    fingerprint: fingerprintOfConfig(runtime.allConfig()),
+    isNew: process.env[NEW_STACK_VARIABLE] !== undefined,
+    preview: runtime.isDryRun(),
+  });
   refuse(
     judge(declaredResources(planned), levels, locate),
     onMachine,

@@ -12,7 +12,13 @@ import { isHere } from "../../machines/address";
 import type { Facts, Stack } from "../doctor/facts";
 import { isForeign } from "../doctor/read/foreign";
 import { emptyNotes, fromFiles, GIVEN, type GivenFiles } from "../doctor/read/fromFiles";
-import { cutShortNotes, fromMachine, readMachineStack } from "../doctor/read/fromMachine";
+import {
+  cutShortNotes,
+  fromMachine,
+  type ReadStack,
+  readMachineStack,
+} from "../doctor/read/fromMachine";
+import { readUpdate } from "../doctor/read/readUpdate";
 import { diagnose, doctorText } from "../doctor/report/diagnose";
 import { ownOf } from "../engine/ownOf";
 import { nothingApplied } from "../stack/nothingApplied";
@@ -89,9 +95,12 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
 }
 
 /** What is known of a stack before its machine is read. */
-async function before({ machines }: Stack, options: DoctorOptions) {
+async function before(stack: ReadStack, options: DoctorOptions) {
+  const { machines } = stack;
   const nothing = await nothingApplied(machines, options);
-  return { ...defined({ nothingApplied: nothing }), isNew: ownOf(machines, options).isNew };
+  const { isNew } = ownOf(machines, options);
+  const update = await readUpdate(stack, isNew);
+  return { ...defined({ nothingApplied: nothing }), isNew, update };
 }
 
 /** Share of its memory by which a machine may differ from what its stack file says. */
@@ -150,7 +159,8 @@ const FROM_HERE =
   "set `dockerHost: ssh://USER@HOST`, or give copies of its logs and files (`--log`, `--meminfo`).";
 
 /** What is known of the stack file. */
-interface Known extends Pick<Facts, "stack" | "stackProblem"> {
+interface Known extends Pick<Facts, "stackProblem"> {
+  readonly stack?: ReadStack;
   /** It isn't YAML at all. */
   readonly unreadable?: "unreadable";
 }
@@ -180,7 +190,7 @@ function stackFromAfar(options: DoctorOptions): Known {
   }
 }
 
-function stackOf(options: DoctorOptions): Stack {
+function stackOf(options: DoctorOptions): ReadStack {
   const file = stackFile(options);
   const stack = readMachineStack(file, options.machine);
   const servers = Object.keys(stack.settings.inferenceServers);

@@ -26,6 +26,8 @@ export interface Explanation {
   readonly hit?: Sighting;
   /** That line tells why a start failed. */
   readonly failsStart?: boolean;
+  /** It looks like trouble and is none, as things are here. */
+  readonly harmless?: boolean;
 }
 
 /** An explanation whose evidence is the line itself, unless it says otherwise. */

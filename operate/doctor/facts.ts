@@ -45,6 +45,8 @@ export interface Facts {
   readonly staleProbes?: number;
   /** What starts servers by request, where the machine has that. */
   readonly onDemand?: SwapFacts;
+  /** What `up` would do now, where the machine itself was read. */
+  readonly update?: UpdateFacts;
   /** The stack file of the machine, where one was given. */
   readonly stack?: Stack;
   /**
@@ -56,6 +58,14 @@ export interface Facts {
   readonly stackIsAGuess?: true;
   /** Key of the server that a log without a name belongs to, where the user said so. */
   readonly serverKey?: string;
+}
+
+/** What `up` would do with a stack now. */
+export interface UpdateFacts {
+  /** Why it would be refused, in the words of its preflight. */
+  readonly refused: readonly string[];
+  /** It would change nothing: the stack file asks for what was applied. */
+  readonly isApplied: boolean;
 }
 
 /** llama-swap, its unit, and what it starts. */

@@ -1,5 +1,6 @@
 import { expect, vi } from "vitest";
 import { explainFailure } from "../../commandLine/exit";
+import * as update from "../../operate/doctor/read/readUpdate";
 import * as machine from "../../operate/sees/host";
 import { serving } from "../../operate/servingCommand";
 import { keyReference } from "../../operate/stack/keyReference";
@@ -34,6 +35,12 @@ export function hideThisMachine() {
   }));
 }
 
+/** For doctor, a machine that nothing of an update is refused on, unless a test says what is. */
+const hideUpdate = () =>
+  vi.isMockFunction(update.readUpdate)
+    ? []
+    : [vi.spyOn(update, "readUpdate").mockResolvedValue({ refused: [], isApplied: false })];
+
 /** Runs the command line in this process, with these variables over the environment. */
 export async function runServing(
   args: readonly string[],
@@ -43,6 +50,7 @@ export async function runServing(
   const err: string[] = [];
   const spies = [
     ...(["doctor", "wait"].includes(args[0] ?? "") ? [hideThisMachine()] : []),
+    ...(args[0] === "doctor" ? hideUpdate() : []),
     vi.spyOn(process.stdout, "write").mockImplementation((text) => out.push(String(text)) > 0),
     vi.spyOn(process.stderr, "write").mockImplementation((text) => err.push(String(text)) > 0),
   ];

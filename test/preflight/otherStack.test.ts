@@ -160,12 +160,9 @@ describe("the refusal", () => {
   ])("comes at the preview, before anything is made: %s", async (_, env, absent, said) => {
     const docker = new FakeDocker(engine("b", "b", `${NETWORK}\n`));
     for (const [name, value] of Object.entries({ ...docker.env, ...env })) vi.stubEnv(name, value);
-    const found = await preflight(
-      { machines: [machine], warnings: [] },
-      true,
-      () => ({}),
-      "settings",
-    );
+    const updating = { locate: () => ({}), fingerprint: "settings", preview: true };
+    const isNew = "LOCAL_SERVING_NEW_STACK" in env;
+    const found = await preflight({ machines: [machine] }, { ...updating, isNew });
     vi.unstubAllEnvs();
     const messages = found.filter(({ verdict }) => verdict === "refused");
     expect(messages.map(({ name }) => name)).toEqual(said.map(() => "preflight of dgx"));

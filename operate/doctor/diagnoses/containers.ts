@@ -1,5 +1,5 @@
 import { serversOn, wordFor } from "../../../components/plan";
-import { tellOtherStack } from "../../../components/preflight";
+import { noEngineText, tellOtherStack } from "../../../components/preflight";
 import { listOf } from "../../../faults/quoting";
 import { sign } from "../../sees/log/sign";
 import { typedOn } from "../../stack/typed";
@@ -55,7 +55,7 @@ export const containers: readonly (Weighed | Row)[] = [
       dockerProblem === undefined
         ? undefined
         : {
-            cause: `No Docker engine answers at ${stack?.settings.dockerHost ?? "the local socket"}.`,
+            cause: `${noEngineText(stack?.plan ?? { dockerHost: "the local socket" })}.`,
             evidence: dockerProblem,
             advice:
               "No setting to change, unless `dockerHost` is wrong: start the engine, or join the group `docker` and log in again.",

@@ -1,9 +1,34 @@
 import { totalFinding } from "../../../components/memory";
+import { noEngineText, tellOtherStack } from "../../../components/preflight";
 import { shellWords } from "../../../faults/shellWords";
 import { hundredths } from "../../../units/memory";
 import { AGGREGATE_LIMIT, utilizationText } from "../../../vllm/utilization";
 import type { Weighed } from "../diagnosis";
-import { machineEdit } from "../facts";
+import { type Facts, machineEdit } from "../facts";
+
+/** Whether the servers of the machine itself claim too much. */
+const isAboveLimit = (stack: Facts["stack"]): boolean =>
+  (stack?.plan.ledger.aggregateUtilization ?? 0) > AGGREGATE_LIMIT;
+
+/** Whether another diagnosis says what the preflight says in this message. */
+function isToldOtherwise(facts: Facts, message: string): boolean {
+  const { stack, dockerProblem, otherStack, meminfo } = facts;
+  if (stack === undefined) return false;
+  const total = meminfo && totalFinding(stack.settings.totalGiB, meminfo.totalGiB)?.message;
+  const told = [
+    dockerProblem && noEngineText(stack.plan),
+    otherStack && tellOtherStack(stack.machine, otherStack).cause,
+    total,
+  ];
+  return told.some((each) => each !== undefined && message.includes(each));
+}
+
+/** Whether every container and file of the plan is on the machine. */
+const isAllThere = ({ stack, containers = [], files = [] }: Facts): boolean =>
+  files.every(({ state }) => state === "same") &&
+  (stack?.plan.containers ?? []).every((planned) =>
+    containers.some(({ name }) => name === planned.name),
+  );
 
 export const stackFileDiagnoses: readonly Weighed[] = [
   {
@@ -26,7 +51,7 @@ export const stackFileDiagnoses: readonly Weighed[] = [
       const { plan, settings } = facts.stack ?? {};
       if (plan === undefined || settings === undefined) return undefined;
       const { aggregateUtilization, largestUtilizationThatFits, sumGiB, totalGiB } = plan.ledger;
-      if (aggregateUtilization <= AGGREGATE_LIMIT) return undefined;
+      if (!isAboveLimit(facts.stack)) return undefined;
       const [key = "", ...others] = Object.keys(settings.inferenceServers);
       const container =
         plan.inferenceServers.find((each) => each.key === key)?.container.name ?? "";
@@ -50,13 +75,38 @@ export const stackFileDiagnoses: readonly Weighed[] = [
   {
     id: "plan-refused",
     explain({ stack }) {
-      const refusal = stack?.refusals.find(({ name }) => name !== "aggregate-utilization");
-      if (refusal === undefined) return undefined;
+      const refusals = (stack?.refusals ?? []).filter(
+        ({ name }) => name !== "aggregate-utilization" || !isAboveLimit(stack),
+      );
+      const [only] = new Set(refusals.map(({ name }) => name));
+      if (only === undefined) return undefined;
+      const isOne = refusals.every(({ name }) => name === only);
       return {
-        cause: `The policy ${refusal.name} refuses the stack file, so \`up\` changes nothing.`,
-        evidence: refusal.message,
+        cause: `${isOne ? `The policy ${only} refuses` : "Policies refuse"} the stack file, so \`up\` changes nothing.`,
+        evidence: refusals
+          .map(({ name, message }) => (isOne ? message : `${name}: ${message}`))
+          .join("\n"),
         advice: "The policy's own message says what to change.",
         command: "serving plan",
+      };
+    },
+  },
+  {
+    id: "update-refused",
+    explain(facts) {
+      const { update, stack } = facts;
+      if (update === undefined || stack === undefined) return undefined;
+      const refused = update.refused.filter((message) => !isToldOtherwise(facts, message));
+      if (refused.length === 0) return undefined;
+      const harmless = update.isApplied && isAllThere(facts);
+      return {
+        harmless,
+        cause: harmless
+          ? "What is applied runs as it is, but the next `up` would be refused as things are now."
+          : "`up` is refused as things are now, and changes nothing.",
+        evidence: refused.join("\n"),
+        advice: "Each sentence says what to change. Then run `up` again.",
+        command: "serving up",
       };
     },
   },

@@ -1,15 +1,13 @@
-import { join } from "node:path";
 import { Failed } from "../../../commandLine/exit";
 import { readAppliedPlan } from "../../../components/evidence";
-import { declaredResources } from "../../../components/machine";
 import { type MachinePlan, serversOn } from "../../../components/plan";
 import { readOtherStack } from "../../../components/preflight";
+import { type Locate, placeOf } from "../../../components/settings";
 import { defined } from "../../../faults/defined";
 import { type ContainerState, readContainers } from "../../../machines/docker/containers";
 import { filesOf } from "../../../machines/files";
 import { parseMeminfo } from "../../../machines/memory";
-import { judge } from "../../../policies/judge";
-import { LEVELS_FILE, readLevels } from "../../../policies/levels";
+import { policiesOn } from "../../plan/judgedPlan";
 import { scanContainer } from "../../sees/containerLog";
 import { readGpu } from "../../sees/gpu";
 import { type Host, hostOf } from "../../sees/host";
@@ -20,10 +18,9 @@ import { swapUnit } from "../../sees/onDemand/swapFiles";
 import { tunnelTo } from "../../sees/tunnel";
 import { ranksOf } from "../../stack/ranksOf";
 import { readOneMachine } from "../../stack/readStack";
-import { projectOrProgram } from "../../stack/stackFile";
 import { type KeptResult, lastVerify } from "../../verify/lastVerify";
 import { SIGNS } from "../diagnoses";
-import type { Stack, SwapFacts } from "../facts";
+import type { Stack, SwapFacts, UpdateFacts } from "../facts";
 import { scanProbes } from "./fromFiles";
 
 /** Hours after which a result of `serving verify`, or a crash, says nothing about today. */
@@ -35,6 +32,8 @@ interface Before {
   readonly nothingApplied?: string;
   /** The state of the stack has nothing. */
   readonly isNew?: boolean;
+  /** What `up` would do. */
+  readonly update?: UpdateFacts;
 }
 
 /**
@@ -42,13 +41,16 @@ interface Before {
  * `verify` last found.
  */
 export async function fromMachine(
-  { plan: machine, machines, file: stackFile }: Pick<Stack, "plan" | "machines" | "file">,
-  { nothingApplied, isNew = false }: Before = {},
+  stack: Pick<Stack, "plan" | "machines" | "file" | "refusals">,
+  { nothingApplied, isNew = false, update }: Before = {},
 ) {
+  const { plan: machine, machines, file: stackFile } = stack;
   const names = machine.containers.map(({ name }) => name);
   const { containers, named, logs: own, dockerProblem } = await containersOn(machine, names);
   const ownOnes = { machines: machines.map(({ name }) => name), isNew };
   const otherStack = await readOtherStack(machine, ownOnes);
+  const refused = [...stack.refusals, ...(update?.refused ?? [])];
+  const isRefused = otherStack !== undefined || refused.length > 0;
   const elsewhere = await otherRanks(machine, machines);
   const read = await readThere(machine);
   const kept = await lastVerify({ stackFile, machine: machine.name });
@@ -61,8 +63,8 @@ export async function fromMachine(
     ...(probes === undefined ? [] : [await scanProbes(probes)]),
   ];
   const notes = [
-    // `up` would be refused where another stack is.
-    ...(nothingApplied === undefined || otherStack !== undefined ? [] : [nothingApplied]),
+    // It tells to run `up`.
+    ...(nothingApplied === undefined || isRefused ? [] : [nothingApplied]),
     ...read.notes,
     ...elsewhere.notes,
   ];
@@ -85,7 +87,7 @@ export async function fromMachine(
       ...docker,
       ...read.facts,
       ...(nothingApplied === undefined ? {} : { files: [] }),
-      ...defined({ probes, otherStack }),
+      ...defined({ probes, otherStack, update }),
       ...(probes === undefined && kept.length > 0 ? { staleProbes: kept.length } : {}),
       logs,
     },
@@ -222,16 +224,18 @@ function byAge(
 export const cutShortNotes = (logs: readonly LogReading[]): string[] =>
   logs.flatMap(({ name, cutShort }) => (cutShort === undefined ? [] : [`${name}: ${cutShort}.`]));
 
+/** A stack, and where the settings are that it was read from. */
+export interface ReadStack extends Stack {
+  readonly locate: Locate;
+}
+
 /**
  * A machine's part of a stack file (the first one's where none is named), or of another text of it,
  * its plan, and what the policies refuse of it.
  */
-export function readMachineStack(file: string, wanted?: string, as?: string): Stack {
-  const { text, name, settings, machine, plan } = readOneMachine(file, wanted, as);
-  const refusals = judge(
-    declaredResources(plan),
-    readLevels(join(projectOrProgram(), LEVELS_FILE)),
-  ).filter(({ verdict }) => verdict === "refused");
+export function readMachineStack(file: string, wanted?: string, as?: string): ReadStack {
+  const { text, name, stack, settings, machine, plan } = readOneMachine(file, wanted, as);
+  const judged = policiesOn({ settings: stack, plan });
   return {
     file,
     text,
@@ -239,7 +243,8 @@ export function readMachineStack(file: string, wanted?: string, as?: string): St
     settings,
     plan: machine,
     machines: plan.machines,
-    refusals,
+    refusals: judged.filter(({ verdict }) => verdict === "refused"),
+    locate: (path) => placeOf(stack, path),
     warnings: plan.warnings,
     planned: (changed) => readMachineStack(file, name, changed),
   };

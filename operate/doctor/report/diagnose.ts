@@ -47,7 +47,7 @@ interface Found {
  */
 export function diagnose(facts: Facts, chosen: StackFileOptions = {}): DiagnosisReport[] {
   const known = explainedBy(facts, diagnoses);
-  const troubles = known.filter(({ diagnosis }) => diagnosis.harmless !== true);
+  const troubles = known.filter((each) => !isHarmless(each));
   const explaining = troubles.filter(({ diagnosis }) => diagnosis.aside !== true);
   const said = explainedBy(facts, [engineSaid]).filter(
     () => !explaining.some(({ explanation }) => explainsTheEnd(facts, explanation)),
@@ -63,6 +63,9 @@ export function diagnose(facts: Facts, chosen: StackFileOptions = {}): Diagnosis
   // What is harmless would only hide what is not.
   return (all.length > 0 ? all : known).map((found) => reportOf(facts, found, chosen));
 }
+
+const isHarmless = ({ diagnosis, explanation }: Found): boolean =>
+  diagnosis.harmless === true || explanation.harmless === true;
 
 const explainedBy = (facts: Facts, some: readonly Diagnosis[]): Found[] =>
   some.flatMap((diagnosis) => {
@@ -82,18 +85,15 @@ function explainsTheEnd(facts: Facts, { hit, failsStart }: Explanation): boolean
   );
 }
 
-function reportOf(
-  { stack }: Facts,
-  { diagnosis, explanation }: Found,
-  chosen: StackFileOptions,
-): DiagnosisReport {
-  const { id, source, caughtBy = "nothing catches it earlier", harmless } = diagnosis;
+function reportOf({ stack }: Facts, found: Found, chosen: StackFileOptions): DiagnosisReport {
+  const { diagnosis, explanation } = found;
+  const { id, source, caughtBy = "nothing catches it earlier" } = diagnosis;
   const { cause, evidence, advice = "", otherwise } = explanation;
   const { change, edits, refused = false } = changeOf(stack, explanation);
   const { command = refused ? (otherwise?.command ?? LOOK) : APPLY } = explanation;
   return {
     id,
-    severity: harmless === true ? "note" : "trouble",
+    severity: isHarmless(found) ? "note" : "trouble",
     cause: redact(cause),
     evidence: redact(evidence),
     change: redact(change),

@@ -788,6 +788,16 @@ export const cases: readonly MatrixCase[] = [
   own("client-key-unset", "LOCAL_SERVING_API_KEY", {}),
   own("client-wire-api", "wire_api", {}),
   own("tokenizer-truncation", "2048", { change: "tokenizer.json" }),
+  {
+    ...own("update-refused", "preflight of dgx: /srv/models can't be used.", {
+      command: "serving up",
+      caughtBy: "the preflight of `up`",
+    }),
+    files: {},
+    more: {
+      update: { refused: ["preflight of dgx: /srv/models can't be used."], isApplied: false },
+    },
+  },
   own("ollama-on-loopback", "192.168.1.50:11434", {
     edits: [["simpleServer", { mode: "host", listen: "172.17.0.1" }]],
     advice:

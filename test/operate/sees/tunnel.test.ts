@@ -115,6 +115,7 @@ describe("what is read of a machine over ssh", () => {
       plan: machine,
       machines: [machine],
       file: join(DGX.home, "Pulumi.dgx.yaml"),
+      refusals: [],
     });
     expect(notes).toEqual([]);
     expect(Object.keys(facts).sort()).toEqual([
