@@ -95,6 +95,16 @@ export interface CachedModel {
   readonly whole: boolean;
 }
 
+/**
+ * What huggingface_hub 2.4 and later put into `hub/blobs` if models share their files there: those
+ * of a model are links then, and deleting its folder frees next to nothing
+ * (huggingface_hub/utils/_shared_blobs.py).
+ */
+export const SHARED_BLOBS_MARK = ".huggingface-shared-blobs";
+
+/** A file on its way; since 2.4 each process has its own, and leaves it behind if it is killed. */
+const ON_ITS_WAY = /^(.+?)(?:\.[0-9a-f]{8})?\.incomplete$/;
+
 /** The models of a cache, by name. */
 export function cachedModels(cache: ModelCache): CachedModel[] {
   return [...cache.names(join(cache.path, "hub"))].sort().flatMap((folder) => {
@@ -115,9 +125,11 @@ export function cachedModels(cache: ModelCache): CachedModel[] {
 export function isWhole(cache: ModelCache, id: string, revision?: string): boolean {
   const snapshot = snapshotOf(cache, id, revision);
   if (snapshot === undefined || weightsOf(cache, snapshot) === undefined) return false;
-  const loading = cache
-    .names(join(repositoryIn(cache.path, id), "blobs"))
-    .some((blob) => blob.endsWith(".incomplete"));
+  const blobs = cache.names(join(repositoryIn(cache.path, id), "blobs"));
+  const loading = blobs.some((blob) => {
+    const [, whole] = ON_ITS_WAY.exec(blob) ?? [];
+    return whole !== undefined && !blobs.includes(whole);
+  });
   const shards = new Set(Object.values(indexOf(cache, snapshot)?.weight_map ?? {}));
   return !loading && [...shards].every((file) => cache.size(join(snapshot, file)) !== undefined);
 }

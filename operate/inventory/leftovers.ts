@@ -8,6 +8,7 @@ import { COPIES_FOLDER } from "../../machines/copies/dataCopies";
 import type { ContainerState } from "../../machines/docker/containers";
 import { repositoryOf } from "../../machines/docker/manifest";
 import { filesOf } from "../../machines/files";
+import { SHARED_BLOBS_MARK } from "../../machines/hubCache";
 import { type Host, hostOf } from "../sees/host";
 import { typedOn } from "../stack/typed";
 
@@ -133,16 +134,40 @@ async function unusedModels(
     .filter(({ container }) => ours.some(({ name }) => name === container.name))
     .flatMap(({ hubModels }) => hubModels.map(({ id }) => `models--${id.replaceAll("/", "--")}`));
   const caches = [...new Set(serversOn(machine).map(({ modelCache }) => `${modelCache}/hub`))];
-  const what = "in the cache, which instance A and others may use";
   const models = caches.map(async (hub) => {
     const unused = (await host.names(hub)).filter(
       (name) => name.startsWith("models--") && !loaded.includes(name),
     );
+    const shares = (await host.names(`${hub}/blobs`)).includes(SHARED_BLOBS_MARK);
     return Promise.all(
-      unused.map((name) => pathLeft(machine, host, "model", { path: `${hub}/${name}`, what })),
+      unused.map(async (name) => {
+        const isShared = shares && (await hasLinks(host, `${hub}/${name}/blobs`));
+        return pathLeft(machine, host, "model", modelAt(hub, name, isShared));
+      }),
     );
   });
   return (await Promise.all(models)).flat(2);
+}
+
+/** Whether a folder has links in it. */
+const hasLinks = async ({ ask }: Host, folder: string): Promise<boolean> =>
+  (await ask(["find", folder, "-maxdepth", "1", "-type", "l"])).out.trim() !== "";
+
+/**
+ * A model in a cache. Where it shares files with others, only huggingface_hub's own program knows
+ * which of them go with it.
+ */
+function modelAt(hub: string, name: string, isShared: boolean): PathLeft {
+  const path = `${hub}/${name}`;
+  const what = "in the cache, which instance A and others may use";
+  if (!isShared) return { path, what };
+  const id = name.slice("models--".length).replaceAll("--", "/");
+  return {
+    path,
+    what: `${what}; its files lie in ${hub}/blobs, and \`hf\` (huggingface_hub 2.4 or later) removes those that no other model shares`,
+    linked: true,
+    remove: ["hf", "cache", "rm", `model/${id}`, "--cache-dir", hub, "--yes"],
+  };
 }
 
 /** What is kept beside files of ours, and our state, where nothing is applied any more. */
@@ -188,16 +213,25 @@ async function stateParts(folder: string, host: Host) {
   ];
 }
 
+/** A path that is left. */
+interface PathLeft {
+  readonly path: string;
+  readonly what: string;
+  /** Its size is that of what its links lead to. */
+  readonly linked?: true;
+  /** What removes it, if not `rm`. */
+  readonly remove?: readonly string[];
+}
+
 /** A path with its size, where something is there; what root owns needs root. */
 async function pathLeft(
   machine: MachinePlan,
   host: Host,
   kind: string,
-  { path, what }: { readonly path: string; readonly what: string },
+  { path, what, linked, remove: words = [...REMOVES.path, path] }: PathLeft,
 ): Promise<Leftover[]> {
-  const taken = await host.taken(path);
+  const taken = await host.taken(path, linked);
   if (taken === undefined) return [];
-  const words = [...REMOVES.path, path];
   const sudo = taken.uid === 0 && process.getuid?.() !== 0;
   const remove = typedOn(machine, sudo ? ["sudo", ...words] : words);
   return [{ ...left(machine, "path", { name: path, what, size: taken.size }), kind, remove }];

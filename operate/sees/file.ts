@@ -31,8 +31,11 @@ export interface SeenFiles {
   fileState(file: PlannedFile): Promise<FileState>;
   /** Names in a folder, sorted; none where it can't be read. */
   names(folder: string): Promise<readonly string[]>;
-  /** Who owns what is at a path, and its size with all below as `du -h` says it. */
-  taken(path: string): Promise<Taken | undefined>;
+  /**
+   * Who owns what is at a path, and its size with all below as `du -h` says it; with `linked` also
+   * of what links in it lead to.
+   */
+  taken(path: string, linked?: true): Promise<Taken | undefined>;
 }
 
 /** Seconds for the size of a folder: a cache of models has few, though large, files. */
@@ -53,10 +56,10 @@ export function seenFilesOn(machine: CommandPlace): SeenFiles {
       return { role, path, state: read === text ? "same" : "different" };
     },
     names: files.names,
-    taken: async (path) => {
+    taken: async (path, linked) => {
       const found = await files.state(path);
       if (typeof found === "string") return undefined;
-      const { out } = await files.ask(["du", "-sh", "--", path], SIZE_SECONDS);
+      const { out } = await files.ask(["du", linked ? "-shL" : "-sh", "--", path], SIZE_SECONDS);
       return { uid: found.uid, ...defined({ size: /^\S+/.exec(out)?.[0] }) };
     },
   };
