@@ -11,10 +11,12 @@ One that is refused stops nothing, and what was let go for it is taken back. Wha
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import datetime
 import errno
 import fcntl
+import functools
 import http.client
 import json
 import os
@@ -48,7 +50,10 @@ ended = threading.Event()
 
 
 class Fault(Exception):
-    """What Docker, llama-swap or a file didn't do, as a sentence for people."""
+    """What Docker, llama-swap or a file didn't do, as a sentence for people, without secrets."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(without_secrets(text))
 
 
 class LetGo(Exception):
@@ -128,24 +133,84 @@ def care(sets: list, seen: dict, now: float, look: bool) -> dict:
 ERROR = re.compile(r"error|exception|fatal|failed|killed|out of memory|not found|closed:", re.I)
 # They say that there was an error, not which.
 EMPTY = re.compile(r"root cause|engine core init|EngineDead|core proc|vLLM ended|Traceback", re.I)
-NAMES = r"(?:keys?|token(?!s)|secret|password|authorization)"
-BEFORE = rf"(?:--\S*{NAMES}\S*[ =]|{NAMES}['\"]?\s*[=:]\s*['\"]?|\bbearer\s+)"
-SECRET = re.compile(rf"({BEFORE}(?:(?:bearer|basic)\s+)?)[^\s'\",]+", re.I)
-TOKEN = re.compile(r"\b(?:hf_|sk-)\w{8,}")
+COLOURS = re.compile(r"\x1b\[[\d;]*m|[\x00-\x09\x0b-\x1f\x7f]")
+# Characters of a log that are looked at, and lines of it.
+LOG, LOG_LINES = 1 << 16, 200
+# What stands for a secret.
+HIDDEN = "***"
+# The table of what a secret looks like, which whoever writes this file puts here.
+FORMS: dict = {}
 
 
 def telling_line(log: str) -> str:
     """The line of a log that says best why its server ended."""
-    lines = [re.sub(r"\x1b\[[\d;]*m|[\x00-\x1f\x7f]", "", line).strip() for line in log.split("\n")]
-    lines = [line for line in lines if line]
+    lines = [line for line in (each.strip() for each in COLOURS.sub("", log).split("\n")) if line]
     errors = [line for line in lines if ERROR.search(line) and not EMPTY.search(line)]
     return (errors or lines or ["its log is empty"])[-1][:300]
 
 
-def without_secrets(text: str, secrets: list) -> str:
+@functools.lru_cache(maxsize=None)
+def patterns(group: str) -> dict:
+    """Those of a group of the table, by name. Few starts need any."""
+    return {name: re.compile(each) for name, each in FORMS[group].items()}
+
+
+def without_secrets(text: str, secrets: list | tuple = ()) -> str:
+    """The text without these secrets, and without all that looks like one by the table."""
+    text = COLOURS.sub("", text)
     for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, "***") if len(secret) > 3 else text
-    return TOKEN.sub("***", SECRET.sub(r"\1***", text))
+        text = text.replace(secret, HIDDEN) if len(secret) > 3 else text
+    lower = text.lower()
+    for words, pattern in FORMS["forms"]:
+        if any(word in lower for word in words):
+            text = re.sub(pattern, without_secret, text)
+    return text
+
+
+def without_secret(match: re.Match) -> str:
+    """What stands for a match: its secret is taken out, if it is one."""
+    found = match.groupdict()
+    if found.get("none") is not None:
+        return match[0]
+    name, value = found.get("name"), found.get("value") or ""
+    secret = not is_placeholder(value) if name is None else is_secret(name, value)
+    return f"{found.get('before') or ''}{HIDDEN}" if secret else match[0]
+
+
+def is_secret_name(name: str) -> bool:
+    names = patterns("names")
+    parts = re.split(r"[^a-z\d]+", re.sub(r"([a-z\d])([A-Z])", r"\1_\2", name).lower())
+    parts = [part for part in parts if re.search("[a-z]", part)]
+    last, plain = parts[-1] if parts else "", "_".join(parts)
+    if names["reference"].search(last) or names["folder"].search(name):
+        return False
+    if "public" in parts or parts[:1] == ["env"]:
+        return False
+    return bool(names["secret"].search(plain)) and not names["textToken"].search(plain)
+
+
+def is_secret(name: str, value: str) -> bool:
+    names, values = patterns("names"), patterns("values")
+    if names["login"].search(name):
+        login = re.sub(r"[^A-Za-z\d+/]|=.*", "", value)
+        login = login[:-1] if len(login) % 4 == 1 else login
+        text = base64.b64decode(login + "=" * (-len(login) % 4)).decode("latin1")
+        return bool(values["login"].search(text))
+    if not is_secret_name(name) or is_placeholder(value):
+        return False
+    if names["common"].search(name) and not re.search(r"\d", value):
+        return False
+    return not values["figure"].search(value) or bool(names["strict"].search(name))
+
+
+def is_placeholder(value: str) -> bool:
+    values, text = patterns("values"), value.strip()
+    for _ in range(FORMS["fallbacks"]):
+        inner = values["fallback"].search(text)
+        text = inner[1].strip() if inner else text
+    word = re.sub("^sk-", "", text.lower().replace("_", "-"))
+    stands = values["standIn"].search(text) or values["placeholder"].search(word)
+    return bool(stands) or word in FORMS["placeholders"]
 
 
 def answer_of(path: str, sentence: str) -> dict:
@@ -549,16 +614,18 @@ class Start:
 
     def said(self, shown: dict) -> str:
         since = shown["state"]["StartedAt"] if self.told is None else f"{self.told:.3f}"
-        words = ("--tail", "200", "--since", since, shown["id"])
+        words = ("--tail", str(LOG_LINES), "--since", since, shown["id"])
         try:
             log = docker("logs", *words, seconds=10, merged=True)
         except Fault:
             return "its log can't be read"
         named = [each.partition("=") for each in shown["env"] or []]
-        secrets = [value for name, _, value in named if re.search(NAMES, name, re.I)]
+        secrets = [value for name, _, value in named if is_secret(name, value)]
         with contextlib.suppress(OSError):
             secrets.append(self.machine.key())
-        return without_secrets(telling_line(log), secrets)
+        # Half a word could hide what it is; a key may have many lines.
+        end = re.sub(r"^\S*", "", log[-LOG:]) if len(log) > LOG else log
+        return telling_line(without_secrets(end, secrets))
 
     def fail(self, reason: str, kept: bool = True) -> str:
         """Records that the server did not start; returns the sentence."""

@@ -1,7 +1,5 @@
-import { join } from "node:path";
 import { defined } from "../../faults/defined";
 import { originOf } from "../../machines/address";
-import { scriptText } from "../../machines/shell";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
 import { everyName, type Reach } from "../planned/reach";
@@ -11,9 +9,7 @@ import type { OnDemandAround, OnDemandPlan } from "./onDemandPlan";
 import { IDLE_MINUTES, type OnDemandSettings } from "./settings";
 import { swapConfig } from "./swapConfig";
 import { unitText } from "./unit";
-
-/** Comments stay where it is written: on a machine it travels without them. */
-const wrapper = (): string => scriptText(join(__dirname, "onDemand.py"));
+import { wrapperText } from "./wrapperText";
 
 /** Where the key is, below the folder of the machine's files. */
 export const onDemandKeyPath = (folder: string): string => `${folder}/secrets/on-demand-key`;
@@ -192,7 +188,7 @@ function filesOf(
     file("wrapper", {
       purpose: "Starts and stops containers for llama-swap, by what Docker says.",
       path: `${folder}/on-demand.py`,
-      text: wrapper(),
+      text: wrapperText(),
     }),
     file("declared", {
       purpose: "What that is told: the servers, and which of them run together.",

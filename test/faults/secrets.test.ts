@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { BY_NAME, BY_VALUE } from "../../faults/secretForms";
 import {
-  BY_NAME,
-  BY_VALUE,
   holdsSecret,
   isSecretName,
   redactSecrets,

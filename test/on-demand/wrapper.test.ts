@@ -1,17 +1,23 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { wrapperText } from "../../components/on-demand/wrapperText";
+import { REDACTED, redactSecrets } from "../../faults/secrets";
+import { BAD, BODY, GOOD, SERVICE_KEYS } from "../faults/secretCorpus";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
-const WRAPPER = resolve(__dirname, "../../components/on-demand/onDemand.py");
+/** As it is written on a machine. */
+const WRAPPER = join(temporaryFolder("wrapper-"), "on-demand.py");
+writeFileSync(WRAPPER, wrapperText());
+
 /** Calls functions of the wrapper, each with its arguments, and prints what they return. */
 const CALLS = `
 import json, runpy, sys
 names = runpy.run_path(sys.argv[1])
 def value(each):
     return set(each["set"]) if isinstance(each, dict) and "set" in each else each
-print(json.dumps([names[name](*map(value, given)) for name, *given in json.load(sys.stdin)]))
+print(json.dumps([names[name](*map(value, given)) for name, *given in json.load(sys.stdin)], default=str))
 `;
 const SETS = [["a", "b"], ["a", "d"], ["b", "d"], ["c"]];
 
@@ -191,6 +197,35 @@ describe("what clients are told", () => {
       "KeyError: 'x', the number of tokens that fit: max_tokens=8192",
       "the value is *** here",
     ]);
+  });
+
+  it("nothing of the table of secrets is in it, and all else is as it was", () => {
+    const keys = SERVICE_KEYS.flat().map((key) => `text ${key}, and more`);
+    const texts = [...keys, ...BAD.map(([text]) => text), ...GOOD];
+    const found = results(...texts.map((text) => ["without_secrets", text]));
+    expect(found).toEqual(texts.map((text) => redactSecrets(text).replaceAll(REDACTED, "***")));
+    for (const [index, [, secret]] of BAD.entries())
+      expect(found[keys.length + index]).not.toContain(secret);
+  });
+
+  it("no line of a private key is, no key behind a colour, and none that Docker says", () => {
+    const log = `error: failed\n-----BEGIN PRIVATE KEY-----\n${BODY}${BODY}\n-----END PRIVATE KEY-----\n`;
+    expect(
+      results(
+        ["without_secrets", log],
+        ["without_secrets", log.slice(42)],
+        ["without_secrets", `\u001b[31mhf_${BODY}\u001b[0m failed`],
+        ["Fault", "http://u:hunter2@proxy refused"],
+      ),
+    ).toEqual(["error: failed\n***\n", "***-----\n", "*** failed", "http://u:***@proxy refused"]);
+  });
+
+  it("it is soon told, whatever a log holds", () => {
+    const pieces = ["key=${", "tokens=[a1", "$1$", "http://a:b@", "curl -u a:", ":5432:a:b:", "M"];
+    const texts = [...pieces, `${"A".repeat(64)}\n`].map((each) =>
+      `${each.repeat(2 ** 16)}`.slice(0, 2 ** 16).concat(" @ private key"),
+    );
+    expect(results(...texts.map((text) => ["without_secrets", text]))).toHaveLength(8);
   });
 
   it("has the form of the interface that was asked", () => {

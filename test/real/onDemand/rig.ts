@@ -1,7 +1,8 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
-import { delimiter, join, resolve } from "node:path";
+import { delimiter, join } from "node:path";
 import { gatedEntrypoint } from "../../../components/inference-server/startGate";
+import { wrapperText } from "../../../components/on-demand/wrapperText";
 import { type OwnDaemon, startOwnDaemon } from "../docker/ownDaemon";
 import { importRoot, putProgram, rootWithServer } from "./image";
 import { makeNetwork, type OwnNetwork } from "./network";
@@ -28,7 +29,6 @@ const port = (key: Key) => 9001 + KEYS.indexOf(key);
 export const KEY = "sk-on-demand-1234567890";
 
 const WRAPPER = "on-demand.py";
-const WRAPPER_HERE = resolve(__dirname, "../../../components/on-demand/onDemand.py");
 const IMAGE = "on-demand:test";
 const LISTENS_ON = 8010;
 /** Variable of a rig's containers: another one may run at the same time. */
@@ -72,7 +72,7 @@ export async function startRig(): Promise<Rig> {
   });
   const { folder } = daemon;
   for (const name of ["gate", "shared", "behaviour", "state"]) mkdirSync(join(folder, name));
-  cpSync(WRAPPER_HERE, join(folder, WRAPPER));
+  writeFileSync(join(folder, WRAPPER), wrapperText());
   const unit = makeUnit(daemon, network);
   const rig = { ...pieces(daemon), daemon, unit, folder, address: network.address };
   const timer = setInterval(rig.measure, 100);
