@@ -1,5 +1,5 @@
 import { defined } from "./defined";
-import { withoutKeys } from "./secrets";
+import { redactSecrets, withoutKeys } from "./secrets";
 
 /** One thing that is wrong with what a person wrote, or one thing worth a warning. */
 export interface Fault {
@@ -126,9 +126,15 @@ export function listed(found: readonly Fault[]): readonly Fault[] {
 /** A key that was pasted in the place of a name is in the path of its fault. */
 const shownFault = (fault: Fault): Fault => ({
   ...fault,
-  path: clipped(withoutKeys(fault.path), LONGEST_PATH),
-  message: clipped(withoutKeys(fault.message), LONGEST_MESSAGE),
+  path: clipped(redactSecrets(fault.path), LONGEST_PATH),
+  message: shownMessage(fault.message),
 });
+
+/**
+ * Our own words hold no secret, but what they quote may: `password=...` where a key's name is due.
+ */
+const shownMessage = (text: string): string =>
+  clipped(withoutKeys(text.replace(/`[^`\n]+`/g, redactSecrets)), LONGEST_MESSAGE);
 
 /** All faults of one input at once: what a user sees instead of a stack trace. */
 export class FaultyInput extends Error {
@@ -161,9 +167,9 @@ export class UnreadableInput extends Error {
     readonly place?: Position,
   ) {
     const where = place === undefined ? "" : `:${place.line}:${place.column}`;
-    super(clipped(withoutKeys(`${clipped(input, LONGEST_PATH)}${where}: ${why}`), LONGEST_MESSAGE));
+    super(shownMessage(`${clipped(input, LONGEST_PATH)}${where}: ${why}`));
     this.name = "UnreadableInput";
-    this.reason = clipped(withoutKeys(why), LONGEST_MESSAGE);
+    this.reason = shownMessage(why);
   }
 }
 

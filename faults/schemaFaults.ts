@@ -3,6 +3,7 @@ import { dotted, errorAt, type Fault, FaultyInput } from "./fault";
 import { issueText } from "./issueText";
 import { listOf, nearestKey, nearOf } from "./quoting";
 import {
+  isMixed,
   isSecretName,
   KEY_AS_NAME,
   looksLikeAKey,
@@ -96,11 +97,12 @@ function faultsOf(
     return issue.keys.map((key) => {
       // A schema may have words of its own for a key that it once had.
       const own = issue.message.includes(`\`${key}\``);
-      const message = own ? issue.message : unknownKeyText(schema, issue.path, key, known);
-      const path = [...issue.path, key];
       const near = own || known.includes(key) ? undefined : nearestKey(key, known);
+      const shown = near === undefined && !known.includes(key) && isMixed(key) ? REDACTED : key;
+      const message = own ? issue.message : unknownKeyText(schema, issue.path, shown, known);
+      const at = document?.locate([...issue.path, key], "key");
       return {
-        fault: errorAt(dotted(path), "unknown_key", message, document?.locate(path, "key")),
+        fault: errorAt(dotted([...issue.path, shown]), "unknown_key", message, at),
         ...(near === undefined ? {} : { meant: dotted([...issue.path, near]) }),
       };
     });

@@ -149,7 +149,7 @@ export const BY_VALUE: readonly SecretForm[] = [
   {
     words: ["passw"],
     pattern:
-      /(?<before>(?:\blogin[ \t]{1,99}\S{1,255}[ \t]{1,99}|^[ \t]{0,99})passw(?:or)?d[ \t]{1,99})(?=\S{0,99}[\d!#$%^&*+=])(?<value>[^\s"'=:][^\s"']{0,999})(?=\s|(?![\s\S]))/gm,
+      /(?<before>(?:\blogin[ \t]{1,99}\S{1,255}[ \t]{1,99}|^)passw(?:or)?d[ \t]{1,99}(?=\S{0,99}[\d!#$%^&*+=])|^[ \t]{1,99}passw(?:or)?d[ \t]{1,99}(?=\S{1,999}(?:\n|(?![\s\S]))))(?<value>[^\s"'=:][^\s"']{0,999})(?=\s|(?![\s\S]))/gm,
   },
   {
     words: [":"],

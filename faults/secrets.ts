@@ -153,18 +153,18 @@ const KEY_START =
 const SHORTEST_KEY = 20;
 
 /**
- * Whether digits stand between letters as in base32 or hexadecimal: `K8S` and `SERVER8001` are
- * words.
+ * Whether a word of the text has digits between its letters as base32 or hexadecimal have: `K8S` and
+ * `SERVER8001` are words.
  */
-function isMixed(part: string): boolean {
-  const places = part.match(/\d(?=[A-Za-z])/g)?.length ?? 0;
-  return (places >= 1 && part.length >= 16) || (places >= 3 && part.length >= 10);
-}
+export const isMixed = (text: string): boolean =>
+  text.split(/[_.-]/).some((part) => {
+    const places = part.match(/\d(?=[A-Za-z])/g)?.length ?? 0;
+    return (places >= 1 && part.length >= 16) || (places >= 3 && part.length >= 10);
+  });
 
 /** `true` for text that has the form of a variable's name but is most likely the key itself. */
 export function looksLikeAKey(text: string): boolean {
-  if (KEY_START.test(text) || withoutKeys(text) !== text || text.split("_").some(isMixed))
-    return true;
+  if (KEY_START.test(text) || withoutKeys(text) !== text || isMixed(text)) return true;
   if (text.length < SHORTEST_KEY || !/\d/.test(text)) return false;
   return /[a-z]/.test(text) || !text.includes("_");
 }

@@ -46,7 +46,9 @@ export function parseYaml(file: string, text: string): SourceDocument {
   try {
     value = document.toJS({ maxAliasCount: 100 });
   } catch (failure) {
-    const reason = `unusable YAML: ${failure instanceof Error ? failure.message : String(failure)}`;
+    const said = failure instanceof Error ? failure.message : String(failure);
+    // A password may begin with `*`, as an alias does, whose name stands at its end.
+    const reason = `unusable YAML: ${said.replace(/^(Unresolved alias[^:]*): .*/, "$1")}`;
     // Aliases are what makes a text explode.
     throw new UnreadableInput(file, reason, place(found.alias?.range?.[0] ?? 0));
   }
@@ -101,12 +103,18 @@ function oddityRefusal(found: Oddities): Refusal | undefined {
   if (twice !== undefined)
     return refused(twice, `not valid YAML: the key \`${twice.value}\` is given twice in one map`);
   if (octal === undefined) return undefined;
-  const number = octal.source?.replace(/^([-+]?)0+(?=\d)/, "$1");
+  const { source = "" } = octal;
+  const isShort = source.length <= SHOWN_DIGITS;
+  const number = isShort ? `\`${source.replace(/^([-+]?)0+(?=\d)/, "$1")}\`` : "it without";
+  const what = isShort ? `\`${source}\`` : "this number";
   return refused(
     octal,
-    `\`${octal.source}\` begins with a zero, so some YAML readers read another number: write \`${number}\`, or put it in quotes if it is text`,
+    `${what} begins with a zero, so some YAML readers read another number: write ${number}, or put it in quotes if it is text`,
   );
 }
+
+/** Most digits of a number that is quoted: more may be a password. */
+const SHOWN_DIGITS = 5;
 
 /** The documents of a text. */
 function parsed(text: string, lineCounter: yaml.LineCounter): readonly yaml.Document.Parsed[] {

@@ -9,7 +9,7 @@ import type { MachinePlan } from "../../components/plan";
 import { SERVICES } from "../../components/services";
 import { dockerCommand } from "../../machines/docker/docker";
 import { commandOn, followedOn } from "../../machines/onMachine";
-import { redact } from "../programs/redact";
+import { lineRedactor } from "../programs/redact";
 import { type Named, named, namedContainers, nameTyped, ON_DEMAND } from "../stack/named";
 import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
@@ -55,6 +55,7 @@ export function logsCommand(): Command {
       const read = sources.map(async ({ machine, name, words, env }) => {
         const lines: string[] = [];
         let last = "";
+        const redact = lineRedactor();
         const mark = sources.length === 1 ? "" : `${machine}: `;
         const { stdout, ended } = start(words, {
           env,

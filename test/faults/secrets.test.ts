@@ -11,7 +11,7 @@ import {
   withoutKeys,
 } from "../../faults/secrets";
 import { newestEngineData } from "../../vllm/engineData";
-import { BAD, BODY, GOOD, KEYS } from "./secretCorpus";
+import { BAD, BODY, GOOD, KEYS, SERVICE_KEYS } from "./secretCorpus";
 
 describe("a secret", () => {
   it.each(BAD)("is refused in a file and taken out of output: %s", (text, secret) => {
@@ -24,6 +24,13 @@ describe("a secret", () => {
   it.each(KEYS)("is known by its own form, as a name too: %s", (key) => {
     expect(withoutKeys(`machines.${key}: unknown`)).toBe("machines.<redacted>: unknown");
     expect(secretPaths({ a: { [key]: 1 } })).toEqual([["a", key]]);
+  });
+
+  it("is the key of each service of the table, by each of its beginnings", () => {
+    for (const key of SERVICE_KEYS.flat()) {
+      expect(withoutKeys(`a ${key} b`)).toBe("a <redacted> b");
+      expect(withoutKeys(`\u001b[31m${key}`)).toBe("\u001b[31m<redacted>");
+    }
   });
 
   it("is known by the key of its map, by the word before it, and behind JSON's escapes", () => {
@@ -90,6 +97,29 @@ describe("a secret", () => {
     ];
     for (const piece of [...pieces, ...openings])
       expect(holdsSecret(piece.repeat(60_000)), piece).toBeDefined();
+    const others = [
+      "machine a login b password ",
+      "login a ",
+      "\npassword a",
+      "curl -u a:",
+      ":5432:a:b:",
+      "$1$",
+      "$6$a$",
+      "$argon2id$a$",
+      "tokens=[a1",
+      "a1b2c3,",
+      "%26sig%3d",
+      "&token=",
+      "<token>a",
+      "http://a:b@",
+      "docker login ",
+      "authorization: a ",
+      `${"A".repeat(64)}\n`,
+      "MMMMMMMMMMMMMMMMMMMMMMMM.",
+      "AKIAABCDEFGHIJKLMNOP,",
+    ];
+    const ends = " @ password private-lines </";
+    for (const piece of others) expect(holdsSecret(piece.repeat(4000) + ends), piece).toBeDefined();
     expect(holdsSecret(`token="${"${A:-".repeat(60_000)}${"}".repeat(60_000)}"`)).toBe(true);
     expect(holdsSecret(`auth=${Buffer.from(`${"a:".repeat(60_000)}\0`).toString("base64")}`)).toBe(
       false,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { redact } from "../../operate/programs/redact";
+import { lineRedactor, redact } from "../../operate/programs/redact";
 
 /** Not a real token of anything: only its form counts. */
 const BODY = "Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo";
@@ -24,6 +24,7 @@ const secrets: readonly [name: string, line: string, secret: string][] = [
   ["option", `vllm serve m --api-key ${BODY} --port 8001`, BODY],
   ["option with =", `vllm serve m --hf-token=${BODY}`, BODY],
   ["URL", `postgres://admin:${BODY}@db/x`, BODY],
+  ["a line of .netrc alone", `  password ${BODY}`, BODY],
   ["password", `WEBUI_ADMIN_PASSWORD: ${BODY}`, BODY],
 ];
 
@@ -52,5 +53,36 @@ describe("a line that is shown", () => {
         expect(redact(text)).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
       }),
     );
+  });
+});
+
+describe("lines that come one by one", () => {
+  const shown = (...lines: readonly string[]) => lines.map(lineRedactor());
+  const BEGIN = "-----BEGIN RSA PRIVATE KEY-----";
+  const END = "-----END RSA PRIVATE KEY-----";
+
+  it("show no line of a private key, also behind a container's name", () => {
+    const header = "Proc-Type: 4,ENCRYPTED";
+    expect(shown("one", BEGIN, header, "", BODY + BODY, "Zk3m==", END, "two")).toEqual([
+      "one",
+      ...Array<string>(6).fill("<redacted>"),
+      "two",
+    ]);
+    expect(shown(BODY + BODY, "Zk3m==", END, "two")).toEqual([
+      ...Array<string>(3).fill("<redacted>"),
+      "two",
+    ]);
+    const named = [BEGIN, BODY + BODY, END].map((line) => `vllm-1  | ${line}`);
+    expect(shown(...named, "vllm-1  | two").join("\n")).not.toContain(BODY);
+  });
+
+  it("go on where a key breaks off, or has no end", () => {
+    expect(shown(BEGIN, BODY, "INFO ready in 3 s", BODY)).toEqual([
+      "<redacted>",
+      "<redacted>",
+      "INFO ready in 3 s",
+      BODY,
+    ]);
+    expect(shown(BEGIN, ...Array<string>(300).fill(BODY)).at(-1)).toBe(BODY);
   });
 });

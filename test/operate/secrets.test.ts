@@ -259,6 +259,9 @@ describe("a secret in what others declare, say and keep", () => {
       });
       for (const format of ["text", "json"]) {
         const args = ["--file", stack, "--format", format];
+        const logged = await runServing(["logs", "b", ...args], docker.env);
+        expect(logged.out).toContain("<redacted>");
+        expectHidden(everything(logged), bad);
         const waited = await runServing(["wait", ...args], docker.env);
         expect(waited.out).toContain("<redacted>");
         expectHidden(everything(waited), bad);

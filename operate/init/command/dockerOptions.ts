@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
 import { defined } from "../../../faults/defined";
+import { mayBeQuoted } from "../../../faults/quoting";
 import { holdsSecret } from "../../../faults/secrets";
 import { fitsServer } from "../../models/leastServer";
 import { assigned, asWritten, expansions, type LeftOut } from "./words";
@@ -204,7 +205,15 @@ const NO_OPTION = "a server has no setting for it.";
 /** An option as it was written, where that holds no secret. */
 function written({ name, value }: DockerOption): string {
   const whole = value === undefined || value === "" ? `--${name}` : `--${name} ${value}`;
+  if (name === "label" && value !== undefined) return labelText(value);
   return holdsSecret(whole) ? `--${name}` : asWritten(whole);
+}
+
+/** A proxy's label may hold a password or its hash, in a form of its own. */
+function labelText(label: string): string {
+  const [name = "", value = ""] = label.split(/=([\s\S]*)/);
+  const isPlain = value === "" || (mayBeQuoted(value) && !holdsSecret(label));
+  return isPlain ? `--label ${asWritten(label)}` : `--label ${asWritten(name)} (value not shown)`;
 }
 
 function publish(value: string, ports: Map<number, number>): LeftOut[] {

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { defined } from "../../../faults/defined";
-import { redact } from "../../programs/redact";
+import { privateKeyLines, redact } from "../../programs/redact";
 import { logLine } from "./logLine";
 import type { Hit, LastWord, LogReading } from "./logReading";
 import { RaisedFinder } from "./raised";
@@ -66,6 +66,7 @@ export class Scanner {
   lines = 0;
   private starts = 1;
   private readonly begins = startsIn();
+  private readonly isInKey = privateKeyLines();
   private matches = new Map<Sign, Match>();
   private finder = new RaisedFinder();
   /** Somebody stops the server of this start. */
@@ -199,6 +200,7 @@ export class Scanner {
       LINE_LIMIT,
     );
     this.isEmpty &&= !VISIBLE.test(line);
+    if (this.isInKey(line)) return;
     if (this.begins(line)) this.begin(line);
     if (!isSaidByOthers(line)) this.finder.take(line, this.lines);
     const signs = new Set<Sign>();

@@ -295,6 +295,25 @@ describe("options of docker run", () => {
   });
 });
 
+describe("a label of a command", () => {
+  it.each([
+    ["tier=small", "--label tier=small"],
+    ["seen", "--label seen"],
+    ["n=3", "--label n=3"],
+    ["basicauth.users=admin:$apr1$Zk3mQ8vT$Zk3mQ8vT1xWcRb7NdLpY5s", "--label basicauth.users"],
+    ["basicauth.users=admin:$$2y$$05$$Zk3mQ8vT1xWcRb7NdLpY5s", "--label basicauth.users"],
+    ["users=admin:{SHA}Zk3mQ8vT1xWcRb7NdLpY5sHgJf2=", "--label users"],
+    ["password=swordfish", "--label password"],
+    ["tokens=JBSWY3DPEHPK3PXP", "--label tokens"],
+    ["rule=Host(`h`)", "--label rule"],
+  ])("has its value in a stack file only where that can be no secret: %s", (value, what) => {
+    const shown = what === `--label ${value}` ? what : `${what} (value not shown)`;
+    expect(containerFacts([{ name: "label", value }]).leftOut).toEqual([
+      { what: shown, why: "the labels here name the stack's machine and server." },
+    ]);
+  });
+});
+
 describe("a volume that isn't carried over", () => {
   const why = (value: string) =>
     containerFacts([{ name: "volume", value }]).leftOut[0]?.why.split("arguments name.")[1];
