@@ -154,7 +154,7 @@ export const BY_VALUE: readonly SecretForm[] = [
   {
     words: [":"],
     pattern:
-      /(?<before>(?:(?<=[\w.-])|(?<=\*)(?<!\S\*)):(?:\d{3,5}|\*):(?![\da-f]{0,4}:[\da-f]{0,4}:)[^\s:/"'`]{1,63}:(?!(?:debug|info|warn|warning|error|critical|fatal):)[^\s:/"'`]{1,63}:)(?<value>[^\s"'`:][^\s"'`]{0,999})/gi,
+      /(?<before>:(?:(?<=[\w.-]:)|(?<=\*:)(?<!\S\*:))(?:\d{3,5}|\*):(?![\da-f]{0,4}:[\da-f]{0,4}:)[^\s:/"'`]{1,63}:(?!(?:debug|info|warn|warning|error|critical|fatal):)[^\s:/"'`]{1,63}:)(?<value>[^\s"'`:][^\s"'`]{0,999})/gi,
   },
   // What a command is given to log in.
   {
@@ -228,9 +228,9 @@ export const BY_NAME: readonly SecretForm[] = [
   },
   // Tokens are most often pieces of text: here one of them has letters and digits as keys have.
   {
-    words: ["tokens"],
+    words: ["tokens=", "tokens =", "tokens:", 'tokens"', "tokens'"],
     pattern:
-      /(?<before>(?<![\w.-])(?!(?:stop|start|end|special|added|bad|allowed|prompt|output|input|image|draft|eos|bos|pad|next|new|text|sampled)[_-])(?:[a-z]{1,20}[_-])?tokens\\*["']?\s?[=:]\s?\[)(?=(?:[^[\]\n<>|\u0120\u2581]{0,999}?[\s"',\\])?(?=[\w.~+/=-]{0,64}\d)(?=[\w.~+/=-]{0,64}[a-z])[\w.~+/=-]{6,}(?:[\s"',\]\\]|(?![\s\S])))(?<value>[^\]\n]+)/gi,
+      /(?<before>(?<![\w.-])(?!(?:stop|start|end|special|added|bad|allowed|prompt|output|input|image|draft|eos|bos|pad|next|new|text|sampled)[_-])(?:[a-z]{1,20}[_-])?tokens["']?\s?[=:]\s?\[)(?=(?:[^[\]\n<>|\u0120\u2581]{0,999}?[\s"',\\])?(?=[\w.~+/=-]{0,64}\d)(?=[\w.~+/=-]{0,64}[a-z])[\w.~+/=-]{6,}(?:[\s"',\]\\]|(?![\s\S])))(?<value>[^\]\n]+)/gi,
   },
   {
     words: NAME_WORDS,
@@ -246,17 +246,15 @@ export const BY_NAME: readonly SecretForm[] = [
   // `<password>...</password>`.
   {
     words: ["</"],
-    pattern: new RegExp(
-      `(?<before><(?=[\\w.-]{0,60}?${IN_NAME})(?<name>[\\w.-]{1,99})>)(?<value>[^<>\\n]+)(?=</)`,
-      "g",
-    ),
+    pattern:
+      /(?<before><(?<name>[\w.-]{0,60}(?:passw(?:or)?d|passphrase|secret|token|api_?key)[\w.-]{0,60})>)(?<value>[^<>\n]+)(?=<\/)/gi,
   },
 ];
 
 /** How names are told from each other, in lower case with underscores. */
 export const NAMES = {
   secret:
-    /secret|passw|passphrase|passcode|credential|token$|(?:^|_)(?:pwd|pass|requirepass|masterauth|pat|authorization|(?:(?:api|auth|access|account|private|master|signing|encryption)_?)?key|key_data)$|(?:api_?key|(?:hf|hub|access|auth|api|bearer|refresh|session)_?token)s?(?:_|$)/,
+    /secret|passw|passphrase|passcode|_pass$|credential|token$|(?:^|_)(?:pwd|requirepass|masterauth|pat|authorization|(?:(?:api|auth|access|account|private|master|signing|encryption)_?)?key|key_data)$|(?:api_?key|(?:hf|hub|access|auth|api|bearer|refresh|session)_?token)s?(?:_|$)/,
   /** Tokens of a tokenizer. */
   textToken:
     /(?:^|_)(?:bos|eos|pad|unk|sep|cls|mask|stop|start|end|think|image|img|video|audio|special|added|next|first|last|per|each|output|prompt|draft|from)_token$/,
@@ -265,8 +263,8 @@ export const NAMES = {
     /^(?:file|path|dir|name|env|variable|header|type|id|url|length|limit|count|size|ttl|expiry|mode|required|enabled)s?$/,
   /** The working directory. */
   folder: /^(?:OLD)?PWD$/,
-  /** The names that also stand before what is no secret: those have no digit. */
-  common: /^-*(?:key|pass)$/i,
+  /** A map has keys, and programs speak of theirs: those have no digit. */
+  common: /^-*key$/i,
   /** The names whose value is a secret even where it is a number. */
   strict: /passw|pwd|secret/i,
   /** What docker and npm call a login. */

@@ -113,8 +113,8 @@ function oddityRefusal(found: Oddities): Refusal | undefined {
   );
 }
 
-/** Most digits of a number that is quoted: more may be a password. */
-const SHOWN_DIGITS = 5;
+/** Most digits of a number that is quoted, as a window in tokens has: more may be a password. */
+const SHOWN_DIGITS = 7;
 
 /** The documents of a text. */
 function parsed(text: string, lineCounter: yaml.LineCounter): readonly yaml.Document.Parsed[] {

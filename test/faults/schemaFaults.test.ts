@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { listed } from "../../faults/fault";
 import { faultsOnce, schemaFaults } from "../../faults/schemaFaults";
 import { parseYaml } from "../../faults/yamlDocument";
 
@@ -37,6 +38,21 @@ describe("faults of a document", () => {
   it("lists the known keys when none is near", () => {
     const [fault] = faultsIn("port: 80\nmachines: {dgx: {totalGiB: 1, zzzzzzzzzz: 1}}");
     expect(fault?.message).toBe("Unknown key `zzzzzzzzzz`. Known keys here: totalGiB, listen.");
+  });
+
+  it("quotes no secret where a key is due", () => {
+    const said = (text: string) =>
+      listed(faultsIn(`port: 80\nmachines: {dgx: {totalGiB: 1, ${text}}}`));
+    expect(said('"password=hunter2": 1')[0]).toMatchObject({
+      path: "machines.dgx.password=<redacted>",
+      message: expect.stringContaining("Unknown key `password=<redacted>`."),
+    });
+    expect(said("JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP: 1")[0]).toMatchObject({
+      path: "machines.dgx.<redacted>",
+      message: expect.stringContaining("Unknown key `<redacted>`."),
+    });
+    for (const key of ["hf_overrides", "api_key", "vllm_cache_root_v2", "gpt4oMini"])
+      expect(said(`${key}: 1`)[0]?.message).toContain(`Unknown key \`${key}\`.`);
   });
 
   it("reports all faults at once", () => {

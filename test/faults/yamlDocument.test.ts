@@ -84,6 +84,18 @@ describe("more than a person writes", () => {
     expect(refusal(`a: 0${"1".repeat(500_000)}\n`).length).toBeLessThan(2100);
   });
 
+  it("quotes neither the name behind a `*` nor a long number, which may be a password", () => {
+    expect(refusal("password: *hunter2\n")).toBe(
+      "a.yaml:1:11: unusable YAML: Unresolved alias (the anchor must be set before the alias)",
+    );
+    expect(refusal("a: 010\n")).toBe(
+      "a.yaml:1:4: `010` begins with a zero, so some YAML readers read another number: write `10`, or put it in quotes if it is text",
+    );
+    expect(refusal("a: 012345678\n")).toBe(
+      "a.yaml:1:4: this number begins with a zero, so some YAML readers read another number: write it without, or put it in quotes if it is text",
+    );
+  });
+
   it("leaves the stack traces of others as they were", () => {
     const { stackTraceLimit } = Error;
     expect(refusal("a: [1\n")).toContain("not valid YAML");
