@@ -128,11 +128,12 @@ export const BY_VALUE: readonly SecretForm[] = [
     pattern:
       /(?<before>\b(?:hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)\/|discord(?:app)?\.com\/api\/webhooks\/|webhook\.office\.com\/webhookb2\/|api\.telegram\.org\/(?:file\/)?bot))(?<value>[\w/@:-]{8,})/gi,
   },
-  // Whoever has a signed address needs no other key. One may be a value of another address.
+  // Whoever has a signed address needs no other key. One may be a value of another address. The
+  // pattern is written so that it isn't one itself.
   {
     words: ["sig", "credential", "security-token"],
     pattern:
-      /(?<before>(?:(?:[?&;]|%3f|%26)(?:[\w-]{0,40}signature|sig|[\w-]{0,40}credential|[\w-]{0,40}security-token)(?:=|%3d)|, ?signature=(?=[\da-f]{32})))(?<value>(?:(?!%26)[^&\s"'#<>])+)/gi,
+      /(?<before>(?:(?:[?&;]|%3f|%26)(?:[\w-]{0,40}signature|sig|[\w-]{0,40}credential|[\w-]{0,40}security-token)(?:=|%3d)|,[ ]{0,1}signature=(?=[\da-f]{32})))(?<value>(?:(?!%26)[^&\s"'#<>])+)/gi,
   },
   // A key in an address, by its name.
   {

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { wrapperText } from "../../components/on-demand/wrapperText";
-import { REDACTED, redactSecrets } from "../../faults/secrets";
+import { REDACTED, redactSecrets, withoutKeys } from "../../faults/secrets";
 import { BAD, BODY, GOOD, SERVICE_KEYS } from "../faults/secretCorpus";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -206,6 +206,10 @@ describe("what clients are told", () => {
     expect(found).toEqual(texts.map((text) => redactSecrets(text).replaceAll(REDACTED, "***")));
     for (const [index, [, secret]] of BAD.entries())
       expect(found[keys.length + index]).not.toContain(secret);
+  });
+
+  it("is the wrapper's whole text, which a plan shows as it is", () => {
+    expect(withoutKeys(wrapperText())).toBe(wrapperText());
   });
 
   it("no line of a private key is, no key behind a colour, and none that Docker says", () => {
