@@ -1,6 +1,6 @@
 import type { ModelFiles } from "../../machines/modelFiles";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { systemFolder } from "../settings/mountable";
+import { holdsKeys, systemFolder } from "../settings/mountable";
 
 /** What is wrong with an operator's own model; without a path it is about the folder itself. */
 export interface OwnFault {
@@ -69,7 +69,7 @@ export const placeFaults = (files: ModelFiles): string[] =>
   placesOf(files).map(({ message }) => message);
 
 const leadsToSystem = ({ leadsTo }: ModelFiles): string | undefined =>
-  leadsTo === undefined ? undefined : systemFolder(leadsTo);
+  leadsTo === undefined ? undefined : (systemFolder(leadsTo) ?? holdsKeys(leadsTo));
 
 function placesOf(read: ModelFiles): OwnFault[] {
   const { linksOutside, special = [] } = read;

@@ -1,4 +1,5 @@
 import { isIn } from "../../machines/home";
+import { keysAt, whereKeysAre } from "../../machines/keyPlaces";
 
 /** Folders of the system, which hold more than a model wherever one looks into them. */
 const SYSTEM = [
@@ -16,10 +17,15 @@ const SYSTEM = [
   "/snap",
   "/sys",
   "/usr",
+  "/var/backups",
   "/var/lib/containerd",
   "/var/lib/docker",
+  "/var/lib/kubelet",
+  "/var/lib/rancher",
+  "/var/lib/tailscale",
   "/var/log",
   "/var/run",
+  "/var/spool",
 ];
 
 /** Folders that hold others: they alone would bring in the rest of the machine. */
@@ -36,13 +42,6 @@ const PARENTS = [
   "/var/lib",
 ];
 
-/** Folders of secrets in a home. */
-const SECRETS =
-  /^(?:~|\/root|\/home\/[^/]+)\/\.(?:ssh|gnupg|aws|config|docker|kube|pulumi)(?:\/|$)/;
-
-/** A whole home, as people and `home` of a machine write it. */
-const HOME = /^(?:~\/?|\/home\/[^/]+\/?)$/;
-
 /**
  * Why no server may have this folder of its machine, as far as its path tells; `undefined` where it
  * may.
@@ -56,9 +55,21 @@ export function systemFolder(path: string, home?: string): string | undefined {
   const system = SYSTEM.find((each) => isIn(path, each));
   if (system !== undefined)
     return `\`${path}\` lies in \`${system}\`, a folder of the system: move the model elsewhere, such as to \`/data/models\`.`;
-  if (HOME.test(path) || path === home)
+  return placeOfKeys(path, home);
+}
+
+/** Why a server may not have what is a place of keys; `undefined` where none is known. */
+export function placeOfKeys(path: string, home?: string): string | undefined {
+  const keys = keysAt(path, home);
+  if (keys === undefined || keys.is === "below") return undefined;
+  if (keys.is === "home")
     return `\`${path}\` is a whole home, with its keys: name the folder of the model alone.`;
-  if (SECRETS.test(path))
-    return `\`${path}\` is where programs keep keys: move the model elsewhere, such as to \`~/models\`.`;
-  return undefined;
+  return `\`${path}\` is ${whereKeysAre(keys)}: move the model elsewhere, such as to \`~/models\`.`;
+}
+
+/** Why a server may not have a folder that holds a place of keys. */
+export function holdsKeys(path: string, home?: string): string | undefined {
+  const keys = keysAt(path, home);
+  if (keys?.is !== "below") return undefined;
+  return `\`${path}\` holds \`${keys.place}\`, ${whereKeysAre(keys)}: name the folder of the model alone.`;
 }

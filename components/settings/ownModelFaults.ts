@@ -3,13 +3,14 @@ import { hostPath } from "../fields/fields";
 import type { InferenceServerSettings } from "./inferenceServer";
 import { folderOfModel, INSIDE, modelInside } from "./insideContainer";
 import type { MachineSettings } from "./machine";
-import { systemFolder } from "./mountable";
+import { holdsKeys, placeOfKeys, systemFolder } from "./mountable";
 import type { AdapterSettings } from "./ownModels";
 import type { MachineFault } from "./referenceFaults";
 
 /** Faults in what servers say of adapters and folders of their operator's. */
-export const ownModelFaults = (machine: MachineSettings): MachineFault[] =>
-  Object.entries(machine.inferenceServers).flatMap(([key, server]) =>
+export const ownModelFaults = (machine: MachineSettings): MachineFault[] => [
+  ...cacheFaults(machine),
+  ...Object.entries(machine.inferenceServers).flatMap(([key, server]) =>
     [
       ...server.adapters.flatMap((adapter, index) => adapterFaults(server, adapter, index)),
       ...slotFaults(server),
@@ -17,7 +18,14 @@ export const ownModelFaults = (machine: MachineSettings): MachineFault[] =>
       ...inImageFaults(server),
       ...mountFaults(machine, server),
     ].map((fault) => ({ ...fault, path: ["inferenceServers", key, ...fault.path] })),
-  );
+  ),
+];
+
+/** Servers may even write to the model cache. */
+function cacheFaults({ modelCache, home }: MachineSettings): MachineFault[] {
+  const why = placeOfKeys(modelCache, home) ?? holdsKeys(modelCache, home);
+  return why === undefined ? [] : [impossible(["modelCache"], why)];
+}
 
 /** What is inside the image is a path there, and no model of the hub. */
 const inImageFaults = ({ model: { id, inImage } }: InferenceServerSettings): MachineFault[] =>
@@ -229,7 +237,7 @@ function notMountable(machine: MachineSettings, path: string): string | undefine
       ],
     ] as const
   ).find(([, , folder]) => isIn(own(path), own(folder)) || isIn(own(folder), own(path)));
-  if (ours === undefined) return undefined;
+  if (ours === undefined) return holdsKeys(path, machine.home);
   const [setting, what, folder] = ours;
   return `\`${path}\` and \`${setting}\` (${folder}) overlap, and \`${setting}\` holds ${what}: name the folder of the model alone.`;
 }

@@ -2,12 +2,13 @@ import { TYPE } from "../../components/planned";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { isIn } from "../../machines/home";
+import { keysAt, whereKeysAre } from "../../machines/keyPlaces";
 import { namedAdapters } from "../../vllm/argv/adapters";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import { isText, knownMaps, list, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer, serversIn } from "../lib/inferenceServer";
-import { type Finding, type Rule, violation } from "./rule";
+import { advice, type Finding, type Rule, violation } from "./rule";
 
 /** Clients ask for an adapter by its name, as they do for a model. */
 export const adapterNames: Rule = {
@@ -58,8 +59,9 @@ const SOCKET = /(?:^|\/)docker\.sock$/;
 export const serverMounts: Rule = {
   name: "server-mounts",
   description:
-    "An inference server gets neither the Docker socket nor a whole machine as a mount, and folders of models are read-only.",
+    "An inference server gets neither the Docker socket nor a whole machine as a mount, and folders of models are read-only. Folders in which programs keep keys are warned of.",
   level: "mandatory",
+  advises: true,
   of: TYPE.container,
   judgeResource(resource) {
     if (readContainer(resource).kind !== "yes") return [];
@@ -67,7 +69,10 @@ export const serverMounts: Rule = {
     if (mounts === undefined)
       return `${displayName(resource)} has mounts that are not known before the update; give \`mounts\` and \`volumes\` as plain lists.`;
     const paths = serversIn(resource).flatMap(pathsOf);
-    return mounts.flatMap((mount) => mountFaults(resource, mount, paths));
+    return mounts.flatMap((mount) => [
+      ...mountFaults(resource, mount, paths),
+      ...keysAdvice(resource, mount),
+    ]);
   },
 };
 
@@ -137,4 +142,17 @@ function mountFaults(
     : refused(
         `${who} can write \`${source}\`, which it loads \`${model}\` from: after a restart it could serve something that nobody reviewed. Mount it read-only (\`readOnly: true\`).`,
       );
+}
+
+/** What is said of a mount that brings keys; a refusal of `WHOLE` says enough. */
+function keysAdvice(resource: DeclaredResource, { source = "", target }: SeenMount): Finding[] {
+  const keys = keysAt(source);
+  if (keys === undefined || WHOLE.includes(source.replace(/(.)\/+$/, "$1"))) return [];
+  const what = {
+    in: whereKeysAre(keys),
+    below: `which holds \`${keys.place}\`, ${whereKeysAre(keys)}`,
+    home: "a whole home, with its keys",
+  }[keys.is];
+  const message = `${displayName(resource)} is given \`${source}\` of the machine at \`${target}\`, ${what}: whoever gets into the server reads them. Mount the folder of the model alone, read-only.`;
+  return [advice(resource, message)];
 }

@@ -23,6 +23,7 @@ it("every rule is mandatory but one, three are fixed, and some also advise", () 
     "server-starts",
     "transformers-range",
     "engine-names",
+    "server-mounts",
     "client-server",
   ];
   expect(named(({ fixed }) => fixed === true)).toEqual(fixed);

@@ -157,6 +157,16 @@ describe("adapters, mounts and folders of a server", () => {
       "mounts.0.from: `~/.ssh/keys` is where programs keep keys: move the model elsewhere, such as to `~/models`.",
     ],
     [
+      "keys of a program",
+      { mounts: [{ from: "/home/me/.codex/", to: "/models/s" }] },
+      "mounts.0.from: `/home/me/.codex/` is where programs keep keys (Codex's): move the model elsewhere, such as to `~/models`.",
+    ],
+    [
+      "what holds keys",
+      { model: { id: "~/.cargo" } },
+      "model.id: `~/.cargo` holds `~/.cargo/credentials`, where programs keep keys (cargo's): name the folder of the model alone.",
+    ],
+    [
       "a folder of the system",
       { adapters: [{ ...TONE, path: "/etc/lora" }] },
       "adapters.0.path: `/etc/lora` lies in `/etc`, a folder of the system: move the model elsewhere, such as to `/data/models`.",
@@ -213,5 +223,22 @@ describe("adapters, mounts and folders of a server", () => {
     ],
   ])("refuse %s", (_, server, message) => {
     expect(faults(server)).toEqual([message]);
+  });
+
+  it("refuse a model cache that holds keys, which servers could write", () => {
+    const text = (modelCache: string) => {
+      const { machines } = stackInput({ modelCache });
+      return stringify({ config: { "local-serving:machines": machines } });
+    };
+    const said = (modelCache: string) =>
+      faultLines(() => parseStackFile("Pulumi.t.yaml", text(modelCache)), "machines.dgx.");
+    expect(said("~/.claude")).toEqual([
+      "modelCache: `~/.claude` is where programs keep keys (Claude Code's): move the model elsewhere, such as to `~/models`.",
+    ]);
+    expect(said("/home/me")).toEqual([
+      "modelCache: `/home/me` is a whole home, with its keys: name the folder of the model alone.",
+    ]);
+    for (const cache of ["/home/me/.cache/huggingface", "~/.cache", "/mnt/hub"])
+      expect(said(cache)).toEqual([]);
   });
 });

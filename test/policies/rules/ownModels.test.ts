@@ -132,4 +132,26 @@ describe("server-mounts", () => {
     const agent = { image: "agent:1", ...mount("/var/run/docker.sock", "/var/run/docker.sock") };
     expect(said(RULE, [container("agent", agent)])).toEqual([]);
   });
+
+  it.each([
+    ["/home/me/.codex", "where programs keep keys (Codex's)"],
+    ["/root/.ssh/", "where programs keep keys"],
+    [
+      "/home/me/.local/share",
+      "which holds `~/.local/share/opencode`, where programs keep keys (opencode's)",
+    ],
+    ["/home/me", "a whole home, with its keys"],
+  ])("warns of %s", (source, what) => {
+    expect(said(RULE, [server(mount(source, "/models/x"))])).toEqual([
+      `warned: b is given \`${source}\` of the machine at \`/models/x\`, ${what}: whoever gets into the server reads them. Mount the folder of the model alone, read-only.`,
+    ]);
+  });
+
+  it("says one thing of a whole machine, and nothing of a volume", () => {
+    expect(said(RULE, [server(mount("/root/", "/x"))])).toEqual([
+      "refused: b is given `/root/` of the machine at `/x`, which holds far more than a model: mount the model's folder alone, read-only.",
+    ]);
+    const volumes = [{ volumeName: "codex", containerPath: "/x" }];
+    expect(said(RULE, [server({ volumes })])).toEqual([]);
+  });
 });
