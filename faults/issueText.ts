@@ -32,7 +32,7 @@ export function issueText(value: unknown, issue: Issue, whole: boolean): string 
     const hint =
       issue.expected === "string" && isPlain
         ? " Write it in quotes."
-        : quotesHint(value, issue.expected, whole);
+        : quotesHint(value, issue.expected, unitKey(issue), whole);
     return `Expected ${wanted}, got ${got}.${hint}`;
   }
   if (issue.code === "invalid_value") {
@@ -49,6 +49,10 @@ export function issueText(value: unknown, issue: Issue, whole: boolean): string 
   if (bound !== undefined) return bound;
   return sentence(issue.message);
 }
+
+/** The key whose name says the unit: the last, or of a map's entry the map's. */
+const unitKey = ({ path }: Issue): string =>
+  path.map(String).findLast((key) => KEY_UNITS.some(([name]) => name.test(key))) ?? "";
 
 const sentence = (text: string): string => (text.endsWith(".") ? text : `${text}.`);
 
@@ -71,16 +75,40 @@ const choices = (values: readonly unknown[]): string =>
  * A number or flag in quotes is text, and so is a number with a unit: the message says what to
  * write.
  */
-function quotesHint(value: unknown, expected: string, whole = false): string {
+function quotesHint(value: unknown, expected: string, key = "", whole = false): string {
   if (typeof value !== "string") return "";
   const isFlag = expected === "boolean" && /^(?:true|false)$/.test(value);
-  const isNumber = ["number", "int"].includes(expected) && /^-?\d+(?:\.\d+)?$/.test(value);
+  const isNumber =
+    ["number", "int"].includes(expected) && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(value);
   if (isFlag || isNumber) return " Write it without quotes.";
-  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?) ?([kmg])i?b?$/i.exec(value) ?? [];
-  if (unit === "" || !["number", "int"].includes(expected)) return "";
-  // If a key takes a fraction, its name says the unit. Whole numbers count tokens or bytes.
-  const factor = whole ? 1024 ** ("kmg".indexOf(unit.toLowerCase()) + 1) : 1;
-  return ` Write ${Math.round(Number(number) * factor * 1000) / 1000}.`;
+  const amount = ["number", "int"].includes(expected) ? amountIn(value, key, whole) : undefined;
+  return amount === undefined ? "" : ` Write ${amount}.`;
+}
+
+const GIB = 1024 ** 3;
+
+/** Bytes of the unit that a key's name ends with. */
+const KEY_UNITS = [
+  [/GiB$/, GIB],
+  [/GB$/, 1e9],
+  [/Bytes$/, 1],
+] as const;
+
+/**
+ * An amount with a unit as the number that a key takes; a unit without `B` is of the key's own
+ * kind. `undefined` for what is no such amount.
+ */
+function amountIn(text: string, key: string, whole: boolean): number | undefined {
+  const [, number = "", letter = "", i = "", b = ""] =
+    /^(\d+(?:\.\d+)?) ?([kmgt]?)(i?)(b?)$/i.exec(text) ?? [];
+  const power = letter === "" ? 0 : "kmgt".indexOf(letter.toLowerCase()) + 1;
+  const [, own] = KEY_UNITS.find(([name]) => name.test(key)) ?? [];
+  // Whole numbers without a unit in their name count tokens.
+  if (number === "" || (power === 0 && b === "") || (own === undefined && !whole)) return undefined;
+  const isBinary = i !== "" || (b === "" ? own !== KEY_UNITS[1][1] : false);
+  const factor = (isBinary ? 1024 : 1000) ** power / (own ?? 1);
+  const amount = Number(number) * factor;
+  return whole ? Math.round(amount) : Math.round(amount * 1000) / 1000;
 }
 
 /** A bound that was passed; the schema's own words where it has some. */

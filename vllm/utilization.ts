@@ -25,10 +25,18 @@ const HUNDREDTH = 100;
 /** Far below a ten-thousandth and far above the noise of binary fractions. */
 const NOISE = 1e-6;
 
+/** What a few sums of binary fractions below 1 are off at most. */
+const OFF_BY_SUMS = 4 * Number.EPSILON;
+
 /**
- * A share in whole ten-thousandths, rounded up so that a sum is never taken for less than it is.
+ * A share in whole ten-thousandths, rounded up so that a sum is never taken for less than it is:
+ * 0.9000000001 is above 0.90.
  */
-export const tenThousandths = (share: number): number => Math.ceil(share * TEN_THOUSAND - NOISE);
+export function tenThousandths(share: number): number {
+  const nearest = Math.round(share * TEN_THOUSAND);
+  const isNearest = Math.abs(share - nearest / TEN_THOUSAND) <= OFF_BY_SUMS;
+  return isNearest ? nearest : Math.ceil(share * TEN_THOUSAND);
+}
 
 /** Sum of utilizations, free of binary rounding. */
 export const sumOfUtilizations = (utilizations: readonly number[]): number =>

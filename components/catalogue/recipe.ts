@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { IMAGE_REFERENCE } from "../../machines/docker/imageReference";
-import { gibibytes, servedName, textMatching, utilization } from "../fields/fields";
+import { gibibytes, gigabytes, servedName, textMatching, utilization } from "../fields/fields";
 import { inferenceServer } from "../settings/inferenceServer";
 import { modelSettings } from "../settings/model";
 
@@ -118,7 +118,7 @@ export const recipe = z
       .meta({ examples: ["NVFP4 (modelopt)", "MXFP4"] }),
     weights: z
       .strictObject({
-        diskGB: z.number().positive().optional().describe("Their size on disk in GB (10^9 bytes)."),
+        diskGB: gigabytes().optional().describe("Their size on disk in GB (10^9 bytes)."),
         residentGiB: gibibytes()
           .optional()
           .describe("Memory in GiB that they take once loaded, if known separately."),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { optional, strictObject } from "zod";
-import { hostPath, textMatching, usual, variableName } from "../fields/fields";
+import { hostPath, oneAddress, textMatching, usual, variableName } from "../fields/fields";
 import { codex } from "./codex";
 import { CLIENTS } from "./registry";
 
@@ -17,10 +17,9 @@ export const clients = strictObject({
     "Where the clients' files and launchers are written: `here`, on the computer that runs `serving`, or on the `machine`. Default: `here` if the Docker engine is on this computer, else `machine`. Clients on another computer reach the machine by `host`.",
   ),
   host: optional(
-    textMatching(
-      /^[a-zA-Z0-9.][a-zA-Z0-9.-]*$/,
-      "Expected a host name or an IPv4 address, without scheme or port",
-    ),
+    textMatching(/^[a-zA-Z0-9.][a-zA-Z0-9.-]*$/, {
+      error: oneAddress("Expected a host name or an IPv4 address, without scheme or port"),
+    }),
   )
     .describe(
       "Name or address by which the clients reach the machine. Default: the address that each port is published on; with `on: here` for a machine elsewhere, the name in `dockerHost`. On a network, use a DHCP reservation or an mDNS name: if the address changes, the clients lose the machine without any message.",

@@ -102,9 +102,32 @@ export const servedName = shared(() =>
   ),
 );
 
+/**
+ * What is wrong with a whole network in the place of one address in it, and what to write; else
+ * `expected`.
+ */
+export const oneAddress =
+  (expected: string) =>
+  ({ input }: { readonly input?: unknown }): string => {
+    const [, address, bits] = /^(\d+(?:\.\d+){3})\/(\d+)$/.exec(String(input)) ?? [];
+    if (address === undefined || !z.ipv4().safeParse(address).success) return expected;
+    return Number(bits) < 32 && firstOf(address, Number(bits)) === address
+      ? `Expected one address, and \`${input}\` is a whole network: write the machine's own address in it`
+      : `Expected one address: write \`${address}\`, without \`/${bits}\``;
+  };
+
+/** The first address of the network that an address lies in. */
+function firstOf(address: string, bits: number): string {
+  const number = address.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
+  const first = number - (number % 2 ** (32 - bits));
+  return [24, 16, 8, 0].map((shift) => Math.floor(first / 2 ** shift) % 256).join(".");
+}
+
 /** IPv4 address that something listens on; the machine alone reaches the default. */
 export const listenAddress = (byDefault = "127.0.0.1") =>
-  z.ipv4("Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0").default(byDefault);
+  z
+    .ipv4({ error: oneAddress("Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0") })
+    .default(byDefault);
 
 /** Share of the machine's total memory; above 0, at most 1. */
 export const utilization = shared(() =>
@@ -134,15 +157,67 @@ export const shortName = shared(() =>
   }).refine((name) => !isKept(name), KEPT),
 );
 
-/** More GiB than any machine of this kind has: a larger figure was meant in another unit. */
-const MOST_GIB = 4096;
+/** More GiB than any machine of this kind has, and GB than a model: another unit was meant. */
+const MOST = 4096;
+
+const BYTES = { GiB: 1024 ** 3, GB: 1e9 } as const;
+
+/** The units that people write in place of a larger one, in bytes. */
+const SMALLER_UNITS = [
+  ["bytes", { GiB: 1, GB: 1 }],
+  ["kB", { GiB: 1024, GB: 1000 }],
+  ["MB", { GiB: 1024 ** 2, GB: 1e6 }],
+] as const;
+
+/** Below half a unit nothing is kept that anybody would declare. */
+const LEAST_MEANT = 0.5;
+
+/** What a figure that is too large for its unit probably means, and what to write. */
+function inUnit(figure: number, unit: keyof typeof BYTES): string {
+  for (const [name, bytes] of SMALLER_UNITS) {
+    const meant = (figure * bytes[unit]) / BYTES[unit];
+    if (meant >= LEAST_MEANT && meant <= MOST)
+      return `. If this is in ${name}, write ${Number(meant.toFixed(2))}`;
+  }
+  return "";
+}
 
 /** Amount of memory in GiB (1024^3 bytes), above 0. */
 export const gibibytes = shared(() =>
   z
     .number()
     .positive("An amount of memory must be above 0 GiB")
-    .max(MOST_GIB, `Expected GiB: no machine of this kind has more than ${MOST_GIB}`),
+    .max(MOST, {
+      error: ({ input }) =>
+        `Expected GiB: no machine of this kind has more than ${MOST}${inUnit(Number(input), "GiB")}`,
+    }),
+);
+
+/** Size of a model in GB (10^9 bytes), above 0. */
+export const gigabytes = shared(() =>
+  z
+    .number()
+    .positive()
+    .max(MOST, {
+      error: ({ input }) =>
+        `Expected GB: no model for such machines has more than ${MOST}${inUnit(Number(input), "GB")}`,
+    }),
+);
+
+/** Fewer bytes than any server could use: a larger unit was meant. */
+const LEAST_BYTES = 1024 ** 2;
+
+/** Amount of memory in bytes, above 0. */
+export const bytes = shared(() =>
+  z
+    .int()
+    .positive()
+    .refine((figure) => figure <= 0 || figure >= LEAST_BYTES, {
+      error: ({ input }) => {
+        const [unit, factor] = Number(input) <= MOST ? ["GiB", BYTES.GiB] : ["MiB", LEAST_BYTES];
+        return `Expected bytes, and this is less than a megabyte. If it is in ${unit}, write ${Number(input) * factor}`;
+      },
+    }),
 );
 
 /** Names of servers that are not entries of `inferenceServers`. */

@@ -1,5 +1,6 @@
 import { gte, valid } from "@renovatebot/pep440";
 import { isLoopback } from "../../machines/address";
+import { overlap, subnetOf } from "../../machines/subnet";
 import { hasOneQwenParser, ONE_QWEN_PARSER } from "../../vllm/qwenParsers";
 import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
 import type { ClientKind } from "../clients/kind";
@@ -54,6 +55,26 @@ function warnOfShares(
   else if (isOpen) warn("unproven", `These servers together are ${open}. ${TO_PROVE}`);
 }
 
+/** Networks that makers of routers give to homes and offices, unless somebody changes them. */
+const USUAL_LANS = [
+  ...["10.0.0", "10.0.1", "10.1.1", "192.168.0", "192.168.1", "192.168.2", "192.168.4"],
+  ...["192.168.8", "192.168.10", "192.168.50", "192.168.86", "192.168.88", "192.168.178"],
+].map((start) => `${start}.0/24`);
+
+/** A Docker network over the local one cuts the machine off from it. */
+function warnOfSubnet(subnet: string, warn: Warn): void {
+  const own = subnetOf(subnet);
+  const usual = USUAL_LANS.find((each) => {
+    const lan = subnetOf(each);
+    return own !== undefined && lan !== undefined && overlap(own, lan);
+  });
+  if (usual !== undefined)
+    warn(
+      "subnet-of-a-lan",
+      `\`onDemand.subnet\` is ${subnet}, and many routers give ${usual} to the local network: if yours does, Docker takes its addresses over. Write another private one, such as 10.213.7.0/28.`,
+    );
+}
+
 /**
  * What an operator should know of one machine before it runs. Refusals are the policies' business.
  */
@@ -78,6 +99,7 @@ export function machineWarnings(
       "operating-system-unmeasured",
       `The operating system's ${machine.operatingSystemGiB} GiB is a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`,
     );
+  if (machine.onDemand !== undefined) warnOfSubnet(machine.onDemand.subnet, warn);
   for (const { settings, model, plan } of servers)
     if (plan.rank === undefined || plan.rank.index === 0) {
       const warnOf: Warn = (code, message) => warn(code, `${plan.key}: ${message}`);

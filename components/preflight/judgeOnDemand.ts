@@ -1,5 +1,5 @@
+import { overlap, subnetOf } from "../../machines/subnet";
 import type { MachinePlan } from "../plan/types";
-import { overlap, subnetOf } from "./readOnDemand";
 import { takenPort } from "./takenPort";
 import {
   type MachineFacts,

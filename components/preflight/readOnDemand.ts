@@ -3,8 +3,9 @@ import { isRecord, objectOr } from "../../faults/json";
 import { docker, dockerJson } from "../../machines/docker/docker";
 import type { Files } from "../../machines/files";
 import { scriptText } from "../../machines/shell";
+import type { Subnet } from "../../machines/subnet";
 import type { MachinePlan } from "../plan/types";
-import type { OnDemandFacts, Subnet } from "./types";
+import type { OnDemandFacts } from "./types";
 
 const SCRIPT = scriptText(join(__dirname, "readOnDemand.sh"));
 
@@ -50,20 +51,6 @@ function routeOf(destination: string, mask: string): Subnet {
   };
   const prefix = number(mask).toString(2).replace(/0/g, "").length;
   return { first: number(destination), prefix };
-}
-
-/** `172.31.241.0/28` as numbers; `undefined` for what is no IPv4 range. */
-export function subnetOf(text: string): Subnet | undefined {
-  const [, address = "", prefix = ""] = /^(\d+\.\d+\.\d+\.\d+)\/(\d+)$/.exec(text) ?? [];
-  if (address === "") return undefined;
-  const first = address.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
-  return { first, prefix: Number(prefix) };
-}
-
-/** Whether two ranges have an address in common: then one holds the other. */
-export function overlap(one: Subnet, other: Subnet): boolean {
-  const size = 2 ** (32 - Math.min(one.prefix, other.prefix));
-  return Math.floor(one.first / size) === Math.floor(other.first / size);
 }
 
 /** Docker's networks with their ranges; none where Docker doesn't answer, which others say. */

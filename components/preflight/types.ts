@@ -1,6 +1,7 @@
 import { defined } from "../../faults/defined";
 import type { DockerFacts } from "../../machines/docker/engine";
 import type { Listener } from "../../machines/listeners";
+import type { Subnet } from "../../machines/subnet";
 import type { Needs } from "../fetch/needs";
 import type { SettingToChange } from "../settings/places";
 import type { Kernel } from "../supply/kernel";
@@ -65,12 +66,6 @@ export interface SimpleServerFacts {
   readonly directory?: readonly PathFacts[];
   /** Whether commands can be run as root. */
   readonly elevation?: { readonly works: boolean; readonly reason: string };
-}
-
-/** A range of addresses: its first one as a number, and how many of its bits are the network's. */
-export interface Subnet {
-  readonly first: number;
-  readonly prefix: number;
 }
 
 /** What was read of a machine for llama-swap. */

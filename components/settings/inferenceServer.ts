@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { optional, strictObject } from "zod";
 import {
+  bytes,
   containerImage,
   count,
   listenAddress,
@@ -93,13 +94,9 @@ export const inferenceServer = strictObject(
     )
       .describe("`--kv-cache-dtype`. `fp8` halves the bytes per token.")
       .meta({ examples: ["fp8", "auto", "bfloat16", "nvfp4"] }),
-    kvCacheMemoryBytes: z
-      .int()
-      .positive()
-      .optional()
-      .describe(
-        "`--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of two figures: the share, or these bytes plus the memory outside the cache. vLLM's start check still uses the utilization.",
-      ),
+    kvCacheMemoryBytes: optional(bytes()).describe(
+      "`--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of two figures: the share, or these bytes plus the memory outside the cache. vLLM's start check still uses the utilization.",
+    ),
     nodes: optional(
       z
         .array(shortName())

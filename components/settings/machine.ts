@@ -7,8 +7,10 @@ import { clients } from "../clients/settings";
 import {
   count,
   gibibytes,
+  gigabytes,
   hostPath,
   listenAddress,
+  oneAddress,
   port,
   servedName,
   shortName,
@@ -108,11 +110,7 @@ const hostInstance = strictObject({
     "Context window of instance A in tokens (its `--max-model-len`).",
   ),
   model: optional(z.string()).describe("What instance A serves, for people who read the plan."),
-  weightsGB: z
-    .number()
-    .positive()
-    .optional()
-    .describe("Size of instance A's weights in GB (10^9 bytes)."),
+  weightsGB: optional(gigabytes()).describe("Size of instance A's weights in GB (10^9 bytes)."),
 }).describe(
   "Instance A, the server on the host that must never be disturbed. Write `none` if there is no such server. Leaving the block out is refused, since it decides how much memory is left.",
 );
@@ -128,6 +126,12 @@ const PRIVATE = new RegExp(
   ),
 );
 
+const OF_A_LINK =
+  "Expected an IPv4 address of a private network (10.x, 172.16.x to 172.31.x, 192.168.x or 169.254.x): the ranks accept commands from anyone who can reach them";
+
+/** Whether an address is a private one, whatever stands behind a slash. */
+const isPrivate = (input: unknown) => PRIVATE.test(String(input).replace(/\/\d+$/, ""));
+
 const link = strictObject({
   interface: textMatching(
     /^[\w.][\w.-]{0,14}$/,
@@ -135,10 +139,9 @@ const link = strictObject({
   )
     .describe("Network interface of the link, as `ip -br link` prints it on the machine.")
     .meta({ examples: ["enp1s0f1np1"] }),
-  address: textMatching(
-    PRIVATE,
-    "Expected an IPv4 address of a private network (10.x, 172.16.x to 172.31.x, 192.168.x or 169.254.x): the ranks accept commands from anyone who can reach them",
-  )
+  address: textMatching(PRIVATE, {
+    error: ({ input }) => (isPrivate(input) ? oneAddress(OF_A_LINK)({ input }) : OF_A_LINK),
+  })
     .describe("The machine's own address on that interface.")
     .meta({ examples: ["192.168.100.11"] }),
   hcas: usual(

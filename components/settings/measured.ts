@@ -1,15 +1,12 @@
 import * as z from "zod";
 import { strictObject } from "zod";
-import { textMatching } from "../fields/fields";
+import { gibibytes, textMatching } from "../fields/fields";
 
 /** What a server's own log said of its memory, recorded so that the next plan need not estimate. */
 export const measured = strictObject({
-  nonKvGiB: z
-    .number()
-    .positive("Memory outside the KV cache must be above 0 GiB")
-    .describe(
-      "Memory in GiB that the server took outside its KV cache: utilization x total, minus the log's `Available KV cache memory`.",
-    ),
+  nonKvGiB: gibibytes().describe(
+    "Memory in GiB that the server took outside its KV cache: utilization x total, minus the log's `Available KV cache memory`.",
+  ),
   kvTokens: z
     .int()
     .positive()

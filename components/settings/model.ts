@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { optional, strictObject } from "zod";
-import { gibibytes, plainWord, usual } from "../fields/fields";
+import { gibibytes, gigabytes, plainWord, usual } from "../fields/fields";
 import { MODEL_KINDS } from "../planned/modelKind";
 import { commit } from "./ownModels";
 
@@ -46,13 +46,9 @@ export const modelSettings = strictObject({
   revision: optional(commit()).describe(
     "`--revision`: commit of the model's repository on the hub, so that every start serves the same files. Default: what its main branch holds when the model is first loaded.",
   ),
-  weightsGB: z
-    .number()
-    .positive()
-    .optional()
-    .describe(
-      "Size of the weights on disk in GB (10^9 bytes), for the memory plan before anything was measured. Default: the size of the snapshot in the model cache. A value more than 5 % off that size is refused.",
-    ),
+  weightsGB: optional(gigabytes()).describe(
+    "Size of the weights on disk in GB (10^9 bytes), for the memory plan before anything was measured. Default: the size of the snapshot in the model cache. A value more than 5 % off that size is refused.",
+  ),
   residentGiB: optional(gibibytes()).describe(
     "Memory in GiB that the loaded weights take, if that isn't their size on disk because they are quantized while loading or partly left on disk.",
   ),

@@ -1,6 +1,9 @@
+import { objectOr } from "../../faults/json";
 import { listOf } from "../../faults/quoting";
-import { isLoopback } from "../../machines/address";
+import { EVERY_ADDRESS, hostOnNetwork, isLoopback } from "../../machines/address";
+import { overlap, subnetOf } from "../../machines/subnet";
 import { askingContainers, onRequestKeys } from "../on-demand/listener";
+import { SERVICES } from "../services/registry";
 import type { MachineSettings } from "./machine";
 import type { MachineFault } from "./referenceFaults";
 
@@ -35,6 +38,7 @@ export function onRequestFaults(machine: MachineSettings): MachineFault[] {
       ),
     ...idleFaults(machine),
     ...onDemandFaults(machine, onRequest),
+    ...subnetFaults(machine),
   ];
 }
 
@@ -86,4 +90,46 @@ function onDemandFaults(machine: MachineSettings, onRequest: readonly string[]):
       message: `${listOf(asking)} ${asking.length === 1 ? "is a container and asks" : "are containers and ask"} a server that starts on request, so llama-swap listens on a Docker network, where it needs a key: write \`keyVariable: LOCAL_SERVING_ON_DEMAND_KEY\`, the NAME of a variable of your shell that holds one.`,
     });
   return faults;
+}
+
+/** A subnet that holds an address of the machine itself: Docker would send its own network's traffic there. */
+function subnetFaults(machine: MachineSettings): MachineFault[] {
+  const { subnet } = machine.onDemand ?? {};
+  const own = subnet === undefined ? undefined : subnetOf(subnet);
+  if (own === undefined) return [];
+  return addressesOf(machine)
+    .filter(([, address]) => {
+      const single = subnetOf(`${address}/32`);
+      return single !== undefined && overlap(single, own);
+    })
+    .slice(0, 1)
+    .map(([setting, address]) => ({
+      path: ["onDemand", "subnet"],
+      code: "impossible_value",
+      message: `${subnet} holds ${address} (\`${setting}\`), so it is the network that the machine itself is in: write another private one, such as 10.213.7.0/28.`,
+    }));
+}
+
+/** The addresses of a machine that its settings name, with the setting. */
+function addressesOf(machine: MachineSettings): (readonly [setting: string, address: string])[] {
+  const { instanceA, inferenceServers, link, clients, dockerHost } = machine;
+  const listening: (readonly [string, unknown])[] = [
+    ["instanceA", instanceA],
+    ...SERVICES.map(({ key }) => [key, machine[key]] as const),
+    ...Object.entries(inferenceServers).map(
+      ([key, server]) => [`inferenceServers.${key}`, server] as const,
+    ),
+  ];
+  const host = hostOnNetwork({ dockerHost }, undefined);
+  return [
+    ...(link === undefined ? [] : [["link.address", link.address] as const]),
+    ...(clients.host === undefined ? [] : [["clients.host", clients.host] as const]),
+    ...(host === undefined ? [] : [["dockerHost", host] as const]),
+    ...listening.flatMap(([key, block]) => {
+      const { listen } = objectOr(block);
+      return typeof listen === "string" && listen !== EVERY_ADDRESS && !isLoopback(listen)
+        ? [[`${key}.listen`, listen] as const]
+        : [];
+    }),
+  ];
 }

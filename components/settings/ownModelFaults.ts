@@ -1,5 +1,6 @@
 import { isIn } from "../../machines/home";
 import { hostPath } from "../fields/fields";
+import { notAHubId } from "../fields/hubId";
 import type { InferenceServerSettings } from "./inferenceServer";
 import { folderOfModel, INSIDE, modelInside } from "./insideContainer";
 import type { MachineSettings } from "./machine";
@@ -15,6 +16,7 @@ export const ownModelFaults = (machine: MachineSettings): MachineFault[] => [
       ...server.adapters.flatMap((adapter, index) => adapterFaults(server, adapter, index)),
       ...slotFaults(server),
       ...folderFaults(machine, server),
+      ...draftFaults(server),
       ...inImageFaults(server),
       ...mountFaults(machine, server),
     ].map((fault) => ({ ...fault, path: ["inferenceServers", key, ...fault.path] })),
@@ -124,19 +126,26 @@ function slotFaults({ adapters, ...server }: InferenceServerSettings): MachineFa
 /** A path that starts nowhere: `./merged`, `runs/support/merged`. */
 const IS_RELATIVE = /^(?:\.{1,2}\/|~(?!\/)|[^/~][^/]*\/[^/]*\/)/;
 
+const idFault = (id: string): string | undefined =>
+  notAHubId(id) ??
+  (IS_RELATIVE.test(id)
+    ? `\`${id}\` isn't a hub id (\`organisation/name\`). For a folder of the machine, write the whole path, which starts with \`/\` or \`~/\`.`
+    : undefined);
+
+/** Faults in a drafts' model that is neither on the hub nor in the container. */
+function draftFaults({ speculative }: InferenceServerSettings): MachineFault[] {
+  const why = speculative?.model === undefined ? undefined : notAHubId(speculative.model);
+  return why === undefined ? [] : [impossible(["speculative", "model"], why)];
+}
+
 /** Faults in a model that is a folder of the machine. */
 function folderFaults(machine: MachineSettings, server: InferenceServerSettings): MachineFault[] {
   const folder = folderOfModel(server);
   const at = (key: string) => ["model", key];
-  if (folder === undefined)
-    return IS_RELATIVE.test(server.model.id)
-      ? [
-          impossible(
-            at("id"),
-            `\`${server.model.id}\` isn't a hub id (\`organisation/name\`). For a folder of the machine, write the whole path, which starts with \`/\` or \`~/\`.`,
-          ),
-        ]
-      : [];
+  if (folder === undefined) {
+    const why = idFault(server.model.id);
+    return why === undefined ? [] : [impossible(at("id"), why)];
+  }
   const form = hostPath().safeParse(folder);
   const why = form.success
     ? notMountable(machine, folder)

@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { optional, strictObject } from "zod";
+import { looksLikeAKey } from "../../faults/secrets";
 import { containerPath, count, hostPath, servedName, textMatching } from "../fields/fields";
+import { notAHubId } from "../fields/hubId";
 
 /** A commit of the hub, which is the only revision that stays what it is. */
 export const commit = () =>
@@ -26,7 +28,12 @@ const adapter = strictObject({
     )
     .meta({ examples: ["~/runs/support-tone/checkpoint-900"] }),
   id: optional(
-    textMatching(/^[\w.-]+\/[\w.-]+$/, "Expected a hub id, `organisation/name`"),
+    textMatching(/^[\w.-]+\/[\w.-]+$/, {
+      // What may be a key is quoted nowhere.
+      error: ({ input }) =>
+        (looksLikeAKey(String(input)) ? undefined : notAHubId(String(input))) ??
+        "Expected a hub id, `organisation/name`",
+    }),
   ).describe(
     "Hub id of the adapter, instead of `path`. The server reads its snapshot in the model cache, so download it first with `serving fetch`. Needs `revision`.",
   ),

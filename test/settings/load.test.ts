@@ -277,6 +277,46 @@ describe("faults of a stack file", () => {
     ["maxModelLen: 256k", "Expected a whole number, got text. Write 262144."],
     ["model: { id: m, weightsGB: 22GB }", "Expected a number, got text. Write 22."],
     ["kvCacheMemoryBytes: 8 GiB", "Expected a whole number, got text. Write 8589934592."],
+    ["model: { id: m, weightsGB: 22 GiB }", "Expected a number, got text. Write 23.622."],
+    ["model: { id: m, weightsGB: 22528 MB }", "Expected a number, got text. Write 22.528."],
+    ["model: { id: m, weightsGB: 22000000000 B }", "Expected a number, got text. Write 22."],
+    ["model: { id: m, residentGiB: 2048 MiB }", "Expected a number, got text. Write 2."],
+    [
+      'model: { id: m, weightsGB: "22e9" }',
+      "Expected a number, got text. Write it without quotes.",
+    ],
+    [
+      "model: { id: m, weightsGB: 22e9 }",
+      "Expected GB: no model for such machines has more than 4096. If this is in bytes, write 22.",
+    ],
+    [
+      "model: { id: m, weightsGB: 22000 }",
+      "Expected GB: no model for such machines has more than 4096. If this is in MB, write 22.",
+    ],
+    [
+      "model: { id: m, residentGiB: 21474836480 }",
+      "Expected GiB: no machine of this kind has more than 4096. If this is in bytes, write 20.",
+    ],
+    [
+      "model: { id: m, residentGiB: 127535104 }",
+      "Expected GiB: no machine of this kind has more than 4096. If this is in kB, write 121.63.",
+    ],
+    [
+      "kvCacheMemoryBytes: 20",
+      "Expected bytes, and this is less than a megabyte. If it is in GiB, write 21474836480.",
+    ],
+    [
+      "kvCacheMemoryBytes: 8192",
+      "Expected bytes, and this is less than a megabyte. If it is in MiB, write 8589934592.",
+    ],
+    ["kvCacheMemoryBytes: 0", "Expected more than 0, got 0."],
+    [
+      "listen: 192.168.1.0/24",
+      "Expected one address, and `192.168.1.0/24` is a whole network: write the machine's own address in it.",
+    ],
+    ["listen: 192.168.1.20/24", "Expected one address: write `192.168.1.20`, without `/24`."],
+    ["listen: 10.0.0.5/32", "Expected one address: write `10.0.0.5`, without `/32`."],
+    ["listen: 999.1.1.1/24", "Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0."],
     ["gpuMemoryUtilization: 45", "A utilization must be above 0 and at most 1: write 0.45."],
     ["gpuMemoryUtilization: 450", "A utilization must be above 0 and at most 1."],
   ])("say what to write for %s", (written, message) => {

@@ -82,6 +82,20 @@ describe("what llama-swap is", () => {
   });
 
   it.each([
+    ["clients.host", { clients: { host: "192.168.77.20" } }],
+    ["dockerHost", { dockerHost: "ssh://me@192.168.77.20" }],
+    ["link.address", { link: { interface: "enp1", address: "192.168.77.20" } }],
+    ["bridge.listen", { bridge: { ...BRIDGE, listen: "192.168.77.20", keyVariable: "KEY" } }],
+    ["instanceA.listen", { instanceA: { gpuMemoryUtilization: 0.3, listen: "192.168.77.20" } }],
+  ])("has no network that holds an address of the machine: %s", (setting, more) => {
+    const on = (subnet: string) => faults({ ...more, onDemand: { ...ON_DEMAND, subnet } });
+    expect(on("192.168.77.0/24")).toEqual([
+      `onDemand.subnet: 192.168.77.0/24 holds 192.168.77.20 (\`${setting}\`), so it is the network that the machine itself is in: write another private one, such as 10.213.7.0/28.`,
+    ]);
+    for (const subnet of ["10.213.7.0/28", "192.168.77.32/28"]) expect(on(subnet)).toEqual([]);
+  });
+
+  it.each([
     "172.31.241.0/16",
     "8.8.8.0/24",
     "172.31.241.7/28",

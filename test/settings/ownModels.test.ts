@@ -52,6 +52,21 @@ describe("adapters, mounts and folders of a server", () => {
       ],
     ),
     [
+      "a name of Ollama's",
+      { model: { id: "qwen3:8b" } },
+      "model.id: `qwen3:8b` is a name of Ollama's: write the model's hub id (`organisation/name`), or declare it in `simpleServer.models`.",
+    ],
+    [
+      "drafts by an address",
+      { speculative: { method: "eagle3", numSpeculativeTokens: 2, model: "hf.co/org/draft" } },
+      "speculative.model: `hf.co/org/draft` is an address of the hub: write `org/draft`.",
+    ],
+    [
+      "an adapter by an address",
+      { adapters: [{ name: "tone", id: "hf.co/org/tone", revision: REVISION, rank: 8 }] },
+      "adapters.0.id: `hf.co/org/tone` is an address of the hub: write `org/tone`. (Hub id of the adapter, instead of `path`.)",
+    ],
+    [
       "a model of the hub inside the image",
       { model: { id: "org/model", inImage: true } },
       "model.inImage: `model.id` isn't a path inside the image: write one that starts with `/`, or delete this line.",

@@ -34,6 +34,15 @@ function machine(
 }
 
 describe("a machine's declaration", () => {
+  it.each(["0.45004", "0.450049", "0.4500000001", "0.450000000000001"])(
+    "is over the limit by any digit: %s",
+    (share) => {
+      expect(said(RULE, [machine(0.45, share)]).join()).toContain(
+        "instance A (host, port 8000) 0.45 + b 0.4501. The limit is 0.90.",
+      );
+    },
+  );
+
   it.each([
     ["the default pair", 0.45, "0.45"],
     ["exactly the limit, where binary fractions say more", 0.72, "0.18"],
