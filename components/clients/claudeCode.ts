@@ -106,10 +106,32 @@ export const claudeCode = clientKind({
       words: ["--settings", pathWord(path)],
       baseUrl: env[BASE_URL_VARIABLE] ?? "",
       // A variable that the operator has emptied is "".
-      tiers: Object.fromEntries(TIER_VARIABLES.map((name) => [name, env[name] ?? ""])),
+      tiers: {
+        ...Object.fromEntries(TIER_VARIABLES.map((name) => [name, env[name] ?? ""])),
+        ...furtherModels(settings.environment, target.names),
+      },
     };
   },
 });
+
+/** Variables of Claude Code's that name a model, such as CLAUDE_CODE_SUBAGENT_MODEL. */
+const MODEL_VARIABLE = /^(?:ANTHROPIC|CLAUDE)_\w*MODEL(?:_OPTION)?$/;
+
+/**
+ * What further variables of the operator's ask for by a name with a slash, which is refused. A
+ * variable of another program's may name a model of somebody else's.
+ */
+const furtherModels = (
+  environment: Readonly<Record<string, string>>,
+  names: readonly string[],
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).filter(
+      ([name, model]) =>
+        model.includes("/") &&
+        (MODEL_VARIABLE.test(name) || (/MODEL$/.test(name) && names.includes(model))),
+    ),
+  );
 
 /**
  * What others need to know of the messages-style client: its settings' key, its launcher, and the

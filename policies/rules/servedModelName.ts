@@ -1,10 +1,12 @@
+import { INSTANCE_A } from "../../components/fields";
 import { TYPE } from "../../components/planned";
 import { defined } from "../../faults/defined";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
-import { isText } from "../../vllm/argv/unknown";
-import { displayName } from "../lib/container";
-import { type HostInstanceClient, hostInstanceClients } from "../lib/hostInstance";
+import { isText, knownMap, knownMaps } from "../../vllm/argv/unknown";
+import { displayName, knownText } from "../lib/container";
+import { type CodingClient, codingClients } from "../lib/hostInstance";
 import { readContainer } from "../lib/inferenceServer";
+import type { MachineGroup } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** What vLLM serves when no model is named. */
@@ -16,7 +18,7 @@ const VLLM_DEFAULT_MODEL = "Qwen/Qwen3-0.6B";
 export const servedModelName: Rule = {
   name: "served-model-name",
   description:
-    "The first served model name has no slash, and neither has the name by which clients ask instance A: coding clients can't address a name with one.",
+    "The first served model name has no slash, and neither has a name that a coding client asks for: coding clients can't address a name with one.",
   level: "mandatory",
   fixed: true,
   of: TYPE.container,
@@ -42,17 +44,70 @@ export const servedModelName: Rule = {
       );
     });
   },
-  judgeMachine: (group) => hostInstanceClients(group).flatMap(judgeHostInstance),
+  judgeMachine: (group) => codingClients(group).flatMap((client) => judgeClient(group, client)),
 };
 
-function judgeHostInstance({ machine, who, block, models }: HostInstanceClient): Finding[] {
-  return models
-    .filter((model) => model.includes("/"))
-    .map((model) => {
-      const short = suggestion(model);
-      const message = `${who} would ask instance A for \`${model}\`, which has a slash; coding clients can't address it. If instance A also serves a name without one, declare that (\`instanceA.servedModelName\`). Otherwise restart it yourself with \`--served-model-name ${short} ${model}\` and declare \`${short}\`, or point the client at another server (\`${block}.server\`).`;
-      return violation(machine, message, { setting: `${block}.server` });
-    });
+/** A coding client that asks for a name with a slash, once for each setting that says so. */
+function judgeClient(group: MachineGroup, client: CodingClient): Finding[] {
+  const slashed = client.tiers.filter(([, model]) => model.includes("/"));
+  // The settings' one name stands in most variables, and `environment` changes single ones.
+  const usual = mostCommon(client.tiers.map(([, model]) => model));
+  const found = slashed.flatMap(([variable, model]) => {
+    const setting = model === usual ? "model" : `environment.${variable}`;
+    return isOwnName(group, client, model)
+      ? []
+      : [{ setting: `${client.block}.${setting}`, model }];
+  });
+  const once = new Map(found.map((each) => [`${each.setting} ${each.model}`, each]));
+  return [...once.values()].map((each) => findingOf(group, client, each));
+}
+
+const mostCommon = (names: readonly string[]): string | undefined => {
+  const count = (name: string) => names.filter((each) => each === name).length;
+  return [...names].sort((a, b) => count(b) - count(a))[0];
+};
+
+/** The canonical name of a server of ours: what is said of the server itself mends the client, too. */
+const isOwnName = (group: MachineGroup, { serverKind, names }: CodingClient, model: string) =>
+  serverKind === "inference-server" && model === (canonical(group, model) ?? names[0]);
+
+/** The first name of the model that a name leads to through the bridge, as LiteLLM is given it. */
+function canonical({ component }: MachineGroup, model: string): string | undefined {
+  const { models } = knownMap(component?.props.bridge);
+  const entry = knownMaps(models).find(({ name }) => knownText(name) === model);
+  return knownText(entry?.model)?.replace(/^hosted_vllm\//, "");
+}
+
+function findingOf(
+  group: MachineGroup,
+  client: CodingClient,
+  { setting, model }: { readonly setting: string; readonly model: string },
+): Finding {
+  const { machine, who, via, names, serverKind, block } = client;
+  const first = via === "bridge" ? canonical(group, model) : undefined;
+  const plain = [first, ...(serverKind === "simple-server" ? [] : names)].find(
+    (name) => name !== undefined && !name.includes("/") && !name.endsWith("*"),
+  );
+  if (plain !== undefined) {
+    const message = `${who} would ask for \`${model}\`, which has a slash; coding clients can't address it. Ask for \`${plain}\`, which the same server answers to.`;
+    return violation(machine, message, { setting, value: plain });
+  }
+  const message = whereNoneIsPlain(client, model);
+  return violation(machine, message, { setting: `${block}.server` });
+}
+
+/** What to do where every name that is known of the server has a slash. */
+function whereNoneIsPlain({ who, block, server, serverKind }: CodingClient, model: string): string {
+  const short = suggestion(model);
+  const begins = `${who} would ask ${server === INSTANCE_A ? "instance A " : ""}for \`${model}\`, which has a slash; coding clients can't address it.`;
+  const elsewhere = `point the client at another server (\`${block}.server\`).`;
+  if (serverKind === "simple-server") {
+    const tagged = model.slice(model.lastIndexOf("/") + 1);
+    return `${begins} Give the model a name without one (\`ollama cp ${model} ${tagged}\`), declare \`${tagged}\` in \`simpleServer.models\` and test it (\`serving verify --record\`), or ${elsewhere}`;
+  }
+  if (serverKind === "inference-server")
+    return `${begins} Name the server without one, or ${elsewhere}`;
+  return `${begins} If instance A also serves a name without one, declare that (\`instanceA.servedModelName\`). Otherwise restart it yourself with \`--served-model-name ${short} ${model}\` and declare \`${short}\`, or ${elsewhere}`;
 }
 
 function faultOf(server: ServerArguments): string | undefined {

@@ -3,7 +3,7 @@ import { declaredResources } from "../../../components/machine/declaredResources
 import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
 import { judge } from "../../../policies/judge";
-import { stack } from "../../fixtures/machine";
+import { serverInput, stack } from "../../fixtures/machine";
 import { BRIDGE, HOME } from "../../fixtures/services";
 import { declared, said, UNKNOWN_LIST, UNKNOWN_TEXT, verdictsOf } from "../declared";
 
@@ -107,6 +107,103 @@ describe("a coding client at instance A", () => {
     ])
       for (const rule of ["tool-calling", "served-model-name", "client-server"])
         expect(said(rule, [machine(props)]), rule).toEqual([]);
+  });
+});
+
+describe("a coding client that asks for an alias with a slash", () => {
+  const at = (key: string, settings: Settings, machine: Settings = {}, server: Settings = {}) =>
+    declaredResources(
+      plan(stack({ bridge: BRIDGE, clients: { [key]: settings }, ...machine }, server), {
+        home: HOME,
+      }),
+    );
+  const slashed = (...given: Parameters<typeof at>) => said("served-model-name", at(...given));
+  const message = (who: string, model: string, plain: string, setting: string) =>
+    `refused: ${who} on dgx would ask for \`${model}\`, which has a slash; coding clients can't address it. Ask for \`${plain}\`, which the same server answers to. In the stack file: \`machines.dgx.clients.${setting}: ${plain}\`.`;
+
+  it.each([
+    ["codex", "codex"],
+    ["claudeCode", "claude-code"],
+    ["opencode", "opencode"],
+    ["pi", "pi"],
+    ["qwenCode", "qwen-code"],
+    ["crush", "crush"],
+  ])("is refused, and the name to write is accepted: %s", (key, who) => {
+    for (const via of ["native", "bridge"]) {
+      expect(slashed(key, { via, model: "org/model" })).toEqual([
+        message(who, "org/model", "model", `${key}.model`),
+      ]);
+      expect(slashed(key, { via, model: "model" })).toEqual([]);
+      expect(slashed(key, { via })).toEqual([]);
+    }
+  });
+
+  it.each([
+    "ANTHROPIC_MODEL",
+    "ANTHROPIC_SMALL_FAST_MODEL",
+    "ANTHROPIC_DEFAULT_OPUS_MODEL",
+    "ANTHROPIC_DEFAULT_MODEL",
+    "ANTHROPIC_CUSTOM_MODEL_OPTION",
+    "CLAUDE_CODE_SUBAGENT_MODEL",
+    "CLAUDE_CODE_AUTO_MODE_MODEL",
+    "OPENAI_MODEL",
+  ])("is refused in %s", (variable) => {
+    const asking = (model: string) => ({ environment: { [variable]: model } });
+    expect(slashed("claudeCode", asking("org/model"))).toEqual([
+      message("claude-code", "org/model", "model", `claudeCode.environment.${variable}`),
+    ]);
+    expect(slashed("claudeCode", asking("model"))).toEqual([]);
+  });
+
+  it("may name what is no model of ours, and is no coding client", () => {
+    const environment = { EMBEDDING_MODEL: "BAAI/bge-m3", ANTHROPIC_MODEL_NAME: "a/b" };
+    expect(slashed("claudeCode", { environment })).toEqual([]);
+    expect(slashed("clientEnv", { model: "org/model" })).toEqual([]);
+  });
+
+  it("is told the name of the server that the bridge sends it to", () => {
+    const inferenceServers = {
+      b: serverInput({ gpuMemoryUtilization: 0.2 }),
+      c: serverInput({
+        model: { id: "org/other", family: "qwen3" },
+        servedModelName: "other",
+        port: 8002,
+        gpuMemoryUtilization: 0.2,
+      }),
+    };
+    expect(
+      slashed("claudeCode", { server: "b", model: "org/other" }, { inferenceServers }),
+    ).toEqual([message("claude-code", "org/other", "other", "claudeCode.model")]);
+  });
+
+  it("is left to the server whose own name it is", () => {
+    const said = slashed("codex", {}, {}, { servedModelName: "org/x", aliases: [] });
+    expect(said).toHaveLength(1);
+    expect(said[0]).toContain("serves its model as `org/x`");
+  });
+
+  it("is told the name that is declared of instance A", () => {
+    expect(slashed("codex", { ...AT_A, model: "org/old" }, { instanceA: A })).toEqual([
+      message("codex", "org/old", "old", "codex.model"),
+    ]);
+  });
+
+  it("is told how a model of Ollama gets another name", () => {
+    const model = "hf.co/org/m:q4";
+    const simpleServer = {
+      mode: "host",
+      models: [model],
+      toolCalls: { [model]: "seen 2026-11-21" },
+    };
+    expect(slashed("codex", { server: "simple-server" }, { simpleServer })).toEqual([
+      "refused: codex on dgx would ask for `hf.co/org/m:q4`, which has a slash; coding clients can't address it. Give the model a name without one (`ollama cp hf.co/org/m:q4 m:q4`), declare `m:q4` in `simpleServer.models` and test it (`serving verify --record`), or point the client at another server (`clients.codex.server`). In the stack file: `machines.dgx.clients.codex.server`.",
+    ]);
+    const plain = {
+      mode: "host",
+      models: ["qwen3:8b"],
+      toolCalls: { "qwen3:8b": "seen 2026-11-21" },
+    };
+    expect(slashed("codex", { server: "simple-server" }, { simpleServer: plain })).toEqual([]);
   });
 });
 
