@@ -42,6 +42,13 @@ const FIRST_BYTE_TIMEOUT_MS = 1_800_000;
  */
 const RETRIES_OF_A_START = 2;
 
+/**
+ * It puts no system element behind the user turn then (seen in 2.1.329 and 2.1.332). Without it a
+ * server that refuses such an element answers 400; 2.1.197 doesn't know the variable and sends the
+ * element in any case.
+ */
+const NO_SYSTEM_INSIDE = "-mid_conv_system";
+
 export const claudeCode = clientKind({
   key: "claudeCode",
   name: "claude-code",
@@ -82,6 +89,7 @@ export const claudeCode = clientKind({
           ? undefined
           : String(claudeWindow(target.window, settings.maxOutputTokens)),
       CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(settings.maxOutputTokens),
+      CLAUDE_CODE_MODEL_CAPABILITIES: target.via === "native" ? NO_SYSTEM_INSIDE : undefined,
       CLAUDE_CODE_MAX_RETRIES: target.startMs === 0 ? undefined : String(RETRIES_OF_A_START),
       // For models that it knows (2.1.330), it counts down tokens that no window of ours has. Where
       // vLLM merges its system elements into the first one, no prefix is found behind that.

@@ -38,14 +38,18 @@ describe("Claude Code's settings", () => {
     expect(settingsOf().env.ANTHROPIC_BASE_URL).toBe("http://127.0.0.1:8787");
   });
 
-  it("point at the server itself by one setting, and differ in nothing else", () => {
+  it("point at the server itself by one setting, and then put no system element inside", () => {
     const native = settingsOf({ via: "native" });
     expect(native.env.ANTHROPIC_BASE_URL).toBe("http://127.0.0.1:8001");
     const bridged = settingsOf();
+    expect(bridged.env).not.toHaveProperty("CLAUDE_CODE_MODEL_CAPABILITIES");
     expect({ ...native.env, ANTHROPIC_BASE_URL: "" }).toEqual({
       ...bridged.env,
       ANTHROPIC_BASE_URL: "",
+      CLAUDE_CODE_MODEL_CAPABILITIES: "-mid_conv_system",
     });
+    const environment = { CLAUDE_CODE_MODEL_CAPABILITIES: "" };
+    expect(settingsOf({ via: "native", environment }).env).toMatchObject(environment);
   });
 
   it("carry a placeholder token and 32000 output tokens", () => {
