@@ -5,6 +5,7 @@ import { isRecord, jsonIn } from "../../faults/json";
 import { HERE } from "../../machines/address";
 import { docker } from "../../machines/docker/docker";
 import { type CommandPlace, commandOn } from "../../machines/onMachine";
+import { READ_VERSIONS } from "../../vllm/argv/versionReadings";
 
 /** A Python environment; `problem` says why its versions could not be read. */
 export interface VenvEntry {
@@ -15,33 +16,6 @@ export interface VenvEntry {
 
 /** Packages whose versions are recorded everywhere (specification, Versioning 5). */
 export type RecordedVersions = Readonly<Record<"torch" | "vllm" | "transformers", string>>;
-
-/** Python packages whose versions tell what an image is. */
-const PACKAGES = ["vllm", "transformers", "torch", "flashinfer-python", "litellm", "open-webui"];
-
-/**
- * Reads package metadata, so that neither a GPU nor a minute is needed. Only a package without any,
- * such as a source tree on the path, is imported and asked.
- */
-const READ_VERSIONS = `
-import contextlib, importlib, importlib.metadata, importlib.util, json, sys
-def imported(name):
-    if not name.isidentifier() or importlib.util.find_spec(name) is None:
-        return None
-    with contextlib.redirect_stdout(sys.stderr):
-        return getattr(importlib.import_module(name), "__version__", None)
-found = {}
-for name in ${JSON.stringify(PACKAGES)}:
-    for read in (importlib.metadata.version, imported):
-        try:
-            version = read(name)
-        except BaseException:
-            continue
-        if version:
-            found[name] = str(version)
-            break
-print(json.dumps(found))
-`.trim();
 
 /**
  * Starting the interpreter in a fresh container of a 20 GB image can take a while on a cold disk.

@@ -24,6 +24,10 @@ export interface LaunchInputs {
   readonly checks: readonly (readonly Word[])[];
   /** Its uploaded files, as far as they are known. */
   readonly files: readonly string[];
+  /** The paths inside at which files of the machine, of volumes or of the program appear. */
+  readonly places: readonly Word[];
+  /** `undefined`: the image's own. */
+  readonly workingDir: Read<string>;
 }
 
 /**
@@ -39,7 +43,20 @@ export function launchOf(props: DeclaredResource["props"]): LaunchInputs {
     variables: variables(props.envs ?? props.environment),
     checks: checkOf(props.healthcheck),
     files: textsIn(props.uploads),
+    places: placesIn(props),
+    workingDir: text(props.workingDir),
   };
+}
+
+/** The keys by which entries of these lists say where their files appear. */
+const PLACES = { volumes: "containerPath", mounts: "target", uploads: "file" };
+
+function placesIn(props: DeclaredResource["props"]): Word[] {
+  return Object.entries(PLACES).flatMap(([setting, key]): Word[] => {
+    const entries = list(props[setting]);
+    if (entries === UNKNOWN) return [SOME_WORDS];
+    return entries.map((entry) => text(knownMap(entry)[key]) ?? SOME_WORDS);
+  });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { imageReference } from "../../machines/docker/imageReference";
 import { isOn, readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
-import { mentionsServer } from "../../vllm/argv/serverInvocations";
+import { type Invocations, loadsEngine, mentionsServer } from "../../vllm/argv/serverInvocations";
 import { isText, text, type Word } from "../../vllm/argv/unknown";
 import { droppedVariables, engineData, engineVersions } from "../../vllm/engineData";
 import {
@@ -11,14 +11,25 @@ import {
   launchOf,
   reachesGpus,
 } from "./container";
+import { isIdle, isIdleCommand } from "./idleCommand";
 import { engineDataOf } from "./imageRecord";
+import { isOtherProgram, repositoryIn } from "./imageUses";
 import { invocationsOf } from "./invocations";
 import namesOfOthers from "./namesOfOthers.json";
+import {
+  type Engine,
+  engineOf,
+  isEngineProgram,
+  isShare,
+  namesShare,
+  ownEngine,
+} from "./otherEngines";
 import { declaredRole, roleByName } from "./role";
 
 /** What a container is, as far as an inference server goes. */
 export type ServerReading =
-  | { readonly kind: "no" }
+  /** It is none; `engines` are those that it loads for its own work. */
+  | { readonly kind: "no"; readonly engines?: readonly Engine[] }
   /**
    * It is one; `servers` are those that it starts, `unreadable` says what can't be told about them.
    */
@@ -26,6 +37,8 @@ export type ServerReading =
       readonly kind: "yes";
       readonly servers: readonly ServerArguments[];
       readonly unreadable: readonly string[];
+      /** What it loads beside them. */
+      readonly engines?: readonly Engine[];
     }
   /** It may be one: what it runs is not known yet, and something about it suggests a server. */
   | { readonly kind: "possible"; readonly unreadable: readonly string[] };
@@ -40,10 +53,12 @@ export function readContainer(resource: DeclaredResource): ServerReading {
   const known = readings.get(resource);
   if (known !== undefined) return known;
   const { props } = resource;
-  const hint = () => speaksForServer(resource);
   const launch = launchOf(props);
-  const isServer = declaredRole(resource) === "inference-server" || isNamedServer(launch);
-  const reading = readLaunch(launch, hint, () => reachesGpus(props), isServer);
+  const reading = readLaunch(launch, {
+    hint: () => speaksForServer(resource),
+    gpus: () => reachesGpus(props),
+    isDeclared: declaredRole(resource) === "inference-server",
+  });
   readings.set(resource, reading);
   return reading;
 }
@@ -67,20 +82,41 @@ export function readDeclared(server: Readonly<Record<string, unknown>>): ServerR
 const isNamedServer = ({ image }: LaunchInputs) =>
   typeof image === "string" && roleByName(image) === "inference-server";
 
-/**
- * Does the same by the launch inputs alone. `hint`: whether anything else suggests a server;
- * `gpus`: whether it reaches GPUs, so that options of vLLM alone tell a server; `isServer`: whether
- * its image runs one by itself.
- */
-function readLaunch(
-  launch: LaunchInputs,
-  hint = () => true,
-  gpus = hint,
-  isServer = isNamedServer(launch),
-): ServerReading {
-  const reading = readCommand(launch, hint, gpus, isServer);
-  // A health check is a command like any other: what it starts runs beside the first.
+/** What is known of a container beside its launch inputs. */
+interface Signs {
+  /** Whether anything else suggests a server. */
+  readonly hint: () => boolean;
+  /** Whether it reaches GPUs, so that options of vLLM alone tell a server. */
+  readonly gpus: () => boolean;
+  /** Whether a component of ours says that it is one. */
+  readonly isDeclared: boolean;
+}
+
+const ALL_SIGNS: Signs = { hint: () => true, gpus: () => true, isDeclared: false };
+
+/** Does the same by the launch inputs alone. */
+function readLaunch(launch: LaunchInputs, signs = ALL_SIGNS): ServerReading {
   const checks = checksOf(launch);
+  const found = invocationsOf([...(launch.entrypoint ?? []), ...launch.command], launch.variables);
+  const reading = withChecks(readCommand(launch, found, signs), launch, checks);
+  const engines = signs.gpus() ? [found, ...checks].flatMap(enginesIn) : [];
+  return engines.length === 0 || reading.kind === "possible" ? reading : { ...reading, engines };
+}
+
+/** The engines that commands load without serving anybody. */
+const enginesIn = ({ engines, commands }: Invocations): Engine[] => [
+  ...engines.map(ownEngine),
+  ...commands
+    .filter((each) => !namesShare(each) && !isIdleCommand(each, false))
+    .flatMap((each) => engineOf(each) ?? []),
+];
+
+/** Adds what health checks start: each is a command like any other, and runs beside the first. */
+function withChecks(
+  reading: ServerReading,
+  launch: LaunchInputs,
+  checks: readonly Invocations[],
+): ServerReading {
   const { data } = engineDataOf(launch.image);
   const started = checks.flatMap(({ servers: found, commands }) =>
     found.length > 0 ? found : commands.flatMap((command) => wrapperArguments(command, false)),
@@ -104,28 +140,28 @@ const checksOf = ({ checks, variables }: LaunchInputs) =>
   checks.map((words) => invocationsOf(words, variables));
 
 /** Does the same for its command alone. */
-function readCommand(
-  launch: LaunchInputs,
-  hint: () => boolean,
-  gpus: () => boolean,
-  isServer: boolean,
-): ServerReading {
-  const argv: readonly Word[] = [...(launch.entrypoint ?? []), ...launch.command];
-  const found = invocationsOf(argv, launch.variables);
+function readCommand(launch: LaunchInputs, found: Invocations, signs: Signs): ServerReading {
+  const { data } = engineDataOf(launch.image);
   const readable = (
     servers: readonly (readonly Word[])[],
     unreadable: readonly string[],
   ): ServerReading => {
-    const { data } = engineDataOf(launch.image);
     const read = servers.map((words) => readServerArguments(words, data));
     const faults = read.flatMap((each) => each.unreadable);
     return { kind: "yes", servers: read, unreadable: [...unreadable, ...faults] };
   };
   if (found.servers.length > 0) return readable(found.servers, found.unreadable);
+  const { isDeclared } = signs;
+  if (!isDeclared && isIdle(launch, found)) return NOT_A_SERVER;
+  const argv = [...(launch.entrypoint ?? []), ...launch.command];
   const unknownWord = argv.some((word) => !isText(word));
   const imageTells = typeof launch.image === "string" && imageReference(launch.image) !== undefined;
-  const onGpus = gpus();
-  const wrapped = found.commands.flatMap((command) => wrapperArguments(command, onGpus));
+  const onGpus = signs.gpus();
+  const isServer = isDeclared || isNamedServer(launch);
+  const wrapped = found.commands
+    .filter((command) => !loads(command))
+    .flatMap((command) => wrapperArguments(command, onGpus));
+  if (!isDeclared && wrapped.length === 0 && isOnlyEngine(found, isServer)) return NOT_A_SERVER;
 
   if (isServer || (onGpus && !unknownWord && (imageTells || argv.length > 0) && saysVllm(launch))) {
     const isWhole = found.unreadable.length === 0 && found.scripts.length === 0;
@@ -144,10 +180,18 @@ function readCommand(
   if (found.unreadable.length > 0)
     return { kind: "yes", servers: [], unreadable: found.unreadable };
   if (wrapped.length > 0) return readable(wrapped, []);
+  return unread(launch, found, signs);
+}
+
+/** What is left of a container whose command starts no server that can be read. */
+function unread(launch: LaunchInputs, found: Invocations, { hint, gpus }: Signs): ServerReading {
   const scripts = () => [...found.scripts, ...checksOf(launch).flatMap((check) => check.scripts)];
-  const hidden = onGpus ? hiddenVllm(launch, scripts()) : [];
+  const hidden = gpus() ? hiddenVllm(launch, scripts()) : [];
   if (hidden.length > 0) return { kind: "yes", servers: [], unreadable: hidden };
 
+  const argv = [...(launch.entrypoint ?? []), ...launch.command];
+  const unknownWord = argv.some((word) => !isText(word));
+  const imageTells = typeof launch.image === "string" && imageReference(launch.image) !== undefined;
   // A known program in an unknown image is that program; an unknown image with its own entrypoint
   // may be anything.
   const [program] = argv;
@@ -163,6 +207,19 @@ function readCommand(
     );
   return { kind: "possible", unreadable };
 }
+
+/** Whether a command loads an engine that is known, and nothing else of vLLM's. */
+const loads = (command: readonly Word[]): boolean =>
+  loadsEngine(command) || (isEngineProgram(command) && !namesShare(command));
+
+/**
+ * Whether all of vLLM that commands start is engines that serve nobody. In vLLM's own image each
+ * other command has to be known, too.
+ */
+const isOnlyEngine = ({ commands, unreadable }: Invocations, isServer: boolean): boolean =>
+  unreadable.length === 0 &&
+  commands.some(loads) &&
+  (!isServer || commands.every((command) => loads(command) || isIdleCommand(command, true)));
 
 /** A server's place among several machines, as its arguments have it. */
 export interface RankOf {
@@ -199,8 +256,12 @@ function wrapperArguments(command: readonly Word[], onGpus: boolean): (readonly 
   return [command.slice(command.findIndex((word) => !isText(word) || word.startsWith("-")))];
 }
 
-/** Whether the image's name or a variable says that vLLM runs in it. */
+/**
+ * Whether the image's name or a variable says that vLLM runs in it. What is known as another
+ * program speaks of vLLM as its client.
+ */
 function saysVllm({ image, variables }: LaunchInputs): boolean {
+  if (typeof image === "string" && isOtherProgram(repositoryIn(image))) return false;
   const named = typeof image === "string" && /(?:^|[^a-z])vllm/i.test(image);
   return named || [...variables.keys()].some(isVariableOfVllm);
 }
@@ -261,10 +322,6 @@ function namesOfVllm(): readonly string[] {
     .filter((name) => !SHARED.has(name));
   return names;
 }
-
-/** The share of memory, an option that tells vLLM and what wraps it even without GPUs. */
-const isShare = (word: string): boolean =>
-  /^--(gpu|device)[-_]memory[-_]utilization(=|$)/.test(word);
 
 /**
  * Whether a word is an option that only vLLM has. An abbreviation counts if it has as many words as

@@ -2,6 +2,7 @@ import { TYPE } from "../../components/planned";
 import { type ContainerRole, SERVICES, serviceNamed } from "../../components/services";
 import { text } from "../../vllm/argv/unknown";
 import type { DeclaredResource } from "./container";
+import { holdsVllm, repositoryIn } from "./imageUses";
 
 /**
  * Well-known images: what each serves, its name, and the package that it is made for, whose release
@@ -9,12 +10,10 @@ import type { DeclaredResource } from "./container";
  */
 const KNOWN_IMAGES: readonly {
   readonly role: ContainerRole;
-  readonly name: RegExp;
+  readonly name: Pick<RegExp, "test">;
   readonly package: string;
 }[] = [
-  // vllm/vllm-openai, nvcr.io/nvidia/vllm, anything with /vllm in its name, and community builds
-  // named ...-vllm.
-  { role: "inference-server", name: /(^|\/)vllm|-vllm$/i, package: "vllm" },
+  { role: "inference-server", name: { test: holdsVllm }, package: "vllm" },
   ...SERVICES.map(({ name, image }) => ({
     role: name,
     name: image.repository,
@@ -59,6 +58,6 @@ export function packagesOf(image: string, declared: ContainerRole | undefined): 
 
 /** By the name alone, so that an image whose reference is faulty is still known. */
 function knownImage(image: string) {
-  const repository = image.replace(/@.*/s, "").replace(/:[^/]*$/, "");
+  const repository = repositoryIn(image);
   return KNOWN_IMAGES.find(({ name }) => name.test(repository));
 }

@@ -26,6 +26,7 @@ import {
   largestShares,
 } from "../lib/largestShares";
 import type { MachineGroup } from "../lib/machines";
+import type { Engine } from "../lib/otherEngines";
 import { atOnce, declaredOnRequest, startsOnRequest } from "../lib/together";
 import { advice, type Change, type Found, type Rule, violation } from "./rule";
 
@@ -37,6 +38,8 @@ type Claim = ClaimedShare & {
   /** Name of its container, and whether that starts on request. */
   readonly container?: string;
   readonly onRequest?: boolean;
+  /** The option that sets its share, where that is not vLLM's own. */
+  readonly option?: string;
   /** Where the server takes more than its share by other flags: what it asks, of how much. */
   readonly beyond?: { readonly demand: MemoryDemand; readonly totalGiB: number };
   /**
@@ -72,9 +75,10 @@ export const aggregateUtilization: Rule = {
         })),
       ),
     ];
-    const [subject] = group.containers.filter(
-      (container) => readContainer(container).kind !== "no",
-    );
+    const [subject] = group.containers.filter((container) => {
+      const reading = readContainer(container);
+      return reading.kind !== "no" || reading.engines !== undefined;
+    });
     if (subject === undefined) return undefined;
     // The machine component was judged before anything was touched. The same sum is not reported
     // twice.
@@ -139,7 +143,7 @@ type Remedy = { readonly text: string; readonly change?: Change };
  * leaves.
  */
 function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestShare): Remedy {
-  const { who: server, beyond } = claim;
+  const { who: server, beyond, option = "--gpu-memory-utilization" } = claim;
   if (beyond !== undefined)
     return beyondRemedy(server, beyond, (sum - limit) / TEN_THOUSAND, share);
   const byLimit = largestThatFits(limit, sum - claim.tenThousandths);
@@ -160,7 +164,7 @@ function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestSh
   const why = most < fits ? "`memoryFloorGiB` must stay free" : "all memory must fit";
   const both = most < byLimit ? ` (${shareText(byLimit)} by this limit alone, but ${why})` : "";
   const more = value < most ? ` Up to ${shareText(most)} fits${both}.` : "";
-  const set = `Set --gpu-memory-utilization of ${server} to ${shareText(value)} or less${value < most ? "" : both}.${more}${warns}`;
+  const set = `Set ${option} of ${server} to ${shareText(value)} or less${value < most ? "" : both}.${more}${warns}`;
   return {
     text: set,
     change: { server, setting: "gpuMemoryUtilization", value: value / TEN_THOUSAND },
@@ -328,13 +332,24 @@ function serverClaim(who: string, args: ServerArguments, size: MachineSize): Cla
 }
 
 function readingClaims(who: string, reading: ServerReading, size: MachineSize): Claim[] {
-  if (reading.kind === "no") return [];
+  if (reading.kind === "no")
+    return (reading.engines ?? []).map((engine) => engineClaim(who, engine, size));
   if (reading.unreadable.length > 0) {
     const may = reading.kind === "possible" ? "it may be an inference server: " : "";
     return [unknownClaim(who, may + reading.unreadable.join("; "))];
   }
   if (reading.kind === "possible") return [];
-  return reading.servers.map((server) => serverClaim(who, server, size));
+  return [
+    ...reading.servers.map((server) => serverClaim(who, server, size)),
+    ...(reading.engines ?? []).map((engine) => engineClaim(who, engine, size)),
+  ];
+}
+
+/** The claim of an engine that serves nobody: it takes memory as a server does. */
+function engineClaim(who: string, { args, option }: Engine, size: MachineSize): Claim {
+  const [why] = args.unreadable;
+  if (why !== undefined) return unknownClaim(who, why);
+  return { ...serverClaim(who, args, size), option };
 }
 
 const FEWER_PROCESSES =

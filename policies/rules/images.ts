@@ -37,6 +37,8 @@ export const movingTag: Rule = {
     const image = text(resource.props.image);
     // An unrelated container, or an image that is not known, is not this rule's business.
     if (typeof image !== "string" || roleOf(resource) === undefined) return [];
+    // In a server's image something else may run, such as a download.
+    if (roleOf(resource) === "inference-server" && readContainer(resource).kind === "no") return [];
     const reference = imageReference(image);
     if (reference === undefined) return unreadable(resource, image);
     const { tag, digest } = reference;

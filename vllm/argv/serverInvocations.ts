@@ -1,10 +1,14 @@
 import { type ShellScope, simpleCommands } from "./shellScript";
+import { type Subcommand, subcommandOf } from "./subcommands";
 import { baseName, isText, UNKNOWN, type Word } from "./unknown";
+import { readsVersions } from "./versionReadings";
 
 /** The inference servers that a command line starts. */
 export interface Invocations {
   /** For each server the words behind `vllm serve`, or behind the module of its API server. */
   readonly servers: readonly (readonly Word[])[];
+  /** The same for each engine that serves nobody, such as that of `vllm bench latency`. */
+  readonly engines: readonly (readonly Word[])[];
   /** What keeps the command line from being read to its end, in words for a person. */
   readonly unreadable: readonly string[];
   /** Every command that is run, those of shells included. */
@@ -19,10 +23,7 @@ const SCRIPT_OPTION = /^-[a-z]*c$/;
 /** Modules and files that take a server's arguments, whoever runs them (`-m`, `-Im`, gunicorn). */
 const SERVER =
   /^(?:-[A-Za-z]*m)?vllm\.entrypoints\.(?!cli\.)[\w.]+(?::\w+)?$|(?:^|\/)vllm\/entrypoints\/(?!cli\/)[\w/]+\.py$/;
-/**
- * The command of vLLM. Apart from `serve` and `run-batch`, its subcommands are clients or end by
- * themselves.
- */
+/** The command of vLLM; what stands behind it is a subcommand. */
 const COMMAND =
   /(?:^|\/)vllm$|^(?:-[A-Za-z]*m)?vllm(?:\.entrypoints\.cli\.\w+)?$|\/vllm\/entrypoints\/cli\/\w+\.py$/;
 /** vLLM in a shell's script or in Python. */
@@ -47,7 +48,7 @@ export function serverInvocations(
   variables: ShellScope["variables"],
   depth = 0,
 ): Invocations {
-  const none = { servers: [], unreadable: [], commands: [], scripts: [] };
+  const none = { servers: [], engines: [], unreadable: [], commands: [], scripts: [] };
   const script = shellScript(words);
   if (script !== undefined) {
     const { text } = script;
@@ -60,20 +61,29 @@ export function serverInvocations(
     const servers = inner.flatMap((each) => each.servers);
     const unreadable = inner.flatMap((each) => each.unreadable);
     const commands = inner.flatMap((each) => each.commands);
-    const said = RUNS_TEXT.test(text) ? text : text.replace(ONLY_SAID, "");
+    const said = withoutReadings(
+      RUNS_TEXT.test(text) ? text : text.replace(ONLY_SAID, ""),
+      commands,
+    );
     if (servers.length > 0 && commands.some(isPiped))
       unreadable.push("a shell there reads its script from a pipe");
     if (servers.length === 0 && unreadable.length === 0 && mentionsServer(said))
       unreadable.push("its script mentions vLLM in a form that can't be read");
     return {
       servers,
+      engines: inner.flatMap((each) => each.engines),
       unreadable,
       commands,
       scripts: [said, ...inner.flatMap((each) => each.scripts)],
     };
   }
-  const start = serverStart(words);
-  if (start !== undefined) return { ...none, servers: [words.slice(start)], commands: [words] };
+  const start = startIn(words);
+  if (start !== undefined) {
+    const rest = [words.slice(start.at)];
+    const started = start.does === "loads" ? { engines: rest } : { servers: rest };
+    return { ...none, ...started, commands: [words] };
+  }
+  if (printsVersions(words)) return { ...none, commands: [words] };
   // What a shell prints, or looks for, is not a command.
   const prints =
     isText(words[0]) && ["echo", "printf", "grep", "pgrep"].includes(baseName(words[0]));
@@ -105,7 +115,7 @@ function shellScript(
   words: readonly Word[],
 ): { text: Word; parameters: readonly Word[] } | undefined {
   const shell = words.findIndex((word) => isText(word) && SHELLS.has(baseName(word)));
-  if (shell < 0 || serverStart(words.slice(0, shell)) !== undefined) return undefined;
+  if (shell < 0 || startIn(words.slice(0, shell)) !== undefined) return undefined;
   for (let index = shell + 1; index < words.length; index++) {
     const word = words[index];
     if (!isText(word) || !/^[-+]/.test(word)) return undefined;
@@ -116,21 +126,53 @@ function shellScript(
   return undefined;
 }
 
-/** Index of the first word behind the server's own name. */
-function serverStart(words: readonly Word[]): number | undefined {
+/** Where the arguments of what a command starts begin. */
+interface Start {
+  readonly at: number;
+  readonly does: Exclude<Subcommand["does"], "nothing">;
+}
+
+function startIn(words: readonly Word[]): Start | undefined {
   for (const [index, word] of words.entries()) {
     if (!isText(word) || !word.includes("vllm")) continue;
-    if (SERVER.test(word)) return index + 1;
-    const next = words[index + 1];
-    // What is not known yet may be `serve`, and the arguments behind it.
-    if (COMMAND.test(word) && (next === "serve" || next === "run-batch")) return index + 2;
-    // Elsewhere than in front the word may be a host's name.
+    if (SERVER.test(word)) return { at: index + 1, does: "serves" };
+    if (!COMMAND.test(word)) continue;
+    const { does = "nothing", length = 0 } = subcommandOf(words.slice(index + 1)) ?? {};
+    if (does !== "nothing") return { at: index + 1 + length, does };
+    // What is not known yet may be `serve`, and the arguments behind it. Elsewhere than in front the
+    // word may be a host's name.
     if (
-      COMMAND.test(word) &&
-      typeof next === "symbol" &&
+      typeof words[index + 1] === "symbol" &&
       words.slice(0, index).every((each) => each === "exec")
     )
-      return index + 1;
+      return { at: index + 1, does: "serves" };
   }
   return undefined;
 }
+
+/** Whether a command loads an engine of vLLM's that serves nobody. */
+export const loadsEngine = (words: readonly Word[]): boolean => startIn(words)?.does === "loads";
+
+/** The words behind `vllm` in a command that runs it first; `undefined` for any other command. */
+export function behindVllm(words: readonly Word[]): readonly Word[] | undefined {
+  const [program, option, module] = words;
+  if (isText(program) && /(?:^|\/)vllm$/.test(program)) return words.slice(1);
+  const isModule = isText(program) && isPython(program) && option === "-m";
+  return isModule && isText(module) && COMMAND.test(module) ? words.slice(3) : undefined;
+}
+
+const isPython = (program: string): boolean => /^python[\d.]*$/.test(baseName(program));
+
+/** Whether a command is Python with a text that prints versions, and nothing else. */
+export function printsVersions([program, ...rest]: readonly Word[]): boolean {
+  const [text] = rest.slice(-1);
+  const options = rest.slice(0, -1);
+  if (!isText(program) || !isPython(program) || !isText(text) || !readsVersions(text)) return false;
+  return options.at(-1) === "-c" && options.slice(0, -1).every((each) => each === "-I");
+}
+
+/** A script without the texts that only print versions. */
+const withoutReadings = (script: string, commands: readonly (readonly Word[])[]): string =>
+  commands
+    .filter(printsVersions)
+    .reduce((left, command) => left.replaceAll(String(command.at(-1)), ""), script);

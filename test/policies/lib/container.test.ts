@@ -86,6 +86,29 @@ it.each([
   expect(displayName({ type: TYPE.container, name: resource, props: { name } })).toBe(shown);
 });
 
+describe("the paths at which files appear in a container", () => {
+  it.each<[string, Record<string, unknown>, unknown[]]>([
+    ["none", {}, []],
+    [
+      "volumes, mounts and uploads",
+      {
+        volumes: [{ hostPath: "/a", containerPath: "/b" }],
+        mounts: [{ source: "/c", target: "/d" }],
+        uploads: [{ file: "/e", content: "x" }],
+      },
+      ["/b", "/d", "/e"],
+    ],
+    ["another container's", { volumes: [{ fromContainer: "x" }] }, [SOME_WORDS]],
+    ["a list that is not known", { mounts: UNKNOWN }, [SOME_WORDS]],
+    ["a path that is not known", { volumes: [{ containerPath: UNKNOWN }] }, [UNKNOWN]],
+  ])("%s", (_, props, places) => expect(launchOf(props).places).toEqual(places));
+
+  it("beside its working directory", () => {
+    expect(launchOf({ workingDir: "/w" }).workingDir).toBe("/w");
+    expect(launchOf({}).workingDir).toBeUndefined();
+  });
+});
+
 it("a published port that is not known may be any", () => {
   const any = { address: UNKNOWN, port: UNKNOWN, protocol: "tcp" };
   expect(

@@ -216,6 +216,75 @@ describe("what is not known yet", () => {
   });
 });
 
+describe("engines that serve nobody", () => {
+  /** The shares of the engines that are counted of a container, and its kind. */
+  const shares = (props: Props) => {
+    const { kind, ...reading } = readContainer({ type: TYPE.container, name: "b", props });
+    const engines = "engines" in reading ? (reading.engines ?? []) : [];
+    return [kind, ...engines.map(({ args }) => args.options.get("gpu-memory-utilization")?.[0])];
+  };
+  const EVAL = ["lm_eval", "--model", "vllm"];
+  const BENCH = ["vllm", "bench", "latency", "--gpu-memory-utilization", "0.3"];
+
+  it.each<[string, Props, unknown[]]>([
+    ["a program", { ...OWN, ...ALL, command: EVAL }, ["no", "0.9"]],
+    ["a program without GPUs", { ...OWN, command: EVAL }, ["no"]],
+    ["a benchmark of vLLM's", { ...OWN, ...ALL, command: BENCH }, ["no", "0.3"]],
+    ["one in vLLM's own image", { image: IMAGE, ...ALL, entrypoints: BENCH }, ["no", "0.3"]],
+    ["one there without GPUs", { image: IMAGE, entrypoints: BENCH }, ["no"]],
+    [
+      "one there, behind what is known",
+      { image: IMAGE, ...ALL, entrypoints: ["sh", "-c"], command: [`sleep 1; ${BENCH.join(" ")}`] },
+      ["no", "0.3"],
+    ],
+    [
+      "one beside a server",
+      { ...OWN, ...ALL, command: ["sh", "-c", `vllm serve m & ${EVAL.join(" ")}`] },
+      ["yes", "0.9"],
+    ],
+    ["one in a health check", { ...OWN, ...ALL, ...check("CMD", ...EVAL) }, ["no", "0.9"]],
+    ["one of an image that is not known", { ...ALL, command: [...EVAL, UNKNOWN] }, ["no", "0.9"]],
+    [
+      "one with flags of vLLM's",
+      { ...OWN, ...ALL, command: [...EVAL, "--max-num-batched-tokens", "1"] },
+      ["no", "0.9"],
+    ],
+    [
+      "one with vLLM's own option for the share",
+      { ...OWN, ...ALL, command: ["trl", "vllm-serve", "--gpu_memory_utilization", "0.4"] },
+      ["yes"],
+    ],
+    [
+      "words that are only said",
+      { ...OWN, ...ALL, command: ["echo", "gpu_memory_utilization=1"] },
+      ["no"],
+    ],
+    [
+      "words that are not",
+      { ...OWN, ...ALL, command: ["x", "gpu_memory_utilization=1"] },
+      ["no", "1"],
+    ],
+    [
+      "one in an image that speaks of vLLM",
+      { image: "own/x:vllm", ...ALL, command: ["sh", "-c", `cd /x; ${EVAL.join(" ")}`] },
+      ["no", "0.9"],
+    ],
+  ])("%s", (_, props, read) => expect(shares(props)).toEqual(read));
+});
+
+it("what a component of ours declares is a server, whatever it runs", () => {
+  const props = { image: IMAGE, entrypoints: ["sleep"], command: ["1"] };
+  const resource = { type: TYPE.container, name: "b", props };
+  expect(readContainer(resource)).toEqual(NO);
+  expect(readContainer({ ...resource, props: { ...props }, role: "inference-server" })).toEqual(
+    hides(NO_SERVE),
+  );
+  const engine = { image: IMAGE, entrypoints: ["lm_eval", "--model", "vllm"] };
+  expect(readContainer({ ...resource, props: engine, role: "inference-server" })).toEqual(
+    hides(NO_SERVE),
+  );
+});
+
 it("a machine component's server is read by its map of variables, known or not", () => {
   const environment = { A: UNKNOWN, RUN: "x" };
   expect(readDeclared({ ...OWN, command: ["x"], environment })).toEqual(NO);

@@ -403,3 +403,39 @@ it("keeps its level", () => {
     { level: "mandatory", verdict: "refused" },
   ]);
 });
+
+describe("programs that load vLLM and serve nobody", () => {
+  const gpus = { image: "own/x:1", gpus: "all" };
+  const swift = (share: string) =>
+    container("swift", {
+      ...gpus,
+      command: ["swift", "rollout", "--vllm_gpu_memory_utilization", share],
+    });
+
+  it("count beside a server, and are told what to lower", () => {
+    expect(said(RULE, [serving("m", "--gpu-memory-utilization", "0.6"), swift("0.5")])).toEqual([
+      "refused: The inference servers of this machine claim 1.10 of its memory: b 0.60 + swift 0.50. The limit is 0.90. Set --gpu-memory-utilization of b to 0.40 or less. Set --vllm_gpu_memory_utilization of swift to 0.30 or less.",
+    ]);
+  });
+
+  it("are judged alone", () => {
+    const [warning, ...more] = said(RULE, [swift("0.9")]);
+    expect(warning).toMatch(/^warned: No host-installed instance A is declared beside swift/);
+    expect(more).toEqual([]);
+    expect(said(RULE, [swift("0.95")])).toEqual([
+      "refused: The inference servers of this machine claim 0.95 of its memory: swift 0.95. The limit is 0.90. Set --vllm_gpu_memory_utilization of swift to 0.90 or less.",
+    ]);
+  });
+
+  it("are refused with a share that can't be read", () => {
+    const bench = (...words: string[]) =>
+      container("x", { ...gpus, command: ["vllm", "bench", "latency", ...words] });
+    expect(said(RULE, [swift("all")]).join()).toContain("`all`, which is not a number");
+    expect(said(RULE, [bench("--config", "/x")])).toEqual([
+      "refused: x has a memory share that can't be judged: `--config` takes options from a file that can't be read here. Until this is fixed, the sum can't be compared with the limit of 0.90.",
+    ]);
+    expect(said(RULE, [bench()]).join()).toContain(
+      "x 0.92 (vLLM's default, as --gpu-memory-utilization is missing)",
+    );
+  });
+});

@@ -14,6 +14,7 @@ import {
   SERVICE_IMAGES,
   UNSEEN,
 } from "./imageEvasions";
+import { NEIGHBOURS } from "./neighbours";
 
 const RULES: Readonly<Record<By, string>> = {
   sum: "aggregate-utilization",
@@ -51,6 +52,12 @@ it.each(INNOCENT)("leaves alone: %s", (_, declares) => {
   const fixed = Object.values(RULES);
   const said = judge([...declaring(declares), record()]).filter(({ name }) => fixed.includes(name));
   expect(said.map(({ verdict }) => verdict)).toEqual(["pass", "pass", "pass"]);
+});
+
+it.each(NEIGHBOURS)("lets a neighbour pass all rules: %s", (_, declares, source) => {
+  const said = judge([...declaring(declares), record()]);
+  expect(said.filter(({ verdict }) => verdict === "refused")).toEqual([]);
+  expect(source).toMatch(/\w/);
 });
 
 it.each(GOOD_SERVERS)("refuses nothing of: %s", (_, declares) => {
@@ -119,4 +126,5 @@ it("holds as many as were asked for", () => {
     Object.values(ATTEMPTS).flat().length + MACHINES.length + OUT_OF_SCOPE.length + ofImages;
   expect(attempts).toBeGreaterThanOrEqual(500);
   expect(INNOCENT.length).toBeGreaterThanOrEqual(40);
+  expect(NEIGHBOURS.length).toBeGreaterThanOrEqual(60);
 });

@@ -39,8 +39,20 @@ describe("moving-tag", () => {
     ["a release that is called stable", "ghcr.io/berriai/litellm:v1.103.0-stable"],
     ["a track with a digest", `vllm/vllm-openai:nightly@${DIGEST}`],
     ["an unrelated image", "nginx:latest"],
+    [
+      "a router of the project that makes vLLM",
+      "ghcr.io/vllm-project/semantic-router/vllm-sr:latest",
+    ],
     ["an unknown image", UNKNOWN_TEXT],
   ])("passes: %s", (_, image) => expect(said(RULE, [container("x", { image })])).toEqual([]));
+
+  it("passes a server's image in which something else runs", () => {
+    const image = "vllm/vllm-openai:latest";
+    expect(said(RULE, [container("x", { image, entrypoints: ["hf", "download", "m"] })])).toEqual(
+      [],
+    );
+    expect(said(RULE, [container("x", { image, entrypoints: ["/start.sh"] })])).toHaveLength(1);
+  });
 
   it("takes another level from the configuration", () => {
     const moving = [container("x", { image: "ollama/ollama" })];

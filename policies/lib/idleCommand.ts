@@ -1,0 +1,121 @@
+import { readServerArguments } from "../../vllm/argv/serverArguments";
+import { behindVllm, type Invocations, printsVersions } from "../../vllm/argv/serverInvocations";
+import { subcommandOf } from "../../vllm/argv/subcommands";
+import { baseName, isText, type Word } from "../../vllm/argv/unknown";
+import type { LaunchInputs } from "./container";
+import known from "./idlePrograms.json";
+import { namesShare } from "./otherEngines";
+
+const PROGRAMS = known.programs.map(({ program, arguments: allowed, alone = false }) => ({
+  program,
+  allowed: allowed === undefined ? undefined : new RegExp(allowed),
+  alone,
+}));
+
+/** Words of a shell that a command stands behind, and programs that run the words behind them. */
+const IN_FRONT = /^(?:while|until|if|then|elif|else|do|!|time|exec|nohup)$/;
+/** The ends of such commands. */
+const CLOSING = /^(?:done|fi|exit)$/;
+/** An init for containers, in front of the command that it runs. */
+const INIT = /^(?:tini|dumb-init)$/;
+/** A script writes into a file, perhaps into one that it runs. */
+const WRITES = />{1,2}(?!>)\|?(?!\s*(?:&[\d-]|\/dev\/(?:null|stdout|stderr)(?![\w/])))/;
+
+/** Variables by which another program runs than the one that is named. */
+const STEERING =
+  /^(?:PATH|LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|BASH_ENV|ENV|SHELLOPTS|BASH_FUNC_.*|PYTHONPATH|PYTHONHOME|PYTHONUSERBASE)$/;
+/** Folders that the programs and libraries of an image are in. */
+const PROGRAM_FOLDERS = [
+  ...["/bin", "/sbin", "/lib", "/lib64", "/opt", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64"],
+  ...["/usr/local/bin", "/usr/local/sbin", "/usr/local/lib", "/etc/ld.so.preload"],
+];
+/** The folders that vLLM's own images and NVIDIA's start in. */
+const WORK_FOLDERS = ["/vllm-workspace", "/workspace"];
+
+/**
+ * Whether all that a container runs is known and starts nothing of vLLM's. `found`: its command, as
+ * it was read.
+ */
+export function isIdle(launch: LaunchInputs, found: Invocations): boolean {
+  if (launch.entrypoint === undefined && onlyHelps(launch.command)) return true;
+  const { commands, scripts, unreadable } = found;
+  if (found.servers.length + found.engines.length + unreadable.length > 0) return false;
+  const inScript = scripts.length > 0;
+  return (
+    commands.length > 0 &&
+    commands.every((command) => isIdleCommand(command, inScript)) &&
+    !scripts.some((script) => WRITES.test(script)) &&
+    ![...launch.variables.keys()].some((name) => STEERING.test(name)) &&
+    !appearsIn(launch.places, PROGRAM_FOLDERS) &&
+    !(commands.some(runsPython) && appearsIn(launch.places, workFolders(launch))) &&
+    (launch.entrypoint !== undefined || isNoServer(launch))
+  );
+}
+
+/** Whether the words make `vllm serve` print something and end. */
+const onlyHelps = (words: readonly Word[]): boolean =>
+  subcommandOf(["serve", ...words])?.does === "nothing";
+
+/** Whether one command is known, and starts nothing of vLLM's. */
+export function isIdleCommand(command: readonly Word[], inScript: boolean): boolean {
+  const words = withoutFront(command);
+  const [program, ...rest] = words;
+  if (program === undefined) return command.length > 0;
+  if (namesShare(command)) return false;
+  if (printsVersions(words)) return true;
+  const behind = behindVllm(words);
+  if (behind !== undefined) return subcommandOf(behind)?.does === "nothing";
+  if (!isText(program) || (program.includes("/") && !isInProgramFolder(program))) return false;
+  const name = baseName(program).replace(/^python[\d.]*$/, "python3");
+  const given = rest.every(isText) ? rest.join(" ") : undefined;
+  return PROGRAMS.some(
+    (each) =>
+      each.program === name &&
+      !(each.alone && inScript) &&
+      (each.allowed === undefined || (given !== undefined && each.allowed.test(given))),
+  );
+}
+
+/** A command without what stands in front of it and runs it. */
+function withoutFront(words: readonly Word[]): readonly Word[] {
+  const [first, second] = words;
+  if (!isText(first)) return words;
+  if (CLOSING.test(first) && words.length === 1) return [];
+  if (IN_FRONT.test(first)) return withoutFront(words.slice(1));
+  if (INIT.test(baseName(first)) && words.includes("--"))
+    return withoutFront(words.slice(words.indexOf("--") + 1));
+  const isTimed = first === "timeout" && isText(second) && /^[\d.]+[smhd]?$/.test(second);
+  return isTimed ? withoutFront(words.slice(2)) : words;
+}
+
+const runsPython = (command: readonly Word[]): boolean =>
+  withoutFront(command).some((word) => isText(word) && /^python[\d.]*$/.test(baseName(word)));
+
+const isInProgramFolder = (program: string): boolean =>
+  PROGRAM_FOLDERS.some((folder) => program.startsWith(`${folder}/`));
+
+/** Whether files appear in one of these folders, or in place of it. */
+const appearsIn = (places: readonly Word[], folders: readonly string[]): boolean =>
+  places.some((place) => {
+    if (!isText(place)) return true;
+    const path = `${place.replace(/\/+$/, "")}/`;
+    return folders.some((folder) => `${folder}/`.startsWith(path) || path.startsWith(`${folder}/`));
+  });
+
+/** The folders that a container may start in. */
+const workFolders = ({ workingDir }: LaunchInputs): string[] =>
+  workingDir === undefined ? WORK_FOLDERS : isText(workingDir) ? [workingDir] : [""];
+
+/**
+ * Whether the words are none that `vllm serve`, as an image's own entrypoint, could start with:
+ * what it doesn't take, or a model of that name in a folder that nothing appears in.
+ */
+function isNoServer({ command, ...launch }: LaunchInputs): boolean {
+  const { surplus, options, unknownFlags } = readServerArguments(command);
+  const refused =
+    surplus.length > 0 ||
+    unknownFlags.length > 0 ||
+    command.includes("-c") ||
+    [...options.keys()].some((name) => name.startsWith("-"));
+  return refused || !appearsIn(launch.places, workFolders({ command, ...launch }));
+}
