@@ -102,6 +102,11 @@ describe("a container", () => {
   it.each<[string, Record<string, unknown>, boolean]>([
     ["sleeps", runs("sleep", "1"), true],
     ["has no command", runs(), false],
+    ["prints versions", runs("python3", "-c", "import vllm; print(vllm.__version__)"), true],
+    ["has files of another container", { ...runs("ls"), volumes: [{ fromContainer: "x" }] }, false],
+    ["has an entrypoint and asks for help", { ...runs("/start.sh"), command: ["--help"] }, false],
+    ["is a shell alone", runs("bash"), true],
+    ["has a server beside what is known", script("vllm serve m & sleep 1"), false],
     ["starts a server", runs("vllm", "serve", "m"), false],
     ["loads an engine", runs("vllm", "bench", "latency"), false],
     ["has a command that can't be read", script("eval 'vllm serve m'"), false],
