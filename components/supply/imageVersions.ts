@@ -1,9 +1,10 @@
 import { parse } from "@renovatebot/pep440";
+import { defined } from "../../faults/defined";
 import { type ImageReference, imageReference, pathOf } from "../../machines/docker/imageReference";
 import type { ImageFacts } from "../planned/facts";
 import images from "./images.json";
 import { atLeast, isPep440, lowestAllowed, sameRelease } from "./releases";
-import { versionInTag } from "./tagVersion";
+import { versionInTag, vllmInTag } from "./tagVersion";
 
 type Versions = Readonly<Record<string, string>>;
 
@@ -40,6 +41,8 @@ export interface ImageVerdict {
   readonly doubts: readonly ImageDoubt[];
   /** The record counts only because the tag or a known digest agrees with it. */
   readonly namesNoDigest: boolean;
+  /** A tag with a number of its maker's, which isn't the vLLM inside; left out for any other. */
+  readonly otherTag?: string;
 }
 
 /** What is known of the image with this digest, wherever it is pulled from, or with this name and tag. */
@@ -53,16 +56,23 @@ export const versionsOf = (release: KnownRelease | undefined): Versions =>
   Object.fromEntries(Object.entries(release?.versions ?? {}));
 
 /**
- * The version of a package that an image's tag names; `undefined` where it names none, or a date.
+ * The version of a package that an image's tag names; `undefined` where it names none. A tag speaks
+ * of vLLM in vLLM's own repositories, and elsewhere where it says `vllm` in front of the number: any
+ * other number counts what its maker counts.
  */
-export function taggedVersion({ repository, tag }: ImageReference): string | undefined {
-  if (tag === undefined) return undefined;
-  const dated = images.repositories.some(
-    (each) =>
-      each.tags === "date" && `/${pathOf(repository)}`.endsWith(`/${pathOf(each.repository)}`),
-  );
-  return dated ? undefined : versionInTag(tag);
+export function taggedVersion(
+  name: string,
+  { repository, tag = "" }: ImageReference,
+): string | undefined {
+  if (name !== "vllm") return versionInTag(tag);
+  return vllmInTag(tag, listed(repository)?.tags === "version");
 }
+
+/** What is known of a repository's tags, also on a mirror that puts a path in front. */
+const listed = (repository: string) =>
+  images.repositories.find((each) =>
+    `/${pathOf(repository)}`.endsWith(`/${pathOf(each.repository)}`),
+  );
 
 /** The other engine than vLLM that an image or a program's name tells of, and where it belongs. */
 export const engineNamed = (name: string): { name: string; belongs: string } | undefined =>
@@ -84,35 +94,24 @@ const isKnownRepository = ({ repository }: ImageReference) =>
 export function judgeServerImage({ image, record }: ImageClaim): ImageVerdict {
   const reference = imageReference(image);
   if (reference === undefined) return NOTHING_KNOWN;
-  const engine = otherEngine(reference);
-  if (engine !== undefined)
-    return {
-      ...NOTHING_KNOWN,
-      doubts: [{ why: `its name says ${engine.name}`, remedy: engine.belongs }],
-    };
   const known = knownRelease(reference.digest);
-  const tagged = taggedVersion(reference);
-  const around = { reference, known, tagged };
-  const of = record?.of;
-  const own = of === undefined || of === reference.digest ? record : undefined;
-  const doubts = [
-    ...foreign(around, own),
-    ...(of === undefined || own !== undefined
-      ? []
-      : [{ why: `its record is for another image, ${of}` }]),
-    ...(own === undefined ? [] : recordDoubts(own, around)),
-    ...(record === undefined && known === undefined ? [NOTHING_RECORDED] : []),
-    ...tagDoubts(own, around),
-  ];
+  const around = { reference, known, tagged: taggedVersion("vllm", reference) };
+  const own = record?.of === undefined || record.of === reference.digest ? record : undefined;
+  const doubts = [...contentDoubts(around, record, own), ...tagDoubts(own, around)];
   const believed = doubts.length === 0;
   const versions = believed ? { ...versionsOf(known), ...own?.versions } : {};
   return {
     versions,
     evidence: !believed ? "none" : own?.evidence === "read" ? "read" : "published",
-    doubts: [...doubts, ...lowTag(tagged, versions.vllm)],
-    namesNoDigest: believed && own !== undefined && of === undefined,
+    doubts: [...doubts, ...lowTag(around.tagged, versions.vllm)],
+    namesNoDigest: believed && own !== undefined && own.of === undefined,
+    ...defined({ otherTag: otherTag(around, versions.vllm) }),
   };
 }
+
+/** What is against an image whatever a look inside finds, and what to do instead. */
+export const lastingDoubts = ({ doubts }: ImageVerdict) =>
+  doubts.flatMap(({ why, remedy }) => (remedy === undefined ? [] : [{ why, remedy }]));
 
 /** What an image's reference alone tells. */
 interface Around {
@@ -131,6 +130,23 @@ const NOTHING_KNOWN: ImageVerdict = {
 
 const NOTHING_RECORDED: ImageDoubt = { why: "the versions inside are not recorded" };
 
+/** Why nobody knows that the image holds a vLLM, and which. */
+function contentDoubts(
+  around: Around,
+  record: ImageRecordClaim | undefined,
+  own: ImageRecordClaim | undefined,
+): ImageDoubt[] {
+  const engine = otherEngine(around.reference);
+  if (engine !== undefined)
+    return [{ why: `its name says ${engine.name}`, remedy: engine.belongs }];
+  return [
+    ...foreign(around, own),
+    ...(record === own ? [] : [{ why: `its record is for another image, ${record?.of}` }]),
+    ...(own === undefined ? [] : recordDoubts(own, around)),
+    ...(record === undefined && around.known === undefined ? [NOTHING_RECORDED] : []),
+  ];
+}
+
 /** Finds signs that the image holds another program than vLLM. */
 function foreign({ reference, known }: Around, own: ImageRecordClaim | undefined): ImageDoubt[] {
   if (known !== undefined && versionsOf(known).vllm === undefined)
@@ -148,13 +164,17 @@ function foreign({ reference, known }: Around, own: ImageRecordClaim | undefined
 }
 
 /** Says why a record can't be believed that names this digest, or none. */
-function recordDoubts({ of, versions }: ImageRecordClaim, { known, tagged }: Around): ImageDoubt[] {
+function recordDoubts(
+  { of, versions }: ImageRecordClaim,
+  { reference, known, tagged }: Around,
+): ImageDoubt[] {
   const { vllm } = versions;
   const published = versionsOf(known).vllm;
   if (published !== undefined && vllm !== undefined && !sameRelease(vllm, published))
     return [{ why: `its record says vllm ${vllm}, but its digest is that of ${known?.image}` }];
-  if (of !== undefined || known !== undefined || (vllm !== undefined && tagged !== undefined))
-    return [];
+  // Of an unknown repository nobody knows more than that.
+  if (of !== undefined || known !== undefined || !isKnownRepository(reference)) return [];
+  if (vllm !== undefined && tagged !== undefined) return [];
   return [{ why: "its record names no digest, and nothing else shows that it is for this image" }];
 }
 
@@ -198,6 +218,17 @@ function lowTag(tagged: string | undefined, vllm: string | undefined): ImageDoub
   return [
     { why: `its tag says vllm ${tagged}, below ${floor}`, remedy: `Pin vllm ${floor} or newer.` },
   ];
+}
+
+/** A tag that counts something else than the vLLM inside, as far as its numbers tell. */
+function otherTag(
+  { reference: { repository, tag = "" }, tagged }: Around,
+  vllm: string | undefined,
+): string | undefined {
+  if (vllm === undefined || tagged !== undefined || listed(repository) !== undefined)
+    return undefined;
+  const isSame = agree(versionInTag(tag) ?? "", vllm);
+  return !isSame && /\d\.\d/.test(tag) ? tag : undefined;
 }
 
 /** A server's image and its `versions`, as in the stack file. */

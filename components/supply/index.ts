@@ -6,6 +6,7 @@ export {
   type ImageVerdict,
   judgeServerImage,
   knownRelease,
+  lastingDoubts,
   taggedVersion,
   versionsOf,
   vllmOf,

@@ -6,7 +6,7 @@ import { programOnPath } from "../../commandLine/run";
 import { operatorHome } from "../../components/evidence";
 import { newKey } from "../../components/planned";
 import { declaresNothing, machine } from "../../components/settings";
-import { pinnedServer } from "../../components/supply";
+import { judgeServerImage, lastingDoubts, pinnedServer } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { plainJson } from "../../faults/plainText";
@@ -231,7 +231,9 @@ function nextCommands({ name, server, network, image = pinnedServer() }: Wanted)
   return [
     ...(impliedStack() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
     "serving plan",
-    ...(server === undefined || !image.image.includes("/")
+    ...(server === undefined ||
+    !image.image.includes("/") ||
+    lastingDoubts(judgeServerImage({ image: image.image })).length > 0
       ? []
       : [`serving pin ${image.image.split("@")[0]} --write`]),
     ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),

@@ -3,8 +3,9 @@ import { readCatalogue } from "../../components/catalogue";
 import { imageRecordName } from "../../components/inference-server";
 import { LABEL, TYPE } from "../../components/planned";
 import { SERVICES } from "../../components/services";
-import { atLeast, lowestAllowed, whyRefused } from "../../components/supply";
+import { atLeast, lowestAllowed, taggedVersion, whyRefused } from "../../components/supply";
 import { defined } from "../../faults/defined";
+import { imageReference } from "../../machines/docker/imageReference";
 import { judge } from "../../policies/judge";
 import { packagesOf } from "../../policies/lib/role";
 import { projectOrProgram } from "../stack/stackFile";
@@ -79,12 +80,15 @@ export function packageOf(entry: ImageEntry) {
 }
 
 /**
- * Why a release of an image must not be taken, as far as its version alone tells; `undefined` where
- * nothing does.
+ * Why another tag of an entry's image must not be taken, as far as the tag alone tells; `undefined`
+ * where nothing does.
  */
-export function releaseRefusal(entry: ImageEntry, version: string): string | undefined {
+export function releaseRefusal(entry: ImageEntry, tag: string): string | undefined {
   const { name, lowest } = packageOf(entry) ?? {};
-  if (name === undefined || lowest === undefined) return undefined;
+  const reference = imageReference(entry.image);
+  if (name === undefined || lowest === undefined || reference === undefined) return undefined;
+  const version = taggedVersion(name, { ...reference, tag });
+  if (version === undefined) return undefined;
   const tooLow = atLeast(version, lowest)
     ? undefined
     : `it is below ${lowest}, the lowest that may run`;

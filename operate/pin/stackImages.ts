@@ -1,7 +1,8 @@
 import { Failed } from "../../commandLine/exit";
+import { judgeServerImage, lastingDoubts } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { imageReference } from "../../machines/docker/imageReference";
-import { judgeImage, releaseRefusal } from "./judgeImage";
+import { judgeImage, packageOf, releaseRefusal } from "./judgeImage";
 import { Registry } from "./registry";
 import { newerTags, tagRelease } from "./tagRelease";
 import { entryName, type ImageEntry } from "./writePin";
@@ -65,7 +66,7 @@ export async function newerImages(entry: ImageEntry): Promise<NewerImages> {
   const imageOf = async (found: { readonly tag: string; readonly version: string }) => ({
     ...found,
     image: `${repository}:${found.tag}@${await registry.digest(found.tag)}`,
-    ...defined({ refused: releaseRefusal(entry, found.version) }),
+    ...defined({ refused: releaseRefusal(entry, found.tag) }),
   });
   const answer = await answerOf(
     registry.tags().then(async (tags) => {
@@ -117,7 +118,7 @@ export async function checkPin(entry: ImageEntry): Promise<CheckedPin> {
   const of = { entry: entryName(entry), image };
   const { repository, tag, digest } = imageReference(image) ?? {};
   if (repository === undefined || digest === undefined)
-    return { ...of, faults: ["It has no digest: `serving pin IMAGE:TAG --write` gives it one."] };
+    return { ...of, faults: unpinnedFaults(entry) };
   const versions = defined({ vllm, transformers });
   const recorded = entry.versions && { versions, recordedOf, ...defined({ evidence }) };
   const { verdict, reasons } = judgeImage({ image, digest, ...recorded }, entry);
@@ -138,6 +139,20 @@ export async function checkPin(entry: ImageEntry): Promise<CheckedPin> {
             `${tag} points to ${points} now: somebody moved the tag. Find out why before you pin it anew.`,
           ];
   return { ...of, ...defined({ points }), faults: [...faults, ...denied] };
+}
+
+/** What to say of an image without a digest: nobody pins what can't be used anyway. */
+function unpinnedFaults(entry: ImageEntry): string[] {
+  const lasting =
+    packageOf(entry)?.name === "vllm"
+      ? lastingDoubts(judgeServerImage({ image: entry.image }))
+      : [];
+  return lasting.length === 0
+    ? ["It has no digest: `serving pin IMAGE:TAG --write` gives it one."]
+    : [
+        "It has no digest.",
+        ...lasting.map(({ why, remedy }) => `It can't be used: ${why}. ${remedy}`),
+      ];
 }
 
 export const checkText = (checked: readonly CheckedPin[]): string =>

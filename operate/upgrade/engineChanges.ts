@@ -1,6 +1,6 @@
 import { eq, lte } from "@renovatebot/pep440";
 import { type DeclaredResource, launchOf } from "../../policies/lib/container";
-import { engineDataOf } from "../../policies/lib/imageRecord";
+import { engineDataFor } from "../../policies/lib/imageRecord";
 import { serversIn } from "../../policies/lib/inferenceServer";
 import { engineFaults } from "../../policies/rules/engineNames";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
@@ -26,7 +26,7 @@ interface EngineChange {
   readonly message: string;
 }
 
-/** A server's container, and the vLLM inside its image as its tag names it. */
+/** A server's container, and the vLLM inside its image. */
 interface Launched {
   readonly container: DeclaredResource;
   readonly version: string;
@@ -38,12 +38,12 @@ interface Launched {
  */
 export function engineChanges(before: Launched, after: Launched): EngineChanges {
   const { version } = after;
-  const { data, exact } = engineDataOf(after.container.props.image);
+  const { data, exact } = engineDataFor(after.container.props.image, version);
   const nearest =
     engineVersions().findLast((each) => lte(each, version)) ?? engineVersions()[0] ?? data.version;
   if (!eq(data.version, version))
     return { version, known: "none", nearest, gone: [], defaults: null };
-  const { data: old } = engineDataOf(before.container.props.image);
+  const { data: old } = engineDataFor(before.container.props.image, before.version);
   // What an older version, of which there is no data, knew can't be told.
   const isOld = eq(old.version, before.version);
   const known = isOld ? faultsOf(before.container, old) : [];

@@ -4,6 +4,7 @@ import type { MachineChange } from "../../components/change";
 import { declaredResources } from "../../components/machine";
 import type { Plan } from "../../components/plan";
 import { TYPE } from "../../components/planned";
+import { isPep440 } from "../../components/supply";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { containerName, ofType } from "../../policies/lib/container";
 import { judgeImage } from "../pin/judgeImage";
@@ -15,9 +16,9 @@ import { type PlannedStack, readStack } from "../stack/readStack";
 import { projectOrProgram } from "../stack/stackFile";
 import { applyEdits } from "../stackEdit/applyEdits";
 import { type EngineChanges, engineChanges } from "./engineChanges";
-import { isServer } from "./inside";
+import { isServer, vllmsOf } from "./inside";
 
-/** What is upgraded: an entry, the container that runs its image, and the releases of both images. */
+/** What is upgraded: an entry, the container that runs its image, and the releases that the tags of both images count. */
 export interface Upgraded {
   readonly entry: ImageEntry;
   readonly container: string;
@@ -45,7 +46,7 @@ interface StackChange {
 
 /** What a stack file with another image would do. */
 export interface Review {
-  /** What a server's new vLLM makes of its arguments; `null` for a service. */
+  /** What a server's new vLLM makes of its arguments; `null` for a service, and where nobody knows it. */
   readonly engine: EngineChanges | null;
   /** Against the stack file as it is: settings, KV plan, memory, findings. */
   readonly change: StackChange;
@@ -78,7 +79,7 @@ export async function reviewOf(
     },
   );
   return {
-    engine: isServer(entry) ? engineChangesOf(plan, edited.plan, upgraded) : null,
+    engine: isServer(entry) ? engineChangesOf([plan, edited.plan], upgraded, reading) : null,
     change,
     applied,
     ...judgeImage(reading, entry),
@@ -86,14 +87,16 @@ export async function reviewOf(
   };
 }
 
-function engineChangesOf(before: Plan, after: Plan, upgraded: Upgraded): EngineChanges | null {
-  const [old, now] = [before, after].map((plan) => declared(plan, upgraded));
-  return old === undefined || now === undefined
+function engineChangesOf(
+  plans: readonly Plan[],
+  upgraded: Upgraded,
+  reading: ImageReading,
+): EngineChanges | null {
+  const [old, now] = plans.map((plan) => declared(plan, upgraded));
+  const { before, after } = vllmsOf(upgraded.entry, reading);
+  return old === undefined || now === undefined || !isPep440(before) || !isPep440(after)
     ? null
-    : engineChanges(
-        { container: old, version: upgraded.before },
-        { container: now, version: upgraded.after },
-      );
+    : engineChanges({ container: old, version: before }, { container: now, version: after });
 }
 
 const declared = (plan: Plan, { entry, container }: Upgraded) =>

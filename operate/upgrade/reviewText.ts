@@ -5,7 +5,7 @@ import type { ImageReading } from "../pin/readImage";
 import type { ImageEntry } from "../pin/writePin";
 import { changeSections, memorySections, type Section, section } from "../plan/changeReport";
 import { engineLines } from "./engineChanges";
-import { isServer, transformersRanges } from "./inside";
+import { isServer, taggedVllm, transformersRanges, vllmsOf } from "./inside";
 import type { Newest } from "./newest";
 import type { Review, Upgraded } from "./review";
 
@@ -17,7 +17,7 @@ export interface Inside {
 
 /** What people read of an image that is newer: one page. */
 export function reviewSections(upgraded: Upgraded, inside: Inside, review: Review): Section[] {
-  const { entry, after } = upgraded;
+  const { entry } = upgraded;
   const { machine } = entry;
   const { change, applied, engine, reasons, refused } = review;
   const findings = [
@@ -28,14 +28,16 @@ export function reviewSections(upgraded: Upgraded, inside: Inside, review: Revie
   return [
     {
       title: "What is inside",
-      lines: [
-        ...(isServer(entry) ? insideLines(upgraded, inside) : serviceLines(entry)),
-        ...reasons,
-      ],
+      lines: [...(isServer(entry) ? insideLines(entry, inside) : serviceLines(entry)), ...reasons],
     },
     ...(engine === null
       ? []
-      : [{ title: `What vLLM ${after} makes of its arguments`, lines: engineLines(engine) }]),
+      : [
+          {
+            title: `What vLLM ${engine.version} makes of its arguments`,
+            lines: engineLines(engine),
+          },
+        ]),
     ...(applied === null ? [NOTHING_APPLIED] : []),
     ...changeSections((applied ?? change.machines).filter(isConcerned)),
     ...(engine === null ? [] : memorySections(change.machines.filter(isConcerned))),
@@ -59,15 +61,20 @@ export const headLines = ({ image, newImage, denied }: Newest): string[] => [
 export const deniedLines = (denied: Newest["denied"]): string[] =>
   denied.map(({ version, why }) => `${version} is newer and refused: ${why}`);
 
-function insideLines({ before, after }: Upgraded, { reading, isRead }: Inside): string[] {
+function insideLines(entry: ImageEntry, { reading, isRead }: Inside): string[] {
   const { vllm = "no vllm", transformers = "none" } = reading.versions;
-  const ranges = transformersRanges(before, after);
+  const { before, after } = vllmsOf(entry, reading);
+  const ranges = transformersRanges(entry, reading);
   const range = (version: string, asked: string | null) =>
     asked === null
       ? `what vLLM ${version} asks for is not known`
       : `vLLM ${version} asks for ${asked}`;
   const read = `Read inside it: vllm ${vllm}, transformers ${transformers}.`;
-  const assumed = `The image has not been read: vllm ${vllm} is taken from its tag, and transformers ${transformers} is assumed. \`--write\` pulls the image and reads both.`;
+  const told =
+    taggedVllm(reading.image) === undefined
+      ? `its tag doesn't tell its vLLM, so that of today is assumed (${vllm}), and transformers ${transformers}`
+      : `vllm ${vllm} is taken from its tag, and transformers ${transformers} is assumed`;
+  const assumed = `The image has not been read: ${told}. \`--write\` pulls the image and reads both.`;
   return [
     isRead ? read : assumed,
     `Transformers: ${range(after, ranges.after)}; ${range(before, ranges.before)}.`,

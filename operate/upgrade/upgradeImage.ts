@@ -38,7 +38,7 @@ export async function upgradeImage(name: string, options: Asked): Promise<Outcom
   };
   const inside = options.write
     ? { reading: await readImage(newImage), isRead: true }
-    : { reading: assumedReading(newImage, version, target.entry), isRead: false };
+    : { reading: assumedReading(newImage, target.entry), isRead: false };
   const review = await reviewOf(stack, upgraded, inside.reading);
   return outcomeOf({ name, stack, target, newest, upgraded, inside, review }, options);
 }
@@ -103,7 +103,7 @@ function outcomeOf(page: Page, options: Asked): Outcome {
       ...newest,
       versions: inside.reading.versions,
       evidence: inside.isRead ? "read" : "tag",
-      transformers: isServer(entry) ? transformersRanges(upgraded.before, upgraded.after) : null,
+      transformers: isServer(entry) ? transformersRanges(entry, inside.reading) : null,
       ...review,
       written: written !== undefined,
       diff: written?.diff ?? "",

@@ -52,7 +52,7 @@ export function recordsIn(resources: readonly DeclaredResource[]) {
     const digest = typeof image === "string" ? imageReference(image)?.digest : undefined;
     const own = imageRecordName(name);
     const found = all.filter(
-      (each) => digest !== undefined && (each.of === digest || each.name === own),
+      (each) => each.name === own || (digest !== undefined && each.of === digest),
     );
     return [...new Map(found.map((each) => [saying(each), each])).values()];
   };
@@ -83,13 +83,18 @@ const OFFICIAL = "vllm/vllm-openai";
  * it, else by its tag (`v0.30.0-aarch64`); else the newest.
  */
 export function engineDataOf(image: unknown, records: readonly RecordedImage[] = []) {
+  if (typeof image !== "string") return engineDataFor(image, undefined);
+  const reference = imageReference(image);
+  const believed = verdictsOn(image, records).map(({ versions }) => versions.vllm);
+  return engineDataFor(
+    image,
+    believed.find((each) => each !== undefined) ?? (reference && taggedVersion("vllm", reference)),
+  );
+}
+
+/** The same for a version that is known of the image. */
+export function engineDataFor(image: unknown, version: string | undefined) {
   const reference = typeof image === "string" ? imageReference(image) : undefined;
-  const believed =
-    typeof image === "string"
-      ? verdictsOn(image, records).map(({ versions }) => versions.vllm)
-      : [];
-  const version =
-    believed.find((each) => each !== undefined) ?? (reference && taggedVersion(reference));
   const isSame = (release: string) => version !== undefined && sameRelease(release, version);
   const [data] = engineVersions().filter(isSame).map(engineData);
   const official =

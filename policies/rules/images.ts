@@ -137,11 +137,10 @@ function assignedIn(
 function heldBy(image: string, resource: DeclaredResource): ReadonlyMap<string, string>[] {
   const reference = imageReference(image);
   if (reference === undefined) return [];
-  const tagged = taggedVersion(reference);
-  const byTag =
-    tagged === undefined
-      ? []
-      : packagesOf(image, roleOf(resource)).map((each) => new Map([[each, tagged]]));
+  const byTag = packagesOf(image, roleOf(resource)).flatMap((name) => {
+    const tagged = taggedVersion(name, reference);
+    return tagged === undefined ? [] : [new Map([[name, tagged]])];
+  });
   return [new Map(Object.entries(versionsOf(knownRelease(reference.digest)))), ...byTag];
 }
 

@@ -1,6 +1,6 @@
 import { TYPE } from "../../components/planned";
 import type { ImageVerdict } from "../../components/supply";
-import { atLeast, FLOORS, isPep440 } from "../../components/supply";
+import { atLeast, FLOORS, isPep440, lastingDoubts, whyRefused } from "../../components/supply";
 import { hubName, imageReference, referenceFault } from "../../machines/docker/imageReference";
 import { text, UNKNOWN } from "../../vllm/argv/unknown";
 import { blockOf } from "../lib/block";
@@ -22,48 +22,92 @@ export const inferenceImage: Rule = {
   fixed: true,
   advises: true,
   judgeResource(resource) {
-    const image = pinned(resource);
+    const image = imageOf(resource);
     return typeof image === "object" ? image : undefined;
   },
   judgeStack(resources) {
     const recordsOf = recordsIn(resources);
     const servers = ofType(resources, TYPE.container).flatMap((container) => {
-      const image = pinned(container);
+      const image = imageOf(container);
       return typeof image === "string" ? [{ container, image }] : [];
     });
-    return servers.flatMap(({ container, image }) => {
+    return servers.flatMap((server) => {
+      const { container, image } = server;
       const own = recordsOf(container);
-      const looks = {
-        look: lookText(container, image, servers),
-        // By its tag, as `serving init` says it.
-        read: lookText(container, tagged(image), servers),
-      };
+      if (imageReference(image)?.digest === undefined) return [unpinned(server, own)];
+      const look = lookText(container, image, servers);
+      // By its tag, as `serving init` says it.
+      const read = lookText(container, tagged(image), servers);
       return verdictsOn(image, own).flatMap((verdict, index) =>
-        judgeVerdict(container, verdict, own[index], looks),
+        judgeVerdict(
+          container,
+          verdict,
+          own[index],
+          isDenied(own[index]) ? { look: DENIED, read: DENIED } : { look, read },
+        ),
       );
     });
   },
 };
 
-/**
- * The image of an inference server, or what is wrong with its form; `undefined` for other
- * resources.
- */
-function pinned(resource: DeclaredResource): string | Finding | undefined {
-  if (resource.type !== TYPE.container || readContainer(resource).kind === "no") return undefined;
-  const name = displayName(resource);
-  const image = text(resource.props.image);
-  if (image === UNKNOWN || image === undefined) {
-    const message = `${name} is or may be an inference server, and its image is ${valueInWords(image)} before the update. Give the image as plain text, \`repository:tag@sha256:...\`, not as another resource's output.`;
-    return violation(resource, message);
-  }
-  const reference = imageReference(image);
-  if (reference?.digest !== undefined) return image;
-  const why = referenceFault(image) ?? "it has no digest";
-  const named = reference === undefined ? "IMAGE:TAG" : image;
-  const message = `${name} runs \`${image}\`, which is not pinned: ${why}. An inference server's image is written as \`repository:tag@sha256:<64 hex digits>\`. \`serving pin ${named}\` finds the digest and the versions inside.`;
-  return violation(resource, message, { setting: "image" });
+/** An inference server's container, and its image. */
+interface Server {
+  readonly container: DeclaredResource;
+  readonly image: string;
 }
+
+/** The image of an inference server, or that it isn't known; `undefined` for other resources. */
+function imageOf(resource: DeclaredResource): string | Finding | undefined {
+  if (resource.type !== TYPE.container || readContainer(resource).kind === "no") return undefined;
+  const image = text(resource.props.image);
+  if (image !== UNKNOWN && image !== undefined) return image;
+  const message = `${displayName(resource)} is or may be an inference server, and its image is ${valueInWords(image)} before the update. Give the image as plain text, \`repository:tag@sha256:...\`, not as another resource's output.`;
+  return violation(resource, message);
+}
+
+/**
+ * Says everything that is known against an image without a digest, so that nobody pulls one that
+ * can't be used anyway.
+ */
+function unpinned({ container, image }: Server, records: readonly RecordedImage[]): Finding {
+  const reference = imageReference(image);
+  const why = referenceFault(image) ?? "it has no digest";
+  const lasting = verdictsOn(image.replace(/@.*/s, ""), records).flatMap(lastingDoubts);
+  const low = records.flatMap(lowVersions);
+  const faults = [...new Set([why, ...lasting.map((each) => each.why), ...low])];
+  const remedies = [
+    ...lasting.map(({ remedy }) => remedy),
+    ...(low.length > 0 ? [TAKE_OTHER] : []),
+    ...(records.some(isDenied) ? [DENIED] : []),
+  ];
+  const pin = `\`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` finds the digest and the versions inside.`;
+  const message = `${displayName(container)} runs \`${image}\`, which is not pinned: ${faults.join("; ")}. An inference server's image is written as \`repository:tag@sha256:<64 hex digits>\`. ${remedyText(remedies, pin)}`;
+  return violation(container, message, { setting: "image" });
+}
+
+const TAKE_OTHER = `The floors are ${FLOORS_TEXT}; pin an image that holds them.`;
+const DENIED = "What is recorded of it is on the deny list: pin another image.";
+
+/** Remedies, each once; what a look inside may mend only where there is no other. */
+const remedyText = (remedies: readonly string[], look: string): string =>
+  remedies.length === 0 ? look : [...new Set(remedies)].join(" ");
+
+/** Whether a record names a release that must not run. */
+function isDenied(record: RecordedImage | undefined): boolean {
+  const known = new Map(
+    [...(record?.versions ?? [])].filter(
+      (entry): entry is [string, string] => typeof entry[1] === "string",
+    ),
+  );
+  return [...known].some(([name, version]) => whyRefused(name, version, known) !== undefined);
+}
+
+/** What a record says that lies below the floors. */
+const lowVersions = ({ versions }: RecordedImage): string[] =>
+  FLOORS.flatMap((floor) => {
+    const version = versions.get(floor.package);
+    return typeof version === "string" ? (floorFault(version, floor) ?? []) : [];
+  });
 
 /** An image without its digest, where it has a tag. */
 const tagged = (image: string): string => {
@@ -72,11 +116,7 @@ const tagged = (image: string): string => {
 };
 
 /** The command that looks into a container's image, and what it does. */
-function lookText(
-  container: DeclaredResource,
-  image: string,
-  servers: readonly { readonly container: DeclaredResource; readonly image: string }[],
-): string {
+function lookText(container: DeclaredResource, image: string, servers: readonly Server[]): string {
   const entry = blockOf(container);
   if (entry === undefined)
     return `\`serving pin ${image}\` looks inside: declare what it finds as a ${TYPE.imageRecord}.`;
@@ -92,24 +132,58 @@ function lookText(
 
 function judgeVerdict(
   container: DeclaredResource,
-  { versions, evidence, doubts, namesNoDigest }: ImageVerdict,
+  verdict: ImageVerdict,
   record: RecordedImage | undefined,
   { look, read }: { readonly look: string; readonly read: string },
 ): Finding[] {
+  const { versions, evidence, namesNoDigest } = verdict;
   const image = `${displayName(container)} runs ${valueInWords(text(container.props.image))}`;
-  const unusable = (faults: readonly string[], remedies: readonly string[]) => {
-    const message = `${image}, which can't be used: ${faults.join("; ")}. ${[...new Set(remedies)].join(" ")}`;
+  const digest = imageReference(String(container.props.image))?.digest ?? "";
+  const { faults, remedies } = faultsOf(verdict, record, digest);
+  if (faults.length > 0) {
+    const message = `${image}, which can't be used: ${faults.join("; ")}. ${remedyText(remedies, look)}`;
     return [violation(container, message, { setting: "image" })];
-  };
+  }
+  if (namesNoDigest) {
+    const message = `${image}, and its record names no digest. The record is accepted because the tag or a known digest agrees with it. ${look}`;
+    return [advice(container, message, { setting: "versions.digest", value: digest })];
+  }
+  const counted = otherTagNote(container, verdict);
+  if (evidence === "read") return counted;
+  const held = (name: string) => record?.versions.get(name) ?? versions[name];
+  const known = FLOORS.map((floor) => `${floor.package} ${valueInWords(held(floor.package))}`).join(
+    " and ",
+  );
+  const message = `${displayName(container)}: ${known} were published for ${valueInWords(text(container.props.image))}, not read inside it. ${read}`;
+  return [...counted, note(container, message, { setting: "versions" })];
+}
+
+/** Says that a tag's number isn't read as vLLM's. */
+function otherTagNote(
+  container: DeclaredResource,
+  { otherTag, versions: { vllm } }: ImageVerdict,
+): Finding[] {
+  if (otherTag === undefined) return [];
+  const message = `${displayName(container)}: the tag \`${otherTag}\` of its image doesn't name vLLM's version. What is recorded of its digest counts: vllm ${vllm}.`;
+  return [note(container, message, { setting: "image" })];
+}
+
+/** What is wrong with an image, and what to do where a look inside doesn't mend it. */
+function faultsOf(
+  { versions, doubts }: ImageVerdict,
+  record: RecordedImage | undefined,
+  digest: string,
+) {
   const held = (name: string) => record?.versions.get(name) ?? versions[name];
   const isKnown = FLOORS.every((floor) => held(floor.package) !== UNKNOWN);
   if (isKnown && doubts.length > 0) {
+    const isOwn = record !== undefined && (record.of ?? digest) === digest;
+    const low = isOwn ? lowVersions(record) : [];
     const remedies = doubts.flatMap(({ remedy }) => remedy ?? []);
-    // A look inside fixes what is unknown. It doesn't allow what must not run.
-    return unusable(
-      doubts.map(({ why }) => why),
-      remedies.length > 0 ? remedies : [look],
-    );
+    return {
+      faults: [...doubts.map(({ why }) => why), ...low],
+      remedies: low.length > 0 ? [...remedies, TAKE_OTHER] : remedies,
+    };
   }
   const lacks =
     record === undefined ? "there is no record of its version of" : "its record has no version of";
@@ -121,19 +195,7 @@ function judgeVerdict(
     faults.push(
       `its evidence is ${valueInWords(record.evidence)} instead of \`read\` or \`published\``,
     );
-  if (faults.length > 0)
-    return unusable(faults, [`The floors are ${FLOORS_TEXT}; pin an image that holds them.`]);
-  if (namesNoDigest) {
-    const message = `${image}, and its record names no digest. The record is accepted because the tag or a known digest agrees with it. ${look}`;
-    const value = imageReference(String(container.props.image))?.digest ?? "";
-    return [advice(container, message, { setting: "versions.digest", value })];
-  }
-  if (evidence === "read") return [];
-  const known = FLOORS.map((floor) => `${floor.package} ${valueInWords(held(floor.package))}`).join(
-    " and ",
-  );
-  const message = `${displayName(container)}: ${known} were published for ${valueInWords(text(container.props.image))}, not read inside it. ${read}`;
-  return [note(container, message, { setting: "versions" })];
+  return { faults, remedies: [TAKE_OTHER] };
 }
 
 function floorFault(

@@ -2,7 +2,7 @@ import { valid } from "@renovatebot/pep440";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sameRelease, series, whyRefused } from "../../components/supply/releases";
-import { versionInTag } from "../../components/supply/tagVersion";
+import { versionInTag, vllmInTag } from "../../components/supply/tagVersion";
 
 describe("the version that a tag names", () => {
   it.each([
@@ -40,6 +40,7 @@ describe("the version that a tag names", () => {
     "py3.11",
     "main",
     "gemma",
+    "cu130-torch2.10.0",
   ])("%s names none", (tag) => expect(versionInTag(tag)).toBeUndefined());
 
   it("is a version for every tag that names one", () => {
@@ -51,6 +52,34 @@ describe("the version that a tag names", () => {
       }),
     );
   });
+});
+
+describe("the vLLM that a tag names", () => {
+  it.each([
+    ["cu130-vllm0.30.0", "0.30.0"],
+    ["vllm-0.30.0-cu130", "0.30.0"],
+    ["v1.2-vllm_0.30.0", "0.30.0"],
+    ["vllm.v0.30.0rc1", "0.30.0rc1"],
+    ["vllm-openai-v0.30.0", "0.30.0"],
+    ["rocm7.0.0_vllm_0.11.2_20251210", "0.11.2"],
+  ])("behind its name, in any repository: %s", (tag, version) =>
+    expect([vllmInTag(tag, false), vllmInTag(tag, true)]).toEqual([version, version]),
+  );
+
+  it.each([
+    ["v0.30.0", "0.30.0"],
+    ["0.30.1.dev5-g123", "0.30.1.dev5"],
+    ["cu128-v0.10.0", "0.10.0"],
+    ["2026.11", undefined],
+    ["25.09-py3", undefined],
+    ["26.05.post1-py3", undefined],
+    ["26.13", "26.13"],
+    ["25.123", "25.123"],
+    ["vllm-2026.11", undefined],
+    ["nightly", undefined],
+  ])("in vLLM's own repositories only: %s is %s", (tag, version) =>
+    expect([vllmInTag(tag, true), vllmInTag(tag, false)]).toEqual([version, undefined]),
+  );
 });
 
 describe("releases as Python packaging compares them", () => {

@@ -122,7 +122,7 @@ function readParts(text: string) {
 /** The vLLM that an image's tag names. */
 function taggedIn(image: string): string | undefined {
   const reference = imageReference(image);
-  return reference && taggedVersion(reference);
+  return reference && taggedVersion("vllm", reference);
 }
 
 const tokenText = (variable: string) =>

@@ -1,4 +1,10 @@
-import { knownRelease, pinnedServer, versionsOf } from "../../../components/supply";
+import {
+  judgeServerImage,
+  knownRelease,
+  lastingDoubts,
+  pinnedServer,
+  versionsOf,
+} from "../../../components/supply";
 import { defined } from "../../../faults/defined";
 import { hubName, imageReference, referenceFault } from "../../../machines/docker/imageReference";
 import { pinsImage, type ServerImage } from "../serverImage";
@@ -53,8 +59,14 @@ const PINNED = "is kept as the command has it, and its digest is not in this pro
 const BUILT =
   "is kept as the command has it. Its name has no registry, so it was probably built locally: push it to a registry, and pin it from there by `serving pin REGISTRY/NAME:TAG --entry inferenceServers.b --write`.";
 
-function unknown(image: ServerImage, why: string): CommandImage {
+function unknown(image: { readonly image: string }, why: string): CommandImage {
   const [name = ""] = image.image.split("@");
+  const lasting = lastingDoubts(judgeServerImage(image));
+  if (lasting.length > 0) {
+    const [whys, remedies] = [lasting.map((each) => each.why), lasting.map((each) => each.remedy)];
+    const mend = `${name} can't be used: ${whys.join("; ")}. ${remedies.join(" ")}`;
+    return { image, told: [], mend: [mend] };
+  }
   if (!name.includes("/")) return { image, told: [], mend: [`${name} ${BUILT}`] };
   return {
     image,

@@ -121,7 +121,8 @@ describe("what an image's vLLM takes", () => {
     ["nothing, as it is no image", "vLLM", [read("0.30.0")], newest],
     ["nothing, as it has none", undefined, [read("0.30.0")], newest],
     ["nothing, as it is not known", UNKNOWN, [read("0.30.0")], newest],
-    ["its tag, in somebody's own build", "own/vllm:v0.30.0", [], { ...of030, exact: false }],
+    ["vLLM's name in its tag", "own/x:cu130-vllm0.30.0", [], { ...of030, exact: false }],
+    ["nothing, as its maker counts otherwise", "own/vllm:v0.30.0", [], newest],
     ["its digest, in a mirror", `own/x@${seen?.digest}`, [], of030],
   ])("is told by %s", (_, image, records, engine) =>
     expect(engineDataOf(image, records)).toEqual(engine),

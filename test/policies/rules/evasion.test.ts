@@ -10,6 +10,8 @@ import {
   DENIED_RECORDS,
   GOOD_IMAGES,
   NO_REFERENCES,
+  OWN_TAGS,
+  READ,
   SERVER_IMAGES,
   SERVICE_IMAGES,
   UNSEEN,
@@ -112,6 +114,18 @@ describe("images of the stack file", () => {
 
   it.each(GOOD_IMAGES)("lets through %s", (_, image, versions) => {
     expect(refusedBy({ image, versions })).toEqual([]);
+  });
+
+  it.each(OWN_TAGS)("reads %s by its record, with a note: %s", (image, noted) => {
+    const server = { image: `${image}@${DIGEST}`, versions: READ };
+    const said = judge(declaredResources(plan(stack({}, server), { home: "/home/me" }))).filter(
+      ({ name, verdict }) => name === "inference-image" && verdict !== "pass",
+    );
+    const tag = image.replace(/.*:/, "");
+    const message = `vllm-model-8001: the tag \`${tag}\` of its image doesn't name vLLM's version. What is recorded of its digest counts: vllm 0.30.0.`;
+    expect(said.map((each) => [each.verdict, each.note, each.message])).toEqual(
+      noted ? [["warned", true, expect.stringContaining(message)]] : [],
+    );
   });
 
   it.each(UNSEEN)("can't see %s", (_, why) => expect(why).toMatch(/\w+ \w+/));

@@ -21,7 +21,8 @@ const record = (more: Record<string, string> = {}): Versions => ({
 const SHIPPED = record({ evidence: "published", digest: KNOWN });
 /** As stack files had it before records named a digest. */
 const OLD = record();
-const READ = record({ digest: DIGEST });
+/** What `serving pin` records of an image with vLLM 0.30.0. */
+export const READ = record({ digest: DIGEST });
 const PUBLISHED = record({ evidence: "published", digest: DIGEST });
 
 /**
@@ -92,6 +93,16 @@ export const SERVER_IMAGES: readonly (readonly [what: string, image: string, ver
   ["TensorRT-LLM in short", `own/trtllm:1@${DIGEST}`, READ, "its name says TensorRT-LLM"],
   ["Text Generation Inference", `ghcr.io/huggingface/text-generation-inference:3.3@${DIGEST}`, READ, "its name says Text Generation Inference"],
   ["Text Generation Inference in short", `own/tgi:3@${DIGEST}`, READ, "its name says Text Generation Inference"],
+  ["a tag below the floor without a digest", `${OURS}:v0.10.0`, undefined, "it has no digest; its tag says vllm 0.10.0, below 0.26.0"],
+  ["that from a mirror that puts a path in front", `harbor.local:5000/hub/${OURS}:v0.10.0`, undefined, "its tag says vllm 0.10.0, below 0.26.0"],
+  ["a sibling's tag below the floor", `vllm/vllm-openai-cpu:v0.10.0@${DIGEST}`, READ, "its tag says vllm 0.10.0"],
+  ["a record below the floor without a digest", "nvcr.io/nvidia/vllm:25.09-py3", record({ vllm: "0.10.1" }), "it has no digest; it holds vllm 0.10.1, below 0.26.0"],
+  ["a record below the floor whose image lost its digest", `${OURS}:nightly`, record({ digest: DIGEST, transformers: "4.57.6" }), "it holds transformers 4.57.6, below 5.8.0"],
+  ["SGLang without a digest", "lmsysorg/sglang:v0.5.9", undefined, "its name says SGLang"],
+  ["a tag of another release over a record below the floors", `${OURS}:v0.31.0@${DIGEST}`, record({ digest: DIGEST, vllm: "0.20.0" }), "its tag says vllm 0.31.0, but its record says vllm 0.20.0; it holds vllm 0.20.0, below 0.26.0"],
+  ["a tag that names vLLM behind ROCm", `rocm/vllm:rocm7.0.0_vllm_0.11.2_20251210@${DIGEST}`, READ, "its tag says vllm 0.11.2"],
+  ["a tag that names vLLM behind a release of its maker's", `own/server:v1.2-vllm_0.10.0@${DIGEST}`, READ, "its tag says vllm 0.10.0"],
+  ["a tag that holds the name of vLLM's image", `own/images:vllm-openai-v0.10.0@${DIGEST}`, READ, "its tag says vllm 0.10.0"],
 ];
 
 /** A release that the deny list names, in a server's record, however it is written. */
@@ -168,6 +179,49 @@ export const GOOD_IMAGES: readonly (readonly [what: string, image: string, versi
   ["NVIDIA's build that was read", `nvcr.io/nvidia/vllm:26.05-py3@${DIGEST}`, READ],
   ["a nightly that was read", `${OURS}:nightly@${DIGEST}`, record({ digest: DIGEST, vllm: "0.30.1.dev3+gabc" })],
   ["an epoch above the floor, as Python packaging has it", `${OURS}@${DIGEST}`, record({ digest: DIGEST, vllm: "1!0.1" })],
+];
+
+/** Images that others build, each read with vLLM 0.30.0 inside, and whether a note names the tag. */
+// biome-ignore format: one row a line
+export const OWN_TAGS: readonly (readonly [image: string, noted: boolean])[] = [
+  ["registry.local:5000/me/vllm-spark:1.4.0", true],
+  ["registry.local/me/vllm-spark:v1.4.0", true],
+  ["registry.local/me/vllm-spark:2026.11", true],
+  ["registry.local/me/vllm-spark:cu130-torch2.10.0", true],
+  ["registry.local/me/vllm-spark:13.0.1-cudnn-runtime", true],
+  ["registry.local/me/vllm-spark:0.30.1.dev5-g123", true],
+  ["registry.local/me/vllm-spark:v0.10.0", true],
+  ["registry.local/me/vllm-spark:0.30.0", false],
+  ["registry.local/me/vllm-spark:v0.30", false],
+  ["registry.local/me/vllm-spark:prod", false],
+  ["registry.local/me/vllm-openai:1.4.0", true],
+  ["registry.local/ci/vllm-2026.11:build-7", false],
+  ["registry.local/me/ngc:vllm-25.09-py3", true],
+  ["registry.local/me/ngc:vllm-2026.11", true],
+  ["own/server:cu130-vllm0.30.0", false],
+  ["own/server:vllm-0.30.0-cu130", false],
+  ["own/server:v1.2-vllm_0.30.0", false],
+  ["eugr/spark-vllm:latest", false],
+  ["eugr/spark-vllm-b12x:nightly-20260813", false],
+  ["ghcr.io/spark-arena/dgx-vllm-eugr-nightly:latest", false],
+  ["nvcr.io/nvidia/vllm:25.09-py3", false],
+  ["nvcr.io/nvidia/vllm:26.05.post1-py3", false],
+  ["nvcr.io/nvidia/ai-dynamo/vllm-runtime:0.7.0", true],
+  ["avarok/dgx-vllm-nvfp4-kernel:v22", false],
+  ["avarok/vllm-dgx-spark:v11.2", true],
+  ["scitrera/dgx-spark-vllm:0.30.0-t5", false],
+  ["scitrera/dgx-spark-vllm:0.15.0-t5", true],
+  ["lmcache/vllm-openai:v0.3.7", true],
+  ["lmcache/vllm-openai:latest-nightly", false],
+  ["rocm/vllm:rocm7.0.0_vllm_0.30.0_20261110", false],
+  ["vllm/vllm-openai-rocm:v0.30.0", false],
+  ["vllm/vllm-openai:nightly-0a1b2c3d4e5f60718293a4b5c6d7e8f901234567-aarch64", false],
+  ["vllm/vllm-openai:cu130-nightly", false],
+  ["vllm/vllm-openai:v0.30.0-cu130", false],
+  ["vllm/vllm-openai:v0.30.0-aarch64-cu129-ubuntu2404", false],
+  ["vllm/vllm-openai:latest", false],
+  ["docker.io/vllm/vllm-openai:v0.30.0", false],
+  ["public.ecr.aws/docker/hub/vllm/vllm-openai:v0.30.0", false],
 ];
 
 /** Let through, and why. */

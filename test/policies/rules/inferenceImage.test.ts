@@ -40,6 +40,65 @@ describe("the image's form", () => {
     );
   });
 
+  const FORM = "An inference server's image is written as `repository:tag@sha256:<64 hex digits>`.";
+  const OTHERS = "The floors are vllm 0.26.0 and transformers 5.8.0; pin an image that holds them.";
+  const own = (versions: Record<string, string>, recordedOf = "") =>
+    record(versions, "read", { recordedOf }, "b-image-record");
+
+  it.each([
+    [
+      "a tag below the floor",
+      "vllm/vllm-openai:v0.10.0",
+      [],
+      `it has no digest; its tag says vllm 0.10.0, below 0.26.0. ${FORM} Pin vllm 0.26.0 or newer.`,
+    ],
+    [
+      "another engine",
+      "lmsysorg/sglang:v0.5.9",
+      [],
+      `it has no digest; its name says SGLang. ${FORM} Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's \`otherGpuMemoryGiB\`.`,
+    ],
+    [
+      "another engine with a faulty digest",
+      "lmsysorg/sglang:v0.5.9@sha256:8a69",
+      [],
+      `its digest is not \`sha256:\` with 64 hex digits in small letters; its name says SGLang. ${FORM} Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's \`otherGpuMemoryGiB\`.`,
+    ],
+    [
+      "a record below the floors",
+      "me/vllm:1.4.0",
+      [own({ vllm: "0.20.0", transformers: "5.0.0" })],
+      `it has no digest; it holds vllm 0.20.0, below 0.26.0; it holds transformers 5.0.0, below 5.8.0. ${FORM} ${OTHERS}`,
+    ],
+    [
+      "a tag and a record below the floors",
+      "vllm/vllm-openai:v0.20.0",
+      [own({ vllm: "0.20.0", transformers: "5.10.4" })],
+      `it has no digest; it holds vllm 0.20.0, below 0.26.0. ${FORM} ${OTHERS}`,
+    ],
+    [
+      "what is denied",
+      "me/vllm:1.4.0",
+      [own({ vllm: "0.27.1", transformers: "5.17.0" })],
+      `it has no digest. ${FORM} What is recorded of it is on the deny list: pin another image.`,
+    ],
+    [
+      "a record that may be of another image",
+      "me/vllm:1.4.0",
+      [own({ vllm: "0.30.0", transformers: "5.10.4" }, DIGEST)],
+      `it has no digest. ${FORM} \`serving pin me/vllm:1.4.0\` finds the digest and the versions inside.`,
+    ],
+    [
+      "versions that are not known yet",
+      "me/vllm:1.4.0",
+      [own({ vllm: UNKNOWN_TEXT, transformers: UNKNOWN_TEXT })],
+      `it has no digest. ${FORM} \`serving pin me/vllm:1.4.0\` finds the digest and the versions inside.`,
+    ],
+  ])("says all at once, and advises a pin only where it helps: %s", (_, image, records, says) => {
+    const messages = said(RULE, [server({ image }), ...records]);
+    expect(messages).toEqual([`refused: b runs \`${image}\`, which is not pinned: ${says}`]);
+  });
+
   it("refuses an image that is not known, by its arguments or its GPUs", () => {
     for (const command of [["vllm", "serve", "m"], undefined]) {
       expect(said(RULE, [server({ image: UNKNOWN_TEXT, command })])).toEqual([
@@ -286,6 +345,67 @@ describe("the versions inside", () => {
       "c",
     );
     expect(said(RULE, [server({ labels, image: UNTAGGED }), other])[0]).toContain("--write` looks");
+  });
+
+  it("are named with the tag and the engine that contradict them", () => {
+    const image = `vllm/vllm-openai:v0.31.0@${DIGEST}`;
+    const low = { vllm: "0.20.0", transformers: "5.0.0" };
+    expect(said(RULE, [server({ image }), record(low)])).toEqual([
+      `refused: b runs \`${image}\`, which can't be used: its tag says vllm 0.31.0, but its record says vllm 0.20.0; it holds vllm 0.20.0, below 0.26.0; it holds transformers 5.0.0, below 5.8.0. Remove the tag, or pin the release that you want: \`serving pin vllm/vllm-openai:TAG --write\`. The floors are vllm 0.26.0 and transformers 5.8.0; pin an image that holds them.`,
+    ]);
+    const sglang = `lmsysorg/sglang:v0.5.9@${DIGEST}`;
+    expect(said(RULE, [server({ image: sglang }), record(low)]).join()).toContain(
+      "its name says SGLang; it holds vllm 0.20.0, below 0.26.0; it holds transformers 5.0.0, below 5.8.0. Only vLLM is planned here",
+    );
+    // Another image's record says nothing of this one.
+    const other = record(low, "read", { recordedOf: `sha256:${"0".repeat(64)}` }, "b-image-record");
+    expect(said(RULE, [server(), other]).join()).not.toContain("it holds");
+    expect(said(RULE, [server(), other]).join()).toContain("`serving pin ");
+  });
+
+  it("below the floors in a record that names no digest leave nothing to look for", () => {
+    const low = record(
+      { vllm: "0.20.0", transformers: "5.8.0" },
+      "read",
+      { recordedOf: "" },
+      "b-image-record",
+    );
+    expect(said(RULE, [server({ image: UNTAGGED }), low])).toEqual([
+      `refused: b runs \`${UNTAGGED}\`, which can't be used: its record names no digest, and nothing else shows that it is for this image; it holds vllm 0.20.0, below 0.26.0. The floors are vllm 0.26.0 and transformers 5.8.0; pin an image that holds them.`,
+    ]);
+  });
+
+  it("on the deny list leave nothing to look for, either", () => {
+    const denied = { vllm: "0.27.1", transformers: "5.17.0" };
+    const image = `me/vllm:1@${DIGEST}`;
+    const NOTHING = "What is recorded of it is on the deny list: pin another image.";
+    expect(said(RULE, [server({ image }), record(denied, "published")])).toEqual([
+      `refused: b runs \`${image}\`, which can't be used: me/vllm is not known to hold vLLM. ${NOTHING}`,
+    ]);
+    expect(said(RULE, [server({ image: UNTAGGED }), record(denied, "published")])).toEqual([
+      `warned: b: vllm \`0.27.1\` and transformers \`5.17.0\` were published for \`${UNTAGGED}\`, not read inside it. ${NOTHING}`,
+    ]);
+  });
+
+  it("count where a tag of somebody's own says otherwise, with a note", () => {
+    const image = `me/vllm-spark:1.4.0@${DIGEST}`;
+    const labelled = server({ image, labels });
+    expect(verdictsOf(RULE, [labelled, record()])).toEqual([
+      expect.objectContaining({
+        verdict: "warned",
+        note: true,
+        path: `${path}.image`,
+        message: expect.stringContaining(
+          "b: the tag `1.4.0` of its image doesn't name vLLM's version. What is recorded of its digest counts: vllm 0.30.0.",
+        ),
+      }),
+    ]);
+    const known =
+      "me/vllm-spark:1.4.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
+    expect(verdictsOf(RULE, [server({ image: known })]).map((each) => each.note)).toEqual([
+      true,
+      true,
+    ]);
   });
 
   it("keep their level", () => {
