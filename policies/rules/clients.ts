@@ -72,8 +72,7 @@ export const clientServer: Rule = {
   judgeResource(resource) {
     return clientsOf(resource).flatMap((client) => {
       const { who, coding, baseUrl, onSimpleServer, asked } = client;
-      if (!coding || !(onSimpleServer || urlOf(baseUrl ?? "")?.port === SIMPLE_SERVER_PORT))
-        return [];
+      if (!coding || !onSimpleServer) return [];
       const unproven = asked.filter(({ seen }) => seen === undefined);
       const at = `the simple server (${baseUrl ?? "Ollama"})`;
       if (asked.length === 0 || unproven.length > 0)
@@ -105,6 +104,9 @@ function whyUnproven({ type }: DeclaredResource, unproven: ClientFacts["asked"])
   return `Tool calls ${whose} are unproven. Test them with \`serving verify --record\`, which writes \`simpleServer.toolCalls\`, or point the client at an inference server.`;
 }
 
+const isSimplePort = (baseUrl: string | undefined): boolean =>
+  urlOf(baseUrl ?? "")?.port === SIMPLE_SERVER_PORT;
+
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
 const TIERS = new Set<string>(MESSAGES_CLIENT.modelVariables);
@@ -123,7 +125,7 @@ function clientsOf(resource: DeclaredResource): ClientFacts[] {
   const baseUrl = knownText(given.get(MESSAGES_CLIENT.baseUrlVariable));
   if (baseUrl === undefined) return [];
   // Its other variables come along; only the tiers are asked for.
-  const style = { messagesStyle: true, coding: true, onSimpleServer: false };
+  const style = { messagesStyle: true, coding: true, onSimpleServer: isSimplePort(baseUrl) };
   const tiers = texts([...given]);
   return [{ who: displayName(resource), ...style, baseUrl, tiers, names: [], asked: [] }];
 }
@@ -134,6 +136,8 @@ function machineClients(resource: DeclaredResource) {
     const given = Object.entries(knownMap(client.tiers));
     const tiers = texts(given);
     const names = list(client.names);
+    const baseUrl = knownText(client.baseUrl);
+    const kind = knownText(client.serverKind);
     return {
       /** For a message: `claude-code on dgx`, or a container's name. */
       who: `${String(text(client.client) ?? "a client")} on ${resource.name}`,
@@ -141,13 +145,13 @@ function machineClients(resource: DeclaredResource) {
       messagesStyle: given.some(([name]) => TIERS.has(name)),
       /** Needs structured tool calls. */
       coding: client.coding === true,
-      baseUrl: knownText(client.baseUrl),
+      baseUrl,
       /** Variable to the model that it names; "" and a missing one are both unpinned. */
       tiers,
       /** Names that are answered to; empty where none is known. */
       names: names === UNKNOWN ? [] : names.map(String),
-      /** The simple server answers it, by what the program says. */
-      onSimpleServer: knownText(client.serverKind) === "simple-server",
+      /** The simple server answers it: by what the program says, else by its port. */
+      onSimpleServer: kind === undefined ? isSimplePort(baseUrl) : kind === "simple-server",
       /** Each model that it asks for, with what its machine's `simpleServer.toolCalls` says of it. */
       asked: [...new Set(tiers.values())]
         .filter((model) => model !== "")

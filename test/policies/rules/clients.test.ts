@@ -147,6 +147,27 @@ describe("client-server", () => {
     ]);
   });
 
+  it("leaves to host-ports a server of ours at its port", () => {
+    const machine = {
+      simpleServer: { mode: "host", models: [MODEL] },
+      clients: { claudeCode: { server: "b", via: "native" } },
+    };
+    const all = declaredResources(plan(stack(machine, { port: 11434 }), { home: HOME }));
+    expect(said("client-server", all)).toEqual([]);
+    expect(said("host-ports", all)).toEqual([
+      expect.stringMatching(
+        /^refused: vllm-model-11434 takes host port 11434, where the machine's simple server listens\./,
+      ),
+    ]);
+    // Where no program says what answers, the port does.
+    expect(
+      said("client-server", [client({ serverKind: undefined, baseUrl: "http://127.0.0.1:11434" })]),
+    ).toHaveLength(1);
+    expect(
+      said("client-server", [client({ serverKind: undefined, baseUrl: "http://127.0.0.1:8001" })]),
+    ).toEqual([]);
+  });
+
   it("warns of quality and prefix where the model's tool calls were seen, as its refusal advises", () => {
     const toolCalls = { [MODEL]: "seen 2026-11-21" };
     const [message, ...more] = said("client-server", at({ claudeCode: native }, { toolCalls }));
