@@ -3,6 +3,7 @@ import { SIMPLE_SERVER } from "../../components/fields";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
 import type { PlannedContainer, PlannedFile } from "../../components/planned";
 import type { Judged } from "../../policies/judge";
+import { rules } from "../../policies/rules";
 import { type Named, namedOn, ON_DEMAND } from "../stack/named";
 import type { KeptStart } from "../verify/keptStarts";
 import { type Section, sectionText } from "./changeReport";
@@ -227,7 +228,9 @@ function policyText(
   const marks = { warned: styled("yellow", "warned "), refused: styled("red", "REFUSED") };
   const passed = policies.filter((each) => each.verdict === "pass").map((each) => each.name);
   const noted = [...new Set(policies.filter(isNote).map((each) => each.name))];
-  const count = full ? passed.join(", ") : `${passed.length} of ${policies.length}`;
+  // A rule may find several things, and the preflight is none.
+  const judged = rules.filter(({ name }) => policies.some((each) => each.name === name));
+  const count = full ? passed.join(", ") : `${passed.length} of ${judged.length}`;
   const limit = hasFailing
     ? "; server-starts judges by weights and your own measurements alone"
     : "";

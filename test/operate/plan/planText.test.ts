@@ -16,6 +16,20 @@ const planned = plan(settings, { home: "/home/me", models });
 const text = (of = planned) =>
   stripVTControlCharacters(planText(of, [], undefined, { full: true }));
 
+it("counts rules, however much each finds", () => {
+  const of = (name: string, verdict: "pass" | "refused" | "warned") => ({
+    ...{ name, verdict, level: "mandatory" as const, message: "m", resource: "r" },
+  });
+  const found = [
+    of("host-ports", "pass"),
+    of("moving-tag", "pass"),
+    ...[of("deny-list", "refused"), of("deny-list", "refused"), of("deny-list", "warned")],
+    of("preflight", "refused"),
+  ];
+  const shown = stripVTControlCharacters(planText(planned, found));
+  expect(shown).toContain("\n  pass    2 of 3\n");
+});
+
 describe("the memory in a plan's text", () => {
   it("has the room, the windows, the agents and the cold prompts of each KV cache", () => {
     const lines = text().split("\n");
