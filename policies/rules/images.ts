@@ -62,7 +62,7 @@ function unreadable(resource: DeclaredResource, image: string): Finding[] {
 export const denyList: Rule = {
   name: "deny-list",
   description:
-    "Nothing runs that the supply list refuses: a release known to be bad, or a variable or option that opens a server or changes what it is.",
+    "Nothing runs that the supply list refuses: a release known to be bad, or a variable or option that opens a server, moves it or changes what it is.",
   level: "mandatory",
   judgeResource(resource) {
     if (resource.type === TYPE.imageRecord) {
@@ -80,7 +80,10 @@ export const denyList: Rule = {
   },
 };
 
-/** Finds what opens or changes a server: variables, also those that a command sets, and options. */
+/**
+ * Finds what opens, moves or changes a server: variables, also those that a command sets, and
+ * options. An empty value is vLLM's default.
+ */
 function openedBy(resource: DeclaredResource): Finding[] {
   const launch = launchOf(resource.props);
   const set = (name: string) => [launch.variables.get(name), ...assignedIn(launch, name)];
@@ -92,7 +95,7 @@ function openedBy(resource: DeclaredResource): Finding[] {
     const given = serversIn(resource).some((server) =>
       [...server.options].some(
         ([option, [value]]) =>
-          (option === name && value !== "off") || option.startsWith(`${name}.`),
+          (option === name && value !== "off" && value !== "") || option.startsWith(`${name}.`),
       ),
     );
     return given ? opened(resource, `is started with --${name}`, why, "extraArgs") : [];

@@ -259,6 +259,83 @@ describe("deny-list", () => {
     );
   });
 
+  it.each([
+    ["uds", "--uds", "/run/vllm.sock"],
+    ["uds", "--uds=/run/vllm.sock"],
+    ["ssl-keyfile", "--ssl-keyfile", "/k"],
+    ["ssl-keyfile", "--ssl_keyfile=/k"],
+    ["ssl-keyfile", "--ssl-k", "/k"],
+    ["ssl-certfile", "--ssl_certfile", "/c"],
+    ["ssl-ca-certs", "--ssl-ca=/c"],
+    ["ssl-cert-reqs", "--ssl-cert-reqs", "2"],
+    ["ssl-ciphers", "--ssl-ciphers=HIGH"],
+    ["enable-ssl-refresh", "--enable-ssl-refresh"],
+    ["enable-ssl-refresh", "--enable_ssl"],
+    ["root-path", "--root-path", "/spark"],
+    ["root-path", "--root_path=/spark"],
+    ["root-path", "--root=/spark"],
+    ["grpc", "--grpc"],
+    ["tokens-only", "--tokens-only"],
+    ["data-parallel-multi-port-external-lb", "--data-parallel-multi-port-external-lb"],
+    ["allowed-local-media-path", "--allowed-local-media-path", "/"],
+    ["allowed-local-media-path", "--allowed_local_media_path=/srv/images"],
+    ["allowed-local-media-path", "--allowed-local", "/"],
+    ["middleware", "--middleware", "mine.Guard"],
+    ["middleware", "--middle=mine.Guard"],
+    ["tool-server", "--tool-server", "demo"],
+    ["tool-server", "--tool_server=127.0.0.1:8888"],
+    ["trust-request-chat-template", "--trust-request-chat-template"],
+    ["trust-request-mm-kwargs", "--trust_request_mm_kwargs"],
+    ["enable-prompt-embeds", "--enable-prompt-embeds"],
+    ["enable-mm-embeds", "--enable_mm_embeds"],
+  ])("refuses what moves or opens a server, --%s, as %s %s", (name, ...words) => {
+    const attempts = [
+      server({ command: ["m", ...words] }),
+      server({ entrypoints: ["vllm", "serve", "m"], command: words }),
+      container("b", {
+        image: "own/x",
+        gpus: "all",
+        command: ["sh", "-c", `vllm serve m ${words.join(" ")}`],
+      }),
+    ];
+    for (const attempt of attempts)
+      expect(said(RULE, [attempt])).toEqual([
+        expect.stringMatching(
+          new RegExp(`^refused: b .*is started with --${name}: .*\\. Remove it[;,.]`),
+        ),
+      ]);
+  });
+
+  it.each([
+    ["--no-enable-ssl-refresh"],
+    ["--no-enable-prompt-embeds"],
+    ["--disable-mm-embeds"],
+    ["--no-trust-request-chat-template"],
+    ["--allowed-local-media-path", ""],
+    ["--allowed-local-media-path="],
+    ["--uds="],
+    ["--allowed-media-domains", "upload.wikimedia.org"],
+    ["--disable-fastapi-docs"],
+    ["--enable-offline-docs"],
+    ["--h11-max-header-count", "64"],
+    ["--h11-max-incomplete-event-size=65536"],
+    ["--allowed-origins", '["http://127.0.0.1:3000"]'],
+    ["--allowed-methods", '["GET"]'],
+    ["--allow-credentials"],
+    ["--enable-request-id-headers"],
+    ["--uvicorn-log-level", "warning"],
+    ["--disable-uvicorn-access-log"],
+    ["--tool-parser-plugin", "/p.py"],
+    ["--reasoning-parser-plugin", "/p.py"],
+    ["--logits-processors", "mine.Processor"],
+    ["--data-parallel-size", "1"],
+    ["--api-server-count", "1"],
+    ["--host", "0.0.0.0", "--port", "8001"],
+    ["--mm-processor-kwargs", "{}"],
+  ])("passes what opens and moves nothing: %s %s", (...words) => {
+    expect(said(RULE, [server({ command: ["m", ...words] })])).toEqual([]);
+  });
+
   it("passes sleep mode that is off", () => {
     expect(said(RULE, [server({ command: ["m", "--no-enable-sleep-mode"] })])).toEqual([]);
     expect(
@@ -290,6 +367,13 @@ describe("deny-list", () => {
     expect(said(RULE, [record({ vllm: "0.30.0", transformers: "5.17.0" })])).toEqual([]);
     expect(said(RULE, [record({ vllm: "0.27.1", transformers: "5.14.1" })])).toEqual([]);
     expect(said(RULE, [record({ transformers: "5.17.0" })])).toEqual([]);
+  });
+
+  it("reads a tag as the release of each package that it speaks of", () => {
+    const image = (name: string) =>
+      said(RULE, [container("x", { image: name }, { role: "bridge" })]);
+    expect(image("mirror.local/vllm:v1.82.7")).toHaveLength(1);
+    expect(image("mirror.local/vllm:2.0")).toEqual([]);
   });
 
   it("leaves unknown and unrelated images alone", () => {
