@@ -118,7 +118,7 @@ export async function checkPin(entry: ImageEntry): Promise<CheckedPin> {
   const of = { entry: entryName(entry), image };
   const { repository, tag, digest } = imageReference(image) ?? {};
   if (repository === undefined || digest === undefined)
-    return { ...of, faults: unpinnedFaults(entry) };
+    return { ...of, faults: [unpinnedFault(entry)] };
   const versions = defined({ vllm, transformers });
   const recorded = entry.versions && { versions, recordedOf, ...defined({ evidence }) };
   const { verdict, reasons } = judgeImage({ image, digest, ...recorded }, entry);
@@ -142,17 +142,13 @@ export async function checkPin(entry: ImageEntry): Promise<CheckedPin> {
 }
 
 /** What to say of an image without a digest: nobody pins what can't be used anyway. */
-function unpinnedFaults(entry: ImageEntry): string[] {
-  const lasting =
-    packageOf(entry)?.name === "vllm"
-      ? lastingDoubts(judgeServerImage({ image: entry.image }))
-      : [];
-  return lasting.length === 0
-    ? ["It has no digest: `serving pin IMAGE:TAG --write` gives it one."]
-    : [
-        "It has no digest.",
-        ...lasting.map(({ why, remedy }) => `It can't be used: ${why}. ${remedy}`),
-      ];
+function unpinnedFault(entry: ImageEntry): string {
+  const isServer = packageOf(entry)?.name === "vllm";
+  const lasting = isServer ? lastingDoubts(judgeServerImage({ image: entry.image })) : [];
+  if (lasting.length === 0)
+    return "It has no digest: `serving pin IMAGE:TAG --write` gives it one.";
+  const why = lasting.map((each) => `It can't be used: ${each.why}. ${each.remedy}`);
+  return ["It has no digest.", ...why].join(" ");
 }
 
 export const checkText = (checked: readonly CheckedPin[]): string =>

@@ -238,6 +238,11 @@ describe("serving pin --check", () => {
       "It has no digest: `serving pin IMAGE:TAG --write` gives it one.",
     ],
     [
+      "an image without a digest that can't be used",
+      (address) => `${address}/${VLLM}:v0.10.0`,
+      "It has no digest. It can't be used: its tag says vllm 0.10.0, below 0.26.0. Pin vllm 0.26.0 or newer.",
+    ],
+    [
       "a registry that doesn't answer",
       () => pinned("localhost:1", "v0.30.0"),
       "Not checked. localhost:1: nothing listens there (connection refused).",
