@@ -1,6 +1,13 @@
 import { TYPE } from "../../components/planned";
 import type { ImageVerdict } from "../../components/supply";
-import { atLeast, FLOORS, isPep440, lastingDoubts, whyRefused } from "../../components/supply";
+import {
+  atLeast,
+  FLOORS,
+  isPep440,
+  knownRelease,
+  lastingDoubts,
+  whyRefused,
+} from "../../components/supply";
 import { hubName, imageReference, referenceFault } from "../../machines/docker/imageReference";
 import { text, UNKNOWN } from "../../vllm/argv/unknown";
 import { blockOf } from "../lib/block";
@@ -177,8 +184,9 @@ function faultsOf(
   const held = (name: string) => record?.versions.get(name) ?? versions[name];
   const isKnown = FLOORS.every((floor) => held(floor.package) !== UNKNOWN);
   if (isKnown && doubts.length > 0) {
-    const isOwn = record !== undefined && (record.of ?? digest) === digest;
-    const low = isOwn ? lowVersions(record) : [];
+    // A digest that is known tells more than a record that is doubted.
+    const speaks = (record?.of ?? digest) === digest && knownRelease(digest) === undefined;
+    const low = record !== undefined && speaks ? lowVersions(record) : [];
     const remedies = doubts.flatMap(({ remedy }) => remedy ?? []);
     return {
       faults: [...doubts.map(({ why }) => why), ...low],
