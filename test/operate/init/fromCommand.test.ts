@@ -163,6 +163,8 @@ describe("a command as it is copied", () => {
     expect(mend).toEqual([
       `\`chatTemplate\` names ./t.jinja, ${where}`,
       `\`extraArgs\` names /x/y, ${where}`,
+      // An address is no file; the option is refused all the same.
+      expect.stringMatching(/^vllm-b-8000 is started with --root-path: /),
     ]);
   });
 });
