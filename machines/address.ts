@@ -1,3 +1,4 @@
+import { hostname, networkInterfaces } from "node:os";
 import { posix } from "node:path";
 
 /**
@@ -24,27 +25,92 @@ const DEFAULT_SOCKET = "/run/docker.sock";
  * `tcp://` counts as its usual one.
  */
 export function canonicalEngine({ dockerHost }: { readonly dockerHost: string }): string {
-  const [, scheme = "", rest = ""] = /^([a-z]+):\/\/(.*)$/s.exec(dockerHost) ?? [];
+  const { scheme, rest, host = "", port = "" } = partsOf(dockerHost);
   if (scheme === "unix") {
     const path = posix.normalize(`/${rest}`).replace(/\/$/, "");
     return path === "" ? DEFAULT_SOCKET : path.replace(/^\/var\/run\//, "/run/");
   }
-  const [authority = ""] = rest.split(/[/?#]/, 1);
-  const [, host = "", port = ""] =
-    /^(?:.*@)?(\[.*\]|[^:]*)(?::(\d*))?$/.exec(authority.toLowerCase()) ?? [];
   const named = canonicalHost(host);
   const byDefault = port === "" || Number(port) === 22;
-  // A client that asks for every address reaches this computer.
-  if (!isLoopback(named) && !["0.0.0.0", "[::]"].includes(named))
+  if (!isLoopback(named) && !ANY_ADDRESS.has(named))
     return byDefault ? named : `${named}:${Number(port)}`;
   return byDefault || scheme === "tcp" ? DEFAULT_SOCKET : `localhost:${Number(port)}`;
 }
 
-/** A host in one form: `0x7f000001` and `127.1` are 127.0.0.1. */
+/** The parts of an engine's address; `host` is absent where a port or a bracket can't be read. */
+function partsOf(dockerHost: string) {
+  const [, scheme = "", rest = ""] = /^([a-z]+):\/\/(.*)$/is.exec(dockerHost) ?? [];
+  const [authority = ""] = rest.split(/[/?#]/, 1);
+  const [, host, port] = /^(?:.*@)?(\[.*\]|[^:]*)(?::(\d*))?$/.exec(authority.toLowerCase()) ?? [];
+  return { scheme: scheme.toLowerCase(), rest, host, port };
+}
+
+/** A client that asks for every address reaches this computer. */
+const ANY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "[::]"]);
+
+/** What `computerAt` calls the computer that this program runs on. */
+const THIS_COMPUTER = "this computer";
+
+const LOCAL_SCHEMES: ReadonlySet<string> = new Set(["unix", "npipe", "fd"]);
+const NETWORK_SCHEMES: ReadonlySet<string> = new Set(["ssh", "tcp", "http", "https"]);
+
+/**
+ * Names the computer that an engine is on, as far as its address tells: its host without user, port,
+ * letter case, a last dot and `.local`, or `THIS_COMPUTER` for every socket, loopback, name and
+ * address of this one. It is `undefined` where the address names no host. A name and an address of
+ * one computer can't be told to be the same without asking, so they differ here.
+ */
+export function computerAt({ dockerHost }: { readonly dockerHost: string }): string | undefined {
+  const { scheme, host } = partsOf(dockerHost.trim());
+  if (LOCAL_SCHEMES.has(scheme)) return THIS_COMPUTER;
+  if (!NETWORK_SCHEMES.has(scheme) || host === undefined) return undefined;
+  const named = plainName(host);
+  // Nothing can have such a name (RFC 2606): it stands where nobody is meant to be asked.
+  if (/(^|\.)invalid$/.test(named)) return undefined;
+  return leadsHere(named) ? THIS_COMPUTER : named;
+}
+
+/**
+ * Whether ssh is told another port than its own: such a port may be handed on to another computer
+ * than the one that has the name.
+ */
+export function isForwarded({ dockerHost }: { readonly dockerHost: string }): boolean {
+  const { scheme, port = "" } = partsOf(dockerHost);
+  return scheme === "ssh" && port !== "" && Number(port) !== 22;
+}
+
+function leadsHere(named: string): boolean {
+  return (
+    named === "" ||
+    isLoopback(named) ||
+    ANY_ADDRESS.has(named) ||
+    named === HOST_FROM_CONTAINER ||
+    ownNames().includes(named)
+  );
+}
+
+/** This computer's name, in full and without its domain, and its addresses. */
+function ownNames(): string[] {
+  const [short = ""] = hostname().split(".");
+  const addresses = Object.values(networkInterfaces()).flatMap((some = []) =>
+    some.map(({ address }) => address),
+  );
+  return [hostname(), short, ...addresses].map(plainName);
+}
+
+/** A host without the domain by which computers of one network announce themselves. */
+const plainName = (host: string): string => canonicalHost(host).replace(/\.local$/, "");
+
+/** A host in one form: `0x7f000001`, `127.1` and `::ffff:127.0.0.1` are 127.0.0.1. */
 function canonicalHost(host: string): string {
   const bare = host.toLowerCase().replace(/^\[|\]$|%.*$/g, "");
   const url = `http://${bare.includes(":") ? `[${bare}]` : bare}`;
-  return (URL.canParse(url) ? new URL(url).hostname : bare).replace(/\.$/, "");
+  const named = (URL.canParse(url) ? new URL(url).hostname : bare).replace(/\.$/, "");
+  const [, ...mapped] = /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(named) ?? [];
+  const numbers = mapped.map((half) => Number.parseInt(half, 16));
+  return numbers.length === 0
+    ? named
+    : numbers.flatMap((half) => [Math.floor(half / 256), half % 256]).join(".");
 }
 
 /** The usual Docker engine of this computer. */
@@ -74,9 +140,9 @@ export interface Listening {
   readonly onLink?: true;
 }
 
-/** Loopback's addresses, also as IPv6 has those of IPv4, and its names. */
+/** Loopback's addresses and its names. */
 const LOOPBACK =
-  /^(?:127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\]|(?:.+\.)?localhost(?:\.localdomain)?|ip6-(?:localhost|loopback))$/;
+  /^(?:127(?:\.\d+){3}|\[::1\]|(?:.+\.)?localhost[46]?(?:\.localdomain[46]?)?|ip6-(?:localhost|loopback))$/;
 
 /** `true` for an address, in any form, that only the machine itself can reach. */
 export const isLoopback = (address: string): boolean => LOOPBACK.test(canonicalHost(address));

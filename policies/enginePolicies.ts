@@ -5,10 +5,11 @@ import type {
   ResourceValidationArgs,
   StackValidationArgs,
 } from "@pulumi/policy";
+import { TYPE } from "../components/planned";
 import { type Locate, nowhere, placed } from "../components/settings";
 import { defined } from "../faults/defined";
 import { settingOf } from "./judge";
-import { type DeclaredResource, withPlainProps } from "./lib/container";
+import { type DeclaredResource, knownText, withPlainProps } from "./lib/container";
 import { type Finding, findingsOf, type Rule, stackJudge } from "./rules/rule";
 
 /**
@@ -98,8 +99,12 @@ class Inputs {
    */
   of(resource: PolicyResource): DeclaredResource {
     const seen = this.byUrn.get(resource.urn);
-    if (seen !== undefined && Object.keys(seen.props).length > 0) return seen;
-    return declared(resource, resource.parent?.urn ?? resource.opts.parent);
+    const hasInputs = seen !== undefined && Object.keys(seen.props).length > 0;
+    if (hasInputs && resource.type !== TYPE.machine) return seen;
+    const outputs = declared(resource, resource.parent?.urn ?? resource.opts.parent);
+    // A machine's inputs don't say how its kernel was last booted.
+    const bootId = knownText(outputs.props.bootId);
+    return { ...(hasInputs ? seen : outputs), ...defined({ bootId }) };
   }
 }
 

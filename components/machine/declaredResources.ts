@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 import { containerArgs } from "../host/containerArgs";
 import { imageRecordName, serverInputs } from "../inference-server/plannedServer";
 import { onDemandInputs } from "../on-demand/onDemandInputs";
@@ -14,21 +15,29 @@ export interface Declared {
   readonly provider?: string;
   /** What a container is for; in the engine the components above it say so. */
   readonly role?: string;
+  /** Docker engine of a machine; in the engine its provider says so. */
+  readonly dockerHost?: string;
+  /** Boot id of a machine's kernel, where it was read. */
+  readonly bootId?: string;
   readonly props: Readonly<Record<string, unknown>>;
 }
+
+/** Boot ids of the kernels of machines, by the machine's name, as far as they were read. */
+export type BootIds = ReadonlyMap<string, string>;
 
 /**
  * The resources that policies judge, taken from the plan without an engine. The container arguments
  * are the very objects that the program hands to `docker.Container`.
  */
-export function declaredResources(plan: Plan): Declared[] {
-  return plan.machines.flatMap(machineResources);
+export function declaredResources(plan: Plan, bootIds: BootIds = new Map()): Declared[] {
+  return plan.machines.flatMap((machine) => machineResources(machine, bootIds.get(machine.name)));
 }
 
-function machineResources(machine: MachinePlan): Declared[] {
-  const { name, hostInstance } = machine;
+function machineResources(machine: MachinePlan, bootId: string | undefined): Declared[] {
+  const { name, dockerHost, hostInstance } = machine;
+  const found = defined({ bootId });
   return [
-    { type: TYPE.machine, name, props: machineFacts(machine) },
+    { type: TYPE.machine, name, dockerHost, ...found, props: machineFacts(machine) },
     ...(hostInstance === "none"
       ? []
       : [

@@ -36,6 +36,11 @@ export interface MachineArgs {
   /** Docker engine to talk to. It is the machine's own, except in a preview where none answers. */
   readonly dockerHost: string;
   /**
+   * Boot id of its kernel, where it was read: an output by which the policy pack tells that machines
+   * of several components are one computer.
+   */
+  readonly bootId?: string | undefined;
+  /**
    * Workers that are already declared, by container. A head starts after its workers, and is
    * removed before them.
    */
@@ -64,7 +69,7 @@ export class Machine extends ComponentResource {
   readonly ranks: ReadonlyMap<string, Container>;
 
   constructor(
-    { machine, dockerHost, workers = new Map(), before }: MachineArgs,
+    { machine, dockerHost, bootId, workers = new Map(), before }: MachineArgs,
     opts?: ComponentResourceOptions,
   ) {
     const { name, hostInstance } = machine;
@@ -103,7 +108,7 @@ export class Machine extends ComponentResource {
       new HostFile(applied.resource, { file: applied }, { parent: this, dependsOn: things });
     this.applied = last?.written ?? this.urn;
     this.ranks = servers.ranks;
-    this.registerOutputs(facts);
+    this.registerOutputs({ ...facts, ...defined({ bootId }) });
   }
 }
 

@@ -19,11 +19,12 @@ import { lossText } from "../change/losses";
 import { neverStartedText } from "../change/neverStarted";
 import { readAppliedPlans } from "../evidence/readAppliedPlan";
 import { readEvidence } from "../evidence/readEvidence";
-import { declaredResources } from "../machine/declaredResources";
+import { type BootIds, declaredResources } from "../machine/declaredResources";
 import { Machine, workersFirst } from "../machine/machine";
 import { type StackOutputs, stackOutputs } from "../machine/stackOutputs";
 import { plan } from "../plan/plan";
 import type { MachinePlan, Plan } from "../plan/types";
+import { readBootIds } from "../preflight/bootIds";
 import { preflight } from "../preflight/preflight";
 import { placeOf } from "../settings/places";
 import type { StackSettings } from "../settings/stackSettings";
@@ -60,22 +61,25 @@ export async function declareMachines(
   return declareJudged(await judgeMachines(settings, options));
 }
 
+/** A plan that may be declared, with what was read of the kernels of its machines. */
+export type JudgedPlan = Plan & { readonly bootIds: BootIds };
+
 /** Plans and judges the machines of a stack. It throws what an update refuses. */
 export async function judgeMachines(
   settings: StackSettings,
   { project = getRootDirectory(), component }: DeclareOptions = {},
-): Promise<Plan> {
+): Promise<JudgedPlan> {
   userInput(() => refuseOtherProgram());
   // The machine's meminfo is not part of it: it differs from one minute to the next, and so would
   // every preview.
   const planned = userInput(() => plan(settings, readEvidence(settings, project)));
-  await judgePlan(settings, planned, { project, ...defined({ component }) });
-  return planned;
+  const bootIds = await judgePlan(settings, planned, { project, ...defined({ component }) });
+  return { ...planned, bootIds };
 }
 
 /** Makes a `Machine` of each machine of a plan that was judged. */
 export async function declareJudged(
-  planned: Plan,
+  planned: JudgedPlan,
   options?: ComponentResourceOptions,
 ): Promise<DeclaredOutputs> {
   const { applied, changes } = await changesIn(planned);
@@ -90,7 +94,8 @@ export async function declareJudged(
   for (const machine of workersFirst(planned.machines)) {
     const before = waits ? (container: string) => ended(container, machine.name) : undefined;
     const dockerHost = await hostOf(machine);
-    const made = new Machine({ machine, dockerHost, workers, before }, options);
+    const bootId = planned.bootIds.get(machine.name);
+    const made = new Machine({ machine, dockerHost, bootId, workers, before }, options);
     workers = new Map([...workers, ...made.ranks]);
     // If something could not be applied, an endpoint may have nothing behind it.
     endpoints[machine.name] = made.applied.apply(() => outputs.endpoints[machine.name] ?? {});
@@ -103,29 +108,37 @@ export async function declareJudged(
   return { ...outputs, endpoints };
 }
 
-/** Prints the plan's warnings, and lets policies and preflight refuse it. */
+/**
+ * Prints the plan's warnings, and lets policies and preflight refuse it. Returns the boot ids by
+ * which it told which machines are one computer.
+ */
 async function judgePlan(
   settings: StackSettings,
   planned: Plan,
   { project, component }: DeclareOptions & { readonly project: string },
-): Promise<void> {
+): Promise<BootIds> {
   // The engine runs a program in the folder of its main file.
   const file = process.env[LEVELS_VARIABLE] ?? join(project, LEVELS_FILE);
   const levels = userInput(() => readLevels(file));
   if (!saidByPreview()) tellWarnings(planned);
   const locate = (path: readonly PropertyKey[]) => placeOf(settings, path);
-  const onMachine = await preflight(planned, {
+  const preflightOptions = {
     locate,
     fingerprint: fingerprintOfConfig(runtime.allConfig()),
     isNew: process.env[NEW_STACK_VARIABLE] !== undefined,
     preview: runtime.isDryRun(),
-  });
+  };
+  const [onMachine, bootIds] = await Promise.all([
+    preflight(planned, preflightOptions),
+    readBootIds(planned.machines),
+  ]);
   refuse(
-    judge(declaredResources(planned), levels, locate),
+    judge(declaredResources(planned, bootIds), levels, locate),
     onMachine,
     process.env[PACK_VARIABLE] !== undefined,
     component,
   );
+  return bootIds;
 }
 
 function tellWarnings({ warnings }: Plan): void {

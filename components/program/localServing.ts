@@ -12,10 +12,14 @@ import { errorAt, FaultyInput } from "../../faults/fault";
 import { objectOr } from "../../faults/json";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import type { StackOutputs } from "../machine/stackOutputs";
-import type { Plan } from "../plan/types";
 import { TYPE } from "../planned/type";
 import { parseGiven } from "../settings/given";
-import { type DeclaredOutputs, declareJudged, judgeMachines } from "./declareMachines";
+import {
+  type DeclaredOutputs,
+  declareJudged,
+  type JudgedPlan,
+  judgeMachines,
+} from "./declareMachines";
 import { componentsOfProgram, declaredBy } from "./inProgram";
 import { knownSettings, type Settled } from "./knownSettings";
 import { userInput } from "./refusal";
@@ -42,7 +46,7 @@ export interface LocalServingOutputs {
 /** Machines of somebody's program that are planned and judged, and may be declared. */
 interface Judged {
   readonly given: Readonly<Record<string, unknown>>;
-  readonly planned: Plan;
+  readonly planned: JudgedPlan;
 }
 
 /**

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { readKernel } from "../../components/supply";
 import { defined } from "../../faults/defined";
+import { readBootId } from "../../machines/bootId";
 import { engineVersion } from "../../machines/docker/engine";
 import { type Files, filesOf } from "../../machines/files";
 
@@ -31,7 +32,7 @@ export async function readSystem(
 ): Promise<System> {
   const [kernel, bootId, stat, docker] = await Promise.all([
     readKernel(files, proc),
-    files.text(`${proc}/sys/kernel/random/boot_id`),
+    readBootId(files, proc),
     files.text(`${proc}/stat`),
     engineVersion(dockerHost).catch(() => undefined),
   ]);
@@ -39,7 +40,7 @@ export async function readSystem(
   return {
     ...kernel,
     ...defined({
-      bootId: bootId?.trim() || undefined,
+      bootId,
       bootedAt: seconds && new Date(Number(seconds) * 1000).toISOString(),
       docker: docker?.trim() || undefined,
     }),

@@ -194,6 +194,10 @@ export interface DeclaredResource {
   readonly provider?: string;
   /** What the plan says that a container of ours is; in the engine the types in its URN say so. */
   readonly role?: string;
+  /** What the plan says of a machine's Docker engine; in the engine its provider says so. */
+  readonly dockerHost?: string;
+  /** Boot id of a machine's kernel, where it was read. */
+  readonly bootId?: string;
   /** Inputs. After `withPlainProps`, `UNKNOWN` stands for each value that is not known yet. */
   readonly props: Readonly<Record<string, unknown>>;
 }

@@ -1,12 +1,14 @@
 import { TYPE } from "../../components/planned";
-import { canonicalEngine, HERE } from "../../machines/address";
-import { knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknown";
+import { knownMap, list, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { containerName, type DeclaredResource, knownText, ofType, valueInWords } from "./container";
+import { byKernel, machineOf, type NamedMachine, placementOf } from "./placement";
 
 /** Containers and declarations that share one machine. */
 export interface MachineGroup {
   /** The machine's name; `undefined` when nothing in the program names one. */
   readonly machine: string | undefined;
+  /** Its computer, where the hosts of Docker's providers alone tell it from others. */
+  readonly computer?: string;
   readonly containers: readonly DeclaredResource[];
   /** Declarations of host-installed instances on it. */
   readonly hostInstances: readonly DeclaredResource[];
@@ -18,126 +20,68 @@ export interface MachineGroup {
   readonly component: DeclaredResource | undefined;
 }
 
+type Computers = readonly (readonly MachineGroup[])[];
+
 /** Several rules group the same resources. */
-const grouped = new WeakMap<readonly DeclaredResource[], readonly MachineGroup[]>();
-
-/** Containers by the machine that they run on, as `groupsOf` tells. */
-export function byMachine(resources: readonly DeclaredResource[]): readonly MachineGroup[] {
-  const groups = grouped.get(resources) ?? groupsOf(resources);
-  grouped.set(resources, groups);
-  return groups;
-}
+const grouped = new WeakMap<readonly DeclaredResource[], Computers>();
 
 /**
- * Groups containers by the machine that they run on: the machine component above them, the machine
- * that their provider names, what an InferenceServer or a machine component says of their name, the
- * Docker provider that they share with such a container, else the only machine there is. Where
- * several machines are declared and nothing tells, a container is put on each of them, so that no
- * sum comes out too small.
+ * What a program declares by computer, and there by machine. Most computers have one machine. The
+ * memory and the ports of several that share one are theirs together.
  */
-function groupsOf(resources: readonly DeclaredResource[]): MachineGroup[] {
+export function byComputer(resources: readonly DeclaredResource[]): Computers {
+  const computers = grouped.get(resources) ?? computersOf(resources);
+  grouped.set(resources, computers);
+  return computers;
+}
+
+/** Containers by the machine that they run on, as `placementOf` tells. */
+export const byMachine = (resources: readonly DeclaredResource[]): readonly MachineGroup[] =>
+  byComputer(resources).flat();
+
+/**
+ * Puts each container on every machine that it may be on, so that no sum comes out too small. Only
+ * known hosts that differ tell that two containers aren't on one.
+ */
+function computersOf(resources: readonly DeclaredResource[]): MachineGroup[][] {
+  const { machines, computerOf, machinesOf } = placementOf(resources);
   const containers = ofType(resources, TYPE.container);
-  const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer, TYPE.onDemand].flatMap(
-    (type) => ofType(resources, type),
-  );
-  const machines = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
-  const places = placesOf(resources, containers, machines);
-  const names: readonly (string | undefined)[] = machines.length === 0 ? [undefined] : machines;
-  return names.map((machine) => {
-    // A declaration that names no machine holds for each.
-    const here = declaring.filter((resource) => (machineOf(resource) ?? machine) === machine);
-    return {
-      machine,
-      containers: containers.filter((container) => places.get(container)?.includes(machine)),
-      hostInstances: ofType(here, TYPE.hostInstance),
-      serverRecords: ofType(here, TYPE.inferenceServer),
-      onDemand: ofType(here, TYPE.onDemand),
-      component: ofType(here, TYPE.machine)[0],
-    };
+  const apart = (machine: NamedMachine | undefined, its: readonly DeclaredResource[]) => {
+    const among = machine?.computers.size ? [] : its.flatMap((each) => computerOf(each) ?? []);
+    if (among.length === 0) return [groupOf(resources, machine?.name, its)];
+    return [...new Set(among)].map((computer) => {
+      const here = its.filter((each) => (computerOf(each) ?? computer) === computer);
+      return { ...groupOf(resources, machine?.name, here), computer };
+    });
+  };
+  const named = byKernel(machines).flatMap((some) => {
+    const groups = some.flatMap((machine) => {
+      const its = containers.filter((each) => machinesOf(each)?.includes(machine.name) ?? true);
+      return apart(machine, its);
+    });
+    return some.length === 1 ? groups.map((group) => [group]) : [groups];
   });
+  const elsewhere = containers.filter((each) => machinesOf(each)?.length === 0);
+  if (elsewhere.length === 0 && machines.length > 0) return named;
+  const others = containers.filter((each) => !machinesOf(each)?.length);
+  return [...named, ...apart(undefined, others).map((group) => [group])];
 }
 
-function machineOf(resource: DeclaredResource): string | undefined {
-  return (
-    knownText(resource.props.machine) ??
-    (resource.type === TYPE.machine ? resource.name : undefined)
-  );
-}
-
-function placesOf(
+function groupOf(
   resources: readonly DeclaredResource[],
+  machine: string | undefined,
   containers: readonly DeclaredResource[],
-  machines: readonly string[],
-): Map<DeclaredResource, readonly (string | undefined)[]> {
-  const stated = statedMachines(resources);
-  const engineOf = engines(resources);
-  const byUrn = new Map(resources.map((resource) => [resource.urn, resource]));
-  const above = (resource: DeclaredResource): string | undefined => {
-    const parent = resource.parent === undefined ? undefined : byUrn.get(resource.parent);
-    if (parent === undefined) return undefined;
-    return parent.type === TYPE.machine ? machineOf(parent) : above(parent);
+): MachineGroup {
+  // A declaration that names no machine holds for each.
+  const here = resources.filter((resource) => (machineOf(resource) ?? machine) === machine);
+  return {
+    machine,
+    containers,
+    hostInstances: ofType(here, TYPE.hostInstance),
+    serverRecords: ofType(here, TYPE.inferenceServer),
+    onDemand: ofType(here, TYPE.onDemand),
+    component: ofType(here, TYPE.machine)[0],
   };
-  const told = (container: DeclaredResource): string | undefined => {
-    const said = stated.get(containerName(container)) ?? stated.get(container.name);
-    return (
-      above(container) ??
-      machines.find((machine) => machine === container.provider) ??
-      // A name that two machines use says nothing about which of them is meant.
-      (said?.size === 1 ? [...said][0] : undefined)
-    );
-  };
-  // What is said of one container of a Docker engine holds for all of them.
-  const ofEngine = new Map<string | undefined, Set<string>>();
-  for (const container of containers) {
-    const machine = told(container);
-    const engine = engineOf(container);
-    if (machine === undefined || engine === undefined) continue;
-    ofEngine.set(engine, (ofEngine.get(engine) ?? new Set()).add(machine));
-  }
-  const anywhere = machines.length === 0 ? [undefined] : machines;
-  return new Map(
-    containers.map((container) => {
-      const own = told(container);
-      return [
-        container,
-        [...(ofEngine.get(engineOf(container)) ?? (own === undefined ? anywhere : [own]))],
-      ];
-    }),
-  );
-}
-
-/** Docker's provider, as a program declares it. */
-const DOCKER_PROVIDER = "pulumi:providers:docker";
-
-/**
- * Finds the Docker engine of a container: by the host of its provider, whatever way it is written,
- * else by the provider.
- */
-function engines(
-  resources: readonly DeclaredResource[],
-): (container: DeclaredResource) => string | undefined {
-  const hosts = new Map(
-    ofType(resources, DOCKER_PROVIDER).flatMap(({ urn, props: { host } }) => {
-      const dockerHost = host === undefined ? HERE : knownText(host);
-      return dockerHost === undefined ? [] : [[urn, canonicalEngine({ dockerHost })] as const];
-    }),
-  );
-  return ({ provider }) => (provider === undefined ? undefined : (hosts.get(provider) ?? provider));
-}
-
-/** Container name to the machines that are said to run it. */
-function statedMachines(resources: readonly DeclaredResource[]): Map<unknown, ReadonlySet<string>> {
-  const stated = new Map<unknown, Set<string>>();
-  const state = (name: unknown, machine: string | undefined) => {
-    if (machine === undefined) return;
-    stated.set(name, (stated.get(name) ?? new Set()).add(machine));
-  };
-  for (const server of ofType(resources, TYPE.inferenceServer))
-    state(server.props.container, machineOf(server));
-  for (const component of ofType(resources, TYPE.machine)) {
-    for (const { name } of knownMaps(component.props.servers)) state(name, machineOf(component));
-  }
-  return stated;
 }
 
 /**

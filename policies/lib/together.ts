@@ -1,5 +1,5 @@
 import { LABEL } from "../../components/planned";
-import { knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknown";
+import { figure, knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, knownText } from "./container";
 
 const ON_REQUEST = "onRequest";
@@ -36,13 +36,9 @@ export function atOnce<Each extends Takes>(
   all: readonly Each[],
   component: DeclaredResource | undefined,
 ): Each[][] {
-  const { known, sets } = declaredSets(component);
+  const { known, alternatives } = declaredSets(component);
   const isLifted = ({ container = "", onRequest = false }: Each) =>
     onRequest && known.includes(container);
-  const alternatives = [
-    ...sets,
-    ...known.filter((name) => !sets.some((set) => set.includes(name))).map((name) => [name]),
-  ];
   if (!all.some(isLifted)) return [[...all]];
   return alternatives.map((set) =>
     all.filter((each) => !isLifted(each) || set.includes(each.container ?? "")),
@@ -53,13 +49,32 @@ export function atOnce<Each extends Takes>(
 export function declaredSets(component: DeclaredResource | undefined) {
   const together = knownMap(knownMap(component?.props.memory).together);
   const given = list(together.sets);
+  const servers = knownMaps(together.servers);
+  const known = servers.flatMap(({ name }) => knownText(name) ?? []);
+  const sets = (given === UNKNOWN ? [] : given).map((set) => {
+    const names = list(set);
+    return names === UNKNOWN ? [] : names.flatMap((name) => knownText(name) ?? []);
+  });
+  const alone = known.filter((name) => !sets.some((set) => set.includes(name)));
   return {
     beside: knownMap(together.beside),
-    servers: knownMaps(together.servers),
-    known: knownMaps(together.servers).flatMap(({ name }) => knownText(name) ?? []),
-    sets: (given === UNKNOWN ? [] : given).map((set) => {
-      const names = list(set);
-      return names === UNKNOWN ? [] : names.flatMap((name) => knownText(name) ?? []);
-    }),
+    servers,
+    known,
+    sets,
+    /** Each set, and each server that is in none. */
+    alternatives: [...sets, ...alone.map((name) => [name])],
   };
+}
+
+/** The servers with the largest shares together that may run at once by a machine component. */
+export function largestTogether(component: DeclaredResource): string[] {
+  const { servers, alternatives } = declaredSets(component);
+  const share = (set: readonly string[]) =>
+    servers.reduce(
+      (sum, { name, utilization }) =>
+        set.includes(knownText(name) ?? "") ? sum + figure(utilization) : sum,
+      0,
+    );
+  const [largest = []] = [...alternatives].sort((a, b) => share(b) - share(a));
+  return largest;
 }

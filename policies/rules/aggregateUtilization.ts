@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { TYPE } from "../../components/planned";
 import { defined } from "../../faults/defined";
+import { listOf } from "../../faults/quoting";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { type ClaimedShare, demandOf, gpusNeeded, shareFrom } from "../../vllm/argv/memoryDemand";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
@@ -26,9 +27,10 @@ import {
   largestShares,
 } from "../lib/largestShares";
 import type { MachineGroup } from "../lib/machines";
+import { machinesIn, onComputers } from "../lib/oneComputer";
 import type { Engine } from "../lib/otherEngines";
 import { atOnce, declaredOnRequest, startsOnRequest } from "../lib/together";
-import { advice, type Change, type Found, type Rule, violation } from "./rule";
+import { advice, type Change, type Finding, type Found, note, type Rule, violation } from "./rule";
 
 /** One instance's claim. */
 type Claim = ClaimedShare & {
@@ -63,30 +65,59 @@ export const aggregateUtilization: Rule = {
   advises: true,
   of: TYPE.machine,
   judgeResource: (machine) => judgedTogether(machine, claimsOf(machine), machine),
-  judgeMachine(group) {
-    const size = sizeOf(group.component);
-    const claims = [
-      ...hostClaims(group),
-      ...group.containers.flatMap((each) =>
-        readingClaims(displayName(each), readContainer(each), size).map((claim) => ({
-          ...claim,
-          container: containerName(each),
-          onRequest: startsOnRequest(each.props),
-        })),
-      ),
-    ];
-    const [subject] = group.containers.filter((container) => {
-      const reading = readContainer(container);
-      return reading.kind !== "no" || reading.engines !== undefined;
-    });
-    if (subject === undefined) return undefined;
-    // The machine component was judged before anything was touched. The same sum is not reported
-    // twice.
-    if (group.component !== undefined && sameSum(claims, claimsOf(group.component)))
-      return undefined;
-    return judgedTogether(subject, claims, group.component) ?? undeclaredHost(subject, group);
+  judgeStack(resources) {
+    const groups = onComputers(resources);
+    return [...groups.flatMap((group) => judgedGroup(group) ?? []), ...countedApart(groups)];
   },
 };
+
+/** The sum of what shares a computer. */
+function judgedGroup(group: MachineGroup): Found {
+  const { component } = group;
+  const claims = groupClaims(group);
+  const [subject] = serversOf(group);
+  if (subject === undefined) return undefined;
+  // The machine component was judged before anything was touched. The same sum is not reported
+  // twice.
+  const wasJudged = component !== undefined && machinesIn(component) === undefined;
+  if (wasJudged && sameSum(claims, claimsOf(component))) return undefined;
+  return judgedTogether(subject, claims, component) ?? undeclaredHost(subject, group);
+}
+
+const serversOf = ({ containers }: MachineGroup): DeclaredResource[] =>
+  containers.filter((container) => {
+    const reading = readContainer(container);
+    return reading.kind !== "no" || reading.engines !== undefined;
+  });
+
+function groupClaims(group: MachineGroup): Claim[] {
+  const size = sizeOf(group.component);
+  const ofContainers = group.containers.flatMap((each) =>
+    readingClaims(displayName(each), readContainer(each), size).map((claim) => ({
+      ...claim,
+      container: containerName(each),
+      onRequest: startsOnRequest(each.props),
+    })),
+  );
+  return [...hostClaims(group), ...ofContainers];
+}
+
+/** Says which computers were told apart by the hosts of Docker's providers alone. */
+function countedApart(groups: readonly MachineGroup[]): Finding[] {
+  const servers = new Map<string, ReadonlySet<string>>();
+  for (const group of groups) {
+    const place = `${group.computer ?? group.machine}`;
+    const names = serversOf(group).map(displayName);
+    if (names.length > 0) servers.set(place, new Set([...(servers.get(place) ?? []), ...names]));
+  }
+  const [subject] = groups.flatMap((group) =>
+    group.computer === undefined ? [] : serversOf(group),
+  );
+  if (subject === undefined || servers.size < 2) return [];
+  const places = [...servers].map(([place, names]) => `${place} (${[...names].join(", ")})`);
+  const message = `Memory is summed apart for ${listOf(places)}, as the hosts of their Docker providers differ. A name and an address of one computer differ too: if two of these are one, give their providers the same \`host\`.`;
+  return [note(subject, message)];
+}
 
 /** Judges everything that may run at once; of several such sums the largest is reported. */
 function judgedTogether(
@@ -131,9 +162,15 @@ function judged(
     const to = fits === 0 ? "" : `, to ${shareText(fits)} or less`;
     return ours ? [] : ` Instance A is not ours to lower: only its owner can${to}.`;
   });
-  const machine = knownText(component?.props.machine);
-  const message = `The inference servers of ${machine === undefined ? "this machine" : `machine ${machine}`} claim ${shareText(sum)} of its memory${gib}: ${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}.${remedies.map(({ text }) => ` ${text}`).join("")}${host.join("")}`;
+  const message = `The inference servers of ${machineText(component)} claim ${shareText(sum)} of its memory${gib}: ${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}.${remedies.map(({ text }) => ` ${text}`).join("")}${host.join("")}`;
   return violation(subject, message, remedies.find(({ change }) => change)?.change);
+}
+
+function machineText(component: DeclaredResource | undefined): string {
+  const together = machinesIn(component);
+  const machine = knownText(component?.props.machine);
+  if (together !== undefined) return `machines ${together}, which are one computer,`;
+  return machine === undefined ? "this machine" : `machine ${machine}`;
 }
 
 type Remedy = { readonly text: string; readonly change?: Change };

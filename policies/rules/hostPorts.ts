@@ -8,7 +8,8 @@ import {
   publishedPorts,
 } from "../lib/container";
 import { rankOf, readContainer, serversIn } from "../lib/inferenceServer";
-import type { MachineGroup } from "../lib/machines";
+import { byMachine, type MachineGroup } from "../lib/machines";
+import { onComputers } from "../lib/oneComputer";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** Instance A's port (specification, "Processes and ports"). */
@@ -30,10 +31,9 @@ export const hostPorts: Rule = {
       return port.port === UNKNOWN ? notKnown(resource, `\`ports[${index}].external\``) : [];
     });
   },
-  judgeMachine: (group) => [
-    ...usedTwice(group),
-    ...onHostInstance(group),
-    ...onSimpleServer(group),
+  judgeStack: (resources) => [
+    ...onComputers(resources).flatMap((group) => [...usedTwice(group), ...onHostInstance(group)]),
+    ...byMachine(resources).flatMap(onSimpleServer),
   ],
 };
 

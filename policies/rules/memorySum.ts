@@ -12,6 +12,7 @@ import { advisedShare, shareToStart } from "../lib/advisedShare";
 import { asksForGpus, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import { cacheTooSmall, type LargestShare, largestShares } from "../lib/largestShares";
+import { machinesIn, onComputers } from "../lib/oneComputer";
 import { roleOf } from "../lib/role";
 import { declaredSets } from "../lib/together";
 import { advice, type Change, type Finding, type Found, type Rule, violation } from "./rule";
@@ -36,6 +37,12 @@ export const memorySum: Rule = {
   advises: true,
   of: TYPE.machine,
   judgeResource: (machine) => [judgedLines(machine) ?? [], judgedSets(machine)].flat(),
+  judgeStack: (resources) =>
+    onComputers(resources).flatMap(({ component }) =>
+      component === undefined || machinesIn(component) === undefined
+        ? []
+        : (judgedLines(component) ?? []),
+    ),
 };
 
 /** The lines of what always runs, with the largest set of servers that start on request. */
@@ -51,6 +58,8 @@ function judgedLines(machine: DeclaredResource): Found {
     );
   const pinned = pinnedOf(machine);
   const largest = largestShares(machine);
+  const together = machinesIn(machine);
+  const where = together === undefined ? "" : `${together} are one computer with one memory. `;
   const certain = lines.filter((line) => line.certain);
   const all = sum(lines);
   const cure = largest
@@ -63,12 +72,12 @@ function judgedLines(machine: DeclaredResource): Found {
     const others = certain.filter(
       ({ name }) => name !== OPERATING_SYSTEM && !largest.some((server) => server.name === name),
     );
-    const message = `All lines together are ${gib(all)} of ${gib(total)}, ${gib(all - total)} too much${listed(lines)}${cure}${givesWay(others)}`;
+    const message = `${where}All lines together are ${gib(all)} of ${gib(total)}, ${gib(all - total)} too much${listed(lines)}${cure}${givesWay(others)}`;
     return violation(machine, message, changeOf(largest));
   }
   if (all <= total) return undefined;
   const defaults = spelled(lines.filter((line) => !line.certain));
-  const message = `All lines together are ${gib(all)} of ${gib(total)}. Only ${gib(sum(certain))} of that is declared or measured; these defaults put it over: ${defaults}. Measure them, or leave more room.${cure}${leftOut(lines)}`;
+  const message = `${where}All lines together are ${gib(all)} of ${gib(total)}. Only ${gib(sum(certain))} of that is declared or measured; these defaults put it over: ${defaults}. Measure them, or leave more room.${cure}${leftOut(lines)}`;
   return advice(machine, message);
 }
 

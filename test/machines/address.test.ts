@@ -1,8 +1,11 @@
+import { hostname, networkInterfaces } from "node:os";
 import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { endpointOf } from "../../components/planned/reach";
 import {
   canonicalEngine,
+  computerAt,
+  isForwarded,
   isHere,
   isLoopback,
   originFromContainer,
@@ -117,6 +120,8 @@ const HERE_BY_NAME = [
     "localhost.",
     "localhost.localdomain",
     "dgx.localhost",
+    "localhost4",
+    "localhost6.localdomain6",
     "ip6-localhost",
     "ip6-loopback",
   ],
@@ -162,4 +167,70 @@ describe("the name of a Docker engine", () => {
   ])("differs for %s and %s", (one, other) => {
     expect(canonicalEngine({ dockerHost: one })).not.toBe(canonicalEngine({ dockerHost: other }));
   });
+});
+
+const OWN_ADDRESSES = Object.values(networkInterfaces()).flatMap((some = []) =>
+  some.map(({ address, family }) => (family === "IPv6" ? `[${address.split("%")[0]}]` : address)),
+);
+
+describe("the computer of a Docker engine", () => {
+  it.each([
+    "unix:///var/run/docker.sock",
+    "unix:///run/user/1000/docker.sock",
+    "unix:///run/user/1000/podman/podman.sock",
+    "UNIX:///home/me/.colima/docker.sock",
+    "npipe:////./pipe/docker_engine",
+    "fd://",
+    " unix:///run/docker.sock ",
+    ...HERE_BY_NAME.map((host) => `ssh://me@${host}`),
+    ...HERE_BY_NAME.map((host) => `tcp://${host}:2375`),
+    "tcp://:2375",
+    "ssh://",
+    "SSH://localhost:2222/path",
+    "ssh://me%40corp@127.0.0.1",
+    "ssh://host.docker.internal",
+    `ssh://me@${hostname()}`,
+    `ssh://me@${hostname().toUpperCase()}.`,
+    `ssh://${hostname().split(".")[0]}.local`,
+    ...OWN_ADDRESSES.map((address) => `tcp://${address}:2376`),
+  ])("is this one: %s", (dockerHost) => expect(computerAt({ dockerHost })).toBe("this computer"));
+
+  it.each([
+    ["spark-1", "ssh://spark-1"],
+    ["spark-1", "ssh://me@Spark-1.:22"],
+    ["spark-1", "ssh://me%40corp@spark-1/"],
+    ["spark-1", "SSH://root@SPARK-1:2222/run/docker.sock?a#b"],
+    ["spark-1", "tcp://spark-1:2376"],
+    ["spark-1", "https://spark-1:2376"],
+    ["spark-1", "http://spark-1"],
+    ["spark-1", "ssh://me@spark-1.local"],
+    ["spark-1", "ssh://me@spark-1.local."],
+    ["spark-1.lan", "ssh://me@spark-1.lan"],
+    ["localhost.example.com", "ssh://localhost.example.com"],
+    ["invalid.example.com", "ssh://invalid.example.com"],
+    ["10.0.0.5", "ssh://0x0a000005"],
+    ["10.0.0.5", "ssh://167772165"],
+    ["10.0.0.5", "tcp://[::ffff:10.0.0.5]:2376"],
+    ["[2001:db8::1]", "ssh://me@[2001:DB8:0::1]:22"],
+    ["[fe80::1]", "ssh://me@[fe80::1%25eth0]"],
+    ["xn--spark-kra", "ssh://me@spark\u00e4"],
+    ["spark", "ssh://me@\uff53\uff50\uff41\uff52\uff4b"],
+  ])("is %s: %s", (name, dockerHost) => expect(computerAt({ dockerHost })).toBe(name));
+
+  it.each([
+    "",
+    "spark-1",
+    "spark-1:2375",
+    "context://spark",
+    "ssh://spark-1:port",
+    "ssh://nobody@nowhere.invalid",
+    "ssh://invalid",
+  ])("is not known: %j", (dockerHost) => expect(computerAt({ dockerHost })).toBeUndefined());
+});
+
+it("another port of ssh may lead to another computer", () => {
+  const forwarded = (dockerHost: string) => isForwarded({ dockerHost });
+  expect(["ssh://me@gate:2201", "SSH://localhost:4000"].filter(forwarded)).toHaveLength(2);
+  const others = ["ssh://gate", "ssh://gate:22", "ssh://gate:", "tcp://gate:2376", "unix:///x:1"];
+  expect(others.filter(forwarded)).toEqual([]);
 });

@@ -14,13 +14,14 @@ import {
   record,
   server,
   UNKNOWN_LIST,
+  UNKNOWN_TEXT,
   UNTAGGED,
 } from "./declared";
 
 /** What the SDK hands to a policy, as far as ours read it. */
 function asArgs(resource: DeclaredResource): ResourceValidationArgs {
-  const { type, name, urn = "", props } = resource;
-  return { type, name, urn, props, opts: {} } as unknown as ResourceValidationArgs;
+  const { type, name, urn = "", parent, props } = resource;
+  return { type, name, urn, props, opts: { parent } } as unknown as ResourceValidationArgs;
 }
 
 /**
@@ -124,6 +125,27 @@ describe("the policies of the pack", () => {
     const outputs = [server({ entrypoints: UNKNOWN_LIST }), record(), hostInstance()];
     expect(run(clean, outputs)).toEqual([]);
     expect(run([], outputs)).not.toEqual([]);
+  });
+
+  it("know machines of one computer by the boot ids among their outputs", () => {
+    const half = [...CLEAN_COMMAND.slice(0, -4), "0.5", ...CLEAN_COMMAND.slice(-3)];
+    const inputs = ["one", "two"].flatMap((name, index) => {
+      const ports = [{ ip: "127.0.0.1", internal: 1, external: 8001 + index }];
+      const given = { machine: name, hostInstance: "none", servers: [] };
+      const component = declared(TYPE.machine, name, given);
+      return [component, { ...server({ command: half, ports }, name), parent: component.urn }];
+    });
+    const sums = (...bootIds: unknown[]) =>
+      run(
+        [...inputs, record()],
+        [...inputs, record()].map((each) => {
+          const bootId = bootIds[["one", "two"].indexOf(each.name)];
+          return each.type === TYPE.machine ? declared(each.type, each.name, { bootId }) : each;
+        }),
+      ).filter((said) => said.startsWith("aggregate-utilization "));
+    expect(sums("x", "y")).toEqual([]);
+    expect(sums("x", UNKNOWN_TEXT)).toEqual([]);
+    expect(sums("x", "x")).toHaveLength(1);
   });
 
   it("point at the resource that a finding is about", () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { bridge } from "../../../components/bridge/service";
 import { TYPE } from "../../../components/planned/type";
+import { SSH_OPTIONS } from "../../../machines/onMachine";
 import type { DeclaredResource } from "../../../policies/lib/container";
-import { byMachine, serverRecords } from "../../../policies/lib/machines";
+import { byComputer, byMachine, serverRecords } from "../../../policies/lib/machines";
 import { UNKNOWN } from "../../../vllm/argv/unknown";
 
 type More = Partial<DeclaredResource>;
@@ -130,7 +131,7 @@ describe("the machine that a container runs on", () => {
         box("b", AT_P),
         box("c", AT_Q),
       ],
-      { one: ["b", "c"], two: ["c"] },
+      { one: ["b"], two: ["c"] },
     ],
     [
       "not that of others whose provider's host is not known",
@@ -159,6 +160,231 @@ describe("the machine that a container runs on", () => {
       two: ["c"],
     });
   });
+});
+
+/** A container on a provider of its own, which may lead to a host. */
+const on = (name: string, host?: unknown, more: More = {}, props = {}) => [
+  { ...docker(`${name}-p`, host), props: { host, ...props } },
+  box(name, { provider: `urn:${name}-p`, ...more }),
+];
+
+/** Names of the containers on each machine of each computer, with the host that told it apart. */
+const computers = (...resources: DeclaredResource[]) =>
+  byComputer(resources).map((groups) =>
+    groups.map(({ machine: named, computer, containers }) =>
+      [named, computer, containers.map(({ name }) => name).join()].map(String).join(" "),
+    ),
+  );
+
+const SPARK = "ssh://me@spark-1";
+const OTHER = "ssh://me@spark-2";
+const ROOTLESS = "unix:///run/user/1000/docker.sock";
+
+describe("the computer that a container runs on", () => {
+  it.each<[string, DeclaredResource[], string[]]>([
+    ["two, by their hosts", [...on("b", SPARK), ...on("c", OTHER)], ["spark-1 b", "spark-2 c"]],
+    [
+      "two, by the host of one and a socket here",
+      [...on("b", SPARK), ...on("c", ROOTLESS)],
+      ["spark-1 b", "this computer c"],
+    ],
+    [
+      "two, where one has no provider",
+      [...on("b", SPARK), box("c")],
+      ["spark-1 b", "this computer c"],
+    ],
+    [
+      "one, in two spellings",
+      [...on("b", SPARK), ...on("c", "tcp://Spark-1.:2376")],
+      ["spark-1 b,c"],
+    ],
+    [
+      "one, by two ports",
+      [...on("b", "ssh://gate:2201"), ...on("c", "ssh://gate:2202")],
+      ["gate b,c"],
+    ],
+    ["this one, by two sockets", [...on("b"), ...on("c", ROOTLESS)], ["this computer b,c"]],
+    ["this one, without a host", [...on("b", ""), box("c")], ["this computer b,c"]],
+    [
+      "each, where a host is not known",
+      [...on("b", SPARK), ...on("c", UNKNOWN), ...on("d", OTHER)],
+      ["spark-1 b,c", "spark-2 c,d"],
+    ],
+    ["one, where no host is known", [...on("b", UNKNOWN), ...on("c", UNKNOWN)], ["undefined b,c"]],
+    [
+      "each, where its provider is not declared",
+      [...on("b", SPARK), box("c", AT_P)],
+      ["spark-1 b,c"],
+    ],
+    [
+      "each, where a context counts",
+      [...on("b", SPARK), ...on("c", OTHER, {}, { context: "x" })],
+      ["spark-1 b,c"],
+    ],
+    [
+      "its host's, where a context is empty",
+      [...on("b", SPARK), ...on("c", OTHER, {}, { context: "" })],
+      ["spark-1 b", "spark-2 c"],
+    ],
+    ["none, without containers", [], ["undefined "]],
+  ])("is %s", (_, resources, expected) =>
+    expect(computers(...resources)).toEqual(expected.map((each) => [`undefined ${each}`])),
+  );
+
+  const OTHER_HOSTS = [
+    ["-o", "HostName=spark-1"],
+    ["-oHostname spark-1"],
+    ["-o", "host name=x"],
+    ["-o", "ProxyCommand=nc spark-1 22"],
+    ["-J", "bastion"],
+    ["-4F", "other.config"],
+    ["-i", "key", "-F", "other.config"],
+    [UNKNOWN],
+  ];
+  it.each(OTHER_HOSTS.map((sshOpts) => [sshOpts]))(
+    "is not known with ssh's options %j",
+    (sshOpts) =>
+      expect(computers(...on("b", SPARK), ...on("c", OTHER, {}, { sshOpts }))).toEqual([
+        ["undefined spark-1 b,c"],
+      ]),
+  );
+
+  it("is not known with such options as JSON, as an SDK hands them over", () => {
+    const sshOpts = JSON.stringify(["-F", "other.config"]);
+    const provided = on("c", OTHER, {}, { sshOpts });
+    expect(computers(...on("b", SPARK), ...provided)).toEqual([["undefined spark-1 b,c"]]);
+  });
+
+  it.each([
+    [["-o", "StrictHostKeyChecking=yes", "-o", "UserKnownHostsFile=/dev/null"]],
+    [["-i", "/home/me/.ssh/Fox", "-p", "2222", "-v", "-f", "-oForwardAgent=no"]],
+    [JSON.stringify(SSH_OPTIONS)],
+  ])("is its host's with ssh's options %j", (sshOpts) =>
+    expect(computers(...on("b", SPARK), ...on("c", OTHER, {}, { sshOpts }))).toHaveLength(2),
+  );
+
+  it("is where Docker's client looks, where a provider has no host", () => {
+    const three = [...on("b", SPARK), ...on("c"), box("d")];
+    expect(withVariables({ DOCKER_HOST: SPARK }, ...three)).toEqual([["undefined spark-1 b,c,d"]]);
+    const two = [...on("b", SPARK), ...on("c", OTHER)];
+    expect(withVariables({ DOCKER_CONTEXT: "x" }, ...two)).toEqual([["undefined undefined b,c"]]);
+  });
+});
+
+/** The computers of resources where variables of Docker's client are set. */
+function withVariables(variables: Record<string, string>, ...resources: DeclaredResource[]) {
+  const before = { ...process.env };
+  Object.assign(process.env, variables);
+  try {
+    return computers(...resources);
+  } finally {
+    for (const name of Object.keys(variables)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
+}
+
+describe("the machines of a computer", () => {
+  const host = (name: string) => declared(TYPE.hostInstance, `${name}-a`, { machine: name });
+  const planned = (name: string, dockerHost?: string, bootId?: string) => ({
+    ...machine(name),
+    ...(dockerHost && { dockerHost }),
+    ...(bootId && { bootId }),
+  });
+
+  it.each<[string, DeclaredResource[], string[][]]>([
+    ["one each", [ONE, TWO], [["one undefined "], ["two undefined "]]],
+    [
+      "several with one socket each",
+      [
+        planned("one", "unix:///run/docker.sock"),
+        planned("two", ROOTLESS),
+        planned("three", SPARK),
+      ],
+      [["one undefined ", "two undefined "], ["three undefined "]],
+    ],
+    [
+      "not one with a port that may lead elsewhere",
+      [planned("one", ROOTLESS), planned("two", "ssh://localhost:2222")],
+      [["one undefined "], ["two undefined "]],
+    ],
+    [
+      "several with one boot id",
+      [planned("one", SPARK, "x"), planned("two", OTHER, "x")],
+      [["one undefined ", "two undefined "]],
+    ],
+    [
+      "one each, with two boot ids",
+      [planned("one", ROOTLESS, "x"), planned("two", ROOTLESS, "y")],
+      [["one undefined "], ["two undefined "]],
+    ],
+    [
+      "several by their hosts, where one boot id is not known",
+      [planned("one", SPARK, "x"), planned("two", SPARK)],
+      [["one undefined ", "two undefined "]],
+    ],
+    [
+      "several on one engine, whatever their boot ids",
+      [
+        planned("one", undefined, "x"),
+        planned("two", undefined, "y"),
+        server("b", "one"),
+        server("c", "two"),
+        box("b", AT_P),
+        box("c", AT_P),
+      ],
+      [["one undefined b,c", "two undefined b,c"]],
+    ],
+    [
+      "those that a third one joins",
+      [planned("one", SPARK, "x"), planned("two", ROOTLESS), planned("three", ROOTLESS, "x")],
+      [["one undefined ", "two undefined ", "three undefined "]],
+    ],
+    [
+      "several whose containers have providers of one host",
+      [
+        ONE,
+        TWO,
+        ...on("b", SPARK, { parent: "urn:one" }),
+        ...on("c", "tcp://spark-1:2376", { parent: "urn:two" }),
+      ],
+      [["one undefined b", "two undefined c"]],
+    ],
+    [
+      "one each, whose providers have ports that may lead elsewhere",
+      [
+        ONE,
+        TWO,
+        ...on("b", "ssh://gate:2201", { parent: "urn:one" }),
+        ...on("c", "ssh://gate:2202", { parent: "urn:two" }),
+      ],
+      [["one undefined b"], ["two undefined c"]],
+    ],
+    [
+      "several whose providers are below them",
+      [
+        ONE,
+        TWO,
+        docker("p", ROOTLESS, { parent: "urn:one" }),
+        docker("q", "", { parent: "urn:two" }),
+      ],
+      [["one undefined ", "two undefined "]],
+    ],
+    [
+      "that with the name of a provider's host",
+      [host("spark-1"), host("spark-2"), ...on("b", SPARK), ...on("c", OTHER)],
+      [["spark-1 undefined b"], ["spark-2 undefined c"]],
+    ],
+    [
+      "none of theirs, where the host is another",
+      [planned("one", SPARK), ...on("c", OTHER), ...on("d", UNKNOWN)],
+      [["one undefined d"], ["undefined spark-2 c,d"]],
+    ],
+    [
+      "one that may be on either, counted with each",
+      [host("dgx"), ...on("b", SPARK), ...on("c", OTHER), ...on("d", UNKNOWN)],
+      [["dgx spark-1 b,d"], ["dgx spark-2 c,d"]],
+    ],
+  ])("are %s", (_, resources, expected) => expect(computers(...resources)).toEqual(expected));
 });
 
 it("a declaration without a machine holds for each", () => {

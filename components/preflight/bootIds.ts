@@ -1,0 +1,14 @@
+import { readBootId } from "../../machines/bootId";
+import { filesOf } from "../../machines/files";
+import type { MachinePlan } from "../plan/types";
+
+/** Reads the boot id of each machine's kernel, here or over ssh; what doesn't answer is left out. */
+export async function readBootIds(
+  machines: readonly Pick<MachinePlan, "name" | "dockerHost">[],
+): Promise<Map<string, string>> {
+  const read = machines.map(async (machine) => {
+    const bootId = await readBootId(filesOf(machine));
+    return bootId === undefined ? [] : [[machine.name, bootId] as const];
+  });
+  return new Map((await Promise.all(read)).flat());
+}

@@ -1,0 +1,157 @@
+import { TYPE } from "../../components/planned";
+import { computerAt, isForwarded } from "../../machines/address";
+import { knownMaps } from "../../vllm/argv/unknown";
+import { DOCKER_PROVIDER, placesIn } from "./computers";
+import { containerName, type DeclaredResource, knownText, ofType } from "./container";
+
+/** A machine that a program names, and what tells where it is. */
+export interface NamedMachine {
+  readonly name: string;
+  readonly engines: ReadonlySet<string>;
+  readonly computers: ReadonlySet<string>;
+  readonly bootId: string | undefined;
+}
+
+/** Where the containers of a program run. */
+export interface Placement {
+  readonly machines: readonly NamedMachine[];
+  /** The computer of a container that no machine is said to have, where its provider tells. */
+  readonly computerOf: (container: DeclaredResource) => string | undefined;
+  /**
+   * Names of the machines that a container is on, or may be on; none where it is on a computer that
+   * is none of theirs; `undefined` where nothing tells.
+   */
+  readonly machinesOf: (container: DeclaredResource) => readonly string[] | undefined;
+}
+
+/** The machine that a resource says it belongs to, or is. */
+export function machineOf(resource: DeclaredResource): string | undefined {
+  return (
+    knownText(resource.props.machine) ??
+    (resource.type === TYPE.machine ? resource.name : undefined)
+  );
+}
+
+/**
+ * Finds the machine of each container: by the machine component above it, the machine that its
+ * provider names, what an InferenceServer or a machine component says of its name, the name of its
+ * provider's host, else the Docker engine that it shares with such a container. Where nothing tells,
+ * it may be on each machine that isn't known to be on another computer.
+ */
+export function placementOf(resources: readonly DeclaredResource[]): Placement {
+  const placeIn = placesIn(resources);
+  const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer, TYPE.onDemand].flatMap(
+    (type) => ofType(resources, type),
+  );
+  const names = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
+  const told = toldIn(resources, names, (resource) => placeIn(resource).computer);
+  const placed = [TYPE.container, DOCKER_PROVIDER].flatMap((type) => ofType(resources, type));
+  const machines = names.map((name): NamedMachine => {
+    const places = placed.filter((each) => told(each) === name).map(placeIn);
+    const components = ofType(declaring, TYPE.machine).filter((each) => machineOf(each) === name);
+    return {
+      name,
+      engines: new Set(places.flatMap(({ engine }) => engine ?? [])),
+      computers: new Set([
+        // A container without a provider says nothing of its machine's.
+        ...places.flatMap(({ engine, computer, isForwarded: mayLeadOn = false }) =>
+          engine === undefined || mayLeadOn ? [] : (computer ?? []),
+        ),
+        ...components.flatMap((component) => plannedComputer(component) ?? []),
+      ]),
+      bootId: components.find(({ bootId }) => bootId !== undefined)?.bootId,
+    };
+  });
+  const saidToHave = (container: DeclaredResource) => {
+    const { engine } = placeIn(container);
+    const own = told(container);
+    return machines.filter(
+      ({ name, engines }) => name === own || (engine !== undefined && engines.has(engine)),
+    );
+  };
+  const computerOf = (container: DeclaredResource) =>
+    saidToHave(container).length > 0 ? undefined : placeIn(container).computer;
+  const machinesOf = (container: DeclaredResource) => {
+    const on = saidToHave(container);
+    if (on.length > 0) return namesOf(on);
+    const { computer } = placeIn(container);
+    return computer === undefined
+      ? undefined
+      : namesOf(machines.filter(({ computers: its }) => its.size === 0 || its.has(computer)));
+  };
+  return { machines, computerOf, machinesOf };
+}
+
+const namesOf = (machines: readonly NamedMachine[]): string[] => machines.map(({ name }) => name);
+
+/** The computer of a planned machine, unless a port of its address may lead to another one. */
+function plannedComputer({ dockerHost }: DeclaredResource): string | undefined {
+  return dockerHost === undefined || isForwarded({ dockerHost })
+    ? undefined
+    : computerAt({ dockerHost });
+}
+
+/** Finds the machine that a program says a container or a provider is on. */
+function toldIn(
+  resources: readonly DeclaredResource[],
+  names: readonly string[],
+  computerOf: Placement["computerOf"],
+): (resource: DeclaredResource) => string | undefined {
+  const stated = statedMachines(resources);
+  const byUrn = new Map(resources.map((resource) => [resource.urn, resource]));
+  const above = (resource: DeclaredResource): string | undefined => {
+    const parent = resource.parent === undefined ? undefined : byUrn.get(resource.parent);
+    if (parent === undefined) return undefined;
+    return parent.type === TYPE.machine ? machineOf(parent) : above(parent);
+  };
+  return (resource) => {
+    const said = stated.get(containerName(resource)) ?? stated.get(resource.name);
+    const known = [resource.provider, computerOf(resource)];
+    return (
+      above(resource) ??
+      names.find((name) => name === resource.provider) ??
+      // A name that two machines use says nothing about which of them is meant.
+      (said?.size === 1 ? [...said][0] : undefined) ??
+      names.find((name) => known.includes(name))
+    );
+  };
+}
+
+/** Container name to the machines that are said to run it. */
+function statedMachines(resources: readonly DeclaredResource[]): Map<unknown, ReadonlySet<string>> {
+  const stated = new Map<unknown, Set<string>>();
+  const state = (name: unknown, machine: string | undefined) => {
+    if (machine === undefined) return;
+    stated.set(name, (stated.get(name) ?? new Set()).add(machine));
+  };
+  for (const server of ofType(resources, TYPE.inferenceServer))
+    state(server.props.container, machineOf(server));
+  for (const component of ofType(resources, TYPE.machine)) {
+    for (const { name } of knownMaps(component.props.servers)) state(name, machineOf(component));
+  }
+  return stated;
+}
+
+/**
+ * Machines by the computer that they are on. Boot ids of their kernels tell, where both are known,
+ * else the hosts of their Docker engines.
+ */
+export function byKernel(machines: readonly NamedMachine[]): NamedMachine[][] {
+  return machines.reduce<NamedMachine[][]>((computers, machine) => {
+    const isItsOwn = (some: readonly NamedMachine[]) => some.some((each) => isOne(each, machine));
+    return [
+      ...computers.filter((some) => !isItsOwn(some)),
+      [...computers.filter(isItsOwn).flat(), machine],
+    ];
+  }, []);
+}
+
+function isOne(one: NamedMachine, other: NamedMachine): boolean {
+  if (meet(one.engines, other.engines)) return true;
+  return one.bootId === undefined || other.bootId === undefined
+    ? meet(one.computers, other.computers)
+    : one.bootId === other.bootId;
+}
+
+const meet = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean =>
+  [...one].some((each) => other.has(each));

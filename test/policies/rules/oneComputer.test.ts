@@ -1,0 +1,403 @@
+import { describe, expect, it } from "vitest";
+import { declaredResources } from "../../../components/machine/declaredResources";
+import { plan } from "../../../components/plan/plan";
+import { TYPE } from "../../../components/planned/type";
+import { stackSettings } from "../../../components/settings/stackSettings";
+import { judge } from "../../../policies/judge";
+import type { DeclaredResource } from "../../../policies/lib/container";
+import { onComputers } from "../../../policies/lib/oneComputer";
+import { serverInput, stackInput } from "../../fixtures/machine";
+import { declared, hostInstance, said, server, UNKNOWN_NUMBER } from "../declared";
+
+const RULE = "aggregate-utilization";
+const ROOTLESS = "unix:///run/user/1000/docker.sock";
+type Given = Record<string, unknown>;
+
+/** What refuses a stack of `dgx` and a second machine, as `RULE RESOURCE: MESSAGE`. */
+function refusals(second: Given, dgx: Given = {}, bootIds?: ReadonlyMap<string, string>) {
+  const { machines } = stackInput(dgx);
+  const folder = { stateDirectory: "~/second", modelCache: "~/second/hub" };
+  const other = { totalGiB: 121.63, instanceA: "none", ...folder, ...second };
+  const settings = stackSettings.parse({ machines: { ...machines, second: other } });
+  return judge(declaredResources(plan(settings, { home: "/home/me" }), bootIds))
+    .filter(({ verdict }) => verdict === "refused")
+    .map(({ name, resource, message }) => `${name} ${resource}: ${message}`);
+}
+
+const serverC = (gpuMemoryUtilization: number, port = 8101) => ({
+  inferenceServers: { c: serverInput({ gpuMemoryUtilization, port }) },
+});
+const TOO_MUCH = [
+  "aggregate-utilization dgx-b: The inference servers of machines dgx and second, which are one computer, claim 1.20 of its memory (146.0 of 121.63 GiB): instance A (host, port 8000) 0.45 + vllm-model-8001 0.45 + vllm-model-8101 0.30. The limit is 0.90. Set --gpu-memory-utilization of vllm-model-8001 to 0.15 or less. No share is left for vllm-model-8101 beside the others. Instance A is not ours to lower: only its owner can, to 0.15 or less. In the stack file: `machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.15`.",
+  "memory-sum second: dgx and second are one computer with one memory. All lines together are 152.77 GiB of 121.63 GiB, 31.14 GiB too much, and without the defaults they don't fit either. Declared or measured: instance A 54.73 + vllm-model-8001 54.73 + vllm-model-8101 36.49. Defaults: instance A: overshoot 0.94 + vllm-model-8001: overshoot 0.94 + operating system 4.00 + vllm-model-8101: overshoot 0.94. What else can be reduced, the largest first: instance A, vllm-model-8001, vllm-model-8101.",
+];
+
+describe("two machines of a stack file", () => {
+  it.each([
+    ROOTLESS,
+    "unix:///run/user/1000/podman/podman.sock",
+    "unix:///var/run/second/docker.sock",
+    "ssh://me@host.docker.internal",
+  ])("on engines of one computer are summed together: %s", (dockerHost) =>
+    expect(refusals({ dockerHost, ...serverC(0.3) })).toEqual(TOO_MUCH),
+  );
+
+  it.each(["ssh://me@dgx2", "ssh://me@localhost:2222", "ssh://me@10.0.0.5"])(
+    "on what may be another computer are not: %s",
+    (dockerHost) => expect(refusals({ dockerHost, ...serverC(0.3) })).toEqual([]),
+  );
+
+  it("are summed together by the boot ids of their kernels", () => {
+    const there = { dockerHost: "ssh://me@dgx2", ...serverC(0.3) };
+    const booted = (dgx: string, second: string) =>
+      new Map([
+        ["dgx", dgx],
+        ["second", second],
+      ]);
+    expect(refusals(there, {}, booted("x", "x"))).toEqual(TOO_MUCH);
+    expect(refusals(there, {}, booted("x", "y"))).toEqual([]);
+    expect(refusals({ ...there, dockerHost: ROOTLESS }, {}, booted("x", "y"))).toEqual([]);
+  });
+
+  it("may share a computer that has room for both", () => {
+    const dgx = { instanceA: "none" };
+    expect(refusals({ dockerHost: ROOTLESS, ...serverC(0.3) }, dgx)).toEqual([]);
+  });
+
+  it("count an instance A of their computer once, by its larger share", () => {
+    const instanceA = { gpuMemoryUtilization: 0.3 };
+    const dgx = { instanceA: { gpuMemoryUtilization: 0.25 } };
+    const second = { dockerHost: ROOTLESS, instanceA, ...serverC(0.1) };
+    expect(refusals(second, dgx)).toEqual([]);
+    const [own] = refusals({ ...second, ...serverC(0.2) }, dgx);
+    expect(own).toContain(
+      "claim 0.95 of its memory (115.5 of 121.63 GiB): instance A (host, port 8000) 0.30 + vllm-model-8001 0.45 + vllm-model-8101 0.20.",
+    );
+  });
+
+  it("count two instances A by two ports", () => {
+    const instanceA = { gpuMemoryUtilization: 0.1, port: 8010 };
+    const [sum, lines] = refusals(
+      { dockerHost: ROOTLESS, instanceA, ...serverC(0.1) },
+      { instanceA: { gpuMemoryUtilization: 0.3 } },
+    );
+    expect(sum).toContain(
+      "claim 0.95 of its memory (115.5 of 121.63 GiB): instance A (host, port 8000) 0.30 + instance A (host, port 8010) 0.10 + vllm-model-8001 0.45 + vllm-model-8101 0.10.",
+    );
+    expect(lines).toBeUndefined();
+  });
+
+  it("share the ports of their computer", () => {
+    const dgx = { instanceA: { gpuMemoryUtilization: 0.1 } };
+    expect(refusals({ dockerHost: ROOTLESS, ...serverC(0.1, 8001) }, dgx)).toEqual([
+      "host-ports second-c: vllm-model-8001 takes host port 8001/tcp on 127.0.0.1, which vllm-model-8001 takes on 127.0.0.1. Give one of them another port, such as 8002. In the stack file: `machines.second.inferenceServers.c.port: 8002`.",
+    ]);
+    expect(refusals({ dockerHost: ROOTLESS, ...serverC(0.1, 8000) }, dgx)).toEqual([
+      "host-ports second-c: vllm-model-8000 takes host port 8000, which belongs to the host-installed instance A. Publish another port, such as 8002. In the stack file: `machines.second.inferenceServers.c.port: 8002`.",
+    ]);
+    expect(refusals({ dockerHost: "ssh://me@dgx2", ...serverC(0.1, 8001) }, dgx)).toEqual([]);
+  });
+});
+
+type Line = [name: string, gib: number, basis?: string];
+
+/** A machine component on a socket of this computer. */
+const machine = (name: string, lines: readonly Line[], more: Given = {}, memory: Given = {}) => ({
+  ...declared(TYPE.machine, name, {
+    machine: name,
+    totalGiB: 100,
+    hostInstance: "none",
+    memory: {
+      lines: lines.map(([line, gib, basis = "setting"]) => ({ name: line, gib, basis })),
+      largestUtilization: {},
+      ...memory,
+    },
+    ...more,
+  }),
+  dockerHost: `unix:///run/${name}.sock`,
+});
+
+const A = { port: 8000, gpuMemoryUtilization: 0.1 };
+const sums = (...resources: DeclaredResource[]) => said("memory-sum", resources);
+
+describe("the memory of several machines on one computer", () => {
+  it("holds what a computer has once by its largest line", () => {
+    const one: Line[] = [
+      ["operating system", 30],
+      ["instance A", 10],
+      ["x", 20],
+    ];
+    const two: Line[] = [
+      ["operating system", 20],
+      ["instance A", 12],
+      ["x", 20],
+    ];
+    const lines = (a: Given, b: Given) => sums(machine("a", one, a), machine("b", two, b));
+    expect(lines({ hostInstance: A }, { hostInstance: A })).toEqual([]);
+    const three: Line[] = [["y", 19]];
+    expect(
+      sums(
+        machine("a", one, { hostInstance: A }),
+        machine("b", two, { hostInstance: A }),
+        machine("c", three),
+      ),
+    ).toEqual([
+      "refused: a and b and c are one computer with one memory. All lines together are 101.00 GiB of 100.00 GiB, 1.00 GiB too much: operating system 30.00 + x 20.00 + instance A 12.00 + x 20.00 + y 19.00. What else can be reduced, the largest first: x, x, y, instance A.",
+    ]);
+    expect(lines({ hostInstance: A }, { hostInstance: { ...A, port: 8010 } })).toEqual([]);
+    expect(
+      sums(
+        machine("a", one, { hostInstance: A }),
+        machine("b", two, { hostInstance: { ...A, port: 8010 } }),
+        machine("c", [["y", 9]]),
+      ).join(),
+    ).toContain("All lines together are 101.00 GiB of 100.00 GiB");
+  });
+
+  it("holds one of two lines of one size", () => {
+    const same: Line[] = [["operating system", 60]];
+    expect(sums(machine("a", same), machine("b", same))).toEqual([]);
+  });
+
+  it("warns where only defaults put it over", () => {
+    const large: Line[] = [["x", 60, "default"]];
+    expect(sums(machine("a", large), machine("b", large))).toEqual([
+      "warned: a and b are one computer with one memory. All lines together are 120.00 GiB of 100.00 GiB. Only 0.00 GiB of that is declared or measured; these defaults put it over: x 60.00 + x 60.00. Measure them, or leave more room.",
+    ]);
+  });
+
+  it("is the smaller of two totals", () => {
+    const half: Line[] = [["x", 50]];
+    expect(sums(machine("a", half), machine("b", half, { totalGiB: 120 }))).toEqual([]);
+    expect(
+      sums(machine("a", half, { totalGiB: 120 }), machine("b", half, { totalGiB: 99 })).join(),
+    ).toContain("All lines together are 100.00 GiB of 99.00 GiB");
+    expect(
+      sums(machine("a", half, { totalGiB: UNKNOWN_NUMBER }), machine("b", [["x", 51]])).join(),
+    ).toContain("All lines together are 101.00 GiB of 100.00 GiB");
+  });
+
+  it("isn't judged of components that say nothing of it", () => {
+    const silent = { memory: undefined };
+    expect(sums(machine("a", [], silent), machine("b", [], silent))).toEqual([]);
+    expect(
+      sums(machine("a", [], silent), machine("b", [["x", 101]])).filter((each) =>
+        each.includes("a and b"),
+      ),
+    ).toHaveLength(1);
+  });
+
+  it("is not summed for machines of several computers", () => {
+    const half: Line[] = [["x", 60]];
+    const there = { ...machine("b", half), dockerHost: "ssh://me@dgx2" };
+    expect(sums(machine("a", half), there)).toEqual([]);
+  });
+});
+
+const vllm = (name: string, share: string, provider: string, more: Given = {}) =>
+  server(
+    {
+      command: ["m", "--served-model-name", "m", "--gpu-memory-utilization", share],
+      ports: [],
+      ...more,
+    },
+    name,
+    { provider },
+  );
+const onRequest = {
+  restart: "no",
+  start: false,
+  mustRun: false,
+  labels: [{ label: "local-serving.start", value: "onRequest" }],
+};
+
+describe("servers of several machines on one computer", () => {
+  const set = (servers: readonly (readonly [string, number])[], sets: readonly string[][]) => ({
+    together: { servers: servers.map(([name, utilization]) => ({ name, utilization })), sets },
+  });
+  const one = machine(
+    "one",
+    [],
+    {},
+    set(
+      [
+        ["b", 0.5],
+        ["c", 0.2],
+        ["d", 0.2],
+      ],
+      [["b"], ["c", "d"]],
+    ),
+  );
+
+  it("that start on request count by the largest set of each", () => {
+    const two = (share: number) =>
+      machine(
+        "two",
+        [],
+        {},
+        set(
+          [
+            ["e", 0.1],
+            ["f", share],
+          ],
+          [["e"]],
+        ),
+      );
+    const containers = (share: string) => [
+      vllm("b", "0.5", "one", onRequest),
+      vllm("c", "0.2", "one", onRequest),
+      vllm("d", "0.2", "one", onRequest),
+      vllm("e", "0.1", "two", onRequest),
+      vllm("f", share, "two", onRequest),
+    ];
+    expect(said(RULE, [one, two(0.4), ...containers("0.4")])).toEqual([]);
+    expect(said(RULE, [one, two(0.45), ...containers("0.45")]).join()).toContain(
+      "refused: The inference servers of machines one and two, which are one computer, claim 0.95 of its memory (95.0 of 100 GiB): b 0.50 + f 0.45. The limit is 0.90.",
+    );
+  });
+
+  it("count beyond their shares by what either machine says", () => {
+    const fixed = ["m", "--served-model-name", "m", "--kv-cache-memory-bytes", "40G"];
+    const command = [...fixed, "--gpu-memory-utilization", "0.1"];
+    const two = machine("two", [], {}, { fixedKvCache: { f: { outsideGiB: 12 } } });
+    const bare = machine("one", [], {}, { fixedKvCache: { b: { outsideGiB: 10 } } });
+    expect(
+      said(RULE, [
+        bare,
+        two,
+        vllm("b", "0.1", "one", { command }),
+        vllm("f", "0.1", "two", { command }),
+      ]).join(),
+    ).toContain(
+      "claim 1.02 of its memory (102.0 of 100 GiB): b 0.50 (40.00 GiB of --kv-cache-memory-bytes + 10.00 outside its KV cache) + f 0.52 (40.00 GiB of --kv-cache-memory-bytes + 12.00 outside its KV cache).",
+    );
+  });
+
+  it("may need as many GPUs as either machine says", () => {
+    const command = [
+      "m",
+      "--served-model-name",
+      "m",
+      "-tp",
+      "2",
+      "--gpu-memory-utilization",
+      "0.1",
+    ];
+    const b = vllm("b", "0.1", "one", { command });
+    const gpus = (count: number) => machine("two", [], { gpus: count });
+    const first = machine("one", []);
+    const others = (found: readonly string[]) => found.filter((each) => each.includes("GPUs"));
+    expect(others(said(RULE, [first, gpus(2), b]))).toEqual([]);
+    expect(others(said(RULE, [first, gpus(1), b]))).toHaveLength(1);
+  });
+
+  it("say of instance A what either machine says", () => {
+    const ports = [{ ip: "127.0.0.1", internal: 1, external: 8000 }];
+    const b = vllm("b", "0.1", "one", { ports });
+    const taken = (...hosts: unknown[]) =>
+      said("host-ports", [
+        ...hosts.map((host, at) => machine(at ? "two" : "one", [], { hostInstance: host })),
+        b,
+      ]);
+    expect(taken("none", "none")).toEqual([]);
+    expect(taken("none", A)).toHaveLength(1);
+    expect(taken(A, "none")).toHaveLength(1);
+    expect(
+      said(RULE, [
+        machine("one", []),
+        machine("two", [], { hostInstance: { ...A, gpuMemoryUtilization: 0.85 } }),
+        b,
+      ]).join(),
+    ).toContain("machines one and two, which are one computer, claim 0.95");
+  });
+});
+
+it("instances A of one port on several machines are one, the larger or the first", () => {
+  const [one, two] = [machine("one", []), machine("two", [])];
+  const kept = (...instances: DeclaredResource[]) =>
+    onComputers([one, two, ...instances]).map(({ machine: named, hostInstances }) => [
+      named,
+      hostInstances.map(({ props }) => `${props.machine} ${props.gpuMemoryUtilization}`),
+    ]);
+  const each = (a: number, b: number, port: unknown = 8000) =>
+    kept(hostInstance(a, "one", port), hostInstance(b, "two", port));
+  expect(each(0.1, 0.2)).toEqual([["one and two", ["two 0.2"]]]);
+  expect(each(0.2, 0.1)).toEqual([["one and two", ["one 0.2"]]]);
+  expect(each(0.1, 0.1)).toEqual([["one and two", ["one 0.1"]]]);
+  expect(each(0.1, 0.2, null)).toEqual([["one and two", ["one 0.1", "two 0.2"]]]);
+  expect(kept(hostInstance(0.1, "one"), hostInstance(0.2, "two", 8010))).toEqual([
+    ["one and two", ["one 0.1", "two 0.2"]],
+  ]);
+  expect(kept(hostInstance(0.1, "one"), hostInstance(0.2, "one"))).toEqual([
+    ["one and two", ["one 0.1", "one 0.2"]],
+  ]);
+});
+
+it("records and llama-swap of all machines on a computer are its own, each once", () => {
+  const of = (type: string, name: string, on?: string) => declared(type, name, { machine: on });
+  const records = [of(TYPE.inferenceServer, "b", "one"), of(TYPE.inferenceServer, "c")];
+  const swaps = [of(TYPE.onDemand, "s", "one"), of(TYPE.onDemand, "t", "two")];
+  const b = vllm("b", "0.1", "elsewhere");
+  const [group, ...further] = onComputers([
+    machine("one", []),
+    machine("two", []),
+    ...records,
+    ...swaps,
+    b,
+  ]);
+  expect(further).toEqual([]);
+  expect(group).toMatchObject({ containers: [b], serverRecords: records, onDemand: swaps });
+});
+
+describe("machines that only the hosts of their providers tell apart", () => {
+  const at = (name: string, host: string, share = "0.85") => [
+    { ...declared("pulumi:providers:docker", name, { host }), urn: `urn:${name}` },
+    vllm(`vllm-${name}`, share, `urn:${name}`),
+  ];
+  const found = (...resources: DeclaredResource[]) =>
+    said(RULE, resources).filter((each) => !each.includes("No host-installed"));
+
+  it("are summed apart, and a note names them", () => {
+    const resources = [...at("a", "ssh://me@spark-1"), ...at("b", "ssh://me@10.0.0.5")];
+    expect(found(...resources)).toEqual([
+      "warned: Memory is summed apart for spark-1 (vllm-a), 10.0.0.5 (vllm-b), as the hosts of their Docker providers differ. A name and an address of one computer differ too: if two of these are one, give their providers the same `host`.",
+    ]);
+    const [said_] = judge(resources).filter(({ message }) => message.startsWith("Memory is"));
+    expect(said_).toMatchObject({ note: true, resource: "vllm-a" });
+  });
+
+  it("are summed together in two spellings", () => {
+    const resources = [...at("a", "ssh://me@Spark-1.:22"), ...at("b", "tcp://spark-1:2376")];
+    expect(found(...resources)).toEqual([
+      "refused: The inference servers of this machine claim 1.70 of its memory: vllm-a 0.85 + vllm-b 0.85. The limit is 0.90. Set --gpu-memory-utilization of vllm-a to 0.05 or less. Set --gpu-memory-utilization of vllm-b to 0.05 or less.",
+    ]);
+  });
+
+  it("are named with what else is counted, once each", () => {
+    const dgx = { ...machine("dgx", []), dockerHost: "ssh://me@dgx" };
+    const idle = [
+      { ...declared("pulumi:providers:docker", "d", { host: "ssh://idle" }), urn: "urn:d" },
+      server(
+        { image: "nginx:1", command: [], envs: [], gpus: undefined, ipcMode: undefined, ports: [] },
+        "web",
+        { provider: "urn:d" },
+      ),
+    ];
+    const own = vllm("own", "0.4", "dgx");
+    expect(
+      found(dgx, own, ...at("a", ROOTLESS, "0.4"), ...at("b", "unix:///b", "0.4"), ...idle),
+    ).toEqual([expect.stringContaining("apart for dgx (own), this computer (vllm-a, vllm-b), as")]);
+    expect(found(dgx, own, ...idle)).toEqual([]);
+    expect(
+      found(hostInstance(0.1, "x"), hostInstance(0.1, "y"), ...at("a", ROOTLESS, "0.4")),
+    ).toEqual([]);
+  });
+
+  it("need no note where machines are named", () => {
+    const two = ["one", "two"].map((name) => ({
+      ...machine(name, []),
+      dockerHost: `ssh://${name}`,
+    }));
+    expect(found(...two, vllm("b", "0.8", "one"), vllm("c", "0.8", "two"))).toEqual([]);
+  });
+});

@@ -1,0 +1,89 @@
+import { readFileSync } from "node:fs";
+import { ComponentResource, runtime } from "@pulumi/pulumi";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { readBootIds } from "../../components/preflight/bootIds";
+import { declareMachines, judgeMachines } from "../../components/program/declareMachines";
+import { stackSettings } from "../../components/settings/stackSettings";
+import { serverInput } from "../fixtures/machine";
+import { FakeSsh } from "../layers/fakeSsh";
+import { record } from "./record";
+
+const BOOT_ID = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+
+/** Two machines that ssh reaches by two names; one computer answers to both. */
+const settings = (share: number) =>
+  stackSettings.parse({
+    machines: Object.fromEntries(
+      ["dgx", "dgx2"].map((name, index) => [
+        name,
+        {
+          totalGiB: 121.63,
+          dockerHost: `ssh://me@${name}`,
+          home: `/home/${name}`,
+          instanceA: "none",
+          inferenceServers: {
+            b: serverInput({ gpuMemoryUtilization: share, port: 8001 + index }),
+          },
+        },
+      ]),
+    ),
+  });
+
+beforeEach(() => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  vi.stubEnv("PATH", new FakeSsh().path);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+it("boot ids are read here and over ssh, and left out where nothing answers", async () => {
+  const machines = [
+    { name: "here", dockerHost: "unix:///run/user/1000/docker.sock" },
+    { name: "there", dockerHost: "ssh://me@dgx" },
+  ];
+  expect([...(await readBootIds(machines))]).toEqual([
+    ["here", BOOT_ID],
+    ["there", BOOT_ID],
+  ]);
+  vi.stubEnv("PATH", new FakeSsh("No route to host").path);
+  expect([...(await readBootIds(machines))]).toEqual([["here", BOOT_ID]]);
+});
+
+it.each([true, false])(
+  "two names of one computer are judged together (preview: %s)",
+  async (preview) => {
+    const warned: string[] = [];
+    const { log } = await import("@pulumi/pulumi");
+    vi.spyOn(log, "warn").mockImplementation(async (message) => void warned.push(message));
+    let end: unknown;
+    const recorded = await record(async () => {
+      vi.spyOn(runtime, "isDryRun").mockReturnValue(preview);
+      const judged = await judgeMachines(settings(0.5)).catch(({ message }: Error) => message);
+      end = typeof judged === "string" ? judged : warned.join("\n");
+    });
+    expect(recorded).toEqual([]);
+    expect(end).toContain(
+      "aggregate-utilization: The inference servers of machines dgx and dgx2, which are one computer, claim 1.00 of its memory (121.6 of 121.63 GiB): vllm-model-8001 0.50 + vllm-model-8002 0.50. The limit is 0.90.",
+    );
+  },
+);
+
+it("each machine has the boot id of its kernel among its outputs, and not among its inputs", async () => {
+  const outputs: unknown[] = [];
+  const spied = vi
+    .spyOn(
+      ComponentResource.prototype as unknown as { registerOutputs(o: unknown): void },
+      "registerOutputs",
+    )
+    .mockImplementation((given) => void outputs.push(given));
+  const recorded = await record(async () => {
+    vi.spyOn(runtime, "isDryRun").mockReturnValue(true);
+    await declareMachines(settings(0.2));
+  });
+  expect(spied).toHaveBeenCalled();
+  expect(outputs).toContainEqual(expect.objectContaining({ machine: "dgx", bootId: BOOT_ID }));
+  expect(outputs).toContainEqual(expect.objectContaining({ machine: "dgx2", bootId: BOOT_ID }));
+  expect(JSON.stringify(recorded)).not.toContain(BOOT_ID);
+});
