@@ -1,3 +1,5 @@
+import { lastWords } from "../../faults/lastWords";
+
 /** What was to come over the network. */
 export interface FetchTarget {
   readonly kind: "image" | "model" | "program";
@@ -127,7 +129,7 @@ export function explained(
 ) {
   const { kind, name, revision = "main", tokenVariable: token } = of;
   // What brings it is ours, and says itself why it fails.
-  if (kind === "program") return words.trim().split("\n").at(-1) ?? "";
+  if (kind === "program") return lastWords(words);
   const known: Readonly<Record<string, string>> = {
     name,
     revision,
@@ -140,7 +142,7 @@ export function explained(
     whose: token ? `the token in ${token} is not accepted` : "no token is declared",
   };
   const [, image, model] = rowOf(words) ?? [];
-  const unknown: Saying = [words.trim().split("\n").at(-1) || "nothing says why", "See to that"];
+  const unknown: Saying = [lastWords(words) || "nothing says why", "See to that"];
   const [cause, next] = (kind === "image" ? image : model) ?? unknown;
   const told = `${cause}. ${next}`.replace(
     /\{(\w+)\}/g,

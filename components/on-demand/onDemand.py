@@ -255,8 +255,13 @@ def docker(*words: str, seconds: float = DOCKER, until=ended.is_set, merged: boo
             raise Fault(f"`docker {words[0]}` did not answer within {seconds:.0f} s") from None
     if child.returncode == 0:
         return out.decode(errors="replace")
-    said = (err or out).decode(errors="replace").strip().split("\n")[-1]
-    raise Fault(said or f"`docker {words[0]}` ended with {child.returncode}")
+    lines = (err or out).decode(errors="replace").strip().split("\n")
+    reasons = [line for line in lines if line.strip() and not NO_REASON.match(line)] or lines
+    raise Fault(reasons[-1] or f"`docker {words[0]}` ended with {child.returncode}")
+
+
+# What docker prints behind its reason.
+NO_REASON = re.compile(r"(?:See|Run) '.+ --help'|Error: failed to \w+ containers?: ")
 
 
 SHOWN = '{"id":{{json .Id}},"state":{{json .State}},"env":{{json .Config.Env}}}'

@@ -1,3 +1,4 @@
+import { lastWords } from "../../faults/lastWords";
 import { isOverSsh } from "../../machines/address";
 import { filesOf } from "../../machines/files";
 import type { MachinePlan } from "../plan/types";
@@ -51,6 +52,6 @@ export function whyNot(
     return refuse(
       `${name} (${dockerHost}) refuses the login: ${denied}. \`${login}\` must work without a question: \`ssh-copy-id ${option}${username === "" ? "" : `${username}@`}${host}\`, and \`ssh-add\` for a key with a passphrase.`,
     );
-  const message = `${name} (${dockerHost}) can't be reached over ssh: ${said.split("\n").at(-1)}. Try \`${login}\`.`;
+  const message = `${name} (${dockerHost}) can't be reached over ssh: ${lastWords(said)}. Try \`${login}\`.`;
   return warned(message, "dockerHost");
 }

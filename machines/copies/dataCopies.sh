@@ -53,7 +53,7 @@ ask() {
 }
 
 # The last line that a program printed, without what `tar` and `docker` end every failure with.
-reason_in() { printf '%s\n' "$1" | grep -vE "^(tar: (Exiting|Error is not recoverable).*|Run 'docker .*|)$" | tail -n 1; }
+reason_in() { printf '%s\n' "$1" | grep -vE "^(tar: (Exiting|Error is not recoverable).*|(See|Run) 'docker .*| *)$" | tail -n 1; }
 unchanged='The data were not touched.'
 # What a copy says of its image where no container has the data.
 image_unseen=$IMAGE

@@ -1,6 +1,7 @@
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { jsonIn } from "../../faults/json";
+import { lastWords } from "../../faults/lastWords";
 import { plainText } from "../../faults/plainText";
 import { redactSecrets } from "../../faults/secrets";
 import { HERE, isOverSsh } from "../address";
@@ -56,12 +57,9 @@ export function dockerCommand(
   };
 }
 
-/** What docker says behind the daemon's reason: only which containers it is about. */
-const NAMES_ONLY = /^Error: failed to \w+ containers?: \S+$/;
-
 /**
  * Runs a docker command and returns what it printed. Without a host it is the engine that docker
- * itself would take. Throws `Failed` with the last line of docker's that gives a reason.
+ * itself would take. Throws `Failed` with docker's reason.
  */
 export async function docker(
   args: readonly string[],
@@ -81,9 +79,7 @@ export async function docker(
   const tooLong = String(error.code) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER";
   if (error.killed === true && !tooLong)
     throw new Failed(`docker ${args[0]} gave no answer within ${seconds} s.`);
-  const lines = err.trim().split("\n");
-  const said = lines.findLast((line) => !NAMES_ONLY.test(line)) || lines.at(-1);
   throw new Failed(
-    `docker ${args[0]} failed: ${tooLong ? "it prints more than can be read" : said || `exit code ${String(error.code)}`}`,
+    `docker ${args[0]} failed: ${tooLong ? "it prints more than can be read" : lastWords(err) || `exit code ${String(error.code)}`}`,
   );
 }

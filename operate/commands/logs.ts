@@ -63,9 +63,10 @@ export function logsCommand(): Command {
           held: options.follow === true,
         });
         eachLine(stdout, (text) => {
-          last = redact(text);
-          if (asJson) lines.push(last);
-          else process.stdout.write(`${forTerminal(`${mark}${last}`)}\n`);
+          const shown = redact(text);
+          if (/\S/.test(shown)) last = shown;
+          if (asJson) lines.push(shown);
+          else process.stdout.write(`${forTerminal(`${mark}${shown}`)}\n`);
         });
         if ((await ended).code === 0) return { machine, name, lines };
         const gone = /No such container/.test(last) ? " `serving up --refresh` makes it." : "";

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Failed } from "../../commandLine/exit";
 import { type Ran, run } from "../../commandLine/run";
 import { jsonIn, textOr } from "../../faults/json";
+import { lastWords } from "../../faults/lastWords";
 import { PACKAGE } from "./pin";
 
 /** Seconds that npm may take to ask its registry, and to install a release. */
@@ -73,11 +74,5 @@ const npm = (args: readonly string[], cwd: string, seconds: number): Promise<Ran
 function lastWord({ err, out, notStarted, stopped, code }: Ran): string {
   if (notStarted !== undefined) return `it can't be started (${notStarted}).`;
   if (stopped === "timeout") return "it took too long.";
-  const words = `${out}\n${err}`
-    .split("\n")
-    .filter((line) => /\S/.test(line) && !NO_REASON.test(line));
-  return words.at(-1)?.trim() ?? `it ended with code ${code}.`;
+  return lastWords(`${out}\n${err}`) || `it ended with code ${code}.`;
 }
-
-/** What npm, and our own commands, say after their reason. */
-const NO_REASON = /A complete log of this run|^\(add --help for an example\)$/;

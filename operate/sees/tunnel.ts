@@ -4,6 +4,7 @@ import { Failed } from "../../commandLine/exit";
 import { start } from "../../commandLine/run";
 import type { MachinePlan } from "../../components/plan";
 import { connectionProblem } from "../../components/preflight";
+import { lastWords } from "../../faults/lastWords";
 import {
   EVERY_ADDRESS,
   isHere,
@@ -60,7 +61,7 @@ export const tunnelTo: OpenTunnel = async (machine) => {
     await sleep(LOOK_EVERY_MILLISECONDS);
   }
   throw new Failed(
-    `${machine.name} (${machine.dockerHost}) can't be reached over ssh: ${said.trim().split("\n").at(-1)}`,
+    `${machine.name} (${machine.dockerHost}) can't be reached over ssh: ${lastWords(said)}`,
   );
 };
 

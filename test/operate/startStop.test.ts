@@ -78,6 +78,15 @@ describe("serving stop and start", () => {
     ]);
   });
 
+  it("gives the reason and not the hint at the help, by which Docker's newer client ends", async () => {
+    const reason = 'Error response from daemon: could not select device driver "nvidia"';
+    const err = `docker: ${reason}\n\nRun 'docker start --help' for more information\n`;
+    const start = await serving(["start", "bridge"], { "start ": { err, code: 125 } });
+    expect(start.err).toBe(
+      `docker start failed: ${reason}. \`serving doctor\` looks for the cause.\n`,
+    );
+  });
+
   it("stops a server, and says what is free and how it starts again", async () => {
     const { code, out, asked } = await serving(["stop", "b"], { "stop ": FINE });
     expect([code, asked]).toEqual([0, [`stop ${B}`]]);

@@ -1,0 +1,31 @@
+/**
+ * What programs print behind their reason: docker's and our own hint at the help, which containers
+ * docker's reason is about, and where npm wrote more.
+ */
+const NO_REASON =
+  /^(?:(?:See|Run) '.+ --help'(?: for more information)?\.?|\(add --help for an example\)|Error: failed to \w+ containers?: .+|.*A complete log of this run.*)$/;
+
+/** Docker shows how a command is used behind what is wrong with it. */
+const USAGE = /^Usage:\s/;
+
+/** How a reason of docker's begins, which may have several lines. */
+const BEGINS = /^(?:docker: |Error response from daemon: |error during connect: )/;
+
+/**
+ * The reason in what a failed program printed: its last line that gives one, and of docker's the
+ * whole of it. Where no line does, it is the last one; `""` of nothing.
+ */
+export function lastWords(printed: string): string {
+  const said = printed.split(/[\r\n]+/).filter((line) => /\S/.test(line));
+  const usage = said.findIndex((line) => USAGE.test(line));
+  const lines = (usage > 0 ? said.slice(0, usage) : said).filter((line) => !NO_REASON.test(line));
+  const begin = lines.findLastIndex((line) => BEGINS.test(line));
+  const reason =
+    begin < 0
+      ? lines.at(-1)
+      : lines
+          .slice(begin)
+          .map((line) => line.trim())
+          .join(" ");
+  return (reason ?? said.at(-1) ?? "").trim().replace(/^docker: /, "");
+}
