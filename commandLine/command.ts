@@ -1,8 +1,9 @@
 import { type Argument, Command, type Option } from "commander";
-import { FaultyInput } from "../faults/fault";
-import { EXIT } from "./exit";
+import { defined } from "../faults/defined";
+import type { Fault } from "../faults/fault";
+import { EXIT, type Refusal, refusalIn } from "./exit";
 import { withOneMeant } from "./oneMeant";
-import { type Format, formatOption, printResult } from "./output";
+import { type Format, formatOption, type OUTPUT_VERSION, printResult } from "./output";
 import { canAsk } from "./saysYes";
 
 /** How a command ended. */
@@ -32,11 +33,13 @@ export interface CommandForm<Options extends object, Arguments extends unknown[]
   readonly notes?: string;
   /** A command line without the word `serving`, shown at the end of `--help`. */
   readonly example: string;
+  /** Version of its document; without this it is that of every command's. */
+  readonly version?: number;
   /**
-   * What `--format json` prints when the input has faults. They go to stderr too, and the exit code
-   * is 1.
+   * What `--format json` prints beside `faults` when the input is faulty or can't be read. They go to
+   * stderr too, and the exit code is 1 or 2.
    */
-  readonly refused?: (error: FaultyInput) => object;
+  readonly refused?: (refusal: Refusal) => object;
   run(
     options: Options & { readonly format: Format },
     ...values: Arguments
@@ -61,11 +64,33 @@ export function command<Options extends object, Arguments extends unknown[]>(
       printResult(options.format, result, text);
       process.exitCode = failed === "unreadable" ? EXIT.wrongUse : failed ? EXIT.faults : EXIT.fine;
     } catch (error) {
-      if (form.refused !== undefined && error instanceof FaultyInput && options.format === "json")
-        printResult("json", form.refused(error), "");
+      if (options.format === "json") printRefusal(error, form);
       throw error;
     }
   });
+}
+
+/** What a command prints as JSON that ends without a result. */
+export interface Refused {
+  /** Version of this form. */
+  readonly version: typeof OUTPUT_VERSION;
+  /** What is wrong with the input, the use or the machine; the exit code is 1 or 2. */
+  readonly faults: readonly Fault[];
+}
+
+/**
+ * Prints the document of a command that ends without a result: its faults, so that a script finds
+ * one document whatever went wrong. A bug has none.
+ */
+export function printRefusal(
+  error: unknown,
+  { version, refused }: Pick<CommandForm<object, never>, "version" | "refused"> = {},
+): void {
+  const refusal = refusalIn(error);
+  if (refusal === undefined) return;
+  const { faults, input } = refusal;
+  const more = input === undefined ? undefined : refused?.(refusal);
+  printResult("json", { ...defined({ version }), faults, ...more }, "");
 }
 
 /** Makes a command that only holds others. */

@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { bugText, commandOf } from "../faults/bug";
-import { Failed, type Fault, FaultyInput, UnreadableInput } from "../faults/fault";
+import { errorAt, Failed, type Fault, FaultyInput, listed, UnreadableInput } from "../faults/fault";
 import { say } from "./output";
 
 export { Failed };
@@ -37,6 +37,32 @@ export function explainWriting(file: string, error: unknown): never {
   if (error instanceof Error && "syscall" in error)
     throw new WrongUse(`${file} can't be written: ${error.message}`);
   throw error;
+}
+
+/** Why a command has no result. */
+export interface Refusal {
+  readonly faults: readonly Fault[];
+  /** What was read, where that is at fault. */
+  readonly input?: string;
+}
+
+/** The faults that an error stands for; `undefined` for a bug, and where help was asked for. */
+export function refusalIn(error: unknown): Refusal | undefined {
+  if (error instanceof FaultyInput) return error;
+  if (error instanceof UnreadableInput) {
+    const { input, reason, place } = error;
+    return { faults: [{ ...errorAt("", "unreadable", reason, place), file: input }], input };
+  }
+  const code = codeOf(error);
+  if (code === undefined || !(error instanceof Error)) return undefined;
+  return { faults: listed([errorAt("", code, error.message.replace(/^error: /, ""))]) };
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (error instanceof Failed) return error.code;
+  const isWrongUse =
+    error instanceof WrongUse || (error instanceof CommanderError && error.exitCode !== EXIT.fine);
+  return isWrongUse ? "wrong_use" : undefined;
 }
 
 /**

@@ -176,6 +176,14 @@ export class UnreadableInput extends Error {
 /** Something outside this program that a command needs is missing. The message says what to do. */
 export class Failed extends Error {
   override readonly name = "Failed";
+
+  constructor(
+    message: string,
+    /** Short stable name of its kind, for scripts. */
+    readonly code = "failed",
+  ) {
+    super(message);
+  }
 }
 
 /** What `read` returns, or what is wrong with the operator's input that it reads. */

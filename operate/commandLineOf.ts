@@ -1,5 +1,5 @@
 import { type AddHelpTextContext, Command, CommanderError } from "commander";
-import { type CommandTable, loadNamed } from "../commandLine/command";
+import { type CommandTable, loadNamed, printRefusal } from "../commandLine/command";
 import { EXIT } from "../commandLine/exit";
 import { say } from "../commandLine/output";
 import { versionText } from "./packages/version";
@@ -27,12 +27,21 @@ export async function commandLineOf(
     // An option behind a command is that command's, also where the command before it has one of the
     // same name.
     .enablePositionalOptions()
-    .exitOverride();
+    .exitOverride((error) => {
+      if (asksForJson(args)) printRefusal(error);
+      throw error;
+    });
   // No command is needed to say the version.
   const loaded = VERSION.test(args[0] ?? "") ? [] : await loadNamed(commands, args);
   for (const command of loaded) program.addCommand(inherit(program, command));
   return program;
 }
+
+/** Whether a command line that can't be read as a whole asks for a document. */
+const asksForJson = (args: readonly string[]): boolean =>
+  args.some(
+    (word, at) => word === "--format=json" || (word === "json" && args[at - 1] === "--format"),
+  );
 
 /** `help nosuch` is refused as `nosuch` alone is: commander would print the list without a word. */
 function refuseUnknown({ error, command }: AddHelpTextContext): string {

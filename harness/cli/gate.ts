@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { command, commandGroup, type Outcome } from "../../commandLine/command";
-import { WrongUse } from "../../commandLine/exit";
-import { type FaultyInput, faultLine } from "../../faults/fault";
+import { type Refusal, WrongUse } from "../../commandLine/exit";
+import { faultLine } from "../../faults/fault";
 import type { RunSetting } from "../app/ledger";
 import { coverageGate, type GateResult } from "../gates/coverageGate";
 import { visualGate } from "../gates/visualGate";
@@ -63,7 +63,7 @@ function gate({ name, description, example, prepare }: GateForm): Command {
     options: contractOptions(),
     example,
     // A faulty config fails the gate, and a script finds that on stdout.
-    refused: ({ faults, input }: FaultyInput) => ({
+    refused: ({ faults, input }: Refusal) => ({
       gate: name,
       verdict: "fail",
       failures: faults.map((fault) => faultLine(fault, input)),

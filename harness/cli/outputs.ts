@@ -1,4 +1,5 @@
 // What the harness's commands print with `--format json`.
+import type { Refused } from "../../commandLine/command";
 import type { Fault } from "../../faults/fault";
 import type { EffectiveValue } from "../analytics/layers";
 import type { AppRun } from "../app/lifecycle";
@@ -30,7 +31,7 @@ type FreezeOutput =
       readonly baseline: CapturedBaseline | null;
     }
   | { readonly frozen: false; readonly fault: string }
-  | ({ readonly frozen: false } & CheckResult);
+  | ({ readonly frozen: false } & CheckResult & Refused);
 
 /** `ledger` is the folder that keeps output and events. */
 interface AppOutput extends Omit<AppRun<never>, "result"> {
@@ -45,6 +46,8 @@ interface GateOutput extends GateResult {
   readonly gate: "coverage" | "visual";
   readonly ledger?: string;
   readonly issues?: readonly Fault[];
+  /** The same, as every command has them. */
+  readonly faults?: readonly Fault[];
   /** `null` where nothing could be measured. */
   readonly measured?: Coverage | null;
   readonly baseline?: CapturedBaseline | null;

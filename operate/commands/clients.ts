@@ -22,7 +22,6 @@ export function clientsCommand(): Command {
     options: [...stackFileOptions(), machineOption()],
     notes: `The files address the machine by its name on the network, and hold no keys but the names of their variables.
 Exit code: 0 written, 1 faults or a laptop could not reach something, 2 wrong use or a folder that isn't ours.`,
-    refused: ({ faults }) => ({ faults }),
     example: "clients export laptop && scp -r laptop me@laptop.local:",
     run: async (options: StackFileOptions & { readonly machine?: string }, folder: string) => {
       const machine = readOneMachine(stackFile(options), options.machine);

@@ -6,7 +6,7 @@ import { operatorHome } from "../../components/evidence";
 import { type Inventory, inventory } from "../inventory/inventory";
 import type { Leftover } from "../inventory/leftovers";
 import { shortDigest } from "../pin/writePin";
-import { explainedByNothing, nothingApplied } from "../stack/nothingApplied";
+import { explainedByNothing, NOTHING_APPLIED, nothingApplied } from "../stack/nothingApplied";
 import { readOneMachine } from "../stack/readStack";
 import {
   machineOption,
@@ -49,7 +49,8 @@ Exit code: 0 everything was read, 1 something could not be, 2 wrong use or an un
       }
       const nothing = await nothingApplied(stack.plan.machines, options);
       const found = await inventory(stack.machine, stack.settings, { home: operatorHome() });
-      if (nothing !== undefined && found.problems.length > 0) throw new Failed(nothing);
+      if (nothing !== undefined && found.problems.length > 0)
+        throw new Failed(nothing, NOTHING_APPLIED);
       const diff = unifiedDiff(stack.file, stack.text, applyEdits(stack.text, found.record));
       return {
         result: { ...found, record: { edits: found.record, diff } },

@@ -1,5 +1,7 @@
 // What each command prints with `--format json`. docs/reference/command-output.schema.json is made
 // from these types, and every such document of the tests is held against it.
+
+import type { Refused } from "../../commandLine/command";
 import type { Recipe } from "../../components/catalogue";
 import type { Admission, KvPlan } from "../../components/kv";
 import type { Fault } from "../../faults/fault";
@@ -84,7 +86,7 @@ type KvOutput =
       /** How many agents work at once, by the length of their prompts. */
       readonly agents: readonly Admission[];
     })
-  | { readonly fits: null; readonly issues: readonly Fault[] };
+  | ({ readonly fits: null; readonly issues: readonly Fault[] } & Refused);
 
 interface AddressWaitedOn extends Pick<WaitedOn, "seconds"> {
   readonly url: string;
@@ -205,7 +207,7 @@ interface RestoreOutput {
   } | null;
 }
 
-interface ClientsExportDone {
+interface ClientsExportOutput {
   readonly machine: string;
   readonly folder: string;
   readonly files: readonly { readonly path: string; readonly mode: string }[];
@@ -214,9 +216,6 @@ interface ClientsExportDone {
   /** Commands that check the installation there. */
   readonly checks: readonly string[];
 }
-
-/** `faults` where nothing was written: of the stack file, or what another computer can't reach. */
-type ClientsExportOutput = ClientsExportDone | { readonly faults: readonly Fault[] };
 
 interface BenchOutput extends Partial<Change> {
   readonly machine: string;
@@ -356,4 +355,10 @@ export interface CommandOutputs extends HarnessOutputs {
     | { readonly stale: readonly string[] };
   readonly upgrade: UpgradeOutput | UpgradeImageOutput | NoImageOutput;
   readonly completion: { readonly shell: string; readonly script: string };
+}
+
+/** What commands print with a result, and what each prints without one. */
+export interface OutputForms {
+  readonly outputs: CommandOutputs;
+  readonly refused: Refused;
 }

@@ -64,7 +64,7 @@ with faults it has \`faults\` and no \`machines\`), 2 wrong use or a file that c
 people's figures is a warning, \`kv-no-room\`, and the exit code stays 0. To refuse it in CI:
   serving plan --format json | jq -e 'all(.warnings[]; .code != "kv-no-room")'
 \`--format markdown\` goes with \`--against\`.`,
-    refused: ({ faults }) => ({ version: PLAN_VERSION, faults }),
+    version: PLAN_VERSION,
     example: "plan --against HEAD~1 --format markdown",
     run: planOutcome,
   });

@@ -6,6 +6,7 @@ import { replaceFile } from "../../commandLine/replaceFile";
 import { isRecord } from "../../faults/json";
 import { staleFiles } from "../../harness/reference/render";
 import type { JsonSchema } from "../../harness/schema/jsonSchema";
+import { REFUSED } from "../reference/keysOfParts";
 
 const PROJECT = resolve(__dirname, "../..");
 const NAME = "command-output.schema.json";
@@ -21,14 +22,15 @@ export function commandOutputs(): string {
   const program = programFromConfig(join(PROJECT, "tsconfig.json"), [
     join(PROJECT, "operate/commands/outputs.ts"),
   ]);
-  const made: unknown = generateSchema(program, "CommandOutputs", { required: true, ref: true });
-  if (!isRecord(made)) throw new Error("operate/commands/outputs.ts has no type CommandOutputs.");
+  const made: unknown = generateSchema(program, "OutputForms", { required: true, ref: true });
+  if (!isRecord(made)) throw new Error("operate/commands/outputs.ts has no type OutputForms.");
   // It is a JSON Schema of draft 7, whose keywords our type lists.
-  const { definitions = {}, properties = {} } = made as JsonSchema;
+  const { definitions = {} } = made as JsonSchema;
+  const { properties = {} } = definitions.CommandOutputs ?? {};
   const own = inlined({ definitions, properties }, definitions);
   const commands = Object.entries(own.properties ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   const outputs = Object.fromEntries(
-    commands.map(([name, schema]) => [name, versioned(schema, own.definitions ?? {})]),
+    commands.map(([name, schema]) => [name, orRefused(versioned(schema, own.definitions ?? {}))]),
   );
   const schema = {
     $schema: "http://json-schema.org/draft-07/schema#",
@@ -100,6 +102,12 @@ function inside(value: unknown, change: (node: JsonSchema) => JsonSchema): unkno
 
 const nameIn = ({ $ref }: JsonSchema): string | undefined =>
   $ref === undefined ? undefined : decodeURIComponent($ref.replace(REFERENCE, ""));
+
+/** A command's output, or what it prints without a result. */
+const orRefused = (schema: JsonSchema): JsonSchema => ({
+  ...(schema.anyOf === undefined ? {} : schema),
+  anyOf: [...(schema.anyOf ?? [schema]), { $ref: REFUSED }],
+});
 
 /** An output with its version, which every command's has. */
 function versioned(schema: JsonSchema, definitions: Definitions): JsonSchema {

@@ -19,13 +19,16 @@ export async function nothingApplied(
     : forStack("Nothing is applied yet: run `serving up`.", options);
 }
 
+/** Kind of the fault that says so in a document. */
+export const NOTHING_APPLIED = "nothing_applied";
+
 /** Throws `Failed`, with that sentence, before the first `serving up`. */
 export async function expectApplied(
   machines: readonly MachinePlan[],
   options: StackFileOptions,
 ): Promise<void> {
   const nothing = await nothingApplied(machines, options);
-  if (nothing !== undefined) throw new Failed(nothing);
+  if (nothing !== undefined) throw new Failed(nothing, NOTHING_APPLIED);
 }
 
 /** Does some work. Where that fails before the first `serving up`, that is the reason given. */

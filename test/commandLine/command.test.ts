@@ -1,7 +1,8 @@
 import { Argument, Command, Option } from "commander";
 import { describe, expect, it, vi } from "vitest";
 import { command, loadNamed, type Outcome } from "../../commandLine/command";
-import { FaultyInput } from "../../faults/fault";
+import { Failed, WrongUse } from "../../commandLine/exit";
+import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { COMMANDS } from "../../operate/servingCommand";
 import { runServing } from "../operate/runServing";
 
@@ -123,9 +124,32 @@ describe("a command", () => {
   it("with a faulty input prints what a script wants, and throws the faults on", async () => {
     const faulty = new FaultyInput("f", []);
     expect(await run(faulty, "x", "--format", "json")).toMatchObject({
-      text: '{\n  "version": 1,\n  "refused": []\n}\n',
+      text: '{\n  "version": 1,\n  "faults": [],\n  "refused": []\n}\n',
       failure: faulty,
     });
     expect(await run(faulty, "x")).toMatchObject({ text: "", failure: faulty });
+  });
+
+  const fault = (code: string, message: string) => ({ path: "", code, message, severity: "error" });
+  it.each([
+    [new WrongUse("Give a name."), [fault("wrong_use", "Give a name.")]],
+    [new Failed("No docker."), [fault("failed", "No docker.")]],
+    [new Failed("Nothing yet.", "nothing_applied"), [fault("nothing_applied", "Nothing yet.")]],
+    [
+      new UnreadableInput("f.yaml", "is no YAML", { line: 2, column: 3 }),
+      [{ ...fault("unreadable", "is no YAML"), line: 2, column: 3, file: "f.yaml" }],
+    ],
+  ])("that ends by %s prints that as a fault, and throws it on", async (error, faults) => {
+    const refused = error instanceof UnreadableInput ? { refused: faults } : {};
+    const { text, failure } = await run(error, "x", "--format", "json");
+    expect(JSON.parse(text)).toEqual({ version: 1, faults, ...refused });
+    expect(failure).toBe(error);
+    expect((await run(error, "x")).text).toBe("");
+  });
+
+  it("prints no document for a bug, and no key in one", async () => {
+    expect((await run(new TypeError("x is none"), "x", "--format", "json")).text).toBe("");
+    const pasted = new WrongUse(`hf_${"a".repeat(34)}: expected a name.`);
+    expect((await run(pasted, "x", "--format", "json")).text).not.toContain("aaaa");
   });
 });

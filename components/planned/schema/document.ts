@@ -65,7 +65,8 @@ const faultyDocument = z
   })
   .meta({
     id: "Faulty",
-    description: "What `serving plan --format json` prints for a stack file with faults.",
+    description:
+      "What `serving plan --format json` prints for a stack file with faults, or where nothing could be planned.",
   });
 
 /** What `up` leaves on a machine. */

@@ -102,13 +102,15 @@ describe("serving config check", () => {
     ["config show analytics --config FILE"],
     ["config set analytics judge.default.model m --config FILE"],
     ["plan --file FILE"],
-  ])("is the one that prints a document for such a file: not `%s`", async (words) => {
+  ])("is not alone in that a file that can't be read has a document: `%s`", async (words) => {
     const file = join(folder(), "bad.json");
     writeFileSync(file, '{"a": [');
     const args = words.replaceAll("FILE", file).split(" ");
     const run = await runServing([...args, "--format", "json"]);
-    expect([run.code, run.out]).toEqual([2, ""]);
+    expect(run.code).toBe(2);
+    expect(json(run.out).faults).toMatchObject([{ path: "", code: "unreadable", file, line: 1 }]);
     expect(run.err).toContain(file);
+    expect((await runServing(args)).out).toBe("");
   });
 
   it.each(["3", "null", "[]", '"text"'])("faults an analytics file that is %s", async (text) => {

@@ -51,9 +51,13 @@ describe.each(["coverage", "visual"])("serving gate %s", (gate) => {
     ["a config without its block", () => ["--config", config({}).file], `verification.${gate}`],
     ["no such file", () => ["--config", "/no/such/file"], "/no/such/file: no such file"],
     ["a contract that is none", () => ["--contract", config("{}").file], "isn't a frozen contract"],
-  ])("%s: exit 2, said on stderr", async (_, args, message) => {
+  ])("%s: exit 2, said on stderr and as a fault", async (_, args, message) => {
     const run = await runServing(["gate", gate, ...args(), "--format", "json"]);
-    expect([run.code, run.out]).toEqual([2, ""]);
+    expect(run.code).toBe(2);
     expect(run.err).toContain(message);
+    const { faults } = JSON.parse(run.out) as { faults: readonly { code: string }[] };
+    const isRead = message.startsWith("exactly") || message.startsWith("verification");
+    expect(faults.map(({ code }) => code)).toEqual([isRead ? "wrong_use" : "unreadable"]);
+    expect((await runServing(["gate", gate, ...args()])).out).toBe("");
   });
 });

@@ -193,18 +193,15 @@ describe("a config.json that can be read but not planned: exit 1, each fault onc
       "--format",
       "json",
     );
+    const issues = [
+      {
+        ...{ path: "text_config", code: "wrong_type", severity: "error", line: 7, column: 18 },
+        message: "Expected a map, got a list. (the language model's own config)",
+      },
+    ];
     expect([code, JSON.parse(out)]).toEqual([
       1,
-      {
-        version: 1,
-        fits: null,
-        issues: [
-          {
-            ...{ path: "text_config", code: "wrong_type", severity: "error", line: 7, column: 18 },
-            message: "Expected a map, got a list. (the language model's own config)",
-          },
-        ],
-      },
+      { version: 1, fits: null, issues, faults: issues },
     ]);
   });
 });

@@ -63,6 +63,10 @@ describe.each([
   ])("%s says only what to run", async (line) => {
     const { code, out, err } = await fresh(line.split(" "), answers);
     expect([code, out, err]).toEqual([1, "", NOTHING]);
+    const asked = await fresh([...line.split(" "), "--format", "json"], answers);
+    const fault = { path: "", code: "nothing_applied", message: NOTHING.trim(), severity: "error" };
+    expect([asked.code, asked.err]).toEqual([1, NOTHING]);
+    expect(JSON.parse(asked.out)).toEqual({ version: 1, faults: [fault] });
   });
 
   it.each([
