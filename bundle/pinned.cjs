@@ -1,5 +1,5 @@
 // Which local-serving a folder pins: a global `serving` hands over to it, as a linter does.
-const { readFileSync, realpathSync } = require("node:fs");
+const { readFileSync, realpathSync, statSync } = require("node:fs");
 const { join, resolve } = require("node:path");
 const { projectAbove } = require("./project.cjs");
 const { ROOT } = require("./run.cjs");
@@ -41,7 +41,9 @@ function realPath(path) {
 
 function readPackage(folder) {
   try {
-    return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const file = join(folder, "package.json");
+    // A pipe in its place would keep every command waiting.
+    return statSync(file).isFile() ? JSON.parse(readFileSync(file, "utf8")) : {};
   } catch {
     return {}; // npm says what is wrong with it.
   }

@@ -1,5 +1,5 @@
 // Where the operator's project is. `serving` needs it before it has loaded a bundle.
-const { readFileSync } = require("node:fs");
+const { readFileSync, statSync } = require("node:fs");
 const { dirname, join, resolve } = require("node:path");
 
 /** The key in a Pulumi.yaml that makes it ours; addresses and state of the engine hang on it. */
@@ -15,7 +15,9 @@ function projectAbove(from) {
 
 function isProject(folder) {
   try {
-    return OURS.test(readFileSync(join(folder, "Pulumi.yaml"), "utf8"));
+    const file = join(folder, "Pulumi.yaml");
+    // A pipe in its place would keep every command waiting.
+    return statSync(file).isFile() && OURS.test(readFileSync(file, "utf8"));
   } catch {
     return false; // There is none, or it can't be read.
   }

@@ -15,6 +15,15 @@ export function attempt<T>(read: () => T): T | undefined {
 }
 
 /**
+ * The value of a map's own key. What a person wrote may be called `constructor`, which every object
+ * has.
+ */
+export const ownValue = <Value>(
+  map: Readonly<Record<string, Value>>,
+  key: string,
+): Value | undefined => (Object.hasOwn(map, key) ? map[key] : undefined);
+
+/**
  * Drops keys whose value is undefined: an optional key must be absent, since readers ask whether it
  * is there.
  */

@@ -23,7 +23,7 @@ export const objectOr = (value: unknown): JsonObject => (isRecord(value) ? value
 export const textOr = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** Most values of a configuration file that a person wrote: several times what any has. */
-const MOST_VALUES = 10_000;
+export const MOST_VALUES = 10_000;
 
 /** Why data is too large to be judged in a moment; `undefined` where it isn't. */
 export function sizeRefusal(value: unknown): string | undefined {

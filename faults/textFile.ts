@@ -1,4 +1,13 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { UnreadableInput } from "./fault";
 
 /** Largest file that is read as configuration, in bytes: hand-written files are a few KiB. */
@@ -43,27 +52,80 @@ export function readBytes(file: string, limit: number = LARGEST_FILE_BYTES): Buf
   return bytes;
 }
 
-/** Pipes of a shell, such as `<(COMMAND)` and /dev/stdin: somebody writes into them already. */
-const OPEN_PIPE = /^\/(?:dev|proc)\//;
+/** What a shell hands on, `<(COMMAND)` and /dev/stdin: somebody writes into it already. */
+const HANDED_ON = /^\/(?:dev\/(?:stdin$|fd\/)|proc\/[^/]+\/fd\/)/;
+
+/** Devices whose reader never waits; each other one may have nothing to say. */
+const NEVER_WAITS = /^\/dev\/(?:null|zero|full|u?random)$/;
 
 function readAtMost(file: string, limit: number): Buffer {
-  if (statSync(file).isFIFO() && !OPEN_PIPE.test(file))
-    throw new Error("is a named pipe, which may block forever: give a file, or `<(COMMAND)`");
+  const found = statSync(file);
+  if (!HANDED_ON.test(file)) {
+    if (found.isFIFO())
+      throw new Error("is a named pipe, which may block forever: give a file, or `<(COMMAND)`");
+    if (found.isSocket()) throw new Error("is a socket, not a file");
+    if (found.isCharacterDevice() && !NEVER_WAITS.test(realpathSync(file)))
+      throw new Error("is a device, which may block forever: give a file");
+  }
   const descriptor = openSync(file, "r");
   try {
-    const size = fstatSync(descriptor).size;
-    const chunks: Buffer[] = [];
-    let total = 0;
-    while (total < limit) {
-      const chunk = Buffer.allocUnsafe(Math.min(limit - total, Math.max(size - total, 0) + 4096));
-      const read = readSync(descriptor, chunk, 0, chunk.length, null);
-      if (read === 0) break;
-      chunks.push(chunk.subarray(0, read));
-      total += read;
-    }
-    return Buffer.concat(chunks);
+    return contentOf(descriptor, limit);
   } finally {
     closeSync(descriptor);
+  }
+}
+
+function contentOf(descriptor: number, limit: number): Buffer {
+  const size = fstatSync(descriptor).size;
+  const chunks: Buffer[] = [];
+  let total = 0;
+  while (total < limit) {
+    const chunk = Buffer.allocUnsafe(Math.min(limit - total, Math.max(size - total, 0) + 4096));
+    const read = readSync(descriptor, chunk, 0, chunk.length, null);
+    if (read === 0) break;
+    chunks.push(chunk.subarray(0, read));
+    total += read;
+  }
+  return Buffer.concat(chunks);
+}
+
+/** More bytes than any file has that this program keeps. */
+const LARGEST_KEPT_BYTES = 64 * 1024 ** 2;
+
+/**
+ * The text of a file that nobody gave us, such as one that this program keeps; `undefined` where it
+ * can't be read. What isn't a regular file counts as that: a pipe in its place would keep us waiting,
+ * and a device may have no end.
+ */
+export function keptText(file: string): string | undefined {
+  let descriptor: number | undefined;
+  try {
+    // So the open itself doesn't wait for who writes into a pipe.
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const found = fstatSync(descriptor);
+    if (!found.isFile() || found.size > LARGEST_KEPT_BYTES) return undefined;
+    return contentOf(descriptor, LARGEST_KEPT_BYTES).toString("utf8");
+  } catch {
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+/**
+ * Names in a folder; none where it isn't there. Throws `UnreadableInput` for what is no folder, or
+ * can't be read.
+ */
+export function namesInFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return [];
+    throw new UnreadableInput(
+      folder,
+      code === "ENOTDIR" ? "is a file, not a folder" : readFailure(error),
+    );
   }
 }
 

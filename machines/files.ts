@@ -3,7 +3,6 @@ import {
   constants,
   lstatSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
   realpathSync,
   statfsSync,
@@ -12,6 +11,7 @@ import {
 import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
 import { attempt } from "../faults/defined";
+import { keptText } from "../faults/textFile";
 import { isOverSsh, HERE as THIS_COMPUTER } from "./address";
 import { ANSWER_SECONDS, askOn, type CommandPlace } from "./onMachine";
 
@@ -98,7 +98,7 @@ export function filesOf(machine: CommandPlace): Files {
 
 // These calls are synchronous: one after the other they are quicker than through Node's threads.
 const HERE: Omit<Files, "ask"> = {
-  text: async (path) => attempt(() => readFileSync(path, "utf8")),
+  text: async (path) => keptText(path),
   state: async (path) => {
     try {
       const { mode, uid, gid } = statSync(path);
@@ -142,6 +142,9 @@ const namesIn = (folder: string): string[] => attempt(() => readdirSync(folder))
 /** What a command printed; `undefined` if it failed. */
 type Printed = (...words: readonly string[]) => Promise<string | undefined>;
 
+/** A pipe would keep us waiting, and a device may have no end. */
+const PLAIN_TEXT = 'test -f "$1" && exec cat -- "$1"';
+
 function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
   const run = (...words: readonly string[]) => ask(["env", "LC_ALL=C", ...words]);
   const printed: Printed = async (...words) => {
@@ -149,7 +152,7 @@ function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
     return code === 0 ? out : undefined;
   };
   return {
-    text: (path) => printed("cat", "--", path),
+    text: (path) => printed("sh", "-c", PLAIN_TEXT, "sh", path),
     state: async (path) => {
       const { code, out, err } = await run("stat", "-L", "-c", "%f %u %g", "--", path);
       if (code !== 0) return /No such file/.test(err) ? "missing" : "unreadable";

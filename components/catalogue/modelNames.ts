@@ -60,7 +60,7 @@ export function modelNamed<Model extends NamedModel>(
 }
 
 /** `organisation/name`, which names one repository of the hub and no other. */
-export const isHubId = (name: string): boolean => /^[\w.-]+\/[\w.-]+$/.test(name.trim());
+export const isHubId = (name: string): boolean => /^[\w.-]{1,96}\/[\w.-]{1,96}$/.test(name.trim());
 
 /** Words, the family's and one more, that make an id one of another model's. */
 const SHARED_WORDS = 2;

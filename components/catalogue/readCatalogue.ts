@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { dotted, FaultyInput } from "../../faults/fault";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { valueBy } from "../../faults/schemaFaults";
+import { namesInFolder } from "../../faults/textFile";
 import { readYamlFile } from "../../faults/yamlDocument";
 import { modelFolder } from "../../machines/hubCache";
 import { type Recipe, recipe, sourceIssues } from "./recipe";
@@ -18,10 +19,7 @@ const BUILT = join(__dirname, "catalogue");
  * `FaultyInput` or `UnreadableInput` for a broken one.
  */
 export function readCatalogue(project: string): Recipe[] {
-  const folders = [project, PROGRAM_FOLDER].flatMap((each) => {
-    const models = join(each, MODELS);
-    return existsSync(models) ? readdirSync(models) : [];
-  });
+  const folders = [project, PROGRAM_FOLDER].flatMap((each) => namesInFolder(join(each, MODELS)));
   return [...new Set(folders)].sort().flatMap((folder) => recipeIn(keptIn(project, folder)) ?? []);
 }
 

@@ -1,8 +1,8 @@
-import { readFileSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import * as z from "zod";
-import { attempt } from "../../faults/defined";
 import { homeFolder } from "../../faults/home";
 import { jsonIn } from "../../faults/json";
+import { keptText } from "../../faults/textFile";
 import { isHere } from "../../machines/address";
 import { homeOn, onMachine } from "../../machines/home";
 import { appliedPlanPath } from "../plan/appliedPlan";
@@ -60,7 +60,7 @@ export function readApplied(settings: StackSettings, home: string) {
       name,
       onMachine(machine.stateDirectory, { home: homeOn(machine, { home }) }),
     );
-    const applied = served.safeParse(jsonIn(attempt(() => readFileSync(path, "utf8")) ?? ""));
+    const applied = served.safeParse(jsonIn(keptText(path) ?? ""));
     const known = (applied.data?.machine.serve ?? []).filter(
       ({ key, model }) => machine.inferenceServers[key]?.model.id === model,
     );

@@ -1,6 +1,6 @@
 import { isUnknown, Output, unknown } from "@pulumi/pulumi";
 import { errorAt, type Fault, FaultyInput } from "../../faults/fault";
-import { isRecord } from "../../faults/json";
+import { isRecord, MOST_VALUES } from "../../faults/json";
 import { givenPath } from "../settings/places";
 
 const UNKNOWN =
@@ -9,14 +9,31 @@ const UNKNOWN =
 const SECRET =
   "This is a Pulumi secret, and plans, files and `docker inspect` would show its value. Give a plain value, or the name of a variable if a setting takes one (`huggingFaceTokenVariable`, `keyVariable`).";
 
+const CIRCLE = "This value contains itself. Settings are plain data, as in a stack file.";
+
+const TOO_LARGE = `The settings hold more than ${MOST_VALUES} values; those of a machine have a few hundred.`;
+
+/** What has been read so far. */
+interface Reading {
+  readonly faults: Fault[];
+  /** How many values: an object that stands in many places is read in each. */
+  count: number;
+}
+
+/** Where a value is: the keys above it, and the objects that hold them. */
+interface Place {
+  readonly path: readonly string[];
+  readonly within: readonly unknown[];
+}
+
 /**
  * The settings that a program gives, without promises and outputs. Throws `FaultyInput` with every
  * value that isn't known yet or is a secret.
  */
 export async function knownSettings(source: string, settings: unknown): Promise<unknown> {
-  const faults: Fault[] = [];
-  const known = await plainValue(settings, ["machines"], faults);
-  if (faults.length > 0) throw new FaultyInput(source, faults);
+  const reading: Reading = { faults: [], count: 0 };
+  const known = await plainValue(settings, { path: ["machines"], within: [] }, reading);
+  if (reading.faults.length > 0) throw new FaultyInput(source, reading.faults);
   return known;
 }
 
@@ -27,48 +44,41 @@ export interface Settled {
   readonly isSecret: Promise<boolean>;
 }
 
-async function plainValue(
-  value: unknown,
-  path: readonly string[],
-  faults: Fault[],
-): Promise<unknown> {
-  if (value instanceof Promise) return plainValue(await value, path, faults);
-  if (isUnknown(value)) {
-    faults.push(errorAt(givenPath(path), "unknown_value", UNKNOWN));
-    return undefined;
-  }
-  if (Output.isInstance(value)) return settledValue(value, path, faults);
-  // One after the other, so that faults come in the order of the settings.
-  if (Array.isArray(value)) {
-    const items: unknown[] = [];
-    for (const [index, each] of value.entries())
-      items.push(await plainValue(each, [...path, `${index}`], faults));
-    return items;
-  }
-  if (!isPlainObject(value)) return value;
+async function plainValue(value: unknown, place: Place, reading: Reading): Promise<unknown> {
+  if (value instanceof Promise) return plainValue(await value, place, reading);
+  if (isUnknown(value)) return refused(place, "unknown_value", UNKNOWN, reading);
+  if (Output.isInstance(value)) return settledValue(value, place, reading);
+  if (!Array.isArray(value) && !isPlainObject(value)) return value;
+  if (place.within.includes(value)) return refused(place, "impossible_value", CIRCLE, reading);
+  const isList = Array.isArray(value);
   const entries: [string, unknown][] = [];
+  // One after the other, so that faults come in the order of the settings.
   for (const [key, each] of Object.entries(value)) {
-    const known = await plainValue(each, [...path, key], faults);
+    if (++reading.count === MOST_VALUES) refused(place, "too_large", TOO_LARGE, reading);
+    if (reading.count >= MOST_VALUES) return undefined;
+    const inner = { path: [...place.path, key], within: [...place.within, value] };
+    const known = await plainValue(each, inner, reading);
     // A key without a value is no key, as in JSON.
-    if (known !== undefined) entries.push([key, known]);
+    if (isList || known !== undefined) entries.push([key, known]);
   }
-  return Object.fromEntries(entries);
+  return isList ? entries.map(([, known]) => known) : Object.fromEntries(entries);
+}
+
+function refused({ path }: Place, code: string, message: string, { faults }: Reading): undefined {
+  faults.push(errorAt(givenPath(path), code, message));
 }
 
 async function settledValue(
   value: Output<unknown>,
-  path: readonly string[],
-  faults: Fault[],
+  place: Place,
+  reading: Reading,
 ): Promise<unknown> {
   const settled = value as unknown as Settled;
-  if (await settled.isSecret) {
-    faults.push(errorAt(givenPath(path), "secret_value", SECRET));
-    return undefined;
-  }
+  if (await settled.isSecret) return refused(place, "secret_value", SECRET, reading);
   // Parts of it may be known where the whole isn't.
   const inner = await settled.promise(true);
   const isNothing = inner === undefined && !(await settled.isKnown);
-  return plainValue(isNothing ? unknown : inner, path, faults);
+  return plainValue(isNothing ? unknown : inner, place, reading);
 }
 
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>

@@ -101,6 +101,8 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   const settings = parseStackFile(file, text);
   const found = evidence(options, settings);
   const known = { ...found, closeIds: closeIds(settings, found, projectOrProgram()) };
+  // The project's own levels need not be there; a file that somebody names must be.
+  if (options.policyConfig !== undefined) readTextFile(options.policyConfig);
   const { planned, policies: judged } = judgedPlan(settings, known, options.policyConfig);
   const policies = [...judged, ...(await otherStacks(planned.machines, options))];
   saySample(options);

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { jsonIn, objectOr, objectsIn, textOr } from "../../faults/json";
+import { keptText } from "../../faults/textFile";
 import { isRunning } from "../../machines/update/process";
 import { pulumiHome, userHome } from "../stack/selectedStack";
 import { pageFromProject } from "../stack/stackFile";
@@ -166,4 +167,4 @@ function isOurs(env: NodeJS.ProcessEnv): boolean {
   return env.PULUMI_BACKEND_URL === undefined && !credentials.current;
 }
 
-const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, "utf8") : "");
+const textOf = (file: string): string => keptText(file) ?? "";

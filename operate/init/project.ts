@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { projectAbove } from "../../bundle/project.cjs";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
@@ -6,7 +6,7 @@ import { createFile, replaceFile } from "../../commandLine/replaceFile";
 import { attempt } from "../../faults/defined";
 import { homeFolder } from "../../faults/home";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
-import { readTextFile } from "../../faults/textFile";
+import { keptText, readTextFile } from "../../faults/textFile";
 import { givenPin, ownPin, PACKAGE, pinIn } from "../packages/pin";
 
 /** The operator's folder: it holds his stack files and state, and pins this program. */
@@ -36,7 +36,7 @@ function whyNot(folder: string): string | undefined {
   if (!relative(PROGRAM_FOLDER, folder).startsWith("..")) return "belongs to this program itself";
   if (existsSync(join(folder, "Pulumi.yaml"))) return "has the Pulumi.yaml of another project";
   const manifest = join(folder, "package.json");
-  const text = attempt(() => readFileSync(manifest, "utf8")) ?? "";
+  const text = keptText(manifest) ?? "";
   if (existsSync(manifest) && pinIn(text) === undefined)
     return `has the package.json of another program, which doesn't name ${PACKAGE}`;
   return undefined;

@@ -3,6 +3,7 @@ import { INSTANCE_A, servedName } from "../../components/fields";
 import { SERVICES } from "../../components/services";
 import { ollamaModelName } from "../../components/simple-server";
 import { pinnedServer } from "../../components/supply";
+import { Failed } from "../../faults/fault";
 import { putAt } from "../../faults/json";
 import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../machines/address";
 import { deviceOf, totalOfAnother, whyNoServer } from "../../machines/devices/devices";
@@ -216,7 +217,13 @@ export function machineName({ name }: Pick<Wanted, "name">): string {
   return /^[a-z]/.test(fitting) ? fitting : "dgx";
 }
 
-/** The first port from `port` on that nothing but this machine's own containers listens on. */
+/** The highest port that there is. */
+const LAST_PORT = 65_535;
+
+/**
+ * The first port from `port` on that nothing but this machine's own containers listens on. Throws
+ * `Failed` where there is none.
+ */
 export function freePort(
   port: number,
   { ports, docker }: Pick<HostFacts, "ports" | "docker">,
@@ -225,10 +232,13 @@ export function freePort(
   const ours = docker.reachable
     ? docker.ours.filter(({ machine }) => machine === machineName(wanted))
     : [];
-  const own = ours.flatMap((each) => each.ports);
-  let free = port;
-  while (free === wanted.port || (ports.includes(free) && !own.includes(free))) free++;
-  return free;
+  const taken = new Set(ports);
+  for (const own of ours.flatMap((each) => each.ports)) taken.delete(own);
+  for (let free = port; free <= LAST_PORT; free++)
+    if (free !== wanted.port && !taken.has(free)) return free;
+  throw new Failed(
+    `Every port from ${port} to ${LAST_PORT} is taken on this machine: end what listens on some of them, then run this again.`,
+  );
 }
 
 /**

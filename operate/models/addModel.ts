@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { WrongUse } from "../../commandLine/exit";
+import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { replaceFile } from "../../commandLine/replaceFile";
+import { isHubId } from "../../components/catalogue";
 import { familyOf } from "../../components/inference-server";
 import { parseJson } from "../../faults/jsonDocument";
 import { readTextFile } from "../../faults/textFile";
@@ -14,8 +15,10 @@ import { modelFolder, snapshotConfig } from "../../machines/hubCache";
  * gaps; returns what was written. Overwrites nothing.
  */
 export function addModel(project: string, id: string, from?: string | ModelCache): string[] {
-  if (!/^[\w.-]+\/[\w.-]+$/.test(id))
-    throw new WrongUse(`${id}: expected a hub id such as org/model.`);
+  if (id !== id.trim() || !isHubId(id))
+    throw new WrongUse(
+      `${id.slice(0, SHOWN)}: expected a hub id such as org/model, each part of at most 96 characters.`,
+    );
   const folder = join(project, "models", modelFolder(id));
   if (from === undefined)
     throw new WrongUse("Say where its config.json is: --config FILE, or --from-cache.");
@@ -44,11 +47,18 @@ export function addModel(project: string, id: string, from?: string | ModelCache
   const missing = files.filter(([name]) => !existsSync(join(folder, name)));
   if (missing.length === 0)
     throw new WrongUse(`${folder} has both files already; edit them there.`);
-  mkdirSync(folder, { recursive: true });
-  return missing.map(([name, text]) => {
-    replaceFile(join(folder, name), text, { newFileMode: 0o644 });
-    return join(folder, name);
-  });
+  try {
+    mkdirSync(folder, { recursive: true });
+    return missing.map(([name, text]) => {
+      replaceFile(join(folder, name), text, { newFileMode: 0o644 });
+      return join(folder, name);
+    });
+  } catch (error) {
+    return explainWriting(folder, error);
+  }
 }
+
+/** Characters that are shown of what is no id. */
+const SHOWN = 200;
 
 const SCHEMA = "# yaml-language-server: $schema=../../docs/reference/model-recipe.schema.json";

@@ -4,7 +4,7 @@ import type { Evidence } from "../../components/planned";
 import type { StackSettings } from "../../components/settings";
 import { type InferenceServerSettings, inferenceServer } from "../../components/settings";
 import { pinnedServer } from "../../components/supply";
-import { defined } from "../../faults/defined";
+import { defined, ownValue } from "../../faults/defined";
 import type { ImageReading } from "../pin/readImage";
 import { recordOf } from "../pin/writePin";
 import { LEAST_SERVER } from "./leastServer";
@@ -59,7 +59,7 @@ export function seatFor({ kind }: Pick<Recipe, "kind">, seat: Seat): Seat {
 
 /** The variables that a seat's present model has by its recipe. Throws as `readRecipe` does. */
 export function leavesOf({ settings, machine, server, project }: Omit<Seat, "leaves">): string[] {
-  const there = machineOf(settings, machine).inferenceServers[server];
+  const there = ownValue(machineOf(settings, machine).inferenceServers, server);
   const leaving = there && readRecipe(project, there.model.id);
   return Object.keys(leaving?.settings.environment ?? {});
 }
@@ -79,7 +79,7 @@ export function aloneIn(seat: Seat): Seat {
 
 /** The server of a seat as the stack file has it; `undefined` for a new one. */
 export const declaredServer = ({ settings, machine, server }: Seat) =>
-  machineOf(settings, machine).inferenceServers[server];
+  ownValue(machineOf(settings, machine).inferenceServers, server);
 
 /**
  * The server in a seat, with the image that it gets; a new one has image and versions of another,
@@ -106,7 +106,7 @@ function newServer({ settings, machine }: Seat): InferenceServerSettings {
 
 /** A machine of a stack. */
 export function machineOf({ machines }: StackSettings, name: string) {
-  const machine = machines[name];
+  const machine = ownValue(machines, name);
   if (machine === undefined) throw new Error(`There is no machine ${name}.`);
   return machine;
 }

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
-import { attempt } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
+import { keptText } from "../../faults/textFile";
 import { published, version } from "../../package.json";
 
 /** The name of this program to npm, and of its folder in `node_modules`. */
@@ -59,7 +59,7 @@ export function pinIn(manifest: string): string | undefined {
 function installedFrom(root: string): string | undefined {
   const file = join(root, "node_modules", ".package-lock.json");
   if (!existsSync(file)) return undefined;
-  const { packages } = objectOr(jsonIn(attempt(() => readFileSync(file, "utf8")) ?? ""));
+  const { packages } = objectOr(jsonIn(keptText(file) ?? ""));
   const { resolved } = objectOr(objectOr(packages)[`node_modules/${PACKAGE}`]);
   return typeof resolved === "string" ? resolved : undefined;
 }

@@ -3,7 +3,7 @@ import { INSTANCE_A, SIMPLE_SERVER } from "../../components/fields";
 import type { InferenceServerPlan } from "../../components/inference-server";
 import type { MachinePlan } from "../../components/plan";
 import type { PlannedContainer } from "../../components/planned";
-import { defined } from "../../faults/defined";
+import { defined, ownValue } from "../../faults/defined";
 import { nearOf } from "../../faults/quoting";
 import { ranksOf } from "./ranksOf";
 
@@ -82,7 +82,9 @@ export function named(machines: readonly MachinePlan[], name: string): Named {
   const found = all.filter((each) => namesOf(each).includes(name));
   const spoken = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const [only, ...others] =
-    found.length > 0 ? found : all.filter((each) => namesOf(each).includes(ALSO[spoken] ?? spoken));
+    found.length > 0
+      ? found
+      : all.filter((each) => namesOf(each).includes(ownValue(ALSO, spoken) ?? spoken));
   if (only !== undefined && others.length === 0) return only;
   if (only !== undefined)
     throw new SeveralMeant(name, `${name} is on several machines`, [only, ...others].map(fullName));

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { attempt } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
+import { keptText } from "../../faults/textFile";
 
 /**
  * Folder of the engine's own files: credentials, plugins, versions, selected stacks. The engine asks
@@ -31,7 +32,7 @@ function keptIn(project: string, env: NodeJS.ProcessEnv): string | undefined {
     .map((folder) => createHash("sha1").update(join(folder, "Pulumi.yaml")).digest("hex"))
     .map((hash) => join(pulumiHome(env), `workspaces/local-serving-${hash}-workspace.json`))
     .filter((path) => existsSync(path));
-  const { stack } = objectOr(file && jsonIn(readFileSync(file, "utf8")));
+  const { stack } = objectOr(file && jsonIn(keptText(file) ?? ""));
   return typeof stack === "string" ? stack : undefined;
 }
 

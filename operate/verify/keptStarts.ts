@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import * as z from "zod";
 import { replaceFile } from "../../commandLine/replaceFile";
 import type { PlannedContainer } from "../../components/planned";
 import { attempt } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
+import { keptText } from "../../faults/textFile";
 import { contentHash } from "../../machines/shell";
 import { stateFile } from "./lastVerify";
 
@@ -26,7 +26,7 @@ const markOf = ({ image, command, env }: PlannedContainer): string =>
   contentHash(JSON.stringify([image, command, env]));
 
 function readStarts(file: string | undefined): Record<string, unknown> {
-  const text = file === undefined ? undefined : attempt(() => readFileSync(file, "utf8"));
+  const text = file === undefined ? undefined : keptText(file);
   return objectOr(objectOr(jsonIn(text ?? "")).starts);
 }
 

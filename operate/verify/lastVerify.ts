@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import * as z from "zod";
 import { createFile, replaceFile } from "../../commandLine/replaceFile";
 import { attempt, defined } from "../../faults/defined";
 import { isRecord, jsonIn, objectOr, objectsIn } from "../../faults/json";
+import { keptText } from "../../faults/textFile";
 import { type System, systemSchema } from "../sees/system";
 import type { ProbeResult } from "./probe";
 
@@ -99,9 +99,7 @@ export const verifiedSystem = async (verified: Verified, env = process.env) =>
 
 async function recordOf(verified: Verified, env: NodeJS.ProcessEnv) {
   const file = fileOf(verified, env);
-  const kept =
-    file === undefined ? undefined : jsonIn(await readFile(file, "utf8").catch(() => ""));
-  return objectOr(kept);
+  return objectOr(jsonIn(textOf(file) ?? ""));
 }
 
 /**
@@ -146,6 +144,6 @@ function newestRecords(folder: string): Record<string, unknown>[] {
 }
 
 const textOf = (file: string | undefined): string | undefined =>
-  file === undefined ? undefined : attempt(() => readFileSync(file, "utf8"));
+  file === undefined ? undefined : keptText(file);
 
 const changedAt = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;

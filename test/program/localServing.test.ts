@@ -4,6 +4,7 @@ import { log, output, runtime, secret, unknown } from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LocalServing, type LocalServingArgs, Serving } from "../../components/program";
 import { declareMachines } from "../../components/program/declareMachines";
+import { knownSettings } from "../../components/program/knownSettings";
 import { ELSEWHERE, stack, stackInput } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { record } from "./record";
@@ -147,6 +148,34 @@ describe("LocalServing in somebody's program", () => {
     expect(await answer({ settings: secret({}) })).toContain(
       "\n  settings: This is a Pulumi secret",
     );
+  });
+
+  const CIRCLE = "This value contains itself. Settings are plain data, as in a stack file.";
+  const circle: Record<string, unknown> = {};
+  circle.again = circle;
+  const list: unknown[] = [];
+  list.push(list);
+  it.each([
+    ["a map", { dgx: circle }, "settings.dgx.again"],
+    [
+      "a list",
+      { dgx: { inferenceServers: { b: { aliases: list } } } },
+      "settings.dgx.inferenceServers.b.aliases.0",
+    ],
+    ["a map behind a promise", { dgx: { b: Promise.resolve(circle) } }, "settings.dgx.b.again"],
+  ])("refuses %s that contains itself", async (_, settings, path) => {
+    expect(await answer({ settings })).toBe(`settings of serving: 1 fault\n  ${path}: ${CIRCLE}`);
+  });
+
+  it("refuses settings that grow with each level, and takes one object in two places", async () => {
+    let grown: unknown = "x";
+    for (let level = 0; level < 40; level++) grown = [grown, grown];
+    expect(await answer({ settings: { dgx: { a: grown } as object } })).toContain(
+      "The settings hold more than 10000 values; those of a machine have a few hundred.",
+    );
+    const same = { A: "1" };
+    const twice = { one: same, other: [same, { same }] };
+    expect(await knownSettings("settings", twice)).toEqual(twice);
   });
 
   it("leaves the failure of a promise of the program as it is", async () => {

@@ -70,10 +70,14 @@ const HEAD_BYTES = 8 * 1024 ** 2;
 
 const AT_ONCE_BYTES = 256 * 1024;
 
+/** The name of our own stdin in what is said. */
 const STDIN = "stdin";
 
+/** Each name of our own stdin, which a program that we start doesn't have. */
+const OWN_STDIN = /^(?:-|\/dev\/stdin|\/dev\/fd\/0|\/proc\/self\/fd\/0)$/;
+
 async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogReading> {
-  if (file === "-") return scanStdin(kind);
+  if (OWN_STDIN.test(file)) return scanStdin(kind);
   try {
     const found = statSync(file);
     if (found.isDirectory()) throw new UnreadableInput(file, "is a directory, not a file");

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { defined } from "../../../faults/defined";
+import { defined, ownValue } from "../../../faults/defined";
 import { mayBeQuoted } from "../../../faults/quoting";
 import { holdsSecret } from "../../../faults/secrets";
 import { fitsServer } from "../../models/leastServer";
@@ -51,14 +51,16 @@ export function readDockerRun(words: readonly string[]): DockerRun {
     }
     // `-it`, `-p 8000:8000`, `-p8000:8000`: the last letter of a group may take a value.
     const letters = word.slice(1);
-    const last = [...letters].findIndex((letter) => !SWITCHES.has(SHORT[letter] ?? letter));
+    const last = [...letters].findIndex(
+      (letter) => !SWITCHES.has(ownValue(SHORT, letter) ?? letter),
+    );
     const switches = last < 0 ? letters : letters.slice(0, last);
-    options.push(...[...switches].map((letter) => ({ name: SHORT[letter] ?? letter })));
+    options.push(...[...switches].map((letter) => ({ name: ownValue(SHORT, letter) ?? letter })));
     if (last < 0) continue;
     const letter = letters.charAt(last);
     const attached = letters.slice(last + 1).replace(/^=/, "");
     options.push({
-      name: SHORT[letter] ?? letter,
+      name: ownValue(SHORT, letter) ?? letter,
       value: attached === "" ? (words[++index] ?? "") : attached,
     });
   }
@@ -180,8 +182,8 @@ export function containerFacts(options: readonly DockerOption[]): ContainerFacts
           why: `${NO_VOLUME}${mountText(sourceOf(source), plainFolder(target))}`,
         });
       }
-    } else if (SET_HERE[name]?.test(value)) setHere.add(`--${name}`);
-    else leftOut.push({ what: written(option), why: WHY[name] ?? NO_OPTION });
+    } else if (ownValue(SET_HERE, name)?.test(value)) setHere.add(`--${name}`);
+    else leftOut.push({ what: written(option), why: ownValue(WHY, name) ?? NO_OPTION });
   }
   const known = { variables, ports, volumes, setHere: [...setHere], leftOut };
   return modelCache === undefined ? known : { ...known, modelCache };

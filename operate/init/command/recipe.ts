@@ -1,3 +1,4 @@
+import { ownValue } from "../../../faults/defined";
 import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
 import { shellWord } from "../../../faults/shellWords";
 import { parseYaml } from "../../../faults/yamlDocument";
@@ -65,7 +66,12 @@ export function recipeCommand(text: string): RecipeCommand | undefined {
     leftOut: Object.entries(recipe).flatMap(([key, value]) =>
       READ.has(key) || isEmpty(value)
         ? []
-        : [{ what: `the recipe's \`${key}\``, why: WHY[key] ?? "only sparkrun reads it." }],
+        : [
+            {
+              what: `the recipe's \`${key}\``,
+              why: ownValue(WHY, key) ?? "only sparkrun reads it.",
+            },
+          ],
     ),
   };
 }
@@ -80,7 +86,7 @@ const isEmpty = (value: unknown): boolean =>
 /** A recipe without a command has it made of its defaults. */
 function made({ defaults }: JsonObject): string {
   const options = Object.entries(objectOr(defaults)).flatMap(([key, value]) => {
-    const flag = `--${OTHER_NAMES[key] ?? key.replaceAll("_", "-")}`;
+    const flag = `--${ownValue(OTHER_NAMES, key) ?? key.replaceAll("_", "-")}`;
     if (value === false || value === null) return [];
     return value === true ? [flag] : [flag, shellWord(textOf(value))];
   });
@@ -97,7 +103,7 @@ export function rendered(template: string, values: JsonObject = BUILT_IN): strin
   for (let pass = 0; pass < PASSES; pass++) {
     text = text.replace(pass === 0 && doubled ? OLD_FORM : PLACEHOLDER, (whole, name?: string) => {
       if (name === undefined) return whole.charAt(0);
-      const value = values[name];
+      const value = ownValue(values, name);
       return value === undefined || value === null ? whole : textOf(value);
     });
   }

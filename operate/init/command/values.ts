@@ -1,4 +1,5 @@
 import { type InferenceServerSettings, repeatedFlags } from "../../../components/settings";
+import { ownValue } from "../../../faults/defined";
 import { isRecord, jsonIn, putAt } from "../../../faults/json";
 import { holdsSecret } from "../../../faults/secrets";
 import { humanReadableInteger, shareFrom } from "../../../vllm/argv/memoryDemand";
@@ -118,9 +119,9 @@ export function argumentValues(
   for (const [name, given] of args.options) {
     if (SPECULATIVE.test(name)) continue;
     const words = given.filter(isText);
-    const setting = SETTINGS[name];
-    const onOff = SWITCHES[name];
-    const elsewhere = ELSEWHERE[name];
+    const setting = ownValue(SETTINGS, name);
+    const onOff = ownValue(SWITCHES, name);
+    const elsewhere = ownValue(ELSEWHERE, name);
     const what = asWritten([`--${name}`, ...words].join(" "));
     if (setting !== undefined) {
       const read = setting.read(words);
@@ -203,7 +204,7 @@ function speculativeValues({ options }: ServerArguments): ArgumentValues {
   for (const [name, given] of options) {
     if (!SPECULATIVE.test(name)) continue;
     const [value = ""] = given.filter(isText);
-    const key = DRAFT_OPTIONS[name] ?? name.split(".").slice(1).join(".");
+    const key = ownValue(DRAFT_OPTIONS, name) ?? name.split(".").slice(1).join(".");
     const read = jsonIn(value) ?? value;
     if (key !== "") putAt(config, key.split("."), read);
     else if (isRecord(read)) Object.assign(config, read);
@@ -223,12 +224,12 @@ function speculativeValues({ options }: ServerArguments): ArgumentValues {
       ],
     };
   const kept = Object.entries(config).flatMap(([key, value]) => {
-    const setting = DRAFT_KEYS[key];
+    const setting = ownValue(DRAFT_KEYS, key);
     return setting === undefined || (typeof value !== "string" && typeof value !== "number")
       ? []
       : [[setting, value] as const];
   });
-  const lost = Object.keys(config).filter((key) => DRAFT_KEYS[key] === undefined);
+  const lost = Object.keys(config).filter((key) => ownValue(DRAFT_KEYS, key) === undefined);
   return {
     values: [asCommanded(["speculative"], Object.fromEntries(kept))],
     leftOut: [

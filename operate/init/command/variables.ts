@@ -1,5 +1,6 @@
 import { USUAL_VARIABLES } from "../../../components/inference-server";
 import { inferenceServer, repeatedVariable } from "../../../components/settings";
+import { ownValue } from "../../../faults/defined";
 import { holdsSecret, isSecretName } from "../../../faults/secrets";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { folderOf } from "./dockerOptions";
@@ -44,7 +45,7 @@ export function variableValues(
     const setting = settingOf(name, value);
     if (TOKENS.test(name)) tokenVariable = namedIn(value) ?? name;
     else if (setting !== undefined) values.push(...setting);
-    else if (USUAL[name] === value) setHere.push(name);
+    else if (ownValue(USUAL, name) === value) setHere.push(name);
     else if (why === undefined) environment[name] = value;
     else leftOut.push({ what: `the variable ${name}`, why });
   }
