@@ -42,10 +42,10 @@ export function judge(
     const level = rule.fixed ? rule.level : (levels[rule.name] ?? levels.all ?? rule.level);
     if (level === "disabled") return [];
     if (rule.concerns !== undefined && ofType(plain, rule.concerns).length === 0) return [];
-    const findings = [
-      ...plain.flatMap((resource) => findingsOf(rule, resource)),
-      ...(stackJudge(rule)?.(plain) ?? []),
-    ];
+    const together = stackJudge(rule)?.(plain) ?? [];
+    const told = together.flatMap(({ instead, resource }) => (instead ? [resource] : []));
+    const alone = plain.filter((resource) => !told.includes(resource));
+    const findings = [...alone.flatMap((resource) => findingsOf(rule, resource)), ...together];
     if (findings.length === 0)
       return [{ name: rule.name, level, verdict: "pass", message: "", resource: "" }];
     return findings.map((finding) => ({

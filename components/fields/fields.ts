@@ -209,15 +209,13 @@ const LEAST_BYTES = 1024 ** 2;
 
 /** Amount of memory in bytes, above 0. */
 export const bytes = shared(() =>
-  z
-    .int()
-    .positive()
-    .refine((figure) => figure <= 0 || figure >= LEAST_BYTES, {
-      error: ({ input }) => {
-        const [unit, factor] = Number(input) <= MOST ? ["GiB", BYTES.GiB] : ["MiB", LEAST_BYTES];
-        return `Expected bytes, and this is less than a megabyte. If it is in ${unit}, write ${Number(input) * factor}`;
-      },
-    }),
+  z.int().min(LEAST_BYTES, {
+    error: ({ input }) => {
+      if (Number(input) <= 0) return undefined;
+      const [unit, factor] = Number(input) <= MOST ? ["GiB", BYTES.GiB] : ["MiB", LEAST_BYTES];
+      return `Expected bytes, and this is less than a megabyte. If it is in ${unit}, write ${Number(input) * factor}`;
+    },
+  }),
 );
 
 /** Names of servers that are not entries of `inferenceServers`. */

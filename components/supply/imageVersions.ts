@@ -39,6 +39,8 @@ export interface ImageVerdict {
   readonly versions: Versions;
   readonly evidence: "read" | "published" | "none";
   readonly doubts: readonly ImageDoubt[];
+  /** Those that stay whatever a look inside finds, with what to do instead. */
+  readonly lasting: readonly Required<ImageDoubt>[];
   /** The record counts only because the tag or a known digest agrees with it. */
   readonly namesNoDigest: boolean;
   /** A tag with a number of its maker's, which isn't the vLLM inside; left out for any other. */
@@ -97,21 +99,19 @@ export function judgeServerImage({ image, record }: ImageClaim): ImageVerdict {
   const known = knownRelease(reference.digest);
   const around = { reference, known, tagged: taggedVersion("vllm", reference) };
   const own = record?.of === undefined || record.of === reference.digest ? record : undefined;
-  const doubts = [...contentDoubts(around, record, own), ...tagDoubts(own, around)];
-  const believed = doubts.length === 0;
+  const contradictions = [...contentDoubts(around, record, own), ...tagDoubts(own, around)];
+  const believed = contradictions.length === 0;
   const versions = believed ? { ...versionsOf(known), ...own?.versions } : {};
+  const doubts = [...contradictions, ...lowTag(around.tagged, versions.vllm)];
   return {
     versions,
     evidence: !believed ? "none" : own?.evidence === "read" ? "read" : "published",
-    doubts: [...doubts, ...lowTag(around.tagged, versions.vllm)],
+    doubts,
+    lasting: doubts.flatMap(({ why, remedy }) => (remedy === undefined ? [] : [{ why, remedy }])),
     namesNoDigest: believed && own !== undefined && own.of === undefined,
     ...defined({ otherTag: otherTag(around, versions.vllm) }),
   };
 }
-
-/** What is against an image whatever a look inside finds, and what to do instead. */
-export const lastingDoubts = ({ doubts }: ImageVerdict) =>
-  doubts.flatMap(({ why, remedy }) => (remedy === undefined ? [] : [{ why, remedy }]));
 
 /** What an image's reference alone tells. */
 interface Around {
@@ -125,6 +125,7 @@ const NOTHING_KNOWN: ImageVerdict = {
   versions: {},
   evidence: "none",
   doubts: [],
+  lasting: [],
   namesNoDigest: false,
 };
 

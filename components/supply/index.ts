@@ -6,7 +6,6 @@ export {
   type ImageVerdict,
   judgeServerImage,
   knownRelease,
-  lastingDoubts,
   taggedVersion,
   versionsOf,
   vllmOf,

@@ -6,7 +6,7 @@ import { programOnPath } from "../../commandLine/run";
 import { operatorHome } from "../../components/evidence";
 import { newKey } from "../../components/planned";
 import { declaresNothing, machine } from "../../components/settings";
-import { judgeServerImage, lastingDoubts, pinnedServer } from "../../components/supply";
+import { judgeServerImage, pinnedServer } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { plainJson } from "../../faults/plainText";
@@ -233,7 +233,7 @@ function nextCommands({ name, server, network, image = pinnedServer() }: Wanted)
     "serving plan",
     ...(server === undefined ||
     !image.image.includes("/") ||
-    lastingDoubts(judgeServerImage({ image: image.image })).length > 0
+    judgeServerImage({ image: image.image }).lasting.length > 0
       ? []
       : [`serving pin ${image.image.split("@")[0]} --write`]),
     ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),

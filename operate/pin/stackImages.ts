@@ -1,5 +1,5 @@
 import { Failed } from "../../commandLine/exit";
-import { judgeServerImage, lastingDoubts } from "../../components/supply";
+import { judgeServerImage } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { imageReference } from "../../machines/docker/imageReference";
 import { judgeImage, packageOf, releaseRefusal } from "./judgeImage";
@@ -144,7 +144,7 @@ export async function checkPin(entry: ImageEntry): Promise<CheckedPin> {
 /** What to say of an image without a digest: nobody pins what can't be used anyway. */
 function unpinnedFault(entry: ImageEntry): string {
   const isServer = packageOf(entry)?.name === "vllm";
-  const lasting = isServer ? lastingDoubts(judgeServerImage({ image: entry.image })) : [];
+  const lasting = isServer ? judgeServerImage({ image: entry.image }).lasting : [];
   if (lasting.length === 0)
     return "It has no digest: `serving pin IMAGE:TAG --write` gives it one.";
   const why = lasting.map((each) => `It can't be used: ${each.why}. ${each.remedy}`);

@@ -1,13 +1,6 @@
 import { TYPE } from "../../components/planned";
 import type { ImageVerdict } from "../../components/supply";
-import {
-  atLeast,
-  FLOORS,
-  isPep440,
-  knownRelease,
-  lastingDoubts,
-  whyRefused,
-} from "../../components/supply";
+import { atLeast, FLOORS, isPep440, knownRelease, whyRefused } from "../../components/supply";
 import { hubName, imageReference, referenceFault } from "../../machines/docker/imageReference";
 import { text, UNKNOWN } from "../../vllm/argv/unknown";
 import { blockOf } from "../lib/block";
@@ -30,7 +23,8 @@ export const inferenceImage: Rule = {
   advises: true,
   judgeResource(resource) {
     const image = imageOf(resource);
-    return typeof image === "object" ? image : undefined;
+    if (typeof image !== "string") return image;
+    return isPinned(image) ? undefined : unpinned({ container: resource, image }, []);
   },
   judgeStack(resources) {
     const recordsOf = recordsIn(resources);
@@ -41,7 +35,8 @@ export const inferenceImage: Rule = {
     return servers.flatMap((server) => {
       const { container, image } = server;
       const own = recordsOf(container);
-      if (imageReference(image)?.digest === undefined) return [unpinned(server, own)];
+      if (!isPinned(image))
+        return own.length === 0 ? [] : [{ ...unpinned(server, own), instead: true as const }];
       const look = lookText(container, image, servers);
       // By its tag, as `serving init` says it.
       const read = lookText(container, tagged(image), servers);
@@ -72,6 +67,8 @@ function imageOf(resource: DeclaredResource): string | Finding | undefined {
   return violation(resource, message);
 }
 
+const isPinned = (image: string): boolean => imageReference(image)?.digest !== undefined;
+
 /**
  * Says everything that is known against an image without a digest, so that nobody pulls one that
  * can't be used anyway.
@@ -79,7 +76,9 @@ function imageOf(resource: DeclaredResource): string | Finding | undefined {
 function unpinned({ container, image }: Server, records: readonly RecordedImage[]): Finding {
   const reference = imageReference(image);
   const why = referenceFault(image) ?? "it has no digest";
-  const lasting = verdictsOn(image.replace(/@.*/s, ""), records).flatMap(lastingDoubts);
+  const lasting = verdictsOn(image.replace(/@.*/s, ""), records).flatMap(
+    ({ lasting: each }) => each,
+  );
   const low = records.flatMap(lowVersions);
   const faults = [...new Set([why, ...lasting.map((each) => each.why), ...low])];
   const remedies = [

@@ -17,6 +17,11 @@ export interface Finding {
   readonly change?: Change;
   /** Advice that is only good to know: nothing is at risk. */
   readonly note?: true;
+  /**
+   * Found of everything together, and stands in place of what the rule found of the resource alone:
+   * it says that too.
+   */
+  readonly instead?: true;
 }
 
 /**

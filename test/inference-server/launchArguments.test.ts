@@ -127,7 +127,7 @@ describe("arguments of vllm serve", () => {
       speculative: { method: "mtp", numSpeculativeTokens: 3 },
       allowedOrigins: ["http://localhost:8080"],
       gdnPrefillBackend: "triton",
-      kvCacheMemoryBytes: 1024,
+      kvCacheMemoryBytes: 1_073_741_824,
       extraArgs: ["--async-scheduling"],
     });
     expect(valuesOf(words, "--attention-backend")).toEqual(["FLASHINFER"]);
@@ -138,7 +138,7 @@ describe("arguments of vllm serve", () => {
     ]);
     expect(valuesOf(words, "--allowed-origins")).toEqual(['["http://localhost:8080"]']);
     expect(valuesOf(words, "--gdn-prefill-backend")).toEqual(["triton"]);
-    expect(valuesOf(words, "--kv-cache-memory-bytes")).toEqual(["1024"]);
+    expect(valuesOf(words, "--kv-cache-memory-bytes")).toEqual(["1073741824"]);
     expect(words.at(-1)).toBe("--async-scheduling");
   });
 

@@ -85,6 +85,7 @@ describe("the policies of the pack", () => {
       ["server-starts-advice", "advisory"],
       ["transformers-range-advice", "advisory"],
       ["engine-names-advice", "advisory"],
+      ["server-mounts-advice", "advisory"],
       ["client-server-advice", "advisory"],
     ]);
   });
@@ -110,6 +111,8 @@ describe("the policies of the pack", () => {
     findings.push(
       ...judge([server({ envs: ["VLLM_USE_FLASHINFER_MOE_FP4=1"], image: `fork/vllm@${DIGEST}` })]),
     );
+    const mounts = [{ type: "bind", source: "/home/me/.codex", target: "/codex", readOnly: true }];
+    findings.push(...judge([server({ mounts })]));
     const agent = { coding: true, serverKind: "simple-server", tiers: { model: "a" } };
     const simpleServer = { toolCalls: { a: "seen 2026-11-21" } };
     findings.push(...judge([declared(TYPE.machine, "o", { clients: [agent], simpleServer })]));

@@ -146,7 +146,13 @@ describe("a server's image is believed", () => {
       false,
     ],
   ])("%s", (_, claim, versions, evidence, namesNoDigest) => {
-    expect(judgeServerImage(claim)).toEqual({ versions, evidence, doubts: [], namesNoDigest });
+    expect(judgeServerImage(claim)).toEqual({
+      versions,
+      evidence,
+      doubts: [],
+      lasting: [],
+      namesNoDigest,
+    });
   });
 });
 

@@ -1,7 +1,6 @@
 import {
   judgeServerImage,
   knownRelease,
-  lastingDoubts,
   pinnedServer,
   versionsOf,
 } from "../../../components/supply";
@@ -61,7 +60,7 @@ const BUILT =
 
 function unknown(image: { readonly image: string }, why: string): CommandImage {
   const [name = ""] = image.image.split("@");
-  const lasting = lastingDoubts(judgeServerImage(image));
+  const lasting = judgeServerImage(image).lasting;
   if (lasting.length > 0) {
     const [whys, remedies] = [lasting.map((each) => each.why), lasting.map((each) => each.remedy)];
     const mend = `${name} can't be used: ${whys.join("; ")}. ${remedies.join(" ")}`;

@@ -102,9 +102,11 @@ function ownInstances(node: JsonSchema): fc.Arbitrary<unknown> {
 /** `step` is what an exclusive bound is left behind by. */
 function bounds(node: JsonSchema, step: number): { min: number; max: number } {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = node;
+  const min = minimum ?? (exclusiveMinimum === undefined ? -1000 : exclusiveMinimum + step);
+  const most = Math.max(1_000_000, 2 * min);
   return {
-    min: minimum ?? (exclusiveMinimum === undefined ? -1000 : exclusiveMinimum + step),
-    max: maximum ?? (exclusiveMaximum === undefined ? 1_000_000 : exclusiveMaximum - step),
+    min,
+    max: maximum ?? (exclusiveMaximum === undefined ? most : exclusiveMaximum - step),
   };
 }
 

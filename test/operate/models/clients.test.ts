@@ -83,8 +83,8 @@ describe("what a model changes in the clients", () => {
       opencode: { server: "b" },
       pi: { model: OLD },
       crush: { server: "b", model: "nvidia/Qwen3.6-35B-A3B-NVFP4" },
-      clientEnv: { model: "gpt-oss-120b" },
-      qwenCode: { model: CHAT },
+      clientEnv: { model: CHAT },
+      qwenCode: { model: "gpt-oss-120b" },
     };
     expect(clientsAfter({ clients }, { model: CHAT })).toEqual({
       ...clients,

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { inferenceImage } from "../../../policies/rules/inferenceImage";
+import { findingsOf } from "../../../policies/rules/rule";
 import {
   container,
   DIGEST,
@@ -26,6 +28,17 @@ describe("the image's form", () => {
     expect(messages[0]).toMatch(
       /^refused: b runs `vllm\/vllm-openai.*`, which is not pinned: .*sha256:<64 hex digits>/,
     );
+  });
+
+  it("refuses it before it is touched, where a run judges one resource at a time", () => {
+    const unpinned = server({ image: "vllm/vllm-openai:v0.20.0" });
+    const found = findingsOf(inferenceImage, unpinned).map(({ message }) => message);
+    expect(found).toEqual([
+      expect.stringMatching(
+        /^b runs `vllm\/vllm-openai:v0\.20\.0`, which is not pinned: .*0\.20\.0/,
+      ),
+    ]);
+    expect(found.join()).not.toContain("serving pin vllm/vllm-openai:v0.20.0");
   });
 
   it("says what is wrong with it, and names no image in the command where it can't be read", () => {
