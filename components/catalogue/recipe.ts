@@ -55,7 +55,10 @@ const speed = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("What it ran with in addition to the settings above, such as draft tokens."),
+    .describe(
+      "What it ran with otherwise than the settings above. Lists then show the speed with this text.",
+    ),
+  drafts: z.int().min(1).optional().describe("Draft tokens that it ran with. Default: none."),
   basis,
   source: z.string().min(1).describe("Who measured it."),
   date: day().describe("Day on which it was published or, if that is not known, read."),

@@ -3,6 +3,7 @@ import { columns } from "../../commandLine/output";
 import type { Recipe } from "../../components/catalogue";
 import { Failed } from "../../faults/fault";
 import { jsonIn } from "../../faults/json";
+import { conditionsOf } from "../models/speeds";
 import type { BenchRun } from "./runs";
 
 /** What vLLM's client saves, as far as it is read here. */
@@ -79,7 +80,11 @@ export function benchText(runs: readonly BenchFigures[], speeds: Recipe["speeds"
   const [cold, one] = runs;
   const published = (what: "prefill" | "decode") => {
     const said = speeds.filter((each) => each.what === what);
-    return said.map((each) => `${each.tokensPerSecond} (${each.source})`).join(", ") || "not known";
+    const texts = said.map((each) => {
+      const how = conditionsOf(each);
+      return `${each.tokensPerSecond}${how === "" ? "" : ` with ${how}`} (${each.source})`;
+    });
+    return texts.join(", ") || "not known";
   };
   const rows = runs.map(({ title, firstToken, firstTokenP99, decode, together, reuse }) => [
     title,

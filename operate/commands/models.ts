@@ -9,10 +9,11 @@ import { whyNoServer } from "../../machines/devices/devices";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheOn } from "../../machines/hubCache";
 import { addModel } from "../models/addModel";
-import { type Fit, fitModel, withOwnSpeeds } from "../models/fit";
+import { type Fit, fitModel } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
 import { chooseModel, keepConfig } from "../models/ownModel";
 import { aloneIn, declaredServer, type Seat, seatFor } from "../models/seat";
+import { shownSpeed, speedsHere } from "../models/speeds";
 import { changeWithImage, imageLines, writeLine } from "../models/useImage";
 import { chooseRecipe, seatOf } from "../models/useModel";
 import { terminalWidth } from "../plan/layout";
@@ -77,8 +78,10 @@ weights is not known. serving models show MODEL names the sources. Exit code: 0,
   return list.addCommand(show()).addCommand(use()).addCommand(add());
 }
 
-const ORDER =
-  "Models that fit come first, then those that fit at best, each sorted by hub id.\n`up to`: at worst there is no room at all.";
+const ORDER = `Models that fit come first, then those that fit at best, each sorted by hub id.
+\`up to\`: at worst there is no room at all.
+\`tokens/s\`: one answer alone, measured here or published of a DGX Spark;
+\`with\` names what \`use\` doesn't write.`;
 
 /** Which of the models the server serves now. */
 function servedText(rows: readonly ModelRow[], seat: Seat): string {
@@ -170,7 +173,9 @@ async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome>
   const doubt = found.doubt === undefined ? [] : [`MAY NOT START: ${found.doubt}`, ""];
   const repeated =
     also.length === 0 ? [] : [`${also.join(", ")} repeats its block, and changes too.`, ""];
-  const row = rowResult({ fit: found, alone: found.verdict });
+  const drafts = seat.drafts ? recipe.draft?.numSpeculativeTokens : undefined;
+  const speed = shownSpeed(recipe.speeds, drafts);
+  const row = rowResult({ fit: found, alone: found.verdict, ...defined({ speed }) });
   const file = { diff, written: backup !== undefined, backup: backup ?? "" };
   return {
     result: { ...row, imageChange: image ?? null, ...file },
@@ -237,13 +242,15 @@ const seatGiven = (options: Options): string =>
     options.server === undefined ? "" : ` --server ${options.server}`,
   ].join("");
 
-function rowOf(known: Recipe, given: Seat): ModelRow {
-  const recipe = withOwnSpeeds(known, given);
+function rowOf(recipe: Recipe, given: Seat): ModelRow {
   const seat = seatFor(recipe, given);
   const here = fitOrFault(recipe, seat);
   const alone =
     here.beside && here.verdict === "no" ? fitModel(recipe, aloneIn(seat)).verdict : here.verdict;
-  return { fit: here, alone };
+  const own = speedsHere(here, seat);
+  const speeds = own.length > 0 ? own : recipe.speeds;
+  const speed = shownSpeed([...own, ...recipe.speeds]);
+  return { fit: { ...here, recipe: { ...recipe, speeds } }, alone, ...defined({ speed }) };
 }
 
 /** Whether a model fits; one that conflicts with the rest of the stack file doesn't. */
@@ -256,13 +263,14 @@ function fitOrFault(recipe: Recipe, seat: Seat): Fit {
   return { recipe, beside: false, reasons, ...none };
 }
 
-function rowResult({ fit: { recipe, ...found }, alone }: ModelRow) {
+function rowResult({ fit: { recipe, ...found }, alone, speed }: ModelRow) {
   return {
     id: recipe.id,
     servedModelName: recipe.servedModelName,
     ...found,
     alone,
     speeds: recipe.speeds,
+    speed: speed ?? null,
   };
 }
 

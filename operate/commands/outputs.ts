@@ -15,6 +15,7 @@ import type { CommandNotes } from "../init/command/notes";
 import type { Inventory } from "../inventory/inventory";
 import type { Leftover } from "../inventory/leftovers";
 import type { Fit } from "../models/fit";
+import type { ShownSpeed } from "../models/speeds";
 import type { ImageChange } from "../models/useImage";
 import type { SwapsMeasured } from "../onRequest/measureSwaps";
 import type { ProgramReading } from "../pin/pinProgram";
@@ -66,6 +67,11 @@ interface ModelRowOutput extends Omit<Fit, "recipe"> {
   /** The verdict if nothing else ran on the machine. */
   readonly alone: Fit["verdict"];
   readonly speeds: Recipe["speeds"];
+  /**
+   * The speed of one answer: with the values that are written (`asWritten`), else with those that
+   * it names.
+   */
+  readonly speed: ShownSpeed | null;
 }
 
 interface ModelsOutput {

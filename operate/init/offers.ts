@@ -6,6 +6,7 @@ import { AGGREGATE_LIMIT, downToHundredth } from "../../vllm/utilization";
 import { fitModel } from "../models/fit";
 import { leavesOf } from "../models/seat";
 import { type ServerValue, serverValues, shareFor } from "../models/serverValues";
+import { type ShownSpeed, shownSpeed } from "../models/speeds";
 import type { HostFacts } from "../sees/computer/facts";
 import { draft } from "./draft";
 import { shareOfA, type Wanted } from "./settings";
@@ -36,8 +37,8 @@ export interface Offer {
   readonly requests?: number;
   /** Coding agents that work at once, where it surely starts. */
   readonly agents?: number;
-  /** How fast it was seen to answer, and by whom. */
-  readonly speed?: Recipe["speeds"][number];
+  /** How fast it was seen to answer, by whom, and with what. */
+  readonly speed?: ShownSpeed;
   /** Share that instance A must be lowered to for it. */
   readonly lowerA?: number;
 }
@@ -92,7 +93,7 @@ export function* offers(
           window: kv?.maxModelLen,
           requests: kv?.atBest.maxConcurrency,
           agents: kv?.fits === true ? kv.agents[0]?.atOnce : undefined,
-          speed: recipe.speeds.find(({ what }) => what === "decode"),
+          speed: shownSpeed(recipe.speeds),
         }),
         cached: cached.has(recipe.id),
         weightsGB: recipe.weights.diskGB,

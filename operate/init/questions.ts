@@ -3,6 +3,7 @@ import { WrongUse } from "../../commandLine/exit";
 import { modelNamed } from "../../components/catalogue";
 import { CLIENTS, type ClientKey } from "../../components/clients";
 import { thousands } from "../../units/thousands";
+import { conditionsOf } from "../models/speeds";
 import type { GpuTaker } from "./counted";
 import type { Offer } from "./offers";
 
@@ -65,9 +66,11 @@ function offerText(offer: Offer): string {
   ].join(", ");
 }
 
-/** `57 tokens/s on a DGX Spark (vLLM 0.30): Spark Arena`: all speeds of recipes are of one. */
-const speedText = ({ tokensPerSecond, with: how, source }: NonNullable<Offer["speed"]>): string =>
-  `${tokensPerSecond} tokens/s on a DGX Spark${how === undefined ? "" : ` (${how})`}: ${source}`;
+/** `57 tokens/s on a DGX Spark (3 drafts): Spark Arena`: all speeds of recipes are of one. */
+function speedText(speed: NonNullable<Offer["speed"]>): string {
+  const how = conditionsOf(speed);
+  return `${speed.tokensPerSecond} tokens/s on a DGX Spark${how === "" ? "" : ` (${how})`}: ${speed.source}`;
+}
 
 const yesOrNo = (answer: string): boolean | undefined =>
   /^(y|yes|n|no)$/i.test(answer) ? /^y/i.test(answer) : undefined;

@@ -2,7 +2,6 @@ import type { Recipe } from "../../components/catalogue";
 import { readEvidence } from "../../components/evidence";
 import { declaredResources } from "../../components/machine";
 import type { ServerKv } from "../../components/memory";
-import { ownSpeeds } from "../../components/memory";
 import { type Plan, plan } from "../../components/plan";
 import { isPooling, rankContainer } from "../../components/planned";
 import type { StackSettings } from "../../components/settings";
@@ -204,25 +203,6 @@ function withNeededImage(recipe: Recipe, seat: Seat): Seat {
   if (needed === undefined) return seat;
   const { repository, image = `${repository}:${UNCHOSEN_TAG}` } = needed;
   return { ...seat, image: { image } };
-}
-
-/**
- * A recipe with the speeds that were measured of its model on the seat's machine, where there are
- * any, in place of its own.
- */
-export function withOwnSpeeds(recipe: Recipe, { settings, machine }: Seat): Recipe {
-  const servers = Object.values(machineOf(settings, machine).inferenceServers);
-  const own = servers.flatMap((each) => (each.model.id === recipe.id && ownSpeeds(each)) || []);
-  const basis = { basis: "measured", source: "serving bench on this machine" } as const;
-  const speeds = own.flatMap(({ at: date, ...rates }) =>
-    (["decode", "prefill"] as const).map((what) => ({
-      what,
-      tokensPerSecond: rates[what],
-      date,
-      ...basis,
-    })),
-  );
-  return speeds.length > 0 ? { ...recipe, speeds } : recipe;
 }
 
 /**

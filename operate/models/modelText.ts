@@ -3,24 +3,29 @@ import type { Recipe } from "../../components/catalogue";
 import { isPooling } from "../../components/planned";
 import { hanging, type Width } from "../plan/layout";
 import type { Fit } from "./fit";
+import { conditionsOf, type ShownSpeed, speedCell } from "./speeds";
 
 /** What is said where nobody published a figure. */
 const UNKNOWN = "not known";
 
 /** One model of the table: whether it fits where it would run, and whether it would fit alone. */
-export type ModelRow = { readonly fit: Fit; readonly alone: Fit["verdict"] };
+export interface ModelRow {
+  readonly fit: Fit;
+  readonly alone: Fit["verdict"];
+  readonly speed?: ShownSpeed;
+}
 
 /**
  * The catalogue for one machine, a line for each model. Where that is wider than the terminal, what
  * is read least stands below each model.
  */
 export function modelTable(rows: readonly ModelRow[], width: Width): string[] {
-  const cells = rows.map(({ fit, alone }): Cells => {
+  const cells = rows.map(({ fit, alone, speed: seen }): Cells => {
     const [share = "-", room = "-", windows = "-", agents = "-"] =
       fit.verdict === "no" ? [] : figures(fit);
     const { recipe } = fit;
     const model = recipe.servedModelName;
-    const [fits, speed] = [fitText(fit), speedText(recipe)];
+    const [fits, speed] = [fitText(fit), seen === undefined ? UNKNOWN : speedCell(seen)];
     return { model, fits, share, room, windows, agents, speed, needs: needs(recipe, fit, alone) };
   });
   const whole = columns([
@@ -37,11 +42,14 @@ type Cells = Readonly<
   Record<"model" | "fits" | "share" | "room" | "windows" | "agents" | "speed" | "needs", string>
 >;
 
+/** A speed that needs more room than its column has, as it is of other values. */
+const hasConditions = (speed: string) => speed.includes(" with ");
+
 /** Columns that the verdict of a model gets in a narrow table; a longer one stands below. */
 const VERDICT = 17;
 
 function narrowTable(cells: readonly Cells[], width: Width): string[] {
-  const short = (text: string) => (text === UNKNOWN ? "?" : text);
+  const short = (text: string) => (text === UNKNOWN || hasConditions(text) ? "?" : text);
   const [head = "", ...lines] = columns([
     ["model", "fits", "share", "agents", "tokens/s"],
     ...cells.map(({ model, fits, share, agents, speed }) => [
@@ -50,10 +58,11 @@ function narrowTable(cells: readonly Cells[], width: Width): string[] {
       ...[share, short(agents), short(speed)],
     ]),
   ]);
-  const below = cells.map(({ fits, room, windows, needs }) =>
+  const below = cells.map(({ fits, room, windows, speed, needs }) =>
     [
       ...(fits.length > VERDICT ? [fits] : []),
       ...(room === "-" ? [] : [`KV room ${room}`, `windows ${windows}`]),
+      ...(hasConditions(speed) ? [speed.replace(" ", " tokens/s ")] : []),
       needs,
     ].join("; "),
   );
@@ -88,11 +97,6 @@ function figures({ recipe, values, kv }: Fit): string[] {
   const [first] = agents;
   const atOnce = first === undefined ? "-" : kv.fits ? String(first.atOnce) : UNKNOWN;
   return [share, ...figures, atOnce];
-}
-
-function speedText({ speeds }: Recipe): string {
-  const decode = speeds.filter(({ what }) => what === "decode").map((each) => each.tokensPerSecond);
-  return decode.length === 0 ? UNKNOWN : String(Math.max(...decode));
 }
 
 function needs(
@@ -147,10 +151,10 @@ export function recipeText(recipe: Recipe, { fit, alone }: ModelRow): string {
       (line) => `  ${line}`,
     ),
     "",
-    ...speeds.map(
-      (each) =>
-        `  ${each.what} ${each.tokensPerSecond} tokens/s${each.with === undefined ? "" : ` (${each.with})`}, ${each.basis}: ${each.source} (${each.date})`,
-    ),
+    ...speeds.map((each) => {
+      const how = conditionsOf(each);
+      return `  ${each.what} ${each.tokensPerSecond} tokens/s${how === "" ? "" : ` (${how})`}, ${each.basis}: ${each.source} (${each.date})`;
+    }),
     ...starts.map(
       (each) =>
         `  ${each.works ? "started" : "failed"} at ${each.share}: ${each.source} (${each.date})`,

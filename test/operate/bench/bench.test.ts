@@ -189,13 +189,17 @@ describe("a run's figures", () => {
       figuresOf(AGENTS, JSON.stringify(SAVED), zero, { queries: 211_000, hits: 166_500 }),
     ];
     const from = { basis: "published", source: "somebody", date: "2026-11-01" } as const;
-    expect(benchText(runs, [{ what: "decode", tokensPerSecond: 97.7, ...from }])).toEqual([
+    const published = [
+      { what: "decode", tokensPerSecond: 97.7, ...from },
+      { what: "decode", tokensPerSecond: 120, with: "vLLM 0.28", drafts: 3, ...from },
+    ] as const;
+    expect(benchText(runs, [...published])).toEqual([
       "             first token      p99  tokens/s each  together  reused",
       "131072 cold      32.77 s  32.77 s              -         -  off",
       "2 agents          0.40 s   0.91 s           52.1      81.5  92 %",
       "",
       "prefill 4000 tokens/s for a cold prompt; published: not known",
-      "decode 52.1 tokens/s for one agent; published: 97.7 (somebody)",
+      "decode 52.1 tokens/s for one agent; published: 97.7 (somebody), 120 with vLLM 0.28, 3 drafts (somebody)",
     ]);
   });
 });

@@ -28,8 +28,10 @@ describe("serving models", () => {
     expect(code).toBe(0);
     expect(out).toContain("Machine dgx, server b, beside its other engines:");
     expect(out).toMatch(
-      /^qwen3\.6-35b-a3b +computed +0\.45 +4\.3 to 4\.9 GiB +1\.6 to 1\.9 of 256K +5 +97\.7 +vLLM 0\.24\.0, 22 GB of disk$/m,
+      /^qwen3\.6-35b-a3b +computed +0\.45 +4\.3 to 4\.9 GiB +1\.6 to 1\.9 of 256K +5 +97\.7 with vLLM 0\.28, 3 drafts +vLLM 0\.24\.0, 22 GB of disk$/m,
     );
+    // Its speed with drafts is larger, but `use` writes none.
+    expect(out).toMatch(/^gemma-4-26b-a4b .* not known +52 +vLLM/m);
     expect(out).toMatch(
       /^gpt-oss-120b +no: 10\.9 GiB over +- .* the machine to itself, vLLM 0\.24\.0, 61 GB of disk$/m,
     );
@@ -81,12 +83,17 @@ describe("serving models", () => {
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
     expect(lines).toContain("?: not known");
     const served = lines.indexOf("b serves qwen3.6-35b-a3b now.");
-    expect(lines.slice(served + 1, served + 3)).toEqual([
+    expect(lines.slice(served + 1, served + 5)).toEqual([
       "Models that fit come first, then those that fit at best, each sorted by hub id.",
       "`up to`: at worst there is no room at all.",
+      "`tokens/s`: one answer alone, measured here or published of a DGX Spark;",
+      "`with` names what `use` doesn't write.",
     ]);
     expect(narrow.out).toMatch(
       /^glm-4\.7-flash +see below +\S+ +\? +\?\n {4}its KV cache can't be computed; /m,
+    );
+    expect(narrow.out.replaceAll("\n    ", " ")).toMatch(
+      /^qwen3\.6-35b-a3b +computed +0\.45 +5 +\? .*; 97\.7 tokens\/s with vLLM 0\.28, 3 drafts; vLLM 0\.24\.0/m,
     );
     const { out } = await runServing(["models", "show", "glm-4.7-flash", "--file", stackFile()]);
     expect(out).toMatch(
