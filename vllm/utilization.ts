@@ -38,6 +38,15 @@ export function tenThousandths(share: number): number {
   return isNearest ? nearest : Math.ceil(share * TEN_THOUSAND);
 }
 
+/**
+ * The same of a share that somebody wrote, where each digit counts: 0.4500000000000001 is above
+ * 0.45.
+ */
+export function writtenTenThousandths(share: number): number {
+  const whole = tenThousandths(share);
+  return share > whole / TEN_THOUSAND ? whole + 1 : whole;
+}
+
 /** Sum of utilizations, free of binary rounding. */
 export const sumOfUtilizations = (utilizations: readonly number[]): number =>
   utilizations.reduce((sum, each) => sum + tenThousandths(each), 0) / TEN_THOUSAND;

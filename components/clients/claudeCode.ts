@@ -150,6 +150,7 @@ export const MESSAGES_CLIENT = {
   launcher: claudeCode.launcher,
   baseUrlVariable: BASE_URL_VARIABLE,
   modelVariables: TIER_VARIABLES,
+  anyModelVariable: MODEL_VARIABLE,
 } as const;
 
 /**

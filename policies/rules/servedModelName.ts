@@ -1,9 +1,10 @@
+import { MESSAGES_CLIENT } from "../../components/clients";
 import { INSTANCE_A } from "../../components/fields";
 import { TYPE } from "../../components/planned";
 import { defined } from "../../faults/defined";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import { isText, knownMap, knownMaps } from "../../vllm/argv/unknown";
-import { displayName, knownText } from "../lib/container";
+import { type DeclaredResource, displayName, knownText, variables } from "../lib/container";
 import { type CodingClient, codingClients } from "../lib/hostInstance";
 import { readContainer } from "../lib/inferenceServer";
 import type { MachineGroup } from "../lib/machines";
@@ -44,8 +45,44 @@ export const servedModelName: Rule = {
       );
     });
   },
-  judgeMachine: (group) => codingClients(group).flatMap((client) => judgeClient(group, client)),
+  judgeMachine: (group) => [
+    ...codingClients(group).flatMap((client) => judgeClient(group, client)),
+    ...group.containers.flatMap((container) => judgeContainer(group, container)),
+  ],
 };
+
+/**
+ * A container of a messages-style client that asks a server of the same program for a name with a
+ * slash. A hosted service, which may have such names, has no port in its address.
+ */
+function judgeContainer(group: MachineGroup, container: DeclaredResource): Finding[] {
+  const given = variables(container.props.envs);
+  const baseUrl = knownText(given.get(MESSAGES_CLIENT.baseUrlVariable)) ?? "";
+  if (!URL.canParse(baseUrl) || new URL(baseUrl).port === "") return [];
+  const asked = [...given].flatMap(([name, value]) => {
+    const model = MESSAGES_CLIENT.anyModelVariable.test(name) ? knownText(value) : undefined;
+    return model?.includes("/") ? [[name, model] as const] : [];
+  });
+  const servers = asked.length === 0 ? [] : group.containers.flatMap(servedNames);
+  return [...new Set(asked.map(([, model]) => model))].flatMap((model) => {
+    const plain = servers
+      .find((names) => names.includes(model))
+      ?.find((each) => !each.includes("/"));
+    if (plain === undefined) return [];
+    const where = asked.flatMap(([name, each]) => (each === model ? [name] : [])).join(", ");
+    const message = `${displayName(container)} would ask for \`${model}\` (${where}), which has a slash; coding clients can't address it. Ask for \`${plain}\`, which the same server answers to.`;
+    return [violation(container, message)];
+  });
+}
+
+/** The names of each server in a container. */
+function servedNames(container: DeclaredResource): string[][] {
+  const reading = readContainer(container);
+  if (reading.kind !== "yes") return [];
+  return reading.servers.map(({ options }) =>
+    (options.get("served-model-name") ?? []).filter((name) => isText(name)),
+  );
+}
 
 /** A coding client that asks for a name with a slash, once for each setting that says so. */
 function judgeClient(group: MachineGroup, client: CodingClient): Finding[] {

@@ -4,6 +4,7 @@ import {
   TEN_THOUSAND,
   tenThousandths,
   VLLM_DEFAULT_UTILIZATION,
+  writtenTenThousandths,
 } from "../utilization";
 import { connectorsGiB } from "./connectors";
 import { processArguments } from "./processArguments";
@@ -242,7 +243,7 @@ export function shareFrom(value: unknown, what: string): ClaimedShare {
       known: false,
       why: `${what} is ${written}, but a share must be above 0 and at most 1`,
     };
-  return { known: true, tenThousandths: tenThousandths(number), byDefault: false };
+  return { known: true, tenThousandths: writtenTenThousandths(number), byDefault: false };
 }
 
 /**

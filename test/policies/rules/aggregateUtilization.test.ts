@@ -34,19 +34,25 @@ function machine(
 }
 
 describe("a machine's declaration", () => {
-  it.each(["0.45004", "0.450049", "0.4500000001", "0.450000000000001"])(
-    "is over the limit by any digit: %s",
-    (share) => {
-      expect(said(RULE, [machine(0.45, share)]).join()).toContain(
-        "instance A (host, port 8000) 0.45 + b 0.4501. The limit is 0.90.",
-      );
-    },
-  );
+  const ABOVE = [
+    ...["0.45004", "0.450049", "0.4500000001", "0.450000000000001", "0.4500000000000001"],
+    ...["0.45000000000000007", "4.500000000000001e-1"],
+  ];
+  it.each(ABOVE)("is over the limit by any digit: %s", (share) => {
+    expect(said(RULE, [machine(0.45, share)]).join()).toContain(
+      "instance A (host, port 8000) 0.45 + b 0.4501. The limit is 0.90.",
+    );
+    expect(said(RULE, [machine(Number(share), "0.45")]).join()).toContain(
+      "instance A (host, port 8000) 0.4501 + b 0.45. The limit is 0.90.",
+    );
+  });
 
   it.each([
     ["the default pair", 0.45, "0.45"],
     ["exactly the limit, where binary fractions say more", 0.72, "0.18"],
     ["no instance A", "none", "0.90"],
+    // The very number that vLLM reads of 0.45.
+    ["more digits than a number has", 0.45, "0.45000000000000001"],
   ])("passes: %s", (_, host, share) => {
     expect(verdictsOf(RULE, [machine(host, share)])).toEqual([
       { name: RULE, level: "mandatory", verdict: "pass", message: "", resource: "" },

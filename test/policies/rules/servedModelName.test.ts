@@ -79,3 +79,33 @@ describe("served-model-name", () => {
     ]);
   });
 });
+
+describe("a container with a messages-style client", () => {
+  const ALIASED = serving("a/b", "--served-model-name", "b", "a/b");
+  const asking = (url: string, ...variables: string[]) =>
+    container("agent", { image: "me/agent", envs: [`ANTHROPIC_BASE_URL=${url}`, ...variables] });
+
+  it.each(["http://b:8001", "http://127.0.0.1:8787", "https://dgx.lan:8443"])(
+    "is refused for a name with a slash that a server has as an alias, at %s",
+    (url) => {
+      const names = ["ANTHROPIC_MODEL=a/b", "CLAUDE_CODE_SUBAGENT_MODEL=a/b"];
+      expect(said(RULE, [ALIASED, asking(url, ...names)])).toEqual([
+        "refused: agent would ask for `a/b` (ANTHROPIC_MODEL, CLAUDE_CODE_SUBAGENT_MODEL), which has a slash; coding " +
+          "clients can't address it. Ask for `b`, which the same server answers to.",
+      ]);
+    },
+  );
+
+  it.each([
+    ["the name without one", [ALIASED, asking("http://b:8001", "ANTHROPIC_MODEL=b")]],
+    ["a hosted service", [ALIASED, asking("https://api.example/v1", "ANTHROPIC_MODEL=a/b")]],
+    ["somebody else's name", [ALIASED, asking("http://x:1", "ANTHROPIC_MODEL=c/d")]],
+    ["no server of the program", [asking("http://x:1", "ANTHROPIC_MODEL=a/b")]],
+    ["another program's model", [ALIASED, asking("http://b:8001", "EMBEDDING_MODEL=a/b")]],
+    ["no URL", [ALIASED, asking("b", "ANTHROPIC_MODEL=a/b")]],
+    [
+      "a value that isn't known",
+      [ALIASED, asking("http://b:8001", `ANTHROPIC_MODEL=${UNKNOWN_TEXT}`)],
+    ],
+  ])("passes: %s", (_, resources) => expect(said(RULE, resources)).toEqual([]));
+});
