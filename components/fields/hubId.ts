@@ -34,16 +34,30 @@ const FORMS: readonly ((id: string) => string | undefined)[] = [
  * a path.
  */
 export function notAHubId(id: string): string | undefined {
-  if (HUB_ID.test(id.replace(GGUF_FORM, "")) && ofCacheFolder(id) === undefined) return undefined;
-  if (/^[/~.]/.test(id)) return undefined;
+  if (isIdOrPath(id)) return undefined;
+  return (
+    nameElsewhere(id) ??
+    (id.split("/").length > 2
+      ? undefined
+      : `\`${id}\` isn't a hub id, which has letters, digits, \`-\`, \`_\` and \`.\` around one \`/\`.`)
+  );
+}
+
+/**
+ * What to write in place of a model's name of another form, such as an address of the hub or a name
+ * of Ollama's; `undefined` for any other text.
+ */
+export function nameElsewhere(id: string): string | undefined {
+  if (isIdOrPath(id)) return undefined;
   for (const form of FORMS) {
     const said = form(id);
     if (said !== undefined) return `\`${id}\` ${said}`;
   }
-  return id.split("/").length > 2
-    ? undefined
-    : `\`${id}\` isn't a hub id, which has letters, digits, \`-\`, \`_\` and \`.\` around one \`/\`.`;
+  return undefined;
 }
+
+const isIdOrPath = (id: string): boolean =>
+  /^[/~.]/.test(id) || (HUB_ID.test(id.replace(GGUF_FORM, "")) && ofCacheFolder(id) === undefined);
 
 function ofAddress(id: string): string | undefined {
   const path = id.replace(ADDRESS, "").replace(/[?#].*$/, "");

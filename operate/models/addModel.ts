@@ -4,6 +4,7 @@ import { stringify } from "yaml";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { replaceFile } from "../../commandLine/replaceFile";
 import { isHubId } from "../../components/catalogue";
+import { nameElsewhere } from "../../components/fields";
 import { familyOf } from "../../components/inference-server";
 import { parseJson } from "../../faults/jsonDocument";
 import { readTextFile } from "../../faults/textFile";
@@ -17,7 +18,8 @@ import { modelFolder, snapshotConfig } from "../../machines/hubCache";
 export function addModel(project: string, id: string, from?: string | ModelCache): string[] {
   if (id !== id.trim() || !isHubId(id))
     throw new WrongUse(
-      `${id.slice(0, SHOWN)}: expected a hub id such as org/model, each part of at most 96 characters.`,
+      nameElsewhere(id) ??
+        `${id.slice(0, SHOWN)}: expected a hub id such as org/model, each part of at most 96 characters.`,
     );
   const folder = join(project, "models", modelFolder(id));
   if (from === undefined)

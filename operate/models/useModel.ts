@@ -9,6 +9,7 @@ import {
   type NamedModel,
   readCatalogue,
 } from "../../components/catalogue";
+import { nameElsewhere } from "../../components/fields";
 import { NAMESPACE, parseStackFile, type StackSettings } from "../../components/settings";
 import { FaultyInput, orInputFault } from "../../faults/fault";
 import { valueAt } from "../../faults/schemaFaults";
@@ -45,17 +46,14 @@ export function chooseRecipe(project: string, wanted: string): Recipe {
   throw whyNoName(wanted) ?? unclearName(wanted, meant);
 }
 
-/** Says where something else than a model's name belongs: a folder, or a model of Ollama. */
+/** Says what to write in place of something else than a name: a folder, an address, a tag. */
 export function whyNoName(wanted: string): WrongUse | undefined {
   if (/^(?:[/~]|\.\.?(?:\/|$))/.test(wanted))
     return new WrongUse(
       `${wanted} is a folder. Write its whole path into the stack file yourself: a model's as \`model.id\` of a server, an adapter's as a \`path\` below \`adapters\` of its base model's server (${pageFromProject("docs/guide/your-own-models.md")}).`,
     );
-  if (/^[\w.-]+:[\w.-]+$/.test(wanted))
-    return new WrongUse(
-      `${wanted} is a name of Ollama's: write it into \`simpleServer.models\` (${pageFromProject("docs/guide/ollama.md")}).`,
-    );
-  return undefined;
+  const instead = nameElsewhere(wanted.trim());
+  return instead === undefined ? undefined : new WrongUse(instead);
 }
 
 /** Says that a name means several models or none, with those that it may mean. */

@@ -2,7 +2,13 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { containerArgs } from "../../components/host/containerArgs";
 import { dockerRun } from "../../operate/plan/dockerRun";
-import { KEY_VARIABLE, onRequest, plannedOnDemand, RESIDENT } from "../fixtures/onDemand";
+import {
+  KEY_VARIABLE,
+  ON_DEMAND,
+  onRequest,
+  plannedOnDemand,
+  RESIDENT,
+} from "../fixtures/onDemand";
 import { BRIDGE, fileOf } from "../fixtures/services";
 
 const { machine } = plannedOnDemand();
@@ -120,6 +126,32 @@ describe("warnings", () => {
   const said = (more: Record<string, unknown> = {}) =>
     plannedOnDemand(more).warnings.map(([code]) => code);
   const onlyOnRequest = { inferenceServers: { c: onRequest("coder", 8002) } };
+
+  it.each([
+    ["192.168.178.0/24", "192.168.178.0/24"],
+    ["192.168.1.16/28", "192.168.1.0/24"],
+    ["10.0.0.0/26", "10.0.0.0/24"],
+  ])("say of a subnet that many routers give to the local network: %s", (subnet, usual) => {
+    const told = plannedOnDemand({ onDemand: { ...ON_DEMAND, subnet } }).warnings.filter(
+      ([code]) => code === "subnet-of-a-lan",
+    );
+    expect(told).toEqual([
+      [
+        "subnet-of-a-lan",
+        `\`onDemand.subnet\` is ${subnet}, and many routers give ${usual} to the local network: if yours does, Docker takes its addresses over. Write another private one, such as 10.213.7.0/28.`,
+      ],
+    ]);
+  });
+
+  it.each([undefined, "172.31.241.0/28", "10.213.7.0/28", "192.168.77.0/24", "10.0.2.0/24"])(
+    "say nothing of another subnet: %s",
+    (subnet) => {
+      const onDemand = subnet === undefined ? ON_DEMAND : { ...ON_DEMAND, subnet };
+      expect(plannedOnDemand({ onDemand }).warnings.map(([code]) => code)).not.toContain(
+        "subnet-of-a-lan",
+      );
+    },
+  );
 
   it("say who writes titles, where no model always runs, and not once one does", () => {
     expect(said(onlyOnRequest)).toContain("task-model");

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
 import { readCatalogue, readRecipe } from "../../../components/catalogue/readCatalogue";
+import { notAHubId } from "../../../components/fields/hubId";
 import { parseStackFile } from "../../../components/settings/load";
 import { whyNoServer } from "../../../machines/devices/devices";
 import { fitModel, withModel } from "../../../operate/models/fit";
@@ -340,6 +341,37 @@ describe("serving models use", () => {
     }
     const { code, err } = await runServing(["models", "use", "qwen3:8b", "--file", file]);
     expect([code, err]).toEqual([2, expect.stringContaining("`simpleServer.models`")]);
+  });
+
+  it.each([
+    "ORG/M@main",
+    "qwen3:8b",
+    "a\\b",
+    "https://huggingface.co/ORG/M",
+    "hf.co/ORG/M:Q4_K_M",
+    "https://huggingface.co/nvidia/Qwen3.6-35B-A3B-NVFP4/tree/main",
+    "models--ORG--M",
+    "ORG//M",
+  ])("says of `%s` what a stack file is told of it", async (name) => {
+    const file = stackFile();
+    const said = `${notAHubId(name)}\n`;
+    for (const words of [["use"], ["use", "--write"], ["show"]])
+      expect(await runServing(["models", ...words, name, "--file", file])).toEqual({
+        code: 2,
+        out: "",
+        err: said,
+      });
+    expect(readFileSync(file, "utf8")).toBe(DEFAULT);
+    expect(await runServing(["models", "add", name, "--config", "none.json"])).toEqual({
+      code: 2,
+      out: "",
+      err: said,
+    });
+  });
+
+  it.each(["gpt2", "org/m-GGUF:Q4_K_M", "/data/m"])("adds no model named %s", async (name) => {
+    const { code, err } = await runServing(["models", "add", name, "--config", "none.json"]);
+    expect([code, err]).toEqual([2, `${name}: expected a hub id such as org/model.\n`]);
   });
 
   it("asks which server only where several have a model of that kind", async () => {
