@@ -201,7 +201,7 @@ export function clientWarnings(
     )
       warn(
         "native-system-turns",
-        `${client.client} puts system messages into messages[]. If the model's template requires it, vLLM moves them to the beginning of the prompt. The next turn then reuses 6 % of the last prompt from the cache; through the bridge it reuses 90 % or more. Write \`inferenceServers.${client.server}.chatTemplate: tolerant\`, or \`via: bridge\`.`,
+        `${client.client} before 2.1.329 puts system messages into messages[]; later versions don't, by the file that we write. If the model's template requires it, vLLM moves them to the beginning of the prompt. The next turn then reuses 6 % of the last prompt from the cache; through the bridge it reuses 90 % or more. Use a later version, or write \`inferenceServers.${client.server}.chatTemplate: tolerant\` or \`via: bridge\`.`,
       );
   }
   for (const message of notKnownOfInstanceA(machine, clients)) warn("instance-a-unknown", message);

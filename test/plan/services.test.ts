@@ -201,7 +201,7 @@ describe("warnings of services", () => {
       machine: "dgx",
       code: "native-system-turns",
       message:
-        "claude-code puts system messages into messages[]. If the model's template requires it, vLLM moves them to the beginning of the prompt. The next turn then reuses 6 % of the last prompt from the cache; through the bridge it reuses 90 % or more. Write `inferenceServers.b.chatTemplate: tolerant`, or `via: bridge`.",
+        "claude-code before 2.1.329 puts system messages into messages[]; later versions don't, by the file that we write. If the model's template requires it, vLLM moves them to the beginning of the prompt. The next turn then reuses 6 % of the last prompt from the cache; through the bridge it reuses 90 % or more. Use a later version, or write `inferenceServers.b.chatTemplate: tolerant` or `via: bridge`.",
     });
     expect(warningsOf({ clients }, { chatTemplate: "tolerant" })).toEqual([]);
     expect(warningsOf({ clients: { claudeCode: { via: "bridge" } } })).toEqual([]);

@@ -15,6 +15,9 @@ import { noReuse, reuseAsTheClient } from "./longPrompts";
 /** The way of the messages-style client in the stack file. */
 const SETTING = "clients.claudeCode.via";
 
+/** The client that our file keeps from sending a system element behind the user turn. */
+const SINCE = "Claude Code from 2.1.329 on, with the file that we write for `via: native`,";
+
 const REMINDER = "The user's terminal is 120 columns wide.";
 const REMINDED = { role: "system", content: REMINDER };
 
@@ -117,7 +120,7 @@ async function passedVerdict(runs: number, target: ServerTarget): Promise<Verdic
     if (way === "bridge") return pass(`${seen}. Keep the bridge, as the stack file does.`);
     if (way === undefined)
       return pass(`${seen}. A messages-style client needs the bridge (\`${key}: bridge\`).`);
-    const fix = `${toWrite(`${key}: bridge`)}; or write \`${tolerant(target)}\` instead. vLLM moves the element to the beginning of the prompt unless the template takes it where it stands.`;
+    const fix = `${toWrite(`${key}: bridge`)}; or write \`${tolerant(target)}\` instead. vLLM moves the element to the beginning of the prompt unless the template takes it where it stands. ${SINCE} sends no such element.`;
     return fail(seen, fix);
   }
   const seen = reuse === undefined ? passed : `${passed}; ${reuse.seen}`;
@@ -126,9 +129,10 @@ async function passedVerdict(runs: number, target: ServerTarget): Promise<Verdic
   if (messagesClient(target.machine)?.server !== target.server.key)
     return pass(`${seen}; the stack file uses the bridge, for another server`);
   const lines = [`${key}: native`, ...(hasTemplate(target) ? [] : [tolerant(target)])];
+  const needless = hasTemplate(target) ? "" : ` ${SINCE} needs no such template.`;
   return pass(
     `${seen}; the stack file uses the bridge, which can be dropped`,
-    `${toWrite(...lines)}: Claude Code then talks to the server directly.`,
+    `${toWrite(...lines)}: Claude Code then talks to the server directly.${needless}`,
   );
 }
 
@@ -156,7 +160,7 @@ function verdict(outcomes: readonly Outcome[], target: ServerTarget): Verdict {
     if (bridged) return fail(seen, `Keep \`${key}: bridge\`, as in the stack file.`);
     return fail(
       seen,
-      `${toWrite(`${key}: bridge`)}: messages-style clients must not use this server directly.`,
+      `${toWrite(`${key}: bridge`)}: messages-style clients must not use this server directly. ${SINCE} sends no such element, and was seen to work with a server that refuses it.`,
     );
   }
   const fix = `There was neither a call nor the end of a turn: first fix what chat-tools and messages-tools report, then repeat this test.${kept ? "" : ` Until then write \`${key}: bridge\` in the stack file.`}`;

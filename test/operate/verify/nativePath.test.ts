@@ -11,6 +11,8 @@ const NAME = "native-messages-path";
 const SETTING = "machines.dgx.clients.claudeCode.via";
 const TEMPLATE = "machines.dgx.inferenceServers.b.chatTemplate";
 
+const SINCE = "Claude Code from 2.1.329 on, with the file that we write for `via: native`,";
+
 const written = (line: string) => `Write \`${line}\` in the stack file, then \`serving up\``;
 
 async function verdict(
@@ -70,7 +72,7 @@ describe("the native messages-path test against the stack file", () => {
       "bridge",
       "pass",
       "which can be dropped",
-      `Write \`${SETTING}: native\` and \`${TEMPLATE}: tolerant\` in the stack file, then \`serving up\`: Claude Code then talks to the server directly.`,
+      `Write \`${SETTING}: native\` and \`${TEMPLATE}: tolerant\` in the stack file, then \`serving up\`: Claude Code then talks to the server directly. ${SINCE} needs no such template.`,
     ],
     [
       "failed, native: back to the bridge",
@@ -78,7 +80,7 @@ describe("the native messages-path test against the stack file", () => {
       "native",
       "fail",
       "FAIL (0 of 5",
-      `${written(`${SETTING}: bridge`)}: messages-style clients must not use this server directly.`,
+      `${written(`${SETTING}: bridge`)}: messages-style clients must not use this server directly. ${SINCE} sends no such element, and was seen to work with a server that refuses it.`,
     ],
     [
       "failed, no client",
@@ -86,7 +88,7 @@ describe("the native messages-path test against the stack file", () => {
       "none",
       "fail",
       "FAIL (0 of 5",
-      `${written(`${SETTING}: bridge`)}: messages-style clients must not use this server directly.`,
+      `${written(`${SETTING}: bridge`)}: messages-style clients must not use this server directly. ${SINCE} sends no such element, and was seen to work with a server that refuses it.`,
     ],
     [
       "failed, bridge: as it should be",
