@@ -37,11 +37,11 @@ export function canonicalEngine({ dockerHost }: { readonly dockerHost: string })
   return byDefault || scheme === "tcp" ? DEFAULT_SOCKET : `localhost:${Number(port)}`;
 }
 
-/** The parts of an engine's address; `host` is absent where a port or a bracket can't be read. */
+/** The parts of an engine's address; `host` is absent where a port, a bracket or a percent sign can't be read. */
 function partsOf(dockerHost: string) {
   const [, scheme = "", rest = ""] = /^([a-z]+):\/\/(.*)$/is.exec(dockerHost) ?? [];
   const [authority = ""] = rest.split(/[/?#]/, 1);
-  const [, host, port] = /^(?:.*@)?(\[.*\]|[^:]*)(?::(\d*))?$/.exec(authority.toLowerCase()) ?? [];
+  const [, host, port] = /^(?:.*@)?(\[.*\]|[^:%]*)(?::(\d*))?$/.exec(authority.toLowerCase()) ?? [];
   return { scheme: scheme.toLowerCase(), rest, host, port };
 }
 

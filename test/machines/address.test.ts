@@ -223,6 +223,7 @@ describe("the computer of a Docker engine", () => {
     "spark-1:2375",
     "context://spark",
     "ssh://spark-1:port",
+    "ssh://%73park-1",
     "ssh://nobody@nowhere.invalid",
     "ssh://invalid",
   ])("is not known: %j", (dockerHost) => expect(computerAt({ dockerHost })).toBeUndefined());
