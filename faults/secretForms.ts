@@ -282,7 +282,8 @@ export const VALUES = {
   fallback: /^\$\{\w+:?[-=]([\s\S]*)\}$/,
   standIn:
     /^(?:|<[^<>]*>|\$(?:\w*|[@*]|\{\w+\}|\([\s\S]*\))|\{+[\w:]+\}+|%s[\s\S]*|os\.environ\/\w+|[*x.]+)$/i,
-  placeholder: /(^|-)placeholder(-|$)/,
+  /** The name of a header of one's own is none of its values: a router's `--session-key`. */
+  placeholder: /(^|-)placeholder(-|$)|^x(-[a-z]+)+$/,
 } as const;
 
 /** Words that stand where a program insists on a value. */
