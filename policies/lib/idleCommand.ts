@@ -5,6 +5,7 @@ import { baseName, isText, type Word } from "../../vllm/argv/unknown";
 import type { LaunchInputs } from "./container";
 import known from "./idlePrograms.json";
 import { namesShare } from "./otherEngines";
+import { appearsIn, isInProgramFolder, runsItsOwn, steers, workFolders } from "./replacedPrograms";
 
 const PROGRAMS = known.programs.map(({ program, arguments: allowed, alone = false }) => ({
   program,
@@ -18,19 +19,8 @@ const IN_FRONT = /^(?:while|until|if|then|elif|else|do|!|time|exec|nohup)$/;
 const CLOSING = /^(?:done|fi|exit)$/;
 /** An init for containers, in front of the command that it runs. */
 const INIT = /^(?:tini|dumb-init)$/;
-/** A script writes into a file, perhaps into one that it runs. */
-const WRITES = />{1,2}(?!>)\|?(?!\s*(?:&[\d-]|\/dev\/(?:null|stdout|stderr)(?![\w/])))/;
-
-/** Variables by which another program runs than the one that is named. */
-const STEERING =
-  /^(?:PATH|LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|BASH_ENV|ENV|SHELLOPTS|BASH_FUNC_.*|PYTHONPATH|PYTHONHOME|PYTHONUSERBASE)$/;
-/** Folders that the programs and libraries of an image are in. */
-const PROGRAM_FOLDERS = [
-  ...["/bin", "/sbin", "/lib", "/lib64", "/opt", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64"],
-  ...["/usr/local/bin", "/usr/local/sbin", "/usr/local/lib", "/etc/ld.so.preload"],
-];
-/** The folders that vLLM's own images and NVIDIA's start in. */
-const WORK_FOLDERS = ["/vllm-workspace", "/workspace"];
+/** A variable that is set in front of a command, or for those behind it. */
+const ASSIGNMENT = /^([A-Za-z_]\w*)=/;
 
 /**
  * Whether all that a container runs is known and starts nothing of vLLM's. `found`: its command, as
@@ -44,10 +34,8 @@ export function isIdle(launch: LaunchInputs, found: Invocations): boolean {
   return (
     commands.length > 0 &&
     commands.every((command) => isIdleCommand(command, inScript)) &&
-    !scripts.some((script) => WRITES.test(script)) &&
-    ![...launch.variables.keys()].some((name) => STEERING.test(name)) &&
-    !appearsIn(launch.places, PROGRAM_FOLDERS) &&
-    !(commands.some(runsPython) && appearsIn(launch.places, workFolders(launch))) &&
+    ![...launch.variables.keys()].some(steers) &&
+    runsItsOwn(launch, { commands: commands.map(withoutFront), scripts }) &&
     (launch.entrypoint !== undefined || isNoServer(launch))
   );
 }
@@ -60,8 +48,8 @@ const onlyHelps = (words: readonly Word[]): boolean =>
 export function isIdleCommand(command: readonly Word[], inScript: boolean): boolean {
   const words = withoutFront(command);
   const [program, ...rest] = words;
-  if (program === undefined) return command.length > 0;
   if (namesShare(command)) return false;
+  if (program === undefined) return command.length > 0;
   if (printsVersions(words)) return true;
   const behind = behindVllm(words);
   if (behind !== undefined) return subcommandOf(behind)?.does === "nothing";
@@ -81,30 +69,16 @@ function withoutFront(words: readonly Word[]): readonly Word[] {
   const [first, second] = words;
   if (!isText(first)) return words;
   if (CLOSING.test(first) && words.length === 1) return [];
+  // `for NAME in WORDS` runs nothing itself, and its name's value isn't known behind it.
+  if (first === "for") return [];
   if (IN_FRONT.test(first)) return withoutFront(words.slice(1));
+  const [, assigned] = ASSIGNMENT.exec(first) ?? [];
+  if (assigned !== undefined && !steers(assigned)) return withoutFront(words.slice(1));
   if (INIT.test(baseName(first)) && words.includes("--"))
     return withoutFront(words.slice(words.indexOf("--") + 1));
   const isTimed = first === "timeout" && isText(second) && /^[\d.]+[smhd]?$/.test(second);
   return isTimed ? withoutFront(words.slice(2)) : words;
 }
-
-const runsPython = (command: readonly Word[]): boolean =>
-  withoutFront(command).some((word) => isText(word) && /^python[\d.]*$/.test(baseName(word)));
-
-const isInProgramFolder = (program: string): boolean =>
-  PROGRAM_FOLDERS.some((folder) => program.startsWith(`${folder}/`));
-
-/** Whether files appear in one of these folders, or in place of it. */
-const appearsIn = (places: readonly Word[], folders: readonly string[]): boolean =>
-  places.some((place) => {
-    if (!isText(place)) return true;
-    const path = `${place.replace(/\/+$/, "")}/`;
-    return folders.some((folder) => `${folder}/`.startsWith(path) || path.startsWith(`${folder}/`));
-  });
-
-/** The folders that a container may start in. */
-const workFolders = ({ workingDir }: LaunchInputs): string[] =>
-  workingDir === undefined ? WORK_FOLDERS : isText(workingDir) ? [workingDir] : [""];
 
 /**
  * Whether the words are none that `vllm serve`, as an image's own entrypoint, could start with:
@@ -117,5 +91,5 @@ function isNoServer({ command, ...launch }: LaunchInputs): boolean {
     unknownFlags.length > 0 ||
     command.includes("-c") ||
     [...options.keys()].some((name) => name.startsWith("-"));
-  return refused || !appearsIn(launch.places, workFolders({ command, ...launch }));
+  return refused || !appearsIn(launch.places, workFolders(launch));
 }

@@ -1,5 +1,5 @@
 import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
-import { baseName, isText, UNKNOWN, type Word } from "../../vllm/argv/unknown";
+import { baseName, isText, SOME_WORDS, UNKNOWN, type Word } from "../../vllm/argv/unknown";
 import known from "./otherEngines.json";
 
 /** An engine that a command loads and that serves nobody. */
@@ -47,15 +47,25 @@ export const ownEngine = (words: readonly Word[]): Engine => ({
 export function engineOf(command: readonly Word[]): Engine | undefined {
   const shares = command.flatMap((_, index) => sharesAt(command, index));
   const [first] = shares;
-  if (first === undefined) {
-    const program = programOf(command);
-    return program && engine(program.share, program.option);
-  }
+  const program = programOf(command);
+  if (program !== undefined && mayHoldShare(command))
+    return engine(UNKNOWN, first?.option ?? program.option);
+  if (first === undefined) return program && engine(program.share, program.option);
   const unread = shares.find(({ value }) => !isText(value) || !(Number(value) > 0));
   const { value, option } =
     unread ?? shares.reduce((a, b) => (Number(b.value) > Number(a.value) ? b : a), first);
   return engine(value, option);
 }
+
+/** Options that take another program's arguments for its engine, such as lm-eval's. */
+const ENGINE_ARGS = /^(?:-a|--\w+[-_]args)$/;
+
+/** Whether words that are not known may hold a share, or a larger one than that which is named. */
+const mayHoldShare = (command: readonly Word[]): boolean =>
+  command.some((word, index) => {
+    const before = command[index - 1];
+    return word === SOME_WORDS || (word === UNKNOWN && isText(before) && ENGINE_ARGS.test(before));
+  });
 
 /** Whether a command is that of a program which is known to load vLLM. */
 export const isEngineProgram = (command: readonly Word[]): boolean =>
@@ -88,7 +98,7 @@ function programOf(command: readonly Word[]) {
   const inFront = command.slice(0, end < 0 ? undefined : end);
   const modules = command.filter(
     (_, index) =>
-      command[index - 1] === "-m" &&
+      (command[index - 1] === "-m" || command[index - 1] === "--module") &&
       (isCalled(command[index - 2], PYTHON) || isCalled(command[0], LAUNCHER)),
   );
   const whole = command.map((word) => (isText(word) ? word : "?")).join(" ");

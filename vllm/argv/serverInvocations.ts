@@ -31,9 +31,9 @@ const MENTION =
   /\bvllm\s+serve\b|\bvllm[./]entrypoints|(?:^|[\n;'"])\s*(?:from\s+vllm\b|import\s[\w ,.]*\bvllm\b)|\(\s*\[?\s*['"]vllm['"]/;
 const SHORTEST_BASE64 = 16;
 const BASE64 = /[\w+/]{16,}={0,2}/g;
-/** What a script only prints or searches for, and its comments. */
+/** What a script only prints or searches for, its comments, and a look at vLLM's help. */
 const ONLY_SAID =
-  /\b(?:echo|printf)\s[^;\n|&<>$`()]*(?=$|[;\n])|\b(?:grep|pgrep)\s[^;\n|&<>$`()]*|(?:^|\s)#[^\n]*/g;
+  /\b(?:echo|printf)\s[^;\n|&<>$`()]*(?=$|[;\n])|\b(?:grep|pgrep)\s[^;\n|&<>$`()]*|(?:^|\s)#[^\n]*|\bvllm\s+serve\s+(?:-h|--help(?:=[\w-]+)?)\s*(?=$|[\n;|&])/g;
 /** A shell runs text that the script made itself. */
 const RUNS_TEXT = /\b(?:ba|da|a|z|k)?sh\b|\beval\b|\bsource\b|(?:^|[\s;&|])\.\s/;
 /** Shells within shells that are followed; deeper ones are called unreadable. */
@@ -116,14 +116,19 @@ function shellScript(
 ): { text: Word; parameters: readonly Word[] } | undefined {
   const shell = words.findIndex((word) => isText(word) && SHELLS.has(baseName(word)));
   if (shell < 0 || startIn(words.slice(0, shell)) !== undefined) return undefined;
+  let isScript = false;
   for (let index = shell + 1; index < words.length; index++) {
     const word = words[index];
-    if (!isText(word) || !/^[-+]/.test(word)) return undefined;
-    if (SCRIPT_OPTION.test(word))
-      return { text: words[index + 1] ?? UNKNOWN, parameters: words.slice(index + 2) };
+    // Options may follow `-c`, too: the script is the first word behind all of them.
+    const ends = word === "--" || word === "-";
+    if (ends || !isText(word) || !/^[-+]/.test(word)) {
+      const at = ends ? index + 1 : index;
+      return isScript ? { text: words[at] ?? UNKNOWN, parameters: words.slice(at + 1) } : undefined;
+    }
+    isScript ||= SCRIPT_OPTION.test(word);
     if (word === "-o" || word === "+o") index++;
   }
-  return undefined;
+  return isScript ? { text: UNKNOWN, parameters: [] } : undefined;
 }
 
 /** Where the arguments of what a command starts begin. */

@@ -27,9 +27,13 @@ print(json.dumps(found))
 
 const MODULE = "(?:vllm|torch|transformers|flashinfer)";
 const LABEL = String.raw`(?:"[\w .:=|-]*"|'[\w .:=|-]*')`;
-const VERSION = String.raw`(?:${MODULE}\.__version__|torch\.version\.cuda|version\((?:"${MODULE}"|'${MODULE}')\))`;
-const PRINTED = `(?:${LABEL}|${VERSION})`;
-const IMPORTS = String.raw`(?:import ${MODULE}(?:, ?${MODULE})*|from importlib\.metadata import version)`;
+const ATTRIBUTE = String.raw`(?:${MODULE}\.__version__|torch\.version\.cuda)`;
+const VERSION = String.raw`(?:${ATTRIBUTE}|torch\.cuda\.is_available\(\)|(?:[\w.]+\.)?version\((?:"${MODULE}"|'${MODULE}')\))`;
+/** A label with versions in it: only attributes, as a call in braces could be any. */
+const FORMATTED = String.raw`f(?:"(?:[\w .:=|,/-]|\{${ATTRIBUTE}\})*"|'(?:[\w .:=|,/-]|\{${ATTRIBUTE}\})*')`;
+const PRINTED = `(?:${LABEL}|${FORMATTED}|${VERSION})`;
+const METADATA = String.raw`import importlib\.metadata(?: as \w+)?|from importlib import metadata(?: as \w+)?`;
+const IMPORTS = String.raw`(?:import ${MODULE}(?:, ?${MODULE})*|from importlib\.metadata import version|${METADATA})`;
 const PRINT = String.raw`print\(${PRINTED}(?:, ?${PRINTED})*\)`;
 
 /**

@@ -6,7 +6,7 @@ import {
   namesShare,
   ownEngine,
 } from "../../../policies/lib/otherEngines";
-import { UNKNOWN, type Word } from "../../../vllm/argv/unknown";
+import { SOME_WORDS, UNKNOWN, type Word } from "../../../vllm/argv/unknown";
 
 const words = (text: string) => text.split(" ");
 
@@ -115,6 +115,12 @@ describe("the share that a program gives vLLM", () => {
       read(["x", "--vllm_gpu_memory_utilization", UNKNOWN, "gpu_memory_utilization=1"]),
     ).toEqual([UNKNOWN, "--vllm_gpu_memory_utilization"]);
     expect(read(["swift", UNKNOWN, "--infer_backend", "vllm"])?.[0]).toBe("0.9");
+    expect(read(["lm_eval", "--model", "vllm", "--model_args", UNKNOWN])?.[0]).toBe(UNKNOWN);
+    expect(read(["swift", "deploy", "--infer_backend", "vllm", SOME_WORDS])).toEqual([
+      UNKNOWN,
+      "--vllm_gpu_memory_utilization",
+    ]);
+    expect(read(["x", "gpu_memory_utilization=0.4", SOME_WORDS])?.[0]).toBe("0.4");
     expect(read([UNKNOWN, "x"])).toBeUndefined();
     expect(read(["swift", "deploy", "--infer_backend", UNKNOWN])).toBeUndefined();
     expect(read(["python3", "-m", UNKNOWN])).toBeUndefined();

@@ -22,6 +22,9 @@ describe("forms of starting a server", () => {
     ["python -m vllm", ["python", "-m", "vllm.entrypoints.cli.main", "serve", "m"], [["m"]]],
     ["sh -c", ["sh", "-c", "vllm serve m --port 1"], [["m", "--port", "1"]]],
     ["bash -lc", ["/bin/bash", "-lc", "exec vllm serve m"], [["m"]]],
+    ["bash, and its options' end", ["bash", "-c", "--", "vllm serve m"], [["m"]]],
+    ["bash, and a dash", ["bash", "-c", "-", 'vllm serve "$1"', "x", "m"], [["m"]]],
+    ["sh with an option behind", ["sh", "-c", "-o", "errexit", "-x", "vllm serve m"], [["m"]]],
     ["bash with options", ["bash", "-e", "-o", "pipefail", "-c", "vllm serve m"], [["m"]]],
     [
       'a gate and "$@"',
