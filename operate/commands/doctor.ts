@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
-import { WrongUse } from "../../commandLine/exit";
+import { refusalIn, WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { type Format, say } from "../../commandLine/output";
 import { canAsk, oneOf, saysYes } from "../../commandLine/saysYes";
 import { defined } from "../../faults/defined";
-import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
+import { type Fault, FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { isHere } from "../../machines/address";
 import type { Facts, Stack } from "../doctor/facts";
 import { isForeign } from "../doctor/read/foreign";
@@ -66,7 +66,7 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
     run: async (asked: DoctorOptions) => {
       const fromAfar = (["log", ...GIVEN] as const).some((name) => asked[name] !== undefined);
       const options = fromAfar ? asked : await ofOneMachine(asked);
-      const { unreadable, ...known } = fromAfar
+      const { unreadable, faults, ...known } = fromAfar
         ? stackFromAfar(options)
         : { stack: stackOf(options) };
       const { facts: read, notes: readNotes } =
@@ -86,7 +86,7 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
       const diagnoses = diagnose(facts, options);
       const looked = lookedAt(facts);
       return {
-        result: { diagnoses, looked, notes },
+        result: { diagnoses, looked, notes, ...defined({ faults }) },
         text: doctorText(diagnoses, looked, notes),
         failed: unreadable ?? diagnoses.some(({ severity }) => severity === "trouble"),
       };
@@ -163,6 +163,7 @@ interface Known extends Pick<Facts, "stackProblem"> {
   readonly stack?: ReadStack;
   /** It isn't YAML at all. */
   readonly unreadable?: "unreadable";
+  readonly faults?: readonly Fault[];
 }
 
 /**
@@ -176,17 +177,15 @@ function stackFromAfar(options: DoctorOptions): Known {
   try {
     return { stack: stackOf(options) };
   } catch (error) {
-    if (error instanceof FaultyInput) {
-      return {
-        stackProblem: {
-          file,
-          faults: error.faults.map((fault) => faultLine(fault, basename(file))),
-        },
-      };
-    }
-    if (error instanceof UnreadableInput && existsSync(file))
-      return { stackProblem: { file, faults: [error.message] }, unreadable: "unreadable" };
-    throw error;
+    const isUnreadable = error instanceof UnreadableInput && existsSync(file);
+    const faults = refusalIn(error)?.faults;
+    if (faults === undefined || !(isUnreadable || error instanceof FaultyInput)) throw error;
+    const lines = faults.map((fault) => faultLine(fault, basename(file)));
+    return {
+      stackProblem: { file, faults: lines },
+      faults,
+      ...(isUnreadable ? { unreadable: "unreadable" } : {}),
+    };
   }
 }
 

@@ -250,6 +250,8 @@ interface DoctorOutput {
   /** What was read. */
   readonly looked: readonly string[];
   readonly notes: readonly string[];
+  /** Faults of the stack file, without which the given files were judged. */
+  readonly faults?: readonly Fault[];
 }
 
 interface PinOutput extends Partial<ImageReading>, Partial<ProgramReading>, Partial<Change> {

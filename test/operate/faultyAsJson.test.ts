@@ -74,6 +74,33 @@ describe("every command that reads a stack file prints a document", () => {
   });
 });
 
+describe("doctor, which judges given files without a faulty stack file,", () => {
+  it.each([
+    [FAULTY, 1, "machines.dgx.totalGiB"],
+    ["config: [\n", 2, ""],
+  ])("lists its faults beside the diagnoses: %j", async (text, expected, path) => {
+    const folder = temporaryFolder("faulty-");
+    const [file, log] = [join(folder, "stack.yaml"), join(folder, "server.log")];
+    writeFileSync(file, text);
+    writeFileSync(log, "hello\n");
+    const { code, out } = await runServing([
+      "doctor",
+      "--log",
+      log,
+      "--file",
+      file,
+      "--format",
+      "json",
+    ]);
+    const { faults, diagnoses } = JSON.parse(out) as Document & {
+      readonly diagnoses: readonly { readonly id: string }[];
+    };
+    expect(code).toBe(expected);
+    expect(faults.map((fault) => fault.path)).toContain(path);
+    expect(diagnoses.map(({ id }) => id)).toContain("stack-file-faulty");
+  });
+});
+
 describe("a command line that can't be read", () => {
   it.each([
     ["plan --nosuch --format json", "unknown option '--nosuch'"],
