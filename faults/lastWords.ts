@@ -1,9 +1,18 @@
 /**
  * What programs print behind their reason: docker's and our own hint at the help, which containers
- * docker's reason is about, and where npm wrote more.
+ * docker's reason is about, how `tar` ends, and where npm wrote more. A form that `grep -E` and
+ * Python take, too: the scripts on a machine read this table (`NO_REASON`, `noReason`).
  */
-const NO_REASON =
-  /^(?:(?:See|Run) '.+ --help'(?: for more information)?\.?|\(add --help for an example\)|Error: failed to \w+ containers?: .+|.*A complete log of this run.*)$/;
+export const NO_REASON = `^(${[
+  "(See|Run) '.+ --help'( for more information)?\\.?",
+  "\\(add --help for an example\\)",
+  // Since version 28 without its first word.
+  "(Error: )?failed to [a-z]+ containers?: .+",
+  "tar: (Exiting|Error is not recoverable).*",
+  ".*A complete log of this run.*",
+].join("|")})$`;
+
+const NONE = new RegExp(NO_REASON);
 
 /** Docker shows how a command is used behind what is wrong with it. */
 const USAGE = /^Usage:\s/;
@@ -18,7 +27,7 @@ const BEGINS = /^(?:docker: |Error response from daemon: |error during connect: 
 export function lastWords(printed: string): string {
   const said = printed.split(/[\r\n]+/).filter((line) => /\S/.test(line));
   const usage = said.findIndex((line) => USAGE.test(line));
-  const lines = (usage > 0 ? said.slice(0, usage) : said).filter((line) => !NO_REASON.test(line));
+  const lines = (usage > 0 ? said.slice(0, usage) : said).filter((line) => !NONE.test(line));
   const begin = lines.findLastIndex((line) => BEGINS.test(line));
   const reason =
     begin < 0

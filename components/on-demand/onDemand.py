@@ -256,12 +256,8 @@ def docker(*words: str, seconds: float = DOCKER, until=ended.is_set, merged: boo
     if child.returncode == 0:
         return out.decode(errors="replace")
     lines = (err or out).decode(errors="replace").strip().split("\n")
-    reasons = [line for line in lines if line.strip() and not NO_REASON.match(line)] or lines
+    reasons = [line for line in lines if line.strip() and not re.match(FORMS["noReason"], line)] or lines
     raise Fault(reasons[-1] or f"`docker {words[0]}` ended with {child.returncode}")
-
-
-# What docker prints behind its reason.
-NO_REASON = re.compile(r"(?:See|Run) '.+ --help'|Error: failed to \w+ containers?: ")
 
 
 SHOWN = '{"id":{{json .Id}},"state":{{json .State}},"env":{{json .Config.Env}}}'

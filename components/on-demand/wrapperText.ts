@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { NO_REASON } from "../../faults/lastWords";
 import {
   BY_NAME,
   BY_VALUE,
@@ -10,15 +11,15 @@ import {
 } from "../../faults/secretForms";
 import { scriptText } from "../../machines/shell";
 
-/** Where the wrapper's own file leaves room for the table. */
+/** Where the wrapper's own file leaves room for the tables. */
 const ROOM = "FORMS: dict = {}";
 
 /** Colours are gone before the wrapper looks, and Python can't look back at what has no length. */
 const PYTHON_START = "(?<![A-Za-z\\d])";
 
 /**
- * The wrapper as it travels to a machine: without comments, and with the table of secrets, so that
- * it shows as little as we do. JSON of texts, lists and maps alone is Python, too.
+ * The wrapper as it travels to a machine: without comments, and with our tables, so that it shows no
+ * more secrets than we do, and as good a reason. JSON of texts, lists and maps alone is Python, too.
  */
 export function wrapperText(): string {
   const script = scriptText(join(__dirname, "onDemand.py"));
@@ -33,6 +34,7 @@ const table = () => ({
   values: forAllPython(VALUES),
   placeholders: PLACEHOLDERS,
   fallbacks: MOST_FALLBACKS,
+  noReason: NO_REASON,
 });
 
 const forAllPython = (patterns: Readonly<Record<string, RegExp>>) =>

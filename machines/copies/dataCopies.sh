@@ -11,6 +11,7 @@
 #   KEEP        how many copies stay
 #   DATABASE    file of its database in the volume, then the columns that hold its revision
 #   READ_REVISION  program that reads it, in Python
+#   NO_REASON   lines that give no reason, as `grep -E` takes them
 #
 # A copy is a folder, named after its time: `data.tar`, all that is in the volume with owners and
 # modes, and `copy.json`. It is made in `.unfinished` and gets its name in one step, and loses it in
@@ -52,8 +53,8 @@ ask() {
     refuse "docker $1 failed for the data of $SERVICE ($(reason_in "$answer")): \`docker info\` says whether Docker runs, then try again. $unchanged"
 }
 
-# The last line that a program printed, without what `tar` and `docker` end every failure with.
-reason_in() { printf '%s\n' "$1" | grep -vE "^(tar: (Exiting|Error is not recoverable).*|(See|Run) 'docker .*| *)$" | tail -n 1; }
+# The last line that a program printed, without what programs print behind their reason.
+reason_in() { printf '%s\n' "$1" | grep -vE "^ *\$|$NO_REASON" | tail -n 1; }
 unchanged='The data were not touched.'
 # What a copy says of its image where no container has the data.
 image_unseen=$IMAGE

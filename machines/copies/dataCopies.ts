@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { NO_REASON } from "../../faults/lastWords";
 import { isOverSsh } from "../address";
 import { scriptText } from "../shell";
 
@@ -90,6 +91,7 @@ export function copiesEnvironment(copies: DataCopies): Record<string, string> {
     IMAGE: image,
     KEEP: `${COPIES_KEPT}`,
     LABEL: label,
+    NO_REASON,
     READ_REVISION: scriptText(join(__dirname, "readRevision.py")),
     SERVICE: service,
     VOLUME: volume,

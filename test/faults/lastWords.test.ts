@@ -75,6 +75,12 @@ describe("the reason in what a program printed", () => {
       "Error response from daemon: No such container: b\nError: failed to start containers: b\n",
       "Error response from daemon: No such container: b",
     ],
+    // Version 28 and later.
+    [`${AWAY}\nfailed to start containers: b\n`, AWAY],
+    [
+      "Error response from daemon: No such container: b\nfailed to start containers: b\n",
+      "Error response from daemon: No such container: b",
+    ],
     ["Error: failed to start containers: b\n", "Error: failed to start containers: b"],
     [`Error response from daemon: ${DENIED}\n`, `Error response from daemon: ${DENIED}`],
     [

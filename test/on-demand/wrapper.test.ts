@@ -62,6 +62,31 @@ const mark = (container: string, due: number, more = {}) => ({
   [container]: { container, due, ...more },
 });
 
+describe("what docker refuses", () => {
+  const refused = "Error response from daemon: no such image: x";
+  it.each([
+    ["27", `${refused}\nError: failed to start containers: b`],
+    ["28", `${refused}\nfailed to start containers: b`],
+    ["29", `docker: ${refused}\n\nRun 'docker run --help' for more information`],
+  ])("is its reason by client %s", (_, said) => {
+    const bin = temporaryFolder("docker-");
+    writeFileSync(join(bin, "said"), said);
+    const docker = `#!/bin/sh\ncat ${bin}/said >&2\nexit 1\n`;
+    writeFileSync(join(bin, "docker"), docker, { mode: 0o755 });
+    const call = `
+import runpy, sys
+names = runpy.run_path(sys.argv[1])
+try:
+    names["docker"]("start", "b")
+except names["Fault"] as fault:
+    print(fault)
+`;
+    const env = { PATH: `${bin}:${process.env.PATH}` };
+    const ran = spawnSync("python3", ["-I", "-c", call, WRAPPER], { env, encoding: "utf8" });
+    expect(ran.stdout.replace("docker: ", "")).toBe(`${refused}\n`);
+  });
+});
+
 describe("what a start decides", () => {
   const starts = { c: "starting" };
   const stopping = mark("c", 0, { stopping: true });

@@ -70,6 +70,20 @@ describe.concurrent("the copy before another image takes the data", () => {
     expect(volume.data()).toEqual(before);
   });
 
+  it.each([
+    ["See 'docker run --help'."],
+    ["\nRun 'docker run --help' for more information"],
+    ["failed to start containers: x"],
+    ["tar: Exiting with failure status due to previous errors"],
+  ])("says the reason of what ends with %j", async (end) => {
+    const volume = new FakeVolume();
+    volume.set({ refused: `docker: it is so.\n${end}` });
+    expect(await volume.run(["before"])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("(docker: it is so.)"),
+    });
+  });
+
   it("keeps the last three, and removes none before the new one is whole", async () => {
     const volume = new FakeVolume();
     for (const _ of [1, 2, 3]) await volume.run(["make"]);

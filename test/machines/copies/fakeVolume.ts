@@ -27,6 +27,7 @@ set -u
 FAKE=\${0%/bin/docker}
 echo "$1 \${2-}" >>"$FAKE/asked"
 if [ -e "$FAKE/away" ]; then echo 'Cannot connect to the Docker daemon' >&2; exit 1; fi
+if [ "$1" = run ] && [ -e "$FAKE/refused" ]; then cat "$FAKE/refused" >&2; exit 1; fi
 at() { [ "$(wc -l <"$FAKE/asked")" = "\${KILL_AT-}" ] && [ "$KILL_WHEN" = "$1" ]; }
 killed() { if at "$1"; then kill -9 0; fi; }
 killed before
