@@ -126,9 +126,17 @@ export function listed(found: readonly Fault[]): readonly Fault[] {
 /** A key that was pasted in the place of a name is in the path of its fault. */
 const shownFault = (fault: Fault): Fault => ({
   ...fault,
-  path: clipped(redactSecrets(fault.path), LONGEST_PATH),
+  path: shownPath(clipped(redactSecrets(fault.path), LONGEST_PATH)),
   message: shownMessage(fault.message),
 });
+
+/** Some forms aren't looked for behind a dot, where each key of a path stands. */
+function shownPath(path: string): string {
+  let shown = path;
+  for (let dot = shown.indexOf("."); dot >= 0; dot = shown.indexOf(".", dot + 1))
+    shown = shown.slice(0, dot + 1) + redactSecrets(shown.slice(dot + 1));
+  return shown;
+}
 
 /**
  * Our own words hold no secret, but what they quote may: `password=...` where a key's name is due.

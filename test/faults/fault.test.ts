@@ -53,6 +53,17 @@ describe("faults that are listed", () => {
     expect(new UnreadableInput("f", name).message.length).toBeLessThan(2100);
   });
 
+  it.each([
+    ['machines.tokens=["a1b2c3d4"]', "machines.tokens=[<redacted>]"],
+    ["machines.dgx.u:hunter2@host.port", "machines.dgx.u:<redacted>@host.port"],
+    ["machines.dgx._auth=dXNlcjpodW50ZXIy", "machines.dgx._auth=<redacted>"],
+    ["machines.dgx.inferenceServers.b.port", "machines.dgx.inferenceServers.b.port"],
+  ])("shows no secret that is a key of its path: %s", (path, shown) => {
+    const { faults, message } = new FaultyInput("f", [errorAt(path, "unknown_key", "Wrong.")]);
+    expect(faults.map((fault) => fault.path)).toEqual([shown]);
+    expect(message).toBe(`f: 1 fault\n  ${shown}: Wrong.`);
+  });
+
   it("say no key by any of their words", () => {
     const key = "https://me:hunter2@host/x";
     const path = ["machines", "dgx", "inferenceServers", "embedding", "versions", key].join(".");
