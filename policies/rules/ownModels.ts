@@ -1,5 +1,5 @@
+import { posix } from "node:path";
 import { TYPE } from "../../components/planned";
-import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { isIn } from "../../machines/home";
 import { keysAt, whereKeysAre } from "../../machines/keyPlaces";
@@ -27,7 +27,7 @@ export const adapterNames: Rule = {
 
 function namesFaults(server: ServerArguments): string[] {
   const { adapters, unread } = namedAdapters(server);
-  const own = (server.options.get("served-model-name") ?? [server.model]).filter(isText);
+  const own = server.options.get("served-model-name") ?? [server.model];
   const names = adapters.map(({ name }) => name);
   return [
     ...unread.map((word) =>
@@ -115,6 +115,9 @@ function pathsOf(server: ServerArguments): string[] {
   return named.flatMap((path) => (typeof path === "string" && path.startsWith("/") ? [path] : []));
 }
 
+/** A path as the kernel takes it, so that `/usr/../etc/` is known as `/etc`. */
+const plainPath = (path: string): string => posix.normalize(path).replace(/(.)\/$/, "$1");
+
 /** A model that vLLM may still load into the cache, as huggingface_hub lays it out. */
 const IN_CACHE = /\/hub\/models--[^/]+\/snapshots\//;
 
@@ -124,10 +127,8 @@ function mountFaults(
   paths: readonly string[],
 ): Finding[] {
   const who = displayName(resource);
-  const refused = (message: string, setting?: string) => [
-    violation(resource, message, setting === undefined ? undefined : defined({ setting })),
-  ];
-  const path = source.replace(/(.)\/+$/, "$1");
+  const refused = (message: string) => [violation(resource, message)];
+  const path = plainPath(source);
   if (SOCKET.test(path) || SOCKET.test(target))
     return refused(
       `${who} is given the Docker socket (\`${source}\` at \`${target}\`), and with it the whole machine: remove this mount.`,
@@ -147,7 +148,7 @@ function mountFaults(
 /** What is said of a mount that brings keys; a refusal of `WHOLE` says enough. */
 function keysAdvice(resource: DeclaredResource, { source = "", target }: SeenMount): Finding[] {
   const keys = keysAt(source);
-  if (keys === undefined || WHOLE.includes(source.replace(/(.)\/+$/, "$1"))) return [];
+  if (keys === undefined || WHOLE.includes(plainPath(source))) return [];
   const what = {
     in: whereKeysAre(keys),
     below: `which holds \`${keys.place}\`, ${whereKeysAre(keys)}`,

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { container, said, server, serving, UNKNOWN_LIST, UNKNOWN_TEXT } from "../declared";
+import { LABEL } from "../../../components/planned/container";
+import {
+  container,
+  said,
+  server,
+  serving,
+  UNKNOWN_LIST,
+  UNKNOWN_TEXT,
+  verdictsOf,
+} from "../declared";
 
 const CLEAN = ["m", "--served-model-name", "qwen", "--gpu-memory-utilization", "0.45"];
 const SNAPSHOT = "/root/.cache/huggingface/hub/models--org--lora/snapshots/abc";
@@ -54,6 +63,26 @@ describe("adapter-names", () => {
     ],
   ])("refuses %s", (_, words, message) => {
     expect(said(RULE, [serving(...CLEAN, "--lora-modules", ...words)])).toEqual([message]);
+  });
+
+  it("refuses the model's id where it has no other name, and finds a name for one that ends in a slash", () => {
+    expect(said(RULE, [serving("qwen", "--lora-modules", "qwen=/a")])).toEqual([
+      "refused: b serves an adapter as `qwen`, which is also a name of its model: requests could not tell them apart. Give the adapter another name.",
+    ]);
+    expect(said(RULE, [serving(...CLEAN, "--lora-modules", "org/=/a")])).toEqual([
+      "refused: b serves an adapter as `org/`, which has a slash; coding clients can't address it. Name it `adapter`.",
+    ]);
+  });
+
+  it("leads to the setting of the server that has them", () => {
+    const labels = [
+      { label: LABEL.machine, value: "dgx" },
+      { label: LABEL.server, value: "b" },
+    ];
+    const command = [...CLEAN, "--lora-modules", "org/tone=/a"];
+    expect(verdictsOf(RULE, [server({ labels, command })])).toMatchObject([
+      { path: "machines.dgx.inferenceServers.b.adapters" },
+    ]);
   });
 
   it("refuses what is not known, and passes clean names and other containers", () => {
@@ -124,6 +153,80 @@ describe("server-mounts", () => {
     expect(said(RULE, [server(changes)])).toEqual([message]);
   });
 
+  it.each([
+    "/",
+    "/etc",
+    "//etc",
+    "/usr/../etc/.",
+    "/home",
+    "/proc",
+    "/root",
+    "/run",
+    "/sys",
+    "/usr",
+    "/usr//",
+    "/var",
+    "/var/run",
+    "/var/lib/docker",
+    "/var/lib//docker/volumes",
+  ])("refuses the whole of %s", (source) => {
+    expect(said(RULE, [server(mount(source, "/x"))])).toEqual([
+      `refused: b is given \`${source}\` of the machine at \`/x\`, which holds far more than a model: mount the model's folder alone, read-only.`,
+    ]);
+  });
+
+  it("knows the Docker socket by where it appears, and by its whole name", () => {
+    const socket = "/var/run/docker.sock";
+    const refused = (source: string) => [
+      `refused: b is given the Docker socket (\`${source}\` at \`${socket}\`), and with it the whole machine: remove this mount.`,
+    ];
+    expect(said(RULE, [server(mount("/data/s", socket))])).toEqual(refused("/data/s"));
+    expect(said(RULE, [server(mount(UNKNOWN_TEXT, socket))])).toEqual(refused(""));
+    expect(said(RULE, [server(mount("/data/docker.sock.d", "/x"))])).toEqual([]);
+    expect(said(RULE, [server(mount("/data/my-docker.sock", "/x"))])).toEqual([]);
+  });
+
+  const written = (source: string, path: string) => [
+    `refused: b can write \`${source}\`, which it loads \`${path}\` from: after a restart it could serve something that nobody reviewed. Mount it read-only (\`readOnly: true\`).`,
+  ];
+
+  it.each<[string, unknown[], string]>([
+    [
+      "a draft model",
+      ["--speculative-config", '{"model": "/drafts/d", "num_speculative_tokens": 2}'],
+      "/drafts/d",
+    ],
+    ["a tokenizer", ["--tokenizer", "/drafts/t"], "/drafts/t"],
+  ])("refuses a server that can write %s", (_, words, path) => {
+    const command = [...CLEAN, ...words];
+    expect(said(RULE, [server({ command, ...mount("/data", "/drafts", false) })])).toEqual(
+      written("/data", path),
+    );
+    expect(said(RULE, [server({ command, ...mount("/data", "/drafts") })])).toEqual([]);
+    expect(said(RULE, [server({ command, ...mount("/data", "/other", false) })])).toEqual([]);
+  });
+
+  it("refuses a volume by its name", () => {
+    const volumes = [{ volumeName: "adapters", containerPath: "/adapters" }];
+    expect(said(RULE, [server({ ...lora("tone=/adapters/tone"), volumes })])).toEqual(
+      written("adapters", "/adapters/tone"),
+    );
+  });
+
+  it("refuses volumes that are not known, and passes over what has no place or no path", () => {
+    expect(said(RULE, [server({ volumes: UNKNOWN_LIST })])).toEqual([
+      "refused: b has mounts that are not known before the update; give `mounts` and `volumes` as plain lists.",
+    ]);
+    const nowhere = { mounts: [{ type: "bind", source: "/", target: UNKNOWN_TEXT }] };
+    expect(said(RULE, [server(nowhere)])).toEqual([]);
+    const word = ["--speculative-config", UNKNOWN_TEXT];
+    const cache = mount("/data", "/drafts", false);
+    expect(said(RULE, [server({ command: [...CLEAN, ...word], ...cache })])).toEqual([]);
+    expect(
+      said(RULE, [server({ ...lora("tone=org/tone"), ...mount("/d", "org", false) })]),
+    ).toEqual([]);
+  });
+
   it("passes folders that are read-only, the model cache, and other containers", () => {
     const adapter = { ...lora("tone=/adapters/tone"), ...mount("/data/tone", "/adapters/tone") };
     expect(said(RULE, [server(adapter)])).toEqual([]);
@@ -136,6 +239,7 @@ describe("server-mounts", () => {
   it.each([
     ["/home/me/.codex", "where programs keep keys (Codex's)"],
     ["/root/.ssh/", "where programs keep keys"],
+    ["/root//.ssh", "where programs keep keys"],
     [
       "/home/me/.local/share",
       "which holds `~/.local/share/opencode`, where programs keep keys (opencode's)",

@@ -21,6 +21,12 @@ const OLLAMA = "ollama/ollama:latest";
 it.each<[string, string, Record<string, unknown>]>([
   ["moving-tag", TYPE.container, { image: OLLAMA }],
   ["host-ports", TYPE.container, { image: IMAGE, ports: UNKNOWN_LIST }],
+  [
+    "adapter-names",
+    TYPE.container,
+    { image: IMAGE, command: ["m", "--lora-modules", "org/tone=/a"] },
+  ],
+  ["server-mounts", TYPE.container, { image: IMAGE, mounts: UNKNOWN_LIST }],
   ["lan-exposure", TYPE.container, { image: OLLAMA, ports: [{ internal: 1, external: 1 }] }],
   ["secret-values", TYPE.container, { envs: ["HF_TOKEN=hf_s3cr3tvalue"] }],
   ["tool-calling", TYPE.container, { image: IMAGE, command: ["m", "--enable-auto-tool-choice"] }],
