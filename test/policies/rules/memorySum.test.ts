@@ -129,6 +129,22 @@ describe("the sum of a machine's memory", () => {
         "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit). " +
         "That leaves out `compiling`: no share makes room for it.",
     ]);
+    const more: Line[] = [...lines, ["b: beside its weights", 1, "default"]];
+    expect(said(RULE, [machine(more)]).join()).toMatch(
+      / That leaves out `compiling` and `beside its weights`: no share makes room for it\.$/,
+    );
+  });
+
+  it("knows of what is outside a fixed KV cache only where that is said", () => {
+    const memory = {
+      lines: [{ name: "b", gib: 130, basis: "setting" }],
+      largestUtilization: { b: { bySum: 0, byAggregate: 0.2 } },
+      starts: { b: { leastCacheBytes: 2 ** 50 } },
+      fixedKvCache: { b: {} },
+    };
+    expect(said(RULE, [machine([], { memory })]).join()).toMatch(
+      /limit\): lower or remove its `kvCacheMemoryBytes`\.$/,
+    );
   });
 
   it.each([
@@ -195,6 +211,114 @@ describe("the sum of a machine's memory", () => {
 
   it("leaves a machine that declares no ledger to the other rules", () => {
     expect(said(RULE, [declared(TYPE.machine, "dgx", { hostInstance: "none" })])).toEqual([]);
+  });
+});
+
+describe("sets of servers that start on request", () => {
+  const LEFT = 100;
+  type Server = readonly [name: unknown, certainGiB: number, utilization?: number];
+  const ledger = (servers: readonly Server[], sets: unknown, more: Record<string, unknown> = {}) =>
+    machine([], {
+      memory: {
+        lines: [],
+        largestUtilization: {},
+        together: {
+          beside: { certainGiB: TOTAL - LEFT, utilization: 0.2 },
+          servers: servers.map(([name, certainGiB, utilization = 0.3]) => ({
+            name,
+            certainGiB,
+            utilization,
+          })),
+          sets,
+        },
+        ...more,
+      },
+    });
+  const tooLarge = (name: string) =>
+    `refused: ${name} is in a set of servers that doesn't fit: the machine has 100.00 GiB left beside what always runs.`;
+
+  it("fit up to the last hundredth", () => {
+    const sets = [["c", "d"], ["e"]];
+    expect(
+      said(RULE, [
+        ledger(
+          [
+            ["c", 50],
+            ["d", 50],
+            ["e", 100],
+          ],
+          sets,
+        ),
+      ]),
+    ).toEqual([]);
+    expect(
+      said(RULE, [
+        ledger(
+          [
+            ["c", 50],
+            ["d", 50.01],
+            ["e", 100],
+          ],
+          sets,
+        ),
+      ]),
+    ).toEqual([tooLarge("c"), tooLarge("d")]);
+    expect(said(RULE, [ledger([["c", Number.NaN]], [["c"]])])).toEqual([tooLarge("c")]);
+  });
+
+  it.each<[string, Server, Record<string, unknown>, string]>([
+    ["by its memory", ["c", 100.01], {}, "c never fits: it needs 100.01 GiB, but 100.00 GiB"],
+    ["by its share", ["c", 100, 0.75], {}, "c never fits: it needs a share of 0.75, but 0.70"],
+    [
+      "beside nothing",
+      ["c", 1, 0.95],
+      { certainGiB: 1, utilization: undefined },
+      "c never fits: it needs a share of 0.95, but 0.90",
+    ],
+    [
+      "beside too much",
+      ["c", 1, 0.1],
+      { certainGiB: 1, utilization: 0.95 },
+      "c never fits: it needs a share of 0.10, but 0.00",
+    ],
+    [
+      "without a name",
+      [UNKNOWN_TEXT, 120],
+      {},
+      "a server never fits: it needs 120.00 GiB, but 100.00 GiB",
+    ],
+  ])("are without one that fits nowhere: %s", (_, one, beside, says) => {
+    const [name, certainGiB, utilization = 0.3] = one;
+    const together = {
+      beside: { certainGiB: TOTAL - LEFT, utilization: 0.2, ...beside },
+      servers: [{ name, certainGiB, utilization }],
+      sets: [],
+    };
+    expect(said(RULE, [ledger([], [], { together })])).toEqual([
+      `refused: ${says} is left beside what always runs.`,
+    ]);
+  });
+
+  it("lead to the server's own share, where it has one", () => {
+    const largestUtilization = {
+      b: { bySum: 0.1, byAggregate: 0.1 },
+      c: { bySum: 0.4, byAggregate: 0.3 },
+    };
+    const servers = ["b", "c"].map((name) => ({ name, key: name }));
+    const judged = (one: readonly Server[], sets: unknown) => {
+      const memory = ledger(one, sets, { largestUtilization }).props.memory;
+      return verdictsOf(RULE, [machine([], { memory, servers })]).map(({ message, value }) => [
+        message.replace(/ In the stack file.*/s, ""),
+        value,
+      ]);
+    };
+    expect(judged([["c", 120]], [])).toEqual([
+      [
+        "c never fits: it needs 120.00 GiB, but 100.00 GiB is left beside what always runs. The largest --gpu-memory-utilization that fits for c is 0.30 (0.40 by the sum, 0.30 by the aggregate limit).",
+        0.3,
+      ],
+    ]);
+    expect(judged([["c", 120]], [["c"]])).toEqual([[tooLarge("c").replace("refused: ", ""), 0.3]]);
   });
 });
 

@@ -3,8 +3,9 @@ import { declaredResources } from "../../../components/machine/declaredResources
 import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
 import { judge } from "../../../policies/judge";
+import { UNKNOWN } from "../../../vllm/argv/unknown";
 import { stack } from "../../fixtures/machine";
-import { KEY_VARIABLE, machine } from "../../fixtures/onDemand";
+import { KEY_VARIABLE, machine, SHA256 } from "../../fixtures/onDemand";
 import { BRIDGE, CHAT_UI, HOME } from "../../fixtures/services";
 
 type Declared = ReturnType<typeof declaredResources>[number];
@@ -15,13 +16,15 @@ const resources = (more: Props = {}): Declared[] =>
     plan(stack(machine({ bridge: BRIDGE, chatUi: CHAT_UI, ...more })), { home: HOME }),
   );
 
+const planned = resources();
+
 /** What a rule refuses after a resource was changed. */
 function refused(
   change: (props: Props, resource: Declared) => Props,
   of: (resource: Declared) => boolean = ({ type }) => type === TYPE.onDemand,
   rule = "on-demand",
 ) {
-  const changed = resources().map((each) =>
+  const changed = planned.map((each) =>
     of(each) ? { ...each, props: { ...each.props, ...change({ ...each.props }, each) } } : each,
   );
   return judge(changed)
@@ -45,10 +48,22 @@ describe("on-demand", () => {
     expect(verdicts({ bridge: undefined, chatUi: undefined })).toEqual(["pass", "pass"]);
   });
 
-  it.each(["0.0.0.0", "192.168.1.5", "172.31.241.2"])("refuses to listen on %s", (address) => {
+  it("says nothing where no machine has it", () => {
+    const judged = (declared: Declared[]) =>
+      judge(declared).filter(({ name }) => name === "on-demand");
+    expect(judged(planned)).toHaveLength(1);
+    expect(judged(planned.filter(({ type }) => type !== TYPE.onDemand))).toEqual([]);
+  });
+
+  it.each([
+    ["0.0.0.0", "0.0.0.0"],
+    ["192.168.1.5", "192.168.1.5"],
+    ["172.31.241.2", "172.31.241.2"],
+    ["an address that is not known yet", UNKNOWN],
+  ])("refuses to listen on %s", (named, address) => {
     expect(refused(() => ({ address }))).toEqual([
       [
-        `llama-swap listens on ${address}, where other computers could use it to start and stop servers. It may listen on 127.0.0.1 or on the gateway of its own Docker network. The local network uses the bridge and its key.`,
+        `llama-swap listens on ${named}, where other computers could use it to start and stop servers. It may listen on 127.0.0.1 or on the gateway of its own Docker network. The local network uses the bridge and its key.`,
         undefined,
         undefined,
       ],
@@ -62,11 +77,18 @@ describe("on-demand", () => {
     const expected = [[says, `${SETTING}.keyVariable`, KEY_VARIABLE]];
     expect(refused(config({ apiKeys: [] }))).toEqual(expected);
     expect(refused(config({ apiKeys: undefined }))).toEqual(expected);
+    expect(refused(config({ apiKeys: UNKNOWN }))).toEqual(expected);
     expect(refused(() => ({ keyVariable: undefined }))).toEqual(expected);
   });
 
-  it("refuses a key in clear, and doesn't show it", () => {
-    expect(refused(config({ apiKeys: ["sk-1234567890abcdef"] }))).toEqual([
+  it.each([
+    [["sk-1234567890abcdef"]],
+    [[`\${env.KEY}`, "sk-1234567890abcdef"]],
+    [[`sk-\${env.KEY}`]],
+    [[`\${env.KEY}-1234567890abcdef`]],
+    [[UNKNOWN]],
+  ])("refuses a key in clear, and doesn't show it (%#)", (apiKeys) => {
+    expect(refused(config({ apiKeys }))).toEqual([
       [
         "llama-swap's configuration holds a key in plain text. Name a variable instead.",
         undefined,
@@ -92,11 +114,18 @@ describe("on-demand", () => {
     expect(refused(config({ captureBuffer: undefined }))).toEqual([kept]);
   });
 
-  it("refuses a program without its SHA-256", () => {
-    expect(refused(() => ({ program: { version: "v250" } }))).toEqual([
+  it.each([
+    ["llama-swap v250", { version: "v250" }],
+    ["llama-swap", { version: UNKNOWN, sha256: UNKNOWN }],
+    ["llama-swap", { sha256: `${SHA256}0` }],
+    ["llama-swap", { sha256: `0${SHA256}` }],
+  ])("refuses a program without its SHA-256: %s, %o", (named, program) => {
+    expect(refused(() => ({ program }))).toEqual([
       [
         expect.stringMatching(
-          /^llama-swap v250 is not pinned, and its releases are not signed\. Run `serving pin llama-swap --write`, which records the SHA-256 of its archive\./,
+          new RegExp(
+            `^${named} is not pinned, and its releases are not signed\\. Run \`serving pin llama-swap --write\`, which records the SHA-256 of its archive\\.`,
+          ),
         ),
         `${SETTING}.program.sha256`,
         undefined,
@@ -121,8 +150,13 @@ describe("on-demand", () => {
     ]);
   });
 
-  it("refuses a server that can be asked without it", () => {
-    const ports = [{ ip: "0.0.0.0", internal: 8002, external: 8002, protocol: "tcp" }];
+  const port = (ip: unknown) => ({ ip, internal: 8002, external: 8002, protocol: "tcp" });
+  it.each<[string, unknown]>([
+    ["everywhere", [port("0.0.0.0")]],
+    ["on one port of two", [port("127.0.0.1"), port("0.0.0.0")]],
+    ["on an address that is not known", [port(UNKNOWN)]],
+    ["on ports that are not known", UNKNOWN],
+  ])("refuses a server that can be asked without it: %s", (_, ports) => {
     expect(refused(() => ({ ports }), isCoder)).toEqual([
       [
         expect.stringMatching(
@@ -134,35 +168,86 @@ describe("on-demand", () => {
     ]);
   });
 
-  it("refuses a server that nobody declares", () => {
-    const servers = [{ key: "x", container: "vllm-x", model: "x", names: [] }];
+  it.each([
+    ["vllm-x", "vllm-x"],
+    ["a container", UNKNOWN],
+  ])("refuses a server that nobody declares: %s", (named, declared) => {
+    const servers = [{ key: "x", container: declared, model: "x", names: [] }];
     expect(refused(() => ({ servers }))).toEqual([
-      ["llama-swap starts vllm-x, which is not declared on its machine.", undefined, undefined],
+      [`llama-swap starts ${named}, which is not declared on its machine.`, undefined, undefined],
     ]);
   });
 
-  it("refuses servers together that are in no set", () => {
-    const matrix = { sets: { s1: "c & d" } };
-    const routing = { router: { use: "matrix", settings: { matrix } } };
-    expect(refused(config({ routing }))).toEqual([
+  const routed = (sets: Props) =>
+    refused(config({ routing: { router: { use: "matrix", settings: { matrix: { sets } } } } }));
+
+  it.each([
+    ["c & d", "vllm-coder-8002 and vllm-other-8003"],
+    ["c & x", "vllm-coder-8002 and x"],
+  ])("refuses servers together that are in no set: %s", (set, names) => {
+    expect(routed({ s1: set })).toEqual([
       [
-        "llama-swap's configuration lets vllm-coder-8002 and vllm-other-8003 run together, but no set in the machine's memory ledger does.",
+        `llama-swap's configuration lets ${names} run together, but no set in the machine's memory ledger does.`,
         undefined,
         undefined,
       ],
     ]);
   });
+
+  it("passes servers together that are in one set of several", () => {
+    const names = ["vllm-coder-8002", "vllm-other-8003"];
+    const settings = { matrix: { sets: { s1: "c & d" } } };
+    const found = refused(
+      (props, { type }) =>
+        type === TYPE.onDemand
+          ? config({ routing: { router: { use: "matrix", settings } } })(props)
+          : { memory: { together: { sets: [names.slice(1), names] } } },
+      ({ type }) => [TYPE.machine, TYPE.onDemand].includes(type),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it("passes one server of a set that the ledger lacks, and a set that is not known", () => {
+    expect(routed({ s1: "x", s2: UNKNOWN })).toEqual([]);
+  });
+
+  const sent = (twice: string, of: string) => [
+    `The bridge sends \`${twice}\` to several servers, one of which llama-swap starts: requests and checks meant for another server would start it. Give ${of} a name of its own (\`servedModelName\`).`,
+    undefined,
+    undefined,
+  ];
+  const isMachine = ({ type }: Declared) => type === TYPE.machine;
 
   it("refuses a name that the bridge sends to several servers", () => {
     const models = [{ name: "coder" }, { name: "coder" }];
-    const isMachine = ({ type }: Declared) => type === TYPE.machine;
     expect(refused(() => ({ bridge: { models } }), isMachine)).toEqual([
-      [
-        "The bridge sends `coder` to several servers, one of which llama-swap starts: requests and checks meant for another server would start it. Give vllm-coder-8002 a name of its own (`servedModelName`).",
-        undefined,
-        undefined,
-      ],
+      sent("coder", "vllm-coder-8002"),
     ]);
+  });
+
+  it.each([
+    [{ model: "m", names: ["coder"] }, [sent("coder", "vllm-coder-8002")]],
+    [{ model: "coder", names: UNKNOWN }, [sent("coder", "vllm-coder-8002")]],
+    [{ model: UNKNOWN, names: [UNKNOWN] }, []],
+  ])("counts each of a server's names: %o", (names, expected) => {
+    const models = [{ name: "coder" }, { name: "coder" }, { name: UNKNOWN }, { name: UNKNOWN }];
+    const servers = [{ key: "c", container: "vllm-coder-8002", ...names }];
+    expect(
+      refused(
+        (_, { type }) => (type === TYPE.machine ? { bridge: { models } } : { servers }),
+        ({ type }) => [TYPE.machine, TYPE.onDemand].includes(type),
+      ),
+    ).toEqual(expected);
+  });
+
+  it("says which server has no name of its own where its container is not known", () => {
+    const models = [{ name: "coder" }, { name: "coder" }];
+    const servers = [{ key: "c", container: UNKNOWN, model: "coder", names: [] }];
+    const found = refused(
+      (_, { type }) => (type === TYPE.machine ? { bridge: { models } } : { servers }),
+      ({ type }) => [TYPE.machine, TYPE.onDemand].includes(type),
+    );
+    expect(found).toContainEqual(sent("coder", "it"));
   });
 });
 
