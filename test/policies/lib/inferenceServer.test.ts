@@ -265,6 +265,26 @@ describe("engines that serve nobody", () => {
       ["no", "1"],
     ],
     [
+      "one beside a wrapper with flags of vLLM's",
+      { ...OWN, ...ALL, command: ["sh", "-c", `${EVAL.join(" ")}; x --max-num-batched-tokens 1`] },
+      ["yes", "0.9"],
+    ],
+    [
+      "one beside words that can't be read",
+      { ...OWN, ...ALL, command: ["sh", "-c", `${EVAL.join(" ")}; x 'vllm serve m'`] },
+      ["yes", "0.9"],
+    ],
+    [
+      "one in vLLM's own image, behind a shell that reads what nobody knows",
+      { image: IMAGE, ...ALL, entrypoints: ["sh", "-c"], command: [`sh; ${EVAL.join(" ")}`] },
+      ["yes", "0.9"],
+    ],
+    [
+      "none of what may be a server, since that is refused",
+      { image: UNKNOWN, ...ALL, ...check("CMD", ...EVAL) },
+      ["possible"],
+    ],
+    [
       "one in an image that speaks of vLLM",
       { image: "own/x:vllm", ...ALL, command: ["sh", "-c", `cd /x; ${EVAL.join(" ")}`] },
       ["no", "0.9"],
@@ -289,6 +309,12 @@ it("a machine component's server is read by its map of variables, known or not",
   const environment = { A: UNKNOWN, RUN: "x" };
   expect(readDeclared({ ...OWN, command: ["x"], environment })).toEqual(NO);
   expect(readDeclared({ image: `vllm/vllm-openai@${DIGEST}`, command: [] }).kind).toBe("yes");
+  expect(readDeclared({ image: UNKNOWN, command: UNKNOWN })).toEqual(mayBe(NOT_TOLD, NOT_KNOWN));
+  const engine = readDeclared({ ...OWN, command: ["lm_eval", "--model", "vllm"] });
+  expect(engine).toMatchObject({
+    kind: "no",
+    engines: [{ option: "gpu_memory_utilization in --model_args" }],
+  });
 });
 
 describe("the rank of a server among several machines", () => {

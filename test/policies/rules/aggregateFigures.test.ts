@@ -1,22 +1,31 @@
 import { describe, expect, it } from "vitest";
 import { TYPE } from "../../../components/planned/type";
-import { declared, IMAGE, said, server, serving, UNKNOWN_LIST, UNKNOWN_TEXT } from "../declared";
+import {
+  declared,
+  IMAGE,
+  said,
+  server,
+  serving,
+  UNKNOWN_LIST,
+  UNKNOWN_TEXT,
+  verdictsOf,
+} from "../declared";
 
 const RULE = "aggregate-utilization";
 
-/** What the rule says of a machine of 100 GiB with one server, `b`. */
-function judged(command: string, more: Record<string, unknown> = {}): string[] {
-  const servers = [{ name: "b", image: IMAGE, command: ["m", ...command.split(" ")] }];
-  return said(RULE, [
-    declared(TYPE.machine, "dgx", {
-      machine: "dgx",
-      totalGiB: 100,
-      hostInstance: "none",
-      servers,
-      ...more,
-    }),
-  ]);
-}
+/** A machine of 100 GiB with one server, `b`. */
+const machine = (command: string, more: Record<string, unknown> = {}) =>
+  declared(TYPE.machine, "dgx", {
+    machine: "dgx",
+    totalGiB: 100,
+    hostInstance: "none",
+    servers: [{ name: "b", key: "b", image: IMAGE, command: ["m", ...command.split(" ")] }],
+    ...more,
+  });
+
+/** What the rule says of it, without where that is in the stack file. */
+const judged = (command: string, more: Record<string, unknown> = {}): string[] =>
+  said(RULE, [machine(command, more)]).map((each) => each.replace(/ In the stack file: .*/s, ""));
 
 const refused = (sum: string, claims: string, remedies: string) => [
   `refused: The inference servers of machine dgx claim ${sum}: ${claims}. The limit is 0.90. ${remedies}`,
@@ -151,6 +160,16 @@ describe("memory that a server takes beside its share", () => {
       ),
     ],
     [
+      "a fixed cache of which nothing says what lies outside it",
+      "--gpu-memory-utilization 0.5 --kv-cache-memory-bytes 45G",
+      memory(0.9, { outsideGiB: 1, leastCacheBytes: 2 ** 50 }),
+      refused(
+        "0.95 of its memory (95.0 of 100 GiB)",
+        "b 0.95 (45.00 GiB of --kv-cache-memory-bytes + 50.00 its share, as its weights are not known)",
+        "Lower --kv-cache-memory-bytes of b by 5.00 GiB or more.",
+      ),
+    ],
+    [
       "a fixed cache that is just what is too much",
       "--gpu-memory-utilization 0.05 --kv-cache-memory-bytes 10G",
       hostShare(0.85),
@@ -223,5 +242,57 @@ describe("a claim that can't be judged", () => {
       ),
     );
     expect(said(RULE, [serving("m", "--config", "x", UNKNOWN_TEXT)])).toHaveLength(1);
+  });
+});
+
+describe("what to write in the stack file", () => {
+  it.each([
+    ["--gpu-memory-utilization 0.95", 0.9, "gpuMemoryUtilization", 0.5],
+    // 95 GiB less 6.00, and less 6.01, whole bytes.
+    [
+      "--kv-cache-memory-bytes 95G --gpu-memory-utilization 0.5",
+      1,
+      "kvCacheMemoryBytes",
+      95563022336,
+    ],
+    [
+      "--kv-cache-memory-bytes 95G --gpu-memory-utilization 0.5",
+      1.01,
+      "kvCacheMemoryBytes",
+      95552284917,
+    ],
+  ])("is the setting of the server with its value: %s", (command, outside, setting, value) => {
+    const [found] = verdictsOf(RULE, [machine(command, memory(0.5, {}, outside))]);
+    expect([found?.path, found?.value]).toEqual([
+      `machines.dgx.inferenceServers.b.${setting}`,
+      value,
+    ]);
+  });
+});
+
+describe("adapters in the host's memory", () => {
+  const command = "--gpu-memory-utilization 0.5 --enable-lora --max-cpu-loras 4";
+  const why =
+    "`--max-cpu-loras` keeps adapters in host memory, which is the same memory here, and doesn't say how much: remove it";
+  const counted = (given: object) => judged(command, { memory: given });
+
+  it("pass where the machine's memory counts them", () => {
+    expect(counted({ lines: [{ name: "b: adapters", gib: 1 }] })).toEqual([]);
+    expect(counted({ together: { servers: [{ name: "b", adaptersGiB: 1 }] } })).toEqual([]);
+  });
+
+  it.each([
+    ["nothing", {}],
+    ["another part of the server", { lines: [{ name: "b: overshoot", gib: 1 }] }],
+    ["the server", { lines: [{ name: "b", gib: 1 }] }],
+    ["another server's", { lines: [{ name: "c: adapters", gib: 1 }] }],
+    ["what is not known", { lines: [{ name: UNKNOWN_TEXT, gib: 1 }] }],
+    ["servers on request without them", { together: { servers: [{ name: "b" }] } }],
+    [
+      "servers on request of no known name",
+      { together: { servers: [{ name: UNKNOWN_TEXT, adaptersGiB: 1 }] } },
+    ],
+  ])("are refused where it counts %s", (_, given) => {
+    expect(counted(given)).toEqual(unreadable("b", why));
   });
 });

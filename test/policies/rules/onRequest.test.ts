@@ -66,6 +66,18 @@ describe("aggregate-utilization, with servers that start on request", () => {
     ]);
   });
 
+  it("says so once, in whatever order the servers are declared", () => {
+    expect(said(RULE, [component([["b", "c"]]), A, c(), b()])).toHaveLength(1);
+  });
+
+  it("refuses a set of which a share is not known, however large another is", () => {
+    const unknown = asking("x");
+    const containers = [A, b({ command: asking("0.9") }), c({ command: unknown })];
+    expect(said(RULE, [component([["b"], ["c"]]), ...containers]).join()).toContain(
+      "refused: c has a memory share that can't be judged",
+    );
+  });
+
   it("adds all up where no component says what runs together", () => {
     expect(said(RULE, [A, b(), c()])).toEqual([
       expect.stringContaining("0.30 + b 0.45 + c 0.50. The limit is 0.90."),

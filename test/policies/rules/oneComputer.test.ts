@@ -393,6 +393,14 @@ describe("machines that only the hosts of their providers tell apart", () => {
     ).toEqual([]);
   });
 
+  it("are named together where a machine has the name of another's host", () => {
+    const named = { ...machine("a", []), dockerHost: "ssh://me@dgx" };
+    const own = vllm("own", "0.4", "a");
+    expect(
+      found(named, own, ...at("a", "ssh://me@a", "0.4"), ...at("b", "unix:///b", "0.4")),
+    ).toEqual([expect.stringContaining("apart for a (own, vllm-a), this computer (vllm-b), as")]);
+  });
+
   it("need no note where machines are named", () => {
     const two = ["one", "two"].map((name) => ({
       ...machine(name, []),
