@@ -31,3 +31,22 @@ describe("the block of the stack file that declares a container", () => {
     expect(container("ghcr.io/berriai/litellm:v1", {})).toBeUndefined();
   });
 });
+
+describe("the block of the stack file that declares another resource", () => {
+  const servers = [{ name: "vllm-b", key: "b" }, { name: "vllm-c" }];
+  const machine = { type: TYPE.machine, name: "dgx", props: { servers } };
+
+  it("is a machine's, or that of one of its servers by its container's name", () => {
+    expect(blockOf(machine)).toEqual(["machines", "dgx"]);
+    expect(blockOf(machine, "vllm-b")).toEqual(["machines", "dgx", "inferenceServers", "b"]);
+    expect(blockOf(machine, "vllm-c")).toBeUndefined();
+    expect(blockOf(machine, "vllm-x")).toBeUndefined();
+  });
+
+  it("is llama-swap's, where its machine is known", () => {
+    const swap = (on: unknown) =>
+      blockOf({ type: TYPE.onDemand, name: "x", props: { machine: on } });
+    expect(swap("dgx")).toEqual(["machines", "dgx", "onDemand"]);
+    expect(swap(undefined)).toBeUndefined();
+  });
+});

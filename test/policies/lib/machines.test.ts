@@ -384,6 +384,11 @@ describe("the machines of a computer", () => {
       [host("dgx"), ...on("b", SPARK), ...on("c", OTHER), ...on("d", UNKNOWN)],
       [["dgx spark-1 b,d"], ["dgx spark-2 c,d"]],
     ],
+    [
+      "that of a machine, where it is known which",
+      [ONE, server("c", "one"), ...on("c", SPARK), box("b")],
+      [["one undefined c"], ["undefined this computer b"]],
+    ],
   ])("are %s", (_, resources, expected) => expect(computers(...resources)).toEqual(expected));
 });
 

@@ -309,6 +309,21 @@ describe("the versions inside", () => {
     expect(verdictsOf(RULE, [server({ image: known })])).toMatchObject([
       { verdict: "warned", note: true },
     ]);
+    expect(said(RULE, [server({ image: known })])).toEqual([
+      `warned: b: vllm \`0.30.0\` and transformers \`5.10.4\` were published for \`${known}\`, not read inside it. \`serving pin ${known}\` looks inside: declare what it finds as a local-serving:index:ImageRecord.`,
+    ]);
+  });
+
+  it("are not taken from a record that a known digest contradicts", () => {
+    const digest = "sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
+    const low = { vllm: "0.20.0", transformers: "5.0.0" };
+    const [found = "", ...others] = said(RULE, [
+      server({ image: `vllm/vllm-openai@${digest}` }),
+      record(low, "read", { digest }),
+    ]);
+    expect(others).toEqual([]);
+    expect(found).toContain("its record says vllm 0.20.0, but its digest is that of");
+    expect(found).not.toContain("below");
   });
 
   const labels = [

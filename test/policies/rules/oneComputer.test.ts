@@ -154,6 +154,14 @@ describe("the memory of several machines on one computer", () => {
     ).toContain("All lines together are 101.00 GiB of 100.00 GiB");
   });
 
+  it("holds a line of a server for each, though its name ends like instance A's", () => {
+    const named: Line[] = [["my instance A", 60]];
+    const [a, b] = ["a", "b"].map((name) => machine(name, named, { hostInstance: A }));
+    expect(sums(...[a, b].flatMap((each) => each ?? [])).join()).toContain(
+      "All lines together are 120.00 GiB of 100.00 GiB",
+    );
+  });
+
   it("holds one of two lines of one size", () => {
     const same: Line[] = [["operating system", 60]];
     expect(sums(machine("a", same), machine("b", same))).toEqual([]);
@@ -180,6 +188,8 @@ describe("the memory of several machines on one computer", () => {
   it("isn't judged of components that say nothing of it", () => {
     const silent = { memory: undefined };
     expect(sums(machine("a", [], silent), machine("b", [], silent))).toEqual([]);
+    const unsized = { ...silent, totalGiB: undefined };
+    expect(sums(machine("a", [], unsized), machine("b", [], unsized))).toEqual([]);
     expect(
       sums(machine("a", [], silent), machine("b", [["x", 101]])).filter((each) =>
         each.includes("a and b"),
@@ -349,6 +359,23 @@ it("records and llama-swap of all machines on a computer are its own, each once"
   expect(group).toMatchObject({ containers: [b], serverRecords: records, onDemand: swaps });
 });
 
+it("a machine that is known by a record alone shares its computer, too", () => {
+  const on = (machineName: string, name: string) => [
+    declared(TYPE.inferenceServer, name, { machine: machineName, container: name }),
+    vllm(name, "0.1", "urn:here"),
+  ];
+  const here = {
+    ...declared("pulumi:providers:docker", "here", { host: "unix:///run/here.sock" }),
+    urn: "urn:here",
+  };
+  const seen = (...resources: DeclaredResource[]) =>
+    onComputers(resources).map(({ machine: named, component }) => [named, component?.name]);
+  expect(seen(machine("one", []), here, ...on("two", "c"))).toEqual([["one and two", "one"]]);
+  expect(seen(here, ...on("two", "c"), ...on("three", "d"))).toEqual([
+    ["two and three", undefined],
+  ]);
+});
+
 describe("machines that only the hosts of their providers tell apart", () => {
   const at = (name: string, host: string, share = "0.85") => [
     { ...declared("pulumi:providers:docker", name, { host }), urn: `urn:${name}` },
@@ -393,12 +420,17 @@ describe("machines that only the hosts of their providers tell apart", () => {
     ).toEqual([]);
   });
 
-  it("are named together where a machine has the name of another's host", () => {
-    const named = { ...machine("a", []), dockerHost: "ssh://me@dgx" };
-    const own = vllm("own", "0.4", "a");
-    expect(
-      found(named, own, ...at("a", "ssh://me@a", "0.4"), ...at("b", "unix:///b", "0.4")),
-    ).toEqual([expect.stringContaining("apart for a (own, vllm-a), this computer (vllm-b), as")]);
+  it("are named once with all that may run there, on whichever machine", () => {
+    const ofX = declared(TYPE.inferenceServer, "d", { machine: "x", container: "vllm-d" });
+    const resources = [
+      ...["x", "y"].map((name) => hostInstance(0.1, name)),
+      ...[...at("a", "ssh://me@a", "0.1"), ...at("b", "ssh://me@b", "0.1")],
+      ofX,
+      vllm("vllm-d", "0.1", "urn:undeclared"),
+    ];
+    expect(found(...resources)).toEqual([
+      expect.stringContaining("apart for a (vllm-a, vllm-d), b (vllm-b, vllm-d), as"),
+    ]);
   });
 
   it("need no note where machines are named", () => {

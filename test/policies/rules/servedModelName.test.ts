@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { container, said, server, serving, UNKNOWN_TEXT, verdictsOf } from "../declared";
+import { LABEL } from "../../../components/planned/container";
+import { TYPE } from "../../../components/planned/type";
+import { container, declared, said, server, serving, UNKNOWN_TEXT, verdictsOf } from "../declared";
 
 const RULE = "served-model-name";
 
@@ -108,4 +110,102 @@ describe("a container with a messages-style client", () => {
       [ALIASED, asking("http://b:8001", `ANTHROPIC_MODEL=${UNKNOWN_TEXT}`)],
     ],
   ])("passes: %s", (_, resources) => expect(said(RULE, resources)).toEqual([]));
+});
+
+it.each([
+  [["a/My_B", "--served-model-name", "a/My_B"], "my-b"],
+  [["m", "--served-model-name", UNKNOWN_TEXT], undefined],
+  [["a/b"], undefined],
+])("served-model-name leads to the server's setting: %o", (command, value) => {
+  const labels = [
+    { label: LABEL.machine, value: "dgx" },
+    { label: LABEL.server, value: "b" },
+  ];
+  const [found] = verdictsOf(RULE, [server({ labels, command })]);
+  expect([found?.path, found?.value]).toEqual([
+    "machines.dgx.inferenceServers.b.servedModelName",
+    value,
+  ]);
+});
+
+describe("served-model-name, of a coding client", () => {
+  type Given = Readonly<Record<string, unknown>>;
+
+  /** What is found of a client that asks for these models, by the setting that each leads to. */
+  function found(client: Given, sends: readonly (readonly [name: string, model: string])[] = []) {
+    const codex = { client: "codex", coding: true, server: "b", via: "native" };
+    const component = declared(TYPE.machine, "dgx", {
+      machine: "dgx",
+      bridge: { models: sends.map(([name, model]) => ({ name, model })) },
+      clients: [{ ...codex, serverKind: "inference-server", names: ["q"], ...client }],
+    });
+    return verdictsOf(RULE, [component])
+      .filter(({ verdict }) => verdict !== "pass")
+      .map(({ message, path, value }) => [
+        message.replace(/ In the stack file: .*/s, ""),
+        path?.replace("machines.dgx.clients.codex.", ""),
+        value,
+      ]);
+  }
+  const ask = (model: string, plain: string, setting = "model") => [
+    `codex on dgx would ask for \`${model}\`, which has a slash; coding clients can't address it. Ask for \`${plain}\`, which the same server answers to.`,
+    setting,
+    plain,
+  ];
+
+  it("is found once for each setting that names one", () => {
+    const tiers = { a: "org/m", b: "org/m", c: "org/n", d: "q" };
+    expect(found({ tiers })).toEqual([ask("org/m", "q"), ask("org/n", "q", "environment.c")]);
+  });
+
+  it.each<[string, Given, [string, string][], unknown[]]>([
+    ["the server's first name", { names: ["org/m", "q"] }, [], []],
+    ["its second", { names: ["q", "org/m"] }, [], [ask("org/m", "q")]],
+    ["the bridge's name of the first", { via: "bridge" }, [["org/m", "hosted_vllm/org/m"]], []],
+    [
+      "the bridge's name of another first",
+      { via: "bridge", names: ["org/m"] },
+      [["org/m", "hosted_vllm/short"]],
+      [ask("org/m", "short")],
+    ],
+    [
+      "a name that only looks like the bridge's",
+      { via: "bridge" },
+      [["org/m", "org/hosted_vllm/m"]],
+      [ask("org/m", "q")],
+    ],
+    [
+      "a name of the bridge's, without the bridge",
+      { names: ["org/m", "q"] },
+      [["org/m", "hosted_vllm/short"]],
+      [ask("org/m", "q")],
+    ],
+    ["a name beside patterns", { names: ["gpt-*", "q"] }, [], [ask("org/m", "q")]],
+    [
+      "one of several with slashes",
+      { names: ["org/a", "org/m"] },
+      [],
+      [
+        [
+          "codex on dgx would ask for `org/m`, which has a slash; coding clients can't address it. Name the server without one, or point the client at another server (`clients.codex.server`).",
+          "server",
+          undefined,
+        ],
+      ],
+    ],
+    [
+      "a model of the simple server, whose other names are other models",
+      { serverKind: "simple-server" },
+      [],
+      [
+        [
+          "codex on dgx would ask for `org/m`, which has a slash; coding clients can't address it. Give the model a name without one (`ollama cp org/m m`), declare `m` in `simpleServer.models` and test it (`serving verify --record`), or point the client at another server (`clients.codex.server`).",
+          "server",
+          undefined,
+        ],
+      ],
+    ],
+  ])("asks for %s", (_, client, sends, expected) => {
+    expect(found({ tiers: { a: "org/m" }, ...client }, sends)).toEqual(expected);
+  });
 });
