@@ -290,6 +290,14 @@ describe("bridge-prefix", () => {
     expect(said("bridge-prefix", [written(around(yaml("openai/m")))])).toEqual([
       expect.stringMatching(/^refused: write sends `m` to `openai\/m`\. /),
     ]);
+    const apart = yaml("openai/m").replace("\n", "\n\n");
+    const spaced = declared("command:local:Command", "write", {
+      create: "sh -c",
+      stdin: `host-file 1\npath: /c.yaml\n\n${apart}`,
+    });
+    expect(said("bridge-prefix", [spaced])).toEqual([
+      expect.stringMatching(/^refused: write sends `m` to `openai\/m`\. /),
+    ]);
     const nested = { model, router: { model_list: [{ litellm_params: { model: "openai/x" } }] } };
     expect(said("bridge-prefix", [written(nested)])).toEqual([
       expect.stringMatching(/^refused: write sends `` to `openai\/x`\. /),
