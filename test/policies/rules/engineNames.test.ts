@@ -15,12 +15,14 @@ import {
 } from "../../../vllm/engineData";
 import {
   CLEAN_COMMAND,
+  container,
   DIGEST,
   IMAGE,
   record,
   said,
   server,
   serving,
+  UNKNOWN_TEXT,
   UNTAGGED,
   verdictsOf,
 } from "../declared";
@@ -353,4 +355,31 @@ it("engine-names says which flag, value or variable a vLLM doesn't know", () => 
 it("engine-names counts the flags beyond those that it names", () => {
   const many = Array.from({ length: 23 }, (_, at) => `--no-such-flag-${at}`);
   expect(faults(many).at(-1)).toEqual(["flag", "3 more", false]);
+});
+
+it("says nothing of other containers, of words that are not known, and of variables that are", () => {
+  expect(said(RULE, [container("web", { image: "nginx:1", command: ["--stray"] })])).toEqual([]);
+  expect(said(RULE, [serving("m", UNKNOWN_TEXT)])).toEqual([]);
+  const [name] = engineData("0.30.0")?.variables ?? [];
+  expect(name).toMatch(/^VLLM_/);
+  expect(said(RULE, [server({ envs: [`${name}=1`] })])).toEqual([]);
+});
+
+it("leads from words that are no option's value to the setting that may hold them", () => {
+  const labels = [
+    { label: LABEL.machine, value: "dgx" },
+    { label: LABEL.server, value: "b" },
+  ];
+  const command = ["m", "stray", "more", ...CLEAN_COMMAND.slice(1)];
+  const [found, ...others] = verdictsOf(RULE, [server({ labels, command })]);
+  expect(others).toEqual([]);
+  expect(found?.message).toContain(
+    "takes no such words beside the model and its options: `stray`, `more`",
+  );
+  expect(found?.path).toBe("machines.dgx.inferenceServers.b.extraArgs");
+  const [engine] = [engineData("0.30.0") ?? newestEngineData()];
+  const faults = serversIn(server({ command })).flatMap((each) =>
+    engineFaults(each, new Map(), engine),
+  );
+  expect(faults).toMatchObject([{ about: "flag", name: "stray" }]);
 });
