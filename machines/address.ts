@@ -71,12 +71,12 @@ export function computerAt({ dockerHost }: { readonly dockerHost: string }): str
 }
 
 /**
- * Whether ssh is told another port than its own: such a port may be handed on to another computer
- * than the one that has the name.
+ * Whether ssh goes to another port of this computer than its own: that is how a tunnel to another
+ * computer is written.
  */
-export function isForwarded({ dockerHost }: { readonly dockerHost: string }): boolean {
-  const { scheme, port = "" } = partsOf(dockerHost);
-  return scheme === "ssh" && port !== "" && Number(port) !== 22;
+export function isTunnel({ dockerHost }: { readonly dockerHost: string }): boolean {
+  const { scheme, host = "", port = "" } = partsOf(dockerHost);
+  return scheme === "ssh" && port !== "" && Number(port) !== 22 && isLoopback(host);
 }
 
 function leadsHere(named: string): boolean {

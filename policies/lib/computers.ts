@@ -1,4 +1,4 @@
-import { canonicalEngine, computerAt, HERE, isForwarded } from "../../machines/address";
+import { canonicalEngine, computerAt, HERE, isTunnel } from "../../machines/address";
 import { holdsUnknown } from "../../vllm/argv/unknown";
 import { type DeclaredResource, knownText, ofType } from "./container";
 
@@ -8,8 +8,8 @@ export interface Place {
   readonly engine: string | undefined;
   /** The computer of that engine; `undefined` where the host isn't known, or may lead elsewhere. */
   readonly computer: string | undefined;
-  /** Whether the host has a port that may lead to another computer. */
-  readonly isForwarded?: boolean;
+  /** Whether the host is a tunnel, which leads to another computer. */
+  readonly isTunnel?: boolean;
 }
 
 /** Docker's provider, as a program declares it. */
@@ -41,7 +41,7 @@ function placeOf({ host, context, sshOpts }: DeclaredResource["props"]): Place {
   return {
     engine: canonicalEngine({ dockerHost }),
     computer: isMoved ? undefined : computerAt({ dockerHost }),
-    isForwarded: isForwarded({ dockerHost }),
+    isTunnel: isTunnel({ dockerHost }),
   };
 }
 

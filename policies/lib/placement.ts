@@ -1,5 +1,5 @@
 import { TYPE } from "../../components/planned";
-import { computerAt, isForwarded } from "../../machines/address";
+import { computerAt, isTunnel } from "../../machines/address";
 import { knownMaps } from "../../vllm/argv/unknown";
 import { DOCKER_PROVIDER, placesIn } from "./computers";
 import { containerName, type DeclaredResource, knownText, ofType } from "./container";
@@ -54,8 +54,8 @@ export function placementOf(resources: readonly DeclaredResource[]): Placement {
       engines: new Set(places.flatMap(({ engine }) => engine ?? [])),
       computers: new Set([
         // A container without a provider says nothing of its machine's.
-        ...places.flatMap(({ engine, computer, isForwarded: mayLeadOn = false }) =>
-          engine === undefined || mayLeadOn ? [] : (computer ?? []),
+        ...places.flatMap(({ engine, computer, isTunnel: leadsOn = false }) =>
+          engine === undefined || leadsOn ? [] : (computer ?? []),
         ),
         ...components.flatMap((component) => plannedComputer(component) ?? []),
       ]),
@@ -84,9 +84,9 @@ export function placementOf(resources: readonly DeclaredResource[]): Placement {
 
 const namesOf = (machines: readonly NamedMachine[]): string[] => machines.map(({ name }) => name);
 
-/** The computer of a planned machine, unless a port of its address may lead to another one. */
+/** The computer of a planned machine, unless its address is a tunnel to another one. */
 function plannedComputer({ dockerHost }: DeclaredResource): string | undefined {
-  return dockerHost === undefined || isForwarded({ dockerHost })
+  return dockerHost === undefined || isTunnel({ dockerHost })
     ? undefined
     : computerAt({ dockerHost });
 }

@@ -5,9 +5,9 @@ import { endpointOf } from "../../components/planned/reach";
 import {
   canonicalEngine,
   computerAt,
-  isForwarded,
   isHere,
   isLoopback,
+  isTunnel,
   originFromContainer,
   originOf,
 } from "../../machines/address";
@@ -229,9 +229,10 @@ describe("the computer of a Docker engine", () => {
   ])("is not known: %j", (dockerHost) => expect(computerAt({ dockerHost })).toBeUndefined());
 });
 
-it("another port of ssh may lead to another computer", () => {
-  const forwarded = (dockerHost: string) => isForwarded({ dockerHost });
-  expect(["ssh://me@gate:2201", "SSH://localhost:4000"].filter(forwarded)).toHaveLength(2);
-  const others = ["ssh://gate", "ssh://gate:22", "ssh://gate:", "tcp://gate:2376", "unix:///x:1"];
-  expect(others.filter(forwarded)).toEqual([]);
+it("another port of this computer is a tunnel of ssh, one of another computer is none", () => {
+  const tunnel = (dockerHost: string) => isTunnel({ dockerHost });
+  const tunnels = ["SSH://localhost:4000", "ssh://me@127.0.0.1:2201", "ssh://[::1]:2201"];
+  expect(tunnels.filter(tunnel)).toEqual(tunnels);
+  const others = ["ssh://gate:2201", "ssh://localhost:22", "tcp://localhost:2376", "unix:///x:1"];
+  expect(others.filter(tunnel)).toEqual([]);
 });

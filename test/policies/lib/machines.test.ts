@@ -350,12 +350,22 @@ describe("the machines of a computer", () => {
       [["one undefined b", "two undefined c"]],
     ],
     [
-      "one each, whose providers have ports that may lead elsewhere",
+      "several whose providers have one host and two ports",
       [
         ONE,
         TWO,
         ...on("b", "ssh://gate:2201", { parent: "urn:one" }),
         ...on("c", "ssh://gate:2202", { parent: "urn:two" }),
+      ],
+      [["one undefined b", "two undefined c"]],
+    ],
+    [
+      "one each, whose providers have tunnels",
+      [
+        ONE,
+        TWO,
+        ...on("b", "ssh://localhost:2201", { parent: "urn:one" }),
+        ...on("c", "ssh://127.0.0.1:2202", { parent: "urn:two" }),
       ],
       [["one undefined b"], ["two undefined c"]],
     ],
