@@ -61,6 +61,12 @@ describe("the machine that a container runs on", () => {
       ],
       { one: [], two: ["b"] },
     ],
+    ["llama-swap's", [declared(TYPE.onDemand, "s", { machine: "two" }), box("b")], { two: ["b"] }],
+    [
+      "its provider's name, whatever a record says",
+      [ONE, TWO, server("b", "two"), box("b", { provider: "one" })],
+      { one: ["b"], two: [] },
+    ],
     [
       "a parent that is not declared",
       [ONE, TWO, box("b", { parent: "urn:x" })],
@@ -338,6 +344,16 @@ describe("the machines of a computer", () => {
       "those that a third one joins",
       [planned("one", SPARK, "x"), planned("two", ROOTLESS), planned("three", ROOTLESS, "x")],
       [["one undefined ", "two undefined ", "three undefined "]],
+    ],
+    [
+      "those of which one joins them",
+      [planned("one", SPARK, "x"), planned("two", SPARK), planned("three", ROOTLESS, "x")],
+      [["one undefined ", "two undefined ", "three undefined "]],
+    ],
+    [
+      "a machine's, by another engine of its computer",
+      [planned("one", SPARK), ...on("c", "tcp://spark-1:2376")],
+      [["one undefined c"]],
     ],
     [
       "several whose containers have providers of one host",

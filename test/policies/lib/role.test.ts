@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { bridge } from "../../../components/bridge/service";
 import { chatUi } from "../../../components/chat-ui/service";
 import { TYPE } from "../../../components/planned/type";
-import { declaredRole, packagesOf, roleByName } from "../../../policies/lib/role";
+import { declaredRole, packagesOf, roleByName, roleOf } from "../../../policies/lib/role";
 
 describe("what an image serves by its name", () => {
   it.each([
@@ -60,4 +60,12 @@ describe("what declares a container", () => {
     const urn = `urn:pulumi:dgx::local-serving::${[...above, TYPE.container].join("$")}::x`;
     expect(declaredRole({ type: TYPE.container, name: "x", urn, props: {} })).toBe(role);
   });
+});
+
+it("what declares a container counts before its image's name, which counts where nothing does", () => {
+  const of = (role: string | undefined, image: unknown) =>
+    roleOf({ type: TYPE.container, name: "x", props: { image }, ...(role && { role }) });
+  expect(of("bridge", "own/ollama:1")).toBe("bridge");
+  expect(of(undefined, "own/ollama:1")).toBe("simple-server");
+  expect(of(undefined, undefined)).toBeUndefined();
 });

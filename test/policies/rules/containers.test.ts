@@ -130,6 +130,33 @@ describe("host-ports", () => {
     ).toHaveLength(1);
   });
 
+  it.each([
+    [
+      "its port",
+      "host",
+      11434,
+      [
+        "web takes host port 11434, where the machine's simple server listens. Publish another port, such as 8001.",
+      ],
+    ],
+    ["another port", "host", 11435, []],
+    ["its port, which it has in a container", "integrated", 11434, []],
+  ])("keeps the simple server's port on the host for it: %s", (_, mode, port, messages) => {
+    const simpleServer = { mode, listen: "127.0.0.1", port: 11434 };
+    const machine = declared(TYPE.machine, "dgx", { hostInstance: "none", simpleServer });
+    expect(said(RULE, [machine, web(on(port))])).toEqual(
+      messages.map((message) => `refused: ${message}`),
+    );
+  });
+
+  it("names no port as free where the simple server listens", () => {
+    const simpleServer = { mode: "host", listen: "127.0.0.1", port: 8001 };
+    const machine = declared(TYPE.machine, "dgx", { hostInstance: "none", simpleServer });
+    expect(said(RULE, [machine, web(on(9000)), web(on(9000), "web2")]).join()).toMatch(
+      /such as 8002\.$/,
+    );
+  });
+
   it("keeps machines apart", () => {
     const machines = [hostInstance(0.4, "one"), hostInstance(0.4, "two")];
     const apart = [web(on(8080), "web", {}), web(on(8080), "web2", {})].map((each, index) => ({
