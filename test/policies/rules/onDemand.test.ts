@@ -36,6 +36,8 @@ const config = (more: Props) => (props: Props) => ({
   config: { ...(props.config as Props), ...more },
 });
 const isCoder = ({ type, name }: Declared) => type === TYPE.container && name === "dgx-c";
+const isMachine = ({ type }: Declared) => type === TYPE.machine;
+const isEither = (each: Declared) => isMachine(each) || each.type === TYPE.onDemand;
 const SETTING = "machines.dgx.onDemand";
 
 describe("on-demand", () => {
@@ -202,7 +204,7 @@ describe("on-demand", () => {
         type === TYPE.onDemand
           ? config({ routing: { router: { use: "matrix", settings } } })(props)
           : { memory: { together: { sets: [names.slice(1), names] } } },
-      ({ type }) => [TYPE.machine, TYPE.onDemand].includes(type),
+      isEither,
     );
     expect(found).toEqual([]);
   });
@@ -216,7 +218,6 @@ describe("on-demand", () => {
     undefined,
     undefined,
   ];
-  const isMachine = ({ type }: Declared) => type === TYPE.machine;
 
   it("refuses a name that the bridge sends to several servers", () => {
     const models = [{ name: "coder" }, { name: "coder" }];
@@ -235,7 +236,7 @@ describe("on-demand", () => {
     expect(
       refused(
         (_, { type }) => (type === TYPE.machine ? { bridge: { models } } : { servers }),
-        ({ type }) => [TYPE.machine, TYPE.onDemand].includes(type),
+        isEither,
       ),
     ).toEqual(expected);
   });
@@ -245,7 +246,7 @@ describe("on-demand", () => {
     const servers = [{ key: "c", container: UNKNOWN, model: "coder", names: [] }];
     const found = refused(
       (_, { type }) => (type === TYPE.machine ? { bridge: { models } } : { servers }),
-      ({ type }) => [TYPE.machine, TYPE.onDemand].includes(type),
+      isEither,
     );
     expect(found).toContainEqual(sent("coder", "it"));
   });
