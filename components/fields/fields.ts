@@ -207,7 +207,7 @@ export const gigabytes = shared(() =>
 /** Fewer bytes than any server could use: a larger unit was meant. */
 const LEAST_BYTES = 1024 ** 2;
 
-/** Amount of memory in bytes, above 0. */
+/** Amount of memory in bytes, at least a megabyte. */
 export const bytes = shared(() =>
   z.int().min(LEAST_BYTES, {
     error: ({ input }) => {

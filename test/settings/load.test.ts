@@ -309,7 +309,7 @@ describe("faults of a stack file", () => {
       "kvCacheMemoryBytes: 8192",
       "Expected bytes, and this is less than a megabyte. If it is in MiB, write 8589934592.",
     ],
-    ["kvCacheMemoryBytes: 0", "Expected more than 0, got 0."],
+    ["kvCacheMemoryBytes: 0", "Expected at least 1048576, got 0."],
     [
       "listen: 192.168.1.0/24",
       "Expected one address, and `192.168.1.0/24` is a whole network: write the machine's own address in it.",
