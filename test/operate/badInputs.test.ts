@@ -106,7 +106,6 @@ describe("what has no end or no room", () => {
     `org/${"x".repeat(300)}`,
     `${"o".repeat(5000)}/x`,
     "../x/y",
-    "org/",
   ])("no model is added by a name that is none", async (id) => {
     const { code, err } = await runServing(["models", "add", id, "--config", at("empty.json")]);
     expect([code, err]).toEqual([
