@@ -6,6 +6,7 @@ import {
   readdirSync,
   readSync,
   realpathSync,
+  type Stats,
   statSync,
 } from "node:fs";
 import { UnreadableInput } from "./fault";
@@ -98,17 +99,32 @@ const LARGEST_KEPT_BYTES = 64 * 1024 ** 2;
  * and a device may have no end.
  */
 export function keptText(file: string): string | undefined {
-  let descriptor: number | undefined;
   try {
-    // So the open itself doesn't wait for who writes into a pipe.
-    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    const found = fstatSync(descriptor);
-    if (!found.isFile() || found.size > LARGEST_KEPT_BYTES) return undefined;
-    return contentOf(descriptor, LARGEST_KEPT_BYTES).toString("utf8");
+    return ofRegularFile(file, (descriptor, { size }) =>
+      size > LARGEST_KEPT_BYTES
+        ? undefined
+        : contentOf(descriptor, LARGEST_KEPT_BYTES).toString("utf8"),
+    );
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * What `read` makes of an open file; `undefined` where it isn't a regular one. Throws where it can't
+ * be opened or read.
+ */
+export function ofRegularFile<T>(
+  file: string,
+  read: (descriptor: number, state: Stats) => T,
+): T | undefined {
+  // Another program may put a pipe in the file's place meanwhile: then this open doesn't wait.
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const state = fstatSync(descriptor);
+    return state.isFile() ? read(descriptor, state) : undefined;
   } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
+    closeSync(descriptor);
   }
 }
 

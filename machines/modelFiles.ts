@@ -1,18 +1,8 @@
 import { createHash } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  type Dirent,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
+import { type Dirent, readdirSync, readSync, realpathSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { attempt } from "../faults/defined";
-import { readTextFile } from "../faults/textFile";
+import { ofRegularFile, readTextFile } from "../faults/textFile";
 
 /** What was read of a folder that holds a model or an adapter. */
 export interface ModelFiles {
@@ -183,19 +173,12 @@ function readDigest(folder: string, names: readonly string[]): Digest {
 
 /** A file's content, or the beginning of a larger one with the time of its last change. */
 function readContent(path: string, most: number) {
-  // Another program may put a pipe in the file's place meanwhile: then this open doesn't wait.
-  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const state = fstatSync(file);
-    if (!state.isFile()) return undefined;
-    const { size, mtimeMs } = state;
+  return ofRegularFile(path, (file, { size, mtimeMs }) => {
     const bytes = Buffer.alloc(size <= most ? size : HEAD_BYTES);
     let length = 0;
     for (let read = -1; read !== 0 && length < bytes.length; length += read)
       read = readSync(file, bytes, length, bytes.length - length, length);
     const changed = size <= most ? undefined : Math.trunc(mtimeMs);
     return { size, changed, bytes: bytes.subarray(0, length) };
-  } finally {
-    closeSync(file);
-  }
+  });
 }
