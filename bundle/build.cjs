@@ -3,7 +3,6 @@
 const { spawnSync } = require("node:child_process");
 const {
   copyFileSync,
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -11,12 +10,13 @@ const {
   rmSync,
   writeFileSync,
 } = require("node:fs");
-const { basename, join } = require("node:path");
+const { basename, join, relative } = require("node:path");
 const { decode, encode } = require("@jridgewell/sourcemap-codec");
 const { DIST, hashOf, load, PROGRAMS, ROOT, stampOf } = require("./run.cjs");
 
 /** What each version of vLLM takes: a program reads the one that it needs. */
 const ENGINES = "vllm/engine-data";
+const VERSIONS = "vllm/versionFolder.ts";
 
 /** What is known of each model, in a folder of its own. */
 const MODELS = "models";
@@ -79,7 +79,7 @@ async function build() {
   const engines = readdirSync(join(ROOT, ENGINES), { recursive: true })
     .filter((file) => file.endsWith(".json"))
     .map((file) => `${ENGINES}/${file}`);
-  cpSync(join(ROOT, ENGINES), join(DIST, basename(ENGINES)), { recursive: true });
+  await makeEngineData();
   for (const name of Object.keys(PROGRAMS)) {
     asLatin1(join(DIST, `${name}.cjs`));
     keepLines(join(DIST, `${name}.cjs.map`));
@@ -119,16 +119,7 @@ const makePlugin = () =>
  * Returns their files. A faulty recipe is left out: whoever reads it then says what is wrong.
  */
 async function makeCatalogue() {
-  const reader = join(DIST, "readCatalogue.cjs");
-  await require("esbuild").build({
-    absWorkingDir: ROOT,
-    entryPoints: [READER],
-    outfile: reader,
-    bundle: true,
-    platform: "node",
-  });
-  const { readRecipe } = require(reader);
-  rmSync(reader);
+  const { readRecipe } = await sourceAt(READER);
   const written = join(DIST, "catalogue");
   mkdirSync(written);
   const folders = readdirSync(join(ROOT, MODELS)).filter((folder) =>
@@ -141,6 +132,39 @@ async function makeCatalogue() {
     } catch {}
   }
   return folders.map((folder) => `${MODELS}/${folder}/${RECIPE}`);
+}
+
+/**
+ * Writes each version's data whole: to work them out of the differences takes seven times as long.
+ */
+async function makeEngineData() {
+  const { versionFolder } = await sourceAt(VERSIONS);
+  for (const folder of [ENGINES, `${ENGINES}/defaults`]) {
+    const { versions, versionData } = versionFolder(join(ROOT, folder));
+    const written = join(DIST, relative("vllm", folder));
+    mkdirSync(written);
+    for (const version of versions())
+      writeFileSync(
+        join(written, `${version}.json`),
+        JSON.stringify({ added: versionData(version) }),
+      );
+  }
+}
+
+/** What a source exports. */
+async function sourceAt(file) {
+  const outfile = join(DIST, "source.cjs");
+  await require("esbuild").build({
+    absWorkingDir: ROOT,
+    entryPoints: [file],
+    outfile,
+    bundle: true,
+    platform: "node",
+  });
+  const source = require(outfile);
+  rmSync(outfile);
+  delete require.cache[outfile];
+  return source;
 }
 
 /**

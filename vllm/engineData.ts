@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import dropped from "./droppedVariables.json";
+import { versionFolder } from "./versionFolder";
 
 /**
  * What one version of `vllm serve` takes. `npm run engine-data -- VERSION` reads it out of the
@@ -30,37 +30,14 @@ export interface EngineData {
   readonly variables: readonly string[];
 }
 
-/** One file a version. A plan reads only its own. */
 const FOLDER = join(__dirname, "engine-data");
-const read = new Map<string, EngineData>();
-let versions: readonly string[] | undefined;
+const { versions, versionData: dataOf } = versionFolder(FOLDER);
 
 /** Every version that there is data of, oldest first. */
-export function engineVersions(): readonly string[] {
-  versions ??= readdirSync(FOLDER)
-    .filter((file) => file.endsWith(".json"))
-    .map((file) => file.slice(0, -".json".length))
-    .sort(byVersion);
-  return versions;
-}
+export const engineVersions = versions;
 
-/** Number by number; the language's own comparison of texts takes 5 ms to get ready. */
-function byVersion(a: string, b: string): number {
-  const [first, second] = [a, b].map((version) => version.split(".").map(Number));
-  const at = first?.findIndex((part, index) => part !== second?.[index]) ?? -1;
-  return (first?.[at] ?? 0) - (second?.[at] ?? 0);
-}
-
-/** The data of exactly this version. */
-export function engineData(version: string): EngineData | undefined {
-  const known = read.get(version);
-  if (known !== undefined) return known;
-  if (!engineVersions().includes(version)) return undefined;
-  // The file is ours, made by the command above and held against vLLM's own parser.
-  const data = JSON.parse(readFileSync(join(FOLDER, `${version}.json`), "utf8")) as EngineData;
-  read.set(version, data);
-  return data;
-}
+/** The data of exactly this version, which vLLM's own parser was asked for. */
+export const engineData = (version: string) => dataOf(version) as EngineData | undefined;
 
 /** The versions of the data that have one of these classes of models, oldest first. */
 export const versionsWithModel = (architectures: readonly string[]): readonly string[] =>

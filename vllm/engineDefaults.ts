@@ -1,7 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-
-type Plain = string | number | boolean | null;
+import type { Plain } from "./differences";
+import { versionFolder } from "./versionFolder";
 
 /**
  * The default of each option by its name, as vLLM's parser has it. `null` leaves the value to vLLM,
@@ -10,12 +9,11 @@ type Plain = string | number | boolean | null;
 export type EngineDefaults = Readonly<Record<string, Plain | readonly Plain[]>>;
 
 /** Apart from the rest of a version's data, which every plan reads. */
-const FOLDER = join(__dirname, "engine-data", "defaults");
+const { versionData: defaultsOf } = versionFolder(join(__dirname, "engine-data", "defaults"));
 
-/** The defaults of exactly this version, or `undefined` if nobody has recorded them. */
-export function engineDefaults(version: string): EngineDefaults | undefined {
-  const file = join(FOLDER, `${version}.json`);
-  if (!existsSync(file)) return undefined;
-  // `npm run engine-data` made the file, and a test holds it against vLLM's own parser.
-  return JSON.parse(readFileSync(file, "utf8")) as EngineDefaults;
-}
+/**
+ * The defaults of exactly this version, which vLLM's own parser was asked for; `undefined` if
+ * nobody has recorded them.
+ */
+export const engineDefaults = (version: string) =>
+  defaultsOf(version) as EngineDefaults | undefined;

@@ -4,8 +4,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { difference } from "../../vllm/differences";
 import type { EngineData } from "../../vllm/engineData";
 import type { EngineDefaults } from "../../vllm/engineDefaults";
+import { byVersion, type VersionFile, versionFolder } from "../../vllm/versionFolder";
 
 const run = promisify(execFile);
 const PROJECT = resolve(__dirname, "../..");
@@ -89,11 +91,22 @@ async function main(versions: readonly string[]): Promise<void> {
     throw new Error("Usage: npm run engine-data -- VERSION... (such as 0.33.0)");
   for (const version of versions) {
     const { data, defaults } = await readEngine(version);
-    writeFileSync(join(FOLDER, `${version}.json`), written(data));
-    writeFileSync(join(FOLDER, "defaults", `${version}.json`), written(defaults));
+    record(FOLDER, version, data);
+    record(join(FOLDER, "defaults"), version, defaults);
   }
 }
 
-const written = (data: EngineData | EngineDefaults) => `${JSON.stringify(data, null, 1)}\n`;
+/** Writes a folder's files anew, each after the version before it. */
+export function record(folder: string, version: string, data: EngineData | EngineDefaults): void {
+  const { versions, versionData } = versionFolder(folder);
+  const all = new Map(versions().map((each) => [each, versionData(each)]));
+  all.set(version, { ...data });
+  const sorted = [...all].sort(([a], [b]) => byVersion(a, b));
+  for (const [index, [each, now = {}]] of sorted.entries()) {
+    const [after, before] = sorted[index - 1] ?? [];
+    const file: VersionFile = { after, ...difference(before, now) };
+    writeFileSync(join(folder, `${each}.json`), `${JSON.stringify(file, null, 1)}\n`);
+  }
+}
 
 if (require.main === module) void main(process.argv.slice(2));

@@ -11,6 +11,7 @@ import { dirname, join, resolve } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readCatalogue } from "../../components/catalogue";
+import { versionFolder } from "../../vllm/versionFolder";
 import { run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -50,6 +51,16 @@ it("builds every program with its compiled code", { timeout: LIMIT_MS }, async (
     expect(made).toEqual(expect.arrayContaining([`${name}.cjs`, `${name}.cache`, `${name}.json`]));
 });
 
+it.each(["engine-data", "engine-data/defaults"])("has each version whole in dist/%s", (folder) => {
+  const { versions, versionData } = versionFolder(join(PROJECT, "vllm", folder));
+  const built = readdirSync(join(copy, "dist", folder)).filter((file) => file.endsWith(".json"));
+  expect(built.sort()).toEqual(versions().map((version) => `${version}.json`));
+  for (const version of versions()) {
+    const file = readFileSync(join(copy, "dist", folder, `${version}.json`), "utf8");
+    expect(JSON.parse(file)).toEqual({ added: versionData(version) });
+  }
+});
+
 it("runs the bundle without a word while the sources are those of the build", async () => {
   const { code, stdout, stderr } = await serving("plan", "--stack", "dgx");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -61,7 +72,7 @@ const BROKEN = "dist/engine-data/0.30.0.json";
 const BUG = (command: string) =>
   new RegExp(
     `^This is a bug in local-serving \\d+\\.\\d+\\.\\d+: .+\\n  command: ${command}\\n  Node\\.js v\\d+\\..+\\n` +
-      "  at engineData \\(vllm/engineData\\.ts:\\d+:\\d+\\)\\n(?:  at .+\\n)+" +
+      "  at versionData \\(vllm/versionFolder\\.ts:\\d+:\\d+\\)\\n(?:  at .+\\n)+" +
       "Please report it: open an issue of local-serving with these lines and what you did before\\.$",
   );
 
