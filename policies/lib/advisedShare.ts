@@ -31,7 +31,7 @@ export function advisedShare(share: LargestShare, fits: number): AdvisedShare {
   const { name, needs, keepingFloor, byAggregate } = share;
   const { leastUtilization, unwarnedUtilization } = needs;
   const starts = (value: number) => value > 0 && value >= tenThousandths(leastUtilization ?? 0);
-  const keeping = Math.min(fits, tenThousandths(keepingFloor ?? 1));
+  const keeping = Math.min(fits, tenThousandths(keepingFloor ?? Number.POSITIVE_INFINITY));
   if (!starts(keeping)) {
     const noFloor = ` No share with which ${name} starts leaves the memory floor (\`memoryFloorGiB\`), so the plan warns.`;
     return { most: fits, value: fits, warns: starts(fits) ? noFloor : "" };

@@ -122,12 +122,13 @@ export function engineFaults(
  */
 function surplusWords({ surplus }: ServerArguments, engine: EngineData): EngineFault[] {
   const words = surplus.filter(isText);
-  if (words.length === 0) return [];
+  const [first] = words;
+  if (first === undefined) return [];
   const named = words.slice(0, MOST_NAMED).map((word) => `\`${word}\``);
   const what = `takes no such ${words.length === 1 ? "word" : "words"} beside the model and its options: ${named.join(", ")}`;
   return [
     fault(
-      { about: "flag", name: words[0] ?? "" },
+      { about: "flag", name: first },
       what,
       "An option begins with two hyphens (--), and its value is a word of its own or behind `=`",
       engine,

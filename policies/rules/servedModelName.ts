@@ -63,7 +63,7 @@ function judgeContainer(group: MachineGroup, container: DeclaredResource): Findi
     const model = MESSAGES_CLIENT.anyModelVariable.test(name) ? knownText(value) : undefined;
     return model?.includes("/") ? [[name, model] as const] : [];
   });
-  const servers = asked.length === 0 ? [] : group.containers.flatMap(servedNames);
+  const servers = group.containers.flatMap(servedNames);
   return [...new Set(asked.map(([, model]) => model))].flatMap((model) => {
     const plain = servers
       .find((names) => names.includes(model))

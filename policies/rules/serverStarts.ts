@@ -98,7 +98,7 @@ function faults(
       value: least,
     });
   else if (windowGiB > (kvCacheGiB ?? budget - outsideGiB)) {
-    const larger = kvCacheGiB === undefined ? undefined : largerCache(share, budget, totalGiB);
+    const larger = largerCache(share, budget, totalGiB);
     const cache = larger === undefined ? "" : ` Set \`kvCacheMemoryBytes: ${larger}\` or more.`;
     const room =
       kvCacheGiB === undefined

@@ -19,8 +19,13 @@ const BEFORE_PACKAGE = "586c0828";
 /** The first commit whose package runs. */
 const FIRST_PACKAGE = "42199716";
 
-/** What a release since these commits replaces or writes again, as UPGRADE.md names it: nothing. */
-const CHANGED_SINCE: readonly string[] = [];
+/** What a preview shows since these commits, as UPGRADE.md names it: the files, by their script. */
+const CHANGED_SINCE = [
+  "update Command dgx-applied-plan",
+  "update Command dgx-client-env",
+  "update Command dgx-launcher-client-env",
+  "update Command dgx-start-gate",
+];
 
 const PAGE = readFileSync(join(__dirname, "../../docs/guide/own-repository.md"), "utf8");
 
@@ -87,7 +92,9 @@ class Earlier {
     const update = readUpdate(await this.in(folder, "node", bin(folder), ...preview), log);
     expect(update, update.stdout + update.stderr).toMatchObject({ code: 0 });
     expect(update.changes.same).toBeGreaterThan(0);
-    return update.steps.map(({ op, type, name }) => `${op} ${type.split(":").at(-1)} ${name}`);
+    return update.steps
+      .map(({ op, type, name }) => `${op} ${type.split(":").at(-1)} ${name}`)
+      .toSorted();
   }
 
   /** The running container by its id, which a replacement would change. */

@@ -4,6 +4,7 @@ import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
 import { loadStackFile } from "../../components/settings/load";
 import { judge } from "../../policies/judge";
+import { advisedShare, shareToStart } from "../../policies/lib/advisedShare";
 import { serverInput, stack } from "../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../fixtures/services";
 
@@ -119,5 +120,68 @@ describe("the share that a refusal advises", () => {
     expect(refused[0]?.message).toContain(
       "is 0.28 (0.28 by the sum, 0.45 by the aggregate limit). No share with which vllm-model-8001 starts leaves the memory floor (`memoryFloorGiB`), so the plan warns. What else can be reduced, the largest first: instance A.",
     );
+  });
+});
+
+describe("the share that is advised", () => {
+  const CAUTION = "Above 0.80 for all servers the plan warns";
+  const NO_FLOOR =
+    " No share with which b starts leaves the memory floor (`memoryFloorGiB`), so the plan warns.";
+
+  it.each([
+    ["all that fits", {}, {}, 0.5, [0.5, 0.5, ""]],
+    ["no more than leaves the floor", {}, { keepingFloor: 0.4 }, 0.5, [0.4, 0.4, ""]],
+    ["all, where nothing leaves the floor", {}, { keepingFloor: 0 }, 0.5, [0.5, 0.5, NO_FLOOR]],
+    [
+      "all, where it doesn't start with what leaves the floor",
+      { leastUtilization: 0.45 },
+      { keepingFloor: 0.4 },
+      0.5,
+      [0.5, 0.5, NO_FLOOR],
+    ],
+    ["all, where it doesn't start with that", { leastUtilization: 0.6 }, {}, 0.5, [0.5, 0.5, ""]],
+    ["the calm one below", { unwarnedUtilization: 0.3 }, {}, 0.5, [0.5, 0.3, ` ${CAUTION}.`]],
+    [
+      "a calm one of the least",
+      { unwarnedUtilization: 0.0001 },
+      {},
+      0.5,
+      [0.5, 0.0001, ` ${CAUTION}.`],
+    ],
+    ["the calm one that is all", { unwarnedUtilization: 0.5 }, {}, 0.5, [0.5, 0.5, ""]],
+    ["the last that isn't warned about", { leastUtilization: 0.1 }, {}, 0.8, [0.8, 0.8, ""]],
+    [
+      "one that is warned about, though less may do",
+      { leastUtilization: 0.1, windowGiB: 1 },
+      {},
+      0.8001,
+      [0.8001, 0.8001, ` ${CAUTION}, but with less b may not start.`],
+    ],
+    [
+      "one that is warned about, where nobody knows how little does",
+      { leastUtilization: 0.1 },
+      {},
+      0.8001,
+      [0.8001, 0.8001, ` ${CAUTION}.`],
+    ],
+  ] as const)("is %s", (_, needs, floor, fits, [most, value, warns]) => {
+    const share = { name: "b", bySum: 0.9, byAggregate: 0.9, needs, ...floor };
+    expect(advisedShare(share, Math.round(fits * 10_000))).toEqual({
+      most: Math.round(most * 10_000),
+      value: Math.round(value * 10_000),
+      warns,
+    });
+  });
+
+  it.each([
+    [undefined, "at least 0.00 to start"],
+    [{ leastUtilization: 0.44 }, "at least 0.44 to start"],
+    [{ leastUtilization: 0.44, sureUtilization: 0.44 }, "at least 0.44 to start"],
+    [
+      { leastUtilization: 0.44, sureUtilization: 0.46 },
+      "at least 0.44 to start, and 0.46 to be sure of it",
+    ],
+  ])("is told beside what %o needs", (needs, words) => {
+    expect(shareToStart(needs)).toBe(words);
   });
 });

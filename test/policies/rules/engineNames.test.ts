@@ -54,6 +54,11 @@ describe("engine-names", () => {
     ]);
   });
 
+  it("says nothing of a word that isn't known", () => {
+    expect(judged(UNKNOWN_TEXT)).toEqual([]);
+    expect(judged(UNKNOWN_TEXT, "stray").join()).toContain("takes no such word");
+  });
+
   it("leaves words behind an option that it doesn't know to that option", () => {
     expect(judged("--new-list", "a", "b")).toEqual([
       expect.stringContaining("has no flag `--new-list`"),

@@ -29,6 +29,12 @@ describe("inference-container, of one that starts on request", () => {
     ]);
   });
 
+  it("refuses one that lacks what every server has", () => {
+    expect(said(RULE, [server({ ...NOT_STARTED, ipcMode: "private" })])).toEqual([
+      expect.stringContaining('Set `ipcMode: "host"`.'),
+    ]);
+  });
+
   it("refuses one without the label", () => {
     expect(said(RULE, [server({ ...NOT_STARTED, labels: [] })])).toEqual([
       'refused: b lacks a restart policy that survives a reboot: it has `no`. Set `restart: "unless-stopped"`.',

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { TYPE } from "../../../components/planned/type";
-import { advice, violation } from "../../../policies/rules/rule";
+import { advice, stackJudge, violation } from "../../../policies/rules/rule";
 import { declared, IMAGE, said, server, UNKNOWN_LIST } from "../declared";
 
 it("a finding has a change only where one mends it, and never a key in its message", () => {
@@ -14,6 +14,16 @@ it("a finding has a change only where one mends it, and never a key in its messa
     change,
   });
   expect(violation(resource, "has hf_s3cr3tValue1").message).toBe("has <redacted>");
+});
+
+it("a rule of machines that finds nothing has an empty list", () => {
+  const rule = {
+    name: "x",
+    description: "x",
+    level: "mandatory",
+    judgeMachine: () => undefined,
+  } as const;
+  expect(stackJudge(rule)?.([server()])).toEqual([]);
 });
 
 const OLLAMA = "ollama/ollama:latest";

@@ -98,6 +98,17 @@ describe("a container with a messages-style client", () => {
     },
   );
 
+  it("is refused once for each name, with the variables that ask for it", () => {
+    const other = serving("c/d", "--served-model-name", "c/d", UNKNOWN_TEXT, "d");
+    const client = asking("http://b:8001", "ANTHROPIC_MODEL=a/b", "CLAUDE_CODE_SUBAGENT_MODEL=c/d");
+    expect(said(RULE, [ALIASED, serving("m"), client])).toEqual([
+      expect.stringContaining("for `a/b` (ANTHROPIC_MODEL), which"),
+    ]);
+    expect(said(RULE, [ALIASED, other, client]).slice(-1)).toEqual([
+      expect.stringMatching(/for `c\/d` \(CLAUDE_CODE_SUBAGENT_MODEL\), which .* Ask for `d`, /),
+    ]);
+  });
+
   it.each([
     ["the name without one", [ALIASED, asking("http://b:8001", "ANTHROPIC_MODEL=b")]],
     ["a hosted service", [ALIASED, asking("https://api.example/v1", "ANTHROPIC_MODEL=a/b")]],

@@ -384,9 +384,19 @@ describe("server-starts", () => {
   });
 });
 
+/** The largest shares that fit: both where only `fits` is given. */
+interface Limits {
+  readonly fits?: number;
+  readonly byAggregate?: number;
+  readonly keepingFloor?: number;
+}
+
 describe("a machine component of one's own", () => {
   /** Verdict, message and setting for one server of 10 GiB's machine, with a share of half. */
-  function judged(needs: object, { command = [] as string[], fits = 0.5 } = {}) {
+  function judged(
+    needs: object,
+    { command = [] as string[], fits = 0.5, ...limits }: Limits & { command?: string[] } = {},
+  ) {
     const servers = [
       {
         name: "b",
@@ -396,7 +406,7 @@ describe("a machine component of one's own", () => {
       },
     ];
     const memory = {
-      largestUtilization: { b: { bySum: fits, byAggregate: fits } },
+      largestUtilization: { b: { bySum: fits, byAggregate: fits, ...limits } },
       starts: { b: needs },
     };
     const [found] = verdictsOf("server-starts", [
@@ -503,5 +513,95 @@ describe("a machine component of one's own", () => {
       "b can't start: one request of 8,192 tokens needs 2.00 GiB of KV cache, but --gpu-memory-utilization 0.50 gives it 5.00 of 10 GiB, " +
         `which leaves at most 0.00 GiB for the cache. Set \`gpuMemoryUtilization: 0.8\` or more (at most 0.9 fits).${shorter}`,
     );
+  });
+
+  it.each<[string, object, Limits, string, number]>([
+    [
+      "at most the largest that leaves the floor",
+      { leastUtilization: 0.6 },
+      { fits: 0.9, keepingFloor: 0.7 },
+      "Set `gpuMemoryUtilization: 0.6` or more (at most 0.7 fits and leaves the memory floor).",
+      0.6,
+    ],
+    [
+      "the least that is sure, though nothing above it fits",
+      { leastUtilization: 0.6, sureUtilization: 0.7 },
+      { fits: 0.9, keepingFloor: 0.7 },
+      "Set `gpuMemoryUtilization: 0.7` to be sure that it starts: it needs at least 0.6, and at most 0.7 fits and leaves the memory floor.",
+      0.7,
+    ],
+    [
+      "the largest of all, where no share that leaves the floor suffices",
+      { leastUtilization: 0.9 },
+      { fits: 0.9, keepingFloor: 0.7 },
+      "Set `gpuMemoryUtilization: 0.9` (at most 0.9 fits). No share with which it starts leaves the memory floor (`memoryFloorGiB`), so the plan warns.",
+      0.9,
+    ],
+  ])("is told of %s", (_, needs, limits, remedy, value) => {
+    const [verdict, message, setting, given] = judged(
+      { weightsGiB: 6, outsideGiB: 6, ...needs },
+      limits,
+    );
+    expect([verdict, setting, given]).toEqual(["refused", "gpuMemoryUtilization", value]);
+    expect(message?.endsWith(`10 GiB. ${remedy}`), message).toBe(true);
+  });
+
+  it.each<[string, object, Limits, string, string, number | undefined]>([
+    [
+      "the one that fills all that is left",
+      { outsideGiB: 1, leastCacheBytes: 2 * 1024 ** 3 },
+      { fits: 0.3, byAggregate: 0.9 },
+      " Set `kvCacheMemoryBytes: 2147483648` or more.",
+      "kvCacheMemoryBytes",
+      2 * 1024 ** 3,
+    ],
+    [
+      "none above what is left",
+      { outsideGiB: 1, leastCacheBytes: 2 * 1024 ** 3 },
+      { fits: 0.29, byAggregate: 0.9 },
+      "",
+      "kvCacheMemoryBytes",
+      undefined,
+    ],
+    [
+      "none as large as the share",
+      { outsideGiB: 0, leastCacheBytes: 5 * 1024 ** 3 },
+      { fits: 0.9 },
+      "",
+      "kvCacheMemoryBytes",
+      undefined,
+    ],
+    [
+      "a shorter window instead, be it of one token",
+      { outsideGiB: 1, longestWindow: 1 },
+      { fits: 0.9 },
+      " A `maxModelLen` of at most 1 fits.",
+      "maxModelLen",
+      1,
+    ],
+  ])("is told of a larger cache: %s", (_, needs, limits, remedy, setting, value) => {
+    const command = ["--max-model-len", "8192", "--kv-cache-memory-bytes", "1073741824"];
+    const planned = { weightsGiB: 0, windowGiB: 2, ...needs };
+    expect(judged(planned, { command, ...limits })).toEqual([
+      "refused",
+      `b can't start: one request of 8,192 tokens needs 2.00 GiB of KV cache, but --kv-cache-memory-bytes gives it 1.00 GiB.${remedy}`,
+      value === undefined ? undefined : setting,
+      value,
+    ]);
+  });
+
+  it("is judged by its weights, though its adapters stay in the host's memory", () => {
+    const command = ["--max-loras", "1", "--max-cpu-loras", "2"];
+    const [verdict] = judged({ weightsGiB: 6, outsideGiB: 6 }, { command });
+    expect(verdict).toBe("refused");
+  });
+
+  it("passes a batch of a server whose name isn't known", () => {
+    const command = ["m", "--max-num-batched-tokens", "8", "--max-num-seqs", "9"];
+    const refused = (name: unknown) =>
+      verdictsOf("server-starts", [
+        declared(TYPE.machine, "dgx", { totalGiB: 10, servers: [{ name, image: IMAGE, command }] }),
+      ]).map(({ verdict }) => verdict);
+    expect([refused("b"), refused(UNKNOWN_TEXT)]).toEqual([["refused"], ["pass"]]);
   });
 });
