@@ -94,7 +94,7 @@ export async function untilIdle(
     const running = await requestsOf(machine, server).catch((error: Error) => error);
     if (running instanceof Error)
       return say(
-        `${name}: its requests can't be counted, so the update doesn't wait for them (${running.message}).`,
+        `${name}: its requests can't be counted, so nothing waits for them (${running.message}).`,
         "warning",
       );
     const left = Math.round((until - performance.now()) / 1000);

@@ -224,7 +224,7 @@ export const machine = strictObject(
       .max(1440)
       .default(10)
       .describe(
-        "Longest time in minutes that `serving up`, after your yes, waits for running requests before it replaces or removes their server. The default is enough for an answer of 12,000 tokens at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never waits. A change restarts nothing.",
+        "Longest time in minutes that `serving up`, after your yes, waits for running requests before it replaces or removes their server, and `serving stop` before it stops it. The default is enough for an answer of 12,000 tokens at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never waits. A change restarts nothing.",
       ),
     startWithinMinutes: optional(z.number().gt(0).max(1440)).describe(
       "Longest time in minutes that `serving up --verified` gives each server and service that it starts. If one isn't ready by then, it is put back. Left out: twice the longest time in the plan, or 60 if the plan gives none. A change restarts nothing.",

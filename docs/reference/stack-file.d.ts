@@ -35,7 +35,7 @@ export interface MachineSettings {
   readonly memoryFloorGiB?: number;
   /** How many starts of a server may fail within an hour, including stops at the memory floor. After that it stays stopped until you change it or run the command that its log names: restart loops have leaked memory until the machine hung. A change restarts nothing. Default: `3`. */
   readonly startsPerHour?: number;
-  /** Longest time in minutes that `serving up`, after your yes, waits for running requests before it replaces or removes their server. The default is enough for an answer of 12,000 tokens at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never waits. A change restarts nothing. Default: `10`. */
+  /** Longest time in minutes that `serving up`, after your yes, waits for running requests before it replaces or removes their server, and `serving stop` before it stops it. The default is enough for an answer of 12,000 tokens at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never waits. A change restarts nothing. Default: `10`. */
   readonly waitForRequestsMinutes?: number;
   /** Longest time in minutes that `serving up --verified` gives each server and service that it starts. If one isn't ready by then, it is put back. Left out: twice the longest time in the plan, or 60 if the plan gives none. A change restarts nothing. */
   readonly startWithinMinutes?: number;

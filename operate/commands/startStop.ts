@@ -1,9 +1,12 @@
 import { type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { Failed } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/fields";
+import type { InferenceServerPlan } from "../../components/inference-server";
 import type { MachinePlan } from "../../components/plan";
 import type { PlannedContainer } from "../../components/planned";
+import { untilIdle } from "../../components/program";
 import { docker } from "../../machines/docker/docker";
 import { parseMeminfo } from "../../machines/memory";
 import { freshBudget } from "../onRequest/freshBudget";
@@ -16,7 +19,7 @@ import { hasOnDemand } from "../sees/onDemand/onDemand";
 import { expectConnection } from "../sees/tunnel";
 import { type Named, named, namedContainers, nameTyped, ON_DEMAND } from "../stack/named";
 import { expectApplied } from "../stack/nothingApplied";
-import type { OnMachine } from "../stack/ranksOf";
+import { type OnMachine, ranksOf } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
 import { stackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";
@@ -32,7 +35,8 @@ export const stopCommand = (): Command =>
     "stop",
     "Stop a server or service to free its memory. Everything else is kept.",
     `It stays stopped when Docker or the machine starts again, until \`serving start\`, or until an update replaces it.
-Running requests are cut off once the server's \`stopGraceSeconds\` are over.`,
+A server's running requests get \`waitForRequestsMinutes\` to end first, and then its \`stopGraceSeconds\`. With llama-swap
+(\`onDemand\`), that stops the servers that it starts, and waits for no request.`,
   );
 
 export const startCommand = (): Command =>
@@ -80,6 +84,7 @@ function turn(
       // A head without its workers waits; workers without their head have nobody to ask them.
       const all = word === "start" ? [...ranks].reverse() : ranks;
       for (const { machine } of all) await expectConnection(machine);
+      if (word === "stop" && found.server) await requestsEnd(found.machine, found.server, machines);
       const results = [];
       for (const { machine, container } of all) {
         const { stopGraceSeconds } = container;
@@ -137,6 +142,19 @@ async function expectNetworks(
   throw new Failed(
     `${container.name} can't be reached once it runs: ${is}. \`${forStack("serving drift", options)}\` says what fixes it. Nothing was changed.`,
   );
+}
+
+/** Lets the requests at a server end, or those at its head. */
+async function requestsEnd(
+  machine: MachinePlan,
+  server: InferenceServerPlan,
+  machines: readonly MachinePlan[],
+): Promise<void> {
+  const [head] = ranksOf({ machine, server }, machines);
+  if (head === undefined) return;
+  await untilIdle(head, head.machine.waitForRequestsMinutes, (sentence, kind) => {
+    if (kind !== "passing" || process.stderr.isTTY === true) say(sentence);
+  });
 }
 
 /** Starts or stops a server that starts on request; `undefined` where it is stopped as any other. */

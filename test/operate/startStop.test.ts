@@ -8,11 +8,15 @@ import { serverInput } from "../fixtures/machine";
 import { twoMachines } from "../fixtures/ranks";
 import { BRIDGE, CHAT_UI, planned } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";
+import { httpServer } from "../layers/httpServer";
 import { atKeyboard } from "../layers/keyboard";
+import { lookSooner } from "../layers/lookSooner";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { markApplied } from "./applied";
 import { type Answers, FakeDocker, inspectedAsPlanned } from "./fakeDocker";
 import { runServing } from "./runServing";
+
+lookSooner();
 
 const B = "vllm-model-8001";
 const ONE = {
@@ -95,6 +99,33 @@ describe("serving stop and start", () => {
         `^${B} is stopped\\. MemAvailable is [\\d.]+ GiB\\.\n\`serving start b\` starts it again\\.\n$`,
       ),
     );
+  });
+
+  it("lets a server's requests end before it stops it, unless they get no time", async () => {
+    let looks = 0;
+    const { port } = await httpServer((_, response) => {
+      looks += 1;
+      response.end(`vllm:num_requests_running{model_name="m"} ${looks < 3 ? 1 : 0}.0\n`);
+    });
+    const dgx = { ...ONE.dgx, inferenceServers: { b: serverInput({ port }) } };
+    const stop = async (more: object) => {
+      looks = 0;
+      const { code, err, asked } = await serving(
+        ["stop", "b"],
+        { "stop ": FINE },
+        { dgx: { ...dgx, ...more } },
+      );
+      return { code, err, asked, looks };
+    };
+    expect(await stop({})).toEqual({
+      code: 0,
+      err: expect.stringMatching(
+        /^dgx\.b: waiting for 1 of its requests to end, at most \d+ s more .*\ndgx\.b: its requests have ended\.\n$/,
+      ),
+      asked: [`stop vllm-model-${port}`],
+      looks: 3,
+    });
+    expect(await stop({ waitForRequestsMinutes: 0 })).toMatchObject({ code: 0, err: "", looks: 0 });
   });
 
   it("starts a server, and says what follows it", async () => {

@@ -79,7 +79,7 @@ describe("an update that lets requests end", () => {
     await ended(nameOf(after, "inference-server"), "dgx");
     expect(said).toEqual([
       expect.stringMatching(
-        /^warning: dgx\.b: its requests can't be counted, so the update doesn.t wait for them \(.+\)\.$/,
+        /^warning: dgx\.b: its requests can't be counted, so nothing waits for them \(.+\)\.$/,
       ),
     ]);
   });

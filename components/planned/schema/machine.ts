@@ -65,7 +65,9 @@ export const machineSchema = z
       ),
     waitForRequestsMinutes: z
       .number()
-      .describe("How long an update waits for running requests before it removes their server."),
+      .describe(
+        "How long an update, or `serving stop`, waits for running requests before it takes their server away.",
+      ),
     memoryFloorGiB: z
       .number()
       .describe("The start gates stop a server when less memory than this is available."),
