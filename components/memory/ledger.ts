@@ -110,13 +110,6 @@ export function addedBy(share: MemoryShare, totalGiB: number) {
   };
 }
 
-/** The same of a server of which only its arguments are known. */
-export const demandFigures = (demand: MemoryDemand, totalGiB: number) => ({
-  takenGiB: hundredths(takenBy(demand, totalGiB)),
-  certainGiB: hundredths(takenGiB(demand, totalGiB)),
-  utilization: sumOfUtilizations([shareTaken(demand, totalGiB)]),
-});
-
 /** What a server takes of the machine, in GiB, rounded to 0.01: budget and overshoot. */
 export const takenBy = (demand: MemoryDemand, totalGiB: number): number =>
   hundredths(takenGiB(demand, totalGiB)) + OVERSHOOT_GIB;

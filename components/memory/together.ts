@@ -10,7 +10,7 @@ import { largestSets } from "./largestSets";
 export type Together = DataOf<typeof togetherSchema>;
 
 /** What decides which servers run together. */
-export type TogetherFigures = Omit<Together, "sets">;
+type TogetherFigures = Omit<Together, "sets">;
 
 /** A server that starts on request, as it counts in a sum. */
 type OnRequest = Together["servers"][number];
@@ -35,7 +35,7 @@ const whole = (gib: number): number => Math.round(gib * 100);
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
 
 /** The share that the limit leaves beside some servers. */
-export function shareLeft({ beside }: TogetherFigures, members: readonly OnRequest[]): number {
+function shareLeft({ beside }: TogetherFigures, members: readonly OnRequest[]): number {
   const taken = [beside, ...members].map(({ utilization }) => tenThousandths(utilization));
   return (tenThousandths(AGGREGATE_LIMIT) - sum(taken)) / 10_000;
 }
@@ -67,7 +67,7 @@ export function togetherNotes(machine: string, found: Together | undefined): War
   const names = listOf(servers.map(({ key }) => key));
   const message =
     servers.length === 1
-      ? `${names} is the only server that starts on request, so nothing is ever stopped for it. \`start: onRequest\` frees its memory while it is stopped.`
-      : `${names} all fit at the same time: starting one stops none of the others. \`start: onRequest\` frees their memory while they are stopped.`;
+      ? `${names} is the only server that starts on request, so nothing has to stop for it. \`start: onRequest\` frees its memory while it is stopped.`
+      : `${names} all fit at the same time, so none has to stop for another. \`start: onRequest\` frees their memory while they are stopped.`;
   return [{ machine, code: "together-all", message }];
 }

@@ -175,7 +175,7 @@ export const inferenceServer = strictObject(
       "Seconds that the server gets to stop before it is killed.",
     ),
     start: usual("always", z.enum(["always", "onRequest"])).describe(
-      "`onRequest`: `up` creates the container but doesn't start it. `serving start NAME` starts it, after stopping the servers that leave it no room. More such servers may be declared than fit at once: the plan says which run together (guide: models on demand).",
+      "`onRequest`: `up` creates the container but doesn't start it. `serving start NAME` starts it if it fits beside what runs, and else says what to stop. More such servers may be declared than fit at once: the plan says which run together (guide: models on demand).",
     ),
     idleMinutes: optional(z.union([z.literal("never"), count(1, 1440)]))
       .describe(

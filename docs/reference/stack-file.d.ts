@@ -248,7 +248,7 @@ export interface MachineSettings {
     readonly lockedMemoryBytes?: number;
     /** Seconds that the server gets to stop before it is killed. Default: `60`. */
     readonly stopGraceSeconds?: number;
-    /** `onRequest`: `up` creates the container but doesn't start it. `serving start NAME` starts it, after stopping the servers that leave it no room. More such servers may be declared than fit at once: the plan says which run together (guide: models on demand). Default: `"always"`. */
+    /** `onRequest`: `up` creates the container but doesn't start it. `serving start NAME` starts it if it fits beside what runs, and else says what to stop. More such servers may be declared than fit at once: the plan says which run together (guide: models on demand). Default: `"always"`. */
     readonly start?: "always" | "onRequest";
     /** Minutes without a request after which the server is stopped. `never`: only when another server needs its memory. Needs `start: onRequest` and the machine's `onDemand`. Default: 30. */
     readonly idleMinutes?: "never" | number;

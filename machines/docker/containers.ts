@@ -51,6 +51,12 @@ export interface ContainerState {
   readonly memory?: MemoryDemand;
 }
 
+/** What the argv of a container asks of the memory. */
+export const memoryAsked = (
+  argv: readonly string[],
+): Pick<ContainerState, "gpuMemoryUtilization" | "memory"> =>
+  defined({ gpuMemoryUtilization: utilizationOf(argv), memory: demandOfProcess(argv) });
+
 /** Says what Docker did after a container ended, because of its restart policy. */
 export function startedAgain(restartCount: number): string {
   return `Docker has started it again ${restartCount === 1 ? "once" : `${restartCount} times`}`;
@@ -145,9 +151,8 @@ function containerOf(found: JsonObject): ContainerState | [] {
     ...defined({
       finishedAt: ranUntil(state),
       health: typeof health === "string" ? health : undefined,
-      gpuMemoryUtilization: utilizationOf(argv),
-      memory: demandOfProcess(argv),
     }),
+    ...memoryAsked(argv),
   };
 }
 

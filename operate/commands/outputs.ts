@@ -166,9 +166,10 @@ interface TurnedContainer {
   readonly availableGiB: number | null;
 }
 
-/** A server that starts on request: who was stopped for it, and how its start ended. */
+/** A server that llama-swap started, and how its start ended. */
 interface OnRequestStart {
   readonly start: Pick<TurnedContainer, "machine" | "container">;
+  /** Always empty: llama-swap decides who stops. */
   readonly stopped: readonly string[];
   /** `null` where it did not begin, or was broken off. */
   readonly waited: WaitedOn | null;

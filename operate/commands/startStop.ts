@@ -10,9 +10,9 @@ import { untilIdle } from "../../components/program";
 import { docker } from "../../machines/docker/docker";
 import { parseMeminfo } from "../../machines/memory";
 import { freshBudget } from "../onRequest/freshBudget";
+import { noRoom } from "../onRequest/noRoom";
 import type { OnDemandServer } from "../onRequest/startByRequest";
-import type { StartCommandOptions } from "../onRequest/startOnRequest";
-import { noContainer, stoppedText } from "../onRequest/startTexts";
+import { noContainer, sayNothingIsAsked, stoppedText } from "../onRequest/startTexts";
 import { hostOf } from "../sees/host";
 import { offNetworksOn } from "../sees/network";
 import { hasOnDemand } from "../sees/onDemand/onDemand";
@@ -21,11 +21,16 @@ import { type Named, named, namedContainers, nameTyped, ON_DEMAND } from "../sta
 import { expectApplied } from "../stack/nothingApplied";
 import { type OnMachine, ranksOf } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
-import { stackFileOptions } from "../stack/stackFile";
+import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";
 import { nameArgument } from "./logs";
 
 type Word = "start" | "stop";
+
+interface TurnOptions extends StackFileOptions {
+  readonly yes?: true;
+  readonly again?: true;
+}
 
 /** Seconds for Docker's answer, beside the time that a container gets to end. */
 const ANSWER_SECONDS = 60;
@@ -42,11 +47,12 @@ A server's running requests get \`waitForRequestsMinutes\` to end first, and the
 export const startCommand = (): Command =>
   turn(
     "start",
-    "Start a stopped server or service. For a server that starts on request, make room first.",
-    `\`serving wait\` follows the start of a server. For a server with \`start: onRequest\` the command says which others have no
-room beside it, asks, lets their requests end, stops them, and waits until the server is ready.`,
+    "Start a stopped server or service. A server that starts on request must fit beside what runs.",
+    `\`serving wait\` follows the start of a server. A server with \`start: onRequest\` that doesn't fit beside what runs isn't
+started: the command says what to stop first. With llama-swap (\`onDemand\`), that makes room, and the command waits until
+the server is ready.`,
     [
-      new Option("-y, --yes", "ask nothing"),
+      new Option("-y, --yes", "nothing is asked any more").hideHelp(),
       new Option(
         "--again",
         "let the start gate of a server forget its failed starts (`startsPerHour`)",
@@ -67,7 +73,8 @@ function turn(
     options: [...stackFileOptions(), ...options],
     notes: `${notes}\nExit code: 0 done, 1 it failed, or that is not ours to start or stop, 2 wrong use.`,
     example: `${word} b`,
-    run: async (options: StartCommandOptions, typed?: string) => {
+    run: async (options: TurnOptions, typed?: string) => {
+      sayNothingIsAsked(options);
       const { machines } = plannedStack(options);
       const name = nameTyped(machines, typed);
       const found = named(machines, name);
@@ -75,10 +82,10 @@ function turn(
       if (theirs !== undefined) throw new Failed(theirs);
       await expectApplied(machines, options);
       if (found.server?.container.start === "onRequest") {
-        if (word === "start") await expectNetworks(found.machine, found.server.container, options);
-        const one = { machine: found.machine, server: found.server };
-        const turned = await turnOnRequest(word, one, { options, name });
-        if (turned !== undefined) return turned;
+        const { machine, server } = found;
+        if (word === "start") await expectNetworks(machine, server.container, options);
+        if (hasOnDemand(machine)) return turnOnDemand(word, { machine, server }, { options, name });
+        if (word === "start") await expectRoom({ machine, server }, options);
       }
       const ranks = namedContainers(found, machines);
       // A head without its workers waits; workers without their head have nobody to ask them.
@@ -118,7 +125,7 @@ function whyNotDone(
   error: unknown,
   word: Word,
   { machine, container }: ReturnType<typeof namedContainers>[number],
-  options: StartCommandOptions,
+  options: TurnOptions,
 ): unknown {
   if (!(error instanceof Failed)) return error;
   if (/No such container/i.test(error.message))
@@ -133,7 +140,7 @@ function whyNotDone(
 async function expectNetworks(
   machine: MachinePlan,
   container: PlannedContainer,
-  options: StartCommandOptions,
+  options: TurnOptions,
 ): Promise<void> {
   await expectConnection(machine);
   const [off] = await offNetworksOn(hostOf(machine.dockerHost), [container]);
@@ -142,6 +149,16 @@ async function expectNetworks(
   throw new Failed(
     `${container.name} can't be reached once it runs: ${is}. \`${forStack("serving drift", options)}\` says what fixes it. Nothing was changed.`,
   );
+}
+
+/** Throws `Failed` where a server that starts on request doesn't fit beside what runs. */
+async function expectRoom({ machine, server }: OnMachine, options: TurnOptions): Promise<void> {
+  const { name } = server.container;
+  const seen = await hostOf(machine.dockerHost).containers();
+  const own = seen.find((each) => each.name === name);
+  if (own === undefined) throw noContainer(name, machine.name, options);
+  const why = own.status === "running" ? "" : noRoom(machine, server.key, seen);
+  if (why !== "") throw new Failed(`${forStack(why, options)} Nothing was changed.`);
 }
 
 /** Lets the requests at a server end, or those at its head. */
@@ -157,28 +174,22 @@ async function requestsEnd(
   });
 }
 
-/** Starts or stops a server that starts on request; `undefined` where it is stopped as any other. */
-async function turnOnRequest(
+/** Has llama-swap start or stop a server: it must know, or it would take it for what it isn't. */
+async function turnOnDemand(
   word: Word,
-  { machine, server }: OnMachine,
-  { options, name }: { readonly options: StartCommandOptions; readonly name: string },
-): Promise<Outcome | undefined> {
-  await expectConnection(machine);
-  if (hasOnDemand(machine)) {
-    if (word === "stop") return stopOnDemand({ machine, server }, options, name);
-    const { startByRequest } = await import("../onRequest/startByRequest");
-    return startByRequest({ machine, server }, options);
-  }
-  if (word === "stop") return undefined;
-  // Loaded when it is used: it waits and diagnoses, which the other starts don't.
-  const { startOnRequest } = await import("../onRequest/startOnRequest");
-  return startOnRequest({ machine, server }, options);
+  one: OnDemandServer,
+  { options, name }: { readonly options: TurnOptions; readonly name: string },
+): Promise<Outcome> {
+  await expectConnection(one.machine);
+  if (word === "stop") return stopOnDemand(one, options, name);
+  const { startByRequest } = await import("../onRequest/startByRequest");
+  return startByRequest(one, options);
 }
 
-/** Stops a server that llama-swap starts: it must know, or it would take it for running. */
+/** Has llama-swap stop a server, and says what starts it again. */
 async function stopOnDemand(
   one: OnDemandServer,
-  options: StartCommandOptions,
+  options: TurnOptions,
   name: string,
 ): Promise<Outcome> {
   const { stopByRequest } = await import("../onRequest/stopByRequest");

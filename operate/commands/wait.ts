@@ -4,6 +4,7 @@ import { Failed, WrongUse } from "../../commandLine/exit";
 import { wholeNumber } from "../../commandLine/values";
 import type { MachinePlan } from "../../components/plan";
 import type { DiagnosisReport } from "../doctor/report/diagnose";
+import { sayNothingIsAsked } from "../onRequest/startTexts";
 import { baseUrlOption } from "../stack/baseUrl";
 import { expectApplied } from "../stack/nothingApplied";
 import { type OnMachine, ranksOf } from "../stack/ranksOf";
@@ -45,10 +46,10 @@ export function waitCommand(): Command {
       new Option("--timeout <seconds>", "longest wait")
         .argParser(wholeNumber(1))
         .default(START_SECONDS),
-      new Option("-y, --yes", "ask nothing when a server has to be started and others stop for it"),
+      new Option("-y, --yes", "nothing is asked any more").hideHelp(),
     ],
     notes: `It only looks at the containers, and doesn't wait for services: its last line names those that are
-still starting. Nor does it wait for a stopped server that starts on request: \`serving start NAME\` starts that server and waits.
+still starting. Nor does it wait for a stopped server that starts on request: \`serving start NAME\` starts that server.
 If llama-swap starts it (\`onDemand\`), \`serving wait NAME\` starts it and waits, too.
 
 Exit code: 0 all are ready, 1 a server died, was not ready in time, or failed what --warm asks, 2 wrong use.`,
@@ -58,6 +59,7 @@ Exit code: 0 all are ready, 1 a server died, was not ready in time, or failed wh
 }
 
 async function waitOutcome(given: WaitCommandOptions, key?: string): Promise<Outcome> {
+  sayNothingIsAsked(given);
   const options = key === undefined ? given : { ...given, server: key };
   if (options.baseUrl !== undefined) {
     if (options.warm || options.server !== undefined)
@@ -83,9 +85,7 @@ async function waitForServers(options: WaitCommandOptions): Promise<Outcome> {
   const running = [...seen.running, ...started];
   const stopped = seen.stopped.slice(started.length);
   if (options.server !== undefined && stopped.length > 0)
-    throw new Failed(
-      stopped.map((text) => `${forStack(text, options)} and waits for it.`).join("\n"),
-    );
+    throw new Failed(stopped.map((text) => `${forStack(text, options)}.`).join("\n"));
   // Loaded when it is used: other commands start faster without it.
   const { waitForServer, waitedText } = await import("../wait/waitForServer");
   const results: Result[] = [];

@@ -96,12 +96,12 @@ async function agreeToEach(
 async function eachOnce(
   servers: readonly OnDemandServer[],
   prove: Prove,
-  { options, signal }: { readonly options: StartByRequestOptions; readonly signal: AbortSignal },
+  given: { readonly options: StartByRequestOptions; readonly signal: AbortSignal },
 ): Promise<VerifyOutcome> {
+  const { signal } = given;
   const probes: ProbeResult[] = [];
   const causes: VerifyOutcome["causes"][number][] = [];
   const before = await running(servers);
-  const given = { options: { ...options, yes: true as const }, signal };
   for (const one of servers) {
     if (signal.aborted) break;
     const result = await startOf(one, given);

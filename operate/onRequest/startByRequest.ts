@@ -18,8 +18,7 @@ import { forStack, typedOn } from "../stack/typed";
 import { keepStart } from "../verify/keptStarts";
 import { type WaitedOn, waitedText, waitForServer } from "../wait/waitForServer";
 import { freshBudget } from "./freshBudget";
-import { giveWay } from "./giveWay";
-import { agreeToStops, goesOnText, noContainer } from "./startTexts";
+import { goesOnText, noContainer } from "./startTexts";
 
 /** A server that llama-swap starts, and where. */
 export interface OnDemandServer {
@@ -123,27 +122,11 @@ class ByRequest {
     if (own === undefined) throw noContainer(container.name, machine.name, options);
     const ran = own.status === "running";
     if (ran) say(`${key} runs already.`);
-    else if (!(await this.agreed(states))) return "Nothing was changed.";
     if (options.again) await this.forget();
     const asked = this.ask();
     const refused = ran ? undefined : await this.untilItRuns(asked);
     if (refused !== undefined) return refused;
     return this.wait(ran);
-  }
-
-  /** Asks whether whoever has no room beside it may stop. */
-  private async agreed(states: Parameters<typeof giveWay>[3]): Promise<boolean> {
-    const { machine, server } = this.one;
-    const { options, signal } = this.given;
-    const { together } = machine;
-    const { stops, why, refused } =
-      together === undefined
-        ? { stops: [], why: "", refused: undefined }
-        : giveWay(machine, together, server.key, states);
-    if (refused !== undefined) throw new Failed(`${refused} Nothing was changed.`);
-    if (stops.length === 0) return true;
-    const when = "first, once no request runs there.";
-    return agreeToStops({ stops, why }, server.key, when, { options, signal });
   }
 
   /** Lets the wrapper and the start gate forget failed starts. */

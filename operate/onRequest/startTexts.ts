@@ -1,11 +1,8 @@
 import { Failed } from "../../commandLine/exit";
 import { interruption } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
-import { expectTerminal, saysYes } from "../../commandLine/saysYes";
-import { listOf } from "../../faults/quoting";
 import type { StackFileOptions } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
-import type { GivesWay } from "./giveWay";
 
 /** Why a container can't be started that isn't there, and what makes it. */
 export function noContainer(container: string, machine: string, options: StackFileOptions): Failed {
@@ -25,26 +22,10 @@ export function goesOnText(key: string, signal: AbortSignal, options: StackFileO
   return `The wait was ${interruption(signal)}, and ${key} goes on starting: \`${wait}\` follows it.`;
 }
 
-/** Options of a command that asks. */
-interface Asking {
-  readonly options: { readonly yes?: true };
-  readonly signal: AbortSignal;
-}
-
-/**
- * Says who stops so that the server `key` can start, and asks. `when` ends the sentence, with what
- * becomes of their requests.
- */
-export async function agreeToStops(
-  { stops, why }: Pick<GivesWay, "stops" | "why">,
-  key: string,
-  when: string,
-  { options, signal }: Asking,
-): Promise<boolean> {
-  const names = listOf(stops.map((each) => `${each.key} (${each.takenGiB.toFixed(2)} GiB)`));
-  say(`${why} So ${names} ${stops.length === 1 ? "stops" : "stop"} ${when}`);
-  if (options.yes) return true;
-  expectTerminal();
-  const keys = listOf(stops.map((each) => each.key));
-  return saysYes(`Stop ${keys} and start ${key}?`, signal);
+/** Says what took the place of an option that was for a question which nothing asks any more. */
+export function sayNothingIsAsked({ yes }: { readonly yes?: true }): void {
+  if (yes)
+    say(
+      "`--yes` does nothing, since nothing is asked: a server that doesn't fit beside what runs isn't started, and the message says what to stop. With llama-swap, that makes room.",
+    );
 }

@@ -4,14 +4,14 @@ import { duration } from "../../units/duration";
 import type { KeptStart } from "../verify/keptStarts";
 import { hanging, heading, table, type Width } from "./layout";
 
-const HEADS = ["", "takes", "runs beside", "stops", "its start took"];
+const HEADS = ["", "takes", "runs beside", "not beside"];
 
 /**
- * Which servers of a machine run together, which of them stop where another one starts, and how
- * long its start took here; nothing where none starts on request.
+ * Which servers of a machine run together and which don't, and how long a start by llama-swap took
+ * here; nothing where none starts on request.
  */
 export function togetherText(
-  { together, containers }: MachinePlan,
+  { together, containers, onDemand }: MachinePlan,
   keptStart: KeptStart,
   width: Width,
 ): string[] {
@@ -19,7 +19,7 @@ export function togetherText(
   const { totalGiB, beside, servers, sets } = together;
   const rows = servers.map(({ key, container, takenGiB }) => {
     const within = sets.filter((set) => set.includes(key));
-    const stops = servers.filter((each) => !within.some((set) => set.includes(each.key)));
+    const apart = servers.filter((each) => !within.some((set) => set.includes(each.key)));
     const others = within.map((set) => listOf(set.filter((each) => each !== key)));
     const planned = containers.find(({ name }) => name === container);
     const took = planned && keptStart(planned);
@@ -27,8 +27,8 @@ export function togetherText(
       key,
       `${takenGiB.toFixed(2)} GiB`,
       within.length === 0 ? "never fits" : others.join("; or "),
-      within.length === 0 ? "" : listOf(stops.map((each) => each.key)),
-      took === undefined ? "not measured" : duration(took),
+      within.length === 0 ? "" : listOf(apart.map((each) => each.key)),
+      ...(onDemand === undefined ? [] : [took === undefined ? "not measured" : duration(took)]),
     ];
   });
   const left = totalGiB - beside.takenGiB;
@@ -38,7 +38,7 @@ export function togetherText(
       : "and what always runs leaves nothing for it";
   return [
     heading(hanging(`Started on request, ${room}`, 2, width)),
-    ...table([HEADS, ...rows], width),
+    ...table([onDemand === undefined ? HEADS : [...HEADS, "its start took"], ...rows], width),
     "",
   ];
 }

@@ -10,6 +10,8 @@ export interface StackParts {
   readonly portB: number;
   /** Makes Docker's names unique, since test files share one daemon. */
   readonly unique: string;
+  /** Name of the machine; `dgx` if it is absent. */
+  readonly machine?: string;
 }
 
 /** The digest that an image is pinned by. */
@@ -56,7 +58,7 @@ export function stackConfig(
   const others = Object.entries(beside).map(([key, settings]) => [key, { ...b, ...settings }]);
   return {
     "local-serving:machines": {
-      dgx: {
+      [parts.machine ?? "dgx"]: {
         totalGiB: TOTAL_GIB,
         ...defined({ dockerHost: process.env.DOCKER_HOST }),
         network: `net-${parts.unique}`,

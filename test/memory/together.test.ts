@@ -189,14 +189,14 @@ describe("a machine some of whose servers start on request", () => {
   it.each([
     [
       { b: onRequest(0.2), c: onRequest(0.2) },
-      "b, c all fit at the same time: starting one stops none of the others. `start: onRequest` frees their memory while they are stopped.",
+      "b, c all fit at the same time, so none has to stop for another. `start: onRequest` frees their memory while they are stopped.",
     ],
     [
       { b: onRequest(0.2) },
-      "b is the only server that starts on request, so nothing is ever stopped for it. `start: onRequest` frees its memory while it is stopped.",
+      "b is the only server that starts on request, so nothing has to stop for it. `start: onRequest` frees its memory while it is stopped.",
     ],
     [{ b: onRequest(0.5), c: onRequest(0.5) }, undefined],
-  ])("says where nothing is ever stopped", (servers, message) => {
+  ])("says where nothing ever has to stop", (servers, message) => {
     const found = machineWith(servers).warnings.find(({ code }) => code === "together-all");
     expect(found).toEqual(message && { machine: "dgx", code: "together-all", message, note: true });
   });

@@ -61,7 +61,7 @@ class Machine {
       ps: { out: there.length === 0 ? "" : "4711\n" },
       "inspect 4711": { out: JSON.stringify(there) },
       version: { out: "28.0.0\n" },
-      logs: { out: log },
+      ...{ logs: { out: log }, start: {}, run: {} },
       "network ls": { out: networks },
     });
   }
@@ -78,19 +78,46 @@ class Machine {
 }
 
 describe("serving start of a server that starts on request", () => {
-  it("asks before it stops another one, and changes nothing where nobody can be asked", async () => {
+  it("is refused where it doesn't fit, and names what to stop: nothing is asked or stopped", async () => {
     const { code, out, err, did } = await new Machine({ b: RUNNING, c: STOPPED }).serving(
       "start",
       "c",
     );
-    expect([code, out, did]).toEqual([2, "", []]);
+    expect([code, out, did]).toEqual([1, "", []]);
     expect(err).toBe(
-      "c takes 61.76 GiB. Beside b, 7.89 GiB are missing, counting the floor of 2 GiB. So b (61.76 GiB) stops first. Running requests get 10 min to end.\nWithout a terminal nobody can say yes: add --yes.\n",
+      "c takes 61.76 GiB and doesn't fit beside b (61.76 GiB). First run `serving stop b`. Nothing was changed.\n",
     );
   });
 
+  it("starts it where it fits, and doesn't wait for it", async () => {
+    const { code, out, err, did } = await new Machine({ b: STOPPED, c: STOPPED }).serving(
+      "start",
+      "c",
+    );
+    expect([code, out, err, did]).toEqual([
+      0,
+      "vllm-c-2 is started.\n`serving wait` follows it.\n",
+      "",
+      ["start vllm-c-2"],
+    ]);
+  });
+
+  it("takes one that runs for done, whatever else runs", async () => {
+    const { code, err } = await new Machine({ b: RUNNING, c: RUNNING }).serving("start", "c");
+    expect([code, err]).toEqual([0, ""]);
+  });
+
+  it.each([
+    ["start", "c"],
+    ["wait", "--server", "b"],
+  ])("says what took the place of --yes: %s", async (...words) => {
+    const { err } = await new Machine({ b: STOPPED, c: STOPPED }).serving(...words, "--yes");
+    expect(err).toMatch(/^`--yes` does nothing, since nothing is asked: .* what to stop\./);
+    expect((await new Machine({}).serving(words[0] ?? "", "--help")).out).not.toContain("--yes");
+  });
+
   it("refuses one that isn't there", async () => {
-    const { code, err, did } = await new Machine({ b: RUNNING }).serving("start", "c", "--yes");
+    const { code, err, did } = await new Machine({ b: RUNNING }).serving("start", "c");
     expect([code, err, did]).toEqual([
       1,
       "There is no container vllm-c-2 on dgx: `serving up --refresh` makes it.\n",
@@ -107,7 +134,7 @@ describe("serving start --again", () => {
         { b: STOPPED, c: STOPPED },
         { start, gpuMemoryUtilization: 0.2, stopGraceSeconds: 1 },
       );
-      const { did } = await machine.serving("start", "b", "--again", "--yes");
+      const { did } = await machine.serving("start", "b", "--again");
       expect(did[0]).toBe(
         `run --rm --volumes-from vllm-b-1 --entrypoint rm sha256:${"1".repeat(64)} -f /var/lib/local-serving/vllm-b-1.starts`,
       );
@@ -185,7 +212,7 @@ describe("a server that starts on request and doesn't run", () => {
 
   it("is not started, and drift and doctor say what mends it, where its network was removed", async () => {
     const machine = new Machine({ b: STOPPED, c: RUNNING }, {}, {}, { networks: "bridge e\n" });
-    const { code, err, did } = await machine.serving("start", "b", "--yes");
+    const { code, err, did } = await machine.serving("start", "b");
     expect([code, err, did]).toEqual([
       1,
       "vllm-b-1 can't be reached once it runs: its network local-serving was removed. `serving drift` says what fixes it. Nothing was changed.\n",
@@ -220,7 +247,7 @@ describe("a server that starts on request and doesn't run", () => {
     expect([code, out, err]).toEqual([
       1,
       "",
-      "b is not running, as planned: `serving start b` starts it and waits for it.\n",
+      "b is not running, as planned: `serving start b` starts it.\n",
     ]);
   });
 

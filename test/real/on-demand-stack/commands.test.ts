@@ -113,7 +113,7 @@ around("commands and the real llama-swap", () => {
     });
 
     it("serving start lets llama-swap swap, and serving stop stops", async () => {
-      const start = await serving("start", "b", "--yes");
+      const start = await serving("start", "b");
       expect([start.code, start.out], start.err).toEqual([
         0,
         expect.stringMatching(new RegExp(`^${nameOf("b")} is ready \\(\\d+ s\\)\\.\n`)),
