@@ -131,6 +131,7 @@ describe("the share that is advised", () => {
   it.each([
     ["all that fits", {}, {}, 0.5, [0.5, 0.5, ""]],
     ["no more than leaves the floor", {}, { keepingFloor: 0.4 }, 0.5, [0.4, 0.4, ""]],
+    ["the least that leaves it", {}, { keepingFloor: 0.0001 }, 0.5, [0.0001, 0.0001, ""]],
     ["all, where nothing leaves the floor", {}, { keepingFloor: 0 }, 0.5, [0.5, 0.5, NO_FLOOR]],
     [
       "all, where it doesn't start with what leaves the floor",

@@ -55,7 +55,7 @@ describe("engine-names", () => {
   });
 
   it("says nothing of a word that isn't known", () => {
-    expect(judged(UNKNOWN_TEXT)).toEqual([]);
+    expect([judged(UNKNOWN_TEXT), judged("--", UNKNOWN_TEXT)]).toEqual([[], []]);
     expect(judged(UNKNOWN_TEXT, "stray").join()).toContain("takes no such word");
   });
 
