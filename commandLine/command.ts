@@ -1,9 +1,8 @@
 import { type Argument, Command, type Option } from "commander";
 import { defined } from "../faults/defined";
-import type { Fault } from "../faults/fault";
 import { EXIT, type Refusal, refusalIn } from "./exit";
 import { withOneMeant } from "./oneMeant";
-import { type Format, formatOption, type OUTPUT_VERSION, printResult } from "./output";
+import { type Format, formatOption, printResult } from "./output";
 import { canAsk } from "./saysYes";
 
 /** How a command ended. */
@@ -68,14 +67,6 @@ export function command<Options extends object, Arguments extends unknown[]>(
       throw error;
     }
   });
-}
-
-/** What a command prints as JSON that ends without a result. */
-export interface Refused {
-  /** Version of this form. */
-  readonly version: typeof OUTPUT_VERSION;
-  /** What is wrong with the input, the use or the machine; the exit code is 1 or 2. */
-  readonly faults: readonly Fault[];
 }
 
 /**

@@ -17,7 +17,7 @@ export const formatOption = (formats: readonly Format[] = ["text", "json"]): Opt
  * Version of what commands print as JSON. It is raised when a key goes or changes its meaning; keys
  * are added without that.
  */
-export const OUTPUT_VERSION = 1;
+const OUTPUT_VERSION = 1;
 
 /** Writes a command's result to stdout; empty text writes nothing. */
 export function printResult(format: Format, result: object | undefined, text: string): void {

@@ -16,7 +16,7 @@ export type StateChange = {
 };
 
 /** What became of an app and of the one who used it. */
-export interface AppRun<Result> {
+interface AppRun<Result> {
   readonly states: readonly StateChange[];
   /** Why the app could not be used, or not to the end; absent when all went well. */
   readonly failure?: string;

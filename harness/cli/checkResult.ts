@@ -10,7 +10,7 @@ import {
 } from "../../faults/fault";
 
 /** What `serving config check` prints as JSON. A command may add keys. */
-export type CheckResult = {
+type CheckResult = {
   readonly valid: boolean;
   readonly issues: readonly Fault[];
   readonly resolved: unknown;

@@ -51,11 +51,9 @@ function renderJsonSchema(document: ReferenceDocument, schema: z.ZodType): strin
 }
 
 function renderContents(documents: readonly ReferenceDocument[]): string {
-  const rows = documents.map(({ name, title, output, schema = output, isPublished }) => [
+  const rows = documents.map(({ name, title, output, schema = output }) => [
     `[${title}](${name}.md)`,
-    schema === undefined && isPublished === undefined
-      ? ""
-      : `[${name}.schema.json](${name}.schema.json)`,
+    schema === undefined ? "" : `[${name}.schema.json](${name}.schema.json)`,
   ]);
   return [
     `<!-- Made by \`${REFERENCE_COMMAND}\`. Edits here are lost. -->`,
@@ -90,8 +88,6 @@ export interface ReferenceDocument {
    * keys.
    */
   readonly output?: z.ZodType;
-  /** Set where its JSON Schema lies beside the page and is made elsewhere. */
-  readonly isPublished?: true;
   /**
    * Puts the schema into its place in the whole file, when the file holds more than the schema
    * describes.

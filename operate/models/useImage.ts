@@ -15,7 +15,7 @@ import { currentServer, declaredServer, type Seat, type SeatImage, UNCHOSEN_TAG 
 import { changeModel, type ModelChange } from "./useModel";
 
 /** The image that a server gets with its model. */
-export interface ImageChange {
+interface ImageChange {
   /** As the stack file names it. */
   readonly image: string;
   /** Image and vLLM of today; "" for a new server. */

@@ -22,7 +22,7 @@ type Program = Pick<
 >;
 
 /** What `serving pin` reads of llama-swap. */
-export interface ProgramReading {
+interface ProgramReading {
   readonly machine: string;
   /** llama-swap's own version. */
   readonly release: string;

@@ -27,7 +27,7 @@ interface NewerImage {
 }
 
 /** What a registry says of newer releases of an entry's image. */
-export interface NewerImages {
+interface NewerImages {
   readonly entry: string;
   readonly image: string;
   readonly newer: readonly NewerImage[];
@@ -36,7 +36,7 @@ export interface NewerImages {
 }
 
 /** Whether an entry's tag still points to its digest, and whether its image may still run. */
-export interface CheckedPin {
+interface CheckedPin {
   readonly entry: string;
   readonly image: string;
   /** Digest that the tag points to now, where the registry says it. */

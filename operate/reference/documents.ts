@@ -1,9 +1,6 @@
-import { join } from "node:path";
 import { recipe } from "../../components/catalogue";
 import { planDocument } from "../../components/planned/schema/document";
 import { NAMESPACE, stackSettings } from "../../components/settings";
-import { readJsonFile } from "../../faults/jsonDocument";
-import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { analyticsSchema, KEYLESS_VARIABLES } from "../../harness/analytics/schema";
 import { automationSchema } from "../../harness/automation/schema";
 import { DEFAULT_HARNESS } from "../../harness/harness";
@@ -41,11 +38,6 @@ export function referenceDocuments(): ReferenceDocument[] {
       madeFrom: "components/planned/schema",
       output: planDocument,
     },
-    {
-      ...readPage("command-output", { keys: keysOfParts(publishedOutputs()) }),
-      madeFrom: OUTPUTS,
-      isPublished: true,
-    },
     { ...readPage("model-recipe"), madeFrom: "components/catalogue", schema: recipe },
     { ...readPage("policies", { rules: rulesTable() }), madeFrom: "policies/rules" },
     {
@@ -69,12 +61,6 @@ export function referenceDocuments(): ReferenceDocument[] {
     },
   ];
 }
-
-/** Made from types, by `npm run outputs`. */
-const OUTPUTS = "docs/reference/command-output.schema.json";
-
-/** Its keywords are those of draft 7. */
-const publishedOutputs = () => readJsonFile(join(PROGRAM_FOLDER, OUTPUTS)).value as JsonSchema;
 
 function rulesTable(): string {
   const rows = rules.map(({ name, level, fixed, advises, description }) => {

