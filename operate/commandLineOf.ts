@@ -1,7 +1,8 @@
 import { type AddHelpTextContext, Command, CommanderError } from "commander";
 import { type CommandTable, loadNamed, printRefusal } from "../commandLine/command";
-import { EXIT } from "../commandLine/exit";
+import { EXIT, WrongUse } from "../commandLine/exit";
 import { say } from "../commandLine/output";
+import { goneWord } from "./goneWords";
 import { versionText } from "./packages/version";
 
 const VERSION = /^(?:-V|--version)$/;
@@ -31,6 +32,12 @@ export async function commandLineOf(
       if (asksForJson(args)) printRefusal(error);
       throw error;
     });
+  const gone = goneWord(args);
+  if (gone !== undefined) {
+    const refusal = new WrongUse(gone);
+    if (asksForJson(args)) printRefusal(refusal);
+    throw refusal;
+  }
   // No command is needed to say the version.
   const loaded = VERSION.test(args[0] ?? "") ? [] : await loadNamed(commands, args);
   for (const command of loaded) program.addCommand(inherit(program, command));

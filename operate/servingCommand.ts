@@ -33,7 +33,6 @@ export const COMMANDS: CommandTable = {
     }),
   app: async () => (await import("../harness/cli/app")).appCommand(),
   gate: async () => (await import("../harness/cli/gate")).gateCommand(),
-  upgrade: async () => (await import("./commands/upgrade")).upgradeCommand(),
   completion: async () => (await import("./commands/completion")).completionCommand(COMMANDS),
 };
 

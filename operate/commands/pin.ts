@@ -48,7 +48,7 @@ export function pinCommand(): Command {
       ),
       new Option(
         "--newer [entry]",
-        "list newer releases of the stack file's images, or of one entry's; changes nothing",
+        "list newer releases of the stack file's images, or of one entry's, and what the newest one's vLLM makes of the server's arguments; changes nothing",
       ),
       new Option(
         "--check",
@@ -95,12 +95,11 @@ async function pinImage(reference: string, options: PinOptions) {
 }
 
 async function newerOf(named: string | true, options: PinOptions) {
-  const { newerImages, newerText } = await import("../pin/stackImages");
+  const { newerForStack, newerText } = await import("../pin/stackImages");
   const file = stackFile(options);
   const all = entriesOf(file);
-  const images = await Promise.all(
-    (named === true ? all : [chooseEntry(file, all, "", named)]).map(newerImages),
-  );
+  const asked = named === true ? all : [chooseEntry(file, all, "", named)];
+  const images = await Promise.all(asked.map((entry) => newerForStack(file, entry)));
   return {
     result: { images },
     text: newerText(images, givenOptions(options)),

@@ -22,6 +22,7 @@ import { triedText, underWayText } from "../../machines/update/sentences";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { changeSections, type Section, sectionMarkdown, sectionText } from "../plan/changeReport";
 import { dockerRun } from "../plan/dockerRun";
+import { engineSections, serverEngineChanges } from "../plan/engineChanges";
 import { judgedPlan } from "../plan/judgedPlan";
 import { terminalWidth } from "../plan/layout";
 import { meminfoIn } from "../plan/meminfoFile";
@@ -170,7 +171,10 @@ async function changesHere(
       : [];
     return here.length === 0 ? [] : [{ title: "Nothing is applied yet.", lines }];
   }
-  const sections = changeSections(changesOf(applied, here), true);
+  const sections = [
+    ...changeSections(changesOf(applied, here), true),
+    ...engineSections(serverEngineChanges(applied, here)),
+  ];
   return sections.map((each) => ({ ...each, lines: each.lines.map(typed) }));
 }
 

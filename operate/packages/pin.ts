@@ -9,9 +9,6 @@ import { published, version } from "../../package.json";
 /** The name of this program to npm, and of its folder in `node_modules`. */
 export const PACKAGE = "local-serving";
 
-/** Whether this program is on npm's registry. */
-export const isOnNpm = (): boolean => published;
-
 /**
  * How a folder's own copy is started. With `--no`, npx installs nothing: until this program is on
  * npm's registry, a package of its name there is somebody else's. Without `--`, npx would take the

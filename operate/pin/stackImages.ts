@@ -1,7 +1,11 @@
 import { Failed } from "../../commandLine/exit";
 import { judgeServerImage } from "../../components/supply";
 import { defined } from "../../faults/defined";
+import { orInputFault } from "../../faults/fault";
 import { imageReference } from "../../machines/docker/imageReference";
+import { type EngineChanges, engineLines, serverEngineChanges } from "../plan/engineChanges";
+import { readStack } from "../stack/readStack";
+import { applyEdits } from "../stackEdit/applyEdits";
 import { judgeImage, packageOf, releaseRefusal } from "./judgeImage";
 import { Registry } from "./registry";
 import { newerTags, tagRelease } from "./tagRelease";
@@ -33,6 +37,11 @@ interface NewerImages {
   readonly newer: readonly NewerImage[];
   readonly more: number;
   readonly problem?: string;
+}
+
+/** The same, with what the newest one's vLLM makes of the arguments of a server that runs it. */
+interface NewerWithEngine extends NewerImages {
+  readonly engine?: EngineChanges;
 }
 
 /** Whether an entry's tag still points to its digest, and whether its image may still run. */
@@ -83,15 +92,38 @@ export const newestAllowed = ({ newer }: NewerImages) =>
   newer.find(({ refused }) => refused === undefined);
 
 /**
+ * Asks for newer releases of an entry's image, and looks up what the newest that may run makes of
+ * the server's arguments: its tag tells its vLLM. Nothing is looked up where the stack file can't be
+ * planned.
+ */
+export async function newerForStack(file: string, entry: ImageEntry): Promise<NewerWithEngine> {
+  const newer = await newerImages(entry);
+  const best = newestAllowed(newer);
+  if (best === undefined || packageOf(entry)?.name !== "vllm") return newer;
+  const engine = orInputFault(() => engineWith(file, entry, best.image));
+  return engine instanceof Error ? newer : { ...newer, ...defined({ engine }) };
+}
+
+/** What another image's vLLM makes of the arguments of the server that gets it. */
+function engineWith(file: string, { machine, path }: ImageEntry, image: string) {
+  const now = readStack(file);
+  const edit = { path: ["machines", machine, ...path, "image"], value: image };
+  const edited = readStack(file, applyEdits(now.text, [edit]));
+  return serverEngineChanges(now.plan.machines, edited.plan.machines).find(
+    (each) => each.machine === machine && each.key === path.at(-1),
+  );
+}
+
+/**
  * What people read of the newer releases, with the command that takes the newest one that may run.
  */
-export function newerText(found: readonly NewerImages[], stackOptions: string): string {
+export function newerText(found: readonly NewerWithEngine[], stackOptions: string): string {
   const [nameOf, digestOf] = [
     (image: string) => image.replace(/@.*/, ""),
     (image: string) => image.replace(/.*@/, ""),
   ];
   const lines = found.flatMap((each) => {
-    const { entry, image, newer, more, problem } = each;
+    const { entry, image, newer, more, problem, engine } = each;
     const best = newestAllowed(each);
     return [
       `${entry} runs ${nameOf(image)}.`,
@@ -101,6 +133,12 @@ export function newerText(found: readonly NewerImages[], stackOptions: string): 
         ...(each.refused === undefined ? [] : [`    refused: ${each.refused}`]),
       ]),
       ...(more > 0 ? [`  and ${more} older ones`] : []),
+      ...(engine === undefined
+        ? []
+        : [
+            `  What vLLM ${engine.version} makes of its arguments:`,
+            ...engineLines(engine).map((line) => `    ${line}`),
+          ]),
       ...(best
         ? [`  Take it: serving pin ${nameOf(best.image)} --write --entry ${entry}${stackOptions}`]
         : []),

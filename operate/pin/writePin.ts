@@ -42,6 +42,15 @@ export function imageEntries(settings: StackSettings): ImageEntry[] {
 /** `dgx.inferenceServers.b` */
 export const entryName = ({ machine, path }: ImageEntry): string => [machine, ...path].join(".");
 
+/** What an entry may be called: its path, its key, and as other commands call it (`chat-ui`, `dgx.b`). */
+function namesOf(entry: ImageEntry): string[] {
+  const { machine, path } = entry;
+  const key = path.at(-1) ?? "";
+  const service = SERVICES.find((each) => each.key === path[0])?.name ?? key;
+  const short = [key, service, path.join(".")];
+  return [entryName(entry), ...short, ...short.map((each) => `${machine}.${each}`)];
+}
+
 /**
  * The entry that an image is for: the one that was named, else the only one that runs this
  * repository. Throws `WrongUse` where that is none or several.
@@ -55,7 +64,7 @@ export function chooseEntry(
   const fitting = entries.filter((entry) =>
     named === undefined
       ? hubName(imageReference(entry.image)?.repository ?? "") === hubName(repository)
-      : [entryName(entry), entry.path.join("."), entry.path.at(-1)].includes(named),
+      : namesOf(entry).includes(named),
   );
   const [only, ...others] = fitting;
   if (only !== undefined && others.length === 0) return only;
@@ -136,7 +145,7 @@ export function writePin(file: string, entry: ImageEntry, reading: ImageReading)
 }
 
 /** What was written, for people. */
-export function writtenLines({ file, entry, diff, backup }: Written): string[] {
+function writtenLines({ file, entry, diff, backup }: Written): string[] {
   if (diff === "") return [`${file} has all of this already (${entry}).`];
   return [diff.trimEnd(), "", `${file} is written (${entry}); the old file is ${backup}.`];
 }

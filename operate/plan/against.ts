@@ -19,6 +19,7 @@ import { impliedStack } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
 import { passedStackFile } from "../verify/lastVerify";
 import { changeSections, memorySections, type Section, section } from "./changeReport";
+import { engineSections, type ServerEngineChanges, serverEngineChanges } from "./engineChanges";
 import { verdictOf } from "./planText";
 import {
   appliedBy,
@@ -66,7 +67,8 @@ export async function compare(source: string, { file, settings, planned }: Asked
   ];
   const judged = judge(declaredResources(planned), levels);
   const refused = judged.some((each) => each.verdict === "refused");
-  const details = detailsOf(changed, changes, source === "applied");
+  const engine = serverEngineChanges(machines, planned.machines);
+  const details = detailsOf({ changed, changes, engine }, source === "applied");
   const sections: Section[] = [
     {
       title: `Against ${source}`,
@@ -96,17 +98,28 @@ export async function compare(source: string, { file, settings, planned }: Asked
   ];
   const findings = { new: added.map(idAndText), gone: gone.map(idAndText) };
   return {
-    result: { against: source, settings: changed, machines: changes, findings, back: back ?? null },
+    result: {
+      against: source,
+      settings: changed,
+      machines: changes,
+      engine,
+      findings,
+      back: back ?? null,
+    },
     sections: [...sections, ...ending],
   };
 }
 
+/** What differs between two plans. */
+interface Details {
+  /** `null` where the earlier one is no stack file. */
+  readonly changed: readonly SettingChange[] | null;
+  readonly changes: readonly MachineChange[];
+  readonly engine: readonly ServerEngineChanges[];
+}
+
 /** What an update does, and what differs, which Markdown folds. */
-const detailsOf = (
-  changed: readonly SettingChange[] | null,
-  changes: readonly MachineChange[],
-  isAgainstApplied: boolean,
-): Section[] => [
+const detailsOf = ({ changed, changes, engine }: Details, isAgainstApplied: boolean): Section[] => [
   ...(changed === null
     ? []
     : [
@@ -116,6 +129,7 @@ const detailsOf = (
         },
       ]),
   ...changeSections(changes, isAgainstApplied),
+  ...engineSections(engine),
   ...memorySections(changes),
 ];
 

@@ -79,18 +79,24 @@ export function verdictsOn(image: string, records: readonly RecordedImage[]): Im
 const OFFICIAL = "vllm/vllm-openai";
 
 /**
- * What an image's vLLM takes, as far as it can be told: by its known digest or what is recorded of
- * it, else by its tag (`v0.30.0-aarch64`); else the newest.
+ * The vLLM inside an image, by its known digest or what is recorded of it, else by its tag
+ * (`v0.30.0-aarch64`); `undefined` where none of them tells.
  */
-export function engineDataOf(image: unknown, records: readonly RecordedImage[] = []) {
-  if (typeof image !== "string") return engineDataFor(image, undefined);
+export function vllmInside(
+  image: unknown,
+  records: readonly RecordedImage[] = [],
+): string | undefined {
+  if (typeof image !== "string") return undefined;
   const reference = imageReference(image);
   const believed = verdictsOn(image, records).map(({ versions }) => versions.vllm);
-  return engineDataFor(
-    image,
-    believed.find((each) => each !== undefined) ?? (reference && taggedVersion("vllm", reference)),
+  return (
+    believed.find((each) => each !== undefined) ?? (reference && taggedVersion("vllm", reference))
   );
 }
+
+/** What an image's vLLM takes, as far as its version can be told; else what the newest takes. */
+export const engineDataOf = (image: unknown, records: readonly RecordedImage[] = []) =>
+  engineDataFor(image, vllmInside(image, records));
 
 /** The same for a version that is known of the image. */
 export function engineDataFor(image: unknown, version: string | undefined) {

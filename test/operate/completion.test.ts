@@ -59,7 +59,7 @@ describe.each(Object.keys(SHELLS) as (keyof typeof SHELLS)[])("serving completio
     [["plan", "--me"], ["--meminfo"]],
     [["plan", "--stack", ""], ["dgx"]],
     [
-      ["upgrade", ""],
+      ["verify", ""],
       ["b", "bridge", "chat-ui", "instance-a", "simple-server"],
     ],
     [["logs", "br"], ["bridge"]],

@@ -18,7 +18,6 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   restore: ["chat-ui"],
   "clients export": ["laptop"],
   pin: ["--check"],
-  upgrade: ["b"],
 };
 
 /** The words of each command that takes both a stack file and `--format`. */

@@ -58,12 +58,32 @@ describe("serving pin --newer", () => {
           image: pinned(address, tag),
         })),
         more: 0,
+        engine: {
+          machine: "dgx",
+          key: "b",
+          version: "0.33.0",
+          known: "published",
+          nearest: "0.33.0",
+          gone: [],
+          defaults: {
+            changed: [
+              { name: "disable-cascade-attn", before: true, after: null },
+              { name: "mamba-cache-mode", before: "none", after: null },
+            ],
+            unrecorded: [],
+          },
+        },
       },
     ]);
     expect(text).toBe(
       [
         `dgx.inferenceServers.b runs ${address}/${VLLM}:v0.30.0.`,
         ...["v0.33.0", "v0.32.0", "v0.31.0"].map((tag) => `  ${tag}  ${digestOf(tag)}`),
+        "  What vLLM 0.33.0 makes of its arguments:",
+        "    vLLM 0.33.0 has every flag, value and variable that is set here.",
+        "    The image isn't vLLM's own, so what is inside may differ.",
+        "    `--disable-cascade-attn` isn't set here, and its default changes: `true` -> left to vLLM.",
+        '    `--mamba-cache-mode` isn\'t set here, and its default changes: `"none"` -> left to vLLM.',
         `  Take it: serving pin ${address}/${VLLM}:v0.33.0 --write --entry dgx.inferenceServers.b --file ${file}`,
         "",
       ].join("\n"),
@@ -143,6 +163,8 @@ describe("serving pin --newer", () => {
       ["--newer", "b"],
       of("nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4"),
     );
+    // Its family doesn't fit the model, so nothing is planned.
+    expect(old.images[0]).not.toHaveProperty("engine");
     const refused = old.images[0].newer.map(({ tag, refused: why }: Record<string, string>) => [
       tag,
       why,
@@ -209,6 +231,26 @@ describe("serving pin --newer", () => {
     expect((await runServing(["pin"])).err).toContain(
       "Give an IMAGE:TAG to read, or --newer, or --check.",
     );
+  });
+});
+
+describe("an entry of serving pin --newer", () => {
+  it.each(["b", "dgx.b", "inferenceServers.b", "dgx.inferenceServers.b"])(
+    "may be called %s",
+    async (name) => {
+      const file = stackWith(pinned("localhost:1", "v0.30.0"));
+      const { images } = await run(["--newer", name], file);
+      expect(images.map(({ entry }: { entry: string }) => entry)).toEqual([
+        "dgx.inferenceServers.b",
+      ]);
+    },
+  );
+
+  it.each(["chatUi", "chat-ui", "dgx.chat-ui"])("of a service may be called %s", async (name) => {
+    const image = `localhost:1/open-webui/open-webui:v0.11.3@${digestOf("x")}`;
+    const file = stackWith(pinned("localhost:1", "v0.30.0"), withMachine(["chatUi", { image }]));
+    const { images } = await run(["--newer", name], file);
+    expect(images.map(({ entry }: { entry: string }) => entry)).toEqual(["dgx.chatUi"]);
   });
 });
 

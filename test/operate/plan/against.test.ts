@@ -7,6 +7,7 @@ import { readModels } from "../../../components/evidence/readModels";
 import { plan } from "../../../components/plan/plan";
 import { loadStackFile } from "../../../components/settings/load";
 import { keepPassed } from "../../../operate/verify/lastVerify";
+import { DIGEST } from "../../fixtures/machine";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { FakeDocker } from "../fakeDocker";
 import { runServing } from "../runServing";
@@ -243,6 +244,61 @@ describe("a plan against what was verified", () => {
     expect(out).toMatch(
       /`cp \S+verified-[0-9a-f]{12}\.yaml \S+Pulumi\.spark\.yaml && serving up --stack spark`/,
     );
+  });
+});
+
+describe("a plan with another vLLM", () => {
+  const NEWER = STACK.replace(/vllm-openai:v0\.30\.0@\S+/, `vllm-openai:v0.33.0@${DIGEST}`);
+  const TITLE = "What vLLM 0.33.0 makes of the arguments of b on dgx";
+
+  it("says what that makes of the server's arguments, as text and as data", async () => {
+    writeFileSync(file, NEWER);
+    writeFileSync(join(home, "old.yaml"), STACK);
+    const against = ["--against", join(home, "old.yaml")];
+    const { out } = await serving(...against);
+    const [, said = ""] = out.split(`${TITLE}\n`);
+    expect(said.split("\n\n")[0]?.split("\n")).toEqual([
+      "  vLLM 0.33.0 has every flag, value and variable that is set here.",
+      "  `--disable-cascade-attn` isn't set here, and its default changes: `true` -> left to vLLM.",
+      '  `--mamba-cache-mode` isn\'t set here, and its default changes: `"none"` -> left to vLLM.',
+    ]);
+    const { change } = JSON.parse((await serving(...against, "--format", "json")).out);
+    expect(change.engine).toEqual([
+      {
+        machine: "dgx",
+        key: "b",
+        version: "0.33.0",
+        known: "exact",
+        nearest: "0.33.0",
+        gone: [],
+        defaults: {
+          changed: [
+            { name: "disable-cascade-attn", before: true, after: null },
+            { name: "mamba-cache-mode", before: "none", after: null },
+          ],
+          unrecorded: [],
+        },
+      },
+    ]);
+  });
+
+  it("says so of what is applied without being asked", async () => {
+    writeFileSync(file, NEWER);
+    apply(STACK);
+    expect((await serving()).out).toContain(`${TITLE}\n`);
+  });
+
+  it("says nothing where the vLLM stays, or nobody knows one of them", async () => {
+    writeFileSync(join(home, "old.yaml"), STACK);
+    for (const image of ["v0.30.0", "mine"]) {
+      writeFileSync(
+        file,
+        SHORTER.replace(/vllm-openai:v0\.30\.0@\S+/, `vllm-openai:${image}@${DIGEST}`),
+      );
+      const { out } = await serving("--against", join(home, "old.yaml"));
+      expect(out).toContain("; `image` vllm/vllm-openai:");
+      expect(out).not.toContain("makes of the arguments");
+    }
   });
 });
 

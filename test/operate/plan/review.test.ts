@@ -227,6 +227,9 @@ describe("a reviewer of ten changes", () => {
       expect(lines.filter((line) => line.startsWith("<details>")).map(titleOf)).toEqual([
         "Changed settings",
         "What changes on dgx",
+        ...(name === "a-newer-image"
+          ? ["What vLLM 0.31.0 makes of the arguments of b on dgx"]
+          : []),
         "Memory of dgx",
       ]);
       const run = RUNS[name] ?? "`serving up && serving wait && serving verify`";

@@ -76,7 +76,6 @@ const COMMAND_LINES: Readonly<Record<string, string>> = {
   pin: "--check",
   fetch: "",
   inventory: "",
-  upgrade: "",
 };
 const LINES = Object.entries(COMMAND_LINES).map((words) => words.join(" ").trim());
 

@@ -150,18 +150,22 @@ describe.skipIf("missing" in verdaccio)(
     });
 
     applying("shows what a newer release changes on the machine, and pins it", async () => {
-      const newest = await serving("upgrade");
-      expect(newest).toMatchObject({
-        code: 0,
-        stdout: `local-serving ${version} is the newest release.\n`,
-      });
       await registry.publish(NEWER);
-      const shown = await serving("upgrade", "--write");
-      expect(shown, shown.stderr).toMatchObject({ code: 0 });
-      expect(shown.stdout).toContain(`local-serving ${NEWER} is newer than ${version}`);
-      expect(shown.stdout).toContain("nothing that runs is stopped.");
+      // As UPGRADE.md has it.
+      const outdated = await run("npm", ["outdated", "--json", "local-serving"], {
+        cwd: folder,
+        env,
+      });
+      expect(JSON.parse(outdated.stdout)).toMatchObject({
+        "local-serving": { current: version, latest: NEWER },
+      });
+      const exact = ["install", "--save-exact", "local-serving@latest"];
+      await mustRun("npm", exact, { cwd: folder, env });
       expect(pinned()).toEqual({ "local-serving": NEWER });
       expect((await serving("--version")).stdout).toBe(`${NEWER}\n`);
+      const shown = await serving("plan", "--against", "applied");
+      expect(shown, shown.stderr).toMatchObject({ code: 0 });
+      expect(shown.stdout).toContain("nothing that runs is stopped.");
     });
 
     applying("replaces nothing with the newer release", async () => {

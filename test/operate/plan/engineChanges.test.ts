@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { engineChanges, engineLines } from "../../../operate/upgrade/engineChanges";
+import { engineChanges, engineLines } from "../../../operate/plan/engineChanges";
 import { CLEAN_COMMAND, DIGEST, server } from "../../policies/declared";
 
 /** What changes for a server with these further arguments and variables. */

@@ -1,10 +1,16 @@
 import { eq, lte } from "@renovatebot/pep440";
-import { type DeclaredResource, launchOf } from "../../policies/lib/container";
-import { engineDataFor } from "../../policies/lib/imageRecord";
+import { declaredResources } from "../../components/machine";
+import type { MachinePlan } from "../../components/plan";
+import { TYPE } from "../../components/planned";
+import { isPep440 } from "../../components/supply";
+import { attempt } from "../../faults/defined";
+import { type DeclaredResource, launchOf, ofType } from "../../policies/lib/container";
+import { engineDataFor, recordsIn, vllmInside } from "../../policies/lib/imageRecord";
 import { serversIn } from "../../policies/lib/inferenceServer";
 import { engineFaults } from "../../policies/rules/engineNames";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { type EngineData, engineVersions } from "../../vllm/engineData";
+import type { Section } from "./changeReport";
 import { type DefaultChanges, defaultChanges, defaultLines } from "./defaultChanges";
 
 /** What another version of vLLM makes of a server's arguments and variables. */
@@ -31,6 +37,57 @@ interface Launched {
   readonly container: DeclaredResource;
   readonly version: string;
 }
+
+/** A server whose image has another vLLM. */
+export interface ServerEngineChanges extends EngineChanges {
+  readonly machine: string;
+  readonly key: string;
+}
+
+/**
+ * What another vLLM makes of the arguments of each server that has one in the second plan. Where
+ * nobody knows one of the versions, nothing is said.
+ */
+export function serverEngineChanges(
+  before: readonly MachinePlan[],
+  after: readonly MachinePlan[],
+): ServerEngineChanges[] {
+  const old = launchedIn(before);
+  return launchedIn(after).flatMap(({ machine, key, ...now }) => {
+    const then = old.find((each) => each.machine === machine && each.key === key);
+    return then === undefined || eq(then.version, now.version)
+      ? []
+      : [{ machine, key, ...engineChanges(then, now) }];
+  });
+}
+
+/** The servers of a plan with the vLLM inside, as far as it is known. */
+function launchedIn(machines: readonly MachinePlan[]) {
+  // A plan that another version applied may lack what is read here.
+  const resources = attempt(() => declaredResources({ machines, warnings: [] })) ?? [];
+  const records = recordsIn(resources);
+  const containers = ofType(resources, TYPE.container);
+  return machines.flatMap(({ name: machine, inferenceServers }) =>
+    inferenceServers.flatMap(({ key, container: { resource } }) => {
+      const container = containers.find(
+        ({ provider, name }) => provider === machine && name === resource,
+      );
+      if (container === undefined) return [];
+      const version = vllmInside(container.props.image, records(container));
+      return version !== undefined && isPep440(version)
+        ? [{ machine, key, container, version }]
+        : [];
+    }),
+  );
+}
+
+/** The same as sections of a review. */
+export const engineSections = (changes: readonly ServerEngineChanges[]): Section[] =>
+  changes.map((each) => ({
+    title: `What vLLM ${each.version} makes of the arguments of ${each.key} on ${each.machine}`,
+    lines: engineLines(each),
+    isFolded: true,
+  }));
 
 /**
  * What changes for a server's arguments, those in `extraArgs` too, and its variables between two

@@ -3,7 +3,7 @@ import {
   changedDefaults,
   defaultChanges,
   defaultLines,
-} from "../../../operate/upgrade/defaultChanges";
+} from "../../../operate/plan/defaultChanges";
 import { readServerArguments } from "../../../vllm/argv/serverArguments";
 import { engineData, engineVersions } from "../../../vllm/engineData";
 import { engineDefaults } from "../../../vllm/engineDefaults";
