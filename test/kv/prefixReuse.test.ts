@@ -1,92 +1,66 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  type AgentCall,
-  agentReuse,
-  reuseText,
-  tokensFoundAgain,
-} from "../../components/kv/prefixReuse";
-
-/**
- * What vLLM's own scheduler found on loops of agents: `test/real/vllm/prefixReuse.py` drew and
- * drove them on vLLM 0.26.0, 0.30.0, 0.32.0 (builds for CPUs, whose scheduler is the same Python)
- * and 0.33.0 (the build for GPUs, without one); test/real/vllm/prefixReuse.test.ts repeats it.
- */
-interface Recorded {
-  readonly hybrid: boolean;
-  readonly block: number;
-  readonly chunk: number;
-  readonly drafts: number;
-  readonly shared: number;
-  readonly calls: readonly AgentCall[];
-  readonly engine?: { readonly prefix_match_unit: number };
-  readonly found: Readonly<Record<string, readonly number[]>>;
-}
-
-const loops = readFileSync(join(__dirname, "prefixReuse.jsonl"), "utf8")
-  .trim()
-  .split("\n")
-  .map((line) => JSON.parse(line) as Recorded);
-const inBlocks = loops.filter(({ engine }) => engine === undefined);
-const VERSIONS = ["0.26.0", "0.30.0", "0.32.0", "0.33.0"];
-
-describe("tokens that calls find again", () => {
-  it.each(VERSIONS)(
-    "are those that the scheduler of vLLM %s found, on 200 loops and more",
-    (vllmVersion) => {
-      expect(inBlocks.length).toBeGreaterThanOrEqual(200);
-      for (const { shared, calls, found, ...rules } of inBlocks) {
-        expect(tokensFoundAgain({ ...rules, vllmVersion }, shared, calls)).toEqual(
-          found[vllmVersion],
-        );
-      }
-    },
-  );
-
-  it("with --prefix-match-unit are nearly all: two units at most are computed anew", () => {
-    const fine = loops.filter(({ engine, shared }) => engine !== undefined && shared === 0);
-    expect(fine).toHaveLength(16);
-    for (const { calls, found, engine, drafts } of fine) {
-      for (const version of drafts > 0 ? VERSIONS.slice(1) : VERSIONS) {
-        const again = found[version]?.slice(1) ?? [];
-        const lost = again.map((tokens, turn) => (calls[turn]?.[1] ?? 0) - tokens);
-        expect(Math.max(...lost)).toBeLessThanOrEqual(2 * (engine?.prefix_match_unit ?? 0));
-      }
-    }
-  });
-});
+import { agentReuse } from "../../components/kv/prefixReuse";
+import table from "../../components/kv/prefixReuse.json";
 
 const GB10 = { hybrid: true, block: 2096, chunk: 8192, drafts: 0, vllmVersion: "0.30.0" };
+const WHOLE = { usual: 0.9781333333333333, least: 0.9465806451612904 };
+const BACK = { usual: 0.92224, least: 0.8789677419354839 };
+
+/** In whole percents, rounded down. */
+const percents = (shares: { readonly usual: number; readonly least: number } | null) =>
+  shares && [Math.floor(100 * shares.usual), Math.floor(100 * shares.least)];
 
 describe("what a turn of an agent finds of its last prompt", () => {
-  it.each([
-    ["a hybrid model", {}, "97 %, at worst 94 %"],
-    ["with draft tokens", { drafts: 2 }, "92 %, at worst 87 %"],
-    ["with draft tokens, a smaller block", { drafts: 2, block: 1568 }, "93 %, at worst 91 %"],
+  it.each<[string, object, number[] | null]>([
+    ["a hybrid model", {}, [97, 94]],
+    ["a hybrid model, before 0.30", { vllmVersion: "0.26.0" }, [97, 94]],
+    ["with draft tokens", { drafts: 2 }, [92, 87]],
+    ["with draft tokens, a smaller block", { drafts: 2, block: 1568 }, [93, 91]],
     [
       "with draft tokens, a smaller block, 0.33",
       { drafts: 2, block: 1568, vllmVersion: "0.33.0" },
-      "97 %, at worst 95 %",
+      [97, 95],
     ],
-    ["with draft tokens, 0.33", { drafts: 2, vllmVersion: "0.33.0" }, "97 %, at worst 94 %"],
-    ["a dense model", { hybrid: false, block: 16 }, "100 %, at worst 100 %"],
-    ["chunks shorter than a block", { chunk: 2048 }, "97 %, at worst 94 %"],
-  ])("%s: %s", (_, more, expected) => {
-    expect(reuseText(agentReuse({ ...GB10, ...more }))).toBe(expected);
+    ["with draft tokens, 0.33", { drafts: 2, vllmVersion: "0.33.0" }, [97, 94]],
+    ["a dense model", { hybrid: false, block: 16 }, [100, 100]],
+    ["a dense model with draft tokens", { hybrid: false, block: 16, drafts: 2 }, [100, 100]],
+    ["chunks shorter than a block", { chunk: 2048 }, [97, 94]],
+    ["a block between two of the table", { block: 2110 }, [97, 94]],
+    ["a block wider than those of the table", { block: 8336 }, null],
+    [
+      "chunks shorter than a block, which the first versions never schedule",
+      { chunk: 2048, vllmVersion: "0.26.0" },
+      [0, 0],
+    ],
+  ])("%s", (_, more, expected) => {
+    expect(percents(agentReuse({ ...GB10, ...more }))).toEqual(expected);
   });
 
   it("in finer steps is nearly all, with draft tokens from 0.30 on", () => {
-    const fine = (more: object) => reuseText(agentReuse({ ...GB10, ...more }).inFineSteps);
-    expect(fine({})).toBe("99 %, at worst 99 %");
-    expect(fine({ drafts: 2 })).toBe("99 %, at worst 99 %");
-    expect(fine({ drafts: 2, vllmVersion: "0.26.0" })).toBe("92 %, at worst 87 %");
-    expect(reuseText(agentReuse({ ...GB10, drafts: 2 }, 16))).toBe("99 %, at worst 99 %");
+    const fine = (more: object) => percents(agentReuse({ ...GB10, ...more })?.inFineSteps ?? null);
+    expect(fine({})).toEqual([99, 99]);
+    expect(fine({ drafts: 2 })).toEqual([99, 99]);
+    expect(fine({ drafts: 2, vllmVersion: "0.26.0" })).toEqual([92, 87]);
+    expect(percents(agentReuse({ ...GB10, drafts: 2 }, 16))).toEqual([99, 99]);
+    expect(percents(agentReuse({ ...GB10, drafts: 2 }, 1024))).toEqual([94, 93]);
   });
 
-  it("is little where the first versions never schedule a block that is wider than a chunk", () => {
-    expect(reuseText(agentReuse({ ...GB10, chunk: 2048, vllmVersion: "0.26.0" }))).toBe(
-      "0 %, at worst 0 %",
-    );
+  it("is to the last digit what was counted, so that no applied plan changes", () => {
+    expect(agentReuse(GB10)).toMatchObject(WHOLE);
+    expect(agentReuse({ ...GB10, drafts: 2 })).toMatchObject(BACK);
+    expect(agentReuse(GB10, 16)).toEqual({
+      usual: 0.9991466666666666,
+      least: 0.9989333333333333,
+      inFineSteps: { usual: 0.9991466666666666, least: 0.9989333333333333 },
+    });
   });
+});
+
+it("the table goes by blocks of growing width, and giving one back never finds more", () => {
+  const blocks = table.hybrid.map(([block = 0]) => block);
+  expect(blocks).toEqual([...new Set(blocks)].sort((a, b) => a - b));
+  for (const [, usual = 0, least = 0, usualBack = 2, leastBack = 2] of table.hybrid) {
+    expect([usual >= usualBack, least >= leastBack, usual <= 1]).toEqual([true, true, true]);
+    expect([usual >= least, usualBack >= leastBack]).toEqual([true, true]);
+  }
 });

@@ -169,7 +169,7 @@ export const kvPlanSchema = z.object({
   agentReuse: agentReuseSchema
     .nullable()
     .describe(
-      "Share of its previous prompt that an agent's call reuses; `null` without prefix caching, and for kinds of layers that were not compared.",
+      "Share of its previous prompt that an agent's call reuses; `null` without prefix caching, and for kinds of layers and widths of blocks that were not compared.",
     ),
   requests: z.array(request).describe("The full window, and the usual lengths below it."),
   layout: cacheLayoutSchema,
