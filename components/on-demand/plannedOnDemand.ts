@@ -90,7 +90,7 @@ const unitName = (machine: string): string => `local-serving-${machine}-on-deman
 export const onDemandResource = (machine: string): string => `${machine}-on-demand`;
 
 function facts(
-  { program, startWithinMinutes, retryAfterMinutes, swapsPerHour, measuredSwaps }: OnDemandSettings,
+  { program, startWithinMinutes, retryAfterMinutes, swapsPerHour }: OnDemandSettings,
   { machine, folder }: OnDemandContext,
 ) {
   const { version, from, sha256 } = program;
@@ -101,7 +101,6 @@ function facts(
     startWithinMinutes,
     retryAfterMinutes,
     swapsPerHour,
-    ...defined({ measuredSwaps }),
   };
 }
 

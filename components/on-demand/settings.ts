@@ -1,4 +1,4 @@
-import * as z from "zod";
+import type * as z from "zod";
 import { optional, strictObject } from "zod";
 import {
   count,
@@ -49,18 +49,6 @@ const program = strictObject({
   ),
 }).describe("llama-swap, the program that starts and stops servers on request.");
 
-const measuredSwaps = strictObject({
-  swaps: count().describe("Number of starts and stops, made one after the other."),
-  lostGiB: z
-    .number()
-    .describe("MemAvailable before the first minus MemAvailable after the last, in GiB."),
-  at: textMatching(/^\d{4}-\d\d-\d\d$/, "Expected a date such as 2026-11-27").describe(
-    "Day on which it was measured.",
-  ),
-}).describe(
-  "What `serving bench --swaps` measured on this machine. Without it, the plan warns that swapping is unproven here.",
-);
-
 /** Models that are started by requests for them, as in the stack file. */
 export const onDemand = strictObject({
   port: usual(8010, port()).describe(
@@ -90,7 +78,6 @@ export const onDemand = strictObject({
   swapsPerHour: usual(12, count(1, 120)).describe(
     "`serving doctor` and `serving status` warn above this many starts on request within an hour: each takes minutes, and it isn't known how much memory many of them leave occupied on a DGX Spark.",
   ),
-  measuredSwaps: optional(measuredSwaps),
 }).describe(
   "Starts servers with `start: onRequest` when their model is asked for, after stopping servers that leave them no room (guide: models on demand). Left out: only `serving start` starts them.",
 );

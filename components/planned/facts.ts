@@ -29,6 +29,7 @@ export const NOTES: ReadonlySet<string> = new Set([
   "image-cache",
   "device-assumed",
   "device-unseen",
+  "setting-gone",
 ]);
 
 /** Versions inside an image, and how they are known. */

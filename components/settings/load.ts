@@ -8,6 +8,7 @@ import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlD
 import { STACK_FILE_VARIABLE } from "../../machines/update/variables";
 import { AN_OPTION, isProto, PROTO } from "../fields/fields";
 import { crossFaults } from "./crossFaults";
+import { goneKeyFaults, rememberGoneKeys, takeGoneKeys } from "./goneKeys";
 import { rememberDocument } from "./places";
 import { sizeFaults } from "./sizeFaults";
 import { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";
@@ -155,13 +156,15 @@ export function parseSettings(
 ): StackSettings {
   const large = sizeFaults(value, document);
   if (large.length > 0) throw new FaultyInput(input, [...earlier, ...large]);
-  const result = stackSettings.safeParse(value);
+  const gone = takeGoneKeys(value);
+  const result = stackSettings.safeParse(gone.kept);
   const proto = protoPath(value);
   const judged = result.success
     ? crossFaults(result.data, document)
-    : faultsOnce(stackSettings, value, result.error.issues, document);
+    : faultsOnce(stackSettings, gone.kept, result.error.issues, document);
   const found = [
     ...earlier,
+    ...goneKeyFaults(gone.found, document),
     ...(proto === undefined
       ? []
       : [errorAt(dotted(proto), "unknown_key", PROTO, document?.locate(proto, "key"))]),
@@ -176,6 +179,7 @@ export function parseSettings(
   ];
   if (!result.success || hasErrors(faults)) throw new FaultyInput(input, faults);
   if (document !== undefined) rememberDocument(result.data, document);
+  if (gone.found.length > 0) rememberGoneKeys(result.data, gone.found);
   return result.data;
 }
 

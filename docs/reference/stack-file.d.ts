@@ -276,15 +276,6 @@ export interface MachineSettings {
     readonly retryAfterMinutes?: number;
     /** `serving doctor` and `serving status` warn above this many starts on request within an hour: each takes minutes, and it isn't known how much memory many of them leave occupied on a DGX Spark. Default: `12`. */
     readonly swapsPerHour?: number;
-    /** What `serving bench --swaps` measured on this machine. Without it, the plan warns that swapping is unproven here. */
-    readonly measuredSwaps?: {
-      /** Number of starts and stops, made one after the other. */
-      readonly swaps: number;
-      /** MemAvailable before the first minus MemAvailable after the last, in GiB. */
-      readonly lostGiB: number;
-      /** Day on which it was measured. */
-      readonly at: string;
-    };
   };
   /** The simple model server (Ollama): on the host, inside the chat UI's container, or none. Default: `{"mode":"none"}`. */
   readonly simpleServer?: {

@@ -42,9 +42,12 @@ type BenchOptions = StackFileOptions &
   Parameters<typeof shapeFor>[1] & {
     machine?: string;
     record?: true;
-    swaps?: number;
-    yes?: true;
+    swaps?: string;
   };
+
+/** Answered until the next release. */
+const SWAPS_GONE =
+  "`--swaps` is gone. `serving status` shows MemAvailable: compare it before and after some starts and stops.";
 
 export function benchCommand(): Command {
   return command({
@@ -89,21 +92,13 @@ function benchOptions(): Option[] {
       "--record",
       "write the rates into the stack file (measuredSpeeds), for the plan and `models`",
     ),
-    new Option(
-      "--swaps <n>",
-      "instead, start and stop the servers behind llama-swap this many times (at most 100), and read how much memory is left",
-    ).argParser(wholeNumber(1)),
-    new Option("-y, --yes", "with --swaps: ask nothing"),
+    new Option("--swaps <n>").hideHelp(),
+    new Option("-y, --yes").hideHelp(),
   ];
 }
 
 async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcome> {
-  if (options.swaps !== undefined) {
-    // Loaded when it is used: it starts servers, which a measurement doesn't.
-    const { measureSwaps } = await import("../onRequest/measureSwaps");
-    const { machine } = readOneMachine(stackFile(options), options.machine);
-    return measureSwaps(machine, options.swaps, options);
-  }
+  if (options.swaps !== undefined) throw new WrongUse(SWAPS_GONE);
   const file = stackFile(options);
   const read = readOneMachine(file, options.machine);
   const { machine, server } = serverToMeasure(read, options.machine, key);

@@ -162,23 +162,6 @@ describe("warnings", () => {
     ]);
   });
 
-  it("call it unproven until it was measured, and name what was lost", () => {
-    const measured = (lostGiB: number) => ({
-      onDemand: {
-        program: { version: "v250" },
-        keyVariable: KEY_VARIABLE,
-        measuredSwaps: { swaps: 20, lostGiB, at: "2026-11-27" },
-      },
-    });
-    expect(said()).toContain("on-demand-unproven");
-    expect(said(measured(0.2))).not.toContain("on-demand-unproven");
-    expect(said(measured(0.2))).not.toContain("on-demand-loss");
-    expect(plannedOnDemand(measured(3)).warnings).toContainEqual([
-      "on-demand-loss",
-      "20 starts and stops left 3.0 GiB less available (2026-11-27). A reboot frees that memory. Keep servers running longer (`idleMinutes`), or let fewer of them start on request.",
-    ]);
-  });
-
   it("say what no setting changes where servers stop for each other, and only there", () => {
     expect(said()).toContain("on-demand-turns");
     expect(said(onlyOnRequest)).not.toContain("on-demand-turns");

@@ -44,10 +44,6 @@ export const onDemandSchema = z
     startWithinMinutes: z.number(),
     retryAfterMinutes: z.number(),
     swapsPerHour: z.number(),
-    measuredSwaps: z
-      .object({ swaps: z.int(), lostGiB: z.number(), at: text() })
-      .exactOptional()
-      .describe("Memory that starts and stops left behind, if measured."),
     servers: z.array(onDemandServer).describe("The servers that it starts."),
   })
   .meta({

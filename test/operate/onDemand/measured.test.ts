@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { plan } from "../../../components/plan/plan";
-import { swappedServers, swapsText } from "../../../operate/onRequest/measureSwaps";
 import { hasOnDemand, type OnDemandSeen } from "../../../operate/sees/onDemand/onDemand";
 import { idleMinutesLeft, thrashIn } from "../../../operate/sees/onDemand/swapFigures";
 import type { SwapEvent } from "../../../operate/sees/onDemand/swapFiles";
@@ -35,61 +34,16 @@ function planned(shares: Readonly<Record<string, number>>) {
   return only;
 }
 
-describe("serving bench --swaps", () => {
-  it("takes two servers that don't run together, else one", () => {
-    expect(swappedServers(planned({ b: 0.2, c: 0.2, d: 0.75 }))).toEqual(["b", "d"]);
-    expect(swappedServers(planned({ b: 0.2, c: 0.2 }))).toEqual(["b"]);
-  });
-
-  it("prints what it has, and the record to paste", () => {
-    const today = new Date().toISOString().slice(0, 10);
-    const swaps = [
-      { key: "b", seconds: 61, availableGiB: 109.9 },
-      { key: "c", seconds: 240, availableGiB: 109.55 },
-    ];
-    expect(
-      swapsText({ name: "dgx" }, { firstGiB: 110, swaps, ended: "interrupted (SIGINT)" }),
-    ).toBe(
-      `   server  ready after  MemAvailable after its stop
-0                       110.00 GiB
-1  b       1 min 1 s    109.90 GiB
-2  c       4 min 0 s    109.55 GiB
-
-It ended early: interrupted (SIGINT)
-
-For the stack file (machines.dgx.onDemand):
-  measuredSwaps: { swaps: 2, lostGiB: 0.45, at: ${today} }`,
-    );
-    const none = swapsText(
-      { name: "dgx" },
-      { firstGiB: 110, swaps: [], ended: "b did not start: no" },
-    );
-    expect(none).not.toContain("measuredSwaps");
-  });
-
-  it("keeps a record that the plan reads", () => {
-    const onDemand = {
-      program: { version: "v250", sha256: SHA },
-      measuredSwaps: { swaps: 2, lostGiB: 0.45, at: "2026-11-27" },
-    };
-    const server = { start: "onRequest", gpuMemoryUtilization: 0.4 };
-    const [machine] = plan(stack({ instanceA: "none", onDemand }, server), { home: "/h" }).machines;
-    expect(machine?.onDemand?.measuredSwaps).toEqual(onDemand.measuredSwaps);
-  });
-
-  it("says how long it takes before it asks, and starts nothing where nobody can be asked", async () => {
-    const swap = await StandInSwap.start({});
-    const machine = new MadeMachine({ port: swap.port, states: { b: STOPPED, c: STOPPED } });
-    const { code, err, did } = await machine.serving("bench", "--swaps", "10");
-    expect([code, err, did, swap.asked]).toEqual([
-      2,
-      "b and c are started and stopped 10 times in turn: about 60 min; starts that weren't measured count as 6 min. What runs now is stopped, and clients wait meanwhile. Ctrl-C ends it and prints what was measured.\nWithout a terminal nobody can say yes: add --yes.\n",
-      [],
-      [],
-    ]);
-    const many = await machine.serving("bench", "--swaps", "101");
-    expect([many.code, many.err]).toEqual([2, "--swaps 101: at most 100.\n"]);
-  });
+it("serving bench --swaps is answered with what took its place", async () => {
+  const swap = await StandInSwap.start({});
+  const machine = new MadeMachine({ port: swap.port, states: { b: STOPPED, c: STOPPED } });
+  const { code, err, did } = await machine.serving("bench", "--swaps", "10", "--yes");
+  expect([code, err, did, swap.asked]).toEqual([
+    2,
+    "`--swaps` is gone. `serving status` shows MemAvailable: compare it before and after some starts and stops.\n",
+    [],
+    [],
+  ]);
 });
 
 describe("what the wrapper's events tell", () => {

@@ -131,12 +131,5 @@ around("commands and the real llama-swap", () => {
       expect(each.code, `${each.out}${each.err}`).toBe(0);
       expect(await running()).toEqual([nameOf("c")]);
     });
-
-    it("bench --swaps starts and stops in turn, and prints what to record", async () => {
-      const swaps = await json("bench", "--swaps", "2", "--yes");
-      expect(swaps.swaps.map(({ key }: { key: string }) => key)).toEqual(["b", "c"]);
-      expect(swaps.record).toMatchObject({ swaps: 2 });
-      expect(await running()).toEqual([]);
-    });
   });
 });

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { plan } from "../../components/plan/plan";
+import { parseStackFile } from "../../components/settings/load";
+import { STACK_TEXT } from "../operate/doctor/stack";
+
+const parsed = (text: string) => parseStackFile("Pulumi.dgx.yaml", text);
+const planned = (text: string) => plan(parsed(text), { home: "/home/me" });
+const notesOf = (text: string) =>
+  planned(text).warnings.filter(({ code }) => code === "setting-gone");
+
+/** The stack file with llama-swap, and with more of it. */
+const onDemand = (more: string) =>
+  STACK_TEXT.replace(
+    "      instanceA:",
+    `      onDemand: { program: { version: v250 }${more} }\n      instanceA:`,
+  ).replace("          maxNumSeqs: 16\n", "          maxNumSeqs: 16\n          start: onRequest\n");
+
+describe("a key of an earlier release that changes nothing", () => {
+  it.each([
+    [
+      onDemand(", measuredSwaps: { swaps: 20, lostGiB: 3, at: 2026-11-27 }"),
+      onDemand(""),
+      "`onDemand.measuredSwaps` is gone and does nothing: delete it. `serving status` shows MemAvailable: compare it before and after some starts.",
+    ],
+  ])("is read, and answered by a note of the plan", (text, today, message) => {
+    expect(notesOf(text)).toEqual([{ machine: "dgx", code: "setting-gone", message, note: true }]);
+    expect(planned(text).machines).toEqual(planned(today).machines);
+  });
+
+  it("is not there by itself", () => {
+    expect(notesOf(STACK_TEXT)).toEqual([]);
+    expect(() => parsed(onDemand(", measured: {}"))).toThrow("Unknown key `measured`");
+  });
+});
