@@ -1,6 +1,7 @@
 import { dotted, errorAt, type Fault } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 import type { SourceDocument } from "../../faults/yamlDocument";
+import { EARLIER_DEVICES, OTHER_DEVICE } from "../../machines/devices/devices";
 import type { Warning } from "../planned/facts";
 import type { StackSettings } from "./stackSettings";
 
@@ -18,9 +19,17 @@ interface GoneKey {
    * a fault. Without this key no value changes anything.
    */
   readonly usual?: unknown;
+  /** The values that are gone, where others stay, and the one that they are read as. */
+  readonly values?: { readonly gone: readonly string[]; readonly becomes: string };
 }
 
 const GONE: readonly GoneKey[] = [
+  {
+    path: ["device"],
+    values: { gone: EARLIER_DEVICES, becomes: OTHER_DEVICE },
+    instead:
+      "No vLLM is planned on such machines, so they need no names of their own.",
+  },
   {
     path: ["onDemand", "measuredSwaps"],
     instead: "`serving status` shows MemAvailable: compare it before and after some starts.",
@@ -40,13 +49,14 @@ export function takeGoneKeys(settings: Record<string, unknown>): {
   readonly found: readonly FoundKey[];
 } {
   const found = GONE.flatMap((gone) =>
-    placesOf(settings, ["machines", "*", ...gone.path]).map(({ path, value }) => ({
-      path,
-      value,
-      gone,
-    })),
+    placesOf(settings, ["machines", "*", ...gone.path])
+      .filter(({ value }) => gone.values === undefined || gone.values.gone.includes(String(value)))
+      .map((each) => ({ ...each, gone })),
   );
-  const kept = found.reduce<unknown>((rest, { path }) => without(rest, path), settings);
+  const kept = found.reduce<unknown>(
+    (rest, { path, gone }) => withAt(rest, path, gone.values?.becomes),
+    settings,
+  );
   return { kept: isRecord(kept) ? kept : settings, found };
 }
 
@@ -61,10 +71,16 @@ function placesOf(
   return names.flatMap((name) => placesOf(value[name], rest, [...before, name]));
 }
 
-function without(value: unknown, [first = "", ...rest]: readonly string[]): unknown {
+/** The same with another value at a path; `undefined` takes the key away. */
+function withAt(
+  value: unknown,
+  [first = "", ...rest]: readonly string[],
+  wanted: string | undefined,
+): unknown {
   if (!isRecord(value)) return value;
   const { [first]: below, ...others } = value;
-  return rest.length === 0 ? others : { ...value, [first]: without(below, rest) };
+  if (rest.length > 0) return { ...value, [first]: withAt(below, rest, wanted) };
+  return wanted === undefined ? others : { ...value, [first]: wanted };
 }
 
 /** A fault for each key whose value would change the machine. */
@@ -94,8 +110,11 @@ export function rememberGoneKeys(settings: StackSettings, found: readonly FoundK
 
 /** What is said of keys that are gone and change nothing. */
 export const goneKeyNotes = (settings: StackSettings): Warning[] =>
-  (goneKeys.get(settings) ?? []).map(({ path: [, machine = "", ...path], gone }) => ({
-    machine,
-    code: "setting-gone",
-    message: `\`${dotted(path)}\` is gone and does nothing: delete it. ${gone.instead}`,
-  }));
+  (goneKeys.get(settings) ?? []).map(({ path: [, machine = "", ...path], value, gone }) => {
+    const { values, instead } = gone;
+    const said =
+      values === undefined
+        ? `\`${dotted(path)}\` is gone and does nothing: delete it.`
+        : `\`${dotted(path)}: ${value}\` is read as \`${values.becomes}\`: write that.`;
+    return { machine, code: "setting-gone", message: `${said} ${instead}` };
+  });

@@ -15,19 +15,23 @@ export const deviceOf = (id: string | undefined): Device | undefined =>
 /** The device that this project's figures are from, and that a plan takes a machine for. */
 export const USUAL_DEVICE = "gb10";
 
+/** The device of every machine on which no vLLM is planned. */
+export const OTHER_DEVICE = "other";
+
+/** What such devices were called in earlier releases; each is read as `other` until the next one. */
+export const EARLIER_DEVICES: readonly string[] = [
+  ...["gh200", "rtx-pro", "geforce", "h100", "h200", "b200", "nvidia"],
+  ...["strix-halo", "amd", "apple", "intel", "none"],
+];
+
 /**
  * Why no vLLM server is planned on a device, with what serves there instead; `undefined` where one
  * is. Without a device it is planned as before.
  */
-export function whyNoServer(id: string | undefined): string | undefined {
-  const device = deviceOf(id);
-  if (device === undefined || device.planned !== "no") return undefined;
-  const why =
-    device.memory === "own"
-      ? `This project plans one shared memory, but this machine has two, the system's and the GPU's (${device.name})`
-      : `This project runs vLLM on NVIDIA GPUs that share the machine's memory, but this machine has none (${device.name})`;
-  return `${why}: there is no server B. ${device.instead}`;
-}
+export const whyNoServer = (id: string | undefined): string | undefined =>
+  deviceOf(id)?.planned === "no"
+    ? "This project runs vLLM on NVIDIA GPUs that share the machine's memory, and this machine has none: there is no server B. On a GPU of NVIDIA with a memory of its own, plain vLLM (`vllm serve`) or llama-swap serves; Ollama serves on any machine."
+    : undefined;
 
 /** A total that is off by more than this share isn't that device's. */
 const TOTAL_TOLERANCE = 0.03;

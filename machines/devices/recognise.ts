@@ -24,25 +24,27 @@ const NVIDIA_PCI = "10de:";
  * The device of a machine; `undefined` where it has a GPU of NVIDIA of which too little is shown.
  * Another maker's GPU beside one of NVIDIA doesn't count.
  */
-export function recognise(hardware: Hardware): Device | undefined {
-  const found = (devices: readonly Device[]) =>
-    devices.find(({ recognisedBy }) => recognisedBy.some((sign) => matches(sign, hardware)));
-  const ofNvidia = found(DEVICES.filter(({ maker }) => maker === "NVIDIA"));
-  if (ofNvidia !== undefined) return ofNvidia;
-  return hasNvidia(hardware) ? undefined : found(DEVICES.filter(({ maker }) => maker !== "NVIDIA"));
-}
+export const recognise = (hardware: Hardware): Device | undefined =>
+  DEVICES.find(({ recognisedBy }) => recognisedBy.some((sign) => matches(sign, hardware)));
 
 /** Whether a GPU of NVIDIA is there, with or without a driver. */
 export const hasNvidia = ({ gpus, pci }: Hardware): boolean =>
   gpus.length > 0 || pci.some((each) => each.startsWith(NVIDIA_PCI));
 
-function matches({ gpu, smiMemory, tree, dmi, pci }: Sign, seen: Hardware): boolean {
+/** PCI vendors of GPUs: AMD and Intel. */
+const OTHER_MAKERS = /^(?:1002|8086):/;
+
+/** Whether nothing on the PCI bus tells whose GPU the machine has. */
+export const showsNoGpu = ({ gpus, pci }: Hardware): boolean =>
+  gpus.length === 0 && !pci.some((each) => each.startsWith(NVIDIA_PCI) || OTHER_MAKERS.test(each));
+
+function matches({ gpu, smiMemory, tree, dmi, nvidia }: Sign, seen: Hardware): boolean {
   const { gpuMemoryGiB: memory } = seen;
   return (
     (gpu === undefined || seen.gpus.some((each) => new RegExp(gpu, "i").test(each))) &&
     (smiMemory === undefined || (memory !== undefined && smiMemory === (memory !== "none"))) &&
     (tree === undefined || new RegExp(tree).test(seen.tree)) &&
     (dmi === undefined || new RegExp(dmi, "i").test(seen.dmi)) &&
-    (pci === undefined || seen.pci.some((each) => each.startsWith(pci)))
+    (nvidia === undefined || nvidia === hasNvidia(seen))
   );
 }

@@ -13,7 +13,7 @@ import { plainJson } from "../../faults/plainText";
 import { valueBy } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { isOverSsh } from "../../machines/address";
-import { whyNoServer } from "../../machines/devices/devices";
+import { OTHER_DEVICE, whyNoServer } from "../../machines/devices/devices";
 import { choose } from "../init/choose";
 import { type CommandNotes, notesText, publishedCommand } from "../init/command/notes";
 import { found } from "../init/found";
@@ -99,7 +99,7 @@ const printed = (facts: HostFacts) => ({ result: facts, text: plainJson(facts) }
 
 async function factsOf({ from, on }: InitOptions): Promise<HostFacts> {
   if (from === undefined && on === undefined && process.platform === "darwin")
-    throw new Failed(whyNoServer("apple") ?? "");
+    throw new Failed(whyNoServer(OTHER_DEVICE) ?? "");
   if (from !== undefined) return valueBy(hostFacts, from, readJsonFile(from));
   return readHost(on === undefined ? thisComputer() : await computerAt(on));
 }

@@ -1,6 +1,6 @@
 import { takenBy } from "../../components/memory";
 import { machine } from "../../components/settings";
-import { deviceOf } from "../../machines/devices/devices";
+import { whyNoServer } from "../../machines/devices/devices";
 import { hundredths } from "../../units/memory";
 import type { HostFacts } from "../sees/computer/facts";
 
@@ -30,7 +30,7 @@ export function gpuTakers(facts: HostFacts, { uncounted = [] }: Answers): GpuTak
   const { ollama, device, gpuUsers = [] } = facts;
   const loaded = ollama === undefined || ollama.unit ? 0 : hundredths(loadedBy(facts));
   const own = loaded === 0 ? [] : [{ name: `Ollama${inWhat(ollama?.runsIn)}`, gib: loaded }];
-  const shared = deviceOf(device)?.memory === "own" ? [] : gpuUsers;
+  const shared = whyNoServer(device) === undefined ? gpuUsers : [];
   return [...own, ...shared].filter(({ name }) => !uncounted.includes(name));
 }
 
@@ -43,7 +43,7 @@ const inWhat = (runsIn: string | undefined) => (runsIn === undefined ? "" : ` in
 export function systemGiB(facts: HostFacts, answers: Answers): number | undefined {
   const { memory, docker, servers, ollama, device } = facts;
   const { totalGiB, availableGiB } = memory;
-  const counted = deviceOf(device)?.memory === "own" ? [] : servers;
+  const counted = whyNoServer(device) === undefined ? servers : [];
   const theirs = counted.reduce(
     (sum, { share = 1 }) => sum + takenBy({ utilization: share }, totalGiB),
     0,

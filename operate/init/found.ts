@@ -1,4 +1,4 @@
-import { deviceOf, deviceText, totalOfAnother } from "../../machines/devices/devices";
+import { deviceOf, deviceText, OTHER_DEVICE, totalOfAnother } from "../../machines/devices/devices";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
 import { systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { notForAgents } from "./settings";
@@ -59,8 +59,8 @@ const SHARE_FROM = {
 const gpuName = ({ gpus, unshown, device }: HostFacts): string =>
   gpus.join(", ") ||
   (unshown === undefined
-    ? device === undefined || device === "none"
-      ? "none"
+    ? device === OTHER_DEVICE
+      ? "none of NVIDIA"
       : (deviceOf(device)?.name ?? "none")
     : `one from ${unshown} that no driver shows`);
 

@@ -6,7 +6,7 @@ import { pinnedServer } from "../../components/supply";
 import { Failed } from "../../faults/fault";
 import { putAt } from "../../faults/json";
 import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../machines/address";
-import { deviceOf, totalOfAnother, whyNoServer } from "../../machines/devices/devices";
+import { totalOfAnother, whyNoServer } from "../../machines/devices/devices";
 import { hundredths } from "../../units/memory";
 import { upToHundredth } from "../../vllm/utilization";
 import { reasonsOf, type ServerValue } from "../models/serverValues";
@@ -84,8 +84,7 @@ export function settingsFor(
   ];
   if (takers.length > 0)
     comments.set("otherGpuMemoryGiB", `What ${named.join(", ")} took when this was written.`);
-  if (a === undefined)
-    comments.set("instanceA", servers.length === 0 ? NO_INSTANCE_A : whyUncounted(facts));
+  if (a === undefined) comments.set("instanceA", servers.length === 0 ? NO_INSTANCE_A : UNCOUNTED);
   if (wanted.modelCache !== undefined) comments.set("modelCache", "From the command's volume.");
   if (dockerHost !== undefined && isOverSsh({ dockerHost })) comments.set("dockerHost", overSsh());
   return { settings, comments };
@@ -94,11 +93,9 @@ export function settingsFor(
 const NO_INSTANCE_A =
   "No vLLM of your own runs. If one does at other times, start it, remove this file and run `serving init` again: its memory counts.";
 
-/** Why the vLLM of a machine that gets no server of ours is no instance A. */
-const whyUncounted = ({ device }: HostFacts): string =>
-  deviceOf(device)?.memory === "own"
-    ? "The vLLM that runs here uses the GPU's own memory, which plans don't count."
-    : "The vLLM that runs here isn't counted: plans know what one takes on NVIDIA's GPUs alone.";
+/** The vLLM of a machine that gets no server of ours is no instance A. */
+const UNCOUNTED =
+  "The vLLM that runs here isn't counted: plans know what one takes on NVIDIA GPUs that share the machine's memory alone.";
 
 const overSsh = () =>
   `Another computer: its files are written and read over this ssh (${pageFromProject("docs/guide/elsewhere.md")}).`;

@@ -79,7 +79,7 @@ describe("the device of a plan", () => {
     expect(faults("gb10", 62.5)[0]?.message).toContain(
       "62.5 GiB is 48.6 % off the memory seen on a DGX Spark: 121.63 to 121.69 GiB",
     );
-    expect(faults("geforce", 62.5)).toMatchObject([
+    expect(faults("other", 62.5)).toMatchObject([
       { path: "machines.dgx.inferenceServers", line: 7, code: "impossible_value" },
     ]);
     expect(faults("gb11", 121.69)).toMatchObject([{ path: "machines.dgx.device", line: 5 }]);

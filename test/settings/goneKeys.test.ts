@@ -15,6 +15,10 @@ const onDemand = (more: string) =>
     `      onDemand: { program: { version: v250 }${more} }\n      instanceA:`,
   ).replace("          maxNumSeqs: 16\n", "          maxNumSeqs: 16\n          start: onRequest\n");
 
+/** A machine without a server. */
+const bare = (device: string) =>
+  `config:\n  local-serving:machines:\n    dgx: { totalGiB: 62.5, device: ${device}, instanceA: none }\n`;
+
 describe("a key of an earlier release that changes nothing", () => {
   it.each([
     [
@@ -22,6 +26,11 @@ describe("a key of an earlier release that changes nothing", () => {
       onDemand(""),
       "`onDemand.measuredSwaps` is gone and does nothing: delete it. `serving status` shows MemAvailable: compare it before and after some starts.",
     ],
+    ...["geforce", "strix-halo", "none"].map((device): [string, string, string] => [
+      bare(device),
+      bare("other"),
+      `\`device: ${device}\` is read as \`other\`: write that. No vLLM is planned on such machines, so they need no names of their own.`,
+    ]),
   ])("is read, and answered by a note of the plan", (text, today, message) => {
     expect(notesOf(text)).toEqual([{ machine: "dgx", code: "setting-gone", message, note: true }]);
     expect(planned(text).machines).toEqual(planned(today).machines);

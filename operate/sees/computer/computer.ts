@@ -7,9 +7,9 @@ import { machine } from "../../../components/settings";
 import { readKernel } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
 import { HERE, isHere, type Listening } from "../../../machines/address";
-import { deviceOf } from "../../../machines/devices/devices";
+import { deviceOf, OTHER_DEVICE } from "../../../machines/devices/devices";
 import { readHardware } from "../../../machines/devices/hardware";
-import { hasNvidia, recognise } from "../../../machines/devices/recognise";
+import { hasNvidia, recognise, showsNoGpu } from "../../../machines/devices/recognise";
 import type { ContainerState } from "../../../machines/docker/containers";
 import { type DockerFacts, RUNNING } from "../../../machines/docker/engine";
 import { diskFor } from "../../../machines/files";
@@ -163,9 +163,10 @@ async function deviceFacts({ files, proc, sys }: Sources, docker: Looked["docker
   const hardware = await readHardware(files, { proc, sys });
   const shown = recognise(hardware);
   // Docker's list may be of a GPU that has gone, so that it counts only where nothing else tells.
-  const isListed = shown?.id === "none" && docker.reachable && docker.listsNvidia === true;
-  const device = isListed ? undefined : shown;
   const { gpus, gpuMemoryGiB: memory, dmi, tree } = hardware;
+  const isBare = shown?.id === OTHER_DEVICE && showsNoGpu(hardware);
+  const isListed = isBare && docker.reachable && docker.listsNvidia === true;
+  const device = isListed ? undefined : shown;
   const isUnshown = gpus.length === 0 && (hasNvidia(hardware) || isListed);
   return {
     gpus: [...gpus],

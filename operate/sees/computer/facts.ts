@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { gibibytes, port, utilization } from "../../../components/fields";
-import { DEVICE_IDS } from "../../../machines/devices/devices";
+import { DEVICE_IDS, EARLIER_DEVICES, OTHER_DEVICE } from "../../../machines/devices/devices";
 
 const text = () => z.string().min(1).max(4096);
 
@@ -72,7 +72,12 @@ export const hostFacts = z.strictObject({
   kernelArguments: z.array(text()).describe("Arguments of its kernel that known troubles ask for."),
   driver: text().optional().describe("Version of the NVIDIA driver."),
   gpus: z.array(text()),
-  device: z.enum(DEVICE_IDS).optional().describe("What it was recognised as."),
+  device: z
+    .preprocess(
+      (id) => (EARLIER_DEVICES.includes(String(id)) ? OTHER_DEVICE : id),
+      z.enum(DEVICE_IDS).optional(),
+    )
+    .describe("What it was recognised as."),
   product: text().optional().describe("What it calls itself, by its DMI or device tree."),
   gpuMemoryGiB: gibibytes().optional().describe("The GPUs' own memory, by nvidia-smi."),
   unshown: z.literal("NVIDIA").optional().describe("A maker whose GPU no driver shows."),

@@ -3,6 +3,7 @@ import {
   DEVICE_IDS,
   DEVICES,
   deviceOf,
+  EARLIER_DEVICES,
   totalOfAnother,
   whyNoServer,
 } from "../../../machines/devices/devices";
@@ -52,28 +53,28 @@ describe("a machine is recognised", () => {
     ["one by its GPU", { gpus: ["NVIDIA Thor"], gpuMemoryGiB: "none" }, "jetson-thor"],
     ["a later unified part", { gpus: ["NVIDIA GB11"], gpuMemoryGiB: "none" }, "nvidia-unified"],
     ["a Jetson Orin", { tree: "NVIDIA Jetson AGX Orin nvidia,tegra234" }, "nvidia-unified"],
-    ["an RTX 5090", { gpus: ["NVIDIA GeForce RTX 5090"], gpuMemoryGiB: 31.8 }, "geforce"],
-    ["one without nvidia-smi", { gpus: ["NVIDIA GeForce RTX 5090"] }, "geforce"],
+    ["an RTX 5090", { gpus: ["NVIDIA GeForce RTX 5090"], gpuMemoryGiB: 31.8 }, "other"],
+    ["one without nvidia-smi", { gpus: ["NVIDIA GeForce RTX 5090"] }, "other"],
     [
       "an RTX PRO 6000",
       { gpus: ["NVIDIA RTX PRO 6000 Blackwell Workstation Edition"], gpuMemoryGiB: 95.6 },
-      "rtx-pro",
+      "other",
     ],
-    ["a GH200", { gpus: ["NVIDIA GH200 480GB"], gpuMemoryGiB: 95.6 }, "gh200"],
-    ["a GB200", { gpus: ["NVIDIA GB200"], gpuMemoryGiB: 185 }, "gh200"],
-    ["an H100", { gpus: ["NVIDIA H100 80GB HBM3"], gpuMemoryGiB: 79.6 }, "h100"],
-    ["an H200", { gpus: ["NVIDIA H200"], gpuMemoryGiB: 140.4 }, "h200"],
-    ["a B200", { gpus: ["NVIDIA B200"], gpuMemoryGiB: 179 }, "b200"],
-    ["an L40S", { gpus: ["NVIDIA L40S"], gpuMemoryGiB: 45 }, "nvidia"],
+    ["a GH200", { gpus: ["NVIDIA GH200 480GB"], gpuMemoryGiB: 95.6 }, "other"],
+    ["a GB200", { gpus: ["NVIDIA GB200"], gpuMemoryGiB: 185 }, "other"],
+    ["an H100", { gpus: ["NVIDIA H100 80GB HBM3"], gpuMemoryGiB: 79.6 }, "other"],
+    ["an H200", { gpus: ["NVIDIA H200"], gpuMemoryGiB: 140.4 }, "other"],
+    ["a B200", { gpus: ["NVIDIA B200"], gpuMemoryGiB: 179 }, "other"],
+    ["an L40S", { gpus: ["NVIDIA L40S"], gpuMemoryGiB: 45 }, "other"],
     ["an unknown one that doesn't tell its memory", { gpus: ["NVIDIA X1"] }, undefined],
     ["a GPU of NVIDIA without a driver", { pci: ["1002:13c0", "10de:2b85"] }, undefined],
-    ["an AMD Strix Halo", { pci: ["1002:1586"] }, "strix-halo"],
-    ["a Radeon", { pci: ["1002:744c"] }, "amd"],
-    ["an Intel Arc", { pci: ["8086:e20b"] }, "intel"],
-    ["a Mac under Linux", { tree: "Apple Mac mini (M1, 2020) apple,j274 apple,t8103" }, "apple"],
-    ["a VM on a Mac", { dmi: "Apple Inc. Apple Virtualization Generic Platform" }, "apple"],
-    ["a VM", { dmi: "QEMU Standard PC (Q35 + ICH9, 2009)", pci: ["1af4:1050"] }, "none"],
-    ["a server's own console", { pci: ["1a03:2000"] }, "none"],
+    ["an AMD Strix Halo", { pci: ["1002:1586"] }, "other"],
+    ["a Radeon", { pci: ["1002:744c"] }, "other"],
+    ["an Intel Arc", { pci: ["8086:e20b"] }, "other"],
+    ["a Mac under Linux", { tree: "Apple Mac mini (M1, 2020) apple,j274 apple,t8103" }, "other"],
+    ["a VM on a Mac", { dmi: "Apple Inc. Apple Virtualization Generic Platform" }, "other"],
+    ["a VM", { dmi: "QEMU Standard PC (Q35 + ICH9, 2009)", pci: ["1af4:1050"] }, "other"],
+    ["a server's own console", { pci: ["1a03:2000"] }, "other"],
   ])("%s", (_, shown, id) => {
     expect(recognise(hardware(shown))?.id).toBe(id);
   });
@@ -126,14 +127,16 @@ describe("what a device can't have", () => {
     expect(totalOfAnother(id, total) !== undefined).toBe(refused);
   });
 
-  it("is a server, where the GPU has a memory of its own or isn't NVIDIA's", () => {
-    expect(whyNoServer("geforce")).toBe(
-      "This project plans one shared memory, but this machine has two, the system's and the GPU's (GeForce GPU): there is no server B. Plain vLLM (`vllm serve`) serves there, llama-swap for several models, or Ollama.",
-    );
-    expect(whyNoServer("strix-halo")).toBe(
-      "This project runs vLLM on NVIDIA GPUs that share the machine's memory, but this machine has none (AMD Strix Halo): there is no server B. Ollama serves there, by ROCm or Vulkan.",
+  it("is a server, where no GPU of NVIDIA shares the machine's memory", () => {
+    expect(whyNoServer("other")).toBe(
+      "This project runs vLLM on NVIDIA GPUs that share the machine's memory, and this machine has none: there is no server B. On a GPU of NVIDIA with a memory of its own, plain vLLM (`vllm serve`) or llama-swap serves; Ollama serves on any machine.",
     );
     for (const id of ["gb10", "jetson-thor", "nvidia-unified", undefined])
       expect(whyNoServer(id)).toBeUndefined();
   });
+});
+
+it("ids of earlier releases are none of today's", () => {
+  expect(EARLIER_DEVICES).toHaveLength(12);
+  expect(EARLIER_DEVICES.filter((id) => DEVICE_IDS.includes(id))).toEqual([]);
 });

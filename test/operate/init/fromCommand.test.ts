@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { WrongUse } from "../../../commandLine/exit";
 import { parseStackFile } from "../../../components/settings/load";
+import { whyNoServer } from "../../../machines/devices/devices";
 import { choose } from "../../../operate/init/choose";
 import { containerFacts } from "../../../operate/init/command/dockerOptions";
 import { judgedPlan } from "../../../operate/plan/judgedPlan";
@@ -354,14 +355,9 @@ describe("a command for a machine that can have no server", () => {
 
   it.each<[string, Partial<HostFacts>, string]>([
     [
-      "without a GPU",
-      { gpus: [], device: "none" },
-      `This project runs vLLM on NVIDIA GPUs that share the machine's memory, but this machine has none (no GPU): there is no server B. Ollama serves small models there, on the processor. Nothing was written. ${OTHER}`,
-    ],
-    [
-      "with a GPU's own memory",
-      { device: "geforce" },
-      `This project plans one shared memory, but this machine has two, the system's and the GPU's (GeForce GPU): there is no server B. Plain vLLM (\`vllm serve\`) serves there, llama-swap for several models, or Ollama. Nothing was written. ${OTHER}`,
+      "without an NVIDIA GPU that shares its memory",
+      { gpus: [], device: "other" },
+      `${whyNoServer("other")} Nothing was written. ${OTHER}`,
     ],
     [
       "with a GPU of which too little is known",

@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { whyNoServer } from "../../../machines/devices/devices";
 import { choose } from "../../../operate/init/choose";
 import { readHost } from "../../../operate/sees/computer/computer";
 import { httpServer } from "../../layers/httpServer";
@@ -32,7 +33,7 @@ const vllm = (share: number): NonNullable<Made["listening"]> => ({
   },
 });
 const NO_DRIVER = "The NVIDIA driver shows no GPU";
-const TWO = "This project plans one shared memory, but this machine has two";
+const NONE = "this machine has none: there is no server B. ";
 const ASSUMED = "planned as a DGX Spark";
 const MARK = ": a DGX Spark's";
 
@@ -73,17 +74,14 @@ interface Expected {
   readonly absent: readonly string[];
 }
 
-const OWN: Omit<Expected, "device"> = {
+const UNCOUNTED = "The vLLM that runs here isn't counted";
+
+const NO_SERVER: Expected = {
   rc: 1,
+  device: "other",
   model: null,
-  there: [TWO, "there is no server B. Plain vLLM"],
-  absent: [NO_DRIVER, ASSUMED, "inferenceServers:", "Lower its"],
-};
-const OTHER: Omit<Expected, "device"> = {
-  rc: 1,
-  model: null,
-  there: ["there is no server B. Ollama serves"],
-  absent: [NO_DRIVER, TWO, "NVIDIA driver", ASSUMED, "inferenceServers:"],
+  there: [NONE],
+  absent: [NO_DRIVER, "NVIDIA driver", ASSUMED, "inferenceServers:", "Lower its"],
 };
 
 describe("from what a machine shows to its plan", () => {
@@ -94,7 +92,7 @@ describe("from what a machine shows to its plan", () => {
       {
         ...{ rc: 0, device: "gb10", model: MODEL },
         there: ["Device: a DGX Spark (NVIDIA NVIDIA_DGX_Spark)."],
-        absent: [NO_DRIVER, TWO, ASSUMED, MARK, "Fix before"],
+        absent: [NO_DRIVER, NONE, ASSUMED, MARK, "Fix before"],
       },
     ],
     [
@@ -103,7 +101,7 @@ describe("from what a machine shows to its plan", () => {
       {
         ...{ rc: 0, device: "gb10", model: MODEL },
         there: ["Device: a DGX Spark (ASUSTeK COMPUTER INC. GX10)."],
-        absent: [NO_DRIVER, TWO, ASSUMED, MARK, "Fix before"],
+        absent: [NO_DRIVER, NONE, ASSUMED, MARK, "Fix before"],
       },
     ],
     [
@@ -121,7 +119,7 @@ describe("from what a machine shows to its plan", () => {
       {
         ...{ rc: 1, device: "gb10", model: "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4" },
         there: ["MAY NOT START beside instance A, which takes 0.62", "before `serving fetch`"],
-        absent: ["there is no server B", TWO],
+        absent: ["there is no server B", NONE],
       },
     ],
     [
@@ -133,7 +131,7 @@ describe("from what a machine shows to its plan", () => {
           "MAY NOT START beside instance A, which takes 0.72",
           "Lower its --gpu-memory-utilization in vllm.service to 0.45",
         ],
-        absent: ["there is no server B", TWO],
+        absent: ["there is no server B", NONE],
       },
     ],
     [
@@ -153,7 +151,7 @@ describe("from what a machine shows to its plan", () => {
           MARK,
           "has not been seen to run on",
         ],
-        absent: [NO_DRIVER, TWO, ASSUMED],
+        absent: [NO_DRIVER, NONE, ASSUMED],
       },
     ],
     [
@@ -162,7 +160,7 @@ describe("from what a machine shows to its plan", () => {
         ...{ totalKib: gib(62.5), availableKib: gib(57), gpus: ["NVIDIA GeForce RTX 5090"] },
         ...{ smiMemory: "32607", pci: ["10de:2b85"] },
       },
-      { ...OWN, device: "geforce", there: [...OWN.there, "31.84 GiB of its own memory"] },
+      { ...NO_SERVER, there: [NONE, "31.84 GiB of its own memory"] },
     ],
     [
       "an RTX PRO 6000 with a vLLM",
@@ -172,9 +170,8 @@ describe("from what a machine shows to its plan", () => {
         smiMemory: "97887",
       },
       {
-        ...OWN,
-        device: "rtx-pro",
-        there: [...OWN.there, "uses the GPU's own memory, which plans don't count"],
+        ...NO_SERVER,
+        there: [NONE, UNCOUNTED],
       },
     ],
     [
@@ -183,7 +180,7 @@ describe("from what a machine shows to its plan", () => {
         ...{ totalKib: gib(480), availableKib: gib(470), gpus: ["NVIDIA GH200 480GB"] },
         smiMemory: "97871",
       },
-      { ...OWN, device: "gh200" },
+      NO_SERVER,
     ],
     [
       "an H100",
@@ -191,12 +188,12 @@ describe("from what a machine shows to its plan", () => {
         ...{ totalKib: gib(251), availableKib: gib(240), gpus: ["NVIDIA H100 80GB HBM3"] },
         smiMemory: "81559",
       },
-      { ...OWN, device: "h100" },
+      NO_SERVER,
     ],
     [
       "an AMD Strix Halo",
       { totalKib: gib(124.9), availableKib: gib(118), gpus: [], pci: ["1002:1586"] },
-      { ...OTHER, device: "strix-halo", there: [...OTHER.there, "by ROCm or Vulkan"] },
+      NO_SERVER,
     ],
     [
       "a VM without a GPU, with a vLLM",
@@ -204,19 +201,12 @@ describe("from what a machine shows to its plan", () => {
         ...{ totalKib: gib(31.3), availableKib: gib(19), gpus: [], pci: ["1af4:1050"] },
         ...{ dmi: ["QEMU", "Standard PC (Q35 + ICH9, 2009)"], listening: vllm(0.3) },
       },
-      {
-        ...{ ...OTHER, device: "none" },
-        there: [
-          ...OTHER.there,
-          "The vLLM that runs here isn't counted: plans know what one takes on NVIDIA's GPUs alone.",
-        ],
-        absent: [...OTHER.absent, "uses the GPU's own memory"],
-      },
+      { ...NO_SERVER, there: [NONE, UNCOUNTED] },
     ],
     [
       "an Intel Arc",
       { totalKib: gib(62.5), availableKib: gib(57), gpus: [], pci: ["8086:e20b"] },
-      { ...OTHER, device: "intel" },
+      NO_SERVER,
     ],
     [
       "an Apple computer under Linux",
@@ -224,7 +214,7 @@ describe("from what a machine shows to its plan", () => {
         ...{ totalKib: gib(15.4), availableKib: gib(11), gpus: [] },
         tree: ["Apple Mac mini (M1, 2020)", "apple,j274", "apple,t8103"],
       },
-      { ...OTHER, device: "apple" },
+      NO_SERVER,
     ],
     [
       "a VM without a GPU",
@@ -232,7 +222,7 @@ describe("from what a machine shows to its plan", () => {
         ...{ totalKib: gib(31.3), availableKib: gib(29), gpus: [], pci: ["1af4:1050"] },
         dmi: ["QEMU", "Standard PC (Q35 + ICH9, 2009)"],
       },
-      { ...OTHER, device: "none", there: [...OTHER.there, "on the processor"] },
+      NO_SERVER,
     ],
     [
       "a process that holds GPU memory",
@@ -248,7 +238,7 @@ describe("from what a machine shows to its plan", () => {
           "What comfyui.service (14.2 GiB) took when this was written.",
           "otherGpuMemoryGiB: 14.2",
         ],
-        absent: [TWO, ASSUMED, "memory in use are unexplained"],
+        absent: [NONE, ASSUMED, "memory in use are unexplained"],
       },
     ],
     [
@@ -294,9 +284,9 @@ describe("from what a machine shows to its plan", () => {
     expect(said).toContain(`${NO_DRIVER}: install the driver, or no vLLM starts here.`);
     expect(said).not.toContain("Ollama serves");
     const other = await shown({ gpus: [], docker: listing("vendor.example/gpu=0") });
-    expect([other.device, other.said.includes(NO_DRIVER)]).toEqual(["none", false]);
+    expect([other.device, other.said.includes(NO_DRIVER)]).toEqual(["other", false]);
     const amd = { gpus: [], pci: ["1002:1586"], docker: listing("nvidia.com/gpu=all") };
-    expect((await shown(amd)).device).toBe("strix-halo");
+    expect((await shown(amd)).device).toBe("other");
   });
 
   const OLLAMA: Record<string, string> = {
@@ -398,9 +388,7 @@ describe("from what a machine shows to its plan", () => {
     cwd.mockRestore();
     expect(code).toBe(1);
     expect(out).toContain("Fix first:\n  - This project runs vLLM on NVIDIA GPUs");
-    expect(readFileSync(join(project, "Pulumi.amd.yaml"), "utf8")).toContain(
-      "device: strix-halo\n",
-    );
+    expect(readFileSync(join(project, "Pulumi.amd.yaml"), "utf8")).toContain("device: other\n");
   });
 });
 
@@ -428,7 +416,7 @@ describe("a stack file without a server", () => {
     bare("geforce", 62.5);
     const { code, err } = await use();
     expect(code).toBe(1);
-    expect(err).toContain(`${MODEL}: ${TWO}`);
+    expect(err).toContain(`${MODEL}: ${whyNoServer("other")}\n`);
     expect(err).not.toMatch(/smaller model|run it alone/);
     expect(readFileSync(file, "utf8")).not.toContain("inferenceServers");
   });
