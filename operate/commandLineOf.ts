@@ -7,10 +7,14 @@ import { versionText } from "./packages/version";
 
 const VERSION = /^(?:-V|--version)$/;
 
-/** `serving` with these commands, for these arguments; nothing runs until `parseAsync`. */
+/**
+ * `serving` with these commands, and others that help doesn't list, for these arguments; nothing
+ * runs until `parseAsync`.
+ */
 export async function commandLineOf(
   commands: CommandTable,
   args: readonly string[],
+  unlisted: CommandTable = {},
 ): Promise<Command> {
   const program = new Command("serving")
     .description("Plan, check and operate a local model-serving machine.")
@@ -39,8 +43,13 @@ export async function commandLineOf(
     throw refusal;
   }
   // No command is needed to say the version.
-  const loaded = VERSION.test(args[0] ?? "") ? [] : await loadNamed(commands, args);
-  for (const command of loaded) program.addCommand(inherit(program, command));
+  const loaded = VERSION.test(args[0] ?? "")
+    ? []
+    : await loadNamed({ ...commands, ...unlisted }, args);
+  for (const command of loaded)
+    program.addCommand(inherit(program, command), {
+      hidden: Object.hasOwn(unlisted, command.name()),
+    });
   return program;
 }
 

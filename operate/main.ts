@@ -1,12 +1,14 @@
 import "../faults/interpretSchemas";
-import type { CommandTable } from "../commandLine/command";
+import type { Command } from "commander";
 import { EXIT, explainEscapes, explainFailure } from "../commandLine/exit";
 import { endWhenWritten, say } from "../commandLine/output";
-import { commandLineOf } from "./commandLineOf";
 import { keyReference } from "./stack/keyReference";
 
-/** Runs the command of this process's command line, and ends the process. */
-export async function main(commands: CommandTable): Promise<void> {
+/** Runs the command that these words name, and ends the process. */
+export async function main(
+  commandLine: (words: readonly string[]) => Promise<Command>,
+  words: readonly string[],
+): Promise<void> {
   explainEscapes("serving");
   // A reader that goes away (`serving plan | head`) is not a fault of ours.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -17,7 +19,7 @@ export async function main(commands: CommandTable): Promise<void> {
   // Nor is one of stderr: the command goes on, and its exit code says how it ended.
   process.stderr.on("error", () => undefined);
   try {
-    await (await commandLineOf(commands, process.argv.slice(2))).parseAsync();
+    await (await commandLine(words)).parseAsync(words, { from: "user" });
   } catch (error) {
     process.exitCode = explainFailure(error, "serving", keyReference);
   }

@@ -1,4 +1,5 @@
+import { todaysWords } from "./earlierWords";
 import { main } from "./main";
-import { COMMANDS } from "./servingCommand";
+import { serving } from "./servingCommand";
 
-void main(COMMANDS);
+void main(serving, todaysWords(process.argv.slice(2)));

@@ -7,14 +7,10 @@ export const COMMANDS: CommandTable = {
   init: async () => (await import("./commands/init")).initCommand(),
   plan: async () => (await import("./commands/plan")).planCommand(),
   models: async () => (await import("./commands/models")).modelsCommand(),
-  kv: async () => (await import("./commands/kv")).kvCommand(),
   preview: async () => (await import("./commands/update")).updateCommand("preview"),
   up: async () => (await import("./commands/update")).updateCommand("up"),
-  refresh: async () => (await import("./commands/update")).updateCommand("refresh"),
   down: async () => (await import("./commands/update")).updateCommand("down"),
-  wait: async () => (await import("./commands/wait")).waitCommand(),
   verify: async () => (await import("./commands/verify")).verifyCommand(),
-  drift: async () => (await import("./commands/drift")).driftCommand(),
   status: async () => (await import("./commands/status")).statusCommand(),
   logs: async () => (await import("./commands/logs")).logsCommand(),
   stop: async () => (await import("./commands/startStop")).stopCommand(),
@@ -26,7 +22,6 @@ export const COMMANDS: CommandTable = {
   doctor: async () => (await import("./commands/doctor")).doctorCommand(),
   pin: async () => (await import("./commands/pin")).pinCommand(),
   fetch: async () => (await import("./commands/fetch")).fetchCommand(),
-  inventory: async () => (await import("./commands/inventory")).inventoryCommand(),
   config: async (args) =>
     (await import("../harness/cli/config")).configCommand(args, {
       reference: async () => (await import("./commands/reference")).referenceCommand(),
@@ -36,5 +31,11 @@ export const COMMANDS: CommandTable = {
   completion: async () => (await import("./commands/completion")).completionCommand(COMMANDS),
 };
 
+/** Commands that help doesn't list. */
+export const UNLISTED: CommandTable = {
+  refresh: async () => (await import("./commands/update")).updateCommand("refresh"),
+};
+
 /** Builds the command line for these arguments; nothing runs until `parseAsync`. */
-export const serving = (args: readonly string[]): Promise<Command> => commandLineOf(COMMANDS, args);
+export const serving = (args: readonly string[]): Promise<Command> =>
+  commandLineOf(COMMANDS, args, UNLISTED);

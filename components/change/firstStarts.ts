@@ -6,7 +6,7 @@ const DOWNLOAD = "plus the download of a model, unless `serving fetch` has done 
 
 /** What becomes ready once containers of a plan were made, and when. */
 export interface FirstStarts {
-  /** Whether a server is among them, which `serving wait` waits for. */
+  /** Whether a server is among them, which `serving status --wait` waits for. */
   readonly hasServer: boolean;
   /** When each answers, in a sentence. */
   readonly when: string;

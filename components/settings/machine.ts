@@ -241,7 +241,7 @@ export const machine = strictObject(
     clients,
     venvs: usual([], z.array(hostPath()))
       .describe(
-        "Python environments on the machine whose versions `serving inventory` reads, such as the one that instance A runs in. They are only ever read.",
+        "Python environments on the machine whose versions `serving status --versions` reads, such as the one that instance A runs in. They are only ever read.",
       )
       .meta({ examples: [["~/vllm-venv"]] }),
     harness: harness.optional(),

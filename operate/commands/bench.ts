@@ -232,7 +232,7 @@ async function measure(
       const stopped = (await stoppedServers(machine, hostOf(machine.dockerHost))).get(name);
       throw new Failed(
         stopped === undefined
-          ? `${name} does not answer: ${error.message}. Follow its start: serving wait`
+          ? `${name} does not answer: ${error.message}. Follow its start: serving status --wait`
           : `${stopped}.`,
       );
     });

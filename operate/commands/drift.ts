@@ -1,50 +1,35 @@
-import type { Command } from "commander";
-import { command } from "../../commandLine/command";
+import type { Outcome } from "../../commandLine/command";
 import { styled } from "../../commandLine/output";
 import { saidOf } from "../drift/difference";
 import type { MachineDrift } from "../drift/drift";
 import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
-import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
+import type { StackFileOptions } from "../stack/stackFile";
 
-export function driftCommand(): Command {
-  return command({
-    name: "drift",
-    description:
-      "Compare each machine with the plan that was applied to it, and say what fixes the difference.",
-    options: stackFileOptions(),
-    notes: `It compares containers (what really runs, its image, arguments, variables and ports), files and launchers,
-Ollama's environment, llama-swap with its unit, how instance A was started, and the machine's memory. Nothing is changed.
-For a file that holds a secret, only the mode is compared.
-
-Exit code: 0 everything is as it was applied, 1 something differs, or nothing is applied, or something could not be read.`,
-    example: "drift --format json | jq -r '.mend[]'",
-    run: async (options: StackFileOptions) => {
-      const { driftOf, mending } = await import("../drift/drift");
-      const { machines: planned } = plannedStack(options);
-      await expectApplied(planned, options);
-      const found = await Promise.all(planned.map((machine) => driftOf(machine)));
-      const mend = mending(
-        found.flatMap(({ drifts }) => drifts.map(({ mend }) => mend)),
-        options,
-      );
-      const machines = found.map(({ drifts, ...rest }) => ({
-        ...rest,
-        drifts: drifts.map(({ mend, ...each }) => ({ ...each, mend: mending([mend], options) })),
-      }));
-      return {
-        result: { machines, mend },
-        text: [
-          ...found.map(driftText),
-          ...(mend.length === 0 ? [] : ["", "What fixes it:", ...mend.map((each) => `  ${each}`)]),
-        ].join("\n"),
-        failed: found.some(
-          ({ missing, drifts, unread }) =>
-            missing !== undefined || drifts.length + unread.length > 0,
-        ),
-      };
-    },
-  });
+/** Compares each machine with the plan that was applied to it, and says what fixes the difference. */
+export async function driftOutcome(options: StackFileOptions): Promise<Outcome> {
+  const { driftOf, mending } = await import("../drift/drift");
+  const { machines: planned } = plannedStack(options);
+  await expectApplied(planned, options);
+  const found = await Promise.all(planned.map((machine) => driftOf(machine)));
+  const mend = mending(
+    found.flatMap(({ drifts }) => drifts.map(({ mend }) => mend)),
+    options,
+  );
+  const machines = found.map(({ drifts, ...rest }) => ({
+    ...rest,
+    drifts: drifts.map(({ mend, ...each }) => ({ ...each, mend: mending([mend], options) })),
+  }));
+  return {
+    result: { machines, mend },
+    text: [
+      ...found.map(driftText),
+      ...(mend.length === 0 ? [] : ["", "What fixes it:", ...mend.map((each) => `  ${each}`)]),
+    ].join("\n"),
+    failed: found.some(
+      ({ missing, drifts, unread }) => missing !== undefined || drifts.length + unread.length > 0,
+    ),
+  };
 }
 
 /** A machine in one line, and a line for each thing that differs. */

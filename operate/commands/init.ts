@@ -239,7 +239,7 @@ function nextCommands({ name, server, network, image = pinnedServer() }: Wanted)
     ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
     ...(server === undefined ? [] : ["serving fetch"]),
     "serving up",
-    ...(server === undefined ? [] : ["serving wait"]),
+    ...(server === undefined ? [] : ["serving status --wait"]),
     "serving verify",
   ];
 }

@@ -1,5 +1,4 @@
-import { type Command, Option } from "commander";
-import { command } from "../../commandLine/command";
+import type { Outcome } from "../../commandLine/command";
 import { Failed } from "../../commandLine/exit";
 import { columns } from "../../commandLine/output";
 import { operatorHome } from "../../components/evidence";
@@ -8,59 +7,32 @@ import type { Leftover } from "../inventory/leftovers";
 import { shortDigest } from "../pin/writePin";
 import { explainedByNothing, NOTHING_APPLIED, nothingApplied } from "../stack/nothingApplied";
 import { readOneMachine } from "../stack/readStack";
-import {
-  machineOption,
-  type StackFileOptions,
-  stackFile,
-  stackFileOptions,
-} from "../stack/stackFile";
+import { type StackFileOptions, stackFile } from "../stack/stackFile";
 import { applyEdits, unifiedDiff } from "../stackEdit/applyEdits";
 
-export function inventoryCommand(): Command {
-  return command({
-    name: "inventory",
-    description:
-      "List containers and venvs with their versions, and the record that the stack file should keep.",
-    options: [
-      ...stackFileOptions(),
-      machineOption(),
-      new Option(
-        "--leftovers",
-        "list what `down` or an earlier stack file left, and how to remove it",
-      ),
-    ],
-    notes: `A venv's packages are read with its own interpreter, an inference server's in a short-lived container of its
-image, without network. Nothing is imported, pulled or changed; a package that isn't there is shown as MISSING.
+type MachineOptions = StackFileOptions & { readonly machine?: string };
 
-Exit code: 0 everything was read, 1 something could not be, 2 wrong use or an unreadable file.`,
-    example: "inventory --format json | jq '.containers[] | {name, digest, versions}'",
-    run: async (
-      options: StackFileOptions & { readonly machine?: string; readonly leftovers?: boolean },
-    ) => {
-      const stack = readOneMachine(stackFile(options), options.machine);
-      if (options.leftovers) {
-        const { leftovers } = await import("../inventory/leftovers");
-        const left = leftovers(stack.machine);
-        const found = await explainedByNothing(stack.plan.machines, options, left);
-        return {
-          result: { machine: stack.name, leftovers: found },
-          text: leftoversText(stack.name, found),
-        };
-      }
-      const nothing = await nothingApplied(stack.plan.machines, options);
-      const found = await inventory(stack.machine, stack.settings, { home: operatorHome() });
-      if (nothing !== undefined && found.problems.length > 0)
-        throw new Failed(nothing, NOTHING_APPLIED);
-      const diff = unifiedDiff(stack.file, stack.text, applyEdits(stack.text, found.record));
-      return {
-        result: { ...found, record: { edits: found.record, diff } },
-        text: [...(nothing === undefined ? [] : [nothing]), inventoryText(found, diff)].join(
-          "\n\n",
-        ),
-        failed: found.problems.length > 0,
-      };
-    },
-  });
+/** Lists what `down` or an earlier stack file left on a machine, and how to remove it. */
+export async function leftoversOutcome(options: MachineOptions): Promise<Outcome> {
+  const { name, machine, plan } = readOneMachine(stackFile(options), options.machine);
+  const { leftovers } = await import("../inventory/leftovers");
+  const found = await explainedByNothing(plan.machines, options, leftovers(machine));
+  return { result: { machine: name, leftovers: found }, text: leftoversText(name, found) };
+}
+
+/** Lists containers and venvs with their versions, and the record that the stack file should keep. */
+export async function versionsOutcome(options: MachineOptions): Promise<Outcome> {
+  const stack = readOneMachine(stackFile(options), options.machine);
+  const nothing = await nothingApplied(stack.plan.machines, options);
+  const found = await inventory(stack.machine, stack.settings, { home: operatorHome() });
+  if (nothing !== undefined && found.problems.length > 0)
+    throw new Failed(nothing, NOTHING_APPLIED);
+  const diff = unifiedDiff(stack.file, stack.text, applyEdits(stack.text, found.record));
+  return {
+    result: { ...found, record: { edits: found.record, diff } },
+    text: [...(nothing === undefined ? [] : [nothing]), inventoryText(found, diff)].join("\n\n"),
+    failed: found.problems.length > 0,
+  };
 }
 
 function leftoversText(machine: string, found: readonly Leftover[]): string {

@@ -31,7 +31,7 @@ export function kvCommand(): Command {
     options: kvOptions(),
     notes: `Exit code: 0 the engine starts, 1 it does not (not one request of that length fits) or the config can't be planned,
 2 wrong use or an unreadable file.`,
-    example: `kv --config models/my-model/config.json --available 20GiB --kv-cache-dtype fp8 \\
+    example: `models kv --config models/my-model/config.json --available 20GiB --kv-cache-dtype fp8 \\
     --max-model-len 262144 --max-num-seqs 4 --max-num-batched-tokens 8192`,
     // A script gets its one document also where no plan can be made; `fits` is neither true nor
     // false then.

@@ -28,6 +28,7 @@ import {
 } from "../stack/stackFile";
 import { forStack, givenOptions } from "../stack/typed";
 import { writeStackFile } from "../stackEdit/writeStackFile";
+import { kvCommand } from "./kv";
 
 type Options = StackFileOptions & { readonly machine?: string; readonly server?: string };
 
@@ -75,7 +76,7 @@ weights is not known. serving models show MODEL names the sources. Exit code: 0,
       return { result, text: text.join("\n") };
     },
   });
-  return list.addCommand(show()).addCommand(use()).addCommand(add());
+  return list.addCommand(show()).addCommand(use()).addCommand(add()).addCommand(kvCommand());
 }
 
 const ORDER = `Models that fit come first, then those that fit at best, each sorted by hub id.

@@ -48,9 +48,9 @@ export const startCommand = (): Command =>
   turn(
     "start",
     "Start a stopped server or service. A server that starts on request must fit beside what runs.",
-    `\`serving wait\` follows the start of a server. A server with \`start: onRequest\` that doesn't fit beside what runs isn't
-started: the command says what to stop first. With llama-swap (\`onDemand\`), that makes room, and the command waits until
-the server is ready.`,
+    `\`serving status --wait\` follows the start of a server. A server with \`start: onRequest\` that doesn't fit beside
+what runs isn't started: the command says what to stop first. With llama-swap (\`onDemand\`), that makes room, and the
+command waits until the server is ready.`,
     [
       new Option("-y, --yes", "nothing is asked any more").hideHelp(),
       new Option(
@@ -114,7 +114,8 @@ function turn(
       );
       if (word === "stop")
         lines.push(`\`${forStack(`serving start ${name}`, options)}\` starts it again.`);
-      else if (found.server) lines.push(`\`${forStack("serving wait", options)}\` follows it.`);
+      else if (found.server)
+        lines.push(`\`${forStack("serving status --wait", options)}\` follows it.`);
       return { result: { [word]: results }, text: lines.join("\n") };
     },
   });
@@ -147,7 +148,7 @@ async function expectNetworks(
   if (off === undefined || off.runs) return;
   const is = off.removed ? `its network ${off.network} was removed` : `it isn't on ${off.network}`;
   throw new Failed(
-    `${container.name} can't be reached once it runs: ${is}. \`${forStack("serving drift", options)}\` says what fixes it. Nothing was changed.`,
+    `${container.name} can't be reached once it runs: ${is}. \`${forStack("serving status --against applied", options)}\` says what fixes it. Nothing was changed.`,
   );
 }
 

@@ -1,8 +1,9 @@
-import { type Command, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { columns, type Format, styled } from "../../commandLine/output";
+import { wholeNumber } from "../../commandLine/values";
 import type { MachinePlan } from "../../components/plan";
 import { connectionProblem } from "../../components/preflight";
 import { dateText } from "../../units/dateText";
@@ -17,50 +18,167 @@ import type { ItemStatus } from "../status/itemStatus";
 import type { OnDemandStatus } from "../status/onDemandStatus";
 import { type SinceVerify, sinceVerify, sinceVerifyText } from "../status/sinceVerify";
 import type { MachineStatus } from "../status/status";
-import { driftLine } from "./drift";
+import { START_SECONDS } from "../wait/startSeconds";
+import { driftLine, driftOutcome } from "./drift";
+import type { WaitOptions } from "./wait";
 
 export function statusCommand(): Command {
   return command({
     name: "status",
-    description: "Show each server and service, the memory, and what they do, on one screen.",
+    description: "Say what runs: each server and service, the memory, and what they do.",
+    arguments: [new Argument("[server]", "the server to wait for, with --wait")],
     options: [
       ...stackFileOptions(),
       new Option("--watch", "look again every 2 seconds, until Ctrl-C"),
-      baseUrlOption("show only the inference server at this address; it needs no stack file"),
+      new Option(
+        "--wait",
+        "follow the start of the inference servers until they are ready, or say why one died",
+      ),
+      new Option(
+        "--warm",
+        "with --wait: then send each server a tool call and a long prompt, before a client does",
+      ),
+      new Option(
+        "--timeout <seconds>",
+        `with --wait: longest wait (default: ${START_SECONDS})`,
+      ).argParser(wholeNumber(1)),
+      new Option("-y, --yes", "nothing is asked any more").hideHelp(),
+      new Option("--server <key>", "the same as the argument").hideHelp(),
+      new Option(
+        "--against <plan>",
+        "compare each machine with the plan that was applied to it, and say what fixes the difference",
+      ).choices(["applied"]),
+      new Option(
+        "--versions",
+        "list containers and venvs with their versions, and the record that the stack file should keep",
+      ),
+      new Option(
+        "--leftovers",
+        "list what `down` or an earlier stack file left, and how to remove it",
+      ),
+      new Option(
+        "--machine <name>",
+        "with --versions or --leftovers: machine of the stack file (default: the first)",
+      ),
+      baseUrlOption(
+        "show, watch or wait for only the inference server at this address; it needs no stack file",
+      ),
     ],
-    notes: `Tokens a second are counted between two readings, prefix hits since the server's start. Nothing is changed.
-For servers behind llama-swap it says what runs, which requests wait for which server, and which start failed.
-It also says if the machine has booted since the last \`serving verify\`, or has another kernel, driver, Docker or container toolkit.
-
-Exit code: 0 everything declared is ready, 1 something isn't, or a machine can't be read, 2 wrong use.`,
+    notes: NOTES,
     example: "status --format json | jq '.machines[].items[] | {key, state}'",
-    run: async (options: StatusOptions) => {
-      const isWatched = options.watch === true;
-      if (isWatched && options.format === "json")
-        throw new WrongUse("--watch shows screens until Ctrl-C: leave out --format json.");
-      if (options.baseUrl === undefined)
-        await expectApplied(plannedStack(options).machines, options);
-      if (!isWatched) return statusOutcome(options, tunnelTo);
-      await watched(options);
-      return { result: {}, text: "" };
+    run: (options: Options, server?: string) => {
+      const given = server === undefined ? options : { ...options, server };
+      return questionOf(given).answer(given);
     },
   });
 }
 
-interface StatusOptions extends StackFileOptions {
+const NOTES = `Tokens a second are counted between two readings, prefix hits since the server's start.
+For servers behind llama-swap it says what runs, which requests wait for which server, and which start failed.
+It also says if the machine has booted since the last \`serving verify\`, or has another kernel, driver, Docker or container toolkit.
+
+--wait only looks at the containers, and doesn't wait for services: its last line names those that are still starting.
+Nor does it wait for a stopped server that starts on request: \`serving start NAME\` starts that server and waits.
+If llama-swap starts it (\`onDemand\`), \`serving status --wait NAME\` starts it and waits, too.
+
+--against applied compares containers (what really runs, its image, arguments, variables and ports), files and launchers,
+Ollama's environment, llama-swap with its unit, how instance A was started, and the machine's memory.
+For a file that holds a secret, only the mode is compared.
+
+--versions reads a venv's packages with its own interpreter, an inference server's in a short-lived container of its image,
+without network. Nothing is imported or pulled; a package that isn't there is shown as MISSING.
+
+Nothing is changed, but \`--wait NAME\` may start that server.
+Exit code: 0 everything declared is ready, was read, or is as it was applied; 1 something isn't, a server died, a machine
+can't be read, or nothing is applied; 2 wrong use or an unreadable file.`;
+
+interface Options extends StackFileOptions, Partial<Omit<WaitOptions, keyof StackFileOptions>> {
   readonly watch?: true;
-  readonly baseUrl?: string;
+  readonly wait?: true;
+  readonly against?: "applied";
+  readonly versions?: true;
+  readonly leftovers?: true;
+  readonly machine?: string;
   readonly format: Format;
 }
 
-async function watched(options: StatusOptions): Promise<void> {
+interface Question {
+  /** Options that it takes beside those of every question. */
+  readonly takes: readonly (keyof Options)[];
+  answer(options: Options): Promise<Outcome>;
+}
+
+const NOW: Question = {
+  takes: ["baseUrl"],
+  answer: async (options) => {
+    await expectSomething(options);
+    return statusOutcome(options, tunnelTo);
+  },
+};
+
+/** What else may be asked, each by its option. */
+const QUESTIONS = {
+  watch: {
+    takes: ["baseUrl"],
+    answer: async (options) => {
+      if (options.format === "json")
+        throw new WrongUse("--watch shows screens until Ctrl-C: leave out --format json.");
+      await expectSomething(options);
+      await watched(options);
+      return { result: {}, text: "" };
+    },
+  },
+  wait: {
+    takes: ["server", "warm", "timeout", "yes", "baseUrl"],
+    answer: async (options) =>
+      (await import("./wait")).waitOutcome({ timeout: START_SECONDS, ...options }),
+  },
+  against: { takes: [], answer: driftOutcome },
+  versions: {
+    takes: ["machine"],
+    answer: async (options) => (await import("./inventory")).versionsOutcome(options),
+  },
+  leftovers: {
+    takes: ["machine"],
+    answer: async (options) => (await import("./inventory")).leftoversOutcome(options),
+  },
+} as const satisfies Partial<Record<keyof Options, Question>>;
+
+/** What every question takes. */
+const EVERY = ["stack", "file", "format"];
+
+/** The question that these options ask. Throws `WrongUse` for two, and for what only another takes. */
+function questionOf(options: Options): Question {
+  const words = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[];
+  const [word, other] = words.filter((each) => options[each] !== undefined);
+  if (other !== undefined)
+    throw new WrongUse(`--${word} and --${other} are two questions: ask one at a time.`);
+  const question: Question = word === undefined ? NOW : QUESTIONS[word];
+  const takes: readonly (string | undefined)[] = [...EVERY, word, ...question.takes];
+  const others = Object.keys(options).filter((key) => !takes.includes(key));
+  if (others.length === 0) return question;
+  const asked = word === undefined ? "serving status" : `serving status --${word}`;
+  const shown = others.map((key) => SHOWN[key] ?? `--${key}`).join(", ");
+  throw new WrongUse(
+    `\`${asked}\` takes no ${shown}: \`serving status --help\` says what goes with what.`,
+  );
+}
+
+/** How options are written whose names differ. */
+const SHOWN: Readonly<Record<string, string>> = { baseUrl: "--base-url", server: "server" };
+
+async function expectSomething(options: Options): Promise<void> {
+  if (options.baseUrl === undefined) await expectApplied(plannedStack(options).machines, options);
+}
+
+async function watched(options: Options): Promise<void> {
   const { watch } = await import("../status/watch");
   const tunnels = keptTunnels();
   const look = async () => (await statusOutcome(options, tunnels.open)).text;
   await endingInOrder((interrupt) => watch(look, process.stdout, interrupt).finally(tunnels.close));
 }
 
-async function statusOutcome(options: StatusOptions, open: OpenTunnel): Promise<Outcome> {
+async function statusOutcome(options: Options, open: OpenTunnel): Promise<Outcome> {
   if (options.baseUrl !== undefined) {
     const { foundStatus } = await import("../status/foundStatus");
     return foundStatus(options.baseUrl);

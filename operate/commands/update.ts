@@ -43,7 +43,8 @@ ${OUTPUTS}`,
       ],
       ["--again", "apply settings that --verified tried and put back"],
     ],
-    notes: `The preview is never skipped. Running requests may finish before their server is replaced.
+    notes: `With --refresh it first finds out what is gone from the machine since it was applied, and makes that again.
+The preview is never skipped. Running requests may finish before their server is replaced.
 If an update by --verified was interrupted, the next \`serving up\` finishes it. It first clears up what a killed engine left.
 ${OUTPUTS}`,
   },
@@ -55,6 +56,7 @@ ${OUTPUTS}`,
   refresh: {
     description:
       "Find out what is gone from the machine since it was applied, so that the next `up` makes it again.",
+    notes: "`serving up --refresh` does the same, and then applies the stack file.",
     example: "refresh --preview-only",
   },
 };

@@ -1,27 +1,18 @@
-import { Argument, type Command, Option } from "commander";
-import { command, type Outcome } from "../../commandLine/command";
+import type { Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
-import { wholeNumber } from "../../commandLine/values";
 import type { MachinePlan } from "../../components/plan";
 import type { DiagnosisReport } from "../doctor/report/diagnose";
 import { sayNothingIsAsked } from "../onRequest/startTexts";
-import { baseUrlOption } from "../stack/baseUrl";
 import { expectApplied } from "../stack/nothingApplied";
 import { type OnMachine, ranksOf } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
-import {
-  projectOrProgram,
-  type StackFileOptions,
-  stackFile,
-  stackFileOptions,
-  stackName,
-} from "../stack/stackFile";
+import { projectOrProgram, type StackFileOptions, stackFile, stackName } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
 import type { ProbeResult } from "../verify/probe";
-import { START_SECONDS } from "../wait/startSeconds";
 import type { WaitedOn } from "../wait/waitForServer";
 
-interface WaitCommandOptions extends StackFileOptions {
+/** What `serving status --wait` takes. */
+export interface WaitOptions extends StackFileOptions {
   readonly server?: string;
   readonly timeout: number;
   readonly warm?: true;
@@ -29,38 +20,9 @@ interface WaitCommandOptions extends StackFileOptions {
   readonly yes?: true;
 }
 
-export function waitCommand(): Command {
-  return command({
-    name: "wait",
-    description:
-      "Follow the start of the inference servers until they are ready, or say why one died.",
-    arguments: [new Argument("[server]", "the same as --server")],
-    options: [
-      ...stackFileOptions(),
-      new Option("--server <key>", "wait only for this entry of inferenceServers"),
-      baseUrlOption("wait only for the inference server at this address; it needs no stack file"),
-      new Option(
-        "--warm",
-        "then send each server a tool call and a long prompt, before a client does",
-      ),
-      new Option("--timeout <seconds>", "longest wait")
-        .argParser(wholeNumber(1))
-        .default(START_SECONDS),
-      new Option("-y, --yes", "nothing is asked any more").hideHelp(),
-    ],
-    notes: `It only looks at the containers, and doesn't wait for services: its last line names those that are
-still starting. Nor does it wait for a stopped server that starts on request: \`serving start NAME\` starts that server.
-If llama-swap starts it (\`onDemand\`), \`serving wait NAME\` starts it and waits, too.
-
-Exit code: 0 all are ready, 1 a server died, was not ready in time, or failed what --warm asks, 2 wrong use.`,
-    example: "wait --warm && serving verify",
-    run: waitOutcome,
-  });
-}
-
-async function waitOutcome(given: WaitCommandOptions, key?: string): Promise<Outcome> {
-  sayNothingIsAsked(given);
-  const options = key === undefined ? given : { ...given, server: key };
+/** Follows the start of the inference servers until they are ready, or one is known to have died. */
+export async function waitOutcome(options: WaitOptions): Promise<Outcome> {
+  sayNothingIsAsked(options);
   if (options.baseUrl !== undefined) {
     if (options.warm || options.server !== undefined)
       throw new WrongUse("--base-url waits for a single server: leave out --server and --warm.");
@@ -70,7 +32,7 @@ async function waitOutcome(given: WaitCommandOptions, key?: string): Promise<Out
   return waitForServers(options);
 }
 
-async function waitForServers(options: WaitCommandOptions): Promise<Outcome> {
+async function waitForServers(options: WaitOptions): Promise<Outcome> {
   const planned = plannedStack(options);
   const servers = planned.machines.flatMap((machine) =>
     machine.inferenceServers
@@ -146,7 +108,7 @@ async function byState(servers: readonly OnMachine[]) {
 /** Starts the servers that llama-swap starts; the outcome of one that did not start. */
 async function startedNow(
   away: readonly OnMachine[],
-  options: WaitCommandOptions,
+  options: WaitOptions,
 ): Promise<OnMachine[] | Outcome> {
   const started: OnMachine[] = [];
   for (const { machine, server } of away) {

@@ -120,7 +120,7 @@ const COMMENTS = {
   simpleServer:
     "Ollama. Its settings go into a drop-in of ollama.service, which needs root: `serving plan simple-server` prints the commands.",
   "simpleServer.loadedGiB": "What Ollama said it took.",
-  venvs: "Where instance A runs: `serving inventory` reads its versions.",
+  venvs: "Where instance A runs: `serving status --versions` reads its versions.",
 };
 
 /** The device, unless the machine has another memory than was seen of it: that is a fault. */

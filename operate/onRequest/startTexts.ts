@@ -18,7 +18,7 @@ export function stoppedText(container: string, availableGiB: number | null | und
 
 /** That a start goes on for which nobody waits any more, and what follows it. */
 export function goesOnText(key: string, signal: AbortSignal, options: StackFileOptions): string {
-  const wait = forStack(`serving wait --server ${key}`, options);
+  const wait = forStack(`serving status --wait ${key}`, options);
   return `The wait was ${interruption(signal)}, and ${key} goes on starting: \`${wait}\` follows it.`;
 }
 

@@ -70,7 +70,7 @@ export function changeSections(
 }
 
 const AGAINST_APPLIED =
-  "This compares with what was applied; `serving drift` looks at the machine itself.";
+  "This compares with what was applied; `serving status --against applied` looks at the machine itself.";
 
 const INSTANCE_A =
   "Nothing here changes instance A: whoever runs it must restart it with its new share first.";

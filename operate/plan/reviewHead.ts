@@ -78,7 +78,7 @@ export function appliedBy(changes: readonly MachineChange[]): string | undefined
   return [
     ...(fetches ? ["serving fetch"] : []),
     "serving up",
-    ...(starts ? ["serving wait"] : []),
+    ...(starts ? ["serving status --wait"] : []),
     "serving verify",
   ].join(" && ");
 }

@@ -15,9 +15,12 @@ export function typedOn(
   );
 }
 
-/** Commands that read a stack file without naming it, and those that give one to the engine. */
+/**
+ * Commands that read a stack file without naming it, and those that give one to the engine. The
+ * words of a start gate name `drift`.
+ */
 const READS =
-  /\bserving (plan|fetch|verify|wait|logs|doctor|drift|inventory|start|stop|status|backup|restore)\b(?! --(?:file|stack|help)\b)/g;
+  /\bserving (plan|fetch|verify|logs|doctor|drift|start|stop|status|backup|restore)\b(?! --(?:file|stack|help)\b)/g;
 /** Looking into an image needs no stack file, but writing what was found does. */
 const WRITES = /\bserving pin [^`&;\n]*?--write\b(?! --(?:file|stack|help)\b)/g;
 const APPLIES = /\bserving (preview|up|down|refresh)\b(?! --stack )/g;

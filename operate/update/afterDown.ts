@@ -58,7 +58,7 @@ async function keptLines(machines: readonly MachinePlan[]): Promise<string[]> {
 }
 
 const listText = (machine: string): string =>
-  `\`serving inventory --leftovers${machine}\` lists what is left, each with the command that removes it.`;
+  `\`serving status --leftovers${machine}\` lists what is left, each with the command that removes it.`;
 
 /** How what is left of a kind is said. */
 const KINDS: readonly (readonly [kind: string, said: (found: readonly Leftover[]) => string])[] = [

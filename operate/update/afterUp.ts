@@ -59,6 +59,6 @@ export function nextText(
   );
   const starts = firstStarts(machines, (resource) => fresh.has(resource));
   if (starts === undefined) return undefined;
-  const command = starts.hasServer ? "serving wait" : "serving status";
+  const command = starts.hasServer ? "serving status --wait" : "serving status";
   return `Next: ${command}, then serving verify (${starts.when})`;
 }

@@ -111,7 +111,9 @@ describeDocker("serving bench with a real container", () => {
     await mustRun("docker", ["stop", "--time", "1", name]);
     expect(await bench()).toEqual([
       1,
-      expect.stringMatching(/vllm-model-\d+ does not answer: .* Follow its start: serving wait/),
+      expect.stringMatching(
+        /vllm-model-\d+ does not answer: .* Follow its start: serving status --wait/,
+      ),
     ]);
     await mustRun("docker", ["rm", "--force", name]);
     expect(await bench()).toEqual([1, "Nothing is applied yet: run `serving up --stack test`.\n"]);

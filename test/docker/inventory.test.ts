@@ -11,7 +11,7 @@ import { type PinnedImage, pinnedImage } from "./image";
 /** Served names become container names, and this one must not meet another test's. */
 const SERVED = `inventory-${process.pid}`;
 
-describeDocker("serving inventory and doctor on a real engine", () => {
+describeDocker("serving status --versions and doctor on a real engine", () => {
   const folder = mkdtempSync(join(tmpdir(), "inventory-docker-"));
   const container = `vllm-${SERVED}-8001`;
   const file = join(folder, "Pulumi.dgx.yaml");

@@ -20,7 +20,7 @@ const UNIQUE = `leftovers-${process.pid}`;
 /** Another stack may have a machine of this name on the engine: the network tells. */
 const OURS = ["--label", `${LABEL.machine}=dgx`, "--network", UNIQUE];
 
-describeDocker("serving inventory --leftovers on a real engine", () => {
+describeDocker("serving status --leftovers on a real engine", () => {
   const home = temporaryFolder("leftovers-");
   const file = join(home, "Pulumi.dgx.yaml");
   const renamed = `${UNIQUE}-renamed`;

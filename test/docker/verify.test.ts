@@ -12,7 +12,7 @@ import { planned } from "../operate/verify/environment";
 import { describeDocker } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";
 
-describeDocker("serving wait and serving verify with a real container", () => {
+describeDocker("serving status --wait and serving verify with a real container", () => {
   const folder = mkdtempSync(join(tmpdir(), "verify-docker-"));
   let image: PinnedImage;
   let port: number;

@@ -130,7 +130,7 @@ describeEngineWithGpus("serving up --verified", () => {
     // The preview says it, and the update doesn't repeat it.
     expect(up.stdout.split(NOTE)).toHaveLength(2);
     expect(up.stderr).toMatch(
-      /^Next: serving wait, then serving verify \(b answers after [^\n]+\)\n$/,
+      /^Next: serving status --wait, then serving verify \(b answers after [^\n]+\)\n$/,
     );
   });
 
@@ -140,7 +140,7 @@ describeEngineWithGpus("serving up --verified", () => {
     expect(down.code, down.stdout + down.stderr).toBe(0);
     expect(existsSync(join(stack.workspace.home, ".local/share/local-serving/dgx"))).toBe(false);
     expect(down.stderr).toMatch(
-      /^Kept on dgx: \d+ images?\.\n`serving inventory --leftovers` lists what is left, each with the command that removes it\.\nTo remove the program too: \S+uninstall\.md\.\n$/m,
+      /^Kept on dgx: \d+ images?\.\n`serving status --leftovers` lists what is left, each with the command that removes it\.\nTo remove the program too: \S+uninstall\.md\.\n$/m,
     );
   });
 

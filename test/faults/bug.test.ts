@@ -27,7 +27,7 @@ it("shows no key, no control code and not all of a long message", () => {
   const key = "hf_abcdefghijklmnOPQRSTuvwxyz012345";
   const text = bugText(
     new Error(`\u001b[31m${key} ${"a ".repeat(5000)}`),
-    `serving kv --config token=${key}`,
+    `serving models kv --config token=${key}`,
   );
   expect(text).not.toContain(key);
   expect(text).not.toContain("\u001b");

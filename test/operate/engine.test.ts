@@ -151,7 +151,7 @@ describe("serving preview, up, refresh and down", () => {
     [
       "a container",
       "docker:index/container:Container",
-      /Next: serving wait, then serving verify \(b answers after \d+ to \d+ min, or [^\n]+\)\n$/,
+      /Next: serving status --wait, then serving verify \(b answers after \d+ to \d+ min, or [^\n]+\)\n$/,
     ],
     ["nothing", "pulumi:pulumi:Stack", /^(?![\s\S]*Next: )/],
   ])("say last what to run after an update that made %s", async (_, type, said) => {
@@ -186,7 +186,7 @@ describe("serving preview, up, refresh and down", () => {
       code: 0,
       said: [
         "Don't run `pulumi stack rm`: a bare `pulumi` looks for the stack in another place. Its state stays in .pulumi-state for the next `serving up`.",
-        "`serving inventory --leftovers` lists what is left, each with the command that removes it.",
+        "`serving status --leftovers` lists what is left, each with the command that removes it.",
         "To remove the program too: node_modules/local-serving/docs/guide/uninstall.md.",
         "",
       ],

@@ -1,6 +1,7 @@
 import { expect, vi } from "vitest";
 import { explainFailure } from "../../commandLine/exit";
 import * as update from "../../operate/doctor/read/readUpdate";
+import { todaysWords } from "../../operate/earlierWords";
 import * as machine from "../../operate/sees/host";
 import { serving } from "../../operate/servingCommand";
 import { keyReference } from "../../operate/stack/keyReference";
@@ -45,10 +46,11 @@ export async function runServing(
   args: readonly string[],
   env: Record<string, string> = {},
 ): Promise<Run> {
+  const words = todaysWords(args);
   const out: string[] = [];
   const err: string[] = [];
   const spies = [
-    ...(["doctor", "wait"].includes(args[0] ?? "") ? [hideThisMachine()] : []),
+    ...(words[0] === "doctor" || words.includes("--wait") ? [hideThisMachine()] : []),
     ...(args[0] === "doctor" ? hideUpdate() : []),
     vi.spyOn(process.stdout, "write").mockImplementation((text) => out.push(String(text)) > 0),
     vi.spyOn(process.stderr, "write").mockImplementation((text) => err.push(String(text)) > 0),
@@ -56,7 +58,7 @@ export async function runServing(
   for (const [name, value] of Object.entries({ ...NOWHERE, ...env })) vi.stubEnv(name, value);
   process.exitCode = 0;
   try {
-    await (await serving(args)).parseAsync([...args], { from: "user" });
+    await (await serving(words)).parseAsync(words, { from: "user" });
   } catch (error) {
     process.exitCode = explainFailure(error, "serving", keyReference);
   }

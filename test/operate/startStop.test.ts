@@ -131,7 +131,7 @@ describe("serving stop and start", () => {
   it("starts a server, and says what follows it", async () => {
     const { code, out, asked } = await serving(["start", B], { "start ": FINE });
     expect([code, asked]).toEqual([0, [`start ${B}`]]);
-    expect(out).toBe(`${B} is started.\n\`serving wait\` follows it.\n`);
+    expect(out).toBe(`${B} is started.\n\`serving status --wait\` follows it.\n`);
   });
 
   it("gives JSON", async () => {

@@ -209,7 +209,7 @@ export const bridgeDiagnoses: readonly (Weighed | Row)[] = [
             cause: `Nothing answers the bridge at ${host}:${port}: the server is down or still starting.`,
             advice:
               "No setting to change, unless the server itself has a diagnosis: look at its container first.",
-            command: `docker ps --all --filter publish=${port}; serving wait`,
+            command: `docker ps --all --filter publish=${port}; serving status --wait`,
           };
     },
   },

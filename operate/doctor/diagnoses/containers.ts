@@ -29,7 +29,7 @@ const DROP_IN = "simple-server-dropin";
 /** Starts a container again; of a server, follows its start. */
 function started({ plan }: Stack, container: string): string {
   const isServer = serversOn(plan).some((each) => each.container.name === container);
-  return `serving start ${wordFor(plan, container)}${isServer ? " && serving wait" : ""}`;
+  return `serving start ${wordFor(plan, container)}${isServer ? " && serving status --wait" : ""}`;
 }
 
 export const containers: readonly (Weighed | Row)[] = [
@@ -127,8 +127,9 @@ export const containers: readonly (Weighed | Row)[] = [
         return {
           cause: `${listOf(names)} ${names.length === 1 ? "isn't" : "aren't"} on the Docker network ${network}, so nothing on it reaches ${names.length === 1 ? "it" : "them"}.`,
           evidence,
-          advice: "No setting to change: `serving drift` prints what joins the network again.",
-          command: "serving drift",
+          advice:
+            "No setting to change: `serving status --against applied` prints what joins the network again.",
+          command: "serving status --against applied",
         };
       // The engine makes those that run anew with the network, and doesn't see what the others lack.
       const stopped = off.flatMap(({ container, runs }) => (runs ? [] : container));
@@ -164,8 +165,8 @@ export const containers: readonly (Weighed | Row)[] = [
         evidence,
         advice: byHand
           ? "No setting to change: with `elevate: none`, `up` never writes there. Run the commands that the plan prints."
-          : "No setting to change: `serving drift` says which file was edited, and what writes it again; `serving up` applies a changed stack file.",
-        command: byHand ? "serving plan simple-server" : "serving drift",
+          : "No setting to change: `serving status --against applied` says which file was edited, and what writes it again; `serving up` applies a changed stack file.",
+        command: byHand ? "serving plan simple-server" : "serving status --against applied",
       };
     },
   },

@@ -248,7 +248,7 @@ export const killings: readonly (Weighed | Row)[] = [
         cause:
           "The server is loading weights or compiling kernels: a first start normally takes 10 to 15 minutes, and killing it loses them.",
         advice: "No setting to change: do not kill it, wait.",
-        command: "serving wait",
+        command: "serving status --wait",
       };
     },
   },

@@ -82,7 +82,10 @@ function servesWell(facts: Facts): boolean {
 /** What to do where the start gate waits, by its words. */
 function waitsFor(words: string) {
   if (words.includes("serving drift"))
-    return { advice: "No setting to change: write the file again.", command: "serving drift" };
+    return {
+      advice: "No setting to change: write the file again.",
+      command: "serving status --against applied",
+    };
   // The gate's script says it so.
   if (words.includes("npm run up"))
     return { advice: "No setting to change: apply the stack file." };

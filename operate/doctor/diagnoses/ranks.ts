@@ -45,7 +45,7 @@ export const ranks: readonly Row[] = [
       cause: `Another rank of this server ended or can't be reached${hit.groups[0] ? ` (${hit.groups[0]})` : ""}, so this one can't go on.`,
       advice:
         "No setting to change: the other rank's log says why. The start gates start all ranks again.",
-      command: "serving wait",
+      command: "serving status --wait",
     }),
   },
   {
@@ -109,6 +109,6 @@ export const ranks: readonly Row[] = [
       "A process of vLLM died without a word: usually because memory ran out while CUDA graphs were captured.",
     advice: "A second start often passes. If not, lower `gpuMemoryUtilization` or `maxNumSeqs`.",
     command:
-      "sudo journalctl --dmesg --since -1h | grep -iE 'out of memory|oom|NVRM'; serving wait",
+      "sudo journalctl --dmesg --since -1h | grep -iE 'out of memory|oom|NVRM'; serving status --wait",
   },
 ];

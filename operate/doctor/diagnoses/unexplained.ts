@@ -9,7 +9,7 @@ import type { Diagnosis } from "./known";
 
 /** What a person needs who looks further. */
 const COLLECT =
-  "Collect and look: `docker logs CONTAINER > server.log 2>&1`, `docker inspect CONTAINER`, /proc/meminfo, `sudo journalctl --dmesg`, `serving plan --format json`, `serving inventory`. Run `serving doctor --log server.log ...` on them, or take them to the project's or vLLM's issues. Keys are redacted here, not in your copies.";
+  "Collect and look: `docker logs CONTAINER > server.log 2>&1`, `docker inspect CONTAINER`, /proc/meminfo, `sudo journalctl --dmesg`, `serving plan --format json`, `serving status --versions`. Run `serving doctor --log server.log ...` on them, or take them to the project's or vLLM's issues. Keys are redacted here, not in your copies.";
 
 /** What is reported where no diagnosis explains the trouble. */
 export const unexplained: readonly Diagnosis[] = [

@@ -3,7 +3,7 @@ import type { Seen } from "./seen";
 
 /** How what runs becomes what the stack file says. */
 export const APPLY_STACK_FILE =
-  "Apply the stack file: `serving up`. If a difference stays, `serving drift` says how to fix it.";
+  "Apply the stack file: `serving up`. If a difference stays, `serving status --against applied` says how to fix it.";
 
 const optionsOf = (argv: readonly string[]) => readServerArguments(argv).options;
 

@@ -101,7 +101,7 @@ function fixOf({ machine, host, asked }: ProviderTarget, cause: ProbeCause, own:
 type ServerFix = (of: string, container: string, variable: string) => string;
 
 const whereFix: ServerFix = (of, container) =>
-  `Is ${container} up (serving wait)? The harness looks for it at \`${of}.port\` and \`${of}.listen\`.`;
+  `Is ${container} up (\`serving status --wait\`)? The harness looks for it at \`${of}.port\` and \`${of}.listen\`.`;
 
 /** What to set for an inference server, by the cause of the failure. */
 const OF_A_SERVER: Readonly<Record<ProbeCause, ServerFix>> = {
@@ -118,5 +118,5 @@ const OF_A_SERVER: Readonly<Record<ProbeCause, ServerFix>> = {
   "no-message": (of) => `Another program answers at \`${of}.port\`: \`ss -lntp\` shows which.`,
   "no-connection": whereFix,
   timeout: (_, container) =>
-    `Is ${container} still loading (serving wait)? --timeout gives it longer.`,
+    `Is ${container} still loading (\`serving status --wait\`)? --timeout gives it longer.`,
 };

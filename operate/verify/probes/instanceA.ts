@@ -92,7 +92,7 @@ export const instanceAClientProbes: ProbesOf<"instance-a-clients"> = [
       const fix =
         open.length === 0
           ? ""
-          : `Declare ${open.join(", ")} below \`instanceA\`: serving inventory prints the change.`;
+          : `Declare ${open.join(", ")} below \`instanceA\`: \`serving status --versions\` prints the change.`;
       if (toolParser === "none" && clients.length > 0)
         return fail(
           `it makes no structured tool calls, which ${namesOf(target)} can't work without: it runs without \`--enable-auto-tool-choice --tool-call-parser\``,

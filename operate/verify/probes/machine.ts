@@ -52,7 +52,7 @@ export const machineProbes: ProbesOf<"machine"> = [
         );
       }
       const fix =
-        "serving drift says what fixes it; `serving up` applies a changed stack file; serving doctor says why a container stopped.";
+        "`serving status --against applied` says what fixes it; `serving up` applies a changed stack file; serving doctor says why a container stopped.";
       return passUnless(faults, seen.join(", "), fix);
     },
   },
@@ -66,7 +66,7 @@ export const machineProbes: ProbesOf<"machine"> = [
     fix: ({ machine: { commands } }) => {
       const byHand =
         commands.length > 0 ? ` Run what needs root yourself: ${commands.join("; ")}` : "";
-      return `serving drift says what fixes it; \`serving up\` applies a changed stack file.${byHand}`;
+      return `\`serving status --against applied\` says what fixes it; \`serving up\` applies a changed stack file.${byHand}`;
     },
     run: async (target) => {
       const { machine, host } = target;

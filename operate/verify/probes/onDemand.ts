@@ -8,7 +8,7 @@ export const onDemandProbes: ProbesOf<"on-demand"> = [
     name: "on-demand-models",
     about: "llama-swap lists every model that it starts",
     fix: ({ machine }) =>
-      `Start it again with what was applied: \`systemctl --user restart ${machine.onDemand?.unit}\`, then \`serving drift\`.`,
+      `Start it again with what was applied: \`systemctl --user restart ${machine.onDemand?.unit}\`, then \`serving status --against applied\`.`,
     run: async ({ swap, planned }) => {
       const listed = await swap.names();
       const missing = planned.servers

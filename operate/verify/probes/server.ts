@@ -46,7 +46,7 @@ export const serverProbes: ProbesOf<"inference-server"> = [
     name: "health",
     about: "GET /health answers 200",
     fix: ({ name, server }) =>
-      `See whether it is still starting (\`serving wait\`), was stopped (\`serving start ${server.key}\`) or has died (\`serving doctor\`; \`docker logs ${name}\`).`,
+      `See whether it is still starting (\`serving status --wait\`), was stopped (\`serving start ${server.key}\`) or has died (\`serving doctor\`; \`docker logs ${name}\`).`,
     run: async (target) => {
       const { api, name } = target;
       const answer = await api.get("/health").catch(async (error: unknown) => {

@@ -502,8 +502,9 @@ export const cases: readonly MatrixCase[] = [
   },
   {
     ...own("container-not-running", "exited, exit code 143", {
-      command: "serving start b && serving wait",
-      caughtBy: "`serving status` and `serving drift`; a preview warns of one that is stopped",
+      command: "serving start b && serving status --wait",
+      caughtBy:
+        "`serving status` and `serving status --against applied`; a preview warns of one that is stopped",
     }),
     name: "container-not-running, stopped by hand",
     files: {},
@@ -531,8 +532,8 @@ export const cases: readonly MatrixCase[] = [
   {
     ...own("network-off", "not on local-serving: vllm-b", {
       cause: "vllm-b isn't on the Docker network local-serving, so nothing on it reaches it.",
-      change: "`serving drift` prints what joins the network again.",
-      command: "serving drift",
+      change: "`serving status --against applied` prints what joins the network again.",
+      command: "serving status --against applied",
     }),
     files: {},
     more: {

@@ -135,7 +135,10 @@ class Machine {
     const systemctl = this.unit === undefined ? "exit 1" : `cat '${join(docker.folder, "unit")}'`;
     writeFileSync(join(docker.folder, "systemctl"), `#!/bin/sh\n${systemctl}\n`, { mode: 0o755 });
     const PATH = `${this.ssh.folder}:${docker.env.PATH}`;
-    return runServing(["drift", "--file", this.file, ...args], { PATH, HOME: this.home });
+    return runServing(["status", "--against", "applied", "--file", this.file, ...args], {
+      PATH,
+      HOME: this.home,
+    });
   }
 
   async found() {
@@ -145,7 +148,7 @@ class Machine {
   }
 }
 
-describe("serving drift", () => {
+describe("serving status --against applied", () => {
   it("finds nothing where everything is as it was applied, and exits 0", async () => {
     const machine = new Machine();
     expect(await machine.drift()).toEqual({ code: 0, out: "dgx: as it was applied\n", err: "" });
@@ -461,7 +464,7 @@ describe("serving drift", () => {
     const { code, machines } = await machine.found();
     expect([code, machines[0].drifts]).toEqual([1, []]);
     expect(machines[0].unread).toEqual(["systemd doesn't say what ollama.service runs with."]);
-    const { out } = await runServing(["drift", "--file", machine.file], {
+    const { out } = await runServing(["status", "--against", "applied", "--file", machine.file], {
       PATH: machine.home,
       HOME: machine.home,
     });

@@ -59,7 +59,7 @@ describe("serving init", () => {
       "  serving pin vllm/vllm-openai:v0.30.0 --write",
       "  serving fetch",
       "  serving up",
-      "  serving wait",
+      "  serving status --wait",
       "  serving verify",
     ]);
     expect(await serving("plan", "--stack", "spark")).toMatchObject({ code: 0, err: "" });
@@ -196,7 +196,7 @@ Next:
   serving pin vllm/vllm-openai:v0.27.1 --write
   serving fetch
   serving up
-  serving wait
+  serving status --wait
   serving verify
 `);
     expect(await serving("plan", "--stack", "spark")).toMatchObject({ code: 1, err: "" });

@@ -111,7 +111,7 @@ describe("a venv", () => {
   });
 });
 
-describe("serving inventory", () => {
+describe("serving status --versions", () => {
   const good = venv(
     "declared",
     `echo '{"torch": "2.13.0", "vllm": "0.28.0", "transformers": "5.11.0"}'`,
@@ -147,7 +147,7 @@ describe("serving inventory", () => {
     const docker = new FakeDocker(more);
     markApplied(folder, "dgx");
     const env = { ...docker.env, HOME: folder };
-    const run = await runServing(["inventory", "--file", file, ...args], env);
+    const run = await runServing(["status", "--versions", "--file", file, ...args], env);
     return { ...run, text, asked: readFileSync(docker.asked, "utf8") };
   }
 
@@ -225,7 +225,7 @@ describe("serving inventory", () => {
       );
       const docker = new FakeDocker({ "ps --all": { out: "" } });
       const { out } = await runServing(
-        ["inventory", "--file", file, "--format", "json"],
+        ["status", "--versions", "--file", file, "--format", "json"],
         docker.env,
       );
       return JSON.parse(out).record;

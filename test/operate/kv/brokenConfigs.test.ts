@@ -9,7 +9,7 @@ const path = join(folder, "config.json");
 
 async function kv(text: string, ...more: string[]) {
   writeFileSync(path, text);
-  const ran = await runServing(["kv", "--config", path, "--available", "20GiB", ...more]);
+  const ran = await runServing(["models", "kv", "--config", path, "--available", "20GiB", ...more]);
   return { ...ran, err: ran.err.replaceAll(path, "config.json") };
 }
 

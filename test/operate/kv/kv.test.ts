@@ -8,7 +8,7 @@ import { runServing } from "../runServing";
 const folder = temporaryFolder("serving-kv-");
 
 async function kv(...args: string[]) {
-  const { code, out, err } = await runServing(["kv", ...args]);
+  const { code, out, err } = await runServing(["models", "kv", ...args]);
   return { code, stdout: out, stderr: err };
 }
 
@@ -27,7 +27,7 @@ const HYBRID = configOf("qwen3.6-35b-a3b");
 const DENSE = configOf("llama-3.1-8b");
 const json = ["--format", "json"];
 
-describe("serving kv", () => {
+describe("serving models kv", () => {
   it("prints the contract's keys, and nothing else on stdout", async () => {
     const engine = [
       "--kv-cache-dtype",
@@ -296,7 +296,7 @@ describe("help and files", () => {
   it("shows an example", async () => {
     const { code, stdout } = await kv("--help");
     expect(code).toBe(0);
-    expect(stdout).toContain("Example:\n  serving kv --config models/");
+    expect(stdout).toContain("Example:\n  serving models kv --config models/");
   });
 
   it("reads the numbers that Python writes and JSON has not", async () => {

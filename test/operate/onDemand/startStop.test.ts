@@ -145,7 +145,7 @@ describe("serving stop of a server that llama-swap starts", () => {
   });
 });
 
-describe("serving wait where llama-swap starts servers", () => {
+describe("serving status --wait where llama-swap starts servers", () => {
   it("takes one that doesn't run for done, and starts one that is named", async () => {
     const { swap, machine } = await made({}, { b: STOPPED, c: STOPPED });
     const all = await machine.serving("wait");

@@ -215,7 +215,7 @@ describe("a server that starts on request and doesn't run", () => {
     const { code, err, did } = await machine.serving("start", "b");
     expect([code, err, did]).toEqual([
       1,
-      "vllm-b-1 can't be reached once it runs: its network local-serving was removed. `serving drift` says what fixes it. Nothing was changed.\n",
+      "vllm-b-1 can't be reached once it runs: its network local-serving was removed. `serving status --against applied` says what fixes it. Nothing was changed.\n",
       [],
     ]);
     const { out } = await machine.serving("doctor", "--format", "json");

@@ -50,7 +50,7 @@ function apply(text: string) {
 }
 
 const AGAINST_APPLIED =
-  "This compares with what was applied; `serving drift` looks at the machine itself.";
+  "This compares with what was applied; `serving status --against applied` looks at the machine itself.";
 
 describe("a plan against a stack file or a commit", () => {
   it("names the setting with its line, for a file", async () => {

@@ -163,8 +163,8 @@ const REACHED =
 /** What a review of each change ends with; the others are applied by `up`, `wait` and `verify`. */
 const RUNS: Readonly<Record<string, string>> = {
   "a-lower-share": "Nothing yet: b would not start. Fix the stack file first.",
-  "a-newer-image": "`serving fetch && serving up && serving wait && serving verify`",
-  "another-model": "`serving fetch && serving up && serving wait && serving verify`",
+  "a-newer-image": "`serving fetch && serving up && serving status --wait && serving verify`",
+  "another-model": "`serving fetch && serving up && serving status --wait && serving verify`",
   "the-bridge-on-the-network": "`serving up && serving verify`",
   "no-chat-ui": "`serving up && serving verify`",
   "a-corrected-record": "Nothing: no machine changes.",
@@ -232,7 +232,7 @@ describe("a reviewer of ten changes", () => {
           : []),
         "Memory of dgx",
       ]);
-      const run = RUNS[name] ?? "`serving up && serving wait && serving verify`";
+      const run = RUNS[name] ?? "`serving up && serving status --wait && serving verify`";
       const ends = ["### To run after merging", "", `- ${run}`];
       const replaces = answers.refused !== true && run.includes("wait");
       expect(lines.slice(replaces ? -5 : -4)).toEqual([

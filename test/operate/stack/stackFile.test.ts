@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { sha256 } from "../../../machines/shell";
-import { COMMANDS } from "../../../operate/servingCommand";
+import { COMMANDS, UNLISTED } from "../../../operate/servingCommand";
 import { SAMPLE } from "../../../operate/stack/sample";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
@@ -59,11 +59,8 @@ const COMMAND_LINES: Readonly<Record<string, string>> = {
   "models add": "org/model --from-cache",
   preview: "",
   up: "--yes",
-  refresh: "--yes",
   down: "--yes",
-  wait: "",
   verify: "",
-  drift: "",
   status: "",
   logs: "b",
   stop: "b",
@@ -75,7 +72,7 @@ const COMMAND_LINES: Readonly<Record<string, string>> = {
   doctor: "",
   pin: "--check",
   fetch: "",
-  inventory: "",
+  refresh: "--yes",
 };
 const LINES = Object.entries(COMMAND_LINES).map((words) => words.join(" ").trim());
 
@@ -87,12 +84,18 @@ function withStack(before: string, command: Command): string[] {
 
 describe("with two stacks and none named", () => {
   it("every command is asked", async () => {
-    const commands = await Promise.all(Object.values(COMMANDS).map((load) => load([])));
+    const commands = await Promise.all(
+      Object.values({ ...COMMANDS, ...UNLISTED }).map((load) => load([])),
+    );
     expect(commands.flatMap((each) => withStack("", each))).toEqual(Object.keys(COMMAND_LINES));
   });
 
   it.each([
     ...LINES,
+    "status --wait",
+    "status --against applied",
+    "status --versions",
+    "status --leftovers",
     "pin vllm/vllm-openai:v0.30.0 --write",
     "pin --newer",
     "doctor --log /dev/null",

@@ -54,13 +54,13 @@ describe("what to run after an `up`", () => {
   const here = [planned()];
   const KERNELS = "if its kernels are already in the volume local-serving-b-jit";
 
-  it("is `serving wait` where a server was made or replaced, with the time that it takes", () => {
-    const expected = `Next: serving wait, then serving verify (b answers after 12 to 29 min, or 2 to 14 min ${KERNELS}; plus the download of a model, unless \`serving fetch\` has done it)`;
+  it("is `serving status --wait` where a server was made or replaced, with the time that it takes", () => {
+    const expected = `Next: serving status --wait, then serving verify (b answers after 12 to 29 min, or 2 to 14 min ${KERNELS}; plus the download of a model, unless \`serving fetch\` has done it)`;
     expect(nextText(here, made("dgx-b"))).toBe(expected);
     expect(nextText(here, made("dgx-b", "dgx-bridge"))).toBe(expected);
   });
 
-  it("is `serving status` where only a service was, which `serving wait` doesn't wait for", () => {
+  it("is `serving status` where only a service was, which `serving status --wait` doesn't wait for", () => {
     expect(nextText(here, made("dgx-bridge"))).toBe(
       "Next: serving status, then serving verify (bridge answers after 8 to 60 s)",
     );
@@ -83,7 +83,9 @@ describe("what to run after an `up`", () => {
     const { machines } = plan(ranks(), { home: HOME });
     const names = machines.flatMap(({ containers }) => containers.map(({ resource }) => resource));
     const text = nextText(machines, made(...names));
-    expect(text).toMatch(/^Next: serving wait, then serving verify \(dgx1\.b answers after /);
+    expect(text).toMatch(
+      /^Next: serving status --wait, then serving verify \(dgx1\.b answers after /,
+    );
     expect(text).not.toContain("dgx2.b");
   });
 });

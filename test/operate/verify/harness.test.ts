@@ -274,7 +274,7 @@ const FAULTS: [string, () => Scene | Promise<Scene>, readonly string[], string, 
     }),
     [`${B}: harness-healthcheck`],
     "the command did not end within 1 s",
-    "serving wait",
+    "serving status --wait",
   ],
   [
     "the session-analytics file is missing",

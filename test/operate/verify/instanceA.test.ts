@@ -96,7 +96,7 @@ describe("an instance A that coding clients are pointed at", () => {
     expect(said.map(([status, , fix]) => [status, fix])).toEqual([
       [
         "pass",
-        "Declare `toolParser: hermes` below `instanceA`: serving inventory prints the change.",
+        "Declare `toolParser: hermes` below `instanceA`: `serving status --versions` prints the change.",
       ],
       ["pass", "`instanceA.keyVariable: none` declares that it asks for no key."],
       ["pass", ""],

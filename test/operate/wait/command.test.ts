@@ -26,7 +26,7 @@ afterEach(() => {
   docker = undefined;
 });
 
-/** `serving wait` with a docker that knows one container: its state, and its log. */
+/** `serving status --wait` with a docker that knows one container: its state, and its log. */
 function wait(
   port: number,
   state: Record<string, unknown> | undefined,
@@ -43,7 +43,7 @@ function wait(
     logs: { out: log },
     "image inspect": { code: 1 },
   });
-  return runServing(["wait", "--file", stackFile(port), ...args], docker.env);
+  return runServing(["status", "--wait", "--file", stackFile(port), ...args], docker.env);
 }
 
 function stackFile(port: number, server: Record<string, unknown> = {}): string {
@@ -70,7 +70,7 @@ const WITH_TOOLS = [
   "hermes",
 ];
 
-describe("serving wait", () => {
+describe("serving status --wait", () => {
   it("is done when the server is healthy", async () => {
     const { code, out, err } = await wait(server.port, {}, "", "--format", "json");
     expect(code).toBe(0);
@@ -108,7 +108,7 @@ describe("serving wait", () => {
       inferenceServers: { b: serverInput({ port: server.port }) },
     };
     writeFileSync(file, stringify({ config: { "local-serving:machines": { dgx } } }));
-    const asked = ["wait", "--file", file];
+    const asked = ["status", "--wait", "--file", file];
     const { code, out } = await runServing(asked, fake.env);
     const [, last = ""] = out.split("\n");
     expect([code, last.split(":")[0]]).toEqual([0, said]);
@@ -212,7 +212,7 @@ describe("serving wait", () => {
       ps: { out: "" },
       "image inspect": { out: `sha256:${"1".repeat(64)}\n` },
     });
-    const args = ["wait", "--file", stackFile(1), "--timeout", "1"];
+    const args = ["status", "--wait", "--file", stackFile(1), "--timeout", "1"];
     const { code, out, err } = await runServing(args, docker.env);
     expect(code).toBe(1);
     expect(out).toContain("vllm-model-1: not ready after 1 s (waiting for the container)");
@@ -230,7 +230,7 @@ describe("serving wait", () => {
       "image inspect": { code: 1 },
       info: { out: `${root}\n` },
     });
-    const args = ["wait", "--file", stackFile(1), "--timeout", "1"];
+    const args = ["status", "--wait", "--file", stackFile(1), "--timeout", "1"];
     const { err } = await runServing(args, docker.env);
     // Others may be pulling through this machine's containerd meanwhile.
     expect(err).toMatch(/Docker is downloading, [\d.]+ [MG]iB of layers are not unpacked yet/);
@@ -255,7 +255,7 @@ describe("serving wait", () => {
     onTestFinished(() => void vi.restoreAllMocks());
     docker = new FakeDocker({ ps: { out: "" }, "image inspect": { code: 1 } });
     const env = { ...docker.env, PULUMI_HOME: project };
-    const args = ["wait", "--timeout", "1"];
+    const args = ["status", "--wait", "--timeout", "1"];
     expect(await runServing(args, env)).toEqual({
       code: 1,
       out: "",
@@ -275,13 +275,23 @@ describe("serving wait", () => {
 
   it("says it when Docker does not answer", async () => {
     docker = new FakeDocker({ ps: { err: "Cannot connect to the Docker daemon\n", code: 1 } });
-    const { code, out, err } = await runServing(["wait", "--file", stackFile(1)], docker.env);
+    const { code, out, err } = await runServing(
+      ["status", "--wait", "--file", stackFile(1)],
+      docker.env,
+    );
     expect([code, out]).toEqual([1, ""]);
     expect(err).toContain("Cannot connect to the Docker daemon");
   });
 
   it("names the servers there are, when another is meant", async () => {
-    const { code, err } = await runServing(["wait", "--file", stackFile(1), "--server", "c"]);
+    const { code, err } = await runServing([
+      "status",
+      "--wait",
+      "--file",
+      stackFile(1),
+      "--server",
+      "c",
+    ]);
     expect([code, err]).toEqual([
       2,
       expect.stringContaining("--server c: no such entry of inferenceServers; there are: b."),

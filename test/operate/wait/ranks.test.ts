@@ -21,7 +21,7 @@ const HEAD = "vllm-model-8001";
 const WORKER = `${HEAD}-rank1`;
 
 /**
- * `serving wait` for two ranks whose engines are here, by the state and the log that docker gives
+ * `serving status --wait` for two ranks whose engines are here, by the state and the log that docker gives
  * for each.
  */
 function wait(
@@ -42,10 +42,10 @@ function wait(
     logs: { out: log },
     "image inspect": { code: 1 },
   });
-  return runServing(["wait", "--file", file, ...args], docker.env);
+  return runServing(["status", "--wait", "--file", file, ...args], docker.env);
 }
 
-describe("serving wait, for a server over two machines", () => {
+describe("serving status --wait, for a server over two machines", () => {
   it("names the machine of a worker that died, and doctor reads its log from there", async () => {
     const log =
       "RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)\n";

@@ -150,7 +150,7 @@ function codeOf(words: string): string {
   return words.startsWith("max_num_seqs") ? "too_many_sequences" : words;
 }
 
-/** The same of `serving kv`. */
+/** The same of `serving models kv`. */
 async function ours(
   folder: string,
   version: string,

@@ -21,7 +21,7 @@ const WINDOW = 65_536;
 /** Of the probes' prompts only the shorter one fits. */
 const SHORT_WINDOW = 16_384;
 
-describe("serving wait on the real vLLM 0.30.0", () => {
+describe("serving status --wait on the real vLLM 0.30.0", () => {
   let engine: Engine;
   let server: RunningEngine;
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describe("serving wait on the real vLLM 0.30.0", () => {
     engine?.remove();
   });
 
-  /** `serving wait` for the engine, with a docker that knows it as a container. */
+  /** `serving status --wait` for the engine, with a docker that knows it as a container. */
   const wait = (overlay: object, ...args: string[]) => {
     const settings = {
       servedModelName: "dense",

@@ -11,7 +11,7 @@ import type { Seen } from "../../../../operate/verify/causes/seen";
 const SEEN = join(__dirname, "seen");
 const B = "machines.dgx.inferenceServers.b";
 const APPLY_STACK_FILE =
-  "Apply the stack file: `serving up`. If a difference stays, `serving drift` says how to fix it.";
+  "Apply the stack file: `serving up`. If a difference stays, `serving status --against applied` says how to fix it.";
 const OLDER = (setting: string) =>
   `The stack file already has it (${B}.${setting}), so the server runs with an older or different configuration. ${APPLY_STACK_FILE}`;
 
