@@ -459,7 +459,7 @@ export interface MachineSettings {
       readonly maxOutputTokens?: number;
     };
   };
-  /** Python environments on the machine whose versions `serving inventory` reads, such as the one that instance A runs in. They are only ever read. Default: `[]`. */
+  /** Python environments on the machine whose versions `serving status --versions` reads, such as the one that instance A runs in. They are only ever read. Default: `[]`. */
   readonly venvs?: ReadonlyArray<string>;
   /** The automation harness's providers profile and session-analytics file, made from what runs here. They are written only when this block is there; `{}` takes every default. */
   readonly harness?: {
