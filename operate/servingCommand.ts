@@ -28,12 +28,13 @@ export const COMMANDS: CommandTable = {
     }),
   app: async () => (await import("../harness/cli/app")).appCommand(),
   gate: async () => (await import("../harness/cli/gate")).gateCommand(),
-  completion: async () => (await import("./commands/completion")).completionCommand(COMMANDS),
+  completion: async () => (await import("./commands/completion")).completionCommand(),
 };
 
 /** Commands that help doesn't list. */
 export const UNLISTED: CommandTable = {
   refresh: async () => (await import("./commands/update")).updateCommand("refresh"),
+  candidates: async () => (await import("./commands/completion")).candidatesCommand(serving),
 };
 
 /** Builds the command line for these arguments; nothing runs until `parseAsync`. */

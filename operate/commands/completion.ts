@@ -1,14 +1,15 @@
 import { Argument, type Command } from "commander";
-import { type CommandTable, command } from "../../commandLine/command";
+import { command } from "../../commandLine/command";
 import { attempt } from "../../faults/defined";
-import { quoted } from "../../faults/shellWords";
+import { shellWord } from "../../faults/shellWords";
+import { todaysWords } from "../earlierWords";
 import { ONTO_PATH } from "../packages/pin";
 import { projectOrProgram, stackNames, stackPath } from "../stack/stackFile";
 
-export function completionCommand(table: CommandTable): Command {
+export function completionCommand(): Command {
   return command({
     name: "completion",
-    description: "Print a script that lets your shell complete commands, options and stack names.",
+    description: "Print a script that lets your shell complete commands, options and names.",
     arguments: [new Argument("<shell>", "your shell").choices(Object.keys(SCRIPTS))],
     notes: `bash, in ~/.bashrc:              source <(serving completion bash)
 zsh, in ~/.zshrc after compinit:  source <(serving completion zsh)
@@ -17,188 +18,114 @@ fish, once:                       serving completion fish > ~/.config/fish/compl
 They complete the word \`serving\`. If it is not on your PATH, put it there once, in the folder that \`serving init\` made:
   ${ONTO_PATH}
 
-The script knows the stacks that the project has when it is printed, the machines, servers and services in them, and the models
-of the catalogue.`,
+The script asks \`serving\` itself what may follow: the stacks of the folder that you are in, the machines, servers and services in
+them, and the models of the catalogue.`,
     example: "completion bash",
-    run: async (_, shell: keyof typeof SCRIPTS) => {
-      const commands = await Promise.all(Object.values(table).map((load) => load([])));
-      const known = await readKnown();
-      const script = SCRIPTS[shell]([
-        placeOf("", commands, known),
-        ...commands.flatMap((each) => placesOf("", each, known)),
-      ]);
-      return { result: { shell, script }, text: script };
+    run: (_, shell: keyof typeof SCRIPTS) => ({
+      result: { shell, script: SCRIPTS[shell] },
+      text: SCRIPTS[shell],
+    }),
+  });
+}
+
+/** Each asks for what may follow the words before the cursor, and offers files where that is nothing. */
+const SCRIPTS = {
+  bash: `_serving() {
+  local word
+  COMPREPLY=()
+  while IFS=$'\\t' read -r word _; do
+    [[ $word == "\${COMP_WORDS[COMP_CWORD]}"* ]] && COMPREPLY+=("$word")
+  done < <(serving candidates -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _serving serving
+`,
+  zsh: `_serving() {
+  local -a found=("\${(@f)$(serving candidates -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n $found ]]; then compadd -- "\${(@)found%%$'\\t'*}"; else _files; fi
+}
+compdef _serving serving
+`,
+  fish: `function __serving_finds
+  set -l last (commandline -ct)
+  set -g __serving_found (serving candidates -- (commandline -opc)[2..-1] "$last" 2>/dev/null)
+  test -n "$__serving_found"
+end
+complete -c serving -n __serving_finds -f -a '$__serving_found'
+`,
+} as const;
+
+/** Prints what may follow on a command line, as a shell asks for it at each press of Tab. */
+export function candidatesCommand(
+  commandLine: (words: readonly string[]) => Promise<Command>,
+): Command {
+  return command({
+    name: "candidates",
+    description: "List what may stand in place of the last of these words, each with what it is.",
+    arguments: [new Argument("<words...>", "the command line behind `serving`, after --")],
+    example: "candidates -- plan --st",
+    run: async (_, words: readonly string[]) => {
+      const before = todaysWords(words.slice(0, -1));
+      const found = await candidates(await commandLine(before), before, words.at(-1) ?? "");
+      return {
+        result: { candidates: found.map(([word]) => word) },
+        text: found.map((each) => each.join("\t")).join("\n"),
+      };
     },
   });
 }
 
-/** What may follow on a command line behind some commands. */
-interface Place {
-  /** These commands, each behind a space. */
-  readonly at: string;
-  /** Words that follow, each with its description: commands, or the values of an argument. */
-  readonly words: readonly (readonly [word: string, description: string])[];
-  readonly options: readonly OfferedOption[];
+type Candidate = readonly [word: string, description: string];
+
+async function candidates(
+  program: Command,
+  before: readonly string[],
+  last: string,
+): Promise<readonly Candidate[]> {
+  const at = before.reduce(
+    (group, word) => group.commands.find((each) => each.name() === word) ?? group,
+    program,
+  );
+  const option = at.options.find(({ long, short }) => [long, short].includes(before.at(-1)));
+  if (option?.required || option?.optional)
+    return plain(option.argChoices ?? (await known(option.long)));
+  const help = at.createHelp();
+  if (last.startsWith("-"))
+    return help
+      .visibleOptions(at)
+      .map(({ long, short, flags, description }) => [long ?? short ?? flags, description]);
+  const values = at.registeredArguments.map(
+    async (each) => each.argChoices ?? (await known(each.name())),
+  );
+  return [
+    ...help.visibleCommands(at).map((each): Candidate => [each.name(), each.description()]),
+    ...plain((await Promise.all(values)).flat()),
+  ];
 }
 
-/** An option with its values: `undefined` where it takes none, no names where it takes anything. */
-interface OfferedOption {
-  readonly flag: string;
-  readonly description: string;
-  readonly values: readonly string[] | undefined;
-}
+const plain = (words: readonly string[]): Candidate[] => words.map((word) => [word, ""]);
 
-/** What the project and the catalogue have, by what an option or argument wants of it. */
-interface Known {
-  readonly stacks: readonly string[];
-  readonly machines: readonly string[];
-  /** Keys of inference servers. */
-  readonly servers: readonly string[];
-  /** Everything with a name: servers, services and instance A. */
-  readonly names: readonly string[];
-  readonly models: readonly string[];
-}
-
-/** Arguments and options whose values are known, by their own names. */
-const KINDS: Readonly<Record<string, keyof Known>> = {
-  "--stack": "stacks",
-  "--machine": "machines",
-  "--server": "servers",
-  server: "servers",
-  name: "names",
-  model: "models",
-};
-
-/** Reads every stack; one that can't be planned has nothing. */
-async function readKnown(): Promise<Known> {
+/** Names that stand for an argument or an option, by its own name; none where there is no list. */
+async function known(of = ""): Promise<readonly string[]> {
   const { readStack } = await import("../stack/readStack");
   const { knownNames } = await import("../stack/named");
   const { readCatalogue } = await import("../../components/catalogue");
-  const stacks = stackNames();
-  const plans = stacks.flatMap(
-    (stack) => attempt(() => readStack(stackPath({ stack })).plan) ?? [],
-  );
-  const once = (names: readonly string[]) => [...new Set(names)];
-  const machines = plans.flatMap((plan) => plan.machines);
-  return {
-    stacks,
-    machines: once(machines.map(({ name }) => name)),
-    servers: once(machines.flatMap((each) => each.inferenceServers.map(({ key }) => key))),
-    names: once(plans.flatMap((plan) => knownNames(plan.machines))),
-    models: once(readCatalogue(projectOrProgram()).map(({ servedModelName }) => servedModelName)),
-  };
+  // A stack that can't be planned has no names.
+  const plans = () =>
+    stackNames().flatMap((stack) => attempt(() => readStack(stackPath({ stack })).plan) ?? []);
+  const machines = () => plans().flatMap((plan) => plan.machines);
+  const servers = () =>
+    machines().flatMap(({ inferenceServers }) => inferenceServers.map(({ key }) => key));
+  const lists = new Map<string, () => readonly string[]>([
+    ["--stack", stackNames],
+    ["--machine", () => machines().map(({ name }) => name)],
+    ["--server", servers],
+    ["server", servers],
+    ["name", () => plans().flatMap((plan) => knownNames(plan.machines))],
+    [
+      "model",
+      () => readCatalogue(projectOrProgram()).map(({ servedModelName }) => servedModelName),
+    ],
+  ]);
+  // A file's name may hold what bash would run.
+  return [...new Set(lists.get(of)?.())].filter((word) => shellWord(word) === word);
 }
-
-const knownFor = (name: string | undefined, known: Known): readonly string[] => {
-  const kind = KINDS[name ?? ""];
-  return kind === undefined ? [] : known[kind];
-};
-
-function placesOf(before: string, command: Command, known: Known): Place[] {
-  const at = `${before} ${command.name()}`;
-  const below = command.commands.flatMap((each) => placesOf(at, each, known));
-  return [placeOf(at, command.commands, known, command), ...below];
-}
-
-function placeOf(at: string, commands: readonly Command[], known: Known, command?: Command): Place {
-  const words = commands.map((each) => [each.name(), each.description()] as const);
-  const values = (command?.registeredArguments ?? []).flatMap(
-    (each) => each.argChoices ?? knownFor(each.name(), known),
-  );
-  const options = (command?.options ?? []).map(
-    ({ long, short, flags, description, required, optional, argChoices }) => {
-      const given = argChoices ?? knownFor(long, known);
-      const values = required || optional ? given : undefined;
-      return { flag: long ?? short ?? flags, description, values };
-    },
-  );
-  return { at, words: [...words, ...values.map((value) => [value, ""] as const)], options };
-}
-
-/** Every command that a place is behind: the first is the empty line. */
-const commandsIn = (places: readonly Place[]) => places.slice(1).map(({ at }) => quoted(at));
-
-/** The part that bash and zsh have in common: where the cursor is, and what fits there. */
-function posixBody(places: readonly Place[]): string {
-  const offer = (pattern: string, words: readonly string[]) =>
-    words.length === 0 ? [] : [`${pattern}) _serving_offer ${words.join(" ")} ;;`];
-  const cases = [
-    ...places.flatMap(({ at, options }) =>
-      options.flatMap((option) =>
-        offer(`${quoted(`${at}|${option.flag}|`)}*`, option.values ?? []),
-      ),
-    ),
-    ...places.flatMap(({ at, options }) =>
-      offer(`${quoted(`${at}|`)}*'|-'*`, [...options.map(({ flag }) => flag), "--help"]),
-    ),
-    ...places.flatMap(({ at, words }) =>
-      offer(
-        `${quoted(`${at}|`)}*`,
-        words.map(([word]) => word),
-      ),
-    ),
-    "*) _serving_files ;;",
-  ];
-  return `    case "$at $word" in
-      ${commandsIn(places).join(" | ")}) at="$at $word" ;;
-    esac
-  done
-  case "$at|$previous|$current" in
-    ${cases.join("\n    ")}
-  esac
-}`;
-}
-
-const SCRIPTS = {
-  bash: (
-    places: readonly Place[],
-  ) => `_serving_offer() { COMPREPLY=($(compgen -W "$*" -- "$current")); }
-_serving_files() { :; } # bash itself offers files
-_serving() {
-  local at= word current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
-  COMPREPLY=()
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-${posixBody(places)}
-complete -o default -F _serving serving
-`,
-  zsh: (places: readonly Place[]) => `_serving_offer() { compadd -- "$@"; }
-_serving_files() { _files; }
-_serving() {
-  local at= word current="\${words[CURRENT]}" previous="\${words[CURRENT-1]}"
-  for word in "\${(@)words[2,CURRENT-1]}"; do
-${posixBody(places)}
-compdef _serving serving
-`,
-  fish: (places: readonly Place[]) => {
-    const rows = places.flatMap(({ at, words, options }) => {
-      const here = `complete -c serving -n "__serving_at '${at}'"`;
-      return [
-        ...words.map(([word, text]) => `${here} -f -a ${quoted(word)} -d ${quoted(text)}`),
-        ...options.map((option) => {
-          const { values } = option;
-          const takes =
-            values === undefined
-              ? ""
-              : values.length > 0
-                ? ` -x -a ${quoted(values.join(" "))}`
-                : " -r";
-          return `${here} -l ${option.flag.replace(/^-+/, "")}${takes} -d ${quoted(option.description)}`;
-        }),
-      ];
-    });
-    return `function __serving_at
-  set -l at
-  set -l words (commandline -opc)
-  set -e words[1]
-  for word in $words
-    switch "$at $word"
-      case ${commandsIn(places).join(" ")}
-        set at "$at $word"
-    end
-  end
-  test "$at" = "$argv[1]"
-end
-${rows.join("\n")}
-`;
-  },
-} as const;
