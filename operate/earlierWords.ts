@@ -8,6 +8,9 @@ const TODAY: ReadonlyMap<string, readonly string[]> = new Map([
   ["inventory", ["status", "--versions"]],
   ["inventory --leftovers", ["status"]],
   ["kv", ["models", "kv"]],
+  ["config", ["harness"]],
+  ["app", ["harness", "app"]],
+  ["gate", ["harness", "gate"]],
 ]);
 
 /** A command line with the words of today for those of an earlier release. */

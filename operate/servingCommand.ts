@@ -22,12 +22,10 @@ export const COMMANDS: CommandTable = {
   doctor: async () => (await import("./commands/doctor")).doctorCommand(),
   pin: async () => (await import("./commands/pin")).pinCommand(),
   fetch: async () => (await import("./commands/fetch")).fetchCommand(),
-  config: async (args) =>
-    (await import("../harness/cli/config")).configCommand(args, {
+  harness: async (args) =>
+    (await import("../harness/cli/harness")).harnessCommand(args, {
       reference: async () => (await import("./commands/reference")).referenceCommand(),
     }),
-  app: async () => (await import("../harness/cli/app")).appCommand(),
-  gate: async () => (await import("../harness/cli/gate")).gateCommand(),
   completion: async () => (await import("./commands/completion")).completionCommand(),
 };
 

@@ -129,7 +129,7 @@ function readSettings(settings: AnalyticsSources["settings"], prefix: string) {
 }
 
 const FILE_ONLY =
-  "This key has no variable, so it is set in the file only: `serving config set analytics`.";
+  "This key has no variable, so it is set in the file only: `serving harness set analytics`.";
 
 /** The value of a key that a person gave as text, or why it is refused. */
 function readSetting(name: string, text: string, prefix: string) {
@@ -153,7 +153,7 @@ function unknownKey(name: string): Fault {
       "unknown_key",
       `\`${name}\` is a block; set one of its keys: ${inside.join(", ")}.`,
     );
-  const hint = nearOf(name, names, "See `serving config show analytics`.");
+  const hint = nearOf(name, names, "See `serving harness show analytics`.");
   return errorAt(name, "unknown_key", `Unknown key \`${name}\`. ${hint}`);
 }
 

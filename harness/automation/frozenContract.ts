@@ -68,7 +68,7 @@ export function readFrozen(file: string): FrozenContract {
   if (!read.success)
     throw new UnreadableInput(
       file,
-      "isn't a frozen contract; write one with `serving config freeze automation`",
+      "isn't a frozen contract; write one with `serving harness freeze automation`",
     );
   const { sha256, ...body } = read.data;
   const digest = attempt(() => digestOf(body));

@@ -41,7 +41,7 @@ export function evaluatorFaults(
   )
     return [];
   return refused(
-    `The harness does not read the \`conformance_command\` of provider \`${evaluator}\` the way TOML does; \`serving config check providers\` says why.`,
+    `The harness does not read the \`conformance_command\` of provider \`${evaluator}\` the way TOML does; \`serving harness check providers\` says why.`,
   );
 }
 

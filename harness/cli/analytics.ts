@@ -29,7 +29,7 @@ export function checkAnalyticsCommand(): Command {
       new Option("--dotenv <file>", "a .env file whose variables are checked as well"),
       ...harnessOptions(),
     ],
-    example: "config check analytics ~/.hx/session-analytics.json --dotenv .env",
+    example: "harness check analytics ~/.hx/session-analytics.json --dotenv .env",
     run: (options: Harness & { readonly dotenv?: string }, given: string | undefined) => {
       const file = given ?? harnessFile(options.home, "analytics");
       return checked(file, () => {
@@ -70,7 +70,7 @@ export function showAnalyticsCommand(): Command {
       ),
       ...harnessOptions(),
     ],
-    example: "config show analytics --set embedding.workers=2 --format json",
+    example: "harness show analytics --set embedding.workers=2 --format json",
     run: (options: LayerOptions & { readonly format: string }) => {
       const sources = readSources(options);
       const configuration = configureAnalytics(sources);
@@ -107,7 +107,7 @@ export function setAnalyticsCommand(): Command {
       ),
       ...harnessOptions(),
     ],
-    example: "config set analytics judge.default.model qwen3-coder-next",
+    example: "harness set analytics judge.default.model qwen3-coder-next",
     run: (options: Harness & { readonly config?: string }, key: string, value: string) => {
       const file = options.config ?? harnessFile(options.home, "analytics");
       const set = setKey(readObject(file), key, value, options.prefix);

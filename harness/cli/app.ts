@@ -7,12 +7,12 @@ import { withApp } from "../app/lifecycle";
 import { failureOf, runBounded } from "../app/supervisor";
 import { type ContractOptions, contractOptions, readContract, withLedger } from "./options";
 
-/** `serving app`: the application under test, from launch to stop. */
+/** `serving harness app`: the application under test, from launch to stop. */
 export function appCommand(): Command {
   const form = {
     name: "app",
     description: "Start, use and stop the application under test.",
-    example: "app run --config automation.yaml -- ./evaluate.sh",
+    example: "harness app run --config automation.yaml -- ./evaluate.sh",
   };
   return commandGroup(form, [runCommand()]);
 }
@@ -28,7 +28,7 @@ function runCommand(): Command {
     options: contractOptions(),
     notes:
       "Every process that carries the run's mark (LOCAL_SERVING_JOB in its environment) ends with it, inside the app's\nprocess group or not. Start what must outlive the run without that variable.",
-    example: "app run --config automation.yaml -- ./evaluate.sh --strict",
+    example: "harness app run --config automation.yaml -- ./evaluate.sh --strict",
     run: async (options: ContractOptions & { readonly format: Format }, evaluator: string[]) => {
       const { contract } = readContract(options);
       const { app, conformance } = contract.verification;

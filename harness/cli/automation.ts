@@ -23,7 +23,7 @@ export function checkAutomationCommand(): Command {
     description: "Check an automation config (YAML or JSON) and show what it resolves to.",
     arguments: [FILE],
     options: automationOptions(),
-    example: "config check automation automation.yaml --mapping verification.yaml",
+    example: "harness check automation automation.yaml --mapping verification.yaml",
     run: (options: AutomationOptions, file: string) =>
       checked(file, () => {
         const check = checkAutomation(automationFiles(file, options), process.env, options.prefix);
@@ -59,7 +59,7 @@ export function freezeAutomationCommand(): Command {
       ledgerOption(),
       ...automationOptions(),
     ],
-    example: "config freeze automation automation.yaml --out contract.json --base main",
+    example: "harness freeze automation automation.yaml --out contract.json --base main",
     refused: ({ faults }) => ({ frozen: false, valid: false, issues: faults, resolved: null }),
     run: async (options: FreezeOptions, file: string) => {
       const { resolved, issues } = checkAutomation(

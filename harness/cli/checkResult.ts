@@ -9,7 +9,7 @@ import {
   UnreadableInput,
 } from "../../faults/fault";
 
-/** What `serving config check` prints as JSON. A command may add keys. */
+/** What `serving harness check` prints as JSON. A command may add keys. */
 type CheckResult = {
   readonly valid: boolean;
   readonly issues: readonly Fault[];

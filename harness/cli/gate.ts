@@ -7,12 +7,12 @@ import { coverageGate, type GateResult } from "../gates/coverageGate";
 import { visualGate } from "../gates/visualGate";
 import { type ContractOptions, contractOptions, readContract, withLedger } from "./options";
 
-/** `serving gate`: what a change must pass before it lands. */
+/** `serving harness gate`: what a change must pass before it lands. */
 export function gateCommand(): Command {
   const form = {
     name: "gate",
     description: "Run a gate of an automation contract.",
-    example: "gate coverage --contract contract.json",
+    example: "harness gate coverage --contract contract.json",
   };
   return commandGroup(form, GATES.map(gate));
 }
@@ -22,7 +22,7 @@ const GATES: readonly GateForm[] = [
     name: "coverage",
     description:
       "Run the coverage command in the project and judge its report by the contract's floors and baseline.",
-    example: "gate coverage --contract contract.json",
+    example: "harness gate coverage --contract contract.json",
     prepare: ({ contract: { verification }, baseline }, { project: root }) => {
       const { coverage } = verification;
       if (coverage === undefined)
@@ -34,7 +34,7 @@ const GATES: readonly GateForm[] = [
     name: "visual",
     description:
       "Start the app, run the UI check in a throwaway checkout of HEAD, and judge its result. The check finds the browser's address in HX_VISUAL_URL and the app's in HX_APP_URL (with --prefix P: P + VISUAL_URL, P + APP_URL).",
-    example: "gate visual --config automation.yaml --project .",
+    example: "harness gate visual --config automation.yaml --project .",
     prepare: ({ contract: { verification } }, { project, prefix }) => {
       const { visual, app } = verification;
       if (visual === undefined)

@@ -9,7 +9,7 @@ import { harnessOptions, homeOption } from "./options";
 /** The file of an automation config when none is named; the others are in the harness's folder. */
 const AUTOMATION_FILE = "automation.yaml";
 
-/** `serving config init SUBJECT [FILE]`. */
+/** `serving harness init SUBJECT [FILE]`. */
 export const INIT_COMMANDS: CommandTable = {
   automation: async () =>
     initCommand(
@@ -41,7 +41,7 @@ function initCommand(
     description,
     arguments: [argument],
     options,
-    example: `config init ${name}`,
+    example: `harness init ${name}`,
     run: ({ home, prefix }: Harness, named: string | undefined) => {
       const file = named ?? (name === "automation" ? AUTOMATION_FILE : harnessFile(home, name));
       let written: boolean;

@@ -64,7 +64,7 @@ export const contractOptions = (): Option[] => [
   new Option("--config <file>", "automation config to carry out, resolved now"),
   new Option(
     "--contract <file>",
-    "frozen contract to carry out (serving config freeze automation), read as it is",
+    "frozen contract to carry out (serving harness freeze automation), read as it is",
   ),
   ledgerOption(),
   ...automationOptions(),

@@ -25,7 +25,7 @@ export function checkProvidersCommand(): Command {
         .argParser(seconds)
         .default(PROBE_TIMEOUT_SEC),
     ],
-    example: "config check providers ~/.hx/providers.toml --probe",
+    example: "harness check providers ~/.hx/providers.toml --probe",
     run: (options: { readonly probe?: boolean; readonly probeTimeout: number }, file: string) =>
       checked(file, async () => {
         const document = readProfile(file);

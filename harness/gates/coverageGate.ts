@@ -30,7 +30,7 @@ export async function coverageGate(setting: MeasureSetting, baseline: CapturedBa
 }
 
 const NO_BASELINE =
-  "baseline `admission` needs a captured baseline: freeze the contract first (serving config freeze automation) and pass it with --contract";
+  "baseline `admission` needs a captured baseline: freeze the contract first (serving harness freeze automation) and pass it with --contract";
 
 /**
  * How far two percentages may differ by rounding alone, in percentage points: far below what any

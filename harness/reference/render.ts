@@ -110,7 +110,7 @@ export type ReferenceSection = { readonly heading: string; readonly text: readon
 export type ReferenceFile = { readonly name: string; readonly text: string };
 
 /** The command that makes the reference; every made file names it. */
-const REFERENCE_COMMAND = "serving config reference";
+const REFERENCE_COMMAND = "serving harness reference";
 
 const madeFrom = (document: ReferenceDocument): string =>
   `Made by \`${REFERENCE_COMMAND}\` from ${document.madeFrom}. Edits here are lost.`;

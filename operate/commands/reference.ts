@@ -13,7 +13,7 @@ export function referenceCommand(): Command {
       new Option("--check", "write nothing; fail and name the files that are stale"),
       new Option("--out <dir>", "the reference's folder (default: docs/reference of the project)"),
     ],
-    example: "config reference --check",
+    example: "harness reference --check",
     run: async ({ check, out }: { readonly check?: true; readonly out?: string }) => {
       const { referenceDocuments } = await import("../reference/documents");
       const folder = out ?? join(projectFolder(), "docs", "reference");
@@ -23,7 +23,7 @@ export function referenceCommand(): Command {
         for (const { name, text } of stale)
           replaceFile(join(folder, name), text, { newFileMode: 0o644 });
       const [key, remedy] =
-        check === true ? ["stale", ["Write it again: serving config reference"]] : ["written", []];
+        check === true ? ["stale", ["Write it again: serving harness reference"]] : ["written", []];
       const lines = [...names.map((name) => `${key}: ${name}`), ...remedy];
       const text = names.length === 0 ? "The reference is up to date." : lines.join("\n");
       return { result: { [key]: names }, text, failed: check === true && names.length > 0 };

@@ -34,10 +34,10 @@ export async function planBench(): Promise<void> {
   );
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   const profile = join(folder, "providers.toml");
-  serving("config", "init", "providers", profile);
+  serving("harness", "init", "providers", profile);
   report(
-    "serving config check, cold",
-    await timed(COLD_RUNS, () => serving("config", "check", "providers", profile)),
+    "serving harness check, cold",
+    await timed(COLD_RUNS, () => serving("harness", "check", "providers", profile)),
     "goal: under 300 ms",
   );
   rmSync(folder, { recursive: true });

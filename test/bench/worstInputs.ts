@@ -138,7 +138,7 @@ export function worstInputs(): void {
     for (const [name, [command, base, text]] of Object.entries(HARNESS)) {
       const file = join(folder, base);
       writeFileSync(file, text);
-      told(`config check: ${name}`, cpuSeconds("config", "check", command, file));
+      told(`harness check: ${name}`, cpuSeconds("harness", "check", command, file));
     }
   } finally {
     rmSync(folder, { recursive: true });

@@ -46,7 +46,7 @@ describe("serving", () => {
     expect(listed.map((name) => name.trim())).toEqual([...Object.keys(COMMANDS), "help"]);
   });
 
-  it.each([["plam"], ["config", "chek"]])("names the nearest command for %j", async (...args) => {
+  it.each([["plam"], ["harness", "chek"]])("names the nearest command for %j", async (...args) => {
     const { code, err } = await runServing(args);
     expect(code).toBe(2);
     expect(err).toMatch(/unknown command '(plam|chek)'\n\(Did you mean (plan|check)\?\)/);

@@ -20,6 +20,9 @@ describe("a word of an earlier release", () => {
     ["inventory --machine a", "status --versions --machine a"],
     ["inventory --file x --leftovers", "status --file x --leftovers"],
     ["kv --config x", "models kv --config x"],
+    ["config check providers x", "harness check providers x"],
+    ["app run --config x -- kv", "harness app run --config x -- kv"],
+    ["gate visual --config x", "harness gate visual --config x"],
     ["help drift", "help status"],
   ])("%s means %s", (earlier, today) => {
     expect(todaysWords(earlier.split(" "))).toEqual(today.split(" "));
@@ -38,7 +41,9 @@ describe("a word of an earlier release", () => {
 
   it("is in no help, and near no mistyped word", async () => {
     const { out } = await runServing(["--help"]);
-    expect(out.match(/^ {2}(wait|drift|inventory|kv|refresh|candidates)\b/gm)).toBeNull();
+    expect(
+      out.match(/^ {2}(wait|drift|inventory|kv|refresh|config|app|gate|candidates)\b/gm),
+    ).toBeNull();
     expect((await runServing(["inventry"])).err).not.toContain("Did you mean");
     expect(Object.keys(UNLISTED)).toEqual(["refresh", "candidates"]);
     expect((await runServing(["help", "refresh"])).out).toContain("Usage: serving refresh ");

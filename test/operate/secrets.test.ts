@@ -349,7 +349,7 @@ describe("a secret in the harness's files", () => {
     }
   });
 
-  it.each(BAD)("is shown as <set> by config show: %s", async (text, secret) => {
+  it.each(BAD)("is shown as <set> by harness show: %s", async (text, secret) => {
     for (const format of ["text", "json"]) {
       const env = { HX_SA_DSN: text, HX_SA_JUDGE_API_KEY: text };
       const run = await runServing(["config", "show", "analytics", "--format", format], env);

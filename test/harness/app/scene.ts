@@ -44,7 +44,7 @@ export async function scene(options: string, app: Record<string, unknown> = {}):
   return { directory, marker, url, port };
 }
 
-/** Starts `serving app run` with an evaluator. */
+/** Starts `serving harness app run` with an evaluator. */
 export function run({ directory }: Scene, ...evaluator: string[]): Started {
   const args = [
     bundledHarness(),

@@ -74,7 +74,7 @@ describe("a frozen contract", () => {
   });
 });
 
-describe("serving config freeze automation", () => {
+describe("serving harness freeze automation", () => {
   const freeze = (directory: string, args: string[] = [], env = process.env) =>
     start(
       "node",

@@ -8,14 +8,14 @@ import { bundledHarness } from "../bundledServing";
 import { start } from "../processes";
 
 const run = (directory: string, ...args: string[]) =>
-  start("node", [bundledHarness(), "config", ...args], directory).finished;
+  start("node", [bundledHarness(), "harness", ...args], directory).finished;
 const directoryWith = (name: string, text: string) => {
   const directory = temporaryFolder("config-command-");
   writeFileSync(join(directory, name), text);
   return directory;
 };
 
-describe("serving config check automation", () => {
+describe("serving harness check automation", () => {
   test("a valid config: exit 0, and json is one document with nothing beside it", async () => {
     const { code, stdout, stderr } = await run(
       directoryWith("a.yaml", "{}"),
@@ -37,7 +37,7 @@ describe("serving config check automation", () => {
     [{ HX_REVIEW_MAX_ROUNDS: "2" }, " (from HX_REVIEW_MAX_ROUNDS)", 2],
   ])("prints the resolved limits of the review loop (with %j)", async (env, source, rounds) => {
     const file = join(directoryWith("a.yaml", "review:\n  max_rounds: 4\n"), "a.yaml");
-    const check = ["config", "check", "automation", file];
+    const check = ["harness", "check", "automation", file];
     expect((await runServing(check, env)).out).toBe(
       `review: at most ${rounds} rounds per attempt${source}, 900 s for all rounds together\n${file}: valid\n`,
     );
@@ -108,7 +108,7 @@ describe("serving config check automation", () => {
   });
 });
 
-describe("serving config init automation", () => {
+describe("serving harness init automation", () => {
   test("writes a template that is valid, and never replaces a file", async () => {
     const directory = temporaryFolder("config-init-");
     expect((await run(directory, "init", "automation")).code).toBe(0);
@@ -138,8 +138,8 @@ test("a place that can't be written is reported without a stack trace", async ()
 
 test.each(
   [["check"], ["init"], ["freeze"]]
-    .map(([verb]) => [`config ${verb} automation`])
-    .concat([["app run"], ["gate coverage"], ["gate visual"]]),
+    .map(([verb]) => [`harness ${verb} automation`])
+    .concat([["harness app run"], ["harness gate coverage"], ["harness gate visual"]]),
 )("serving %s --help has an example", async (words) => {
   const { code, stdout } = await start(
     "node",

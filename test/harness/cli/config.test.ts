@@ -15,16 +15,16 @@ const analytics = join(fixtures, "analytics/fixtures/good.json");
 const folder = () => temporaryFolder("config-");
 const json = (text: string) => JSON.parse(text);
 
-describe("serving config", () => {
+describe("serving harness", () => {
   it("gives every command a help with an example and both formats", async () => {
     const leaves = (command: Command, path: string[]): string[][] =>
       command.commands.length === 0
         ? [path]
         : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
-    const paths = (await serving(["config"])).commands.flatMap((config) =>
-      leaves(config, ["config"]),
+    const paths = (await serving(["harness"])).commands.flatMap((harness) =>
+      leaves(harness, ["harness"]),
     );
-    expect(paths.length).toBe(10);
+    expect(paths.length).toBe(13);
     for (const path of paths) {
       const { code, out } = await runServing([...path, "--help"]);
       expect(code).toBe(0);
@@ -35,14 +35,14 @@ describe("serving config", () => {
 
   it.each([
     "",
-    "config",
-    "config check",
-    "config show",
-    "config set",
-    "config init",
-    "config freeze",
-    "gate",
-    "app",
+    "harness",
+    "harness check",
+    "harness show",
+    "harness set",
+    "harness init",
+    "harness freeze",
+    "harness gate",
+    "harness app",
   ])("shows an example in the help of the group `%s`, too", async (words) => {
     const { code, out } = await runServing([...words.split(" ").filter(Boolean), "--help"]);
     expect(code).toBe(0);
@@ -50,24 +50,26 @@ describe("serving config", () => {
   });
 });
 
-describe("serving config check", () => {
+describe("serving harness check", () => {
   it("takes a good profile", async () => {
-    const run = await runServing(["config", "check", "providers", good, "--format", "json"]);
+    const run = await runServing(["harness", "check", "providers", good, "--format", "json"]);
     expect(run).toMatchObject({ code: 0, err: "" });
     expect(json(run.out)).toMatchObject({
       valid: true,
       issues: [],
       resolved: { providers: { local: { metered: true } } },
     });
-    expect((await runServing(["config", "check", "providers", good])).out).toBe(`${good}: valid\n`);
+    expect((await runServing(["harness", "check", "providers", good])).out).toBe(
+      `${good}: valid\n`,
+    );
   });
 
   it("lists the faults of a wrong one, with places, and shows no secret", async () => {
-    const run = await runServing(["config", "check", "providers", wrong, "--format", "json"]);
+    const run = await runServing(["harness", "check", "providers", wrong, "--format", "json"]);
     expect(run).toMatchObject({ code: 1, err: "" });
     const { valid, issues, resolved } = json(run.out);
     expect([valid, issues.length, resolved]).toEqual([false, 13, null]);
-    const text = await runServing(["config", "check", "providers", wrong]);
+    const text = await runServing(["harness", "check", "providers", wrong]);
     expect(text.code).toBe(1);
     expect(text.out).toContain(
       `error: ${wrong}:7:12 providers.local.base_url: The URL must end in exactly`,
@@ -84,7 +86,7 @@ describe("serving config check", () => {
   ])("can't read %s in %s, and says so in one document", async (subject, name, text, message) => {
     const file = join(folder(), name);
     if (text !== undefined) writeFileSync(file, text);
-    const run = await runServing(["config", "check", subject, file, "--format", "json"]);
+    const run = await runServing(["harness", "check", subject, file, "--format", "json"]);
     expect(run.code).toBe(2);
     expect(json(run.out)).toMatchObject({
       valid: false,
@@ -92,15 +94,15 @@ describe("serving config check", () => {
       resolved: null,
     });
     expect(json(run.out).issues[0].message).toContain(message);
-    const said = await runServing(["config", "check", subject, file]);
+    const said = await runServing(["harness", "check", subject, file]);
     expect(said.code).toBe(2);
     expect(said.out).toMatch(new RegExp(`^${file}(?::\\d+:\\d+)?: [^\n]*${message}[^\n]*\n$`));
   });
 
   it.each([
-    ["config freeze automation FILE --out FILE.out"],
-    ["config show analytics --config FILE"],
-    ["config set analytics judge.default.model m --config FILE"],
+    ["harness freeze automation FILE --out FILE.out"],
+    ["harness show analytics --config FILE"],
+    ["harness set analytics judge.default.model m --config FILE"],
     ["plan --file FILE"],
   ])("is not alone in that a file that can't be read has a document: `%s`", async (words) => {
     const file = join(folder(), "bad.json");
@@ -116,7 +118,7 @@ describe("serving config check", () => {
   it.each(["3", "null", "[]", '"text"'])("faults an analytics file that is %s", async (text) => {
     const file = join(folder(), "a.json");
     writeFileSync(file, text);
-    const run = await runServing(["config", "check", "analytics", file, "--format", "json"]);
+    const run = await runServing(["harness", "check", "analytics", file, "--format", "json"]);
     expect(run.code).toBe(1);
     const [issue, ...more] = json(run.out).issues;
     expect(more).toEqual([]);
@@ -139,7 +141,7 @@ describe("serving config check", () => {
       `[providers.b]\ntype = "openai-compatible"\nbase_url = "${url}/v1"\nmodel = "m"\nhealthcheck = "${health}"\n`;
     writeFileSync(file, profile("true"));
     const fine = await runServing([
-      "config",
+      "harness",
       "check",
       "providers",
       file,
@@ -154,7 +156,7 @@ describe("serving config check", () => {
     ]);
     expect(bodies.map((body) => "thinking" in body)).toEqual([true, false]);
     writeFileSync(file, profile("exit 4"));
-    const failed = await runServing(["config", "check", "providers", file, "--probe"]);
+    const failed = await runServing(["harness", "check", "providers", file, "--probe"]);
     expect(failed.code).toBe(1);
     expect(failed.out).toContain("fail: b: healthcheck: the command exits with 4.");
   });
@@ -240,9 +242,9 @@ describe("serving config check", () => {
   it("takes a good session-analytics file, and holds variables to it", async () => {
     const dotenv = join(folder(), ".env");
     writeFileSync(dotenv, "HX_SA_SIMILARITY_TOP_K=many\n");
-    expect((await runServing(["config", "check", "analytics", analytics])).code).toBe(0);
+    expect((await runServing(["harness", "check", "analytics", analytics])).code).toBe(0);
     const run = await runServing([
-      "config",
+      "harness",
       "check",
       "analytics",
       analytics,
@@ -259,11 +261,11 @@ describe("serving config check", () => {
       }),
     ]);
     const env = { HX_SA_EMBED_WORKERS: "x" };
-    expect((await runServing(["config", "check", "analytics", analytics], env)).code).toBe(1);
+    expect((await runServing(["harness", "check", "analytics", analytics], env)).code).toBe(1);
   });
 });
 
-describe("serving config check of a stack file", () => {
+describe("serving harness check of a stack file", () => {
   it.each([
     ["no subject", []],
     ["the subject automation", ["automation"]],
@@ -271,7 +273,7 @@ describe("serving config check of a stack file", () => {
   ])("with %s points to the plan", async (_, subject) => {
     const file = join(folder(), "Pulumi.x.yaml");
     writeFileSync(file, "config: {}\n");
-    const run = await runServing(["config", "check", ...subject, file]);
+    const run = await runServing(["harness", "check", ...subject, file]);
     expect(run.code).toBe(2);
     expect(run.out + run.err).toBe(
       `${file}: this is a stack file; check it with \`serving plan --file ${file}\`\n`,
@@ -279,11 +281,11 @@ describe("serving config check of a stack file", () => {
   });
 });
 
-describe("serving config check analytics", () => {
+describe("serving harness check analytics", () => {
   it("takes the file in the harness's folder when it gets none", async () => {
     const home = folder();
     const file = join(home, "session-analytics.json");
-    const check = ["config", "check", "analytics", "--home", home];
+    const check = ["harness", "check", "analytics", "--home", home];
     expect(await runServing(check)).toEqual({ code: 2, out: `${file}: no such file\n`, err: "" });
     writeFileSync(file, '{"redaction_mode": 3}');
     const wrong = await runServing(check);
@@ -307,7 +309,7 @@ describe("serving config check analytics", () => {
       HX_SA_DSN: "host=h password=SECRET",
       HX_DEVELOPER_ID: "me",
     };
-    const run = await runServing(["config", "check", "analytics", file, "--format", "json"], env);
+    const run = await runServing(["harness", "check", "analytics", file, "--format", "json"], env);
     expect(run.code).toBe(0);
     const { resolved } = json(run.out);
     expect(resolved).toMatchObject({
@@ -317,15 +319,15 @@ describe("serving config check analytics", () => {
     });
     expect(Object.keys(resolved)).not.toContain("HX_DEVELOPER_ID");
     expect(run.out).not.toContain("SECRET");
-    const wrong = await runServing(["config", "check", "analytics", file, "--format", "json"], {
+    const wrong = await runServing(["harness", "check", "analytics", file, "--format", "json"], {
       HX_SA_JUDGE_WORKERS: "x",
     });
     expect(json(wrong.out).resolved).toBe(null);
   });
 });
 
-describe("serving config show analytics", () => {
-  const show = (...more: string[]) => ["config", "show", "analytics", "--format", "json", ...more];
+describe("serving harness show analytics", () => {
+  const show = (...more: string[]) => ["harness", "show", "analytics", "--format", "json", ...more];
 
   it("shows each value with its layer", async () => {
     const dotenv = join(folder(), ".env");
@@ -373,7 +375,7 @@ describe("serving config show analytics", () => {
     "says what is wrong with --set %s, once, and shows no table beside it",
     async (setting, message) => {
       const run = await runServing([
-        "config",
+        "harness",
         "show",
         "analytics",
         "--config",
@@ -388,7 +390,7 @@ describe("serving config show analytics", () => {
   );
 
   it("shows the table beside the faults of a file or variable, and names key and variable once", async () => {
-    const run = await runServing(["config", "show", "analytics", "--config", analytics], {
+    const run = await runServing(["harness", "show", "analytics", "--config", analytics], {
       HX_SA_JUDGE_WORKERS: "x",
     });
     expect(run.code).toBe(1);
@@ -421,9 +423,9 @@ describe("serving config show analytics", () => {
   });
 });
 
-describe("serving config set analytics", () => {
+describe("serving harness set analytics", () => {
   const set = (file: string, key: string, value: string) => [
-    "config",
+    "harness",
     "set",
     "analytics",
     key,
@@ -475,24 +477,24 @@ describe("serving config set analytics", () => {
   });
 });
 
-describe("serving config init", () => {
+describe("serving harness init", () => {
   it.each(["providers", "analytics"])(
     "writes a file of %s that passes its own check, once",
     async (subject) => {
       const file = join(folder(), "file");
-      expect((await runServing(["config", "init", subject, file])).code).toBe(0);
+      expect((await runServing(["harness", "init", subject, file])).code).toBe(0);
       const text = readFileSync(file, "utf8");
-      const check = await runServing(["config", "check", subject, file, "--format", "json"]);
+      const check = await runServing(["harness", "check", subject, file, "--format", "json"]);
       expect(json(check.out)).toMatchObject({ valid: true, issues: [] });
-      expect((await runServing(["config", "init", subject, file])).code).toBe(1);
+      expect((await runServing(["harness", "init", subject, file])).code).toBe(1);
       expect(readFileSync(file, "utf8")).toBe(text);
     },
   );
 
   it("writes into the harness's folder by default", async () => {
     const home = join(folder(), "home");
-    await runServing(["config", "init", "providers", "--home", home]);
-    await runServing(["config", "init", "analytics", "--home", home, "--prefix", "CCT_"]);
+    await runServing(["harness", "init", "providers", "--home", home]);
+    await runServing(["harness", "init", "analytics", "--home", home, "--prefix", "CCT_"]);
     expect(readdirSync(home).sort()).toEqual(["providers.toml", "session-analytics.json"]);
     expect(readFileSync(join(home, "session-analytics.json"), "utf8")).toContain(
       "CCT_SA_JUDGE_API_KEY",
@@ -500,25 +502,25 @@ describe("serving config init", () => {
   });
 });
 
-describe("serving config reference", () => {
+describe("serving harness reference", () => {
   it("writes the reference once, and then finds nothing to do", async () => {
     const out = join(folder(), "reference");
-    const first = await runServing(["config", "reference", "--out", out, "--format", "json"]);
+    const first = await runServing(["harness", "reference", "--out", out, "--format", "json"]);
     expect(json(first.out).written).toContain(join(out, "providers-profile.md"));
     expect(
-      json((await runServing(["config", "reference", "--out", out, "--format", "json"])).out)
+      json((await runServing(["harness", "reference", "--out", out, "--format", "json"])).out)
         .written,
     ).toEqual([]);
-    expect((await runServing(["config", "reference", "--out", out, "--check"])).code).toBe(0);
+    expect((await runServing(["harness", "reference", "--out", out, "--check"])).code).toBe(0);
   });
 
   it("names what is stale or missing with --check, and writes nothing", async () => {
     const out = join(folder(), "reference");
-    await runServing(["config", "reference", "--out", out]);
+    await runServing(["harness", "reference", "--out", out]);
     const page = join(out, "providers-profile.md");
     writeFileSync(page, "edited");
     const run = await runServing([
-      "config",
+      "harness",
       "reference",
       "--out",
       out,
@@ -531,13 +533,13 @@ describe("serving config reference", () => {
     expect(readFileSync(page, "utf8")).toBe("edited");
     mkdirSync(join(out, "empty"));
     const missing = await runServing([
-      "config",
+      "harness",
       "reference",
       "--out",
       join(out, "empty"),
       "--check",
     ]);
     expect(missing.code).toBe(1);
-    expect(missing.out).toContain("Write it again: serving config reference");
+    expect(missing.out).toContain("Write it again: serving harness reference");
   });
 });

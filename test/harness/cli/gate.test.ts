@@ -19,10 +19,10 @@ const coverage = {
   min_line_pct: 1,
 };
 
-describe.each(["coverage", "visual"])("serving gate %s", (gate) => {
+describe.each(["coverage", "visual"])("serving harness gate %s", (gate) => {
   test("a faulty config fails it: exit 1, the verdict on stdout as one document, nothing run", async () => {
     const { project, file } = config({ verification: { coverage } });
-    const args = ["gate", gate, "--config", file, "--project", project];
+    const args = ["harness", "gate", gate, "--config", file, "--project", project];
     const json = await runServing([...args, "--format", "json"]);
     expect(json.code).toBe(1);
     expect(JSON.parse(json.out)).toMatchObject({
@@ -52,12 +52,12 @@ describe.each(["coverage", "visual"])("serving gate %s", (gate) => {
     ["no such file", () => ["--config", "/no/such/file"], "/no/such/file: no such file"],
     ["a contract that is none", () => ["--contract", config("{}").file], "isn't a frozen contract"],
   ])("%s: exit 2, said on stderr and as a fault", async (_, args, message) => {
-    const run = await runServing(["gate", gate, ...args(), "--format", "json"]);
+    const run = await runServing(["harness", "gate", gate, ...args(), "--format", "json"]);
     expect(run.code).toBe(2);
     expect(run.err).toContain(message);
     const { faults } = JSON.parse(run.out) as { faults: readonly { code: string }[] };
     const isRead = message.startsWith("exactly") || message.startsWith("verification");
     expect(faults.map(({ code }) => code)).toEqual([isRead ? "wrong_use" : "unreadable"]);
-    expect((await runServing(["gate", gate, ...args()])).out).toBe("");
+    expect((await runServing(["harness", "gate", gate, ...args()])).out).toBe("");
   });
 });

@@ -419,7 +419,7 @@ describe("what is good and what is wrong for both", () => {
     expect(named("stack-file").takes(stack)).toBe(false);
   });
 
-  it("whatever `config set` writes is taken", () => {
+  it("whatever `harness set` writes is taken", () => {
     const { takes } = named("session-analytics");
     for (const [key, value] of [
       ["team.budgets.team_daily_usd", "12.5"],

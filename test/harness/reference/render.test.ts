@@ -57,7 +57,7 @@ describe("the reference", () => {
 
   it("says on every page what made it, and ends it with one newline", () => {
     for (const [name, text] of files) {
-      expect(text, name).toContain("Made by `serving config reference`");
+      expect(text, name).toContain("Made by `serving harness reference`");
       expect(text, name).toMatch(/[^\n]\n$/);
     }
   });
@@ -69,7 +69,7 @@ describe("the reference", () => {
   it("shows a page's keys block by block", () => {
     expect(
       files.get("thing.md"),
-    ).toBe(`<!-- Made by \`serving config reference\` from harness/thing/schema.ts. Edits here are lost. -->
+    ).toBe(`<!-- Made by \`serving harness reference\` from harness/thing/schema.ts. Edits here are lost. -->
 
 # Thing
 

@@ -9,7 +9,7 @@ const GROUPS = [
   {
     name: "check",
     description: "Check a file and list every fault.",
-    example: "config check automation automation.yaml",
+    example: "harness check automation automation.yaml",
     files: {
       automation: async () => (await import("./automation")).checkAutomationCommand(),
       providers: async () => (await import("./providers")).checkProvidersCommand(),
@@ -19,55 +19,57 @@ const GROUPS = [
   {
     name: "show",
     description: "Show effective values and where they come from.",
-    example: "config show analytics --format json",
+    example: "harness show analytics --format json",
     files: { analytics: async () => (await import("./analytics")).showAnalyticsCommand() },
   },
   {
     name: "set",
     description: "Write one key of a file.",
-    example: "config set analytics judge.default.model qwen3-coder-next",
+    example: "harness set analytics judge.default.model qwen3-coder-next",
     files: { analytics: async () => (await import("./analytics")).setAnalyticsCommand() },
   },
   {
     name: "init",
     description: "Write a commented template.",
-    example: "config init automation automation.yaml",
+    example: "harness init automation automation.yaml",
     files: INIT_COMMANDS,
   },
   {
     name: "freeze",
     description: "Write a resolved contract, once.",
-    example: "config freeze automation automation.yaml --out contract.json",
+    example: "harness freeze automation automation.yaml --out contract.json",
     files: { automation: async () => (await import("./automation")).freezeAutomationCommand() },
   },
 ] as const;
 
-const TABLE: CommandTable = Object.fromEntries(
-  GROUPS.map(({ files, ...form }) => [
-    form.name,
-    async ([file]) => {
-      // `config check Pulumi.dgx.yaml` is easily typed: nearly every other command is about that
-      // file.
-      if (form.name === "check" && file !== undefined && isStackFile(file))
-        throw new WrongUse(`${file}: ${stackFileHint(file)}`);
-      return commandGroup(form, await loadNamed(files, [file]));
-    },
-  ]),
-);
+const TABLE: CommandTable = {
+  ...Object.fromEntries(
+    GROUPS.map(({ files, ...form }) => [
+      form.name,
+      async ([file]: readonly (string | undefined)[]) => {
+        // `harness check Pulumi.dgx.yaml` is easily typed: nearly every other command is about that
+        // file.
+        if (form.name === "check" && file !== undefined && isStackFile(file))
+          throw new WrongUse(`${file}: ${stackFileHint(file)}`);
+        return commandGroup(form, await loadNamed(files, [file]));
+      },
+    ]),
+  ),
+  app: async () => (await import("./app")).appCommand(),
+  gate: async () => (await import("./gate")).gateCommand(),
+};
 
-/**
- * `serving config`: the harness's configuration files. `more` are commands about other files as
- * well.
- */
-export async function configCommand(
+/** `serving harness`. `more` are commands that need what isn't here. */
+export async function harnessCommand(
   args: readonly (string | undefined)[],
   more: CommandTable = {},
 ): Promise<Command> {
   return commandGroup(
     {
-      name: "config",
-      description: "Check, show, write and freeze the harness's configuration.",
-      example: "config check automation automation.yaml",
+      name: "harness",
+      description:
+        "Check, show, write and freeze an automation harness's files; run its app and gates.",
+      example: "harness check automation automation.yaml",
     },
     await loadNamed({ ...TABLE, ...more }, args),
   );
