@@ -1,4 +1,4 @@
-// Made by `serving config reference` from components/settings. Edits here are lost.
+// Made by `serving harness reference` from components/settings. Edits here are lost.
 
 /** A machine, as below `machines` in a stack file. */
 export interface MachineSettings {
