@@ -2,7 +2,7 @@ import { type AddHelpTextContext, Command, CommanderError } from "commander";
 import { type CommandTable, loadNamed, printRefusal } from "../commandLine/command";
 import { EXIT, WrongUse } from "../commandLine/exit";
 import { say } from "../commandLine/output";
-import { goneWord } from "./goneWords";
+import { goneWord } from "./earlierWords";
 import { versionText } from "./packages/version";
 
 const VERSION = /^(?:-V|--version)$/;

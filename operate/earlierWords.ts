@@ -21,3 +21,16 @@ export function todaysWords(typed: readonly string[]): readonly string[] {
   const today = TODAY.get(decided === undefined ? first : `${first} ${decided}`);
   return today === undefined ? typed : [...today, ...rest];
 }
+
+/** Words that are gone, and what took their place; they are answered until the next release. */
+const GONE: ReadonlyMap<string, string> = new Map([
+  [
+    "upgrade",
+    "`serving upgrade` is gone. npm upgrades this program: UPGRADE.md says how. `serving pin --newer` lists newer images and what their vLLM makes of a server's arguments; once one is pinned, `serving plan --against applied` shows what it changes.",
+  ],
+]);
+
+/** What took the place of the word that a command line begins with, if that word is gone. */
+export function goneWord([first = "", second = ""]: readonly string[]): string | undefined {
+  return GONE.get(first === "help" ? second : first);
+}
