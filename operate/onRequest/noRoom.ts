@@ -59,7 +59,7 @@ function otherShares(
     const word = wordFor(machine, name);
     const stop = name === own ? "" : `\`serving stop ${word}\` stops it, and `;
     const shares = `${takenText(machine, is)}, not ${takenText(machine, planned)}`;
-    return `${word} has another share of the memory than planned (${shares}): ${stop}\`serving drift\` says what fixes it.`;
+    return `${word} has another share of the memory than planned (${shares}): ${stop}\`serving status --against applied\` says what fixes it.`;
   });
 }
 

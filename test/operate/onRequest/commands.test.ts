@@ -96,7 +96,7 @@ describe("serving start of a server that starts on request", () => {
     );
     expect([code, out, err, did]).toEqual([
       0,
-      "vllm-c-2 is started.\n`serving wait` follows it.\n",
+      "vllm-c-2 is started.\n`serving status --wait` follows it.\n",
       "",
       ["start vllm-c-2"],
     ]);

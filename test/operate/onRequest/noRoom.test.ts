@@ -107,14 +107,14 @@ describe("why a server that starts on request has no room", () => {
 
   it("is another share than the sets count with, of what runs or of the server itself", () => {
     const stops = (key: string, figures: string) =>
-      `${key} has another share of the memory than planned (${figures}): \`serving stop ${key}\` stops it, and \`serving drift\` says what fixes it.`;
+      `${key} has another share of the memory than planned (${figures}): \`serving stop ${key}\` stops it, and \`serving status --against applied\` says what fixes it.`;
     expect(why("d", seen("b", share(0.6)))).toBe(stops("b", "73.92 GiB, not 31.35 GiB"));
     expect(why("d", seen("a", share(0.1)))).toBe(stops("a", "13.10 GiB, not 25.27 GiB"));
     expect(why("d", seen("b", { status: "exited", ...share(0.6) }))).toBe("");
     const { memory, ...untold } = seen("b");
     expect(why("d", untold)).toBe(stops("b", "unknown, not 31.35 GiB"));
     expect(why("d", seen("d", { status: "created", ...share(0.6) }))).toBe(
-      "d has another share of the memory than planned (73.92 GiB, not 25.27 GiB): `serving drift` says what fixes it.",
+      "d has another share of the memory than planned (73.92 GiB, not 25.27 GiB): `serving status --against applied` says what fixes it.",
     );
   });
 
